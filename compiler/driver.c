@@ -336,10 +336,10 @@ static bool check_sizes(struct run *run)
 static const char *passes_asked(const struct run *run)
 {
         const struct options *o = &run->options;
-        bool more = o->passes && *o->passes == '+';
-        const char *list = more ? passes_with(run->arena, pipeline_passes(o->level), o->passes + 1)
-                                : o->passes;
-        bool is_model = o->emit == EMIT_ONNX && !o->tests.count;
+        bool more = o->passes && *o->passes == '+', is_model = o->emit == EMIT_ONNX && !o->tests.count;
+        const char *all = is_model && o->quantize ? pipeline_model(run->arena, NULL)
+                                                  : pipeline_passes(o->level);
+        const char *list = more ? passes_with(run->arena, all, o->passes + 1) : o->passes;
         if (o->calibrate)
                 return pipeline_calibrated();
         return is_model && (more || !list) ? pipeline_model(run->arena, list) : list;

@@ -175,6 +175,11 @@ static struct attribute *attribute(struct export *e, const char *name, enum attr
 
 void export_int(struct export *e, const char *name, int64_t value) { attribute(e, name, ATTRIBUTE_INT)->i = value; }
 
+void export_float(struct export *e, const char *name, float value)
+{
+        attribute(e, name, ATTRIBUTE_FLOAT)->f = value;
+}
+
 void export_ints(struct export *e, const char *name, const int64_t *values, int count)
 {
         struct attribute *a = attribute(e, name, ATTRIBUTE_INTS);

@@ -285,19 +285,14 @@ void write_ne(struct export *e, const struct op *op, const struct plan *plan)
 
 /* ---- conversions ---- */
 
-/* what v is, is within [least, most]: it was clipped, or has bits to say so */
-static bool is_within(const struct value *v, double least, double most)
+/* v is written as a Clip within [least, most] */
+static bool is_within(struct export *e, const struct value *v, double least, double most)
 {
-        double low, high;
-        if (op_is(v, OP_select) && op_is(op_operand(v->op, 0), OP_lt)) {
-                const struct value *inner = op_operand(v->op, 2);
-                return value_is_splat(op_operand(v->op, 1), &high) && high <= most && high >= least &&
-                       op_is(inner, OP_select) && op_is(op_operand(inner->op, 0), OP_lt) &&
-                       value_is_splat(op_operand(inner->op, 1), &low) && low >= least &&
-                       op_operand(op_operand(v->op, 0)->op, 1) == inner &&
-                       op_operand(op_operand(inner->op, 0)->op, 0) == op_operand(inner->op, 2);
-        }
-        return false;
+        const struct plan *plan = v->kind == VALUE_RESULT && v->op->number >= PLANNED
+                                          ? &e->plans[v->op->number - PLANNED]
+                                          : NULL;
+        return plan && plan->has_low && plan->has_high && plan->low >= least &&
+               plan->high <= most && plan->low <= plan->high;
 }
 
 /* Floats to integers of 8 and 16 bits saturate here, and anything may come of them there; the bounds
@@ -310,7 +305,7 @@ void write_cast(struct export *e, const struct op *op, const struct plan *plan)
         int bits = 8 * element_info[to].bytes;
         bool sign = element_info[to].class == CLASS_SINT;
         double least = sign ? -ldexp(1, bits - 1) : 0, most = ldexp(1, bits - sign) - 1;
-        if (element_is_float(v->type->element) && element_is_integer(to) && bits <= 16 && !is_within(v, least, most))
+        if (element_is_float(v->type->element) && element_is_integer(to) && bits <= 16 && !is_within(e, v, least, most))
                 x = export_node(e, "Clip", x->type,
                                 (struct made *[]){ x, export_scalar(e, x->type->element, least),
                                                    export_scalar(e, x->type->element, most) },

@@ -100,6 +100,7 @@ static Onnx__AttributeProto *attribute(struct export *e, const struct attribute 
 {
         static const Onnx__AttributeProto__AttributeType types[] = {
                 [ATTRIBUTE_INT] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT,
+                [ATTRIBUTE_FLOAT] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT,
                 [ATTRIBUTE_INTS] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS,
                 [ATTRIBUTE_TEXT] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING,
                 [ATTRIBUTE_GRAPH] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH,
@@ -113,6 +114,10 @@ static Onnx__AttributeProto *attribute(struct export *e, const struct attribute 
         case ATTRIBUTE_INT:
                 p->has_i = 1;
                 p->i = a->i;
+                break;
+        case ATTRIBUTE_FLOAT:
+                p->has_f = 1;
+                p->f = a->f;
                 break;
         case ATTRIBUTE_INTS:
                 p->n_ints = (size_t)a->count;

@@ -302,6 +302,22 @@ bool export_decoded_scale(struct export *e, const struct value *v, struct per_ax
         return !moved || scale->axis < 0;
 }
 
+struct value *export_divided(const struct op *op, double *count)
+{
+        bool single = op_result(op)->type->element == E_F32;
+        double factor;
+        if (op->code == OP_div)
+                return value_is_splat(op_operand(op, 1), count) ? op_operand(op, 0) : NULL;
+        for (int i = 0; i < 2 && op->code == OP_mul; i++) {
+                if (!value_is_splat(op_operand(op, i), &factor) || !(factor > 0 && factor <= 1))
+                        continue;
+                *count = rint(1 / factor);
+                if ((single ? (double)(float)(1 / *count) : 1 / *count) == factor)
+                        return op_operand(op, !i);
+        }
+        return NULL;
+}
+
 /* ---- integers of 4 and 2 bits ----
  * A byte here, of which the lowest bits count: ((byte << k) >> k). */
 
@@ -406,6 +422,56 @@ void write_clip(struct export *e, const struct op *op, const struct plan *plan)
         struct made *operands[3] = { x, plan->has_low ? export_scalar(e, element, plan->low) : NULL,
                                      plan->has_high ? export_scalar(e, element, plan->high) : NULL };
         export_result(e, op, 0, export_node(e, "Clip", x->type, operands, plan->has_high ? 3 : 2));
+}
+
+/* min(max(x, low), high), low <= high */
+bool match_clamp(struct export *e, const struct op *op, struct plan *plan)
+{
+        enum element own = op_result(op)->type->element;
+        (void)e;
+        for (int i = 0; i < 2; i++) {
+                const struct value *v = op_operand(op, i);
+                if (!value_is_splat(op_operand(op, !i), &plan->high) || !op_is(v, OP_max))
+                        continue;
+                for (int k = 0; k < 2; k++) {
+                        if (!value_is_splat(op_operand(v->op, k), &plan->low) ||
+                            !(plan->low <= plan->high) || own == E_BOOL || own == E_I64 || own == E_U64)
+                                continue;
+                        plan->has_low = plan->has_high = true;
+                        return want_one(plan, op_operand(v->op, !k));
+                }
+        }
+        return false;
+}
+
+void write_clamp(struct export *e, const struct op *op, const struct plan *plan)
+{
+        write_clip(e, op, plan);
+}
+
+/* select(x < 0, x * alpha, x); alpha is a float there */
+bool match_leaky(struct export *e, const struct op *op, struct plan *plan)
+{
+        struct value *less = op_operand(op, 0), *bent = op_operand(op, 1), *x = op_operand(op, 2);
+        double zero;
+        (void)e;
+        if (!op_is(less, OP_lt) || op_operand(less->op, 0) != x || !op_is(bent, OP_mul) ||
+            !value_is_splat(op_operand(less->op, 1), &zero) || zero != 0 ||
+            (x->type->element != E_F32 && x->type->element != E_F64))
+                return false;
+        for (int i = 0; i < 2; i++)
+                if (op_operand(bent->op, !i) == x && value_is_splat(op_operand(bent->op, i), &plan->alpha) &&
+                    (double)(float)plan->alpha == plan->alpha)
+                        return want_one(plan, x);
+        return false;
+}
+
+void write_leaky(struct export *e, const struct op *op, const struct plan *plan)
+{
+        struct made *x = export_value(e, plan->wants[0]);
+        struct made *y = export_unary(e, "LeakyRelu", x->type, x);
+        export_float(e, "alpha", (float)plan->alpha);
+        export_result(e, op, 0, y);
 }
 
 bool match_relu(struct export *e, const struct op *op, struct plan *plan)

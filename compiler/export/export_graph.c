@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { WANTED = 1, PLANNED = 2 }; /* of op->number; 0: not needed */
-
 const struct node_row export_rows[OPCODE_COUNT] = {
 #define ONE(op, name, elements) [OP_##op] = { .onnx = name, .set = elements, .write = write_one },
 #define OWN(op, doc) [OP_##op] = { .write = write_##op },

@@ -134,17 +134,17 @@ void write_reduce_listed(struct export *e, const struct op *op, const struct pla
 static const struct op *sum_of_mean(const struct value *v)
 {
         double count, wanted = 1;
-        if (!op_is(v, OP_div) || !op_is(op_operand(v->op, 0), OP_reduce) ||
-            !value_is_splat(op_operand(v->op, 1), &count))
+        const struct value *divided = v->kind == VALUE_RESULT ? export_divided(v->op, &count) : NULL;
+        if (!divided || !op_is(divided, OP_reduce))
                 return NULL;
-        const struct op *sum = op_operand(v->op, 0)->op;
+        const struct op *sum = divided->op;
         const struct type *x = op_operand(sum, 0)->type;
         unsigned axes = axes_of(sum);
         for (int d = 0; d < x->rank; d++)
                 wanted *= axes >> d & 1 ? (double)x->dims[d] : 1;
         bool fits = axes && op_int(sum, "kind") == REDUCE_sum && element_is_float(x->element) &&
                     op_int(sum, "accumulator") == E_COMPUTE && count == wanted && wanted > 0 &&
-                    value_has_one_use(op_operand(v->op, 0));
+                    value_has_one_use(divided);
         return fits ? sum : NULL;
 }
 
@@ -209,17 +209,18 @@ void write_keep(struct export *e, const struct op *op, const struct plan *plan)
 
 /* ---- Softmax ---- */
 
-/* What of is reduced along one axis and spread back, as v: *of; the axis, or -1. */
-static int spread_reduction(const struct value *v, enum reducer kind, bool logarithm,
+/* What is reduced along one axis, then goes through an operation (OP_yield: none) and is spread back, as v:
+ * *of; the axis, or -1. */
+static int spread_reduction(const struct value *v, enum reducer kind, enum opcode through,
                             struct value **of)
 {
         if (!op_is(v, OP_broadcast))
                 return -1;
         const struct value *reduced = op_operand(v->op, 0);
         const struct op *spread = v->op;
-        if (logarithm && !op_is(reduced, OP_log))
+        if (through != OP_yield && !op_is(reduced, through))
                 return -1;
-        reduced = logarithm ? op_operand(reduced->op, 0) : reduced;
+        reduced = through != OP_yield ? op_operand(reduced->op, 0) : reduced;
         if (!op_is(reduced, OP_reduce) || op_int(reduced->op, "kind") != kind ||
             op_int(reduced->op, "accumulator") != E_COMPUTE)
                 return -1;
@@ -238,30 +239,35 @@ static struct value *shifted_by_largest(const struct value *v, int axis)
 {
         struct value *x;
         if (!op_is(v, OP_sub) ||
-            spread_reduction(op_operand(v->op, 1), REDUCE_max, false, &x) != axis)
+            spread_reduction(op_operand(v->op, 1), REDUCE_max, OP_yield, &x) != axis)
                 return NULL;
         return op_operand(v->op, 0) == x && element_is_float(x->type->element) ? x : NULL;
 }
 
-/* exp(x - max x) / sum(exp(x - max x)) */
+/* exp(x - max x) / sum(exp(x - max x)), or times one divided by that */
 bool match_softmax(struct export *e, const struct op *op, struct plan *plan)
 {
-        struct value *exponentials;
-        int axis = spread_reduction(op_operand(op, 1), REDUCE_sum, false, &exponentials);
+        bool product = op->code == OP_mul;
         (void)e;
-        if (axis < 0 || op_operand(op, 0) != exponentials || !op_is(exponentials, OP_exp))
-                return false;
-        plan->wants[0] = shifted_by_largest(op_operand(exponentials->op, 0), axis);
-        plan->want_count = 1;
-        plan->axis = axis;
-        return plan->wants[0] != NULL;
+        for (int i = 0; i <= product; i++) {
+                struct value *y = op_operand(op, i), *exponentials;
+                int axis = spread_reduction(op_operand(op, !i), REDUCE_sum,
+                                            product ? OP_reciprocal : OP_yield, &exponentials);
+                if (axis < 0 || y != exponentials || !op_is(y, OP_exp))
+                        continue;
+                plan->wants[0] = shifted_by_largest(op_operand(y->op, 0), axis);
+                plan->want_count = 1;
+                plan->axis = axis;
+                return plan->wants[0] != NULL;
+        }
+        return false;
 }
 
 /* y - log(sum(exp y)), y = x - max x */
 bool match_log_softmax(struct export *e, const struct op *op, struct plan *plan)
 {
         struct value *exponentials;
-        int axis = spread_reduction(op_operand(op, 1), REDUCE_sum, true, &exponentials);
+        int axis = spread_reduction(op_operand(op, 1), REDUCE_sum, OP_log, &exponentials);
         (void)e;
         if (axis < 0 || !op_is(exponentials, OP_exp) ||
             op_operand(exponentials->op, 0) != op_operand(op, 0))

@@ -318,10 +318,10 @@ static bool divides_by_counts(const struct image *im, const struct value *diviso
 /* sum of a window, by its size or by how much of it is inside */
 bool match_average(struct export *e, const struct op *op, struct plan *plan)
 {
-        const struct value *sum = op_operand(op, 0);
         double number, size = 1;
+        const struct value *divided = export_divided(op, &number), *sum = divided ? divided : op_operand(op, 0);
         (void)e;
-        if (!op_is(sum, OP_reduce_window) || op_int(sum->op, "kind") != REDUCE_sum ||
+        if ((!divided && op->code != OP_div) || !op_is(sum, OP_reduce_window) || op_int(sum->op, "kind") != REDUCE_sum ||
             op_int(sum->op, "accumulator") != E_COMPUTE || !value_has_one_use(sum) ||
             !element_is_float(sum->type->element) || sum->type->rank < 3 || !is_outside(sum->op, 0) ||
             !is_outside(sum->op, 1))
@@ -329,16 +329,17 @@ bool match_average(struct export *e, const struct op *op, struct plan *plan)
         struct image im = image_of(sum->op);
         for (int d = 0; d < im.rank; d++)
                 size *= (double)im.window[d];
-        bool whole = value_is_splat(op_operand(op, 1), &number) && number == size;
+        bool whole = divided && number == size;
+        plan->product = sum->op;
         plan->wants[0] = op_operand(sum->op, 0);
         plan->want_count = 1;
         plan->full = whole;
-        return is_poolable(&im) && type_elements(sum->type) && (whole || divides_by_counts(&im, op_operand(op, 1)));
+        return is_poolable(&im) && type_elements(sum->type) && (whole || (op->code == OP_div && divides_by_counts(&im, op_operand(op, 1))));
 }
 
 void write_average(struct export *e, const struct op *op, const struct plan *plan)
 {
-        const struct op *sum = op_operand(op, 0)->op;
+        const struct op *sum = plan->product;
         struct image im = image_of(sum);
         struct made *y = pool(e, "AveragePool", &im, export_value(e, plan->wants[0]));
         if (plan->full && has_pads(&im))

@@ -13,11 +13,12 @@ struct made {
                                          * initializer */
 };
 
-enum attribute_kind { ATTRIBUTE_INT, ATTRIBUTE_INTS, ATTRIBUTE_TEXT, ATTRIBUTE_GRAPH, ATTRIBUTE_TENSOR };
+enum attribute_kind { ATTRIBUTE_INT, ATTRIBUTE_FLOAT, ATTRIBUTE_INTS, ATTRIBUTE_TEXT, ATTRIBUTE_GRAPH, ATTRIBUTE_TENSOR };
 struct attribute {
         const char *name;
         enum attribute_kind kind;
         int64_t i;
+        float f;
         const int64_t *ints;
         int count;
         const char *text;
@@ -78,6 +79,8 @@ struct per_axis {
         int axis; /* -1: one number */
 };
 
+enum { WANTED = 1, PLANNED = 2 };       /* of op->number; 0: not needed */
+
 struct plan {
         void (*write)(struct export *e, const struct op *op, const struct plan *plan);
         struct value **wants; /* what is to be written before */
@@ -86,6 +89,7 @@ struct plan {
         struct per_axis bias;           /* of `product`, by which an addition is its bias */
         const struct op *product;
         int axis; /* of Softmax */
+        double alpha; /* of LeakyRelu */
         double low, high; /* of Clip */
         bool has_low, has_high;
         bool full; /* of an element-wise one: the first operand is wanted as it
@@ -133,6 +137,7 @@ static inline struct made *export_binary(struct export *e, const char *op, const
 struct made *export_output(struct export *e, const struct type *type); /* one more, of the last node */
 /* of the last node */
 void export_int(struct export *e, const char *name, int64_t value);
+void export_float(struct export *e, const char *name, float value);
 void export_ints(struct export *e, const char *name, const int64_t *values, int count);
 void export_text(struct export *e, const char *name, const char *text);
 void export_subgraph(struct export *e, const char *name, struct graph *graph);
@@ -174,6 +179,9 @@ double export_per_axis_number(const struct per_axis *p, int64_t i); /* of known 
 /* the scale of what is decoded, behind moves that keep elements: one number, or one for each index
  * of an axis of v itself */
 bool export_decoded_scale(struct export *e, const struct value *v, struct per_axis *scale);
+/* x / count, or x times what 1 / count is rounded to; x, or NULL. Read back, both are the same after
+ * simplify. */
+struct value *export_divided(const struct op *op, double *count);
 /* i32(q) - zero, i32(q) or q, of 8 bits: q, or NULL */
 struct value *export_centered(struct export *e, struct value *v, struct per_axis *zero);
 

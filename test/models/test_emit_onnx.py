@@ -9,6 +9,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
+import quantizing  # noqa: E402
 import roundtrip  # noqa: E402
 from test_models import MODELS, REQUIRED, bindings  # noqa: E402
 
@@ -115,6 +116,42 @@ def test_other_runtime_computes_in_bytes(name, tmp_path):
     kernels = [roundtrip.optimized(path, tmp_path / "optimized.onnx") for path in (folder / "model.onnx", written)]
     assert kernels[1].count("QLinearConv") == kernels[0].count("QLinearConv") > 0
     assert kernels[1].count("QGemm") == kernels[0].count("QGemm") == 1
+
+
+def quantized_here(model, options, samples, inputs, tmp_path):
+    """A model that dnncc quantizes, as an ONNX file: dnncc computes the same bytes of both, onnxruntime nearly so."""
+    ranges = quantizing.calibrate(model, tmp_path, samples, options)
+    for k, more in enumerate(([], ["--activations=s8"])):
+        quantize = [f"--quantize={ranges}", *options, *more]
+        written = roundtrip.emit(model, tmp_path / f"q{k}.onnx", *quantize)
+        roundtrip.check(written)
+        assert roundtrip.emit(written, tmp_path / "again.onnx").read_bytes() == written.read_bytes()
+        nodes = roundtrip.kinds(written)
+        assert nodes.count("QuantizeLinear") >= 2 and not {"Round", "Cast", "Clip", "Mul"} & set(nodes)
+        got = []
+        for j, (path, asked) in enumerate([(model, quantize), (written, [])]):
+            work = tmp_path / f"{k}-{j}"
+            work.mkdir()
+            got.append(results(path, work, inputs, [*asked, "--target=x86-64-v3"]))
+        assert [a.tobytes() for a in got[0]] == [a.tobytes() for a in got[1]]
+        for have, want in zip(roundtrip.run_session(written, inputs), got[0]):
+            close(np.asarray(have), want, "onnxruntime")
+
+
+def test_quantized_digits(tmp_path):
+    port = onnx.load(str(DIGITS)).graph.input[0]
+    shape = [d.dim_value for d in port.type.tensor_type.shape.dim]
+    x = np.random.default_rng(2).random((12, *shape[1:]), np.float32)
+    quantized_here(DIGITS, [], {port.name: x}, [x[:1]], tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["resnet8_fp32", "mnist_cnn"])
+def test_quantized_here(name, tmp_path):
+    folder = trained(name)
+    port = onnx.load(str(folder / "model.onnx")).graph.input[0].name
+    x = [dnncc.load_tensor(d / "input_0.pb") for d in sorted(folder.glob("test_data_set_*"))]
+    quantized_here(folder / "model.onnx", bindings(folder), {port: np.concatenate(x)}, [x[0]], tmp_path)
 
 
 def test_digits(tmp_path):
