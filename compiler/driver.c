@@ -84,6 +84,11 @@ static bool prepare_context(struct run *run)
                                                  .views = o->level > 0 && !o->no_alias,
                                                  .threads = o->threads };
         context->threads = o->threads;
+        if (o->requantize && o->emit == EMIT_ONNX) {
+                diag_error(&run->diag, EXIT_USAGE,
+                           "--requantize=integer shapes code: not with --emit=onnx");
+                return false;
+        }
         if (!choose_targets(run))
                 return false;
         context->target = run->targets[run->target_count - 1];
@@ -342,6 +347,9 @@ static const char *passes_asked(const struct run *run)
         const char *list = more ? passes_with(run->arena, all, o->passes + 1) : o->passes;
         if (o->calibrate)
                 return pipeline_calibrated();
+        if (o->requantize && !is_model)
+                list = passes_with(run->arena, list ? list : pipeline_passes(o->level),
+                                   "requantize_integer");
         return is_model && (more || !list) ? pipeline_model(run->arena, list) : list;
 }
 

@@ -215,6 +215,8 @@ char *options_canonical(struct arena *arena, const struct options *options)
                 text_add(&text, " --threads=%d", options->threads);
         if (options->precision)
                 text_add(&text, " --precision=bf16");
+        if (options->requantize)
+                text_add(&text, " --requantize=integer");
         add_quantization(&text, options);
         if (options->goal == GOAL_MEMORY)
                 text_add(&text, " --goal=memory");

@@ -25,7 +25,7 @@ struct options {
                 *calibrate;
         const char *quantize, *observer, *quantize_steps;
         const char *passes, *print_after, *print_before, *dump_dir;
-        int emit, weights, level, threads, precision, goal, no_alias, activations;
+        int emit, weights, level, threads, precision, requantize, goal, no_alias, activations;
         int no_descriptor, depfile, exact, assume_finite, unchecked, fast_libm, flush_denormals,
                 no_verify, check, time_passes, stats, profile, tune;
         int verbose, quiet, help, version, help_passes, help_ops;

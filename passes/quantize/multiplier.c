@@ -43,6 +43,22 @@ int formula_at(const struct formula *f, int64_t s)
         return x <= (float)f->low ? f->low : x >= (float)f->high ? f->high : (int)x;
 }
 
+void formula_line(const struct formula *f, double *slope, double *offset)
+{
+        *slope = 1;
+        *offset = 0;
+        for (int i = 0; i < f->count; i++) {
+                double c = (double)f->steps[i].number;
+                switch (f->steps[i].code) {
+                case OP_mul: *slope *= c; *offset *= c; break;
+                case OP_div: *slope /= c; *offset /= c; break;
+                case OP_add: *offset += c; break;
+                case OP_sub: *offset -= c; break;
+                default: break;
+                }
+        }
+}
+
 bool formula_is_finite(const struct formula *f)
 {
         double largest = ldexp(1, 31);
@@ -61,17 +77,6 @@ bool formula_is_finite(const struct formula *f)
 }
 
 /* ---- thresholds ---- */
-
-static double slope_of(const struct formula *f)
-{
-        double slope = 1;
-        for (int i = 0; i < f->count; i++)
-                if (f->steps[i].code == OP_mul)
-                        slope *= (double)f->steps[i].number;
-                else if (f->steps[i].code == OP_div)
-                        slope /= (double)f->steps[i].number;
-        return slope;
-}
 
 static bool reaches(const struct formula *f, const struct thresholds *t, int64_t s, int value)
 {
@@ -103,7 +108,8 @@ static int64_t least_of(const struct formula *f, const struct thresholds *t, int
 
 void thresholds_of(const struct formula *f, int64_t low, int64_t high, struct thresholds *t)
 {
-        double slope = slope_of(f);
+        double slope, offset;
+        formula_line(f, &slope, &offset);
         *t = (struct thresholds){ .falls = slope < 0, .bottom = f->low, .top = f->high,
                                   .slope = fabs(slope) };
         t->low = t->falls ? -high : low;

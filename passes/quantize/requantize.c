@@ -19,9 +19,10 @@
 #include "cost/bytes.h"
 #include "passes/pass.h"
 #include "passes/quantize/multiplier.h"
+#include "passes/quantize/requantize.h"
 #include "passes/simplify/ranges.h"
 
-enum { SUMMANDS = 4 };
+enum { SUMMANDS = 4, BYTE_ZEROS = 1 << 10 };
 
 /* a constant, the same in all places, or one number for each along a dimension */
 struct spread { const struct constant *constant; bool splat; };
@@ -29,7 +30,7 @@ struct spread { const struct constant *constant; bool splat; };
 /* The operations between a sum and a byte, as they stand: numbers differ along dimension `along`
  * of the values at most; -1: in none */
 struct chain {
-        struct value *sum;              /* the bias, and all that is constant, taken off */
+        struct value *sum, *total;      /* sum: the bias, and all that is constant, taken off */
         const struct type *type;
         int along, step_count, summand_count, operations;
         enum opcode codes[FORMULA_STEPS];
@@ -123,7 +124,7 @@ static bool find_chain(const struct op *op, struct chain *c)
             op_operand(v->op, 0)->type->element != E_I32)
                 return false;
         c->operations = c->step_count + 1;
-        v = op_operand(v->op, 0);
+        c->total = v = op_operand(v->op, 0);
         while ((next = take_summand(c, v)))
                 v = next;
         c->sum = v;
@@ -142,11 +143,31 @@ static struct whole_range merged(const struct whole_range *ranges, int64_t count
         return all;
 }
 
+/* of a sum of windows, or of whole dimensions; of anything else, of its type */
+static struct whole_range range_of_sum(const struct value *v)
+{
+        const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
+        const struct whole_range own = whole_range_of(v);
+        bool window = op && op->code == OP_reduce_window;
+        if (!op || (!window && op->code != OP_reduce) || op_int(op, "kind") != REDUCE_sum ||
+            !type_elements(v->type))
+                return own;
+        const struct value *x = op_operand(op, 0);
+        double terms = (double)type_elements(x->type) / (double)type_elements(v->type);
+        int count = 0;
+        const int64_t *extents = window ? op_ints(op, "window", &count) : NULL;
+        for (int i = 0; i < count; i++)
+                terms = (i ? terms : 1) * (double)extents[i];
+        const struct whole_range each = whole_range_of(x),
+                                 sum = { terms * fmin(each.low, 0), terms * fmax(each.high, 0) };
+        return sum.low >= own.low && sum.high <= own.high ? sum : own;         /* else it wraps */
+}
+
 /* of the sum before what is constant, for each of `count` numbers */
 static struct whole_range *ranges_of(struct arena *arena, const struct chain *c, int64_t count)
 {
         struct whole_range *ranges = arena_array(arena, (size_t)count, sizeof *ranges), *known = NULL,
-                           all = whole_range_of(c->sum);
+                           all = range_of_sum(c->sum);
         const struct op *op = c->sum->kind == VALUE_RESULT ? c->sum->op : NULL;
         bool contraction = op && (op->code == OP_convolve || op->code == OP_dot);
         int outputs = op && op->code == OP_convolve ? 1 : c->type->rank - 1;
@@ -311,34 +332,85 @@ static struct value *multiplied(struct builder *b, const struct chain *c,
                        : NULL;
 }
 
+/* ---- fixed point, where there is no such form ---- */
+
+/* m = q * 2^(shift - 31), q of 31 bits, as QuantizeMultiplier of TensorFlow Lite has it */
+static void fixed_point_of(double m, int32_t *q, int32_t *shift)
+{
+        enum { BITS = 31, LARGEST = 30 };
+        int exponent;
+        double number = round(ldexp(frexp(m, &exponent), BITS));
+        if (fabs(number) == ldexp(1, BITS)) {
+                number /= 2;
+                exponent++;
+        }
+        bool tiny = exponent < -BITS, huge = exponent > LARGEST;
+        *q = tiny ? 0 : huge ? (m < 0 ? -INT32_MAX : INT32_MAX) : (int32_t)number;
+        *shift = tiny ? 0 : huge ? LARGEST : exponent;
+}
+
+/* y = clamp(rescale(s, q, shift) + zero); NULL: zero is no whole number, or they differ */
+static struct value *rescaled(struct builder *b, const struct chain *c, struct arena *arena,
+                              int64_t count)
+{
+        int32_t *q = arena_array(arena, (size_t)count, sizeof *q),
+                *shift = arena_array(arena, (size_t)count, sizeof *shift);
+        double zero = 0;
+        for (int64_t i = 0; i < count; i++) {
+                struct formula f;
+                double slope, offset;
+                if (!formula_of(c, i, &f))
+                        return NULL;
+                formula_line(&f, &slope, &offset);
+                if (offset != rint(offset) || fabs(offset) > BYTE_ZEROS || (i && offset != zero))
+                        return NULL;
+                zero = offset;
+                fixed_point_of(slope, &q[i], &shift[i]);
+        }
+        struct value *operands[] = { c->total, spread_numbers(b, c, E_I32, q, count, "multiplier"),
+                                     spread_numbers(b, c, E_I32, shift, count, "shift") };
+        struct value *y = operands[1] && operands[2]
+                                  ? value_build(b, OP_rescale, operands, 3, NULL, NULL)
+                                  : NULL;
+        const struct { enum opcode code; double number; } steps[] = {
+                { OP_add, zero }, { OP_max, c->low }, { OP_min, c->high }
+        };
+        for (int i = 0; i < 3 && y; i++)
+                y = build_binary(b, steps[i].code, y, constant_number(b->m, y->type, steps[i].number));
+        return build_cast(b, y, (enum element)c->type->element);
+}
+
 static bool is_cheaper(const struct chain *c, bool even, const struct pass_context *context)
 {
         return bytes_cost_of_integers(even, context->target) <
                bytes_cost_of_floats(c->operations, context->target);
 }
 
-/* 1: done; 0: it stays; -1: after an error */
-static int rewrite(struct op *op, struct arena *arena, struct pass_context *context)
+int requantize_sum(struct op *op, struct pass_context *context, bool always)
 {
         struct chain c;
         struct form form;
-        if (!find_chain(op, &c) || !is_cheaper(&c, false, context))
+        if (!find_chain(op, &c) || (!always && !is_cheaper(&c, false, context)))
                 return 0;
+        struct arena *arena = arena_new();
         int64_t count = c.along < 0 ? 1 : c.type->dims[c.along];
-        const struct thresholds *t =
-                find_ends(&c, count) ? all_thresholds(arena, &c, count) : NULL;
+        bool ends = find_ends(&c, count);
+        const struct thresholds *t = ends ? all_thresholds(arena, &c, count) : NULL;
         struct multiplier *found = arena_array(arena, (size_t)count, sizeof *found);
-        if (!t || !find_form(t, count, &form, found) ||
-            !is_cheaper(&c, form.even || form.each, context))
-                return 0;
         struct builder b = { .m = op->region->function->module,
                              .region = op->region,
                              .before = op,
                              .location = op->location,
                              .diag = context->diag };
-        struct value *y = multiplied(&b, &c, found, count, &form);
+        struct value *y = NULL;
+        if (t && find_form(t, count, &form, found) &&
+            (always || is_cheaper(&c, form.even || form.each, context)))
+                y = multiplied(&b, &c, found, count, &form);
+        else if (ends && always)
+                y = rescaled(&b, &c, arena, count);
+        arena_free(arena);
         if (!y)
-                return -1;
+                return context->diag->code ? -1 : 0;
         value_replace(op_result(op), y);
         op_erase(op);
         return 1;
@@ -348,11 +420,9 @@ int pass_requantize(struct function *f, struct pass_context *context)
 {
         int rewrites = 0;
         for (struct op *op = region_walk(&f->body, NULL), *next; op && rewrites >= 0; op = next) {
-                struct arena *arena = arena_new();
                 next = region_walk(&f->body, op);
-                int done = rewrite(op, arena, context);
+                int done = requantize_sum(op, context, false);
                 rewrites = done < 0 ? -1 : rewrites + done;
-                arena_free(arena);
         }
         return rewrites;
 }

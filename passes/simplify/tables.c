@@ -12,19 +12,12 @@
  * up lane by lane: that pays where a function of the library goes; others, wherever several
  * operations do. */
 #include "passes/simplify/simplify.h"
+#include "passes/simplify/tables.h"
 
 #include "ir/target.h"
 
-enum { BYTES = 256, OPS_MAX = 40 };
+enum { BYTES = 256 };
 enum { OF_FUNCTION = 8, OF_DIVISION = 2, SEVERAL = 8 };           /* operations that are as dear */
-
-struct mapping {
-        struct op *ops[OPS_MAX];        /* in order: operands before */
-        int count;
-        struct value *source;           /* the bytes that all of them read, in the end */
-        int cost;
-        bool function;                  /* one of the library's */
-};
 
 static bool is_byte(const struct value *v)
 {
@@ -41,56 +34,90 @@ static void count_cost(struct mapping *m, const struct op *op)
         m->cost += function ? OF_FUNCTION : division ? OF_DIVISION : 1;
 }
 
-/* adds what makes v of one tensor of bytes; false: it is made of something else, too */
-static bool add_value(struct mapping *m, struct value *v)
+/* which of the sources v is; -1: none */
+static int source_of(const struct mapping *m, const struct value *v)
 {
-        if (value_is_splat(v, NULL) || v == m->source)
+        for (int i = 0; i < m->source_count; i++)
+                if (m->sources[i] == v)
+                        return i;
+        return -1;
+}
+
+/* adds what makes v of tensors of bytes; false: it is made of something else, too */
+static bool add_value(struct mapping *m, struct value *v, int sources)
+{
+        if (value_is_splat(v, NULL) || source_of(m, v) >= 0)
                 return true;
         for (int i = 0; i < m->count; i++)
                 if (op_result(m->ops[i]) == v)
                         return true;
         if (is_byte(v)) {
-                bool first = !m->source && !value_is_constant(v);
-                m->source = first ? v : m->source;
-                return first;
+                bool another = m->source_count < sources && !value_is_constant(v);
+                if (another)
+                        m->sources[m->source_count++] = v;
+                return another;
         }
         if (v->kind != VALUE_RESULT || !(op_info[v->op->code].traits & TRAIT_ELEMENTWISE))
                 return false;
         for (int i = 0; i < v->op->operand_count; i++)
-                if (!op_operand(v->op, i) || !add_value(m, op_operand(v->op, i)))
+                if (!op_operand(v->op, i) || !add_value(m, op_operand(v->op, i), sources))
                         return false;
-        if (m->count == OPS_MAX - 1)    /* the last is the cast's */
+        if (m->count == MAPPING_OPS - 1)          /* the last is the cast's */
                 return false;
         m->ops[m->count++] = v->op;
         count_cost(m, v->op);
         return true;
 }
 
-/* what stands for v among 256 elements */
-static struct value *of_each(struct builder *b, const struct mapping *m, struct value **made,
-                             struct value *v, struct value *all)
+bool mapping_find(struct mapping *m, struct op *op, int sources)
 {
-        if (v == m->source)
-                return all;
+        const struct type *t = op_result(op)->type;
+        *m = (struct mapping){ .count = 0 };
+        if (op->code != OP_cast || !is_byte(op_result(op)) || !type_is_static(t) ||
+            !element_is_float((enum element)op_operand(op, 0)->type->element) ||
+            !add_value(m, op_operand(op, 0), sources) || !m->source_count)
+                return false;
+        for (int i = 0; i < m->source_count; i++)
+                if (!type_same_dims(m->sources[i]->type, t))
+                        return false;
+        m->ops[m->count++] = op;
+        return true;
+}
+
+/* what stands for v among all elements */
+static struct value *of_each(struct builder *b, const struct mapping *m, struct value **made,
+                             struct value *v, struct value *const *all)
+{
+        if (source_of(m, v) >= 0)
+                return all[source_of(m, v)];
         for (int i = 0; i < m->count; i++)
                 if (op_result(m->ops[i]) == v)
                         return made[i];
-        return constant_splat(b->m, type_with_element(b->m, all->type, v->type->element),
+        return constant_splat(b->m, type_with_element(b->m, all[0]->type, v->type->element),
                               v->constant->data);
 }
 
-static struct value *table_of(struct builder *b, const struct mapping *m,
-                              struct pass_context *context)
+/* all bytes of a source, along its dimension of the table */
+static struct value *all_bytes(struct builder *b, const struct mapping *m, int source)
+{
+        const dim_t dims[MAPPING_SOURCES] = { BYTES, BYTES };
+        int count = m->source_count > 1 ? BYTES * BYTES : BYTES,
+            each = m->source_count > 1 && !source ? BYTES : 1;
+        unsigned char *numbers = constant_room(b->m, (size_t)count);
+        for (int i = 0; i < count; i++)
+                numbers[i] = (unsigned char)(i / each);
+        enum element e = (enum element)m->sources[source]->type->element;
+        return constant_dense(b->m, type_tensor(b->m, e, m->source_count, dims), numbers, "bytes");
+}
+
+struct value *mapping_table(struct builder *b, const struct mapping *m,
+                            struct pass_context *context)
 {
         struct pass_context all_of_it = *context;       /* however little that decodes bytes folds */
         struct builder folds = *b;
-        struct value *made[OPS_MAX], *operands[OPERAND_ROW_MAX];
-        const dim_t bytes = BYTES;
-        unsigned char *numbers = constant_room(b->m, BYTES);
-        for (int i = 0; i < BYTES; i++)
-                numbers[i] = (unsigned char)i;
-        const struct type *t = type_tensor(b->m, (enum element)m->source->type->element, 1, &bytes);
-        struct value *all = constant_dense(b->m, t, numbers, "bytes"), *y = NULL;
+        struct value *made[MAPPING_OPS], *operands[OPERAND_ROW_MAX], *all[MAPPING_SOURCES], *y = NULL;
+        for (int i = 0; i < m->source_count; i++)
+                all[i] = all_bytes(b, m, i);
         all_of_it.limits.fold_bytes = INT64_MAX / 2;
         folds.fold = fold_op;
         folds.fold_context = &all_of_it;
@@ -111,20 +138,14 @@ static struct value *table_of(struct builder *b, const struct mapping *m,
 
 struct value *rewrite_cast_table(struct builder *b, struct op *op, struct pass_context *context)
 {
-        struct mapping m = { .count = 0 };
-        struct value *x = op_operand(op, 0);
-        const struct type *t = op_result(op)->type;
+        struct mapping m;
         bool vectors = target_has_vectors(context->target);
-        if (!is_byte(op_result(op)) || !element_is_float((enum element)x->type->element) ||
-            !type_is_static(t) || type_elements(t) <= BYTES || !add_value(&m, x) || !m.source ||
-            !type_same_dims(m.source->type, t))
+        if (!mapping_find(&m, op, 1) || type_elements(op_result(op)->type) <= BYTES ||
+            (vectors ? !m.function : m.cost < SEVERAL))
                 return NULL;
-        m.ops[m.count++] = op;
-        if (vectors ? !m.function : m.cost < SEVERAL)
-                return NULL;
-        struct value *table = table_of(b, &m, context);
+        struct value *table = mapping_table(b, &m, context);
         if (!table)
                 return NULL;
         table->constant->name = "table";
-        return build_gather(b, table, m.source, 0);
+        return build_gather(b, table, m.sources[0], 0);
 }
