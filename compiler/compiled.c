@@ -212,7 +212,7 @@ const char *compiled_check(void *runner, struct loop_program *p, const struct ta
         run.lesser = NULL;
         run.options.weights = WEIGHTS_FILE;
         run.options.no_descriptor = run.options.profile = 0;
-        if (!compiled_run(&run, p, run.options.cc ? run.options.cc : "cc -O2", inputs, outputs,
+        if (!compiled_run(&run, p, run.options.cc ? run.options.cc : CC_PRESET, inputs, outputs,
                           code))
                 return "the interpreter takes too long, and its C could not be compiled or run here";
         return *code == FAIL_TILES ? "the system does not let it use the processor's tiles" : NULL;

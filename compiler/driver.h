@@ -70,6 +70,9 @@ void compile_forget(struct run *run);   /* modules and programs */
 /* the planned program of a target */
 struct loop_program *run_program(const struct run *run, int target);
 
+/* what compiles generated code where --cc says nothing */
+#define CC_PRESET "cc -O2"
+
 /* --tune (tune.c): the module is scheduled; writes the file of --schedule */
 bool tune(struct run *run);
 

@@ -15,7 +15,6 @@
 #include "ir/interp.h"
 
 #define PREFIX "calibrated"
-#define DEFAULT_CC "cc -O2"
 enum { FAILED = 16, PIECE = 64 * RANGE_BLOCK };           /* elements that are read at once */
 
 static const char main_text[] =
@@ -245,7 +244,7 @@ bool observed_begin(struct observed *o, struct run *run, struct value *const *va
 {
         struct pipeline_options pipeline = { .level = 2, .verify = !run->options.no_verify };
         *o = (struct observed){ .user = run, .run = *run, .arena = arena_new() };
-        o->cc = run->options.cc ? run->options.cc : has_compiler() ? DEFAULT_CC : NULL;
+        o->cc = run->options.cc ? run->options.cc : has_compiler() ? CC_PRESET : NULL;
         o->piece = arena_alloc(o->arena, PIECE * sizeof(double));
         o->run.context.diag = &o->run.diag;
         choose(o);

@@ -219,7 +219,7 @@ static bool build(struct tuning *t, const char *name)
                 continue;
         if (status)
                 return give_up(t, EXIT_INTERNAL, "compiling with other schedules failed");
-        const char *cc = o.cc ? o.cc : "cc -O2",
+        const char *cc = o.cc ? o.cc : CC_PRESET,
                    *threads = o.threads > 1 ? " -ldnncc_runtime -lpthread" : "";
         char *command = arena_printf(t->arena, "cd %s && %s -I. -o %s %s_main.c %s%s%s", t->folder,
                                      cc, name, name, name, suffix, threads);

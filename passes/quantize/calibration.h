@@ -122,6 +122,7 @@ struct calibrated {
                                          * transpose, broadcast): it is not looked at by itself,
                                          * but in calibrations by channels; -1: none */
 };
+/* Uses number and scratch of values. */
 struct calibrated *calibrated_values(struct arena *arena, const struct function *f, int *count);
 /* the dimension that the channels of a type are; -1: it has none */
 int calibration_axis(enum channel_axis axis, const struct type *type);

@@ -5,7 +5,7 @@
 
 #include "passes/quantize/calibration.h"
 
-enum { HALF = RANGE_BINS / 2, HALF_BITS = 10, LANES = 8, TALLIES = 2 };
+enum { HALF = RANGE_BINS / 2, HALF_BITS = 10, LANES = 4, TALLIES = 2 };
 
 const struct extent extent_none = { INFINITY, -INFINITY };
 
@@ -88,8 +88,7 @@ int range_bin(const struct range *r, float x) { return bin_of(x, bin_scale(r)); 
  * vectors. */
 static double add_lanes(const double lanes[LANES])
 {
-        return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
-               ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+        return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
 }
 
 static void add_sums(struct range *r, const float *x, int count)
@@ -139,13 +138,25 @@ static bool take_finite(struct range *r, float *x, int *count, int64_t *index)
         return true;
 }
 
+static struct extent extent_of(const float *x, int count)
+{
+        struct extent lanes[LANES], e = extent_none;
+        int i = 0;
+        for (int l = 0; l < LANES; l++)
+                lanes[l] = extent_none;
+        for (; i + LANES <= count; i += LANES)
+                for (int l = 0; l < LANES; l++)
+                        lanes[l] = extent_join(lanes[l], (struct extent){ x[i + l], x[i + l] });
+        for (; i < count; i++)
+                e = extent_join(e, (struct extent){ x[i], x[i] });
+        for (int l = 0; l < LANES; l++)
+                e = extent_join(e, lanes[l]);
+        return e;
+}
+
 static void add_block(struct range *r, const float *x, int count)
 {
-        struct extent e = extent_none;
-        for (int i = 0; i < count; i++) {
-                e.least = x[i] < e.least ? x[i] : e.least;
-                e.most = x[i] > e.most ? x[i] : e.most;
-        }
+        struct extent e = extent_of(x, count);
         if (extent_is_none(e))
                 return;
         e.least += 0.0f;                /* -0 is 0 */
@@ -174,15 +185,12 @@ int64_t range_add(struct range *r, enum element e, const void *data, int64_t cou
                 int size = (int)(count - i < RANGE_BLOCK ? count - i : RANGE_BLOCK);
                 const float *x = (const float *)data + i;
                 int64_t index = i;
-                if (e != E_F32)
-                        for (int k = 0; k < size; k++)
-                                copy[k] = (float)element_load(e, data, (size_t)(i + k)).f;
-                else if (!all_finite(x, size))
-                        memcpy(copy, x, (size_t)size * sizeof *x);
-                x = e != E_F32 || !all_finite(x, size) ? copy : x;
-                if (x == copy && !take_finite(r, copy, &size, &index))
+                bool plain = e == E_F32 && all_finite(x, size);
+                for (int k = 0; k < size && !plain; k++)
+                        copy[k] = (float)element_load(e, data, (size_t)(i + k)).f;
+                if (!plain && !take_finite(r, copy, &size, &index))
                         return index;
-                add_block(r, x, size);
+                add_block(r, plain ? x : copy, size);
         }
         return -1;
 }

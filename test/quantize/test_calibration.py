@@ -192,6 +192,17 @@ def test_digest_is_of_what_is_computed(model, tmp_path):
     assert digest(path=tmp_path / "other.onnx") != first
 
 
+def test_progress_is_for_terminals(model, tmp_path):
+    np.savez(tmp_path / "s.npz", x=floats(3, 3, 6, 6))
+    ours, theirs = os.openpty()
+    done = dnncc.run(["sh", "-c", 'exec 2>&0; exec "$@"', "sh", dnncc.DNNCC, model, f"--calibrate={tmp_path / 's.npz'}", "-o", tmp_path / "r.ranges"], stdin=theirs)
+    os.close(theirs)
+    said = os.read(ours, 10000).decode()
+    os.close(ours)
+    assert done.returncode == 0 and not done.stdout and not done.stderr
+    assert "compiling" in said and all(f"sample {i} of 3" in said for i in (1, 2, 3)) and said.endswith("\r\x1b[K")
+
+
 # ---- forms of samples ----
 
 def two_inputs(folder):
@@ -387,6 +398,29 @@ def test_nothing_to_calibrate(tmp_path):
 
 
 # ---- damaged files ----
+
+def test_damaged_ranges(model, tmp_path):
+    np.savez(tmp_path / "s.npz", x=floats(2, 3, 6, 6))
+    calibrate(model, tmp_path / "s.npz", tmp_path / "r.ranges", "--channels=second")
+    text, bad, out, random = (tmp_path / "r.ranges").read_text(), tmp_path / "bad.ranges", tmp_path / "out.ranges", np.random.default_rng(3)
+    words = [m.span() for m in re.finditer(r"[^ \n]+", text)]
+    news = ["", " ", "nan", "-inf", "1e400", "-1", "9223372036854775807", "9223372036854775808", "18446744073709551616", "-0.0", "0x1p3", "1p1000000000",
+            "f" * 300 + "p0", "tensor", "none", "\0", "\n", "x" * 100000, "tensors 1\n"]
+    variants = ["", "dnncc-ranges 2" + text[14:], text + text, text + "\n", text.replace("\n", "\r\n"), text[:-1], text.upper(), "\n".join(reversed(text.split("\n")))]
+    for at in [*random.integers(0, len(words), 150), *range(60)]:
+        start, end = words[at]
+        variants.append(text[:start] + news[random.integers(len(news))] + text[end:])
+    codes = set()
+    for variant in variants:
+        bad.write_text(variant, newline="")
+        done = run(f"--merge={bad}", "-o", out)
+        codes.add(done.returncode)
+        assert done.returncode in (dnncc.OK, dnncc.INVALID), (done.returncode, done.stderr)
+        assert done.stderr.count("\n") == (done.returncode != dnncc.OK) and len(done.stderr) < 400, done.stderr
+        assert out.exists() == (done.returncode == dnncc.OK)
+        out.unlink(missing_ok=True)
+    assert dnncc.INVALID in codes
+
 
 def test_damaged_npz(tmp_path):
     """Every end cut off, every byte of the parts that are not samples changed: an error in one line, or the same as before."""

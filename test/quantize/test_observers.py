@@ -79,12 +79,10 @@ def divergence(h, n, levels):
         return np.inf
     p = h[:n].astype(float)
     p[-1] += h[n:].sum()
-    q = np.zeros(n)
     edges = np.arange(levels + 1) * n // levels
-    for a, b in zip(edges, edges[1:]):
-        filled = h[a:b] > 0
-        if filled.any():
-            q[a:b][filled] = h[a:b].sum() / filled.sum()
+    filled = np.add.reduceat(h[:n] > 0, edges[:-1], dtype=int)
+    shares = np.add.reduceat(h[:n], edges[:-1]) / np.maximum(filled, 1)
+    q = np.where(h[:n] > 0, np.repeat(shares, np.diff(edges)), 0)
     q[-1] = q[-1] or 0.5
     there = p > 0
     return (p[there] / p.sum() * np.log(p[there] / p.sum() / (q[there] / h[:n].sum()))).sum()
