@@ -360,6 +360,7 @@ static bool check_calibration(struct run *run)
         const struct { bool given; const char *name; } others[] = {
                 { o->emit != EMIT_C, "--emit" },   { o->tests.count, "--test" },   { o->tune, "--tune" },
                 { o->passes != NULL, "--passes" }, { o->report != NULL, "--report" },
+                { o->quantize != NULL, "--quantize" },
         };
         for (size_t i = 0; i < sizeof others / sizeof *others && o->calibrate; i++)
                 if (others[i].given) {

@@ -183,6 +183,8 @@ def test_digest_is_of_what_is_computed(model, tmp_path):
         return calibrate(path, tmp_path / "s.npz", tmp_path / "r.ranges", *options).digest
     first = digest()
     assert digest("--threads=2", "--weights=file", "--name=other", "-O1", "--max-ram=1M") == first
+    for target in "x86-64", "x86-64-v4", "aarch64", "generic,x86-64-v3":
+        assert digest(f"--target={target}") == first
     text = tmp_path / "m.dnn"
     assert run(model, "--emit=ir", "--passes=simplify", "-o", text).returncode == 0
     assert digest(path=text) == first
@@ -364,7 +366,7 @@ def test_no_samples(model, tmp_path):
     np.savez(tmp_path / "s.npz", x=floats(1, 3, 6, 6))
     data = f"--calibrate={tmp_path / 's.npz'}"
     for more, text in (("--tune", "not with --tune"), ("--emit=ir", "not with --emit"), ("--passes=fold", "not with --passes"),
-                       ("--test=x", "not with --test"), ("--report=x.json", "not with --report"), ("--samples=0", "--samples wants a number from 1 on"),
+                       ("--test=x", "not with --test"), ("--report=x.json", "not with --report"), ("--quantize=x.ranges", "not with --quantize"), ("--samples=0", "--samples wants a number from 1 on"),
                        ("--samples=x", "--samples wants a number"), ("--channels=first", "--channels wants one of none|second|last")):
         refused(dnncc.USAGE, text, model, data, more, *(["--schedule=x"] if more == "--tune" else []), "-o", out)
     refused(dnncc.USAGE, "--samples wants --calibrate", model, "--samples=3", "-o", tmp_path / "m.c")
