@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/driver.h"
+#include "compiler/report.h"
 #include "passes/quantize/quantize.h"
 
 static bool is_unknown(struct run *run, const char *option, const char *name)
@@ -18,6 +18,8 @@ static bool read_choices(struct run *run, struct quantize_policy *p)
         const char *name = o->quantize_steps;
         p->grid = (struct grid){ .to = o->activations ? E_I8 : E_U8,
                                  .symmetric = o->activations == ACTIVATIONS_S8_SYMMETRIC };
+        p->kept = o->report ? report_keep_float : NULL;
+        p->runner = run;
         quantize_steps_preset(p->steps);
         if (name && !quantize_steps_parse(name, p->steps, &name))
                 return is_unknown(run, "--quantize-steps", name);

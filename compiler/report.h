@@ -42,6 +42,8 @@ struct report_state {
 };
 /* A layer of quantized numbers that is computed in floats. */
 struct report_float { const char *location, *operation, *why; };
+/* one that the pass quantize leaves so; runner: the struct run; why: lives as long */
+void report_keep_float(void *runner, const struct op *op, const char *why);
 /* looks for those of the state, or whether those found before are there (report_floats.c) */
 void report_find_floats(struct run *run, const struct pipeline_state *state);
 

@@ -22,12 +22,16 @@ static bool has_later(const struct function *f)
         return false;
 }
 
+/* since it was quantized, where that was done */
 static bool is_simplified(const struct run *run)
 {
-        for (int i = 0; i < run->state_count; i++)
-                if (run->states[i].pass && !strcmp(run->states[i].pass->name, "simplify"))
-                        return true;
-        return false;
+        bool simplified = false;
+        for (int i = 0; i < run->state_count; i++) {
+                const char *pass = run->states[i].pass ? run->states[i].pass->name : "";
+                simplified = strcmp(pass, "quantize") != 0 &&
+                             (simplified || !strcmp(pass, "simplify"));
+        }
+        return simplified;
 }
 
 static const char *location_of(const struct op *op) { return op->location ? op->location : ""; }
@@ -40,6 +44,25 @@ static bool is_there(const struct function *f, const struct report_float *layer)
                     op_result(op)->type->element == E_F32)
                         return true;
         return false;
+}
+
+static bool is_known(const struct run *run, const struct op *op)
+{
+        for (int i = 0; i < run->float_count; i++)
+                if (!strcmp(run->floats[i].location, location_of(op)) &&
+                    !strcmp(run->floats[i].operation, op_info[op->code].name))
+                        return true;
+        return false;
+}
+
+void report_keep_float(void *runner, const struct op *op, const char *why)
+{
+        struct run *run = runner;
+        ARENA_GROW(run->arena, run->floats, run->float_count);
+        run->floats[run->float_count++] = (struct report_float){
+                arena_string(run->arena, location_of(op)), op_info[op->code].name, why
+        };
+        run->floats_known = false;      /* others may follow from what is quantized now */
 }
 
 void report_find_floats(struct run *run, const struct pipeline_state *state)
@@ -55,7 +78,7 @@ void report_find_floats(struct run *run, const struct pipeline_state *state)
         for (const struct op *op = run->floats_known ? NULL : region_walk(&f->body, NULL); op;
              op = region_walk(&f->body, op)) {
                 const char *why = whole_obstacle(op, &run->context);
-                if (!why)
+                if (!why || is_known(run, op))
                         continue;
                 ARENA_GROW(run->arena, run->floats, run->float_count);
                 run->floats[run->float_count++] =

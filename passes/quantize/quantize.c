@@ -144,7 +144,7 @@ static void find_layers(struct quantizing *q)
                         continue;
                 struct layer *l = &q->layers[q->layer_count++];
                 *l = (struct layer){ .op = op, .x = site_of(op_operand(op, 0)), .both = both };
-                l->obstacle = quantize_obstacle(q, l);
+                l->obstacle = quantize_obstacle(l);
                 if (!l->obstacle && (l->x->unfit || (both && site_of(op_operand(op, 1))->unfit)))
                         l->obstacle = "what it multiplies is not always finite";
                 site_of_op(op)->layer = l;
@@ -228,9 +228,12 @@ static void report(const struct quantizing *q)
                 const struct layer *l = &q->layers[i];
                 const char *where = l->op->location ? l->op->location : "a layer";
                 whole += !l->obstacle;
-                if (l->obstacle)
-                        diag_note(q->context->diag, "%s (%s) stays in floats: %s", where,
-                                  op_info[l->op->code].name, l->obstacle);
+                if (!l->obstacle)
+                        continue;
+                diag_note(q->context->diag, "%s (%s) stays in floats: %s", where,
+                          op_info[l->op->code].name, l->obstacle);
+                if (q->policy->kept)
+                        q->policy->kept(q->policy->runner, l->op, l->obstacle);
         }
         if (q->context->notes)
                 text_add(q->context->notes, "%d of %d layers in bytes, %d values", whole,

@@ -22,6 +22,9 @@ struct quantize_policy {
         bool first, last;               /* the first layer, the last one stays in floats */
         const char *const *keep_float;  /* nodes or values */
         int keep_float_count;
+        /* told of each layer that stays in floats; may be NULL */
+        void (*kept)(void *runner, const struct op *op, const char *why);
+        void *runner;
 };
 
 /* the default steps, and those of a comma list: names, or names with + or - in front. False: *name
@@ -44,7 +47,7 @@ struct layer {
 struct site {
         struct value *value;
         struct layer *layer;            /* whose result it is; or NULL */
-        const char *name;               /* of the calibration; or NULL */
+        const char *name;               /* of the calibration; NULL: it depends on no input */
         const struct range *range;      /* or NULL */
         struct site *root;              /* what is stored in the end of what is computed of it, element
                                          * by element; itself: it is stored */
@@ -117,7 +120,7 @@ const struct affine *quantize_affine(struct site *s);
 bool quantize_insert(struct quantizing *q);
 
 /* NULL: a convolve or dot of floats can be quantized, as far as its weights and shape say */
-const char *quantize_obstacle(const struct quantizing *q, const struct layer *l);
+const char *quantize_obstacle(const struct layer *l);
 /* weights and bias of a layer whose x is decoded; it may find an obstacle yet */
 bool quantize_layer(struct quantizing *q, struct layer *l);
 

@@ -198,7 +198,7 @@ static void choose(struct quantizing *q)
         for (int i = q->site_count; i-- > 0;) {
                 struct site *s = &q->sites[i];
                 const struct op *op = s->value->kind == VALUE_RESULT ? s->value->op : NULL;
-                s->bytes = s->root == s && !s->unfit && is_read_as_bytes(q, s);
+                s->bytes = s->root == s && s->name && !s->unfit && is_read_as_bytes(q, s);
                 s->carried = op && s->root->bytes && !s->norm && !s->spread && !s->keep &&
                              quantize_carrying(op) != CARRY_NONE;
         }

@@ -4,7 +4,8 @@
  *      bias:           a whole number of steps f32(sx * sw), as the sums are
  *
  * A constant that multiplies the sums goes into the weights first. A bias of 2^24 steps or more
- * stays in floats. Weights of nothing but zeros have the step that suits their bias. */
+ * stays in floats. Weights of nothing but zeros, or so small that their steps have no product with
+ * x's, have the step that suits their bias. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "passes/simplify/simplify.h"
 
 enum { LARGEST = 127, BIAS_MOST = 1 << 24, BIAS_BITS = 16 };
+static const double TINY = 0x1p-64;
 
 static bool is_constant_of_floats(const struct value *v)
 {
@@ -38,15 +40,16 @@ static bool sums_fit(const struct op *op, bool both)
         return (double)whole_products(op) * BYTE * (both ? BYTE : SIGNED) < INT32_MAX - ROOM;
 }
 
-const char *quantize_obstacle(const struct quantizing *q, const struct layer *l)
+const char *quantize_obstacle(const struct layer *l)
 {
         const struct op *op = l->op;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
-        (void)q;
         if (value_is_constant(x))
                 return "its first operand is constant";
         if (!site_of(x))
-                return "the shape of what it multiplies is not known";
+                return "what it multiplies is not of f32, or of no known shape";
+        if (!site_of(x)->name || (l->both && site_of(w) && !site_of(w)->name))
+                return "what it multiplies depends on no input";
         if (l->both ? !site_of(w) : !is_constant_of_floats(w))
                 return "its weights are no constant of floats";
         if (!l->both && !all_finite(w->constant))
@@ -142,7 +145,7 @@ static void choose_scales(struct weights *w, float sx)
                         fmaxf(w->scales[output_of(w, i)], fabsf(w->numbers[i]));
         for (int64_t o = 0; o < w->outputs; o++) {
                 double scale = (double)w->scales[o] / LARGEST;
-                if (!(scale >= FLT_MIN))
+                if (!(scale >= FLT_MIN && (scale >= TINY || scale * (double)sx >= FLT_MIN)))     /* they add nothing */
                         scale = w->biases && w->biases[o] != 0
                                         ? ldexp(fabs((double)w->biases[o]) / sx, -BIAS_BITS)
                                         : 1;
