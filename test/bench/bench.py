@@ -6,6 +6,7 @@
     bench.py --set=portable                      # C for any machine, beside peers that write C (sources.py)
     bench.py --set=bf16                          # --precision=bf16 where vectors multiply it
     bench.py --set=pairs                         # quantized models where no instruction multiplies bytes
+    bench.py --set=tiles                         # quantized models where hardware tiles do (AMX)
 
 Every engine runs in a process of its own (engines.py); they take turns, a block of runs each, several rounds. A time is the median over
 rounds of the blocks' medians, a ratio the median over rounds of a peer's median by ours. Results go to OUT/results, one file for a
@@ -36,17 +37,22 @@ PEER_BESIDE = "onnxruntime"         # what quantized models compute is compared 
 PORTABLE = "portable"                # models are those of all sets
 # of options that are not given
 DEFAULTS = {"threads": "1,2", "peers": ",".join(peers.PEERS), "target": "native", "clock": "wall", "cflags": ["-O2"]}
-OF_PORTABLE = {"threads": "1", "peers": ",".join(sources.SOURCES), "target": "generic", "clock": "processor",
-               "cflags": ["-O2", "-O3 -march=native"]}
-WORDS, OF_WORDS = "bf16", DEFAULTS | {"threads": "1", "peers": "openvino", "clock": "processor", "models": "resnet50,mobilenet_v2,bert_base,gpt_step"}
-PAIRS, OF_PAIRS = "pairs", DEFAULTS | {"threads": "1", "peers": "", "target": "x86-64-v3", "clock": "processor", "models": "resnet50_qdq_u8,mobilenet_v2_qdq,bert_base_qdq"}
+ONE_CORE = DEFAULTS | {"threads": "1", "clock": "processor"}
+# sets of models with results, and a part of the file, of their own
+APART = {
+    PORTABLE: ONE_CORE | {"peers": ",".join(sources.SOURCES), "target": "generic", "cflags": ["-O2", "-O3 -march=native"]},
+    "bf16": ONE_CORE | {"peers": "openvino", "models": "resnet50,mobilenet_v2,bert_base,gpt_step"},
+    "pairs": ONE_CORE | {"peers": "", "target": "x86-64-v3", "models": "resnet50_qdq_u8,mobilenet_v2_qdq,bert_base_qdq"},
+    "tiles": ONE_CORE | {"peers": "onnxruntime,openvino", "target": "granite-rapids",
+                         "models": "resnet50_qdq_u8,resnet50_qdq_s8,mobilenet_v2_qdq,bert_base_qdq,bert_base_dynamic,resnet8_int8,dscnn_kws_int8,micro_kws_qdq"},
+}
 QUICK = (subjects.SMALLEST, "mnist_cnn", "micro_kws_fp32", "resnet8_fp32", "resnet8_int8", "squeezenet")
 
 
 def options():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--models", help="names, or .onnx files with fixed float inputs (default: the zoo and ../shared/models)")
-    p.add_argument("--set", choices=[*subjects.SETS, PORTABLE, WORDS, PAIRS], help="of models, instead of all; --write renews its part of FILE")
+    p.add_argument("--set", choices=[*subjects.SETS, *APART], help="of models, instead of all; --write renews its part of FILE")
     p.add_argument("--threads")
     p.add_argument("--peers", help="of " + ", ".join([*peers.PEERS, *sources.SOURCES]))
     p.add_argument("--target", help="of dnncc")
@@ -69,7 +75,7 @@ def options():
     o = p.parse_args()
     if o.quick:
         o.rounds, o.seconds, o.patience = 2, min(o.seconds, 0.1), 0
-    for name, value in {PORTABLE: OF_PORTABLE, WORDS: OF_WORDS, PAIRS: OF_PAIRS}.get(o.set, DEFAULTS).items():
+    for name, value in APART.get(o.set, DEFAULTS).items():
         if getattr(o, name) is None:
             setattr(o, name, value)
     o.out = o.out.resolve()
@@ -241,7 +247,7 @@ def keep(o, name, kind, facts, result):
 
 
 def choose_models(o):
-    known = {n: make for name, models in subjects.SETS.items() if o.set in (None, name, PORTABLE, WORDS, PAIRS) for n, make in models().items()}
+    known = {n: make for name, models in subjects.SETS.items() if o.set in (None, name, *APART) for n, make in models().items()}
     if o.set == PORTABLE:
         known.pop(subjects.SMALLEST, None)      # what a call costs is no matter here
     few = [n for n in QUICK if n in known] if o.quick else known
@@ -268,7 +274,7 @@ def measure_model(name, make, threads, o, compiler, facts):
     except (Failed, EngineError) as reason:
         print(f"{name}: {reason}", file=sys.stderr)
         return
-    kind = "layers" if o.layers else o.set if o.set in (PORTABLE, WORDS, PAIRS) else "times"
+    kind = "layers" if o.layers else o.set if o.set in APART else "times"
     keep(o, name, kind, facts, result | {"model": subjects.digest(subject.path)})
 
 

@@ -75,6 +75,13 @@ PAIRS = """
 pairs of 16 bits (`vpmaddwd`), two instructions for 16 products. `dnncc f32` is the model in f32 that this one was made of, for the same
 target: above 1, the quantized one is faster.
 """
+TILES = """
+## Bytes in tiles
+
+`bench.py --set=tiles`: quantized models on a processor whose tiles multiply bytes (AMX; `--target=granite-rapids`), beside peers that use
+them, too. `dnncc f32` is the model in f32, for vectors of the same processor.
+"""
+TILES_CONDITIONS = "\n### Conditions of bytes in tiles\n\n"
 PAIRS_CONDITIONS = "\n### Conditions of bytes in pairs\n\n"
 WORDS_CONDITIONS = "\n### Conditions of bf16 in vectors\n\n"
 PORTABLE_BEFORE = "; `dnncc before` is another build, named by `--before`"
@@ -409,8 +416,8 @@ def small_part(kind, heading, conditions_heading):
 
 
 PARTS = {"f32": float_part, "quantized": quantized_part, "portable": portable_part, "bf16": small_part("bf16", WORDS, WORDS_CONDITIONS),
-         "pairs": small_part("pairs", PAIRS, PAIRS_CONDITIONS)}        # by set of models, in the order of the file
-HEADINGS = {"quantized": QUANTIZED, "portable": PORTABLE, "bf16": WORDS, "pairs": PAIRS}       # what a part begins with, but the first
+         "pairs": small_part("pairs", PAIRS, PAIRS_CONDITIONS), "tiles": small_part("tiles", TILES, TILES_CONDITIONS)}        # by set of models, in the order of the file
+HEADINGS = {"quantized": QUANTIZED, "portable": PORTABLE, "bf16": WORDS, "pairs": PAIRS, "tiles": TILES}       # what a part begins with, but the first
 NOTHING = "# Benchmarks\n\nNothing was measured: `make bench`.\n"
 
 

@@ -140,7 +140,7 @@ def test_parts_of_the_file(tmp_path):
         assert f"| {name} | 1 |" in text and "older" not in text
 
 
-@pytest.mark.parametrize("kind, heading", [("bf16", "bf16 in vectors"), ("pairs", "Bytes in pairs of 16 bits")])
+@pytest.mark.parametrize("kind, heading", [("bf16", "bf16 in vectors"), ("pairs", "Bytes in pairs of 16 bits"), ("tiles", "Bytes in tiles")])
 def test_small_part(kind, heading, tmp_path):
     """it has results of its own, and stands behind the others"""
     path = tmp_path / "b.md"
