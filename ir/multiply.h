@@ -60,6 +60,8 @@ struct multiply {
         bool flushes;                   /* subnormal operands and sums are zeros */
         int instructions;               /* that it takes */
         int registers;                  /* of hardware tiles; 0 where sums are in vectors */
+        int spare;                      /* vector registers that its instructions take beside sums
+                                         * and operands */
 };
 
 /* channels that a product of tiles has at a time */

@@ -15,7 +15,7 @@ enum { PACKED_PANELS = 16 };            /* that read x before it is worth gather
  * vector there is one, whatever the machine. */
 static int most_positions(const struct target *target, const struct multiply *m, int vectors)
 {
-        int registers = target_vector_registers(target) - vectors;
+        int registers = target_vector_registers(target) - vectors - (m ? m->spare : 0);
         int most = m && m->x.place == PLACE_LANE ? (registers - 1) / (vectors + 1) : (registers - 2) / vectors;
         return vectors == 1 && most < 1 ? 1 : most;
 }

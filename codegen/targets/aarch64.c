@@ -26,20 +26,25 @@ extern const struct target target_generic, target_aarch64;
            "        return number ? vget_lane_f32(d, 0) : vget_lane_f32(vreinterpret_f32_u32(vdup_n_u32(0x7fc00000)), 0);\n" \
            "}")
 
-/* channels 0 and 1 of all outputs side by side, then 2 and 3: products of 16 bits, added in pairs */
+/* Channels 0 and 1 of all outputs side by side, then 2 and 3: products of 16 bits, added in pairs. As instructions: C
+ * compilers take what is broadcast from a register out of memory anew, and hold all products back until registers are full. */
 #define DOT_I8(name, x0, x1) \
         .text = name "($0, $1, $2)", \
         .definition = "int32x4_t " name "(int32x4_t sum, uint32x4_t x, uint32x4_t w)\n" \
                       "{\n" \
-                      "        const int16x8_t channels = vreinterpretq_s16_u32(x), outputs = vreinterpretq_s16_u32(w);\n" \
-                      "        const int8x8_t x0 = vreinterpret_s8_s16(" x0 ");\n" \
-                      "        const int8x8_t x1 = vreinterpret_s8_s16(" x1 ");\n" \
-                      "        const int8x8_t w0 = vreinterpret_s8_s16(vget_low_s16(vuzp1q_s16(outputs, outputs)));\n" \
-                      "        const int8x8_t w1 = vreinterpret_s8_s16(vget_low_s16(vuzp2q_s16(outputs, outputs)));\n" \
-                      "        return vpadalq_s16(vpadalq_s16(sum, vmull_s8(x0, w0)), vmull_s8(x1, w1));\n" \
+                      "        const int16x8_t outputs = vreinterpretq_s16_u32(w);\n" \
+                      "        const int16x8_t w0 = vuzp1q_s16(outputs, outputs), w1 = vuzp2q_s16(outputs, outputs);\n" \
+                      "        int16x8_t x0, x1, products;\n" \
+                      "        __asm__ (\"" x0 "\" : \"=w\"(x0) : \"w\"(x));\n" \
+                      "        __asm__ (\"" x1 "\" : \"=w\"(x1) : \"w\"(x));\n" \
+                      "        __asm__ (\"smull\\t%1.8h, %2.8b, %3.8b\\n\\tsadalp\\t%0.4s, %1.8h\"\n" \
+                      "                : \"+w\"(sum), \"=&w\"(products) : \"w\"(x0), \"w\"(w0));\n" \
+                      "        __asm__ (\"smull\\t%1.8h, %2.8b, %3.8b\\n\\tsadalp\\t%0.4s, %1.8h\"\n" \
+                      "                : \"+w\"(sum), \"=&w\"(products) : \"w\"(x1), \"w\"(w1));\n" \
+                      "        return sum;\n" \
                       "}"
 #define DOT_I8_LANE(lane) \
-        DOT_I8("dot_i8_lane" lane, "vdup_laneq_s16(channels, 2 * " lane ")", "vdup_laneq_s16(channels, 2 * " lane " + 1)")
+        DOT_I8("dot_i8_lane" lane, "dup\\t%0.4h, %1.h[2 * " lane "]", "dup\\t%0.4h, %1.h[2 * " lane " + 1]")
 
 static const struct spelling spellings[] = {
         ARM_FLOATS, ARM_INTEGERS(I32, "int32x4_t", "s32"), ARM_INTEGERS(U32, "uint32x4_t", "u32"),
@@ -68,13 +73,13 @@ static const struct spelling spellings[] = {
         OP(INTERLEAVE_LOW, F32, "vzip1q_f32($0, $1)"), OP(INTERLEAVE_HIGH, F32, "vzip2q_f32($0, $1)"),
         ARM_WORDS(I8, "s8"), ARM_WORDS(U8, "u8"), ARM_DOT_LANES("dot_i8", DOT_I8_LANE),
         { .op = LOOP_CALL, .element = E_I32, .function = "dot_i8",
-          DOT_I8("dot_i8_x4", "vget_low_s16(vuzp1q_s16(channels, channels))", "vget_low_s16(vuzp2q_s16(channels, channels))") },
+          DOT_I8("dot_i8_x4", "uzp1\\t%0.8h, %1.8h, %1.8h", "uzp2\\t%0.8h, %1.8h, %1.8h") },
         PREFETCH(0, "prefetch_l1", "3"), PREFETCH(1, "prefetch_l2", "2"), PREFETCH(2, "prefetch_once", "0"),
         { 0 }
 };
 
 static const struct multiply multiplies[] = {
-        ARM_BYTES_BY_LANE("smull", I8, I8, "dot_i8", 4), ARM_FLOATS_BY_LANE("fma", 4),
+        ARM_BYTES_BY_LANE("smull", I8, I8, "dot_i8", 4, .spare = 7), ARM_FLOATS_BY_LANE("fma", 4),
         { 0 }
 };
 

@@ -133,11 +133,11 @@
           .w = { .memory = E_F32, .word = E_F32, .place = PLACE_VECTOR }, \
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 1 }
 /* words of four bytes */
-#define ARM_BYTES_BY_LANE(called, x_, w_, function, count) \
+#define ARM_BYTES_BY_LANE(called, x_, w_, function, ...) \
         { .name = called, .positions = 1, .outputs = 4, .depth = 1, .group = 4, \
           .x = { .memory = E_##x_, .word = E_U32, .place = PLACE_LANE }, \
           .w = { .memory = E_##w_, .word = E_U32, .place = PLACE_VECTOR }, \
-          .sum = E_I32, .body = function, .order = ORDER_EXACT, .instructions = count }
+          .sum = E_I32, .body = function, .order = ORDER_EXACT, .instructions = __VA_ARGS__ }
 #define ARM_WORDS(e, s) \
         LOAD_WORDS(e, 4, "vreinterpretq_u32_" s "(vld1q_" s "($0))"), LOAD_WORDS(e, 4, "word_of($0)", ARM_WORD_OF, .lanes = 1)
 
