@@ -391,3 +391,23 @@ struct made *export_slice(struct export *e, struct made *x, const int64_t *start
                                      export_numbers(e, axes, count), export_numbers(e, by, count) };
         return export_node(e, "Slice", type_tensor(e->m, t->element, t->rank, dims), operands, 5);
 }
+
+struct made *export_crop(struct export *e, struct made *x, int first, int count, int64_t *low,
+                         int64_t *high)
+{
+        int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        for (int d = 0; d < x->type->rank; d++) {
+                steps[d] = 1;
+                dims[d] = x->type->dims[d];
+        }
+        for (int i = 0; i < count; i++) {
+                int64_t before = low[i] < 0 ? -low[i] : 0, after = high[i] < 0 ? -high[i] : 0,
+                        left = dims[first + i] - before - after;
+                starts[first + i] = before;
+                dims[first + i] = left < 0 ? 0 : left;
+                low[i] = low[i] < 0 ? 0 : low[i];
+                high[i] = high[i] < 0 ? 0 : high[i];
+        }
+        return export_slice(e, x, starts, steps, dims);
+}

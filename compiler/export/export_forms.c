@@ -494,3 +494,35 @@ void write_relu(struct export *e, const struct op *op, const struct plan *plan)
         struct made *x = export_value(e, plan->wants[0]);
         export_result(e, op, 0, export_unary(e, "Relu", x->type, x));
 }
+
+/* x times a number, as f32 has it; x, or NULL */
+static struct value *times(const struct value *v, float wanted)
+{
+        double number;
+        for (int i = 0; i < 2 && op_is(v, OP_mul); i++)
+                if (value_is_splat(op_operand(v->op, i), &number) && (float)number == wanted)
+                        return op_operand(v->op, !i);
+        return NULL;
+}
+
+bool match_gelu(struct export *e, const struct op *op, struct plan *plan)
+{
+        (void)e;
+        for (int i = 0; i < 2; i++) {
+                struct value *x = times(op_operand(op, i), 0.5f);
+                const struct value *bend = op_operand(op, !i);
+                if (!x || x->type->element != E_F32 || !op_is(bend, OP_add) ||
+                    !op_is(op_operand(bend->op, 0), OP_erf) ||
+                    !is_number(op_operand(bend->op, 1), 1))
+                        continue;
+                if (times(op_operand(op_operand(bend->op, 0)->op, 0), 0.70710678118654752440f) == x)
+                        return want_one(plan, x);
+        }
+        return false;
+}
+
+void write_gelu(struct export *e, const struct op *op, const struct plan *plan)
+{
+        struct made *x = export_value(e, plan->wants[0]);
+        export_result(e, op, 0, export_unary(e, "Gelu", x->type, x));
+}

@@ -3,8 +3,6 @@
 
 #include "compiler/export/exporter.h"
 
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-
 static const struct type *to_type(const struct op *op) { return op_result(op)->type; }
 
 /* indices as nodes take them */
@@ -104,21 +102,6 @@ void write_slice(struct export *e, const struct op *op, const struct plan *plan)
 
 /* ---- pads ---- */
 
-/* negative amounts crop first */
-static struct made *cropped(struct export *e, struct made *x, int64_t *low, int64_t *high)
-{
-        int64_t starts[RANK_MAX], steps[RANK_MAX];
-        dim_t dims[RANK_MAX];
-        for (int d = 0; d < x->type->rank; d++) {
-                starts[d] = most(0, -low[d]);
-                steps[d] = 1;
-                dims[d] = most(0, x->type->dims[d] - starts[d] - most(0, -high[d]));
-                low[d] = most(0, low[d]);
-                high[d] = most(0, high[d]);
-        }
-        return export_slice(e, x, starts, steps, dims);
-}
-
 /* low, then high: as the result's extents say */
 static struct made *pads_made(struct export *e, const struct op *op)
 {
@@ -149,7 +132,7 @@ void write_pad(struct export *e, const struct op *op, const struct plan *plan)
         for (int d = 0; d < t->rank && known; d++)
                 high[d] = to_type(op)->dims[d] - t->dims[d] - pads[d];
         if (known)
-                x = cropped(e, x, pads, high);
+                x = export_crop(e, x, 0, t->rank, pads, high);     /* negative amounts crop first */
         for (int d = 0; d < 2 * t->rank && known; d++)
                 none &= !pads[d];
         if (!known || !none) {

@@ -129,20 +129,7 @@ static struct made *spread_out(struct export *e, struct made *x, const struct wi
 /* what negative pads take off */
 static struct made *cropped(struct export *e, struct made *x, struct window *w)
 {
-        int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
-        dim_t dims[RANK_MAX];
-        for (int d = 0; d < x->type->rank; d++) {
-                int64_t *low = d < 2 ? NULL : &w->pads[d - 2], *high = low ? low + w->rank : NULL;
-                steps[d] = 1;
-                dims[d] = x->type->dims[d];
-                if (!low)
-                        continue;
-                starts[d] = most(0, -*low);
-                dims[d] = most(0, dims[d] - starts[d] - most(0, -*high));
-                *low = most(0, *low);
-                *high = most(0, *high);
-        }
-        return export_slice(e, x, starts, steps, dims);
+        return export_crop(e, x, 2, w->rank, w->pads, w->pads + w->rank);
 }
 
 static void window_attributes(struct export *e, const struct window *w, const int64_t *strides, const int64_t *pads)

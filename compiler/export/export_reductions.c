@@ -296,3 +296,106 @@ void write_log_softmax(struct export *e, const struct op *op, const struct plan 
 {
         write_along_axis(e, op, plan, "LogSoftmax");
 }
+
+/* ---- LayerNormalization ---- */
+
+/* the mean of *x along the last axis, spread back */
+static bool is_mean_of(const struct value *v, struct value **x)
+{
+        const struct op *sum = op_is(v, OP_broadcast) ? sum_of_mean(op_operand(v->op, 0)) : NULL;
+        if (!sum)
+                return false;
+        *x = op_operand(sum, 0);
+        unsigned last = 1u << ((*x)->type->rank - 1);
+        return axes_of(sum) == last && is_spread_back(v->op, (*x)->type, last);
+}
+
+/* reciprocal(sqrt(an addition)) */
+static bool is_inverse_root(const struct value *v)
+{
+        return op_is(v, OP_reciprocal) && op_is(op_operand(v->op, 0), OP_sqrt) &&
+               op_is(op_operand(op_operand(v->op, 0)->op, 0), OP_add);
+}
+
+/* 1 / sqrt(mean(y * y) + epsilon) along the last axis, spread back */
+static bool is_inverse_deviation(const struct value *v, const struct value *y, double *epsilon)
+{
+        const struct value *root = op_is(v, OP_broadcast) ? op_operand(v->op, 0) : NULL;
+        if (!root || !is_inverse_root(root))
+                return false;
+        const struct op *add = op_operand(op_operand(root->op, 0)->op, 0)->op;
+        const struct op *sum = sum_of_mean(op_operand(add, 0));
+        unsigned last = 1u << (y->type->rank - 1);
+        if (!sum || axes_of(sum) != last || !is_spread_back(v->op, y->type, last) ||
+            !value_is_splat(op_operand(add, 1), epsilon))
+                return false;
+        const struct value *square = op_operand(sum, 0);
+        return op_is(square, OP_mul) && op_operand(square->op, 0) == y &&
+               op_operand(square->op, 1) == y;
+}
+
+/* (x - mean x) / sqrt(variance + epsilon), as a product: x, or NULL */
+static struct value *standardized(const struct value *v, double *epsilon)
+{
+        struct value *x;
+        for (int i = 0; i < 2 && op_is(v, OP_mul); i++) {
+                const struct value *y = op_operand(v->op, i);
+                if (y->type->rank && y->type->element == E_F32 && op_is(y, OP_sub) &&
+                    is_mean_of(op_operand(y->op, 1), &x) && op_operand(y->op, 0) == x &&
+                    is_inverse_deviation(op_operand(v->op, !i), y, epsilon))
+                        return x;
+        }
+        return NULL;
+}
+
+/* one number for each index of the last axis, known */
+static bool is_parameter(struct export *e, const struct value *v, struct per_axis *p)
+{
+        if (!export_per_axis(e, v, p) || !export_per_axis_known(p))
+                return false;
+        bool fits = p->axis == v->type->rank - 1 || (p->axis < 0 && !p->source);
+        p->axis = v->type->rank - 1;
+        return fits;
+}
+
+/* times a scale, or as it is */
+static struct value *scaled(struct export *e, const struct value *v, struct plan *plan)
+{
+        struct value *x = NULL;
+        for (int i = 0; i < 2 && !x && op_is(v, OP_mul); i++) {
+                const struct value *y = op_operand(v->op, i);
+                if (value_has_one_use(y) && is_parameter(e, op_operand(v->op, !i), &plan->scale))
+                        x = standardized(y, &plan->epsilon);
+        }
+        if (x)
+                return x;
+        plan->scale = (struct per_axis){ .number = 1, .axis = v->type->rank - 1 };
+        return standardized(v, &plan->epsilon);
+}
+
+bool match_layer_norm(struct export *e, const struct op *op, struct plan *plan)
+{
+        struct value *x = op->code == OP_mul ? scaled(e, op_result(op), plan) : NULL;
+        for (int i = 0; i < 2 && !x && op->code == OP_add; i++) {
+                const struct value *y = op_operand(op, i);
+                if (value_has_one_use(y) && op_is(y, OP_mul) &&
+                    is_parameter(e, op_operand(op, !i), &plan->bias))
+                        x = scaled(e, y, plan);
+                plan->has_bias = x != NULL;
+        }
+        plan->wants[0] = x;
+        plan->want_count = 1;
+        return x != NULL;
+}
+
+void write_layer_norm(struct export *e, const struct op *op, const struct plan *plan)
+{
+        struct made *x = export_value(e, plan->wants[0]);
+        int64_t count = x->type->dims[x->type->rank - 1];
+        struct made *operands[3] = { x, export_per_axis_made(e, &plan->scale, E_F32, count) };
+        if (plan->has_bias)
+                operands[2] = export_per_axis_made(e, &plan->bias, E_F32, count);
+        struct made *y = export_node(e, "LayerNormalization", x->type, operands, plan->has_bias ? 3 : 2);
+        export_float(e, "epsilon", (float)plan->epsilon);
+        export_result(e, op, 0, y);
+}

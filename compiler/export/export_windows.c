@@ -12,8 +12,6 @@ enum {
         SPATIAL_MOST = 3 /* dimensions of a pool that runtimes have */
 };
 
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-
 /* ---- windows ---- */
 
 /* A window over x as nodes for images see it: [N, C, spatial], where N and C are no part of it. */
@@ -142,26 +140,22 @@ static struct made *identity(struct export *e, enum reducer kind, enum element e
 static struct made *surrounded(struct export *e, const struct op *op, struct made *x, enum reducer kind)
 {
         const struct type *t = x->type, *to = op_result(op)->type;
-        int64_t pads[2 * RANK_MAX], starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
+        int64_t pads[2 * RANK_MAX], *high = pads + t->rank;
         dim_t dims[RANK_MAX];
         bool none = true;
         for (int d = 0; d < t->rank; d++) {
-                int64_t low = ints(op, "pads")[d];
                 int64_t reach = (to->dims[d] - 1) * ints(op, "strides")[d] +
                                 (ints(op, "window")[d] - 1) * ints(op, "dilations")[d] + 1;
-                int64_t high = reach - low - t->dims[d];
-                steps[d] = 1;
-                starts[d] = most(0, -low);
-                dims[d] = most(0, t->dims[d] - starts[d] - most(0, -high));
-                pads[d] = most(0, low);
-                pads[t->rank + d] = most(0, high);
-                none &= !pads[d] && !pads[t->rank + d];
+                pads[d] = ints(op, "pads")[d];
+                high[d] = reach - pads[d] - t->dims[d];
         }
-        x = export_slice(e, x, starts, steps, dims);
+        x = export_crop(e, x, 0, t->rank, pads, high);
+        for (int d = 0; d < t->rank; d++) {
+                none &= !pads[d] && !high[d];
+                dims[d] = x->type->dims[d] + pads[d] + high[d];
+        }
         if (none)
                 return x;
-        for (int d = 0; d < t->rank; d++)
-                dims[d] += pads[d] + pads[t->rank + d];
         return export_node(e, "Pad", type_tensor(e->m, t->element, t->rank, dims),
                            (struct made *[]){ x, export_numbers(e, pads, 2 * t->rank), identity(e, kind, t->element) },
                            3);

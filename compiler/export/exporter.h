@@ -89,9 +89,9 @@ struct plan {
         struct per_axis bias;           /* of `product`, by which an addition is its bias */
         const struct op *product;
         int axis; /* of Softmax */
-        double alpha; /* of LeakyRelu */
+        double alpha, epsilon; /* of LeakyRelu, of LayerNormalization */
         double low, high; /* of Clip */
-        bool has_low, has_high;
+        bool has_low, has_high, has_bias;
         bool full; /* of an element-wise one: the first operand is wanted as it
                                          * is, since no other has all extents; AveragePool: counts
                                          * what is around, too */
@@ -157,6 +157,10 @@ struct made *export_expand(struct export *e, struct made *x, int rank, const dim
 /* from starts, by steps, per dimension */
 struct made *export_slice(struct export *e, struct made *x, const int64_t *starts, const int64_t *steps,
                           const dim_t *dims);
+
+/* What negative amounts take off `count` dimensions from `first` on; these amounts are 0 then. */
+struct made *export_crop(struct export *e, struct made *x, int first, int count, int64_t *low,
+                         int64_t *high);
 
 /* ---- export_forms.c ---- */
 
