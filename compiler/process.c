@@ -1,6 +1,7 @@
 #include "compiler/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,24 +215,40 @@ int command_run(const char *command)
         return wait_for(child);
 }
 
+static void close_both(const int end[2])
+{
+        close(end[0]);
+        close(end[1]);
+}
+
+/* a pipe whose ends are none of the standard files, even where these are closed, and stay ours */
+static bool open_pipe(int end[2])
+{
+        int low[2];
+        if (pipe(low))
+                return false;
+        for (int i = 0; i < 2; i++)
+                end[i] = fcntl(low[i], F_DUPFD_CLOEXEC, 3);
+        close_both(low);
+        if (end[0] >= 0 && end[1] >= 0)
+                return true;
+        close_both(end);
+        return false;
+}
+
 bool command_open(const char *command, struct command *c)
 {
         int in[2], out[2];
-        if (pipe(in))
+        if (!open_pipe(in))
                 return false;
-        if (pipe(out)) {
-                close(in[0]);
-                close(in[1]);
+        if (!open_pipe(out)) {
+                close_both(in);
                 return false;
         }
         c->child = fork();
         if (c->child == 0) {
                 dup2(in[0], 0);
                 dup2(out[1], 1);
-                for (int i = 0; i < 2; i++) {
-                        close(in[i]);
-                        close(out[i]);
-                }
                 become(command);
         }
         close(in[0]);

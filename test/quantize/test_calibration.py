@@ -205,6 +205,14 @@ def test_progress_is_for_terminals(model, tmp_path):
     assert "compiling" in said and all(f"sample {i} of 3" in said for i in (1, 2, 3)) and said.endswith("\r\x1b[K")
 
 
+def test_standard_files_may_be_closed(model, tmp_path):
+    np.savez(tmp_path / "s.npz", x=floats(3, 3, 6, 6))
+    whole = calibrate(model, tmp_path / "s.npz", tmp_path / "a.ranges")
+    done = dnncc.run(["sh", "-c", 'exec "$@" <&- >&-', "sh", dnncc.DNNCC, model, f"--calibrate={tmp_path / 's.npz'}", "-o", tmp_path / "b.ranges"])
+    assert done.returncode == 0 and len(whole.samples) == 3, done.stderr
+    assert (tmp_path / "a.ranges").read_bytes() == (tmp_path / "b.ranges").read_bytes()
+
+
 # ---- forms of samples ----
 
 def two_inputs(folder):
