@@ -78,15 +78,12 @@ bool quantization_read(struct run *run)
         return p->calibration != NULL;
 }
 
-/* an exact list has to name it */
 static bool has_quantize(const char *list)
 {
         bool found = false;
         while (*list && !found) {
                 const struct pass *pass = pass_next(&list);
                 found = pass && !strcmp(pass->name, "quantize");
-                if (!pass)
-                        return true;    /* which is reported when it is run */
         }
         return found;
 }
@@ -97,14 +94,15 @@ const char *quantization_passes(struct run *run, const char *list)
         const char *done = run->state.module ? run->state.module->passes_done : "";
         if (!run->context.quantize)
                 return list;
-        if (asked && *asked != '+') {
-                if (!has_quantize(list)) {
-                        diag_error(&run->diag, EXIT_USAGE,
-                                   "--quantize wants the pass quantize in the list of --passes");
-                        return NULL;
-                }
-                return list;
+        bool exact = asked && *asked != '+';
+        if (asked && exact != has_quantize(asked + !exact)) {
+                diag_error(&run->diag, EXIT_USAGE,
+                           exact ? "--quantize wants the pass quantize in the list of --passes"
+                                 : "--quantize has put the pass quantize where it belongs: leave it out of --passes");
+                return NULL;
         }
+        if (exact)
+                return list;
         const char *before = pipeline_calibrated();
         bool there = !strcmp(done, before);
         return arena_printf(run->arena, "%s%squantize,%s", there ? "" : before, there ? "" : ",",

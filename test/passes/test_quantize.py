@@ -306,6 +306,7 @@ def test_keep_float(tmp_path):
     (["--quantize-steps=+correct,blur"], "nothing is called 'blur'"),
     (["--exact"], "not with --exact"),
     (["--passes=simplify,lower"], "wants the pass quantize"),
+    (["--passes=+quantize"], "leave it out of --passes"),
 ])
 def test_wrong_options(options, text, tmp_path):
     m, *_ = chain(tmp_path)
@@ -362,10 +363,16 @@ def test_huge_ranges(size, floats, tmp_path):
 def test_all_targets(tmp_path):
     """bytes of a quantized output, and the same C again"""
     m = Model(tmp_path, [1, 3, 8, 8])
-    for i, source in enumerate(("x", "r0", "r1")):
-        m.node("Conv", [source, m.weights(5, 5 if i else 3, 3, 3), m.biases(5)], f"a{i}", pads=[1] * 4)
+    for i, source in enumerate(("x", "r0", "both", "r2", "s1")):
+        m.node("Conv", [source, m.weights(5, {"x": 3, "both": 10}.get(source, 5), 3, 3), m.biases(5)], f"a{i}", pads=[1] * 4)
         m.node("Relu", [f"a{i}"], f"r{i}")
-    m.node("QuantizeLinear", ["r2", np.array(.02, F32), np.array(7, np.uint8)], "y")
+        if i == 1:
+            m.node("Concat", ["r0", "r1"], "both", axis=1)
+        if i == 3:
+            m.node("Add", ["a3", "r2"], "s0")
+            m.node("Sigmoid", ["s0"], "gate")
+            m.node("Mul", ["s0", "gate"], "s1")
+    m.node("QuantizeLinear", ["r4", np.array(.02, F32), np.array(7, np.uint8)], "y")
     m.finish("y")
     expected = m.run()[0]
     assert len(np.unique(expected)) > 20
