@@ -131,6 +131,61 @@ void c_levels_header(struct c_writer *w)
         c_end(w);
 }
 
+/* ---- who may compile it ---- */
+
+int c_levels_vectors(const struct c_writer *w)
+{
+        int level = 0;
+        while (level < w->level_count && !w->levels[level].vectors_used)
+                level++;
+        return level;
+}
+
+/* before anything that only such a compiler has; `first` is the least level with vectors */
+static void put_machine_guard(struct c_writer *w, struct text *out, int first)
+{
+        const struct target *t = w->levels[first].target;
+        if (!target_machine(t))
+                return;
+        c_level_open(w, out, first);
+        text_add(out,
+                 "#if !(%s)\n"
+                 "#error \"code of --target=%s: compile it by %s, or let dnncc write it with --target=generic\"\n"
+                 "#endif\n",
+                 target_machine(t), t->name, target_compilers(t));
+        c_level_close(w, out, first);
+}
+
+static void put_version(struct text *out, const struct target *t, const char *compiler,
+                        const char *older, int version)
+{
+        if (version)
+                text_add(out,
+                         "#if %s < %d\n"
+                         "#error \"code of --target=%s: %s knows its instructions (%s) from version %d on\"\n"
+                         "#endif\n",
+                         older, version, t->name, compiler, target_attribute(t), version);
+}
+
+static void put_guards(struct c_writer *w, struct text *out, int first)
+{
+        put_machine_guard(w, out, first);
+        for (int i = first; i < w->level_count; i++) {
+                const struct target *t = w->levels[i].target;
+                struct cpu_compilers c = { 0 };
+                if (target_attribute(t) && w->levels[i].vectors_used)
+                        c = cpu_compilers(target_attribute(t));
+                if (!c.gcc && !c.clang)
+                        continue;
+                c_level_open(w, out, i);
+                put_version(out, t, "gcc", "defined(__GNUC__) && !defined(__clang__) && __GNUC__", c.gcc);
+                put_version(out, t, "clang",
+                            "defined(__clang__) && !defined(__apple_build_version__) && __clang_major__",
+                            c.clang);
+                c_level_close(w, out, i);
+        }
+}
+
 /* ---- what is compiled in ---- */
 
 static bool asks_linux(struct c_writer *w, int level)
@@ -140,13 +195,11 @@ static bool asks_linux(struct c_writer *w, int level)
         return attribute && cpu_needs(attribute, &needs) && needs.capabilities;
 }
 
-void c_levels_top(struct c_writer *w, struct text *out)
+static void put_best(struct c_writer *w, struct text *out)
 {
         int best = w->level_count - 1;
         const char *macro = c_macro(w, "LEVEL"), *machine = target_machine(w->levels[best].target);
         bool portable = machine && !target_machine(w->levels[0].target);
-        if (w->level_count == 1)
-                return;
         text_add(out, "\n/* The best target that is compiled in. */\n#ifndef %s\n", macro);
         if (portable)
                 text_add(out, "#if %s\n", machine);
@@ -154,14 +207,28 @@ void c_levels_top(struct c_writer *w, struct text *out)
         if (portable)
                 text_add(out, "#else\n#define %s %s\n#endif\n", macro, c_level_macro(w, 0));
         text_add(out, "#endif\n");
-        for (int i = 0; i <= best; i++) {
+}
+
+void c_levels_top(struct c_writer *w, struct text *out)
+{
+        int vectors = c_levels_vectors(w);
+        if (w->level_count > 1)
+                put_best(w, out);
+        if (vectors < w->level_count)
+                put_guards(w, out, vectors);
+        for (int i = 0; i < w->level_count && w->level_count > 1; i++) {
                 if (is_sure(w->levels[i].target))
                         continue;
                 c_level_open(w, out, i);
                 text_add(out, asks_linux(w, i) ? "#if defined(__linux__)\n#include <sys/auxv.h>\n#endif\n"
                                                : "#include <cpuid.h>\n");
                 c_level_close(w, out, i);
-                return;
+                break;
+        }
+        if (vectors < w->level_count && target_include(w->options->target)) {
+                c_level_open(w, out, vectors);
+                text_add(out, "#include %s\n", target_include(w->options->target));
+                c_level_close(w, out, vectors);
         }
 }
 

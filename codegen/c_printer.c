@@ -16,13 +16,13 @@ static bool check_options(struct c_writer *w)
         if (!text_is_identifier(w->options->prefix))
                 c_fail(w, EXIT_USAGE,
                        "prefix '%s' is no C identifier of at most 31 letters, digits and _",
-                       text_safe(w->arena, w->options->prefix, strlen(w->options->prefix)));
+                       text_argument(w->arena, w->options->prefix));
         else if (header && !can_be_quoted(header))
                 c_fail(w, EXIT_USAGE, "header name '%s' cannot stand in an #include",
-                       text_safe(w->arena, header, strlen(header)));
+                       text_argument(w->arena, header));
         else if (weights && !can_be_quoted(weights))
                 c_fail(w, EXIT_USAGE, "file name '%s' cannot stand in an .incbin",
-                       text_safe(w->arena, weights, strlen(weights)));
+                       text_argument(w->arena, weights));
         for (int i = 0; i < w->level_count && !w->failed; i++)
                 if (!w->levels[i].p->planned)
                         c_fail(w, EXIT_INTERNAL, "the program is not planned");
@@ -183,9 +183,6 @@ static void put_top(struct c_writer *w, struct text *out, const struct text *int
                     const char *build)
 {
         const char *header = w->options->header_name;
-        int vectors = 0;                /* the first level that has any */
-        while (vectors < w->level_count && !w->levels[vectors].vectors_used)
-                vectors++;
         put_head(w, out, false);
         if (header)
                 text_add(out, "#include \"%s\"\n\n", header);
@@ -197,18 +194,13 @@ static void put_top(struct c_writer *w, struct text *out, const struct text *int
         if (w->uses_libm)
                 text_add(out, "#include <math.h>\n");
         c_levels_top(w, out);
-        if (vectors < w->level_count && target_include(w->options->target)) {
-                c_level_open(w, out, vectors);
-                text_add(out, "#include %s\n", target_include(w->options->target));
-                c_level_close(w, out, vectors);
-        }
         if (header)
                 text_add(out,
                          "\n#ifndef %s\n#error \"%s is of another build than this file\"\n#endif\n",
                          build, header);
         if (w->computes_floats)
                 text_add(out, "%s", float_guards);
-        text_add(out, "%s", vectors < w->level_count ? tile_guard : kernel_guard);
+        text_add(out, "%s", c_levels_vectors(w) < w->level_count ? tile_guard : kernel_guard);
         put_types(w, out);
         c_vectors_top(w, out);
         c_keep_top(w, out);

@@ -246,7 +246,10 @@ void c_level_open(struct c_writer *w, struct text *out, int level);
 void c_level_close(struct c_writer *w, struct text *out, int level);
 void c_levels_rules(struct c_writer *w);                  /* for the comment of the header */
 void c_levels_header(struct c_writer *w);
-void c_levels_top(struct c_writer *w, struct text *out);  /* what is compiled in */
+int c_levels_vectors(const struct c_writer *w);           /* the first level that has any; level_count */
+/* what is compiled in; #error where the compiler is for other processors, or too old for a level;
+ * headers of intrinsics */
+void c_levels_top(struct c_writer *w, struct text *out);
 void c_levels_choice(struct c_writer *w, struct text *out);       /* PREFIX_level */
 void c_levels_call(struct c_writer *w);                   /* of the run function of a level */
 

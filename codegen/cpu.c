@@ -24,26 +24,30 @@ enum cpu_register { EAX, EBX, ECX, EDX };
  * tiles */
 enum { NOTHING = 0, YMM = 0x06, ZMM = 0xe6, TILES = 0x600e6 };
 
+/* gcc, clang: the first release that knows it (their release notes); 0: all that know the functions'
+ * attribute, or nothing is known of them */
 static const struct feature {
         const char *name;
         uint32_t leaf, subleaf;
         uint8_t reg, bit;
         uint32_t saved;
+        int gcc, clang;
 } features[] = {
-        { "sse2", 1, 0, EDX, 26, NOTHING },   { "fma", 1, 0, ECX, 12, YMM },
-        { "f16c", 1, 0, ECX, 29, YMM },       { "bmi", 7, 0, EBX, 3, NOTHING },
-        { "bmi2", 7, 0, EBX, 8, NOTHING },    { "avx2", 7, 0, EBX, 5, YMM },
-        { "avx512f", 7, 0, EBX, 16, ZMM },    { "avx512dq", 7, 0, EBX, 17, ZMM },
-        { "avx512bw", 7, 0, EBX, 30, ZMM },   { "avx512vl", 7, 0, EBX, 31, ZMM },
-        { "amx-bf16", 7, 0, EDX, 22, TILES }, { "amx-tile", 7, 0, EDX, 24, TILES },
-        { "amx-int8", 7, 0, EDX, 25, TILES }, { "avx512bf16", 7, 1, EAX, 5, ZMM },
-        { "avx512vnni", 7, 0, ECX, 11, ZMM }, { "avxvnni", 7, 1, EAX, 4, YMM },
+        { "sse2", 1, 0, EDX, 26, NOTHING, 0, 0 },   { "fma", 1, 0, ECX, 12, YMM, 0, 0 },
+        { "f16c", 1, 0, ECX, 29, YMM, 0, 0 },       { "bmi", 7, 0, EBX, 3, NOTHING, 0, 0 },
+        { "bmi2", 7, 0, EBX, 8, NOTHING, 0, 0 },    { "avx2", 7, 0, EBX, 5, YMM, 0, 0 },
+        { "avx512f", 7, 0, EBX, 16, ZMM, 0, 0 },    { "avx512dq", 7, 0, EBX, 17, ZMM, 5, 0 },
+        { "avx512bw", 7, 0, EBX, 30, ZMM, 5, 0 },   { "avx512vl", 7, 0, EBX, 31, ZMM, 5, 0 },
+        { "amx-bf16", 7, 0, EDX, 22, TILES, 11, 11 }, { "amx-tile", 7, 0, EDX, 24, TILES, 11, 11 },
+        { "amx-int8", 7, 0, EDX, 25, TILES, 11, 11 }, { "avx512bf16", 7, 1, EAX, 5, ZMM, 10, 9 },
+        { "avx512vnni", 7, 0, ECX, 11, ZMM, 8, 6 }, { "avxvnni", 7, 1, EAX, 4, YMM, 11, 12 },
 };
 
 static const struct capability {
         const char *name;
         uint8_t bit;
-} capabilities[] = { { "dotprod", 20 } };
+        int gcc, clang;
+} capabilities[] = { { "dotprod", 20, 8, 0 } };
 
 static bool read_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])
 {
@@ -102,6 +106,28 @@ static bool add_feature(struct cpu_needs *needs, const char *name, size_t length
                         return true;
                 }
         return false;
+}
+
+static void at_least(int *version, int needed) { *version = *version < needed ? needed : *version; }
+
+struct cpu_compilers cpu_compilers(const char *list)
+{
+        struct cpu_compilers c = { 0 };
+        for (; *list; list += *list == ',') {
+                size_t length = strcspn(list, ",");
+                for (size_t i = 0; i < sizeof features / sizeof *features; i++)
+                        if (is_called(features[i].name, list, length)) {
+                                at_least(&c.gcc, features[i].gcc);
+                                at_least(&c.clang, features[i].clang);
+                        }
+                for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++)
+                        if (is_called(capabilities[i].name, list, length)) {
+                                at_least(&c.gcc, capabilities[i].gcc);
+                                at_least(&c.clang, capabilities[i].clang);
+                        }
+                list += length;
+        }
+        return c;
 }
 
 bool cpu_needs(const char *list, struct cpu_needs *needs)

@@ -27,4 +27,8 @@ extern const struct cpu_needs cpu_needs_none;
 /* Adds what the features of a list need. False: nothing is known of one of them. */
 bool cpu_needs(const char *features, struct cpu_needs *needs);
 
+/* The first releases of compilers that know all features of a list; 0: any, or nothing is known. */
+struct cpu_compilers { int gcc, clang; };
+struct cpu_compilers cpu_compilers(const char *features);
+
 #endif

@@ -60,6 +60,8 @@ struct target {
         const struct tile_shapes *tile_shapes;    /* where multiplies have hardware tiles */
         const char *machine;            /* when the compiler is for such a processor, as a condition
                                          * of the preprocessor */
+        const char *compilers;          /* the same in words, for who has another: "gcc or clang for
+                                         * 64-bit x86" */
         const char *keep;               /* asm constraint of a vector register, where gcc needs it:
                                          * passes/vectorize/keep.c */
         const char *include;            /* the header of the intrinsics, "<immintrin.h>" */
@@ -86,6 +88,7 @@ TARGET_FIELD(int, line_bytes)
 TARGET_FIELD(const char *, attribute)
 TARGET_FIELD(const struct tile_shapes *, tile_shapes)
 TARGET_FIELD(const char *, machine)
+TARGET_FIELD(const char *, compilers)
 TARGET_FIELD(const char *, keep)
 TARGET_FIELD(const char *, include)
 #undef TARGET_FIELD

@@ -88,6 +88,7 @@ const struct target target_aarch64 = {
         .doc = "any 64-bit ARM: NEON",
         .base = &target_generic,
         .machine = "defined(__aarch64__) && defined(__GNUC__)",
+        .compilers = "gcc or clang for 64-bit ARM (aarch64)",
         .include = "<arm_neon.h>",
         .vector_bytes = 16,
         .vector_registers = 32,

@@ -245,6 +245,7 @@ const struct target target_x86_64 = {
         .vector_registers = 16,
         .rates = &(const struct rates){ .issue = 2, .l2 = 32, .memory = 6 },
         .machine = "defined(__x86_64__) && defined(__GNUC__)",
+        .compilers = "gcc or clang for 64-bit x86",
         .include = "<immintrin.h>",
         .keep = "v",
         .attribute = "sse2",
