@@ -185,7 +185,7 @@ def look(page, tab):
 
 def rows(dom, section):
     """the texts of a section's table"""
-    body = re.search(rf'<section id="{section}".*?<tbody>(.*?)</tbody>', dom, re.S).group(1)
+    body = re.search(rf'<section id="{section}-tab".*?<tbody>(.*?)</tbody>', dom, re.S).group(1)
     return [[html.unescape(re.sub("<[^>]*>", "", cell)) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.S)]
             for row in re.findall(r"<tr.*?</tr>", body, re.S)]
 
@@ -228,7 +228,7 @@ def test_page_of_memory_weights_and_passes(page):
     assert not console
     said = re.search(r'id="memory-facts">workspace ([\d ]+) bytes; at the peak \(statement \d+ of \d+\) ([\d ]+) are', dom)
     assert [number(n) for n in said.groups()] == [page[1]["workspace"], page[1]["live_peak"]]
-    section = re.search(r'<section id="memory".*?</section>', dom, re.S).group(0)
+    section = re.search(r'<section id="memory-tab".*?</section>', dom, re.S).group(0)
     assert len(re.findall("<rect", section)) == len(page[1]["memory"]["in_use"]) and 'id="peak"' in section
     dom, console = look(page[0], "weights")
     assert not console
@@ -238,6 +238,70 @@ def test_page_of_memory_weights_and_passes(page):
     assert not console
     assert [(r[1], int(r[2])) for r in rows(dom, "passes")] == [(p["pass"] or "(start)", p["rewrites"]) for p in page[1]["passes"]]
     assert 'class="both"' in dom or 'class="new"' in dom or 'class="gone"' in dom, "simplify changes this model"
+
+
+@browser
+def test_page_opens_at_its_top(page):
+    """what stands behind # in the address is no element, to which browsers would scroll"""
+    for tab in ("graph", "kernels", "memory", "weights", "passes"):
+        dom, console = look(page[0], tab)
+        shown = re.findall(r'<section id="(\w+)-tab" class="on"', dom)
+        assert not console and shown == [tab] and not re.search(rf'(id|name)="{tab}"', dom)
+
+
+@browser
+def test_edges_pass_beside_boxes(tmp_path):
+    """sums of what was there some rows before: edges go down through the gaps between boxes"""
+    nodes, last = [], "x"
+    for k in range(4):
+        for i in range(3):
+            nodes.append(helper.make_node("Softmax", [last if i == 0 else f"v{k}.{i - 1}"], [f"v{k}.{i}"], f"s{k}.{i}", axis=i % 2))
+        nodes.append(helper.make_node("Add", [last, f"v{k}.2"], [f"sum{k}"], f"a{k}"))
+        last = f"sum{k}"
+    nodes.append(helper.make_node("Add", [last, "x"], ["y"], "last"))
+    model = save(tmp_path / "m.onnx", nodes, [value("x", (5, 7))], [value("y", (5, 7))])
+    dnncc.compile_model(model, tmp_path, [f"--report={tmp_path / 'm.html'}", "-O1"])
+    dom, console = look(tmp_path / "m.html", "graph")
+    boxes = [tuple(map(float, xy)) for xy in re.findall(r'translate\((-?[\d.]+),(-?[\d.]+)\)', dom)]
+    wide, high = map(float, re.search(r'<rect width="([\d.]+)" height="([\d.]+)"', dom).groups())
+    paths = re.findall(r'<path d="M(-?[\d.]+),(-?[\d.]+)([^"]+)"', dom)
+    rows = sorted({y for _, y in boxes})
+    assert not console and len(boxes) > len(nodes) and any("V" in way for _, _, way in paths), "some skip rows"
+    for x, y, way in paths:
+        x, y = float(x), float(y)
+        for a, b, u, v, down in re.findall(r"C(-?[\d.]+),\S+ (-?[\d.]+),\S+ (-?[\d.]+),(-?[\d.]+)(?:V(-?[\d.]+))?", way):
+            assert (float(a), float(b)) == (x, float(u)) and not any(y < row + high and row < float(v) for row in rows), "a curve between rows"
+            x, y = float(u), float(down or v)
+            if down:
+                assert not any(row == float(v) and left <= x <= left + wide for left, row in boxes), "a line beside boxes"
+
+
+def common_length(a, b):
+    """of the longest common subsequence, by its definition"""
+    row = [0] * (len(b) + 1)
+    for x in a:
+        before = row[:]
+        for j, y in enumerate(b):
+            row[j + 1] = before[j] + 1 if x == y else max(row[j], before[j + 1])
+    return row[-1]
+
+
+@browser
+def test_difference_of_states(tmp_path):
+    """the page's lines that stay are a longest common subsequence"""
+    r = np.random.default_rng(5)
+    pairs = [([7, 3, 4, 5], [3, 4, 5, 6]), ([], [1]), ([1], []), ([1, 2], [1, 2]), ([1, 2], [3, 4]), ([1, 2, 1, 2], [2, 1, 2, 1])]
+    pairs += [(r.integers(0, k, r.integers(0, 40)).tolist(), r.integers(0, k, r.integers(0, 40)).tolist()) for k in (2, 3, 5, 9, 30) for _ in range(20)]
+    script = re.search(r"^const LIMIT = .*?^}\n(?=\n)", (dnncc.ROOT / "compiler" / "report_page.html").read_text(), re.S | re.M).group(0)
+    (tmp_path / "p.html").write_text(f"""<pre id="found"></pre><script>{script}
+        document.getElementById("found").textContent = JSON.stringify({json.dumps(pairs)}.map(([a, b]) => [common(a, b), difference(a, b)]))</script>""")
+    dom, console = look(tmp_path / "p.html", "")
+    found = json.loads(re.search(r'id="found">(.*?)</pre>', dom, re.S).group(1))
+    assert not console and len(found) == len(pairs)
+    for (a, b), ways in zip(pairs, found):
+        for way in ways:
+            assert all(a[i] == b[j] for i, j in way) and len(way) == common_length(a, b), (a, b, way)
+            assert all(i < k and j < m for (i, j), (k, m) in zip(way, way[1:]))
 
 
 def states(page):
