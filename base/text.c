@@ -40,6 +40,28 @@ char *text_safe(struct arena *arena, const char *bytes, size_t length)
         return out;
 }
 
+char *text_argument_part(struct arena *arena, const char *text, size_t length)
+{
+        size_t size;
+        if (__builtin_mul_overflow(length, 4, &size))
+                memory_exhausted();
+        char *out = arena_alloc(arena, size + 1), *p = out;
+        for (size_t i = 0; i < length; i++) {
+                unsigned char c = (unsigned char)text[i];
+                if (c >= ' ' && c <= '~')
+                        *p++ = (char)c;
+                else
+                        p += sprintf(p, "\\x%02x", c);
+        }
+        *p = 0;
+        return out;
+}
+
+char *text_argument(struct arena *arena, const char *text)
+{
+        return text_argument_part(arena, text, strlen(text));
+}
+
 bool text_is_remark(const char *text, size_t length)
 {
         if (length && (text[0] == ' ' || text[length - 1] == ' ' || text[length - 1] == '\\'))

@@ -1,7 +1,8 @@
 /* Text that comes from outside, and text that goes out.
  *
  * There are exactly two ways for a name of a model to reach an output: text_identifier makes C
- * identifiers, text_safe makes text for comments and messages. There is no third way. (String
+ * identifiers, text_safe makes text for comments and messages. There is no third way: text_argument
+ * is for the user's own words. (String
  * literals of generated C go through text_literal, which keeps every byte and escapes all but plain
  * ASCII.) */
 #ifndef BASE_TEXT_H
@@ -16,6 +17,11 @@
 /* Text for comments and messages: letters, digits and _.:/- stay where no comment mark can arise;
  * any other byte becomes \xHH; at most 64 characters, then "..". */
 char *text_safe(struct arena *arena, const char *bytes, size_t length);
+
+/* What the user wrote on the command line, whole, for messages to the user alone: printable ASCII as it
+ * is, any other byte as \xHH. */
+char *text_argument(struct arena *arena, const char *text);
+char *text_argument_part(struct arena *arena, const char *text, size_t length);
 
 /* Whether a remark (made of text_safe pieces) may stand on one line, in quotes, and in a comment of
  * C. */

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/sha256.h"
 #include "base/size.h"
+#include "base/suggest.h"
 #include "base/store.h"
 #include "base/text.h"
 
@@ -273,6 +274,48 @@ static void test_safe(void **state)
         assert_int_equal(strlen(text_safe(arena, longest, 100000)), 66);
         memset(longest, '*', 100000);
         assert_int_equal(strlen(text_safe(arena, longest, 100000)), 66);
+        assert_string_equal(text_argument(arena, "--dim=N=1,28 \n\xc3"), "--dim=N=1,28 \\x0a\\xc3");
+        assert_int_equal(strlen(text_argument_part(arena, longest, 100000)), 100000);
+        assert_string_equal(text_argument_part(arena, "fuse,plan", 4), "fuse");
+        arena_free(arena);
+}
+
+static const char *suggested(struct arena *arena, const char *wanted, bool all)
+{
+        static const char *const names[] = { "target", "threads", "x", "fuse", "fuse_rows", "Input_1" };
+        struct suggest s = suggest_new(arena, wanted, strlen(wanted));
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+                suggest_add(&s, names[i]);
+        return suggest_text(&s, all);
+}
+
+static void test_suggest(void **state)
+{
+        (void)state;
+        struct arena *arena = arena_new();
+        assert_string_equal(suggested(arena, "traget", true), ", did you mean 'target'?");      /* two swapped */
+        assert_string_equal(suggested(arena, "thraeds", false), ", did you mean 'threads'?");
+        assert_string_equal(suggested(arena, "THREADS", false), ", did you mean 'threads'?");
+        assert_string_equal(suggested(arena, "X", false), ", did you mean 'x'?");
+        assert_string_equal(suggested(arena, "input_1", false), ", did you mean 'Input_1'?");
+        assert_string_equal(suggested(arena, "fise", false), ", did you mean 'fuse'?");
+        assert_string_equal(suggested(arena, "fus", false), ", did you mean 'fuse'?");
+        assert_string_equal(suggested(arena, "y", false), "");          /* everything is near to it */
+        assert_string_equal(suggested(arena, "rows", true), ": there is 'fuse_rows'");
+        assert_string_equal(suggested(arena, "tergit_", false), "");    /* three edits */
+        assert_string_equal(suggested(arena, "y", true),
+                            ": there are 'target', 'threads', 'x', 'fuse', 'fuse_rows', 'Input_1'");
+        struct suggest many = suggest_new(arena, "zz", 2);
+        for (int i = 0; i < 20; i++)
+                suggest_add(&many, arena_printf(arena, "n%d", i));
+        assert_string_equal(suggest_text(&many, true), ": there are 'n0', 'n1', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7', .. (12 more)");
+        char *longest = arena_alloc(arena, 100001);
+        memset(longest, 'a', 100000);
+        longest[100000] = 0;
+        suggest_add(&many, longest);
+        many = suggest_new(arena, longest, 100000);
+        suggest_add(&many, "target");
+        assert_string_equal(suggest_text(&many, false), "");
         arena_free(arena);
 }
 
@@ -481,7 +524,8 @@ int main(void)
                 cmocka_unit_test(test_elements), cmocka_unit_test(test_sizes), cmocka_unit_test(test_arena),
                 cmocka_unit_test(test_arena_grow), cmocka_unit_test(test_store), cmocka_unit_test(test_store_reuse),
                 cmocka_unit_test(test_identifiers), cmocka_unit_test(test_many_names),
-                cmocka_unit_test(test_safe), cmocka_unit_test(test_remark), cmocka_unit_test(test_literal), cmocka_unit_test(test_growing_text),
+                cmocka_unit_test(test_safe),
+                cmocka_unit_test(test_suggest), cmocka_unit_test(test_remark), cmocka_unit_test(test_literal), cmocka_unit_test(test_growing_text),
                 cmocka_unit_test(test_map), cmocka_unit_test(test_numbers), cmocka_unit_test(test_sha256),
                 cmocka_unit_test(test_diag),
         };

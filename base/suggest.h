@@ -1,0 +1,34 @@
+/* What may be meant by a name that is none. */
+#ifndef BASE_SUGGEST_H
+#define BASE_SUGGEST_H
+
+#include <stdbool.h>
+
+#include "base/memory.h"
+
+enum { SUGGEST_MOST = 8 };              /* names that a message lists */
+
+/* Names that there are, of which one was wanted. Fill it by suggest_add, in any order; texts must be
+ * fit for messages (base/text.h) and stay. */
+struct suggest {
+        struct arena *arena;
+        const char *wanted;
+        const char *near;               /* the nearest so far; or NULL */
+        int distance, count;
+        const char *first[SUGGEST_MOST];          /* of all */
+        const char *related[SUGGEST_MOST];        /* that begin with what is wanted, or hold it */
+        int related_count;
+};
+struct suggest suggest_new(struct arena *arena, const char *wanted, size_t length);
+void suggest_add(struct suggest *s, const char *name);
+/* The end of a message. ", did you mean 'target'?" where a name differs in case, or by two letters at
+ * most (one, in names of up to three) that are missing, more, other, or two in the other order (optimal
+ * string alignment: Damerau-Levenshtein without edits of what was swapped); ": there are 'a', 'b', .. (9
+ * more)" of names that hold the wanted one, else, where `all`, of all; else "". */
+const char *suggest_text(const struct suggest *s, bool all);
+
+/* the same of an array of names */
+const char *suggest_of(struct arena *arena, const char *wanted, size_t length,
+                       const char *const *names, int count);
+
+#endif
