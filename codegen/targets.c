@@ -63,7 +63,7 @@ static const struct target *listed(struct arena *arena, const char *name, size_t
         const struct target *t = target_find(word);
         if (!t)
                 diag_error(diag, EXIT_USAGE, "no target is called '%s': see --target=help",
-                           text_safe(arena, word, length));
+                           text_argument(arena, word));
         return t;
 }
 

@@ -9,7 +9,7 @@ struct binding { struct module *m; struct arena *arena; struct diag *diag; int64
 
 static const char *safe(const struct binding *b, const char *text)
 {
-        return text_safe(b->arena, text, strlen(text));
+        return text_argument(b->arena, text);
 }
 
 static bool bind(struct binding *b, int symbol, int64_t extent)

@@ -276,8 +276,7 @@ static struct calibration *read_ranges(struct run *run, const char *path)
 {
         unsigned char *bytes;
         size_t length;
-        const char *base = path_base(path);
-        run->diag.subject = text_safe(run->arena, base, strlen(base));
+        run->diag.subject = text_argument(run->arena, path);
         if (!file_read(path, run->context.limits.file_bytes, &bytes, &length, &run->diag))
                 return NULL;
         struct calibration *c =

@@ -38,7 +38,7 @@ static bool set_limit(struct run *run, const char *text)
         }
         diag_error(&run->diag, EXIT_USAGE,
                    "--limit wants NAME=N with a name from --limit help, not '%s'",
-                   text_safe(run->arena, text, strlen(text)));
+                   text_argument(run->arena, text));
         return false;
 }
 
@@ -127,7 +127,7 @@ static bool choose_names(struct run *run)
                         &run->diag, EXIT_USAGE,
                         "--name wants a C identifier of at most 31 characters that is no reserved "
                         "word, not '%s'",
-                        text_safe(run->arena, o->name, strlen(o->name)));
+                        text_argument(run->arena, o->name));
                 return false;
         }
         const char *stem = run->output ? path_stem(run->arena, run->output, false)
@@ -146,7 +146,7 @@ static bool choose_names(struct run *run)
                         diag_error(&run->diag, EXIT_USAGE,
                                    "the output is %s: its name must end in %s, not '%s'",
                                    printer->language, printer->suffix,
-                                   text_safe(run->arena, run->output, length));
+                                   text_argument(run->arena, run->output));
                         return false;
                 }
         }
@@ -282,8 +282,28 @@ static bool read_schedules(struct run *run)
         const char *text = arena_copy(run->arena, bytes, length);
         free(bytes);
         add_dependency(run, path);
+        const char *subject = run->diag.subject;
+        run->diag.subject = text_argument(run->arena, path);
         run->context.book = schedule_book_read(run->arena, text, length, &run->diag);
+        run->diag.subject = subject;
         return run->context.book != NULL;
+}
+
+/* --schedule and --precision that had nothing to say about this model and target */
+static void warn_idle(struct run *run)
+{
+        const struct options *o = &run->options;
+        const struct target *t = run->context.target;
+        bool silent = !target_has_vectors(t) || o->exact;
+        if (run->context.book && schedule_book_is_idle(run->context.book))
+                diag_warning(&run->diag, "--schedule=%s: %s", text_argument(run->arena, o->schedule),
+                             !silent   ? "none of its lines is for an operation of this model"
+                             : o->exact ? "with --exact no schedules are followed"
+                                        : arena_printf(run->arena, "code for %s follows no schedules: it has no vectors", t->name));
+        if (o->precision && silent)
+                diag_warning(&run->diag, "--precision=bf16 changes nothing %s",
+                             o->exact ? "with --exact"
+                                      : arena_printf(run->arena, "for %s, which has no vectors", t->name));
 }
 
 /* ---- the run ---- */
@@ -414,6 +434,7 @@ static bool compile_as_asked(struct run *run)
         };
         if (!compile_within(run, &pipeline))
                 return false;
+        warn_idle(run);
         if (o->calibrate)
                 return calibrate(run);
         if (o->tune)
@@ -486,9 +507,7 @@ static void start(struct run *run)
 static bool compile_model(struct run *run)
 {
         const char *model = run->options.model;
-        const char *base = *path_base(model) ? path_base(model) : model;
-        run->diag.subject =
-                strcmp(model, "-") ? text_safe(run->arena, base, strlen(base)) : "standard input";
+        run->diag.subject = strcmp(model, "-") ? text_argument(run->arena, model) : "standard input";
         return prepare_context(run) && choose_names(run) && compile_as_asked(run);
 }
 
@@ -500,7 +519,7 @@ static bool merge_files(struct run *run)
                 diag_error(&run->diag, EXIT_USAGE,
                            o->model ? "--merge joins files of ranges, without a model: '%s' is one too many"
                                     : "--merge wants -o FILE.ranges%s",
-                           o->model ? text_safe(run->arena, o->model, strlen(o->model)) : "");
+                           o->model ? text_argument(run->arena, o->model) : "");
                 return false;
         }
         run->output = strcmp(o->output, "-") ? o->output : NULL;

@@ -14,7 +14,7 @@
 static bool fail(struct diag *diag, struct arena *arena, const char *what, const char *path,
                  const char *why)
 {
-        diag_error(diag, EXIT_IO, "cannot %s %s: %s", what, text_safe(arena, path, strlen(path)),
+        diag_error(diag, EXIT_IO, "cannot %s %s: %s", what, text_argument(arena, path),
                    why);
         return false;
 }

@@ -54,7 +54,7 @@ static bool set_option(struct options *options, const struct option *option, con
                 uint64_t bytes;
                 if (!size_parse(value, &bytes)) {
                         diag_error(diag, EXIT_USAGE, "%s wants a size such as 64K or 1M, not '%s'",
-                                   option->text, text_safe(arena, value, strlen(value)));
+                                   option->text, text_argument(arena, value));
                         return false;
                 }
                 *(int64_t *)field = (int64_t)bytes;
@@ -64,7 +64,7 @@ static bool set_option(struct options *options, const struct option *option, con
                 int64_t count;
                 if (!int_parse(value, &count) || count < 1 || count > COUNT_MAX) {
                         diag_error(diag, EXIT_USAGE, "%s wants a number from 1 to %d, not '%s'",
-                                   option->text, COUNT_MAX, text_safe(arena, value, strlen(value)));
+                                   option->text, COUNT_MAX, text_argument(arena, value));
                         return false;
                 }
                 *(int *)field = (int)count;
@@ -73,7 +73,7 @@ static bool set_option(struct options *options, const struct option *option, con
         case NUMBER:
                 if (!int_parse(value, field) || *(int64_t *)field < 1) {
                         diag_error(diag, EXIT_USAGE, "%s wants a number from 1 on, not '%s'",
-                                   option->text, text_safe(arena, value, strlen(value)));
+                                   option->text, text_argument(arena, value));
                         return false;
                 }
                 return true;
@@ -88,7 +88,7 @@ static bool set_option(struct options *options, const struct option *option, con
                         p += length + (p[length] == '|');
                 }
                 diag_error(diag, EXIT_USAGE, "%s wants one of %s, not '%s'", option->text,
-                           option->argument, text_safe(arena, value, strlen(value)));
+                           option->argument, text_argument(arena, value));
                 return false;
         }
         }
@@ -124,7 +124,7 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
         bool only_files = false;
         for (int i = 1; i < argc; i++) {
                 const char *word = argv[i], *value;
-                const char *safe = text_safe(arena, word, strlen(word));
+                const char *said = text_argument(arena, word);
                 if (!only_files && !strcmp(word, "--")) {
                         only_files = true;
                         continue;
@@ -132,7 +132,7 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
                 if (only_files || word[0] != '-' || !word[1]) {
                         if (options->model) {
                                 diag_error(diag, EXIT_USAGE,
-                                           "one model at a time: '%s' is a second one", safe);
+                                           "one model at a time: '%s' is a second one", said);
                                 return false;
                         }
                         options->model = word;
@@ -140,7 +140,7 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
                 }
                 const struct option *option = find_option(word, &value);
                 if (!option) {
-                        diag_error(diag, EXIT_USAGE, "unknown option '%s': see --help", safe);
+                        diag_error(diag, EXIT_USAGE, "unknown option '%s': see --help", said);
                         return false;
                 }
                 if (option->argument && !value) {

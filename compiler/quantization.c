@@ -8,7 +8,7 @@
 static bool is_unknown(struct run *run, const char *option, const char *name)
 {
         diag_error(&run->diag, EXIT_USAGE, "%s: nothing is called '%s': see %s=help", option,
-                   text_safe(run->arena, name, strcspn(name, ",")), option);
+                   text_argument_part(run->arena, name, strcspn(name, ",")), option);
         return false;
 }
 
@@ -69,7 +69,7 @@ bool quantization_read(struct run *run)
             !file_read(o->quantize, run->context.limits.file_bytes, &bytes, &length, &run->diag))
                 return false;
         const char *subject = run->diag.subject;
-        run->diag.subject = text_safe(run->arena, o->quantize, strlen(o->quantize));
+        run->diag.subject = text_argument(run->arena, o->quantize);
         p->calibration = calibration_read(run->arena, (const char *)bytes, length, &run->diag);
         run->diag.subject = subject;
         free(bytes);

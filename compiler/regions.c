@@ -9,7 +9,7 @@ static bool complain(struct run *run, const char *text, const char *what)
 {
         diag_error(&run->diag, EXIT_USAGE,
                    "--region wants NAME=SIZE[,ALIGN[,SECTION]], as in dtcm=64K,8,.dtcm; '%s': %s",
-                   text_safe(run->arena, text, strlen(text)), what);
+                   text_argument(run->arena, text), what);
         return false;
 }
 

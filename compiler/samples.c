@@ -276,7 +276,7 @@ static char **list_folder(struct samples *s, const char *path, int *count)
         *count = 0;
         if (!folder) {
                 diag_error(&s->run->diag, EXIT_IO, "cannot read %s: %s",
-                           text_safe(s->arena, path, strlen(path)), strerror(errno));
+                           text_argument(s->arena, path), strerror(errno));
                 *count = -1;
                 return NULL;
         }
@@ -367,7 +367,7 @@ static bool no_samples(struct samples *s, const char *path)
                 &s->run->diag, EXIT_INVALID,
                 "there are no samples in %s: want folders with input_0.pb .. as --test reads, .npy "
                 "files named like inputs, or .npz files of such",
-                text_safe(s->arena, path, strlen(path)));
+                text_argument(s->arena, path));
         return false;
 }
 

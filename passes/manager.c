@@ -96,7 +96,7 @@ static int parse_list(const char *list, const struct pipeline_state *state, bool
                 if (!pass) {
                         struct arena *scratch = arena_new();
                         diag_error(diag, EXIT_USAGE, "no pass is called '%s': see --help-passes",
-                                   text_safe(scratch, name, strcspn(name, ",")));
+                                   text_argument_part(scratch, name, strcspn(name, ",")));
                         arena_free(scratch);
                         return -1;
                 }
@@ -133,7 +133,7 @@ static bool is_choice(const char *choice, struct diag *diag)
                 return true;
         struct arena *scratch = arena_new();
         diag_error(diag, EXIT_USAGE, "no pass is called '%s' to print the IR at: see --help-passes",
-                   text_safe(scratch, choice, strlen(choice)));
+                   text_argument(scratch, choice));
         arena_free(scratch);
         return false;
 }

@@ -6,7 +6,10 @@
 
 enum { LINE_MAX_BYTES = 4096 };
 
-struct schedule_book { struct map *schedules; };          /* key -> struct schedule */
+struct schedule_book {
+        struct map *schedules;          /* key -> struct schedule */
+        int *found;                     /* how often one was */
+};
 
 static void add_attr(struct text *out, const struct attr_info *info, const struct attr *a)
 {
@@ -42,7 +45,13 @@ const struct schedule *schedule_book_find(const struct schedule_book *book, cons
         const char *key = schedule_book_key(scratch, m, op);
         const struct schedule *found = map_get(book->schedules, key, strlen(key));
         arena_free(scratch);
+        *book->found += found != NULL;
         return found;
+}
+
+bool schedule_book_is_idle(const struct schedule_book *book)
+{
+        return map_count(book->schedules) && !*book->found;
 }
 
 /* "key: schedule" */
@@ -71,6 +80,7 @@ struct schedule_book *schedule_book_read(struct arena *arena, const char *text, 
         size_t head = strlen(SCHEDULE_BOOK_HEAD);
         struct schedule_book *book = ARENA_NEW(arena, struct schedule_book);
         book->schedules = map_new(arena);
+        book->found = ARENA_NEW(arena, int);
         if (length < head || memcmp(text, SCHEDULE_BOOK_HEAD, head)) {
                 diag_error(diag, EXIT_INVALID,
                            "not a file of schedules: the first line is not 'dnncc-schedule 1'");
@@ -89,7 +99,7 @@ struct schedule_book *schedule_book_read(struct arena *arena, const char *text, 
                 if (size && !read_line(book, arena, line, size)) {
                         diag_error(
                                 diag, EXIT_INVALID,
-                                "line %d of the schedules: want 'operation: words of a schedule'",
+                                "line %d: want 'operation: words of a schedule'",
                                 number);
                         return NULL;
                 }

@@ -24,6 +24,8 @@ struct schedule_book *schedule_book_read(struct arena *arena, const char *text, 
 /* the schedule for operations like op, or NULL */
 const struct schedule *schedule_book_find(const struct schedule_book *book, const struct module *m,
                                           const struct op *op);
+/* It has lines, and no operation that was looked up so far is like any of them. */
+bool schedule_book_is_idle(const struct schedule_book *book);
 /* what stands before the colon; in arena */
 const char *schedule_book_key(struct arena *arena, const struct module *m, const struct op *op);
 

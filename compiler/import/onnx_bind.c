@@ -26,12 +26,7 @@ static bool usage(struct onnx_import *im, const char *format, ...)
 /* an option NAME=VALUE for messages */
 static const char *safe(struct onnx_import *im, const char *option)
 {
-        const char *equals = strrchr(option, '=');
-        size_t length = equals ? (size_t)(equals - option) : strlen(option);
-        const char *name = text_safe(im->arena, option, length);
-        return equals ? arena_printf(im->arena, "%s=%s", name,
-                                     text_safe(im->arena, equals + 1, strlen(equals + 1)))
-                      : name;
+        return text_argument(im->arena, option);
 }
 
 /* Binds a symbol, or checks that it was bound to the same extent. */

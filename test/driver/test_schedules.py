@@ -47,7 +47,8 @@ def test_broken_files(tmp_path, text):
     key = next(line for line in book.read_text().splitlines() if line.startswith("convolve_")).split(": ")[0]
     book.write_bytes(text.replace("KEY", key).encode())
     done = run(path, "-o", tmp_path / "m.c", TARGET, f"--schedule={book}")
-    assert done.returncode == dnncc.INVALID and "schedule" in done.stderr and ("\n" not in text[:-1] or "line 2 " in done.stderr)
+    assert done.returncode == dnncc.INVALID and done.stderr.startswith(f"{book}: error: ")
+    assert "schedule" in done.stderr and ("\n" not in text[:-1] or "error: line 2: " in done.stderr)
     assert not (tmp_path / "m.c").exists()
 
 
