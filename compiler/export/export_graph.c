@@ -162,7 +162,8 @@ void write_yield(struct export *e, const struct op *op, const struct plan *plan)
         int given = g->output_count; /* by the writer of the operation that owns the region */
         g->output_count += op->operand_count;
         struct made **outputs = arena_array(e->arena, (size_t)g->output_count + 1, sizeof *outputs);
-        memcpy(outputs, g->outputs, (size_t)given * sizeof *outputs);
+        for (int i = 0; i < given; i++)
+                outputs[i] = g->outputs[i];
         g->outputs = outputs;
         for (int i = 0; i < op->operand_count; i++) {
                 const struct value *v = op_operand(op, i);
