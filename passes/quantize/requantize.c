@@ -112,10 +112,12 @@ static struct value *take_summand(struct chain *c, struct value *v)
 
 static bool find_chain(const struct op *op, struct chain *c)
 {
-        struct value *v = op->code == OP_cast ? op_operand(op, 0) : NULL, *next;
+        if (op->code != OP_cast)        /* a yield has no result */
+                return false;
+        struct value *v = op_operand(op, 0), *next;
         *c = (struct chain){ .along = -1, .type = op_result(op)->type };
         enum element to = (enum element)c->type->element;
-        if (!v || !element_is_integer(to) || element_info[to].bytes != 1 ||
+        if (!element_is_integer(to) || element_info[to].bytes != 1 ||
             !type_is_static(c->type) || !type_elements(c->type))
                 return false;
         while ((next = take_step(c, v)))
