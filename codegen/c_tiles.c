@@ -106,7 +106,7 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
         const struct loop_tiles *t = &s->tiles;
         const int lanes = s->variable->type.lanes, group = t->group, pair = group * lanes;
         const struct multiply *m = multiply_find(w->target, s->buffer->element,
-                                                 s->weights->element, true, lanes, group);
+                                                 s->weights->element, true, lanes, group, 0);
         const struct spelling *row =
                 m && m->sum == s->variable->type.element && !strcmp(m->body, s->function->name)
                         ? spelling_of_products(w->target, s->buffer->element, s->weights->element)

@@ -12,13 +12,13 @@ const struct multiply *multiply_at(const struct target *t, int number)
 }
 
 const struct multiply *multiply_find(const struct target *t, enum element x, enum element w,
-                                     bool tile, int lanes, int group)
+                                     bool tile, int lanes, int group, int limit)
 {
         const struct multiply *m;
         for (int i = 0; (m = multiply_at(t, i)); i++)
                 if (m->x.memory == x && m->w.memory == w && (m->registers > 0) == tile &&
                     (!lanes || m->outputs == lanes) && (!group || m->group == group) &&
-                    (tile || m->outputs == target_lanes(t, m->sum)))
+                    multiply_is_right(m, limit) && (tile || m->outputs == target_lanes(t, m->sum)))
                         return m;
         return NULL;
 }

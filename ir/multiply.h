@@ -62,6 +62,9 @@ struct multiply {
         int registers;                  /* of hardware tiles; 0 where sums are in vectors */
         int spare;                      /* vector registers that its instructions take beside sums
                                          * and operands */
+        int limit;                      /* the largest magnitude of w for which body is what w's
+                                         * elements say: where products are added up in fewer
+                                         * bits; 0: any */
 };
 
 /* channels that a product of tiles has at a time */
@@ -74,17 +77,24 @@ static inline bool multiply_widens(const struct multiply *m, const struct multip
                m->group * element_info[o->memory].bytes < element_info[o->word].bytes;
 }
 
+/* for all w that are no larger in magnitude than that; 0: than anything */
+static inline bool multiply_is_right(const struct multiply *m, int limit)
+{
+        return !m->limit || (limit && limit <= m->limit);
+}
+
 struct target;
 
-/* The first multiply of the target that takes such operands (and has sums in tiles, or has not);
- * NULL: none. lanes, group: as panels have them; 0: any. */
+/* The first multiply of the target that takes such operands, w being no larger than `limit` (0: not
+ * known), and has sums in tiles, or has not; NULL: none. lanes, group: as panels have them; 0:
+ * any. */
 const struct multiply *multiply_find(const struct target *t, enum element x, enum element w,
-                                     bool tile, int lanes, int group);
+                                     bool tile, int lanes, int group, int limit);
 /* the best for operands as they come, before they are packed */
 static inline const struct multiply *multiply_for(const struct target *t, enum element x,
                                                   enum element w, bool tile)
 {
-        return multiply_find(t, x, w, tile, 0, 0);
+        return multiply_find(t, x, w, tile, 0, 0, 0);
 }
 /* hardware tiles of the target; 0: it has none */
 int multiply_registers(const struct target *t);

@@ -26,9 +26,10 @@ extern const struct target target_generic, target_aarch64;
            "        return number ? vget_lane_f32(d, 0) : vget_lane_f32(vreinterpret_f32_u32(vdup_n_u32(0x7fc00000)), 0);\n" \
            "}")
 
-/* Channels 0 and 1 of all outputs side by side, then 2 and 3: products of 16 bits, added in pairs. As instructions: C
- * compilers take what is broadcast from a register out of memory anew, and hold all products back until registers are full. */
-#define DOT_I8(name, x0, x1) \
+/* Channels 0 and 1 of all outputs side by side, then 2 and 3: products of 16 bits, added in pairs; small ones, two
+ * of them before. As instructions: C compilers take what is broadcast from a register out of memory anew, and hold all
+ * products back until registers are full. */
+#define DOT_I8_OF(name, x0, x1, products) \
         .text = name "($0, $1, $2)", \
         .definition = "int32x4_t " name "(int32x4_t sum, uint32x4_t x, uint32x4_t w)\n" \
                       "{\n" \
@@ -37,14 +38,16 @@ extern const struct target target_generic, target_aarch64;
                       "        int16x8_t x0, x1, products;\n" \
                       "        __asm__ (\"" x0 "\" : \"=w\"(x0) : \"w\"(x));\n" \
                       "        __asm__ (\"" x1 "\" : \"=w\"(x1) : \"w\"(x));\n" \
-                      "        __asm__ (\"smull\\t%1.8h, %2.8b, %3.8b\\n\\tsadalp\\t%0.4s, %1.8h\"\n" \
-                      "                : \"+w\"(sum), \"=&w\"(products) : \"w\"(x0), \"w\"(w0));\n" \
-                      "        __asm__ (\"smull\\t%1.8h, %2.8b, %3.8b\\n\\tsadalp\\t%0.4s, %1.8h\"\n" \
-                      "                : \"+w\"(sum), \"=&w\"(products) : \"w\"(x1), \"w\"(w1));\n" \
+                      "        __asm__ (\"smull\\t%1.8h, %2.8b, %4.8b\\n\\t" products "\\n\\tsadalp\\t%0.4s, %1.8h\"\n" \
+                      "                : \"+&w\"(sum), \"=&w\"(products) : \"w\"(x0), \"w\"(x1), \"w\"(w0), \"w\"(w1));\n" \
                       "        return sum;\n" \
                       "}"
-#define DOT_I8_LANE(lane) \
-        DOT_I8("dot_i8_lane" lane, "dup\\t%0.4h, %1.h[2 * " lane "]", "dup\\t%0.4h, %1.h[2 * " lane " + 1]")
+#define DOT_I8(name, ...) DOT_I8_OF(name, __VA_ARGS__, "sadalp\\t%0.4s, %1.8h\\n\\tsmull\\t%1.8h, %3.8b, %5.8b")
+#define DOT_I8_SHORT(name, ...) DOT_I8_OF(name, __VA_ARGS__, "smlal\\t%1.8h, %3.8b, %5.8b")
+#define LANE_DUP(half) "dup\\t%0.4h, %1.h[" half "]"
+#define DOT_I8_LANE(lane) DOT_I8("dot_i8_lane" lane, LANE_DUP("2 * " lane), LANE_DUP("2 * " lane " + 1"))
+#define DOT_I8_SHORT_LANE(lane) DOT_I8_SHORT("dot_i8_short_lane" lane, LANE_DUP("2 * " lane), LANE_DUP("2 * " lane " + 1"))
+#define DOT_I8_ALL "uzp1\\t%0.8h, %1.8h, %1.8h", "uzp2\\t%0.8h, %1.8h, %1.8h"
 
 static const struct spelling spellings[] = {
         ARM_FLOATS, ARM_INTEGERS(I32, "int32x4_t", "s32"), ARM_INTEGERS(U32, "uint32x4_t", "u32"),
@@ -72,13 +75,15 @@ static const struct spelling spellings[] = {
         OP(MAX_LANES, BOOL, "(vmaxvq_u32($0) != 0)"), OP(MIN_LANES, BOOL, "(vminvq_u32($0) != 0)"),
         OP(INTERLEAVE_LOW, F32, "vzip1q_f32($0, $1)"), OP(INTERLEAVE_HIGH, F32, "vzip2q_f32($0, $1)"),
         ARM_WORDS(I8, "s8"), ARM_WORDS(U8, "u8"), ARM_DOT_LANES("dot_i8", DOT_I8_LANE),
-        { .op = LOOP_CALL, .element = E_I32, .function = "dot_i8",
-          DOT_I8("dot_i8_x4", "uzp1\\t%0.8h, %1.8h, %1.8h", "uzp2\\t%0.8h, %1.8h, %1.8h") },
+        { .op = LOOP_CALL, .element = E_I32, .function = "dot_i8", DOT_I8("dot_i8_x4", DOT_I8_ALL) },
+        ARM_DOT_LANES("dot_i8_short", DOT_I8_SHORT_LANE),
+        { .op = LOOP_CALL, .element = E_I32, .function = "dot_i8_short", DOT_I8_SHORT("dot_i8_short_x4", DOT_I8_ALL) },
         PREFETCH(0, "prefetch_l1", "3"), PREFETCH(1, "prefetch_l2", "2"), PREFETCH(2, "prefetch_once", "0"),
         { 0 }
 };
 
 static const struct multiply multiplies[] = {
+        ARM_BYTES_BY_LANE("smlal", I8, I8, "dot_i8_short", 3, .spare = 7, .limit = 127),
         ARM_BYTES_BY_LANE("smull", I8, I8, "dot_i8", 4, .spare = 7), ARM_FLOATS_BY_LANE("fma", 4),
         { 0 }
 };

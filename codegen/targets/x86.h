@@ -114,6 +114,10 @@
 #define X86_MADDWDS(lanes) \
         X86_MADDWD(lanes, U8, I8), X86_MADDWD(lanes, I8, I8), X86_MADDWD(lanes, U8, U8), \
         X86_MADDWD(lanes, I8, U8), X86_MADDWD(lanes, I16, I8), X86_MADDWD(lanes, I16, U8)
+/* without VNNI, weights of 7 bits: sums of two products are within 16 bits */
+#define X86_MADDUBS(lanes) \
+        X86_GROUPS("maddubs", lanes, 4, U8, I8, I32, .body = "dot_u8_i8_short", .order = ORDER_EXACT, \
+                   .instructions = 3, .limit = 64)
 #define X86_VNNI(lanes) \
         X86_VNNI_OF(lanes, U8, I8, "dot_u8_i8"), X86_VNNI_OF(lanes, I8, U8, "dot_i8_u8")
 #define X86_VNNI_OF(lanes, x_, w_, function) \
@@ -144,6 +148,15 @@
                 .definition = I " dot_i16_" lanes "(" I " sum, " I " x, " I " w)\n"                   \
                               "{\n"                                                                   \
                               "        sum = " M "add_epi32(sum, " M "madd_epi16(x, w));\n"           \
+                              "        __asm__ (\"\" : \"+v\"(sum));\n"                               \
+                              "        return sum;\n"                                                 \
+                              "}")
+#define X86_DOT_SHORT(M, I, lanes)                                                                    \
+        X86_DOT("dot_u8_i8_short", I32, "dot_u8_i8_short_" lanes "($0, $1, $2)",                      \
+                .definition = I " dot_u8_i8_short_" lanes "(" I " sum, " I " x, " I " w)\n"           \
+                              "{\n"                                                                   \
+                              "        const " I " pairs = " M "maddubs_epi16(x, w);\n"               \
+                              "        sum = " M "add_epi32(sum, " M "madd_epi16(pairs, " M "set1_epi16(1)));\n" \
                               "        __asm__ (\"\" : \"+v\"(sum));\n"                               \
                               "        return sum;\n"                                                 \
                               "}")

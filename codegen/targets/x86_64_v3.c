@@ -193,7 +193,7 @@ static const struct spelling spellings[] = {
         LOAD_WORDS(U8, 4, "_mm256_loadu_si256((const void *)$0)"),
         LOAD_WORDS(I8, 2, "_mm256_cvtepi8_epi16(_mm_loadu_si128((const void *)$0))"),
         LOAD_WORDS(U8, 2, "_mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)$0))"),
-        X86_DOT_I16("_mm256_", "__m256i", "x8"),
+        X86_DOT_I16("_mm256_", "__m256i", "x8"), X86_DOT_SHORT("_mm256_", "__m256i", "x8"),
         CONVERT(CAST, F16, F32, "_mm256_cvtph_ps($0)"),
         CONVERT(CAST, BF16, F32, "_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32($0), 16))"),
         CONVERT(CAST, F32, F16, "_mm256_cvtps_ph($0, _MM_FROUND_TO_NEAREST_INT)"),
@@ -201,7 +201,8 @@ static const struct spelling spellings[] = {
 };
 
 static const struct multiply multiplies[] = {
-        X86_FLOATS("fma", 8, F32, 1), X86_FLOATS("fma", 8, BF16, 1), X86_MADDWDS(8), { 0 }
+        X86_FLOATS("fma", 8, F32, 1), X86_FLOATS("fma", 8, BF16, 1), X86_MADDUBS(8),
+        X86_MADDWDS(8), { 0 }
 };
 
 const struct target target_x86_64_v3 = {

@@ -191,7 +191,7 @@ static const struct spelling spellings[] = {
         LOAD_WORDS(BF16, 2, "_mm512_loadu_si512($0)"),
         LOAD_WORDS(I8, 2, "_mm512_cvtepi8_epi16(_mm256_loadu_si256((const void *)$0))"),
         LOAD_WORDS(U8, 2, "_mm512_cvtepu8_epi16(_mm256_loadu_si256((const void *)$0))"),
-        X86_DOT_I16("_mm512_", "__m512i", "x16"),
+        X86_DOT_I16("_mm512_", "__m512i", "x16"), X86_DOT_SHORT("_mm512_", "__m512i", "x16"),
         CONVERT(CAST, F16, F32, "_mm512_cvtph_ps($0)"),
         CONVERT(CAST, F32, F16, "_mm512_cvtps_ph($0, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)"),
         CONVERT(CAST, BF16, F32, "_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32($0), 16))"),
@@ -209,7 +209,8 @@ static const struct spelling spellings[] = {
 };
 
 static const struct multiply multiplies[] = {
-        X86_FLOATS("fma", 16, F32, 1), X86_FLOATS("fma", 16, BF16, 1), X86_MADDWDS(16), { 0 }
+        X86_FLOATS("fma", 16, F32, 1), X86_FLOATS("fma", 16, BF16, 1), X86_MADDUBS(16),
+        X86_MADDWDS(16), { 0 }
 };
 
 const struct target target_x86_64_v4 = {

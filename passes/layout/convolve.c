@@ -220,6 +220,7 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
                 attr_set(attrs, code, "channels", whole ? blocks * inner : w->type->dims[1]);
                 attr_set(attrs, code, "outputs", outputs);
                 attr_set(attrs, code, "block", block);
+                attr_set(attrs, code, "limit", multiply_limit(op_operand(c->op, 1)));
                 w = pack_panels(l, w, c->multiply, c->groups, blocks, inner, stored, positions);
         }
         w = w ? value_build(&l->b, code, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;

@@ -233,6 +233,7 @@ bool layout_dot(struct layout *l, struct op *op)
                 return false;
         bool halves = m->registers && element_is_float(m->x.memory);
         int64_t padded = halves ? round_up(inner, l->block) : layout_row_of(m, inner);
+        int limit = turned ? 0 : multiply_limit(op_operand(op, 1));
         struct value *w = pack_matrix(l, &b, padded, panel_vectors(l, &a, &b, m), m),
                      *x = as_matrix(l, &a, order);
         x = layout_reshape(&l->b, x, 4, (dim_t[]){ 1, batch, rows, inner });
@@ -243,6 +244,7 @@ bool layout_dot(struct layout *l, struct op *op)
         attr_set(attrs, OP_convolve_packed, "channels", padded);
         attr_set(attrs, OP_convolve_packed, "outputs", outputs);
         attr_set(attrs, OP_convolve_packed, "block", outputs);
+        attr_set(attrs, OP_convolve_packed, "limit", limit);
         attr_set(attrs, OP_convolve_packed, "accumulator", op_int(op, "accumulator"));
         struct value *y = x && w ? value_build(&l->b, OP_convolve_packed,
                                                (struct value *[]){ x, w }, 2, attrs, NULL)

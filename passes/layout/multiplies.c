@@ -1,24 +1,25 @@
 #include "passes/layout/multiplies.h"
 
-static bool fits(const struct pass_context *context, const struct multiply *m)
+static bool fits(const struct pass_context *context, const struct multiply *m, int limit)
 {
         bool native = m->registers || m->outputs == target_lanes(context->target, m->sum);
         bool plain = element_is_float(m->sum);    /* what canonical nests read, too */
         return native && (!context->least || plain ||
                           multiply_find(context->least, m->x.memory, m->w.memory, m->registers > 0,
-                                        0, m->group));
+                                        0, m->group, limit));
 }
 
 /* where sums may be */
 enum { IN_VECTORS = 1, IN_TILES = 2 };
 
 static const struct multiply *find(const struct pass_context *context, enum element x,
-                                   enum element w, int places)
+                                   enum element w, int places, int limit)
 {
         const struct multiply *m;
         for (int i = 0; (m = multiply_at(context->target, i)); i++)
                 if (m->x.memory == x && m->w.memory == w &&
-                    places & (m->registers ? IN_TILES : IN_VECTORS) && fits(context, m))
+                    places & (m->registers ? IN_TILES : IN_VECTORS) &&
+                    multiply_is_right(m, limit) && fits(context, m, limit))
                         return m;
         return NULL;
 }
@@ -26,19 +27,32 @@ static const struct multiply *find(const struct pass_context *context, enum elem
 const struct multiply *multiply_in(const struct pass_context *context, enum element x,
                                    enum element w)
 {
-        return find(context, x, w, IN_VECTORS | IN_TILES);
+        return find(context, x, w, IN_VECTORS | IN_TILES, 0);
 }
 
 const struct multiply *multiply_in_tiles(const struct pass_context *context, enum element x,
                                          enum element w)
 {
-        return find(context, x, w, IN_TILES);
+        return find(context, x, w, IN_TILES, 0);
 }
 
 const struct multiply *multiply_in_vectors(const struct pass_context *context, enum element x,
                                            enum element w)
 {
-        return find(context, x, w, IN_VECTORS);
+        return find(context, x, w, IN_VECTORS, 0);
+}
+
+int multiply_limit(const struct value *w)
+{
+        if (!value_is_constant(w) || w->constant->kind != CONSTANT_DENSE || w->type->element != E_I8)
+                return 0;
+        const int8_t *numbers = w->constant->data;
+        int low = 0, high = 0;
+        for (int64_t i = 0, count = type_elements(w->type); i < count; i++) {
+                low = numbers[i] < low ? numbers[i] : low;
+                high = numbers[i] > high ? numbers[i] : high;
+        }
+        return low == high ? 1 : -low > high ? -low : high;
 }
 
 const struct multiply *multiply_of_bytes(const struct pass_context *context, const struct op *op)
@@ -47,7 +61,9 @@ const struct multiply *multiply_of_bytes(const struct pass_context *context, con
                      w = (enum element)op_operand(op, 1)->type->element;
         bool bytes = element_is_integer(x) && element_is_integer(w) && element_info[x].bytes == 1 &&
                      element_info[w].bytes == 1 && op_result(op)->type->element == E_I32;
-        return bytes && target_has_vectors(context->target) ? multiply_in(context, x, w) : NULL;
+        return bytes && target_has_vectors(context->target)
+                       ? find(context, x, w, IN_VECTORS | IN_TILES, multiply_limit(op_operand(op, 1)))
+                       : NULL;
 }
 
 enum element multiply_reads(const struct pass_context *context, const struct multiply *m)

@@ -15,6 +15,9 @@ const struct multiply *multiply_in_tiles(const struct pass_context *context, enu
 /* and among those whose sums are in vectors */
 const struct multiply *multiply_in_vectors(const struct pass_context *context, enum element x,
                                            enum element w);
+/* The largest magnitude of constant weights of i8; 0: they are none. For a multiply that is right for
+ * small ones (its `limit`). */
+int multiply_limit(const struct value *w);
 /* the one for a contraction of 8-bit integers whose sums are of i32, or NULL */
 const struct multiply *multiply_of_bytes(const struct pass_context *context, const struct op *op);
 /* The elements that m's operand x should have in memory: those of its words, where m would widen

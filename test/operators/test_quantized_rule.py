@@ -403,6 +403,34 @@ def test_pairs(case, tmp_path):
         assert not wrong, (target, flags, wrong)
 
 
+# a target, the type of x, the function of a multiply for weights that are small, and how large these may be
+SHORT = [("x86-64-v3", U8, "dot_u8_i8_short", 64), ("x86-64-v4", U8, "dot_u8_i8_short", 64), ("aarch64", I8, "dot_i8_short", 127)]
+
+
+@pytest.mark.parametrize("target, t, function, limit", SHORT, ids=[case[0] for case in SHORT])
+@pytest.mark.parametrize("more", [0, 1])
+def test_small_weights(target, t, function, limit, more, tmp_path):
+    """sums of two products in 16 bits are right up to that limit; one weight beyond it, and others multiply"""
+    graph, r, (low, high) = Graph(0, "qdq", True), np.random.default_rng(limit), (np.iinfo(t).min, np.iinfo(t).max)
+    x = Value("x", r.choice([low, high], (1, 32, 9, 9)).astype(t), 0.05, t(0))
+    x.q[0, :, 0], x.q[0, :, 1] = high, low
+    w = r.choice([-limit, limit], (48, 32, 3, 3)).astype(I8)
+    w[0], w[1] = limit, -limit
+    w[5, 3, 1, 2] = -limit - more
+    graph.given["x"] = x.q
+    s = quantized.convolve(quantized.wide(x.q, x.zero), quantized.wide(w, I8(0)), [1, 1], [1, 1], [0] * 4, 1)
+    sw, sy = F32(0.01), F32(F32(0.05) * F32(0.01) * F32(2 ** 13))
+    weights = graph.node("DequantizeLinear", [graph.constant(w), graph.constant(sw)])
+    y = quantized.requantize(s, F32(x.scale * sw) / sy, I8(3), I8)
+    v = graph.quantized(graph.node("Conv", [graph.dequantized(x), weights]), y, sy, I8(3))
+    graph.results[v.name] = (v.q, 0)
+    assert len(np.unique(y)) > 50
+    if not processor.these([target]):
+        return
+    assert not [r for r in differences(graph, tmp_path / "m", target, 1) if r[1]]
+    assert (function in (tmp_path / "m" / "model.c").read_text()) == (not more)
+
+
 @pytest.mark.parametrize("depth, unit", [(24, 1 << 13), (300, 1 << 17)])
 def test_activations(depth, unit, tmp_path):
     """both operands are made while it runs, with halves; 300 products are more than floats add up exactly"""
