@@ -43,37 +43,70 @@ static const char *weights_parameter(const struct c_writer *w)
                                                      : NULL;
 }
 
+/* a variable of the example that no port is called like */
+static const char *example_name(struct c_writer *w, const char *wanted)
+{
+        const char *name = wanted;
+        for (int i = 0; i < port_count(w); i++)
+                if (!strcmp(c_name(w, port(w, i))->text, name)) {
+                        name = arena_printf(w->arena, "%s_", name);
+                        i = -1;
+                }
+        return name;
+}
+
+/* one more, on this line of the comment or on the next, behind a margin */
+static void add_argument(struct text *call, size_t *line, size_t margin, const char *name)
+{
+        bool first = call->length == *line + margin;
+        if (!first && call->length - *line + strlen(", ") + strlen(name) + strlen(");") > C_WIDTH) {
+                text_add(call, ",\n");
+                *line = call->length;
+                text_add(call, " *%*s%s", (int)margin - 2, "", name);
+        } else {
+                text_add(call, "%s%s", first ? "" : ", ", name);
+        }
+}
+
+static void put_example_call(struct c_writer *w, const char *weights)
+{
+        struct text call = { 0 };
+        size_t line = 0;
+        text_add(&call, " *     int %s = %s_run(", example_name(w, "error"), w->options->prefix);
+        const size_t margin = call.length;
+        add_argument(&call, &line, margin, w->workspace_size > 0 ? "workspace" : "NULL");
+        for (int i = 0; i < w->p->region_count; i++)
+                add_argument(&call, &line, margin, w->areas[i].size ? w->regions[i] : "NULL");
+        if (weights)
+                add_argument(&call, &line, margin, "weights");
+        for (int i = 0; i < port_count(w); i++)
+                add_argument(&call, &line, margin, c_name(w, port(w, i))->text);
+        text_add(w->out, "%s);\n", call.data);
+        text_free(&call);
+}
+
 static void put_usage(struct c_writer *w)
 {
-        const char *prefix = w->options->prefix;
-        bool workspace = w->workspace_size > 0;
         const char *weights = weights_parameter(w);
         w->indent = 0;
-        if (workspace)
+        if (w->workspace_size > 0)
                 c_line(w, " *     %s(workspace);", c_macro(w, "WORKSPACE_DEFINE"));
         for (int i = 0; i < w->p->region_count; i++)
                 if (w->areas[i].size)
                         c_line(w, " *     %s(%s);",
                                c_macro(w, arena_printf(w->arena, "%s_DEFINE", w->regions[i])),
                                w->regions[i]);
-        for (int i = 0; i < port_count(w) && port_count(w) <= 4; i++) {
+        for (int i = 0; i < port_count(w); i++) {
                 const char *name = c_name(w, port(w, i))->text;
                 c_line(w, " *     static %s %s[%s];", element_info[port(w, i)->element].c_type,
                        name, c_macro(w, arena_printf(w->arena, "%s_ELEMS", name)));
         }
         if (weights) {
-                c_line(w, " *     size_t bytes;");
-                c_line(w, " *     const void *weights = dnncc_weights_map(\"%s\", &bytes);",
-                       weights);
+                const char *bytes = example_name(w, "bytes");
+                c_line(w, " *     size_t %s;", bytes);
+                c_line(w, " *     const void *weights = dnncc_weights_map(\"%s\", &%s);", weights, bytes);
         }
-        c_put(w, " *     int error = %s_run(%s", prefix, workspace ? "workspace" : "NULL");
-        for (int i = 0; i < w->p->region_count; i++)
-                c_put(w, ", %s", w->areas[i].size ? w->regions[i] : "NULL");
-        c_put(w, "%s", weights ? ", weights" : "");
-        for (int i = 0; i < port_count(w) && port_count(w) <= 4; i++)
-                c_put(w, ", %s", c_name(w, port(w, i))->text);
-        c_put(w, port_count(w) > 4 ? ", ...);" : ");");
-        c_end(w);
+        put_example_call(w, weights);
 }
 
 static const char rules[] =

@@ -75,7 +75,7 @@ static void put_call(FILE *out, const struct loop_stmt *call, struct run *run)
                    *schedule = strstr(summary, "; ");
         int length = (int)(schedule ? schedule - summary : (ptrdiff_t)strlen(summary));
         json_member(out, "    {", "kernel", kernel->name);
-        json_member(out, ", ", "location", kernel->location);
+        json_member(out, ", ", "location", loop_call_location(call));
         json_member(out, ", ", "summary", arena_printf(run->arena, "%.*s", length, summary));
         json_member(out, ", ", "schedule", schedule ? schedule + 2 : "");
         fprintf(out,

@@ -114,6 +114,18 @@ struct loop_variable *loop_variable_new(struct arena *arena, const char *name,
         return v;
 }
 
+const char *loop_call_location(const struct loop_stmt *call)
+{
+        return call->location ? call->location : call->function->location;
+}
+
+void loop_call_locate(struct arena *arena, struct loop_stmt *call, const char *location)
+{
+        const char *of_kernel = call->function->location;
+        bool same = !location || (of_kernel && !strcmp(location, of_kernel));
+        call->location = same ? NULL : arena_string(arena, location);
+}
+
 struct loop_buffer *loop_buffer_root(struct loop_buffer *b, int64_t *offset)
 {
         int64_t sum = 0;

@@ -255,6 +255,8 @@ struct loop_stmt {
         int code;                       /* FAIL, PREFETCH */
         struct loop_block *body, *other;
         struct loop_function *function; /* CALL, LAUNCH; MULTIPLY: of the library */
+        const char *location;           /* CALL: nodes of the model it computes, where its kernel was
+                                         * written for others; safe text, or NULL */
         struct loop_buffer **buffers;   /* CALL, LAUNCH: one per buffer parameter */
         struct loop_expr **offsets;     /* CALL: elements of its buffer that lie before each
                                          * argument; NULL, or NULL entries: 0 */
@@ -360,6 +362,10 @@ static inline enum element loop_buffer_element(const struct loop_buffer *b)
 {
         return b->type ? b->type->element : b->element;
 }
+/* nodes of the model that a call computes, or NULL */
+const char *loop_call_location(const struct loop_stmt *call);
+/* says so where the kernel was written for other ones; location: or NULL, copied */
+void loop_call_locate(struct arena *arena, struct loop_stmt *call, const char *location);
 /* through views; offset in elements */
 struct loop_buffer *loop_buffer_root(struct loop_buffer *b, int64_t *offset);
 

@@ -345,6 +345,22 @@ static char *remark_copy(struct loop_parser *p, const char *start, const char *e
         return copy;
 }
 
+char *loop_lex_name(struct loop_parser *p)
+{
+        if (p->token.kind != TOKEN_STRING) {
+                loop_lex_error(p, "want a name in quotes, found %s", loop_lex_shown(p));
+                return NULL;
+        }
+        char *name = arena_alloc(p->arena, p->token.length + 1);
+        memcpy(name, p->token.start, p->token.length);
+        if (strlen(name) != p->token.length || !text_is_remark(name, strlen(name))) {
+                loop_lex_error(p, "the name is no plain text");
+                return NULL;
+        }
+        loop_lex_next(p);
+        return name;
+}
+
 char *loop_lex_remark(struct loop_parser *p, char **location)
 {
         const char *c = p->cursor;

@@ -212,23 +212,6 @@ static bool take_name(struct loop_parser *p, const char *name)
                loop_lex_error(p, "'%s' (case ignored) is taken", name);
 }
 
-/* Names like the program's are safe text: they stand in the quotes as they are. */
-static char *parse_name(struct loop_parser *p)
-{
-        if (p->token.kind != TOKEN_STRING) {
-                loop_lex_error(p, "want a name in quotes, found %s", loop_lex_shown(p));
-                return NULL;
-        }
-        char *name = arena_alloc(p->arena, p->token.length + 1);
-        memcpy(name, p->token.start, p->token.length);
-        if (strlen(name) != p->token.length || !text_is_remark(name, strlen(name))) {
-                loop_lex_error(p, "the name is no plain text");
-                return NULL;
-        }
-        loop_lex_next(p);
-        return name;
-}
-
 static bool parse_buffer(struct program_reader *r)
 {
         struct loop_parser *p = &r->p;
@@ -238,7 +221,7 @@ static bool parse_buffer(struct program_reader *r)
             !take_name(p, b->name) || !loop_lex_expect(p, ":") ||
             !parse_storage(p, &b->element, &b->extent) || !parse_space(p, b) ||
             (loop_lex_accept(p, "shape") && !parse_shape(p, b)) ||
-            (loop_lex_accept(p, "node") && !(b->location = parse_name(p))) ||
+            (loop_lex_accept(p, "node") && !(b->location = loop_lex_name(p))) ||
             (b->space == SPACE_CONSTANT && !parse_data(r, b)))
                 return false;
         *p->program->buffers_end = b;
@@ -341,18 +324,18 @@ static bool parse_head(struct program_reader *r)
                                       (long long)version, LOOP_VERSION);
         p->version = (int)version;
         char *name = NULL, *source = NULL;
-        if (!loop_lex_expect(p, "program") || !(name = parse_name(p)) ||
+        if (!loop_lex_expect(p, "program") || !(name = loop_lex_name(p)) ||
             !loop_lex_expect(p, "source") || !(source = loop_lex_string(p, "the source's digest")))
                 return false;
         if (strlen(source) > 64 || strspn(source, "0123456789abcdef") != strlen(source))
                 return loop_lex_error(p, "the source's digest is not up to 64 hex digits");
         p->program->name = name;
         memcpy(p->program->source, source, strlen(source) + 1);
-        if (loop_lex_accept(p, "command") && !(p->program->command = parse_name(p)))
+        if (loop_lex_accept(p, "command") && !(p->program->command = loop_lex_name(p)))
                 return false;
-        if (loop_lex_accept(p, "within") && !(p->program->within = parse_name(p)))
+        if (loop_lex_accept(p, "within") && !(p->program->within = loop_lex_name(p)))
                 return false;
-        if (loop_lex_accept(p, "passes") && !(p->program->passes_done = parse_name(p)))
+        if (loop_lex_accept(p, "passes") && !(p->program->passes_done = loop_lex_name(p)))
                 return false;
         if (!loop_lex_accept(p, "workspace"))
                 return true;
@@ -399,10 +382,10 @@ static bool parse_region(struct loop_parser *p)
         struct loop_region r = { 0 };
         if (program->region_count == REGIONS_MAX)
                 return loop_lex_error(p, "there are more than %d regions", REGIONS_MAX);
-        if (!(r.name = parse_name(p)) || !loop_lex_expect(p, "limit") ||
+        if (!(r.name = loop_lex_name(p)) || !loop_lex_expect(p, "limit") ||
             !loop_lex_int(p, "a size", 0, INT64_MAX, &r.limit) || !loop_lex_expect(p, "align") ||
             !loop_lex_int(p, "an alignment", 1, 4096, &r.align) || !loop_lex_expect(p, "section") ||
-            !(r.section = parse_name(p)) || !loop_lex_expect(p, "size") ||
+            !(r.section = loop_lex_name(p)) || !loop_lex_expect(p, "size") ||
             !loop_lex_int(p, "a size", 0, INT64_MAX, &r.size))
                 return false;
         ARENA_GROW(p->arena, program->regions, program->region_count);

@@ -266,7 +266,8 @@ static bool parse_callee(struct loop_parser *p, struct loop_stmt *s, enum loop_f
 
 static bool parse_call(struct loop_parser *p, struct loop_stmt *s)
 {
-        return parse_callee(p, s, FUNCTION_KERNEL, parse_call_arguments);
+        return parse_callee(p, s, FUNCTION_KERNEL, parse_call_arguments) &&
+               (!loop_lex_accept(p, "node") || (s->location = loop_lex_name(p)));
 }
 
 static bool parse_launch_arguments(struct loop_parser *p, struct loop_stmt *s)

@@ -75,6 +75,8 @@ char *loop_lex_word(struct loop_parser *p, const char *what);
 char *loop_lex_string(struct loop_parser *p, const char *what);
 bool loop_lex_int(struct loop_parser *p, const char *what, int64_t low, int64_t high,
                   int64_t *value);
+/* A name in quotes that is safe text, like the program's: it stands there as it is. NULL after an error. */
+char *loop_lex_name(struct loop_parser *p);
 /* The comment right behind the current token: "; "location" remark". */
 char *loop_lex_remark(struct loop_parser *p, char **location);
 const char *loop_lex_shown(struct loop_parser *p);        /* the token, for messages */

@@ -112,6 +112,8 @@ static void print_call(struct loop_printer *p, const struct loop_stmt *s)
                 print_expression(p, s->scalars[i], true);
         }
         text_add(p->out, ")");
+        if (s->location)
+                text_add(p->out, " node \"%s\"", s->location);
 }
 
 static void print_value(struct loop_printer *p, const struct loop_stmt *s)

@@ -288,6 +288,8 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
         case STMT_STORE:
                 return check_store(v, s);
         case STMT_CALL:
+                if (s->location && !text_is_remark(s->location, strlen(s->location)))
+                        return verify_error(v, "the location of a call is no safe text");
                 return kind == FUNCTION_MAIN ? verify_call(v, s)
                                              : verify_error(v, "only main calls kernels");
         case STMT_LAUNCH:

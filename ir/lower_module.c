@@ -101,6 +101,7 @@ static bool call_kernel(struct lowering *l, struct loop_block *block,
         if (written) {
                 struct loop_stmt *call = loop_append(l->p->arena, block, STMT_CALL);
                 call->function = shared_kernel(l, written);
+                loop_call_locate(l->p->arena, call, written->location);
                 call->buffers = arena_array(l->p->arena, (size_t)written->buffer_count,
                                             sizeof *call->buffers);
                 for (int i = 0; i < input_count; i++)

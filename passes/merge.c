@@ -272,7 +272,9 @@ static void move_call(struct loop_stmt *s, void *context)
                                                 value->literal);
         }
         s->scalars = scalars;
+        const char *location = loop_call_location(s);
         s->function = f;
+        loop_call_locate(m->arena, s, location);
 }
 
 static void move_group(struct merging *m, struct map *moved, const struct group *g)

@@ -73,6 +73,21 @@ def test_report_members(tmp_path):
     assert facts["target"] == "generic" and facts["vector_bytes"] == 0 and facts["options"] == "-O2"
 
 
+def test_calls_of_a_shared_kernel(tmp_path):
+    """each goes by the nodes that it computes; so does a program that was written and read again"""
+    names = [f"part.{k}" for k in range(3)]
+    nodes = [helper.make_node("Sigmoid", [a], [b], name) for a, b, name in zip(["x", "a", "b"], ["a", "b", "y"], names)]
+    model = save(tmp_path / "m.onnx", nodes, [value("x", (3, 4))], [value("y", (3, 4))])
+    facts, _ = report(model, tmp_path, "-O0")
+    assert [c["location"] for c in facts["calls"]] == names and {c["kernel"] for c in facts["calls"]} == {"part_0"}
+    assert call(model, "-O0", "--emit=loops", "-o", tmp_path / "m.loops").returncode == 0
+    assert report(tmp_path / "m.loops", tmp_path, "--passes=")[0]["calls"] == facts["calls"]
+    text = (tmp_path / "m.loops").read_text()
+    for bad in ("part/*1", 'part"', ""):
+        (tmp_path / "bad.loops").write_text(text.replace('node "part.1"', f'node "{bad}"' if bad else "node"))
+        assert call(tmp_path / "bad.loops", "-o", tmp_path / "bad.c").returncode == dnncc.INVALID
+
+
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_report_says_what_stats_says(tmp_path, level):
     facts, stats = report(DIGITS, tmp_path, level)
