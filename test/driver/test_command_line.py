@@ -369,3 +369,20 @@ def test_broken_texts(tmp_path, text):
     path.write_text(text)
     done = call(path, "-o", tmp_path / "m.c")
     assert done.returncode in (dnncc.INVALID, dnncc.UNSUPPORTED) and not (tmp_path / "m.c").exists()
+
+
+@pytest.mark.parametrize("names, options", [(["bytes", "error"], ["--weights=file"]), ([f"a_rather_long_name_{k}" for k in range(12)], []),
+                                            (["x"], ["--region", "fast=64K"])])
+def test_example_of_the_header_compiles(tmp_path, names, options):
+    """the lines above the table of parameters, in a function of their own"""
+    nodes = [helper.make_node("Sum", names, ["sum"])] + [helper.make_node("MatMul", ["sum", "w"], ["y"])]
+    weights = numpy_helper.from_array(np.ones((64, 64), np.float32), "w")
+    model = save(tmp_path / "m.onnx", nodes, [value(n, (2, 64)) for n in names], [value("y", (2, 64))], [weights])
+    dnncc.compile_model(model, tmp_path, options)
+    comment = re.search(r"^/\*\n( \*  .*?) \*\n \* parameter", (tmp_path / "model.h").read_text(), re.S | re.M).group(1)
+    example = "".join(line[2:] + "\n" for line in comment.splitlines())
+    assert max(map(len, comment.splitlines())) <= 100 and all(n in example for n in names)
+    error = "error_" if "error" in names else "error"
+    (tmp_path / "main.c").write_text(f'#include "dnncc_runtime.h"\n#include "model.h"\nint main(void)\n{{\n{example}    return {error};\n}}\n')
+    done = dnncc.run([dnncc.CC, "-Wall", "-Wextra", "-Werror", "-std=c99", "-fsyntax-only", "-I", dnncc.ROOT / "runtime", tmp_path / "main.c"])
+    assert done.returncode == 0, done.stderr
