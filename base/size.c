@@ -1,5 +1,6 @@
 #include "base/size.h"
 
+#include <ctype.h>
 #include <string.h>
 
 bool size_elements(const int64_t *dims, int rank, int64_t *count)
@@ -36,22 +37,29 @@ bool int_parse(const char *text, int64_t *value)
         return true;
 }
 
+/* "", "K", "KB", "KiB", "B", in letters of any case; false where it is none of them */
+static bool unit_parse(const char *text, int *shift)
+{
+        static const char units[] = "kmgt";
+        const char *found = *text ? strchr(units, tolower((unsigned char)*text)) : NULL;
+        *shift = found ? 10 * (int)(found - units + 1) : 0;
+        text += found != NULL;
+        text += found && tolower((unsigned char)text[0]) == 'i' && text[1];
+        return !*text || (tolower((unsigned char)*text) == 'b' && !text[1]);
+}
+
 bool size_parse(const char *text, uint64_t *bytes)
 {
         char digits[32];
-        size_t length = strlen(text), unit = 0;
-        static const char units[] = "KMGT";
-        if (!length || length >= sizeof digits)
-                return false;
-        memcpy(digits, text, length + 1);
-        const char *found = strchr(units, digits[length - 1]);
-        if (found && digits[length - 1]) {
-                unit = 10 * (size_t)(found - units + 1);
-                digits[length - 1] = 0;
-        }
+        size_t length = strspn(text, "0123456789");
         int64_t value;
-        if (!int_parse(digits, &value) || value < 0 || value > INT64_MAX >> unit)
+        int shift;
+        if (!length || length >= sizeof digits || !unit_parse(text + length, &shift))
                 return false;
-        *bytes = (uint64_t)value << unit;
+        memcpy(digits, text, length);
+        digits[length] = 0;
+        if (!int_parse(digits, &value) || value > INT64_MAX >> shift)
+                return false;
+        *bytes = (uint64_t)value << shift;
         return true;
 }

@@ -38,7 +38,7 @@ struct suggest suggest_new(struct arena *arena, const char *wanted, size_t lengt
 {
         return (struct suggest){ .arena = arena,
                                  .wanted = text_argument_part(arena, wanted, length),
-                                 .distance = length < SHORT ? length > 1 : DISTANCE_MAX };
+                                 .distance = length < SHORT ? length > 2 : DISTANCE_MAX };
 }
 
 void suggest_add(struct suggest *s, const char *name)

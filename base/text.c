@@ -62,6 +62,15 @@ char *text_argument(struct arena *arena, const char *text)
         return text_argument_part(arena, text, strlen(text));
 }
 
+char *text_shell_word(struct arena *arena, const char *text)
+{
+        static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+@%-";
+        const char *shown = text_argument(arena, text);
+        bool bare = *shown && !shown[strspn(shown, plain)];
+        return bare || strchr(shown, '\'') ? arena_string(arena, shown)
+                                            : arena_printf(arena, "'%s'", shown);
+}
+
 bool text_is_remark(const char *text, size_t length)
 {
         if (length && (text[0] == ' ' || text[length - 1] == ' ' || text[length - 1] == '\\'))

@@ -23,6 +23,9 @@ char *text_safe(struct arena *arena, const char *bytes, size_t length);
 char *text_argument(struct arena *arena, const char *text);
 char *text_argument_part(struct arena *arena, const char *text, size_t length);
 
+/* A word of a command for a POSIX shell: in quotes where it needs them. */
+char *text_shell_word(struct arena *arena, const char *text);
+
 /* Whether a remark (made of text_safe pieces) may stand on one line, in quotes, and in a comment of
  * C. */
 bool text_is_remark(const char *text, size_t length);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "base/text.h"
 #include "codegen/cpu.h"
 
@@ -61,10 +62,15 @@ static const struct target *listed(struct arena *arena, const char *name, size_t
 {
         const char *word = arena_printf(arena, "%.*s", (int)length, name);
         const struct target *t = target_find(word);
-        if (!t)
-                diag_error(diag, EXIT_USAGE, "no target is called '%s': see --target=help",
-                           text_argument(arena, word));
-        return t;
+        if (t)
+                return t;
+        struct suggest known = suggest_new(arena, word, length);
+        suggest_add(&known, "native");
+        for (int i = 0; i < TARGET_COUNT; i++)
+                suggest_add(&known, targets[i]->name);
+        diag_error(diag, EXIT_USAGE, "no target is called '%s'%s (--target=help lists them)",
+                   text_argument(arena, word), suggest_text(&known, true));
+        return NULL;
 }
 
 /* what code of one file may choose between when it runs */

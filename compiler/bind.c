@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "base/suggest.h"
 #include "compiler/driver.h"
 
 struct binding { struct module *m; struct arena *arena; struct diag *diag; int64_t *extents; };
@@ -32,8 +33,11 @@ static bool bind_dim(struct binding *b, const char *text)
                     !strncmp(b->m->symbols[s].name, text, (size_t)(equal - text)) &&
                     int_parse(equal + 1, &extent) && extent >= 0)
                         return bind(b, s, extent);
-        diag_error(b->diag, EXIT_USAGE, "--dim wants NAME=N with a symbol of the model, not '%s'",
-                   safe(b, text));
+        struct suggest known = suggest_new(b->arena, text, equal ? (size_t)(equal - text) : strlen(text));
+        for (int s = 0; s < b->m->symbol_count; s++)
+                suggest_add(&known, b->m->symbols[s].name);
+        diag_error(b->diag, EXIT_USAGE, "--dim wants NAME=N with a symbol of the model, not '%s'%s",
+                   safe(b, text), suggest_text(&known, true));
         return false;
 }
 
@@ -65,6 +69,18 @@ static int parse_shape(const struct binding *b, const char *text, int64_t dims[R
         return rank;
 }
 
+static const char *suggest_input(const struct binding *b, const char *option)
+{
+        const char *equal = strrchr(option, '=');
+        struct suggest known =
+                suggest_new(b->arena, option, equal ? (size_t)(equal - option) : strlen(option));
+        for (const struct function *f = b->m->functions; f; f = f->next)
+                for (int i = 0; i < f->body.argument_count; i++)
+                        suggest_add(&known, text_safe(b->arena, f->input_ports[i].name,
+                                                      strlen(f->input_ports[i].name)));
+        return suggest_text(&known, true);
+}
+
 static bool bind_input(struct binding *b, const char *text)
 {
         const char *equal = strrchr(text, '=');
@@ -74,8 +90,8 @@ static bool bind_input(struct binding *b, const char *text)
         if (rank < 0 || rank != type->rank) {
                 diag_error(
                         b->diag, EXIT_USAGE,
-                        "--input wants NAME=1x3x8 with an input of the model and its rank, not '%s'",
-                        safe(b, text));
+                        "--input wants NAME=1x3x8 with an input of the model and its rank, not '%s'%s",
+                        safe(b, text), type ? "" : suggest_input(b, text));
                 return false;
         }
         for (int i = 0; i < rank; i++) {

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "base/store.h"
+#include "base/suggest.h"
 #include "codegen/targets.h"
 #include "compiler/calibrate.h"
 #include "compiler/import/import.h"
@@ -25,20 +26,26 @@ static bool set_limit(struct run *run, const char *text)
 #define LIMIT(name, preset, doc) { #name, offsetof(struct limits, name) },
 #include "passes/limits.def"
         };
-        const char *equal = strchr(text, '=');
-        for (size_t i = 0; equal && i < sizeof table / sizeof *table; i++) {
+        enum { COUNT = sizeof table / sizeof *table };
+        size_t length = strcspn(text, "=");
+        struct suggest known = suggest_new(run->arena, text, length);
+        for (size_t i = 0; i < COUNT; i++) {
                 uint64_t value;
-                if (strlen(table[i].name) != (size_t)(equal - text) ||
-                    strncmp(table[i].name, text, (size_t)(equal - text)))
+                suggest_add(&known, table[i].name);
+                if (strlen(table[i].name) != length || strncmp(table[i].name, text, length))
                         continue;
-                if (!size_parse(equal + 1, &value))
-                        break;
+                if (!text[length] || !size_parse(text + length + 1, &value)) {
+                        diag_error(&run->diag, EXIT_USAGE,
+                                   "--limit %s wants a number such as 1000 or 64K: --limit %s=N, not '%s'",
+                                   table[i].name, table[i].name, text_argument(run->arena, text));
+                        return false;
+                }
                 *(int64_t *)(void *)((char *)&run->context.limits + table[i].field) = (int64_t)value;
                 return true;
         }
         diag_error(&run->diag, EXIT_USAGE,
-                   "--limit wants NAME=N with a name from --limit help, not '%s'",
-                   text_argument(run->arena, text));
+                   "--limit wants NAME=N with a name from --limit help, not '%s'%s",
+                   text_argument(run->arena, text), suggest_text(&known, true));
         return false;
 }
 
@@ -226,15 +233,54 @@ static void remember_command(struct run *run)
                 *command = arena_printf(arena, "%s, then %s", *command, now);
 }
 
-static bool read_model(struct run *run)
+static bool import_onnx(struct run *run, struct model_facts *facts)
 {
-        struct options *o = &run->options;
-        const char *model = o->model;
+        const struct options *o = &run->options;
+        struct import_options import = {
+                .path = strcmp(o->model, "-") ? o->model : NULL, .external_dir = o->external,
+                .dims = o->dims.items, .dim_count = o->dims.count,
+                .inputs = o->inputs.items, .input_count = o->inputs.count,
+                .outputs = o->outputs.items, .output_count = o->outputs.count,
+                .keep = o->keep.items, .keep_count = o->keep.count,
+                .facts = facts,
+        };
+        run->state.module =
+                onnx_import(run->bytes, run->length, &import, &run->context, add_dependency, run);
+        if (!run->state.module)
+                return false;
+        /* the module has what it needs of them */
+        store_adopt(run->state.module->store, run->bytes, run->length);
+        run->bytes = NULL;
+        return true;
+}
+
+static bool read_bytes(struct run *run)
+{
+        const char *model = run->options.model;
         if (!file_read(model, run->context.limits.file_bytes, &run->bytes, &run->length,
                        &run->diag))
                 return false;
         if (strcmp(model, "-"))
                 add_dependency(run, model);
+        return true;
+}
+
+bool read_onnx(struct run *run, struct model_facts *facts)
+{
+        if (!read_bytes(run))
+                return false;
+        if (begins_with(run, "loop") || begins_with(run, "dnn")) {
+                diag_error(&run->diag, EXIT_USAGE, "--info is about ONNX models, and this is a text of dnncc: read it");
+                return false;
+        }
+        return import_onnx(run, facts);
+}
+
+static bool read_model(struct run *run)
+{
+        struct options *o = &run->options;
+        if (!read_bytes(run))
+                return false;
         if (begins_with(run, "loop")) {
                 run->state.program_arena = arena_new();
                 run->state.program =
@@ -248,21 +294,7 @@ static bool read_model(struct run *run)
                 return run->state.module &&
                        bind_symbols(run->state.module, o, run->arena, &run->diag);
         }
-        struct import_options import = {
-                .path = strcmp(model, "-") ? model : NULL, .external_dir = o->external,
-                .dims = o->dims.items, .dim_count = o->dims.count,
-                .inputs = o->inputs.items, .input_count = o->inputs.count,
-                .outputs = o->outputs.items, .output_count = o->outputs.count,
-                .keep = o->keep.items, .keep_count = o->keep.count,
-        };
-        run->state.module =
-                onnx_import(run->bytes, run->length, &import, &run->context, add_dependency, run);
-        if (!run->state.module)
-                return false;
-        /* the module has what it needs of them */
-        store_adopt(run->state.module->store, run->bytes, run->length);
-        run->bytes = NULL;
-        return true;
+        return import_onnx(run, NULL);
 }
 
 /* the file of --schedule; --tune writes it instead */
@@ -508,7 +540,11 @@ static bool compile_model(struct run *run)
 {
         const char *model = run->options.model;
         run->diag.subject = strcmp(model, "-") ? text_argument(run->arena, model) : "standard input";
-        return prepare_context(run) && choose_names(run) && compile_as_asked(run);
+        if (!prepare_context(run))
+                return false;
+        if (run->options.info)
+                return model_info(run);
+        return choose_names(run) && compile_as_asked(run);
 }
 
 /* --merge: there is no model */

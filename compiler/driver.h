@@ -8,6 +8,8 @@
 #include "compiler/options.h"
 #include "passes/manager.h"
 
+struct model_facts;                     /* compiler/import/import.h */
+
 struct run {
         struct arena *arena;
         struct options options;
@@ -54,6 +56,12 @@ const char *quantization_passes(struct run *run, const char *list);
 
 /* --region (regions.c): context.regions */
 bool regions_parse(struct run *run);
+
+/* Reads an ONNX model as the options say; with facts, which may be NULL, what it says of itself, even where
+ * false is returned after errors. */
+bool read_onnx(struct run *run, struct model_facts *facts);
+/* --info (info.c): on standard output; true also where the model cannot be compiled */
+bool model_info(struct run *run);
 
 /* Writes what --emit asks for, and the dependency file (emit.c). */
 bool emit_outputs(struct run *run);

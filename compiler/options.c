@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "base/suggest.h"
 #include "base/text.h"
 
 enum option_kind { FLAG, SET_0, SET_1, SET_2, SET_3, TEXT, LIST, SIZE, COUNT, NUMBER, CHOICE };
@@ -28,6 +29,34 @@ enum { OPTION_COUNT = sizeof option_table / sizeof *option_table };
 static void *field_of(struct options *options, const struct option *option)
 {
         return (char *)options + option->field;
+}
+
+/* the index of the value among the words "a|b|c" of a choice; -1 after an error */
+static int choice_of(const struct option *option, const char *value, struct arena *arena,
+                     struct diag *diag)
+{
+        struct suggest known = suggest_new(arena, value, strlen(value));
+        int which = 0;
+        for (const char *p = option->argument; *p; which++) {
+                size_t length = strcspn(p, "|");
+                if (strlen(value) == length && !strncmp(p, value, length))
+                        return which;
+                suggest_add(&known, arena_printf(arena, "%.*s", (int)length, p));
+                p += length + (p[length] == '|');
+        }
+        diag_error(diag, EXIT_USAGE, "%s wants one of %s, not '%s'%s", option->text,
+                   option->argument, text_argument(arena, value), suggest_text(&known, false));
+        return -1;
+}
+
+static void unknown_option(const char *word, struct arena *arena, struct diag *diag)
+{
+        struct suggest known = suggest_new(arena, word, strcspn(word, "="));
+        for (int i = 0; i < OPTION_COUNT; i++)
+                suggest_add(&known, option_table[i].text);
+        const char *hint = suggest_text(&known, false);
+        diag_error(diag, EXIT_USAGE, "unknown option '%s'%s", text_argument(arena, word),
+                   *hint ? hint : ": see --help");
 }
 
 static bool set_option(struct options *options, const struct option *option, const char *value,
@@ -53,7 +82,7 @@ static bool set_option(struct options *options, const struct option *option, con
         case SIZE: {
                 uint64_t bytes;
                 if (!size_parse(value, &bytes)) {
-                        diag_error(diag, EXIT_USAGE, "%s wants a size such as 64K or 1M, not '%s'",
+                        diag_error(diag, EXIT_USAGE, "%s wants a size such as 64K, 64KiB or 1M, not '%s'",
                                    option->text, text_argument(arena, value));
                         return false;
                 }
@@ -78,18 +107,10 @@ static bool set_option(struct options *options, const struct option *option, con
                 }
                 return true;
         case CHOICE: {
-                int which = 0;
-                for (const char *p = option->argument; *p; which++) {
-                        size_t length = strcspn(p, "|");
-                        if (strlen(value) == length && !strncmp(p, value, length)) {
-                                *(int *)field = which;
-                                return true;
-                        }
-                        p += length + (p[length] == '|');
-                }
-                diag_error(diag, EXIT_USAGE, "%s wants one of %s, not '%s'", option->text,
-                           option->argument, text_argument(arena, value));
-                return false;
+                int which = choice_of(option, value, arena, diag);
+                if (which >= 0)
+                        *(int *)field = which;
+                return which >= 0;
         }
         }
         return false;
@@ -124,15 +145,15 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
         bool only_files = false;
         for (int i = 1; i < argc; i++) {
                 const char *word = argv[i], *value;
-                const char *said = text_argument(arena, word);
-                if (!only_files && !strcmp(word, "--")) {
+                                if (!only_files && !strcmp(word, "--")) {
                         only_files = true;
                         continue;
                 }
                 if (only_files || word[0] != '-' || !word[1]) {
                         if (options->model) {
                                 diag_error(diag, EXIT_USAGE,
-                                           "one model at a time: '%s' is a second one", said);
+                                           "one model at a time: '%s' is a second one",
+                                           text_argument(arena, word));
                                 return false;
                         }
                         options->model = word;
@@ -140,7 +161,7 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
                 }
                 const struct option *option = find_option(word, &value);
                 if (!option) {
-                        diag_error(diag, EXIT_USAGE, "unknown option '%s': see --help", said);
+                        unknown_option(word, arena, diag);
                         return false;
                 }
                 if (option->argument && !value) {

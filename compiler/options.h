@@ -29,6 +29,7 @@ struct options {
         int no_descriptor, depfile, exact, assume_finite, unchecked, fast_libm, flush_denormals,
                 no_verify, check, time_passes, stats, profile, tune;
         int verbose, quiet, help, version, help_passes, help_ops;
+        int info;                       /* 1: as text, 2: as JSON */
         int64_t max_ram, max_consts;    /* -1: no budget */
         int64_t samples;                /* 0: all */
         int channels;                   /* enum channel_axis */

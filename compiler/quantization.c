@@ -2,13 +2,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "compiler/report.h"
 #include "passes/quantize/quantize.h"
 
-static bool is_unknown(struct run *run, const char *option, const char *name)
+static const char *const observers[] = {
+#define OBSERVER(id, name, function, argument, doc) name,
+#include "passes/quantize/observers.def"
+};
+static const char *const steps[] = {
+#define STEP(id, preset, doc) #id,
+#include "passes/quantize/quantize_steps.def"
+};
+
+/* names: those there are */
+static bool is_unknown(struct run *run, const char *option, const char *name,
+                       const char *const *names, int count)
 {
-        diag_error(&run->diag, EXIT_USAGE, "%s: nothing is called '%s': see %s=help", option,
-                   text_argument_part(run->arena, name, strcspn(name, ",")), option);
+        size_t length = strcspn(name, ",");
+        diag_error(&run->diag, EXIT_USAGE, "%s: nothing is called '%s'%s (%s=help says more)",
+                   option, text_argument_part(run->arena, name, length),
+                   suggest_of(run->arena, name, length, names, count), option);
         return false;
 }
 
@@ -22,9 +36,11 @@ static bool read_choices(struct run *run, struct quantize_policy *p)
         p->runner = run;
         quantize_steps_preset(p->steps);
         if (name && !quantize_steps_parse(name, p->steps, &name))
-                return is_unknown(run, "--quantize-steps", name);
+                return is_unknown(run, "--quantize-steps", name, steps,
+                                  sizeof steps / sizeof *steps);
         if (o->observer && !observer_from_text(o->observer, &p->observer))
-                return is_unknown(run, "--observer", o->observer);
+                return is_unknown(run, "--observer", o->observer, observers,
+                                  sizeof observers / sizeof *observers);
         const char **names = arena_array(run->arena, (size_t)o->keep_float.count + 1, sizeof *names);
         for (int i = 0; i < o->keep_float.count; i++) {
                 const char *item = o->keep_float.items[i];

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/store.h"
+#include "base/suggest.h"
 #include "base/text.h"
 #include "passes/observe.h"
 
@@ -82,6 +83,17 @@ const struct pass *pass_find(const char *name)
 
 enum { PASSES_MAX = 256 };
 
+static void unknown_pass(const char *name, size_t length, const char *what, struct diag *diag)
+{
+        struct arena *scratch = arena_new();
+        struct suggest known = suggest_new(scratch, name, length);
+        for (int i = 0; i < pass_count; i++)
+                suggest_add(&known, passes[i].name);
+        diag_error(diag, EXIT_USAGE, "no pass is called '%s'%s%s (--help-passes lists them)",
+                   text_argument_part(scratch, name, length), what, suggest_text(&known, true));
+        arena_free(scratch);
+}
+
 /* Splits a comma list into passes that may follow each other on this state; their number, or -1
  * after an error. */
 static int parse_list(const char *list, const struct pipeline_state *state, bool exact,
@@ -94,10 +106,7 @@ static int parse_list(const char *list, const struct pipeline_state *state, bool
                         return count;
                 const struct pass *pass = pass_next(&list);
                 if (!pass) {
-                        struct arena *scratch = arena_new();
-                        diag_error(diag, EXIT_USAGE, "no pass is called '%s': see --help-passes",
-                                   text_argument_part(scratch, name, strcspn(name, ",")));
-                        arena_free(scratch);
+                        unknown_pass(name, strcspn(name, ","), "", diag);
                         return -1;
                 }
                 if (count == PASSES_MAX) {
@@ -131,10 +140,7 @@ static bool is_choice(const char *choice, struct diag *diag)
 {
         if (!choice || !strcmp(choice, "all") || pass_find(choice))
                 return true;
-        struct arena *scratch = arena_new();
-        diag_error(diag, EXIT_USAGE, "no pass is called '%s' to print the IR at: see --help-passes",
-                   text_argument(scratch, choice));
-        arena_free(scratch);
+        unknown_pass(choice, strlen(choice), " to print the IR at", diag);
         return false;
 }
 

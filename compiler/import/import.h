@@ -5,6 +5,27 @@
 #include "ir/tensor.h"
 #include "passes/pass.h"
 
+/* What a model file says of itself, whether or not it can be imported (--info). Texts are safe and in
+ * `arena`, which the caller sets. */
+struct model_port { const char *name, *type; };           /* type: "f32 <N x 3>" */
+struct model_operator {
+        const char *name;               /* "Conv", "com.microsoft.Gelu" */
+        int count;                      /* in all graphs and functions */
+        bool supported;                 /* there is a row for its opset, or a function of the model */
+};
+struct model_facts {
+        struct arena *arena;
+        bool known;                     /* the file is a model: all below is set */
+        struct model_port *inputs, *outputs;
+        int input_count, output_count;
+        const char **opsets;            /* "ai.onnx 17" */
+        int opset_count;
+        struct model_operator *operators;         /* as they appear first */
+        int operator_count;
+        int64_t parameters;             /* elements of initializers; INT64_MAX and more: that */
+        const char *command;            /* that would bind what is open */
+};
+
 struct import_options {
         const char *path;               /* of the model; NULL: from standard input, then no external
                                          * data */
@@ -17,6 +38,7 @@ struct import_options {
         int output_count;
         const char *const *keep;        /* --keep NAME: values added as outputs, after the others */
         int keep_count;
+        struct model_facts *facts;      /* NULL: not asked for */
 };
 
 /* bytes: the whole file; the module has constants there. They are hashed into m->source with the

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "base/suggest.h"
 
 enum { INPUTS_MAX = 65000 };            /* ir/tensor.c holds 65,536 arguments */
 
@@ -254,27 +255,139 @@ static bool apply_option(struct onnx_import *im, const Onnx__ValueInfoProto *v, 
         return true;
 }
 
+static const struct onnx_entry *initializer_of(const struct onnx_scope *scope, bytes_t name)
+{
+        const struct onnx_entry *e =
+                name.len ? map_get(scope->names, (const char *)name.data, name.len) : NULL;
+        return e && e->initializer ? e : NULL;
+}
+
+static const char *symbol_of(struct onnx_import *im, const Onnx__TensorShapeProto__Dimension *d)
+{
+        bool named = d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
+                     d->dim_param.len;
+        return named ? SAFE(im, d->dim_param) : NULL;
+}
+
+static bool is_bound(struct onnx_import *im, const Onnx__TensorShapeProto__Dimension *d)
+{
+        if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE)
+                return d->dim_value >= 0;
+        return symbol_of(im, d) &&
+               map_get(im->model->dims, (const char *)d->dim_param.data, d->dim_param.len);
+}
+
+const char *onnx_type_text(struct onnx_import *im, const Onnx__ValueInfoProto *v)
+{
+        const Onnx__TypeProto__Tensor *t = tensor_type(v);
+        enum element e;
+        struct text text = { 0 };
+        if (!t)
+                return v->type ? onnx_kind_text(v->type) : "no type";
+        text_add(&text, "%s <", element_from_onnx(t->elem_type, &e) ? element_info[e].text : "?");
+        for (size_t i = 0; t->shape && i < t->shape->n_dim; i++) {
+                const Onnx__TensorShapeProto__Dimension *d = t->shape->dim[i];
+                const char *symbol = symbol_of(im, d);
+                text_add(&text, "%s", i ? " x " : "");
+                if (!symbol && is_bound(im, d))
+                        text_add(&text, "%" PRId64, d->dim_value);
+                else
+                        text_add(&text, "%s", symbol ? symbol : "?");
+        }
+        text_add(&text, t->shape ? ">" : "...>");
+        char *copy = arena_string(im->arena, text.data);
+        text_free(&text);
+        return copy;
+}
+
+/* ---- the command that would bind what is open ---- */
+
+enum { ASKED_MAX = 8 };                 /* options that it lists */
+
+struct asking { struct onnx_import *im; struct text text; struct map *symbols; int count; };
+
+static void ask(struct asking *a, const char *option, const char *word)
+{
+        if (a->count++ < ASKED_MAX)
+                text_add(&a->text, " %s %s", option, text_shell_word(a->im->arena, word));
+}
+
+/* --input of its whole shape, where a dimension has no name or there is no shape; else --dim of each symbol */
+static void ask_for_input(struct asking *a, const Onnx__ValueInfoProto *v)
+{
+        const Onnx__TypeProto__Tensor *t = tensor_type(v);
+        struct onnx_import *im = a->im;
+        struct text shape = { 0 };
+        bool whole = !t->shape, open = whole;
+        for (size_t i = 0; t->shape && i < t->shape->n_dim; i++) {
+                const Onnx__TensorShapeProto__Dimension *d = t->shape->dim[i];
+                open |= !is_bound(im, d);
+                whole |= !is_bound(im, d) && !symbol_of(im, d);
+                text_add(&shape, "%s%" PRId64, i ? "x" : "",
+                         d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value >= 0
+                                 ? d->dim_value
+                                 : 1);
+        }
+        if (whole)
+                ask(a, "--input",
+                    arena_printf(im->arena, "%s=%s", SAFE(im, v->name), shape.length ? shape.data : "1"));
+        for (size_t i = 0; open && !whole && i < t->shape->n_dim; i++) {
+                const Onnx__TensorShapeProto__Dimension *d = t->shape->dim[i];
+                if (is_bound(im, d) ||
+                    map_get(a->symbols, (const char *)d->dim_param.data, d->dim_param.len))
+                        continue;
+                map_set(a->symbols, (const char *)d->dim_param.data, d->dim_param.len, a);
+                ask(a, "--dim", arena_printf(im->arena, "%s=1", symbol_of(im, d)));
+        }
+        text_free(&shape);
+}
+
+bool onnx_is_initializer(const struct onnx_scope *scope, bytes_t name)
+{
+        return initializer_of(scope, name) != NULL;
+}
+
+const char *onnx_binding_command(struct onnx_import *im)
+{
+        const struct import_options *o = im->options;
+        const Onnx__GraphProto *g = im->model->proto->graph;
+        struct asking a = { .im = im, .symbols = map_new(im->arena) };
+        if (im->model->command)
+                return im->model->command;
+        text_add(&a.text, "dnncc %s", o->path ? text_shell_word(im->arena, o->path) : "-");
+        for (int i = 0; i < o->dim_count; i++)
+                text_add(&a.text, " --dim %s", text_shell_word(im->arena, o->dims[i]));
+        for (int i = 0; i < o->input_count; i++)
+                text_add(&a.text, " --input %s", text_shell_word(im->arena, o->inputs[i]));
+        for (size_t i = 0; i < g->n_input; i++)
+                if (tensor_type(g->input[i]) && !initializer_of(im->scope, g->input[i]->name) &&
+                    !option_of(im, g->input[i]->name))
+                        ask_for_input(&a, g->input[i]);
+        if (a.count > ASKED_MAX)
+                text_add(&a.text, " .. (%d more)", a.count - ASKED_MAX);
+        im->model->command = arena_string(im->arena, a.text.data);
+        text_free(&a.text);
+        return im->model->command;
+}
+
 /* Tells which option is missing, each symbol once. */
 static void ask_for_option(struct onnx_import *im, const Onnx__ValueInfoProto *v,
                            const struct onnx_declaration *d)
 {
-        const char *name = SAFE(im, v->name);
+        const char *port = arena_printf(im->arena, "%s: %s", SAFE(im, v->name), onnx_type_text(im, v)),
+                   *command = onnx_binding_command(im);
         if (d->rank < 0) {
-                onnx_error(im,
-                           "input '%s' has no shape: add --input %s=1x3x224x224, with its extents",
-                           name, name);
+                onnx_error(im, "input '%s' has no shape: %s, add --input %s=1x3x224x224 with its extents, as in: %s",
+                           SAFE(im, v->name), port, SAFE(im, v->name), command);
                 return;
         }
         for (int i = 0; i < d->rank; i++) {
                 const Onnx__TensorShapeProto__Dimension *dim = tensor_type(v)->shape->dim[i];
                 if (d->dims[i] >= 0)
                         continue;
-                if (dim->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM ||
-                    !dim->dim_param.len) {
-                        onnx_error(
-                                im,
-                                "input '%s' has an open dimension %d: add --input %s=%s, with its %d extents",
-                                name, i, name, d->rank == 1 ? "N" : "1x...", d->rank);
+                if (!symbol_of(im, dim)) {
+                        onnx_error(im, "input '%s' has an open dimension %d: %s, add --input with its %d extents, as in: %s",
+                                   SAFE(im, v->name), i, port, d->rank, command);
                         return;
                 }
                 if (map_get(im->model->asked, (const char *)dim->dim_param.data,
@@ -282,8 +395,8 @@ static void ask_for_option(struct onnx_import *im, const Onnx__ValueInfoProto *v
                         continue;
                 map_set(im->model->asked, (const char *)dim->dim_param.data, dim->dim_param.len,
                         im);
-                onnx_error(im, "input '%s' has an open dimension '%s': add --dim %s=...", name,
-                           SAFE(im, dim->dim_param), SAFE(im, dim->dim_param));
+                onnx_error(im, "input '%s' has an open dimension '%s': %s, add --dim %s=.., as in: %s",
+                           SAFE(im, v->name), symbol_of(im, dim), port, symbol_of(im, dim), command);
         }
 }
 
@@ -353,13 +466,6 @@ static const struct type *input_type(struct onnx_import *im, const Onnx__ValueIn
         return d.type;
 }
 
-static const struct onnx_entry *initializer_of(const struct onnx_scope *scope, bytes_t name)
-{
-        const struct onnx_entry *e =
-                name.len ? map_get(scope->names, (const char *)name.data, name.len) : NULL;
-        return e && e->initializer ? e : NULL;
-}
-
 /* An initializer listed as an input too is a constant. */
 static bool check_initializer(struct onnx_import *im, const struct onnx_entry *e,
                               const Onnx__ValueInfoProto *v)
@@ -375,7 +481,9 @@ static bool check_initializer(struct onnx_import *im, const struct onnx_entry *e
                onnx_check_declared(im, "initializer", v->name, &d, e->value->type);
 }
 
-static void note_symbols(struct onnx_import *im, Onnx__ValueInfoProto *const *values, size_t count)
+/* symbols that are bound are used; all are known */
+static void note_symbols(struct onnx_import *im, Onnx__ValueInfoProto *const *values, size_t count,
+                         struct map *seen, struct suggest *known)
 {
         for (size_t i = 0; i < count; i++) {
                 const Onnx__TypeProto__Tensor *t = tensor_type(values[i]);
@@ -389,8 +497,44 @@ static void note_symbols(struct onnx_import *im, Onnx__ValueInfoProto *const *va
                                         d->dim_param.len);
                         if (b)
                                 b->used = true;
+                        if (known && !map_get(seen, (const char *)d->dim_param.data, d->dim_param.len))
+                                suggest_add(known, SAFE(im, d->dim_param));
+                        map_set(seen, (const char *)d->dim_param.data, d->dim_param.len, im);
                 }
         }
+}
+
+static void note_all_symbols(struct onnx_import *im, const Onnx__GraphProto *g,
+                             struct suggest *known)
+{
+        struct map *seen = map_new(im->arena);
+        note_symbols(im, g->input, g->n_input, seen, known);
+        note_symbols(im, g->output, g->n_output, seen, known);
+        note_symbols(im, g->value_info, g->n_value_info, seen, known);
+}
+
+/* of an option NAME=VALUE */
+static struct suggest suggest_for(struct onnx_import *im, const char *option)
+{
+        return suggest_new(im->arena, option, (size_t)(strrchr(option, '=') - option));
+}
+
+static bool no_such_input(struct onnx_import *im, const Onnx__GraphProto *g, const char *option)
+{
+        struct suggest known = suggest_for(im, option);
+        for (size_t i = 0; i < g->n_input; i++)
+                if (g->input[i]->name.len && !initializer_of(im->scope, g->input[i]->name))
+                        suggest_add(&known, SAFE(im, g->input[i]->name));
+        return usage(im, "--input %s: the model has no such input%s", safe(im, option),
+                     suggest_text(&known, true));
+}
+
+static bool no_such_dim(struct onnx_import *im, const Onnx__GraphProto *g, const char *option)
+{
+        struct suggest known = suggest_for(im, option);
+        note_all_symbols(im, g, &known);
+        return usage(im, "--dim %s: the model has no such dimension%s", safe(im, option),
+                     suggest_text(&known, true));
 }
 
 /* Every --dim and --input names something of the graph. */
@@ -406,20 +550,15 @@ static bool check_options_used(struct onnx_import *im, const Onnx__GraphProto *g
         for (int i = 0; i < o->input_count; i++)
                 if (!map_get(names, o->inputs[i],
                              (size_t)(strrchr(o->inputs[i], '=') - o->inputs[i])))
-                        ok = usage(im, "--input %s: the model has no such input",
-                                   safe(im, o->inputs[i]));
-        if (o->dim_count) {
-                note_symbols(im, g->input, g->n_input);
-                note_symbols(im, g->output, g->n_output);
-                note_symbols(im, g->value_info, g->n_value_info);
-        }
+                        ok = no_such_input(im, g, o->inputs[i]);
+        if (o->dim_count)
+                note_all_symbols(im, g, NULL);
         for (int i = 0; i < o->dim_count; i++) {
                 const struct onnx_binding *b =
                         map_get(im->model->dims, o->dims[i],
                                 (size_t)(strrchr(o->dims[i], '=') - o->dims[i]));
                 if (!b->used)
-                        ok = usage(im, "--dim %s: the model has no such dimension",
-                                   safe(im, o->dims[i]));
+                        ok = no_such_dim(im, g, o->dims[i]);
         }
         return ok;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/store.h"
+#include "base/suggest.h"
 #include "compiler/files.h"
 
 enum { IR_OLDEST = 3, IR_NEWEST = 13 };
@@ -111,6 +112,28 @@ static bool collect_outputs(struct onnx_import *im, struct wanted *w)
         return w->count || onnx_error(im, "the graph has no outputs");
 }
 
+/* the values of the graph, and what a node of that name makes */
+static const char *suggest_value(struct onnx_import *im, bytes_t wanted)
+{
+        const Onnx__GraphProto *g = im->model->proto->graph;
+        struct suggest known = suggest_new(im->arena, (const char *)wanted.data, wanted.len);
+        for (size_t i = 0; i < g->n_node; i++) {
+                const Onnx__NodeProto *node = g->node[i];
+                bool called = wanted.len && node->name.len == wanted.len &&
+                              !memcmp(node->name.data, wanted.data, wanted.len);
+                for (size_t k = 0; k < node->n_output; k++) {
+                        if (!node->output[k].len)
+                                continue;
+                        if (called)
+                                return arena_printf(im->arena,
+                                                    ": it is a node, and makes the value '%s'",
+                                                    SAFE(im, node->output[k]));
+                        suggest_add(&known, SAFE(im, node->output[k]));
+                }
+        }
+        return suggest_text(&known, true);
+}
+
 /* Every wanted name is one of the graph. */
 static bool check_outputs(struct onnx_import *im, const struct wanted *w,
                           const struct onnx_wiring *wiring)
@@ -135,8 +158,9 @@ static bool check_outputs(struct onnx_import *im, const struct wanted *w,
                                    SAFE(im, name));
                 else
                         diag_error(im->diag, EXIT_USAGE,
-                                   "--output or --keep '%s': the model has no such value",
-                                   SAFE(im, name));
+                                   "--output or --keep '%s': the model has no such value%s",
+                                   text_argument_part(im->arena, (const char *)name.data, name.len),
+                                   suggest_value(im, name));
                 ok = false;
         }
         return ok;
@@ -222,6 +246,8 @@ static bool import_model(struct onnx_import *im, const unsigned char *bytes, siz
                 return false;
         im->model->frame = &frame;
         bool ok = check_head(im, &frame) && import_main(im);
+        if (im->options->facts && im->scope)
+                onnx_facts(im, im->options->facts);
         onnx_list_end(im);
         if (!ok || im->unsupported_count)
                 return false;

@@ -77,6 +77,7 @@ struct onnx_model {
         struct map *dims;               /* symbol -> struct onnx_binding */
         struct map *shapes;             /* input -> its --input option */
         struct map *asked;              /* symbols whose option was asked for already */
+        const char *command;            /* that would bind all that is open; NULL: not asked for yet */
         const struct onnx_frame *frame;
         int nesting;                    /* of subgraphs and functions at the moment */
         bool skip;                      /* the node at hand failed for want of support, not for an
@@ -180,6 +181,13 @@ bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const O
 bool onnx_nodes(struct onnx_import *im, Onnx__NodeProto *const *nodes, const int *order, int count);
 /* lists the unsupported nodes of a node's subgraphs and of the function it calls */
 void onnx_survey(struct onnx_import *im, const Onnx__NodeProto *node);
+/* "i32 <N x 2048>", as it is declared */
+const char *onnx_type_text(struct onnx_import *im, const Onnx__ValueInfoProto *v);
+/* the user's --dim and --input, and those that would bind what is open, each extent being 1 */
+const char *onnx_binding_command(struct onnx_import *im);
+/* what the model says of itself (onnx_facts.c) */
+void onnx_facts(struct onnx_import *im, struct model_facts *facts);
+bool onnx_is_initializer(const struct onnx_scope *scope, bytes_t name);
 struct map *onnx_rows_map(struct arena *arena);
 /* the row that makes a node, or NULL */
 const struct onnx_row *onnx_row_find(const struct onnx_import *im, const Onnx__NodeProto *node);

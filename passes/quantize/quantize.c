@@ -19,6 +19,8 @@
  * Inference, 2018; Nagel et al., A White Paper on Neural Network Quantization, 2021. */
 #include "passes/quantize/quantize.h"
 
+#include "base/suggest.h"
+
 #include <string.h>
 
 /* ---- steps ---- */
@@ -212,8 +214,14 @@ static bool keep_named(struct quantizing *q)
                         }
                 if (found)
                         continue;
+                struct suggest known = suggest_new(q->arena, name, strlen(name));
+                for (int k = 0; k < q->site_count; k++)
+                        if (q->sites[k].name)
+                                suggest_add(&known, q->sites[k].name);
                 diag_error(q->context->diag, EXIT_USAGE,
-                           "--keep-float=%s: no node or value of the model is called that", name);
+                           "--keep-float=%s: no node or value of the model is called that%s",
+                           text_argument(q->arena, q->policy->keep_float[i]),
+                           suggest_text(&known, true));
                 return false;
         }
         return true;

@@ -39,7 +39,7 @@ def save(path, nodes, inputs, outputs, constants=()):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     top = tmp_path_factory.mktemp("mistakes")
-    node, port, weights = helper.make_node, helper.make_tensor_value_info, np.ones((16, 16, 3, 3), np.float32)
+    node, port, weights = helper.make_node, helper.make_tensor_value_info, np.arange(2304, dtype=np.float32).reshape(16, 16, 3, 3)
     f32, i32 = TensorProto.FLOAT, TensorProto.INT32
     for name in ("relu.onnx", "my models/net 1,28.onnx"):
         save(top / name, [node("Relu", ["x"], ["y"], "r")], [port("x", f32, [2, 3])], [port("y", f32, [2, 3])])
@@ -48,6 +48,7 @@ def folder(tmp_path_factory):
     save(top / "open.onnx", [node("Cast", ["bytes"], ["numbers"], "cast1", to=1), node("Abs", ["numbers"], ["y"], "abs1")],
          [port("bytes", i32, ["batch", 2048])], [port("y", f32, ["batch", 2048])])
     save(top / "ranks.onnx", [node("Abs", ["x"], ["y"], "abs1")], [port("x", f32, [1, None, 4])], [port("y", f32, None)])
+    save(top / "my models" / "open 2.onnx", [node("Add", ["x", "y"], ["z"], "add1")], [port("x", f32, ["N"]), port("y", f32, None)], [port("z", f32, None)])
     (top / "models").mkdir()
     (top / "models" / "broken.onnx").write_bytes(b"\x08\x07\x12\x04abc")
     (top / "bad.schedule").write_text("dnncc-schedule 1\n; of nothing\nconvolve_packed: colums=2\n")
@@ -72,4 +73,4 @@ def test_mistake(folder, command, code, text):
 
 def test_table():
     commands = [command for command, _, _ in cases()]
-    assert len(commands) == len(set(commands)) >= 15
+    assert len(commands) == len(set(commands)) >= 50

@@ -47,8 +47,10 @@ static void test_sizes(void **state)
                 { "0", true, 0 }, { "4096", true, 4096 }, { "64K", true, 65536 }, { "1M", true, 1 << 20 },
                 { "2G", true, UINT64_C(2) << 30 }, { "3T", true, UINT64_C(3) << 40 }, { "8388607T", true, UINT64_C(8388607) << 40 },
                 { "8388608T", false, 0 }, { "9223372036854775807", true, INT64_MAX }, { "9223372036854775808", false, 0 },
-                { "", false, 0 }, { "K", false, 0 }, { "-1", false, 0 }, { "-1K", false, 0 }, { "1k", false, 0 },
-                { "1KB", false, 0 }, { "1.5M", false, 0 }, { " 1", false, 0 }, { "1 ", false, 0 }, { "0x10", false, 0 },
+                { "", false, 0 }, { "K", false, 0 }, { "-1", false, 0 }, { "-1K", false, 0 }, { "1k", true, 1024 },
+                { "1KB", true, 1024 }, { "64KiB", true, 65536 }, { "64kib", true, 65536 }, { "2gb", true, UINT64_C(2) << 30 }, { "7B", true, 7 },
+                { "7b", true, 7 }, { "1Ki", false, 0 }, { "1iB", false, 0 }, { "1KBB", false, 0 }, { "1KK", false, 0 }, { "1BK", false, 0 },
+                { "B", false, 0 }, { "KiB", false, 0 }, { "1E", false, 0 }, { "8388608TiB", false, 0 }, { "1.5M", false, 0 }, { " 1", false, 0 }, { "1 ", false, 0 }, { "0x10", false, 0 },
                 { "000000000000000000000000000000000000000001", false, 0 },
         };
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

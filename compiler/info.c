@@ -1,0 +1,149 @@
+/* --info: what is in a model, what stands in the way of compiling it, and the command that would do it. The
+ * model is imported as ever, and what that complains of is listed. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/driver.h"
+#include "compiler/import/import.h"
+#include "compiler/json.h"
+#include "ir/lower_emit.h"
+
+enum { INFO_JSON = 2 };
+
+struct info {
+        struct model_facts facts;
+        const char **missing;           /* what the import complained of, a line each */
+        int missing_count;
+        double products;                /* multiplied and added in a run; -1: not known before all
+                                         * dimensions are */
+};
+
+/* of contractions; those in bodies of loops count once */
+static double products_of(const struct module *m)
+{
+        double products = 0;
+        for (const struct function *f = m->functions; f; f = f->next)
+                for (const struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
+                        if (op_info[op->code].traits & TRAIT_CONTRACTION)
+                                products += op_flops(op) / 2;
+        return products;
+}
+
+/* the messages of a captured text, "info: error: MESSAGE" each */
+static void add_missing(struct run *run, struct info *info, const char *said)
+{
+        for (const char *line = said, *end; *line; line = *end ? end + 1 : end) {
+                const char *text = strstr(line, "error: ");
+                end = line + strcspn(line, "\n");
+                if (!text || text > end)
+                        continue;
+                text += strlen("error: ");
+                ARENA_GROW(run->arena, info->missing, info->missing_count);
+                info->missing[info->missing_count++] =
+                        arena_printf(run->arena, "%.*s", (int)(end - text), text);
+        }
+}
+
+/* ---- as text ---- */
+
+static void put_ports(const char *head, const struct model_port *ports, int count)
+{
+        for (int i = 0; i < count; i++)
+                printf("%-12s%s: %s\n", i ? "" : head, ports[i].name, ports[i].type);
+}
+
+static void put_text(const struct run *run, const struct info *info)
+{
+        const struct model_facts *f = &info->facts;
+        printf("%-12s%s\n", "model", run->diag.subject);
+        for (int i = 0; i < f->opset_count; i++)
+                printf("%-12s%s\n", i ? "" : "opsets", f->opsets[i]);
+        put_ports("inputs", f->inputs, f->input_count);
+        put_ports("outputs", f->outputs, f->output_count);
+        for (int i = 0; i < f->operator_count; i++)
+                printf("%-12s%s: %d%s\n", i ? "" : "operators", f->operators[i].name,
+                       f->operators[i].count, f->operators[i].supported ? "" : ", not supported");
+        printf("%-12s%" PRId64 "\n", "parameters", f->parameters);
+        if (info->products < 0)
+                printf("%-12snot known before it can be compiled\n", "products");
+        else
+                printf("%-12s%.0f\n", "products", info->products);
+        for (int i = 0; i < info->missing_count; i++)
+                printf("%-12s%s\n", i ? "" : "missing", info->missing[i]);
+        printf("%-12s%s\n", "command", f->command);
+}
+
+/* ---- as JSON ---- */
+
+static void put_port_list(const char *name, const struct model_port *ports, int count)
+{
+        printf(",\n  \"%s\": [", name);
+        for (int i = 0; i < count; i++) {
+                json_member(stdout, i ? ", {" : "{", "name", ports[i].name);
+                json_member(stdout, ", ", "type", ports[i].type);
+                printf("}");
+        }
+        printf("]");
+}
+
+static void put_texts(const char *name, const char *const *texts, int count)
+{
+        printf(",\n  \"%s\": [", name);
+        for (int i = 0; i < count; i++) {
+                fputs(i ? ", " : "", stdout);
+                json_string(stdout, texts[i]);
+        }
+        printf("]");
+}
+
+static void put_json(const struct run *run, const struct info *info)
+{
+        const struct model_facts *f = &info->facts;
+        json_member(stdout, "{\n  ", "model", run->diag.subject);
+        put_texts("opsets", f->opsets, f->opset_count);
+        put_port_list("inputs", f->inputs, f->input_count);
+        put_port_list("outputs", f->outputs, f->output_count);
+        printf(",\n  \"operators\": [");
+        for (int i = 0; i < f->operator_count; i++) {
+                json_member(stdout, i ? ", {" : "{", "name", f->operators[i].name);
+                printf(", \"count\": %d, \"supported\": %s}", f->operators[i].count,
+                       f->operators[i].supported ? "true" : "false");
+        }
+        printf("],\n  \"parameters\": %" PRId64 ",\n  \"products\": ", f->parameters);
+        printf(info->products < 0 ? "null" : "%.0f", info->products);
+        put_texts("missing", info->missing, info->missing_count);
+        json_member(stdout, ",\n  ", "command", f->command);
+        printf("\n}\n");
+}
+
+bool model_info(struct run *run)
+{
+        struct info info = { .facts = { .arena = run->arena }, .products = -1 };
+        char *said = NULL;
+        size_t length = 0;
+        struct diag own = run->diag;
+        if (run->options.output) {
+                diag_error(&run->diag, EXIT_USAGE, "--info writes no file: not with -o");
+                return false;
+        }
+        if (!(own.stream = open_memstream(&said, &length)))
+                memory_exhausted();
+        run->diag.stream = own.stream;
+        bool fine = read_onnx(run, &info.facts);
+        if (fine)
+                info.products = products_of(run->state.module);
+        fclose(own.stream);
+        run->diag.stream = NULL;
+        if (!info.facts.known || run->diag.code == EXIT_USAGE) {
+                fputs(said, stderr);
+                free(said);
+                return false;
+        }
+        add_missing(run, &info, said);
+        free(said);
+        run->diag.errors = 0;
+        run->diag.code = EXIT_OK;
+        (run->options.info == INFO_JSON ? put_json : put_text)(run, &info);
+        return true;
+}
