@@ -239,7 +239,7 @@ static void test_options(void **state)
         f->options.dim_count = 0;
         f->options.keep = (const char *const[]){ "x", "a", "nope" };
         f->options.keep_count = 3;
-        expect_error(f, EXIT_USAGE, "m: error: --output or --keep 'nope': the model has no such value\n");
+        expect_error(f, EXIT_USAGE, "m: error: --output or --keep 'nope': the model has no such value: there are 'a', 'b'\n");
 }
 
 static void test_unsupported_list(void **state)
