@@ -109,6 +109,49 @@ static bool bind_input(struct binding *b, const char *text)
         return true;
 }
 
+/* ---- what is open ---- */
+
+enum { ASKED_MAX = 8 };                 /* options that a command lists */
+
+/* the user's options, and those that would bind all that is open */
+static const char *binding_command(const struct binding *b, const struct options *o)
+{
+        struct text text = { 0 };
+        int count = 0;
+        text_add(&text, "dnncc %s", text_shell_word(b->arena, o->model));
+        for (int i = 0; i < o->dims.count; i++)
+                text_add(&text, " --dim %s", text_shell_word(b->arena, o->dims.items[i]));
+        for (int i = 0; i < o->inputs.count; i++)
+                text_add(&text, " --input %s", text_shell_word(b->arena, o->inputs.items[i]));
+        for (int i = 0; i < b->m->symbol_count; i++)
+                if (b->extents[i] < 0 && count++ < ASKED_MAX)
+                        text_add(&text, " --dim %s",
+                                 text_shell_word(b->arena, arena_printf(b->arena, "%s=1", b->m->symbols[i].name)));
+        if (count > ASKED_MAX)
+                text_add(&text, " .. (%d more)", count - ASKED_MAX);
+        const char *command = arena_string(b->arena, text.data);
+        text_free(&text);
+        return command;
+}
+
+/* "x: <N x 4 x f32>, " of the first input that has the symbol; or "" */
+static const char *reader_of(const struct binding *b, int symbol)
+{
+        for (const struct function *f = b->m->functions; f; f = f->next)
+                for (int i = 0; i < f->body.argument_count; i++) {
+                        const struct type *t = f->body.arguments[i].type;
+                        for (int d = 0; t->kind == TYPE_TENSOR && d < t->rank; d++)
+                                if (!dim_is_static(t->dims[d]) &&
+                                    b->m->dims[~t->dims[d]].kind == DIM_SYMBOL &&
+                                    b->m->dims[~t->dims[d]].symbol == symbol)
+                                        return arena_printf(b->arena, "%s: %s, ",
+                                                            text_safe(b->arena, f->input_ports[i].name,
+                                                                      strlen(f->input_ports[i].name)),
+                                                            type_text(b->arena, b->m, t));
+                }
+        return "";
+}
+
 bool bind_symbols(struct module *m, const struct options *options, struct arena *arena,
                   struct diag *diag)
 {
@@ -126,13 +169,17 @@ bool bind_symbols(struct module *m, const struct options *options, struct arena 
                 diag_error(diag, EXIT_USAGE, "--output and --keep are for .onnx models");
                 return false;
         }
-        bool open = false;
+        int open = 0;
+        const char *command = NULL;
         for (int i = 0; i < m->symbol_count && (!emits_tensors(options) || options->emit == EMIT_ONNX); i++) {
                 if (b.extents[i] >= 0)
                         continue;
-                open = true;
-                diag_error(diag, EXIT_INVALID, "dimension '%s' is open: add --dim %s=N",
-                           m->symbols[i].name, m->symbols[i].name);
+                if (!open)
+                        command = binding_command(&b, options);
+                open++;
+                diag_error(diag, EXIT_INVALID, "dimension '%s' is open: %sadd --dim %s=.., as in: %s",
+                           m->symbols[i].name, open <= ASKED_MAX ? reader_of(&b, i) : "",
+                           m->symbols[i].name, command);
         }
         bool any = options->dims.count || options->inputs.count;
         return !open && (!any || module_bind(m, b.extents, diag));

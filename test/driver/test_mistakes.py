@@ -51,6 +51,8 @@ def folder(tmp_path_factory):
     save(top / "my models" / "open 2.onnx", [node("Add", ["x", "y"], ["z"], "add1")], [port("x", f32, ["N"]), port("y", f32, None)], [port("z", f32, None)])
     (top / "models").mkdir()
     (top / "models" / "broken.onnx").write_bytes(b"\x08\x07\x12\x04abc")
+    (top / "open.dnn").write_text('dnn 1\nmodule "m"\nsymbol N <= 64\nfunc @main(%x "x": <N x 3 x f32>) -> ("y") {\n'
+                                  '  %0 = max(%x, 0.0) : <N x 3 x f32>\n  yield(%0)\n}\n')
     (top / "bad.schedule").write_text("dnncc-schedule 1\n; of nothing\nconvolve_packed: colums=2\n")
     (top / "other.schedule").write_text("dnncc-schedule 1\nconvolve_packed <1 x 1 x 1 x 1 x 16 x f32>: columns=2\n")
     return top
