@@ -30,8 +30,9 @@ bool simplify_same(const struct value *x, const struct value *y);
  * of its result; NULL when it varies along a contracted dimension */
 struct value *simplify_result_factor(struct builder *b, const struct op *contraction, int i,
                                      struct value *factor);
-/* Arithmetic of floats that are made of bytes alone, and become bytes again: beside halves, each of
- * its roundings counts, and rules that keep real numbers alone leave it as it is. */
+/* Arithmetic of floats that are made of bytes and constants alone, and become whole numbers (or
+ * scale what does): beside halves, each of its roundings counts, and rules that keep real numbers
+ * alone leave it as it is. */
 bool simplify_is_between_bytes(const struct op *op);
 /* The axes of a reduce as a mask, when they are constant and vanish from its shape; the same
  * reduction of another operand along the axes of a mask. */
