@@ -102,7 +102,7 @@ static bool add(struct polynomial *p, const struct polynomial *q, double sign)
 /* p of x alone by q of y alone, or either of them a number */
 static bool multiply(struct polynomial *p, const struct polynomial *q)
 {
-        if (is_number(p) && !is_bounded(p)) {
+        if (is_number(p) && !is_number(q)) {
                 struct polynomial other = *p;
                 *p = *q;
                 return multiply(p, &other);
