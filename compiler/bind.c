@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "base/suggest.h"
 #include "compiler/driver.h"
+#include "compiler/import/asked.h"
 
 struct binding { struct module *m; struct arena *arena; struct diag *diag; int64_t *extents; };
 
@@ -111,27 +112,16 @@ static bool bind_input(struct binding *b, const char *text)
 
 /* ---- what is open ---- */
 
-enum { ASKED_MAX = 8 };                 /* options that a command lists */
-
 /* the user's options, and those that would bind all that is open */
 static const char *binding_command(const struct binding *b, const struct options *o)
 {
-        struct text text = { 0 };
-        int count = 0;
-        text_add(&text, "dnncc %s", text_shell_word(b->arena, o->model));
-        for (int i = 0; i < o->dims.count; i++)
-                text_add(&text, " --dim %s", text_shell_word(b->arena, o->dims.items[i]));
-        for (int i = 0; i < o->inputs.count; i++)
-                text_add(&text, " --input %s", text_shell_word(b->arena, o->inputs.items[i]));
+        struct asked a = asked_begin(b->arena, o->model);
+        asked_given(&a, "--dim", o->dims.items, o->dims.count);
+        asked_given(&a, "--input", o->inputs.items, o->inputs.count);
         for (int i = 0; i < b->m->symbol_count; i++)
-                if (b->extents[i] < 0 && count++ < ASKED_MAX)
-                        text_add(&text, " --dim %s",
-                                 text_shell_word(b->arena, arena_printf(b->arena, "%s=1", b->m->symbols[i].name)));
-        if (count > ASKED_MAX)
-                text_add(&text, " .. (%d more)", count - ASKED_MAX);
-        const char *command = arena_string(b->arena, text.data);
-        text_free(&text);
-        return command;
+                if (b->extents[i] < 0)
+                        asked_add(&a, "--dim", arena_printf(b->arena, "%s=1", b->m->symbols[i].name));
+        return asked_end(&a);
 }
 
 /* "x: <N x 4 x f32>, " of the first input that has the symbol; or "" */

@@ -8,6 +8,7 @@
 
 #include "base/size.h"
 #include "base/suggest.h"
+#include "compiler/import/asked.h"
 
 enum { INPUTS_MAX = 65000 };            /* ir/tensor.c holds 65,536 arguments */
 
@@ -302,15 +303,7 @@ const char *onnx_type_text(struct onnx_import *im, const Onnx__ValueInfoProto *v
 
 /* ---- the command that would bind what is open ---- */
 
-enum { ASKED_MAX = 8 };                 /* options that it lists */
-
-struct asking { struct onnx_import *im; struct text text; struct map *symbols; int count; };
-
-static void ask(struct asking *a, const char *option, const char *word)
-{
-        if (a->count++ < ASKED_MAX)
-                text_add(&a->text, " %s %s", option, text_shell_word(a->im->arena, word));
-}
+struct asking { struct onnx_import *im; struct asked asked; struct map *symbols; };
 
 /* --input of its whole shape, where a dimension has no name or there is no shape; else --dim of each symbol */
 static void ask_for_input(struct asking *a, const Onnx__ValueInfoProto *v)
@@ -329,15 +322,15 @@ static void ask_for_input(struct asking *a, const Onnx__ValueInfoProto *v)
                                  : 1);
         }
         if (whole)
-                ask(a, "--input",
-                    arena_printf(im->arena, "%s=%s", SAFE(im, v->name), shape.length ? shape.data : "1"));
+                asked_add(&a->asked, "--input",
+                          arena_printf(im->arena, "%s=%s", SAFE(im, v->name), shape.length ? shape.data : "1"));
         for (size_t i = 0; open && !whole && i < t->shape->n_dim; i++) {
                 const Onnx__TensorShapeProto__Dimension *d = t->shape->dim[i];
                 if (is_bound(im, d) ||
                     map_get(a->symbols, (const char *)d->dim_param.data, d->dim_param.len))
                         continue;
                 map_set(a->symbols, (const char *)d->dim_param.data, d->dim_param.len, a);
-                ask(a, "--dim", arena_printf(im->arena, "%s=1", symbol_of(im, d)));
+                asked_add(&a->asked, "--dim", arena_printf(im->arena, "%s=1", symbol_of(im, d)));
         }
         text_free(&shape);
 }
@@ -351,23 +344,16 @@ const char *onnx_binding_command(struct onnx_import *im)
 {
         const struct import_options *o = im->options;
         const Onnx__GraphProto *g = im->model->proto->graph;
-        struct asking a = { .im = im, .symbols = map_new(im->arena) };
         if (im->model->command)
                 return im->model->command;
-        text_add(&a.text, "dnncc %s", o->path ? text_shell_word(im->arena, o->path) : "-");
-        for (int i = 0; i < o->dim_count; i++)
-                text_add(&a.text, " --dim %s", text_shell_word(im->arena, o->dims[i]));
-        for (int i = 0; i < o->input_count; i++)
-                text_add(&a.text, " --input %s", text_shell_word(im->arena, o->inputs[i]));
+        struct asking a = { im, asked_begin(im->arena, o->path), map_new(im->arena) };
+        asked_given(&a.asked, "--dim", o->dims, o->dim_count);
+        asked_given(&a.asked, "--input", o->inputs, o->input_count);
         for (size_t i = 0; i < g->n_input; i++)
                 if (tensor_type(g->input[i]) && !initializer_of(im->scope, g->input[i]->name) &&
                     !option_of(im, g->input[i]->name))
                         ask_for_input(&a, g->input[i]);
-        if (a.count > ASKED_MAX)
-                text_add(&a.text, " .. (%d more)", a.count - ASKED_MAX);
-        im->model->command = arena_string(im->arena, a.text.data);
-        text_free(&a.text);
-        return im->model->command;
+        return im->model->command = asked_end(&a.asked);
 }
 
 /* Tells which option is missing, each symbol once. */
