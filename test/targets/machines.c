@@ -114,6 +114,9 @@ const struct target **target_list(struct arena *arena, const char *text, int *co
         return list[0] ? list : NULL;
 }
 
+/* what passes of no machine run for */
+const struct target *target_at(int number) { return number ? NULL : &target_generic; }
+
 /* nothing here can run what would be printed but plain C */
 const struct target *target_nearest(const struct target *t) { return t->base ? t->base : t; }
 bool target_runs_here(const struct target *t) { return !t->base; }
