@@ -145,6 +145,7 @@ int c_levels_vectors(const struct c_writer *w)
 static void put_machine_guard(struct c_writer *w, struct text *out, int first)
 {
         const struct target *t = w->levels[first].target;
+        const char *compilers = target_compilers(t);
         if (!target_machine(t))
                 return;
         c_level_open(w, out, first);
@@ -152,7 +153,7 @@ static void put_machine_guard(struct c_writer *w, struct text *out, int first)
                  "#if !(%s)\n"
                  "#error \"code of --target=%s: compile it by %s, or let dnncc write it with --target=generic\"\n"
                  "#endif\n",
-                 target_machine(t), t->name, target_compilers(t));
+                 target_machine(t), t->name, compilers ? compilers : "a compiler for its machine");
         c_level_close(w, out, first);
 }
 

@@ -61,7 +61,7 @@ struct target {
         const char *machine;            /* when the compiler is for such a processor, as a condition
                                          * of the preprocessor */
         const char *compilers;          /* the same in words, for who has another: "gcc or clang for
-                                         * 64-bit x86" */
+                                         * 64-bit x86"; or NULL */
         const char *keep;               /* asm constraint of a vector register, where gcc needs it:
                                          * passes/vectorize/keep.c */
         const char *include;            /* the header of the intrinsics, "<immintrin.h>" */
