@@ -187,12 +187,13 @@ static struct value *of_two(struct builder *b, const struct mapping *m,
 {
         struct value *x = m->sources[0], *y = m->sources[1];
         const struct type *t = x->type;
-        struct value *sum = build_binary(b, OP_add, times(b, x, p->x), times(b, y, p->y));
-        if (p->xy)
+        struct value *of_x = times(b, x, p->x), *of_y = times(b, y, p->y),
+                     *sum = build_binary(b, OP_add, of_x, of_y);
+        if (p->xy) {
+                struct value *wide_x = build_cast(b, x, E_I32), *wide_y = build_cast(b, y, E_I32);
                 sum = build_binary(b, OP_add, sum,
-                                   times(b, build_binary(b, OP_mul, build_cast(b, x, E_I32),
-                                                         build_cast(b, y, E_I32)),
-                                         p->xy));
+                                   times(b, build_binary(b, OP_mul, wide_x, wide_y), p->xy));
+        }
         sum = build_binary(b, OP_add, sum, long_number(b, t, p->one));
         sum = build_cast(b, build_binary(b, OP_shr, sum, long_number(b, t, p->shift)), E_I32);
         if (!sum)
