@@ -337,6 +337,16 @@ struct builder {
         void *fold_context;
 };
 
+/* in front of op, for its place in the model; nothing is folded */
+static inline struct builder builder_before(struct op *op, struct diag *diag)
+{
+        return (struct builder){ .m = op->region->function->module,
+                                 .region = op->region,
+                                 .before = op,
+                                 .location = op->location,
+                                 .diag = diag };
+}
+
 /* The one way to make an operation. attrs: values in row order, or NULL for all presets; types:
  * result types or NULL where the type rule infers them. Returns NULL after one error. */
 struct op *op_build(struct builder *b, enum opcode code, struct value *const *operands,

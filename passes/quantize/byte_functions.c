@@ -207,11 +207,7 @@ int requantize_bytes(struct op *op, struct pass_context *context)
 {
         struct mapping m;
         struct whole_polynomial p = { 0 };
-        struct builder b = { .m = op->region->function->module,
-                             .region = op->region,
-                             .before = op,
-                             .location = op->location,
-                             .diag = context->diag };
+        struct builder b = builder_before(op, context->diag);
         struct value *table = mapping_find(&m, op, MAPPING_SOURCES)
                                       ? mapping_table(&b, &m, context)
                                       : NULL;

@@ -175,11 +175,7 @@ int requantize_softmax(struct op *op, struct pass_context *context)
         struct softmax s;
         if (!find_softmax(op, &s))
                 return 0;
-        struct builder b = { .m = op->region->function->module,
-                             .region = op->region,
-                             .before = op,
-                             .location = op->location,
-                             .diag = context->diag };
+        struct builder b = builder_before(op, context->diag);
         struct value *y = softmax_of(&b, &s, (enum element)op_result(op)->type->element);
         if (!y)
                 return -1;

@@ -399,11 +399,7 @@ int requantize_sum(struct op *op, struct pass_context *context, bool always)
         bool ends = find_ends(&c, count);
         const struct thresholds *t = ends ? all_thresholds(arena, &c, count) : NULL;
         struct multiplier *found = arena_array(arena, (size_t)count, sizeof *found);
-        struct builder b = { .m = op->region->function->module,
-                             .region = op->region,
-                             .before = op,
-                             .location = op->location,
-                             .diag = context->diag };
+        struct builder b = builder_before(op, context->diag);
         struct value *y = NULL;
         if (t && find_form(t, count, &form, found) &&
             (always || is_cheaper(&c, form.even || form.each, context)))

@@ -33,11 +33,7 @@ static int sum_whole(struct op *op, struct pass_context *context)
         if (!x || !element_is_integer(x->type->element) || element_info[x->type->element].bytes > 4 ||
             whole_largest(whole_range_of(x)) * (double)type_elements(x->type) > INT32_MAX)
                 return 0;
-        struct builder b = { .m = op->region->function->module,
-                             .region = op->region,
-                             .before = op,
-                             .location = op->location,
-                             .diag = context->diag };
+        struct builder b = builder_before(op, context->diag);
         struct attr attrs[ATTR_MAX];
         struct value *operands[] = { build_cast(&b, x, E_I32), window ? NULL : op_operand(op, 1) };
         memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[op->code].attr_count);

@@ -363,7 +363,6 @@ static float moved(float x, int steps)
 static void set_bounds(const struct formula *f, const struct polynomial *p, struct form *g)
 {
         double least = f->to == E_I8 ? -BYTES / 2 : 0, shift = f->zero - g->zero;
-        g->low = g->high = 0;
         g->low = rint(p->low) + f->zero > least ? (float)(p->low + shift) : -INFINITY;
         g->high = rint(p->high) + f->zero < least + BYTES - 1 ? (float)(p->high + shift) : INFINITY;
 }

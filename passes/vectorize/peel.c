@@ -166,11 +166,7 @@ static bool stack(struct op *op, const struct op_loop *loop, struct builder *b, 
 static bool peel(struct op *op, struct pass_context *context)
 {
         struct op_loop loop = op_loop(op);
-        struct builder b = { .m = op->region->function->module,
-                             .region = op->region,
-                             .before = op,
-                             .location = op->location,
-                             .diag = context->diag };
+        struct builder b = builder_before(op, context->diag);
         bool good = write_first(op, &loop, &b) && shorten(op, &loop, &b);
         b.before = op->next;
         for (int i = 0; i < loop.stacked && good; i++)
