@@ -18,6 +18,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 import bench as runner  # noqa: E402
 import dnncc  # noqa: E402
 import layers  # noqa: E402
+import processor  # noqa: E402
 import sources  # noqa: E402
 import subjects  # noqa: E402
 import tables  # noqa: E402
@@ -334,3 +335,16 @@ def test_traffic_table():
     table = text[text.index("<!-- traffic -->"):text.index("<!-- end of traffic -->")]
     rows = {line.split(" | ")[0][2:]: [float(r) for r in re.findall(r"\(([0-9.]+)\)", line)] for line in table.splitlines()[3:]}
     assert len(rows) > 25 and all(r <= 1 for ratios in rows.values() for r in ratios), table
+
+
+def test_instructions():
+    """exact, and the same again; a kernel's count is a part of the model's"""
+    if not processor.has("aarch64"):
+        pytest.skip("no emulator of aarch64")
+    command = [sys.executable, HERE / "instructions.py", f"--models={dnncc.ROOT / 'examples' / 'digits' / 'digits.onnx'}", "--target=aarch64", "--kernels",
+               f"--dnncc={dnncc.DNNCC}"]
+    first, again = dnncc.run(command, timeout=300), dnncc.run(command, timeout=300)
+    assert first.returncode == 0 and first.stdout == again.stdout, first.stderr
+    total = float(re.search(r"\| aarch64 \| ([0-9.]+) M \|", first.stdout)[1]) * 1e6
+    kernels = [int(line.split()[0]) for line in first.stdout.splitlines() if line.startswith("    ")]
+    assert len(kernels) > 1 and abs(sum(kernels) - total) < 1000 and min(kernels) > 0
