@@ -40,7 +40,9 @@ char *text_safe(struct arena *arena, const char *bytes, size_t length)
         return out;
 }
 
-char *text_argument_part(struct arena *arena, const char *text, size_t length)
+/* each byte as it is where it is plain, else by the format, of 4 characters */
+static char *escaped(struct arena *arena, const char *text, size_t length,
+                     bool (*is_plain)(unsigned char c), const char *format)
 {
         size_t size;
         if (__builtin_mul_overflow(length, 4, &size))
@@ -48,13 +50,20 @@ char *text_argument_part(struct arena *arena, const char *text, size_t length)
         char *out = arena_alloc(arena, size + 1), *p = out;
         for (size_t i = 0; i < length; i++) {
                 unsigned char c = (unsigned char)text[i];
-                if (c >= ' ' && c <= '~')
+                if (is_plain(c))
                         *p++ = (char)c;
                 else
-                        p += sprintf(p, "\\x%02x", c);
+                        p += sprintf(p, format, c);
         }
         *p = 0;
         return out;
+}
+
+static bool is_printable(unsigned char c) { return c >= ' ' && c <= '~'; }
+
+char *text_argument_part(struct arena *arena, const char *text, size_t length)
+{
+        return escaped(arena, text, length, is_printable, "\\x%02x");
 }
 
 char *text_argument(struct arena *arena, const char *text)
@@ -84,22 +93,14 @@ bool text_is_remark(const char *text, size_t length)
         return true;
 }
 
+static bool is_literal(unsigned char c)
+{
+        return is_letter(c) || is_digit(c) || (c && strchr(" _.:/-+*,;=()[]{}<>#!$%&@^|~'", c));
+}
+
 char *text_literal(struct arena *arena, const char *bytes, size_t length)
 {
-        size_t size;
-        if (__builtin_mul_overflow(length, 4, &size))
-                memory_exhausted();
-        char *out = arena_alloc(arena, size + 1), *p = out;
-        for (size_t i = 0; i < length; i++) {
-                unsigned char c = (unsigned char)bytes[i];
-                if (is_letter(c) || is_digit(c) ||
-                    (c && strchr(" _.:/-+*,;=()[]{}<>#!$%&@^|~'", c)))
-                        *p++ = (char)c;
-                else
-                        p += sprintf(p, "\\%03o", c);
-        }
-        *p = 0;
-        return out;
+        return escaped(arena, bytes, length, is_literal, "\\%03o");
 }
 
 /* ---- identifiers ---- */
