@@ -163,19 +163,6 @@ static void expect_files(struct compiled *c)
                 temporary_expect(path_in(c, c->run.prefix, ending(&c->run, i)));
 }
 
-static void collect_ports(struct compiled *c)
-{
-        for (const struct loop_buffer *b = c->run.state.program->buffers; b; b = b->next) {
-                if (b->space == SPACE_INPUT) {
-                        ARENA_GROW(c->arena, c->inputs, c->input_count);
-                        c->inputs[c->input_count++] = b;
-                } else if (b->space == SPACE_OUTPUT) {
-                        ARENA_GROW(c->arena, c->outputs, c->output_count);
-                        c->outputs[c->output_count++] = b;
-                }
-        }
-}
-
 bool compiled_run(struct run *run, struct loop_program *p, const char *cc,
                   const void *const *inputs, void *const *outputs, int *code)
 {
@@ -185,7 +172,8 @@ bool compiled_run(struct run *run, struct loop_program *p, const char *cc,
         bool fine = false;
         int temporaries = temporaries_count();
         c.run.state.program = p;
-        collect_ports(&c);
+        c.inputs = run_ports(&c.run, c.arena, SPACE_INPUT, &c.input_count);
+        c.outputs = run_ports(&c.run, c.arena, SPACE_OUTPUT, &c.output_count);
         if (c.input_count > 256 || c.output_count > 256 || run->options.no_descriptor) {
                 diag_error(diag, EXIT_USAGE,
                            "--cc needs the descriptor, and at most 256 inputs and outputs");

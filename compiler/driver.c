@@ -176,6 +176,18 @@ static void add_dependency(void *context, const char *path)
 
 void run_depends(struct run *run, const char *path) { add_dependency(run, path); }
 
+const struct loop_buffer **run_ports(const struct run *run, struct arena *arena, int space, int *count)
+{
+        const struct loop_buffer **ports = NULL;
+        *count = 0;
+        for (const struct loop_buffer *b = run->state.program->buffers; b; b = b->next)
+                if ((int)b->space == space) {
+                        ARENA_GROW(arena, ports, *count);
+                        ports[(*count)++] = b;
+                }
+        return ports;
+}
+
 /* the file with the big constants of a .dnn or .loops text, beside it */
 static bool read_blob(void *context, const char *name, const void **bytes, size_t *length)
 {

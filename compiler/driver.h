@@ -46,6 +46,9 @@ enum exit_code driver_run(const struct options *options); /* all but reading the
 bool bind_symbols(struct module *m, const struct options *options, struct arena *arena,
                   struct diag *diag);
 
+/* The program's ports, SPACE_INPUT or SPACE_OUTPUT, in their order. */
+const struct loop_buffer **run_ports(const struct run *run, struct arena *arena, int space, int *count);
+
 /* the output depends on this file, which no output may replace */
 void run_depends(struct run *run, const char *path);
 

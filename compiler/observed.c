@@ -96,19 +96,6 @@ static void choose(struct observed *o)
                                                  .scheduler = context->lower.scheduler };
 }
 
-static void collect_ports(struct observed *o)
-{
-        for (const struct loop_buffer *b = o->run.state.program->buffers; b; b = b->next) {
-                if (b->space == SPACE_INPUT) {
-                        ARENA_GROW(o->arena, o->inputs, o->input_count);
-                        o->inputs[o->input_count++] = b;
-                } else if (b->space == SPACE_OUTPUT) {
-                        ARENA_GROW(o->arena, o->outputs, o->output_count);
-                        o->outputs[o->output_count++] = b;
-                }
-        }
-}
-
 static size_t element_bytes(const struct loop_buffer *b)
 {
         return (size_t)element_info[b->element].bytes;
@@ -251,7 +238,8 @@ bool observed_begin(struct observed *o, struct run *run, struct value *const *va
         if (!expose(run->state.module, values, count, &o->run.diag) ||
             !pipeline_run(&o->run.state, &pipeline, &o->run.context))
                 return false;
-        collect_ports(o);
+        o->inputs = run_ports(&o->run, o->arena, SPACE_INPUT, &o->input_count);
+        o->outputs = run_ports(&o->run, o->arena, SPACE_OUTPUT, &o->output_count);
         if (!o->cc)
                 diag_warning(&o->run.diag,
                              "there is no cc: the interpreter runs the samples, which takes long");
