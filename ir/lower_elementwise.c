@@ -61,16 +61,6 @@ struct loop_expr *element_requantize(struct emit *e, const struct op *op, int re
         return loop_cast(e->arena, op->results[result].type->element, x);
 }
 
-struct loop_expr *element_rescale(struct emit *e, const struct op *op, int result,
-                                  struct loop_expr *const *index)
-{
-        struct loop_expr *args[3];
-        (void)result;
-        for (int i = 0; i < 3; i++)
-                args[i] = emit_compute(e, op_operand(op, i), index);
-        return emit_formula(e, "rescale(x, y, z)", args, 3);
-}
-
 struct loop_expr *element_bitcast(struct emit *e, const struct op *op, int result,
                                   struct loop_expr *const *index)
 {

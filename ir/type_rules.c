@@ -360,14 +360,6 @@ bool type_requantize(struct module *m, struct op *op, struct diag *diag)
         return rule_result(m, op, 0, type_with_element(m, x, to), diag);
 }
 
-bool type_rescale(struct module *m, struct op *op, struct diag *diag)
-{
-        const struct type *x = operand_type(op, 0);
-        if (x->element != E_I32)
-                return rule_fail(op, diag, "operand x is %s, want i32", rule_type(m, x));
-        return equal_operands(m, op, 0, diag) && rule_result(m, op, 0, x, diag);
-}
-
 bool type_bitcast(struct module *m, struct op *op, struct diag *diag)
 {
         const struct type *x = operand_type(op, 0);

@@ -221,14 +221,34 @@ static int64_t clamped(int64_t x, int64_t low, int64_t high)
         return x < low ? low : x > high ? high : x;
 }
 
+/* One that is steeper than STEEP is as if it were not: at most one sum lies between the byte's ends. */
+static double guess_of(const struct thresholds *t, int shift)
+{
+        enum { STEEP = 1 << 12 };
+        return t->count ? rint(ldexp(fmin(t->slope, STEEP), shift)) : 0;
+}
+
+bool multiplier_fits(const struct thresholds *t, int shift)
+{
+        double guess = guess_of(t, shift),
+               far = fmax(fabs((double)t->low), fabs((double)t->high));
+        return guess <= INT32_MAX && 2 * (guess + 2) * far < ldexp(1, FAR);
+}
+
+/* |even| is less than a half of the half */
+static int64_t even_most(int shift)
+{
+        int64_t most = (INT64_C(1) << shift >> 2) - 1;
+        return most < INT32_MAX ? most : INT32_MAX;
+}
+
 bool multiplier_find(const struct thresholds *t, const struct form *form, struct multiplier *found)
 {
-        double guess = t->count ? rint(ldexp(t->slope, form->shift)) : 0,
-               far = fmax(fabs((double)t->low), fabs((double)t->high));
-        if (!(guess <= INT32_MAX) || 2 * (guess + 2) * far >= ldexp(1, FAR))
+        if (!multiplier_fits(t, form->shift))
                 return false;
         struct room room;
-        int64_t m = best_around(t, (int64_t)guess, form, &room), even = form->even;
+        int64_t m = best_around(t, (int64_t)guess_of(t, form->shift), form, &room),
+                even = form->even;
         if (size_of(&room) < 0)
                 return false;
         if (form->each) {
@@ -236,9 +256,67 @@ bool multiplier_find(const struct thresholds *t, const struct form *form, struct
                 room.low[0] = clamped(room.low[0], room.low[1] - even, INT64_MAX);
                 room.high[0] = clamped(room.high[0], INT64_MIN, room.high[1] - even);
         }
-        if (even != (int32_t)even || llabs(even) >= INT64_C(1) << form->shift >> 2)
+        if (llabs(even) > even_most(form->shift))
                 return false;
         int64_t b = room.low[0] + (room.high[0] - room.low[0]) / 2;
         *found = (struct multiplier){ (int32_t)(t->falls ? -m : m), (int32_t)even, b };
         return true;
+}
+
+/* ---- where there are none ---- */
+
+static int by_size(const void *a, const void *b)
+{
+        int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+        return (x > y) - (x < y);
+}
+
+/* The b that moves the thresholds of a part least, all in all. A threshold moves by its distance from
+ * where b has room for it, by m: the sum of these is least in the middle of all ends. */
+static int64_t middle_of(const struct thresholds *t, int64_t m, const struct form *form, int part)
+{
+        int64_t ends[2 * THRESHOLDS_MAX];
+        size_t count = 0;
+        for (int i = 0; i < t->count; i++) {
+                int64_t value = t->first + 1 + i;
+                if (part_of(value, form) != part)
+                        continue;
+                ends[count++] = bound_of(value, t->least[i], m, form);
+                ends[count++] = bound_of(value, t->least[i] - 1, m, form) - 1;
+        }
+        qsort(ends, count, sizeof *ends, by_size);
+        return count ? ends[count / 2 - 1] + (ends[count / 2] - ends[count / 2 - 1]) / 2 : 0;
+}
+
+/* the least sum, of those there can be, that the integers make `value` or more */
+static int64_t least_by(const struct thresholds *t, int64_t value, const struct multiplier *by,
+                        const struct form *form)
+{
+        int64_t product = value * (INT64_C(1) << form->shift) - by->b -
+                          (part_of(value, form) ? by->even : 0);
+        if (!by->m)
+                return product > 0 ? t->high + 1 : t->low;
+        return clamped(product / by->m + (product % by->m > 0), t->low, t->high + 1);
+}
+
+int64_t multiplier_nearest(const struct thresholds *t, const struct form *form,
+                           struct multiplier *found)
+{
+        enum { PRECISE = 1 << 12 };     /* a step of m moves no threshold by a 32nd of a byte's step */
+        int64_t m = (int64_t)guess_of(t, form->shift), most = even_most(form->shift), wrong = 0;
+        int last = t->first + t->count;
+        if (m < PRECISE && t->count > 1)
+                return -1;
+        int64_t b = middle_of(t, m, form, 0);
+        *found = (struct multiplier){ (int32_t)m, 0, b };
+        if (form->each && t->count > 1)
+                found->even = (int32_t)clamped(middle_of(t, m, form, 1) - b, -most, most);
+        for (int i = 0; i < t->count; i++)
+                wrong += llabs(least_by(t, t->first + 1 + i, found, form) - t->least[i]);
+        if (t->first > t->bottom)
+                wrong += least_by(t, t->first, found, form) - t->low;
+        if (last < t->top)
+                wrong += t->high + 1 - least_by(t, last + 1, found, form);
+        found->m = t->falls ? -found->m : found->m;
+        return wrong;
 }

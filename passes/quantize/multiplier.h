@@ -51,8 +51,14 @@ struct form {
         bool each;                      /* each output has an `even` of its own, which is found */
 };
 struct multiplier { int32_t m, even; int64_t b; };
+/* no product overflows with this shift; of 16 and less, none ever does */
+bool multiplier_fits(const struct thresholds *t, int shift);
 /* Finds numbers such that this is the formula for every s. False: there are none, which is decided,
  * not guessed: the room for b is a concave function of m. */
 bool multiplier_find(const struct thresholds *t, const struct form *form, struct multiplier *found);
+/* Numbers near to the formula, for a form that fits and has no `even` for all: how many sums become
+ * another byte, which is off by one; negative: m would be too small to be precise. */
+int64_t multiplier_nearest(const struct thresholds *t, const struct form *form,
+                           struct multiplier *found);
 
 #endif

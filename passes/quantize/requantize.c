@@ -22,7 +22,7 @@
 #include "passes/quantize/requantize.h"
 #include "passes/simplify/ranges.h"
 
-enum { SUMMANDS = 4, BYTE_ZEROS = 1 << 10 };
+enum { SUMMANDS = 4 };
 
 /* a constant, the same in all places, or one number for each along a dimension */
 struct spread { const struct constant *constant; bool splat; };
@@ -283,6 +283,38 @@ static bool find_form(const struct thresholds *t, int64_t count, struct form *fo
         return false;
 }
 
+/* Numbers for all with one shift, the most precise there is; how many sums become another byte;
+ * INT64_MAX: it is not precise enough for all. */
+static int64_t find_near(const struct thresholds *t, int64_t count, bool each, struct form *form,
+                         struct multiplier *found)
+{
+        enum { SHIFT_MOST = 48 };
+        int64_t wrong = 0;
+        *form = (struct form){ SHIFT_MOST, 0, each };
+        for (int64_t i = 0; i < count; i++)
+                while (!multiplier_fits(&t[i], form->shift))
+                        form->shift--;
+        for (int64_t i = 0; i < count; i++)
+                if (!multiplier_find(&t[i], form, &found[i])) {
+                        int64_t more = multiplier_nearest(&t[i], form, &found[i]);
+                        if (more < 0)
+                                return INT64_MAX;
+                        wrong += more;
+                }
+        return wrong;
+}
+
+/* Where no form is right for all sums, the one that is wrong for fewest. */
+static bool find_nearest(const struct thresholds *t, int64_t count, struct form *form,
+                         struct multiplier *found)
+{
+        int64_t one = find_near(t, count, false, form, found),
+                each = find_near(t, count, true, form, found);
+        if (one <= each)
+                find_near(t, count, false, form, found);
+        return one < INT64_MAX || each < INT64_MAX;
+}
+
 /* numbers along c's dimension, or one */
 static struct value *spread_numbers(struct builder *b, const struct chain *c, enum element e,
                                     const void *numbers, int64_t count, const char *name)
@@ -334,54 +366,6 @@ static struct value *multiplied(struct builder *b, const struct chain *c,
                        : NULL;
 }
 
-/* ---- fixed point, where there is no such form ---- */
-
-/* m = q * 2^(shift - 31), q of 31 bits, as QuantizeMultiplier of TensorFlow Lite has it */
-static void fixed_point_of(double m, int32_t *q, int32_t *shift)
-{
-        enum { BITS = 31, LARGEST = 30 };
-        int exponent;
-        double number = round(ldexp(frexp(m, &exponent), BITS));
-        if (fabs(number) == ldexp(1, BITS)) {
-                number /= 2;
-                exponent++;
-        }
-        bool tiny = exponent < -BITS, huge = exponent > LARGEST;
-        *q = tiny ? 0 : huge ? (m < 0 ? -INT32_MAX : INT32_MAX) : (int32_t)number;
-        *shift = tiny ? 0 : huge ? LARGEST : exponent;
-}
-
-/* y = clamp(rescale(s, q, shift) + zero); NULL: zero is no whole number, or they differ */
-static struct value *rescaled(struct builder *b, const struct chain *c, struct arena *arena,
-                              int64_t count)
-{
-        int32_t *q = arena_array(arena, (size_t)count, sizeof *q),
-                *shift = arena_array(arena, (size_t)count, sizeof *shift);
-        double zero = 0;
-        for (int64_t i = 0; i < count; i++) {
-                struct formula f;
-                double slope, offset;
-                if (!formula_of(c, i, &f))
-                        return NULL;
-                formula_line(&f, &slope, &offset);
-                if (offset != rint(offset) || fabs(offset) > BYTE_ZEROS || (i && offset != zero))
-                        return NULL;
-                zero = offset;
-                fixed_point_of(slope, &q[i], &shift[i]);
-        }
-        struct value *operands[] = { c->total, spread_numbers(b, c, E_I32, q, count, "multiplier"),
-                                     spread_numbers(b, c, E_I32, shift, count, "shift") };
-        struct value *y = operands[1] && operands[2]
-                                  ? value_build(b, OP_rescale, operands, 3, NULL, NULL)
-                                  : NULL;
-        const struct { enum opcode code; double number; } steps[] = {
-                { OP_add, zero }, { OP_max, c->low }, { OP_min, c->high }
-        };
-        for (int i = 0; i < 3 && y; i++)
-                y = build_binary(b, steps[i].code, y, constant_number(b->m, y->type, steps[i].number));
-        return build_cast(b, y, (enum element)c->type->element);
-}
-
 static bool is_cheaper(const struct chain *c, bool even, const struct pass_context *context)
 {
         return bytes_cost_of_integers(even, context->target) <
@@ -396,16 +380,19 @@ int requantize_sum(struct op *op, struct pass_context *context, bool always)
                 return 0;
         struct arena *arena = arena_new();
         int64_t count = c.along < 0 ? 1 : c.type->dims[c.along];
-        bool ends = find_ends(&c, count);
-        const struct thresholds *t = ends ? all_thresholds(arena, &c, count) : NULL;
+        const struct thresholds *t = find_ends(&c, count) ? all_thresholds(arena, &c, count) : NULL;
+        if (!t && always) {             /* with its bias a sum may wrap: it is added before */
+                c.sum = c.total;
+                c.summand_count = 0;
+                t = find_ends(&c, count) ? all_thresholds(arena, &c, count) : NULL;
+        }
         struct multiplier *found = arena_array(arena, (size_t)count, sizeof *found);
+        bool there = t && (find_form(t, count, &form, found) ||
+                           (always && find_nearest(t, count, &form, found)));
         struct builder b = builder_before(op, context->diag);
         struct value *y = NULL;
-        if (t && find_form(t, count, &form, found) &&
-            (always || is_cheaper(&c, form.even || form.each, context)))
+        if (there && (always || is_cheaper(&c, form.even || form.each, context)))
                 y = multiplied(&b, &c, found, count, &form);
-        else if (ends && always)
-                y = rescaled(&b, &c, arena, count);
         arena_free(arena);
         if (!y)
                 return context->diag->code ? -1 : 0;

@@ -5,8 +5,8 @@
 #include "passes/pass.h"
 
 /* Where op makes bytes of a sum of integers by floats, makes them by a whole multiplier that gives the
- * same bytes. always: however long that takes, and where there is no such multiplier, in fixed point
- * (`rescale`), which may be off by one. 1: done, and op is gone; 0: it stays; -1 after an error.
+ * same bytes. always: however long that takes, and where there is no such multiplier, by the one for
+ * which fewest sums become another byte, which is off by one. 1: done, and op is gone; 0: it stays; -1 after an error.
  * (requantize.c) */
 int requantize_sum(struct op *op, struct pass_context *context, bool always);
 

@@ -1,7 +1,7 @@
 /* requantize_integer: quantized layers by integers alone, for machines without floats.
  *
  *   sums of products        a whole multiplier and a shift, the same byte where there is one for every
- *                           sum (requantize); else `rescale`, in fixed point
+ *                           sum (requantize); else the one for which fewest sums become another byte
  *   sums of bytes           average pools, means: of integers, exact, then the same
  *   of one tensor           a table of 256, the same bytes
  *   of two                  a whole factor for each; halves may go to the other side

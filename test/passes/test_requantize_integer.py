@@ -61,50 +61,49 @@ def compiled(text, folder, options):
     return dnncc.build_host(folder, ["-O1"]), done.stderr
 
 
-def test_rescale(tmp_path):
-    """numbers anywhere, at the ends, and halves of both roundings; compiled, and by the interpreter when constants are folded"""
-    r = np.random.default_rng(5)
-    ends = [LEAST, LEAST + 1, -(2 ** 30), -1, 0, 1, 2 ** 30, LARGEST]
-    x = [*(a for a in ends for _ in ends), *r.integers(LEAST, LARGEST, 500), *(r.integers(-999, 999, 300) << 7), *(int(k) << 20 for k in range(-64, 64))]
-    m = [*(b for _ in ends for b in ends), *r.integers(LEAST, LARGEST, 500), *r.integers(2 ** 30, LARGEST, 300), *(2 ** 30 for _ in range(128))]
-    shift = r.integers(-31, 32, len(x))
-    shift[-428:-128] = r.integers(-12, 3, 300)
-    shift[-128:] = -22
-    x, m, shift = (np.array(v, np.int64).astype(np.int32) for v in (x, m, shift))
-    want = [by_quantized_multiplier(int(a), int(b), int(s)) for a, b, s in zip(x, m, shift)]
-    assert len(set(want)) > 500 and min(want) >= LEAST and max(want) <= LARGEST
-    n = f"<{len(x)} x i32>"
-    arguments = f'%x "x": {n}, %m "m": {n}, %s "s": {n}'
-    text = f'dnn 1\nmodule "m"\nfunc @main({arguments}) -> ("y") {{\n  %0 = rescale(%x, %m, %s) : {n}\n  yield(%0)\n}}\n'
-    for target in processor.these(["generic", "x86-64-v3"]):
-        program, _ = compiled(text, tmp_path, [f"--target={target}"])
-        np.testing.assert_array_equal(dnncc.run_host(program, [x, m, shift])[0], np.array(want, np.int32))
-    constants = text.replace(arguments, "").replace("%x, %m, %s", ", ".join(f"{n} [{', '.join(map(str, v))}]" for v in (x, m, shift)))
-    program, _ = compiled(constants, tmp_path, [])
-    assert "rescale(" not in (tmp_path / "model.c").read_text()
-    np.testing.assert_array_equal(dnncc.run_host(program, [])[0], np.array(want, np.int32))
+def halves_of(formula, r, rows):
+    """sums around those where the byte changes, and others"""
+    n = len(formula.m)
+    near = np.rint((r.integers(-140, 140, (rows, n)) + 0.5) / formula.m) - formula.bias
+    x = np.concatenate([r.integers(-(2 ** 30), 2 ** 30, (300, n)), *(near + d for d in (-1, 0, 1))]).astype(np.int64)
+    return np.clip(x, -(2 ** 30), 2 ** 30).astype(np.int32)
 
 
+@pytest.mark.parametrize("where", ["anywhere", "near halves"])
 @pytest.mark.parametrize("to, zero", [("i8", -5), ("u8", 255)])
-def test_fixed_point(to, zero, tmp_path):
-    """no multiplier of its own for sums of so many values: the rule of TensorFlow Lite, to the byte"""
+def test_nearest(to, zero, where, tmp_path):
+    """no multiplier of its own for sums of so many values: the one that is wrong for fewest of them, by one. Sums anywhere are hardly ever
+    wrong, and hundreds of times less often than by TensorFlow Lite's rule, which rounds twice; near halves f32 itself is in doubt"""
     r = np.random.default_rng(zero + 300)
-    m = (10.0 ** r.uniform(-7, -1, 24)).astype(np.float32)
+    m = (10.0 ** (r.uniform(-4, -2.5, 24) if where == "anywhere" else r.uniform(-6, -2, 24))).astype(np.float32)
     formula = Formula(m, zero, to, r.integers(-10 ** 6, 10 ** 6, 24))
-    halves = np.rint((r.integers(-140, 140, (3000, 24)) + 0.5) / m) - formula.bias
-    x = np.concatenate([r.integers(-(2 ** 30), 2 ** 30, (300, 24)), *(halves + d for d in (-1, 0, 1))]).astype(np.int64)
-    x = np.clip(x, -(2 ** 30), 2 ** 30).astype(np.int32)
+    x = halves_of(formula, r, 3000) if where != "anywhere" else np.rint(r.uniform(-120, 120, (4000, 24)) / m - formula.bias).astype(np.int32)
     text = formula.text(len(x), "i32")
     (tmp_path / "p.dnn").write_text(text)
     done = dnncc.run([dnncc.DNNCC, tmp_path / "p.dnn", "--emit=ir", "--passes=requantize_integer", "-o", "-"])
-    assert done.stdout.count("rescale(") == 1 and "f32" not in done.stdout and not done.stderr, done.stderr
+    assert done.stdout.count("requantize(") == 1 and "x f32>" not in done.stdout and not done.stderr, done.stderr
     program, _ = compiled(text, tmp_path, [f"--passes=requantize_integer,{WITHOUT}"])
-    got = dnncc.run_host(program, [x])[0]
+    want = formula.expected(x).astype(int)
+    got = dnncc.run_host(program, [x])[0].astype(int)
     low, high = np.iinfo(NUMPY[to]).min, np.iinfo(NUMPY[to]).max
     q = [quantize_multiplier(float(v)) for v in m]
-    want = [[min(max(by_quantized_multiplier(int(s) + int(b), *p) + zero, low), high) for s, b, p in zip(row, formula.bias, q)] for row in x]
-    np.testing.assert_array_equal(got, np.array(want, NUMPY[to]))
-    assert np.abs(got.astype(int) - formula.expected(x)).max() == 1          # of the floats; here or there
+    lite = np.array([[min(max(by_quantized_multiplier(int(s) + int(b), *p) + zero, low), high) for s, b, p in zip(row, formula.bias, q)] for row in x])
+    wrong, by_lite = (got != want).sum(), (lite != want).sum()
+    assert np.abs(got - want).max() <= 1 and wrong * (50 if where == "anywhere" else 1) < by_lite, (wrong, by_lite)
+
+
+@pytest.mark.parametrize("m, zero", [(1 / 64, -128), (-1 / 64, 7), (1e-12, 3), (1e7, 0), (3e-6, -1)])
+def test_odd_multipliers(m, zero, tmp_path):
+    """exact halves, falling, hardly any and nearly all: never off by more than one, and equal where a sum is no half"""
+    r = np.random.default_rng(11)
+    formula = Formula([m], zero, "i8", [5])
+    x = np.concatenate([halves_of(formula, r, 2000), np.arange(-20000, 20000)[:, None]]).astype(np.int32)
+    program, stderr = compiled(formula.text(len(x), "i32"), tmp_path, [f"--passes=requantize_integer,{WITHOUT}"])
+    assert not stderr
+    off = np.abs(dnncc.run_host(program, [x])[0].astype(int) - formula.expected(x).astype(int))
+    exact = (x.astype(np.int64) + 5) * float(np.float32(m))
+    half = np.abs(np.abs(exact - np.rint(exact)) - 0.5) < 2.0 ** -15
+    assert off.max() <= 1 and not off[~half].any()
 
 
 @pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.long] * (seed >= 8)) for seed in range(100)])
@@ -202,7 +201,7 @@ def test_floats_are_found(name, tmp_path):
 
 @pytest.mark.parametrize("name", QUANTIZED)
 def test_models(name, tmp_path):
-    """what goes into the softmax is hardly off from the model's floats"""
+    """what goes into the softmax is that of the model's floats, but for what floats round where an average is a half"""
     folder = MODELS / name
     if not folder.is_dir():
         pytest.skip("the models folder is absent")
@@ -215,7 +214,18 @@ def test_models(name, tmp_path):
         program = dnncc.build_host(work, ["-O2"])
         results.append([dnncc.run_host(program, [dnncc.load_tensor(data / "input_0.pb")])[1] for data in sorted(folder.glob("test_data_set_*"))])
     for floats, integers in zip(*results):
-        assert np.abs(floats.astype(int) - integers.astype(int)).max() <= 2
+        assert np.abs(floats.astype(int) - integers.astype(int)).max() <= 1
+
+
+@pytest.mark.parametrize("name", QUANTIZED)
+def test_tolerance(name, tmp_path):
+    """nine layers on, no byte has drifted: the model's own outputs, within the step that its files allow"""
+    folder = MODELS / name
+    if not folder.is_dir():
+        pytest.skip("the models folder is absent")
+    for data in sorted(folder.glob("test_data_set_*")):
+        done = dnncc.run([dnncc.DNNCC, folder / "model.onnx", *bindings(folder), INTEGER, f"--test={data}", "-o", tmp_path / "m.c"])
+        assert done.returncode == 0, done.stderr
 
 
 def test_what_stays(tmp_path):
