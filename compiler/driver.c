@@ -406,7 +406,7 @@ static const char *passes_asked(const struct run *run)
 {
         const struct options *o = &run->options;
         bool more = o->passes && *o->passes == '+', is_model = o->emit == EMIT_ONNX && !o->tests.count;
-        const char *all = is_model && o->quantize ? pipeline_model(run->arena, NULL)
+        const char *all = is_model && run->context.quantize ? pipeline_model(run->arena, NULL)
                                                   : pipeline_passes(o->level);
         const char *list = more ? passes_with(run->arena, all, o->passes + 1) : o->passes;
         if (o->calibrate)
@@ -425,6 +425,7 @@ static bool check_calibration(struct run *run)
                 { o->emit != EMIT_C, "--emit" },   { o->tests.count, "--test" },   { o->tune, "--tune" },
                 { o->passes != NULL, "--passes" }, { o->report != NULL, "--report" },
                 { o->quantize != NULL, "--quantize" },
+                { o->quantize_weights != NULL, "--quantize-weights" },
         };
         for (size_t i = 0; i < sizeof others / sizeof *others && o->calibrate; i++)
                 if (others[i].given) {
@@ -463,7 +464,7 @@ static bool compile_as_asked(struct run *run)
                 .print_after = o->print_after,
                 .print_before = o->print_before,
                 .dump_dir = o->dump_dir,
-                .neutral = o->quantize || o->calibrate ? target_at(0) : NULL,
+                .neutral = run->context.quantize || o->calibrate ? target_at(0) : NULL,
                 .verify = !o->no_verify,
                 .check = o->check,
                 .time = o->time_passes,
@@ -502,6 +503,7 @@ static bool print_help(const struct options *o)
 {
         bool help_steps = o->quantize_steps && !strcmp(o->quantize_steps, "help");
         bool help_observers = o->observer && !strcmp(o->observer, "help");
+        bool help_weights = o->quantize_weights && !strcmp(o->quantize_weights, "help");
         bool help_limits = o->limits.count && !strcmp(o->limits.items[0], "help");
         if (o->help)
                 options_help();
@@ -515,6 +517,8 @@ static bool print_help(const struct options *o)
                 report_limits();
         else if (help_steps)
                 quantize_steps_help();
+        else if (help_weights)
+                weights_types_help();
         else if (help_observers)
                 observer_help();
         else if (!strcmp(o->target, "help"))

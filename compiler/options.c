@@ -209,11 +209,14 @@ static void add_binding(struct text *text, struct arena *arena, const char *opti
 
 static const char *remark(const char *text) { return text_is_remark(text, strlen(text)) ? text : "?"; }
 
-/* by which ranges, is a path */
+/* by which ranges, is a path; the type of weights has been checked, or an error is to come */
 static void add_quantization(struct text *text, const struct options *o)
 {
         if (o->quantize)
-                text_add(text, " --quantize=FILE");
+                text_add(text, " --quantize=%s",
+                         strcmp(o->quantize, QUANTIZE_DYNAMIC) ? "FILE" : QUANTIZE_DYNAMIC);
+        if (o->quantize_weights)
+                text_add(text, " --quantize-weights=%s", remark(o->quantize_weights));
         if (o->observer)
                 text_add(text, " --observer=%s", remark(o->observer));
         if (o->activations)

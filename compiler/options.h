@@ -19,11 +19,13 @@ enum { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE };
 enum { GOAL_SPEED, GOAL_MEMORY };
 enum { ACTIVATIONS_U8, ACTIVATIONS_S8, ACTIVATIONS_S8_SYMMETRIC };
 
+#define QUANTIZE_DYNAMIC "dynamic"      /* of --quantize; else a path */
+
 struct options {
         const char *model;              /* a path, or "-" */
         const char *output, *name, *target, *depfile_name, *external, *cc, *report, *schedule,
                 *calibrate;
-        const char *quantize, *observer, *quantize_steps;
+        const char *quantize, *quantize_weights, *observer, *quantize_steps;
         const char *passes, *print_after, *print_before, *dump_dir;
         int emit, weights, level, threads, precision, requantize, goal, no_alias, activations;
         int no_descriptor, depfile, exact, assume_finite, unchecked, fast_libm, flush_denormals,

@@ -1,7 +1,8 @@
-/* --quantize: the file of ranges, and what else the pass quantize is asked for. */
+/* --quantize and --quantize-weights: what the passes quantize and quantize_products are asked for. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "base/suggest.h"
 #include "compiler/report.h"
 #include "passes/quantize/quantize.h"
@@ -15,14 +16,45 @@ static const char *const steps[] = {
 #include "passes/quantize/quantize_steps.def"
 };
 
+static bool is_dynamic(const struct options *o)
+{
+        return o->quantize && !strcmp(o->quantize, QUANTIZE_DYNAMIC);
+}
+
+static const char *const types[] = {
+#define WEIGHTS(name, ...) #name,
+#include "passes/quantize/weights_types.def"
+};
+
 /* names: those there are */
 static bool is_unknown(struct run *run, const char *option, const char *name,
                        const char *const *names, int count)
 {
-        size_t length = strcspn(name, ",");
+        size_t length = strcspn(name, ",:");
         diag_error(&run->diag, EXIT_USAGE, "%s: nothing is called '%s'%s (%s=help says more)",
                    option, text_argument_part(run->arena, name, length),
                    suggest_of(run->arena, name, length, names, count), option);
+        return false;
+}
+
+/* TYPE or TYPE:BLOCK */
+static bool read_weights(struct run *run, struct quantize_policy *p)
+{
+        const char *text = run->options.quantize_weights;
+        size_t length = strcspn(text, ":");
+        p->weights = weights_type_find(text, length);
+        if (!p->weights)
+                return is_unknown(run, "--quantize-weights", text, types,
+                                  sizeof types / sizeof *types);
+        p->block = p->weights->block;
+        if (!text[length])
+                return true;
+        if (int_parse(text + length + 1, &p->block) && p->block >= BLOCK_LEAST &&
+            p->block <= BLOCK_MOST && !(p->block & (p->block - 1)))
+                return true;
+        diag_error(&run->diag, EXIT_USAGE,
+                   "--quantize-weights=%s: a block is a power of two from %d to %d, as in %s:32",
+                   text_argument(run->arena, text), BLOCK_LEAST, BLOCK_MOST, p->weights->name);
         return false;
 }
 
@@ -34,10 +66,13 @@ static bool read_choices(struct run *run, struct quantize_policy *p)
                                  .symmetric = o->activations == ACTIVATIONS_S8_SYMMETRIC };
         p->kept = o->report ? report_keep_float : NULL;
         p->runner = run;
+        p->dynamic = is_dynamic(o);
         quantize_steps_preset(p->steps);
         if (name && !quantize_steps_parse(name, p->steps, &name))
                 return is_unknown(run, "--quantize-steps", name, steps,
                                   sizeof steps / sizeof *steps);
+        if (o->quantize_weights && !read_weights(run, p))
+                return false;
         if (o->observer && !observer_from_text(o->observer, &p->observer))
                 return is_unknown(run, "--observer", o->observer, observers,
                                   sizeof observers / sizeof *observers);
@@ -53,53 +88,68 @@ static bool read_choices(struct run *run, struct quantize_policy *p)
         return true;
 }
 
-/* options that say how, without the one that says that */
-static const char *orphan(const struct options *o)
+/* options that say how, without those that say that */
+static bool has_owner(struct run *run)
 {
-        return o->keep_float.count ? "--keep-float" : o->observer ? "--observer"
-               : o->activations ? "--activations" : o->quantize_steps ? "--quantize-steps" : NULL;
+        const struct options *o = &run->options;
+        bool any = o->quantize || o->quantize_weights;
+        const char *general = o->keep_float.count ? "--keep-float"
+                              : o->quantize_steps ? "--quantize-steps" : NULL,
+                   *of_ranges = o->observer ? "--observer" : o->activations ? "--activations" : NULL;
+        if (general && !any)
+                diag_error(&run->diag, EXIT_USAGE, "%s wants --quantize or --quantize-weights", general);
+        else if (of_ranges && (!o->quantize || is_dynamic(o)))
+                diag_error(&run->diag, EXIT_USAGE, "%s wants --quantize=FILE, with ranges", of_ranges);
+        else
+                return true;
+        return false;
+}
+
+static bool read_ranges(struct run *run, struct quantize_policy *p)
+{
+        const char *file = run->options.quantize, *subject = run->diag.subject;
+        unsigned char *bytes;
+        size_t length;
+        if (!file_read(file, run->context.limits.file_bytes, &bytes, &length, &run->diag))
+                return false;
+        run->diag.subject = text_argument(run->arena, file);
+        p->calibration = calibration_read(run->arena, (const char *)bytes, length, &run->diag);
+        run->diag.subject = subject;
+        free(bytes);
+        run_depends(run, file);
+        return p->calibration != NULL;
 }
 
 bool quantization_read(struct run *run)
 {
         const struct options *o = &run->options;
         struct quantize_policy *p = ARENA_NEW(run->arena, struct quantize_policy);
-        unsigned char *bytes;
-        size_t length;
-        if (!o->quantize && orphan(o)) {
-                diag_error(&run->diag, EXIT_USAGE, "%s wants --quantize=FILE", orphan(o));
+        const char *option = o->quantize ? "--quantize" : "--quantize-weights";
+        if (!has_owner(run))
                 return false;
-        }
-        if (!o->quantize)
+        if (!o->quantize && !o->quantize_weights)
                 return true;
         if (o->exact) {
-                diag_error(&run->diag, EXIT_USAGE, "--quantize approximates: not with --exact");
+                diag_error(&run->diag, EXIT_USAGE, "%s approximates: not with --exact", option);
                 return false;
         }
         if (!run->state.module) {
-                diag_error(&run->diag, EXIT_USAGE,
-                           "--quantize works on Tensor IR, and this is Loop IR");
+                diag_error(&run->diag, EXIT_USAGE, "%s works on Tensor IR, and this is Loop IR",
+                           option);
                 return false;
         }
-        if (!read_choices(run, p) ||
-            !file_read(o->quantize, run->context.limits.file_bytes, &bytes, &length, &run->diag))
+        if (!read_choices(run, p) || (o->quantize && !p->dynamic && !read_ranges(run, p)))
                 return false;
-        const char *subject = run->diag.subject;
-        run->diag.subject = text_argument(run->arena, o->quantize);
-        p->calibration = calibration_read(run->arena, (const char *)bytes, length, &run->diag);
-        run->diag.subject = subject;
-        free(bytes);
-        run_depends(run, o->quantize);
         run->context.quantize = p;
-        return p->calibration != NULL;
+        return true;
 }
 
-static bool has_quantize(const char *list)
+static bool has_pass(const char *list, const char *name)
 {
         bool found = false;
         while (*list && !found) {
                 const struct pass *pass = pass_next(&list);
-                found = pass && !strcmp(pass->name, "quantize");
+                found = pass && !strcmp(pass->name, name);
         }
         return found;
 }
@@ -108,19 +158,23 @@ const char *quantization_passes(struct run *run, const char *list)
 {
         const char *asked = run->options.passes;
         const char *done = run->state.module ? run->state.module->passes_done : "";
-        if (!run->context.quantize)
+        const struct quantize_policy *p = run->context.quantize;
+        if (!p)
                 return list;
+        const char *pass = p->calibration ? "quantize" : "quantize_products",
+                   *option = run->options.quantize ? "--quantize" : "--quantize-weights";
         bool exact = asked && *asked != '+';
-        if (asked && exact != has_quantize(asked + !exact)) {
+        if (asked && exact != has_pass(asked + !exact, pass)) {
                 diag_error(&run->diag, EXIT_USAGE,
-                           exact ? "--quantize wants the pass quantize in the list of --passes"
-                                 : "--quantize has put the pass quantize where it belongs: leave it out of --passes");
+                           exact ? "%s wants the pass %s in the list of --passes"
+                                 : "%s has put the pass %s where it belongs: leave it out of --passes",
+                           option, pass);
                 return NULL;
         }
         if (exact)
                 return list;
         const char *before = pipeline_calibrated();
         bool there = !strcmp(done, before);
-        return arena_printf(run->arena, "%s%squantize,%s", there ? "" : before, there ? "" : ",",
+        return arena_printf(run->arena, "%s%s%s,%s", there ? "" : before, there ? "" : ",", pass,
                             list ? list : pipeline_passes(run->options.level));
 }

@@ -310,7 +310,7 @@ static int neutral_passes(const struct pipeline_options *options, const struct p
 {
         int end = options->neutral ? count : 0;
         for (int i = 0; i < end; i++)
-                if (!strcmp(list[i]->name, "quantize"))
+                if (!strcmp(list[i]->name, "quantize") || !strcmp(list[i]->name, "quantize_products"))
                         end = i + 1;
         return end;
 }

@@ -30,7 +30,7 @@ struct pipeline_options {
         int level;                      /* -O0 .. -O3 */
         const char *print_after, *print_before;         /* a pass, "all", or NULL; to standard error */
         const char *dump_dir;           /* numbered files after every pass; NULL: none */
-        const struct target *neutral;   /* that the passes up to quantize (all, where it is not among
+        const struct target *neutral;   /* that the passes up to quantize or quantize_products (all, where neither is among
                                          * them) are for, so that one calibration serves all
                                          * targets; NULL: as the others */
         bool verify;

@@ -1,45 +1,13 @@
 /* com.microsoft, tables that are kept in few bits: MatMulNBits, GatherBlockQuantized. A model holds
- * them packed to be small, so the bytes stay as they are; what decodes them,
- *
- *      (float(byte >> shift & mask) - zero) * scale         zero, scale: of a block of numbers
- *
- * stands in front of what reads it, where fuse takes it into the kernel.
+ * them packed to be small, so the bytes stay as they are; what decodes them stands in front of what
+ * reads it, where fuse takes it into the kernel (ir/block_weights.h).
  *
  * Where a MatMulNBits permits (accuracy_level 4) and --exact does not forbid it, what is multiplied
- * by the table is rounded to 8 bits, each block of a row by a step of its own,
- *
- *      step = max |x| / 127            q = round(x / step), as x * (1 / step)
- *
- * and products of blocks are whole numbers (dot_blocks): the same ones on every target. */
+ * by the table is rounded to 8 bits, and products of blocks are whole numbers. */
 #include "compiler/import/onnx_helpers.h"
+#include "ir/block_weights.h"
 
-enum { BLOCK_LEAST = 16, ROUNDED = 4 };   /* ROUNDED: an accuracy_level */
-
-/* The numbers of `bits` bits that each byte of x holds, lowest first, in 8 bits, along a new
- * dimension `at`. */
-static struct value *apart(struct onnx_import *im, struct value *x, int64_t bits, int at)
-{
-        int64_t dims[RANK_MAX];
-        dim_t extents[RANK_MAX + 1];
-        unsigned char shifts[8];
-        const int64_t per = 8 / bits, along[1] = { at };
-        int rank = x ? onnx_rank(x) : 0;
-
-        if (!x || rank >= RANK_MAX)
-                return NULL;
-        for (int d = 0; d < rank; d++) {
-                dims[d] = d + (d >= at);
-                extents[dims[d]] = onnx_dim(x, d);
-        }
-        extents[at] = per;
-        for (int64_t i = 0; i < per; i++)
-                shifts[i] = (unsigned char)(i * bits);
-        const struct type *t = type_tensor(im->m, E_U8, rank + 1, extents);
-        struct value *shift = constant_dense(im->m, type_tensor(im->m, E_U8, 1, &per),
-                                             arena_copy(im->m->arena, shifts, (size_t)per), NULL);
-        x = onnx_binary(im, OP_shr, onnx_spread(im, x, t, dims), onnx_spread(im, shift, t, along));
-        return onnx_with(im, OP_and, x, (double)((1 << bits) - 1));
-}
+enum { ROUNDED = 4 };                   /* an accuracy_level */
 
 /* a power of two of at least 16; 0 where that is allowed, and means all of a dimension */
 static bool block_size(struct onnx_import *im, struct onnx_node *n, int64_t preset, bool whole,
@@ -56,12 +24,9 @@ static bool block_size(struct onnx_import *im, struct onnx_node *n, int64_t pres
 /* ---- MatMulNBits ---- */
 
 struct product {
-        int64_t inner, outputs, bits, block, blocks, bytes; /* bytes: of a block */
+        struct block_weights w;         /* scales and zeros: once by_outputs has seen them */
         enum element e;                 /* of a, the scales and the bias */
         bool rounds;                    /* a may be rounded to 8 bits */
-        bool turned;                    /* a byte holds neighbours, as the model has it, no numbers
-                                         * that are `bytes` apart */
-        struct value *group;            /* <blocks x numbers of a byte x bytes x i32>, or NULL */
 };
 
 static bool want_dims(struct onnx_import *im, const struct onnx_node *n, int input, int rank,
@@ -82,43 +47,42 @@ static bool want_dims(struct onnx_import *im, const struct onnx_node *n, int inp
 static struct value *by_outputs(struct onnx_import *im, const struct onnx_node *n, int input,
                                 const struct product *p, int64_t width)
 {
-        const dim_t dims[2] = { p->outputs, width };
+        const dim_t dims[2] = { p->w.outputs, width };
         struct value *v = n->inputs[input];
 
-        if (onnx_rank(v) == 1 && onnx_dim(v, 0) == p->outputs * width)
+        if (onnx_rank(v) == 1 && onnx_dim(v, 0) == p->w.outputs * width)
                 return onnx_reshape(im, v, 2, dims);
         return want_dims(im, n, input, 2, dims) ? v : NULL;
 }
 
 static bool product_read(struct onnx_import *im, struct onnx_node *n, struct product *p)
 {
-        int64_t accuracy, prepacked;
+        int64_t accuracy, prepacked, inner, outputs, bits, block;
 
-        if (!onnx_int_required(im, n, "K", &p->inner) ||
-            !onnx_int_range(im, n, "K", 0, 1, NUMBER_MAX, &p->inner) ||
-            !onnx_int_required(im, n, "N", &p->outputs) ||
-            !onnx_int_range(im, n, "N", 0, 1, NUMBER_MAX, &p->outputs) ||
-            !onnx_int_range(im, n, "bits", 4, 2, 8, &p->bits) ||
-            !block_size(im, n, 0, false, &p->block) ||
+        if (!onnx_int_required(im, n, "K", &inner) ||
+            !onnx_int_range(im, n, "K", 0, 1, NUMBER_MAX, &inner) ||
+            !onnx_int_required(im, n, "N", &outputs) ||
+            !onnx_int_range(im, n, "N", 0, 1, NUMBER_MAX, &outputs) ||
+            !onnx_int_range(im, n, "bits", 4, 2, 8, &bits) ||
+            !block_size(im, n, 0, false, &block) ||
             !onnx_int_range(im, n, "accuracy_level", 0, 0, 4, &accuracy) ||
             !onnx_int_range(im, n, "weight_prepacked", 0, 0, 2, &prepacked))
                 return false;
-        if (p->bits != 2 && p->bits != 4 && p->bits != 8)
-                return onnx_unsupported(im, n, "bits = %lld", (long long)p->bits);
+        if (bits != 2 && bits != 4 && bits != 8)
+                return onnx_unsupported(im, n, "bits = %lld", (long long)bits);
         if (prepacked)
                 return onnx_unsupported(im, n, "weights that are packed for a device");
-        p->blocks = divide_up(p->inner, p->block);
-        p->bytes = p->block * p->bits / 8;
+        p->w = block_weights_of(outputs, inner, (int)bits, block);
+        p->w.numbers = n->inputs[1];
         p->e = onnx_element(n->inputs[0]);
         p->rounds = accuracy == ROUNDED && !im->context->exact;
-        p->turned = !value_is_constant(n->inputs[1]);
         return true;
 }
 
 static bool product_operands(struct onnx_import *im, struct onnx_node *n, const struct product *p)
 {
         const struct value *a = n->inputs[0], *zero = onnx_input(n, 3);
-        const dim_t packed[3] = { p->outputs, p->blocks, p->bytes };
+        const dim_t packed[3] = { p->w.outputs, p->w.blocks, p->w.bytes };
 
         if (p->e == E_F64)
                 return onnx_invalid(im, n, "operand 0 is of f64");
@@ -127,247 +91,92 @@ static bool product_operands(struct onnx_import *im, struct onnx_node *n, const 
             !onnx_want_element(im, n, 4, E_I32) || !onnx_want_element(im, n, 5, p->e) ||
             !want_dims(im, n, 1, 3, packed))
                 return false;
-        if (onnx_dim(a, onnx_rank(a) - 1) != p->inner)
+        if (onnx_dim(a, onnx_rank(a) - 1) != p->w.inner)
                 return onnx_invalid(im, n, "operand 0 is %s, want %lld columns",
-                                    type_text(im->arena, im->m, a->type), (long long)p->inner);
+                                    type_text(im->arena, im->m, a->type), (long long)p->w.inner);
         if (zero && onnx_element(zero) != E_U8 && onnx_element(zero) != p->e)
                 return onnx_invalid(im, n, "operand 3 is of %s, want u8 or %s",
                                     element_info[onnx_element(zero)].text,
                                     element_info[p->e].text);
-        return !onnx_input(n, 5) || want_dims(im, n, 5, 1, &p->outputs);
-}
-
-/* x, [.., blocks * block], as [rows, blocks, numbers of a byte, bytes] */
-static struct value *in_blocks(struct onnx_import *im, const struct product *p, struct value *x)
-{
-        const int64_t per = 8 / p->bits, perm[4] = { 0, 1, 3, 2 };
-        int64_t rows = 1;
-
-        for (int d = 0; x && d + 1 < onnx_rank(x); d++)
-                rows *= onnx_dim(x, d);
-        if (!p->turned)
-                return onnx_reshape(im, x, 4, (const dim_t[]){ rows, p->blocks, per, p->bytes });
-        x = onnx_reshape(im, x, 4, (const dim_t[]){ rows, p->blocks, p->bytes, per });
-        return x ? build_transpose(&im->b, x, perm) : NULL;
-}
-
-/* The constant bytes such that the numbers of a place in the bytes are neighbours: what reads them
- * one after the other reads x so, too. */
-static struct value *sorted_bytes(struct onnx_import *im, const struct product *p,
-                                  const struct constant *c)
-{
-        const unsigned char *from = c->data;
-        const int64_t count = type_elements(c->value.type), per = 8 / p->bits;
-        const unsigned mask = (1u << p->bits) - 1;
-        unsigned char *to = constant_room(im->m, (size_t)count);
-
-        for (int64_t i = 0; i < count; i += p->bytes) {
-                for (int64_t j = 0; j < p->bytes; j++)
-                        to[i + j] = 0;
-                for (int64_t k = 0; k < p->block; k++) {
-                        unsigned byte = from[c->kind == CONSTANT_SPLAT ? 0 : i + k / per];
-                        unsigned number = byte >> (k % per * p->bits) & mask;
-                        to[i + k % p->bytes] |= (unsigned char)(number << (k / p->bytes * p->bits));
-                }
-        }
-        return constant_dense(im->m, c->value.type, to, c->name);
+        return !onnx_input(n, 5) || want_dims(im, n, 5, 1, &p->w.outputs);
 }
 
 /* which block's scale each number has; says so where an operand does */
 static bool read_groups(struct onnx_import *im, struct onnx_node *n, struct product *p)
 {
         struct value *v = onnx_input(n, 4);
-        int64_t whole = p->blocks * p->block;
+        int64_t whole = p->w.blocks * p->w.block;
 
         if (!v)
                 return true;
-        if (onnx_rank(v) != 1 || (onnx_dim(v, 0) != p->inner && onnx_dim(v, 0) != whole))
+        if (onnx_rank(v) != 1 || (onnx_dim(v, 0) != p->w.inner && onnx_dim(v, 0) != whole))
                 return onnx_invalid(im, n, "operand 4 is %s, want %lld or %lld numbers",
-                                    type_text(im->arena, im->m, v->type), (long long)p->inner,
+                                    type_text(im->arena, im->m, v->type), (long long)p->w.inner,
                                     (long long)whole);
         if (!value_is_constant(v))
                 return onnx_unsupported(im, n, "a run-time g_idx");
         int32_t *groups = constant_room(im->m, (size_t)whole * sizeof *groups);
         for (int64_t i = 0; i < whole; i++) {
                 int64_t group = i < onnx_dim(v, 0) ? constant_element(v->constant, i).i : 0;
-                if (group < 0 || group >= p->blocks)
+                if (group < 0 || group >= p->w.blocks)
                         return onnx_invalid(im, n, "g_idx holds %lld, want 0 to %lld",
-                                            (long long)group, (long long)p->blocks - 1);
+                                            (long long)group, (long long)p->w.blocks - 1);
                 groups[i] = (int32_t)group;
         }
         v = constant_dense(im->m, type_tensor(im->m, E_I32, 2, (const dim_t[]){ 1, whole }), groups,
                            "groups");
-        v = in_blocks(im, p, v);
-        p->group = v ? onnx_reshape(im, v, 3, v->type->dims + 1) : NULL;
-        return p->group != NULL;
+        v = build_in_blocks(&im->b, &p->w, v);
+        p->w.group = v ? onnx_reshape(im, v, 3, v->type->dims + 1) : NULL;
+        return p->w.group != NULL;
 }
 
-/* [outputs, blocks] over the weights [outputs, blocks, numbers of a byte, bytes], as f32 */
-static struct value *over_weights(struct onnx_import *im, const struct product *p, struct value *v,
-                                  const struct type *t)
+/* scales, and zero points in the bits of the weights or as floats */
+static bool read_scales(struct onnx_import *im, struct onnx_node *n, struct product *p)
 {
-        v = onnx_cast(im, v, E_F32);
-        if (!v || !p->group)
-                return onnx_spread(im, v, t, (const int64_t[]){ 0, 1 });
-        return build_gather(&im->b, v, p->group, 1);
-}
+        const struct value *zero = onnx_input(n, 3);
 
-/* zero points in the bits of the weights, [outputs, bytes], as [outputs, blocks] */
-static struct value *unpacked_zeros(struct onnx_import *im, const struct product *p,
-                                    struct value *v)
-{
-        const int64_t per = 8 / p->bits;
-
-        if (per == 1 || !v)
-                return v;
-        int32_t *bytes = constant_room(im->m, (size_t)p->blocks * sizeof *bytes);
-        unsigned char *shifts = constant_room(im->m, (size_t)p->blocks);
-        for (int64_t i = 0; i < p->blocks; i++) {
-                bytes[i] = (int32_t)(i / per);
-                shifts[i] = (unsigned char)(i % per * p->bits);
-        }
-        struct value *at = constant_dense(im->m, type_tensor(im->m, E_I32, 1, &p->blocks), bytes,
-                                          "zero_bytes");
-        struct value *shift = constant_dense(im->m, type_tensor(im->m, E_U8, 1, &p->blocks), shifts,
-                                             "zero_shifts");
-        v = build_gather(&im->b, v, at, 1);
-        return onnx_with(im, OP_and, onnx_binary(im, OP_shr, v, shift),
-                         (double)((1 << p->bits) - 1));
-}
-
-/* the weights, [outputs, blocks, numbers of a byte, bytes]; NULL after an error */
-static struct value *decoded_weights(struct onnx_import *im, struct onnx_node *n,
-                                     const struct product *p)
-{
-        struct value *w = n->inputs[1], *scale = by_outputs(im, n, 2, p, p->blocks),
-                     *zero = onnx_input(n, 3);
-        const dim_t whole[4] = { p->outputs, p->blocks, 1, p->bytes };
-
-        if (p->bits == 8)
-                w = onnx_reshape(im, w, 4, whole);
-        else
-                w = apart(im, p->turned ? w : sorted_bytes(im, p, w->constant), p->bits, 2);
-        if (!w || !scale)
-                return NULL;
-        const struct type *t = w->type;
-        w = onnx_cast(im, w, E_F32);
-        if (zero && onnx_element(zero) == E_U8) {
-                zero = by_outputs(im, n, 3, p, divide_up(p->blocks * p->bits, 8));
-                zero = unpacked_zeros(im, p, zero);
-        } else if (zero) {
-                zero = by_outputs(im, n, 3, p, p->blocks);
-        }
-        if (onnx_input(n, 3)) {
-                zero = zero ? over_weights(im, p, zero, t) : NULL;
-                w = zero ? onnx_binary(im, OP_sub, w, zero) : NULL;
-        } else {
-                w = onnx_with(im, OP_sub, w, (double)(1 << (p->bits - 1)));
-        }
-        scale = over_weights(im, p, scale, t);
-        return scale ? onnx_binary(im, OP_mul, w, scale) : NULL;
-}
-
-/* ---- rows that are rounded to 8 bits ---- */
-
-/* zero points of a byte each, [outputs, blocks, 1, 1]; NULL: the model has none, or after an error */
-static struct value *whole_zeros(struct onnx_import *im, struct onnx_node *n,
-                                 const struct product *p)
-{
-        struct value *zero = onnx_input(n, 3);
-        if (!zero)
-                return NULL;
-        zero = by_outputs(im, n, 3, p, divide_up(p->blocks * p->bits, 8));
-        zero = unpacked_zeros(im, p, zero);
-        return onnx_reshape(im, zero, 4, (dim_t[]){ p->outputs, p->blocks, 1, 1 });
+        p->w.scales = by_outputs(im, n, 2, p, p->w.blocks);
+        if (!p->w.scales || !zero)
+                return p->w.scales;
+        bool packed = onnx_element(zero) == E_U8;
+        p->w.zeros = by_outputs(im, n, 3, p, packed ? divide_up(p->w.blocks * p->w.bits, 8) : p->w.blocks);
+        return p->w.zeros;
 }
 
 /* All is known that is to be multiplied in whole numbers, sums of a block are, and zero points do
  * not take much more memory in bytes than they do in the model. */
 static bool multiplies_whole(const struct onnx_node *n, const struct product *p)
 {
-        enum { SHARE = 20, LARGEST = 127 * 255 };
+        enum { SHARE = 20 };
         const struct value *zero = onnx_input(n, 3);
         const struct type *a = n->inputs[0]->type;
         bool zeros = !zero || (value_is_constant(zero) && onnx_element(zero) == E_U8);
-        int64_t bytes = p->bytes + element_info[p->e].bytes;
-        return p->rounds && type_is_static(a) && type_elements(a) && !p->group && !p->turned && value_is_constant(n->inputs[2]) && zeros &&
-               p->block <= INT32_MAX / LARGEST &&
-               (!zero || SHARE * (8 - p->bits) <= 8 * bytes);
-}
-
-/* the product of x, [.., blocks * block], rounded, and the table: [rows, outputs] */
-static struct value *whole_product(struct onnx_import *im, struct onnx_node *n,
-                                   const struct product *p, struct value *x)
-{
-        enum { X, W, STEPS, SUMS, SCALES, ZEROS, COUNT };
-        static const int64_t inner[] = { 2 }, outer[] = { 0, 1 };
-        const int64_t rows = type_elements(x->type) / (p->blocks * p->block);
-        const dim_t scales[] = { p->outputs, p->blocks, 1, 1 },
-                    bytes[] = { p->outputs, p->blocks, p->bytes, 1, 1 };
-        struct value *operands[COUNT] = { NULL }, *w = n->inputs[1];
-
-        x = onnx_reshape(im, x, 3, (dim_t[]){ rows, p->blocks, p->block });
-        struct value *most = onnx_reduce(im, REDUCE_max, onnx_unary(im, OP_abs, x), inner, 1, E_COMPUTE),
-                     *steps = onnx_with(im, OP_div, most, 127);
-        if (!steps)
-                return NULL;
-        x = onnx_binary(im, OP_mul, x, onnx_spread(im, onnx_unary(im, OP_reciprocal, steps), x->type, outer));
-        x = onnx_cast(im, onnx_unary(im, OP_round, x), E_I8);
-        struct value *sums = onnx_reduce(im, REDUCE_sum, onnx_cast(im, x, E_I32), inner, 1, E_COMPUTE);
-        operands[X] = onnx_reshape(im, x, 4, (dim_t[]){ 1, 1, rows, p->blocks * p->block });
-        operands[W] = onnx_reshape(im, p->bits == 8 ? w : sorted_bytes(im, p, w->constant), 5, bytes);
-        operands[STEPS] = onnx_reshape(im, steps, 4, (dim_t[]){ 1, 1, rows, p->blocks });
-        operands[SUMS] = onnx_reshape(im, sums, 4, (dim_t[]){ 1, 1, rows, p->blocks });
-        operands[SCALES] = onnx_reshape(im, by_outputs(im, n, 2, p, p->blocks), 4, scales);
-        operands[ZEROS] = whole_zeros(im, n, p);
-        for (int i = 0; i < COUNT; i++)
-                if (!operands[i] && (i < ZEROS || onnx_input(n, 3)))
-                        return NULL;
-        struct attr *attrs = attrs_new(im->m, OP_dot_blocks);
-        attr_set(attrs, OP_dot_blocks, "outputs", p->outputs);
-        if (!operands[ZEROS])
-                attr_set(attrs, OP_dot_blocks, "zero", 1 << (p->bits - 1));
-        struct value *y = value_build(&im->b, OP_dot_blocks, operands, COUNT, attrs, NULL);
-        return onnx_reshape(im, y, 2, (dim_t[]){ rows, p->outputs });
-}
-
-/* the product of x, [.., blocks * block], and the decoded table */
-static struct value *float_product(struct onnx_import *im, struct onnx_node *n,
-                                   const struct product *p, struct value *x)
-{
-        const int64_t inner[3] = { 1, 2, 3 };
-
-        x = in_blocks(im, p, x);
-        const struct builder folds = im->b;
-        if (value_is_constant(n->inputs[1]))    /* they were to be small */
-                im->b.fold = NULL;
-        struct value *w = decoded_weights(im, n, p);
-        im->b.fold = folds.fold;
-        struct attr *attrs = attrs_new(im->m, OP_dot);
-        attr_set_ints(im->m, attrs, OP_dot, "contract_a", inner, 3);
-        attr_set_ints(im->m, attrs, OP_dot, "contract_b", inner, 3);
-        return x && w ? value_build(&im->b, OP_dot, (struct value *[]){ x, w }, 2, attrs, NULL)
-                      : NULL;
+        int64_t bytes = p->w.bytes + element_info[p->e].bytes;
+        return p->rounds && type_is_static(a) && type_elements(a) && !p->w.group &&
+               value_is_constant(p->w.numbers) && value_is_constant(n->inputs[2]) && zeros &&
+               block_weights_sum_fits(p->w.block) &&
+               (!zero || SHARE * (8 - p->w.bits) <= 8 * bytes);
 }
 
 bool onnx_import_matmul_nbits(struct onnx_import *im, struct onnx_node *n)
 {
-        struct product p = { .group = NULL };
+        struct product p;
         dim_t dims[RANK_MAX];
 
         if (!product_read(im, n, &p) || !product_operands(im, n, &p) || !read_groups(im, n, &p))
                 return false;
         int rank = onnx_rank(n->inputs[0]);
         for (int d = 0; d < rank; d++)
-                dims[d] = d + 1 < rank ? onnx_dim(n->inputs[0], d) : p.outputs;
+                dims[d] = d + 1 < rank ? onnx_dim(n->inputs[0], d) : p.w.outputs;
         if (!onnx_type(im, n, p.e, rank, dims) ||
-            !onnx_type(im, n, E_F32, 3, (const dim_t[]){ p.outputs, p.blocks, p.block }))
+            !onnx_type(im, n, E_F32, 3, (const dim_t[]){ p.w.outputs, p.w.blocks, p.w.block }))
                 return false;
         struct value *x = onnx_wide(im, n->inputs[0]);
-        x = x ? onnx_fitted(im, x, rank - 1, p.blocks * p.block) : NULL;
-        if (!x)
+        x = x ? onnx_fitted(im, x, rank - 1, p.w.blocks * p.w.block) : NULL;
+        if (!x || !read_scales(im, n, &p))
                 return false;
-        struct value *y = (multiplies_whole(n, &p) ? whole_product : float_product)(im, n, &p, x);
+        struct value *y = (multiplies_whole(n, &p) ? build_rounded_block_product
+                                                   : build_block_product)(&im->b, &p.w, x);
         if (onnx_input(n, 5))
                 y = onnx_binary(im, OP_add, y, onnx_wide(im, n->inputs[5]));
         return onnx_output(n, 0, onnx_reshape(im, onnx_cast(im, y, p.e), rank, dims));
@@ -488,7 +297,7 @@ static struct value *unpacked_rows(struct onnx_import *im, struct value *x, int6
         dim_t dims[RANK_MAX];
         int rank = x ? onnx_rank(x) : 0;
 
-        x = apart(im, x, bits, rank);
+        x = build_bits_apart(&im->b, x, bits, rank);
         for (int d = 0; x && d < rank; d++)
                 dims[d] = d + 1 < rank ? onnx_dim(x, d) : onnx_dim(x, d) * onnx_dim(x, rank);
         x = onnx_reshape(im, x, rank, dims);

@@ -19,8 +19,6 @@
  * Inference, 2018; Nagel et al., A White Paper on Neural Network Quantization, 2021. */
 #include "passes/quantize/quantize.h"
 
-#include "base/suggest.h"
-
 #include <string.h>
 
 /* ---- steps ---- */
@@ -169,22 +167,6 @@ static void keep_ends(struct quantizing *q)
                 last->obstacle = "it is the last one, which is kept so";
 }
 
-/* name is one of a list's, ", " between them */
-static bool is_among(const char *name, const char *list)
-{
-        size_t length = strlen(name);
-        for (const char *p = list; p; p = strstr(p, ", ") ? strstr(p, ", ") + 2 : NULL)
-                if (!strncmp(p, name, length) && (!p[length] || !strncmp(p + length, ", ", 2)))
-                        return true;
-        return false;
-}
-
-static bool is_called(const struct site *s, const char *name)
-{
-        const char *where = s->value->kind == VALUE_RESULT ? s->value->op->location : NULL;
-        return (s->name && !strcmp(s->name, name)) || is_among(name, where);
-}
-
 static const char kept[] = "--keep-float says so";
 
 /* Of an input: all layers that read it. */
@@ -201,29 +183,14 @@ static void keep_site(struct site *s)
         }
 }
 
-static bool keep_named(struct quantizing *q)
+static bool keep_named(struct quantizing *q, const struct calibrated *known, int count)
 {
-        for (int i = 0; i < q->policy->keep_float_count; i++) {
-                const char *name = text_safe(q->arena, q->policy->keep_float[i],
-                                             strlen(q->policy->keep_float[i]));
-                bool found = false;
-                for (int k = 0; k < q->site_count; k++)
-                        if (is_called(&q->sites[k], name)) {
-                                keep_site(&q->sites[k]);
-                                found = true;
-                        }
-                if (found)
-                        continue;
-                struct suggest known = suggest_new(q->arena, name, strlen(name));
-                for (int k = 0; k < q->site_count; k++)
-                        if (q->sites[k].name)
-                                suggest_add(&known, q->sites[k].name);
-                diag_error(q->context->diag, EXIT_USAGE,
-                           "--keep-float=%s: no node or value of the model is called that%s",
-                           text_argument(q->arena, q->policy->keep_float[i]),
-                           suggest_text(&known, true));
+        bool *keep = arena_array(q->arena, (size_t)count + 1, sizeof *keep);
+        if (!keep_float_find(q->arena, q->policy, known, count, keep, q->context->diag))
                 return false;
-        }
+        for (int i = 0; i < count; i++)
+                if (keep[i] && site_of(known[i].value))
+                        keep_site(site_of(known[i].value));
         return true;
 }
 
@@ -255,7 +222,7 @@ static bool quantize(struct quantizing *q)
         find_sites(q);
         find_ranges(q, known, count);
         find_layers(q);
-        if (!keep_named(q))
+        if (!keep_named(q, known, count))
                 return false;
         keep_ends(q);
         quantize_choose_bytes(q);
@@ -273,7 +240,7 @@ int pass_quantize(struct function *f, struct pass_context *context)
 {
         struct quantizing q = { .f = f, .m = f->module, .context = context,
                                 .policy = context->quantize };
-        if (!q.policy) {
+        if (!q.policy || !q.policy->calibration) {
                 diag_error(context->diag, EXIT_USAGE,
                            "pass quantize wants ranges: --quantize=FILE, which --calibrate writes");
                 return -1;

@@ -5,6 +5,7 @@
 
 #include "passes/pass.h"
 #include "passes/quantize/calibration.h"
+#include "passes/quantize/weights_types.h"
 
 /* ---- what is asked for ---- */
 
@@ -15,7 +16,10 @@ enum quantize_step {
 };
 
 struct quantize_policy {
-        const struct calibration *calibration;
+        const struct calibration *calibration;  /* NULL: it is for pass_quantize_products */
+        bool dynamic;                   /* products by constant weights multiply bytes */
+        const struct weights_type *weights;     /* NULL: as --quantize has them, s8 */
+        int64_t block;                  /* numbers of an output that share a step; 0: all */
         enum observer observer;
         struct grid grid;               /* of activations */
         bool steps[STEP_COUNT];
@@ -32,6 +36,10 @@ struct quantize_policy {
 void quantize_steps_preset(bool steps[STEP_COUNT]);
 bool quantize_steps_parse(const char *list, bool steps[STEP_COUNT], const char **name);
 void quantize_steps_help(void);         /* on standard output */
+
+/* keep[i]: --keep-float names known[i] (keep_float.c). False after an error: a name is of none. */
+bool keep_float_find(struct arena *arena, const struct quantize_policy *policy,
+                     const struct calibrated *known, int count, bool *keep, struct diag *diag);
 
 /* ---- one run of the pass ---- */
 

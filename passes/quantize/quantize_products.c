@@ -1,0 +1,165 @@
+/* quantize_products: products by constant weights keep these in few bits, as --quantize-weights says.
+ *
+ *   %1 = dot(%0, @w)           ->       %1 = dot(%0, i8(@w) * scales)        ; scales of each output
+ *
+ * Weights of the policy's type, with a step for each output: it writes what the importer makes of
+ * DequantizeLinear (ir/affine_numbers.h), so that the rules of simplify and all kernels do with it
+ * what they do with models that come so. What is computed stays in floats. */
+#include "passes/quantize/quantize_products.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ir/affine_numbers.h"
+
+/* ---- which products ---- */
+
+static bool all_finite(const struct constant *c)
+{
+        const float *numbers = c->data;
+        for (int64_t i = 0; i < type_elements(c->value.type); i++)
+                if (!isfinite(numbers[i]))
+                        return false;
+        return true;
+}
+
+static int64_t extent_along(const struct type *t, const int64_t *dims, int count)
+{
+        int64_t extent = 1;
+        for (int i = 0; i < count; i++)
+                extent *= t->dims[dims[i]];
+        return extent;
+}
+
+/* why a dot stays as it is; NULL: it does not */
+static const char *obstacle_of(struct product *p, const struct limits *limits)
+{
+        const struct value *x = op_operand(p->op, 0), *w = op_operand(p->op, 1);
+        int batch, inner;
+        const int64_t *contracted = op_ints(p->op, "contract_b", &inner);
+        op_ints(p->op, "batch_b", &batch);
+        if (!value_is_constant(w) || w->constant->kind != CONSTANT_DENSE)
+                return "its weights are no constant";
+        if (x->type->element != E_F32 || w->type->element != E_F32 || !type_is_static(x->type))
+                return "what it multiplies is not of f32, or of no known shape";
+        if (batch || !inner || inner == w->type->rank || !type_elements(x->type))
+                return "it is no product of matrices";
+        if (type_elements(w->type) < limits->weight_elements)
+                return "it has few weights (--limit weight_elements)";
+        if (!all_finite(w->constant))
+                return "its weights are not all finite";
+        p->inner = extent_along(w->type, contracted, inner);
+        p->outputs = type_elements(w->type) / p->inner;
+        return NULL;
+}
+
+static void find_products(struct products *q)
+{
+        int count = 0;
+        for (const struct op *op = q->f->body.first; op; op = op->next)
+                count += op->code == OP_dot;
+        q->items = arena_array(q->arena, (size_t)count + 1, sizeof *q->items);
+        for (struct op *op = q->f->body.first; op; op = op->next)
+                if (op->code == OP_dot && value_is_constant(op_operand(op, 1))) {
+                        struct product *p = &q->items[q->count++];
+                        *p = (struct product){ .op = op };
+                        p->obstacle = obstacle_of(p, &q->context->limits);
+                }
+}
+
+/* ---- --keep-float ---- */
+
+static bool keep_named(struct products *q)
+{
+        int count;
+        const struct calibrated *known = calibrated_values(q->arena, q->f, &count);
+        bool *keep = arena_array(q->arena, (size_t)count + 1, sizeof *keep);
+        if (!keep_float_find(q->arena, q->policy, known, count, keep, q->context->diag))
+                return false;
+        for (int i = 0; i < count; i++)
+                for (int k = 0; k < q->count; k++) {
+                        struct product *p = &q->items[k];
+                        bool makes = known[i].value == op_result(p->op),
+                             reads = known[i].value->kind == VALUE_ARGUMENT &&
+                                     known[i].value == op_operand(p->op, 0);
+                        if (makes)
+                                p->name = known[i].name;
+                        if (keep[i] && (makes || reads) && !p->obstacle)
+                                p->obstacle = "--keep-float says so";
+                }
+        return true;
+}
+
+static void keep_ends(struct products *q)
+{
+        struct product *first = NULL, *last = NULL;
+        for (int i = 0; i < q->count; i++) {
+                if (q->items[i].obstacle)
+                        continue;
+                first = first ? first : &q->items[i];
+                last = &q->items[i];
+        }
+        if (first && q->policy->first)
+                first->obstacle = "it is the first one, which is kept so";
+        if (last && q->policy->last)
+                last->obstacle = "it is the last one, which is kept so";
+}
+
+/* ---- the pass ---- */
+
+static int report(const struct products *q)
+{
+        int rounded = 0;
+        for (int i = 0; i < q->count; i++) {
+                const struct product *p = &q->items[i];
+                rounded += !p->obstacle;
+                if (!p->obstacle)
+                        continue;
+                diag_note(q->context->diag, "%s (dot) stays in floats: %s",
+                          p->op->location ? p->op->location : "a product", p->obstacle);
+                if (q->policy->kept)
+                        q->policy->kept(q->policy->runner, p->op, p->obstacle);
+        }
+        if (q->context->notes)
+                text_add(q->context->notes, "%d of %d products", rounded, q->count);
+        return rounded;
+}
+
+static bool quantize(struct products *q)
+{
+        find_products(q);
+        if (!keep_named(q))
+                return false;
+        keep_ends(q);
+        for (int i = 0; i < q->count; i++) {
+                const struct product *p = &q->items[i];
+                struct arena *own = arena_new();
+                struct products here = *q;
+                here.arena = own;
+                bool fine = p->obstacle || product_write(&here, p, product_round(&here, p, product_weights(own, p)));
+                arena_free(own);
+                if (!fine)
+                        return false;
+        }
+        return true;
+}
+
+int pass_quantize_products(struct function *f, struct pass_context *context)
+{
+        struct products q = { .f = f, .m = f->module, .context = context, .policy = context->quantize };
+        if (!q.policy || q.policy->calibration) {
+                diag_error(context->diag, EXIT_USAGE,
+                           "pass quantize_products wants --quantize-weights=TYPE or --quantize=dynamic");
+                return -1;
+        }
+        if (f != f->module->functions)
+                return 0;
+        q.arena = arena_new();
+        int rounded = -1;
+        if (quantize(&q))
+                rounded = report(&q);
+        arena_free(q.arena);
+        if (rounded >= 0)
+                pass_dce(f, context);
+        return rounded;
+}

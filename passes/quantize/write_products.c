@@ -1,0 +1,175 @@
+/* quantize_products: rounded weights as operations.
+ *
+ *      a step for all of an output     dot(x, i8(@w) * scales), as the importer has DequantizeLinear
+ *                                      (ir/affine_numbers.h); simplify takes the scales behind the sums
+ *      blocks                          as it has MatMulNBits (ir/block_weights.h)
+ *
+ * and with --quantize=dynamic, where x becomes bytes,
+ *
+ *      step = max |x| / 127 of a row, q = i8(round(x * (1 / step)))
+ *      y = f32(dot(q, i8(@w) - zeros)) * (step * scale)
+ *
+ * or MatMulNBits with accuracy_level 4. */
+#include "ir/affine_numbers.h"
+#include "passes/quantize/quantize_products.h"
+
+#include <string.h>
+
+/* ---- x and y as matrices ---- */
+
+/* x as [rows, inner], its contracted dimensions in their order */
+static struct value *rows_of(struct builder *b, const struct op *op, int64_t inner)
+{
+        int count, rank = 0;
+        int64_t perm[RANK_MAX];
+        struct value *x = op_operand(op, 0);
+        const int64_t *contracted = op_ints(op, "contract_a", &count);
+        for (int d = 0; d < x->type->rank; d++) {
+                bool free = true;
+                for (int i = 0; i < count; i++)
+                        free &= contracted[i] != d;
+                if (free)
+                        perm[rank++] = d;
+        }
+        memcpy(perm + rank, contracted, sizeof *perm * (size_t)count);
+        int64_t rows = type_elements(x->type) / inner;
+        return build_reshape(b, build_transpose(b, x, perm), 2, (dim_t[]){ rows, inner });
+}
+
+/* x with zeros behind each row, up to `extent` */
+static struct value *padded(struct builder *b, struct value *x, int64_t extent)
+{
+        if (!x || x->type->dims[1] == extent)
+                return x;
+        struct value *operands[] = { x, build_scalar(b, E_F32, 0), constant_ints(b->m, (int64_t[]){ 0, 0 }, 2) };
+        const dim_t dims[] = { x->type->dims[0], extent };
+        return value_build(b, OP_pad, operands, 3, NULL, type_tensor(b->m, E_F32, 2, dims));
+}
+
+/* dot(a, b) of matrices [rows, inner], [outputs, inner] */
+static struct value *product_of(struct builder *b, struct value *x, struct value *w, enum element sums)
+{
+        static const int64_t inner[] = { 1 };
+        struct attr *attrs = attrs_new(b->m, OP_dot);
+        attr_set_ints(b->m, attrs, OP_dot, "contract_a", inner, 1);
+        attr_set_ints(b->m, attrs, OP_dot, "contract_b", inner, 1);
+        if (sums != E_F32)
+                attr_set(attrs, OP_dot, "accumulator", sums);
+        return x && w ? value_build(b, OP_dot, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
+}
+
+/* ---- constants ---- */
+
+static struct value *numbers_along(struct builder *b, const struct rounded *r, bool zeros)
+{
+        const dim_t dims[] = { r->outputs };
+        size_t count = (size_t)r->outputs;
+        void *data = constant_room(b->m, count * (zeros ? 1 : sizeof *r->scales));
+        memcpy(data, zeros ? (void *)r->zero : (void *)r->scales, count * (zeros ? 1 : sizeof *r->scales));
+        return constant_dense(b->m, type_tensor(b->m, zeros ? E_U8 : E_F32, 1, dims), data,
+                              zeros ? "zeros" : "scales");
+}
+
+/* bytes, [outputs, inner]; u8, or i8 where there are no zero points */
+static struct value *whole_bytes(struct builder *b, const struct rounded *r, const char *name)
+{
+        const dim_t dims[] = { r->outputs, r->inner };
+        int64_t count = r->outputs * r->inner;
+        unsigned char *bytes = constant_room(b->m, (size_t)count);
+        for (int64_t i = 0; i < count; i++)
+                bytes[i] = (unsigned char)(r->numbers[i] ^ (r->zeros ? 0 : 128));
+        return constant_dense(b->m, type_tensor(b->m, r->zeros ? E_U8 : E_I8, 2, dims), bytes, name);
+}
+
+/* numbers of `bits` bits, `each` in a row, `to` bytes of it */
+static struct value *packed(struct builder *b, const unsigned char *numbers, int64_t rows, int64_t each,
+                            int bits, int rank, const dim_t *dims, const char *name)
+{
+        const int64_t bytes = type_elements(type_tensor(b->m, E_U8, rank, dims)), to = bytes / rows,
+                      per = 8 / bits;
+        unsigned char *data = constant_room(b->m, (size_t)bytes);
+        memset(data, 0, (size_t)bytes);
+        for (int64_t r = 0; r < rows; r++)
+                for (int64_t i = 0; i < each; i++)
+                        data[r * to + i / per] |=
+                                (unsigned char)(numbers[r * each + i] << (i % per * bits));
+        return constant_dense(b->m, type_tensor(b->m, E_U8, rank, dims), data, name);
+}
+
+static struct block_weights in_blocks(struct builder *b, const struct rounded *r, const char *name)
+{
+        struct block_weights w = block_weights_of(r->outputs, r->inner, r->bits, r->block);
+        const dim_t numbers[] = { r->outputs, w.blocks, w.bytes }, scales[] = { r->outputs, w.blocks },
+                    zeros[] = { r->outputs, divide_up(w.blocks * r->bits, 8) };
+        size_t count = (size_t)(r->outputs * w.blocks) * sizeof *r->scales;
+        float *data = constant_room(b->m, count);
+        memcpy(data, r->scales, count);
+        w.numbers = packed(b, r->numbers, r->outputs, r->inner, r->bits, 3, numbers, name);
+        w.scales = constant_dense(b->m, type_tensor(b->m, E_F32, 2, scales), data, "scales");
+        if (r->zeros)
+                w.zeros = packed(b, r->zero, r->outputs, w.blocks, r->bits, 2, zeros, "zeros");
+        return w;
+}
+
+/* ---- forms ---- */
+
+static struct value *over_outputs(struct builder *b, struct value *v, const struct type *t, int along)
+{
+        return v ? build_broadcast(b, v, type_with_element(b->m, t, v->type->element), (const int64_t[]){ along })
+                 : NULL;
+}
+
+static struct value *decoded_product(struct builder *b, const struct rounded *r, struct value *x,
+                                     const char *name)
+{
+        struct value *bytes = whole_bytes(b, r, name),
+                     *scales = over_outputs(b, numbers_along(b, r, false), bytes->type, 0),
+                     *zeros = r->zeros ? over_outputs(b, numbers_along(b, r, true), bytes->type, 0) : NULL;
+        return product_of(b, x, build_dequantize(b, bytes, scales, zeros), E_F32);
+}
+
+static struct value *whole_product(struct builder *b, const struct rounded *r, struct value *x,
+                                   const char *name)
+{
+        static const int64_t inner[] = { 1 }, outer[] = { 0 };
+        struct value *most = build_reduce(b, REDUCE_max, build_unary(b, OP_abs, x), inner, 1),
+                     *step = most ? build_binary(b, OP_div, most, build_like(b, most, 127)) : NULL,
+                     *by = step ? build_unary(b, OP_reciprocal, step) : NULL;
+        if (!by)
+                return NULL;
+        x = build_binary(b, OP_mul, x, build_broadcast(b, by, x->type, outer));
+        x = build_cast(b, build_unary(b, OP_round, x), E_I8);
+        struct value *bytes = whole_bytes(b, r, name),
+                     *zeros = r->zeros ? over_outputs(b, numbers_along(b, r, true), bytes->type, 0) : NULL;
+        struct value *w = zeros ? build_centered(b, bytes, zeros, E_I32) : bytes;
+        struct value *sums = product_of(b, zeros ? build_cast(b, x, E_I32) : x, w, E_I32);
+        if (!sums)
+                return NULL;
+        struct value *y = build_cast(b, sums, E_F32);
+        struct value *scale = over_outputs(b, numbers_along(b, r, false), y->type, 1),
+                     *steps = build_broadcast(b, step, y->type, outer);
+        return build_binary(b, OP_mul, y, build_binary(b, OP_mul, steps, scale));
+}
+
+bool product_write(const struct products *q, const struct product *p, const struct rounded *r)
+{
+        struct op *op = p->op;
+        struct builder b = builder_before(op, q->context->diag);
+        const char *name = op_operand(op, 1)->constant->name;
+        const struct type *to = op_result(op)->type;
+        struct value *x = rows_of(&b, op, p->inner), *y;
+        if (r->bits == 8 && r->block == p->inner) {
+                y = x ? (q->policy->dynamic ? whole_product : decoded_product)(&b, r, x, name) : NULL;
+        } else {
+                struct block_weights w = in_blocks(&b, r, name);
+                x = padded(&b, x, w.blocks * w.block);
+                y = !x ? NULL
+                    : (q->policy->dynamic ? build_rounded_block_product : build_block_product)(&b, &w, x);
+        }
+        y = build_reshape(&b, y, to->rank, to->dims);
+        if (!y)
+                return false;
+        value_replace(op_result(op), y);
+        op_erase(op);
+        return true;
+}
