@@ -12,6 +12,7 @@
 
 struct calibrating {
         struct run *run;
+        struct module *module;          /* becomes the program */
         struct calibration *calibration;
         struct samples *samples;
         struct calibrated *values;
@@ -122,18 +123,13 @@ static bool take_inputs(struct calibrating *c, const void *const *inputs)
 
 /* ---- all samples ---- */
 
-static void tell(const struct calibrating *c, const char *format, int64_t i, int64_t count)
+void calibrate_tell(const struct run *run, const char *format, int64_t i, int64_t count)
 {
-        if (c->run->diag.verbosity < 0 || !isatty(2))
+        if (run->diag.verbosity < 0 || !isatty(2))
                 return;
-        fprintf(stderr, "\r\033[Kcalibrate: ");         /* from the start of the line, which goes */
-        fprintf(stderr, format, i, count);
-}
-
-static void tell_end(const struct calibrating *c)
-{
-        if (c->run->diag.verbosity >= 0 && isatty(2))
-                fprintf(stderr, "\r\033[K");
+        fputs(format ? "\r\033[Kcalibrate: " : "\r\033[K", stderr);   /* from the start of the line, which goes */
+        if (format)
+                fprintf(stderr, format, i, count);
 }
 
 static bool run_samples(struct calibrating *c, struct observed *o)
@@ -142,7 +138,7 @@ static bool run_samples(struct calibrating *c, struct observed *o)
         for (c->sample = 0; c->sample < count; c->sample++) {
                 struct sample *sample = &c->calibration->samples[c->sample];
                 const void *const *inputs;
-                tell(c, "sample %" PRId64 " of %" PRId64, c->sample + 1, count);
+                calibrate_tell(c->run, "sample %" PRId64 " of %" PRId64, c->sample + 1, count);
                 if (!samples_read(c->samples, c->sample, sample, &inputs) ||
                     !take_inputs(c, inputs))
                         return false;
@@ -156,14 +152,14 @@ static bool run_observed(struct calibrating *c)
 {
         struct observed o = { 0 };
         int temporaries = temporaries_count();
-        tell(c, "compiling %" PRId64 " tensors, %" PRId64 " samples", c->output_count,
-             c->calibration->sample_count);
-        bool fine = !c->output_count || observed_begin(&o, c->run, c->given, c->output_count);
+        calibrate_tell(c->run, "compiling %" PRId64 " tensors, %" PRId64 " samples",
+                       c->output_count, c->calibration->sample_count);
+        bool fine = !c->output_count || observed_begin(&o, c->run, c->module, c->given, c->output_count);
         fine = fine && run_samples(c, &o);
         if (c->output_count)
                 observed_end(&o);
         temporaries_remove(temporaries);
-        tell_end(c);
+        calibrate_tell(c->run, NULL, 0, 0);
         return fine;
 }
 
@@ -192,9 +188,10 @@ static struct range *new_range(struct calibrating *c, const struct calibrated *v
         return r;
 }
 
-static bool prepare(struct calibrating *c, struct module *m)
+static bool prepare(struct calibrating *c)
 {
         struct run *run = c->run;
+        struct module *m = c->module;
         struct arena *arena = run->arena;
         c->values = calibrated_values(arena, m->functions, &c->count);
         if (!c->count) {
@@ -256,16 +253,31 @@ static FILE *open_output(struct run *run)
         return run->output ? outputs_open(run->outputs, run->output, &run->diag) : stdout;
 }
 
+/* the samples, when there is a place to write to */
+static bool observe_samples(struct calibrating *c)
+{
+        bool fine = run_observed(c) && are_different(c);
+        if (fine)
+                share(c);
+        return fine;
+}
+
+const struct calibration *calibrate_module(struct run *run, struct module *m)
+{
+        struct calibrating c = { .run = run, .module = m };
+        bool fine = prepare(&c) && observe_samples(&c);
+        samples_close(c.samples);
+        return fine ? c.calibration : NULL;
+}
+
 bool calibrate(struct run *run)
 {
-        struct calibrating c = { .run = run };
+        struct calibrating c = { .run = run, .module = run->state.module };
         FILE *out = NULL;
-        bool fine = prepare(&c, run->state.module) && (out = open_output(run)) &&
-                    run_observed(&c) && are_different(&c);
+        bool fine = prepare(&c) && (out = open_output(run)) && observe_samples(&c);
         samples_close(c.samples);
         if (!fine)
                 return false;
-        share(&c);
         calibration_write(c.calibration, out);
         return emit_depfile(run, NULL) && outputs_commit(run->outputs, &run->diag);
 }

@@ -4,13 +4,17 @@
 
 #include "compiler/driver.h"
 #include "compiler/process.h"
-#include "passes/quantize/calibration.h"
+#include "passes/quantize/sampler.h"
 
 /* ---- calibrate.c ---- */
 
 /* --calibrate: the module has been through pipeline_calibrated(); writes the ranges of its first
  * function */
 bool calibrate(struct run *run);
+/* The same without writing them: of a module of its own, which is used up. NULL after an error. */
+const struct calibration *calibrate_module(struct run *run, struct module *m);
+/* on a terminal, how far it is: the format takes both numbers; NULL: it is done */
+void calibrate_tell(const struct run *run, const char *format, int64_t i, int64_t count);
 bool merge_ranges(struct run *run);     /* --merge; there is no model */
 
 /* ---- observed.c: a program that gives all that is looked at ---- */
@@ -37,13 +41,18 @@ struct observed {
         void **memory;                  /* [output_count] */
 };
 
-/* The module becomes a program that gives these values of its first function. It is for this
+/* A module becomes a program that gives these values of its first function. It is for this
  * processor (generic under --exact), and compiled by --cc. False after an error; to be ended
  * whatever comes. */
-bool observed_begin(struct observed *o, struct run *run, struct value *const *values, int count);
+bool observed_begin(struct observed *o, struct run *run, struct module *m,
+                    struct value *const *values, int count);
 /* Runs it; sample: what messages call it. */
 bool observed_run(struct observed *o, const char *sample, const void *const *inputs,
                   observed_take take, void *context);
 bool observed_end(struct observed *o);
+
+/* ---- sampler.c: the samples of --calibrate for passes ---- */
+
+const struct sampler *sampler_new(struct run *run);
 
 #endif

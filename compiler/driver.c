@@ -120,7 +120,7 @@ static bool choose_names(struct run *run)
                                          [EMIT_JSON] = ".json",
                                          [EMIT_ONNX] = ".onnx" };
         const struct options *o = &run->options;
-        const char *suffix = o->calibrate ? ".ranges" : suffixes[o->emit];
+        const char *suffix = writes_ranges(o) ? ".ranges" : suffixes[o->emit];
         bool from_stdin = !strcmp(o->model, "-");
         if (!o->output)
                 run->output = from_stdin ? arena_printf(run->arena, "model%s", suffix)
@@ -147,7 +147,7 @@ static bool choose_names(struct run *run)
                         "--weights=incbin and file write a second file beside the C: not with -o -");
                 return false;
         }
-        if (run->output && o->emit == EMIT_C && !o->calibrate) {
+        if (run->output && o->emit == EMIT_C && !writes_ranges(o)) {
                 size_t length = strlen(run->output), tail = strlen(printer->suffix);
                 if (length <= tail || strcmp(run->output + length - tail, printer->suffix)) {
                         diag_error(&run->diag, EXIT_USAGE,
@@ -409,7 +409,7 @@ static const char *passes_asked(const struct run *run)
         const char *all = is_model && run->context.quantize ? pipeline_model(run->arena, NULL)
                                                   : pipeline_passes(o->level);
         const char *list = more ? passes_with(run->arena, all, o->passes + 1) : o->passes;
-        if (o->calibrate)
+        if (writes_ranges(o))
                 return pipeline_calibrated();
         if (o->requantize && !is_model)
                 list = passes_with(run->arena, list ? list : pipeline_passes(o->level),
@@ -417,19 +417,17 @@ static const char *passes_asked(const struct run *run)
         return is_model && (more || !list) ? pipeline_model(run->arena, list) : list;
 }
 
-/* --calibrate takes the model another way than all that asks for code */
+/* --calibrate takes the model another way than all that asks for code, or gives passes samples */
 static bool check_calibration(struct run *run)
 {
         const struct options *o = &run->options;
         const struct { bool given; const char *name; } others[] = {
                 { o->emit != EMIT_C, "--emit" },   { o->tests.count, "--test" },   { o->tune, "--tune" },
                 { o->passes != NULL, "--passes" }, { o->report != NULL, "--report" },
-                { o->quantize != NULL, "--quantize" },
-                { o->quantize_weights != NULL, "--quantize-weights" },
         };
-        for (size_t i = 0; i < sizeof others / sizeof *others && o->calibrate; i++)
+        for (size_t i = 0; i < sizeof others / sizeof *others && writes_ranges(o); i++)
                 if (others[i].given) {
-                        diag_error(&run->diag, EXIT_USAGE, "--calibrate writes ranges alone: not with %s",
+                        diag_error(&run->diag, EXIT_USAGE, "--calibrate writes ranges alone: not with %s, unless --quantize or --quantize-weights takes them",
                                    others[i].name);
                         return false;
                 }
@@ -442,6 +440,7 @@ static bool check_calibration(struct run *run)
                 diag_error(&run->diag, EXIT_USAGE, "--calibrate looks at Tensor IR, and this is Loop IR");
                 return false;
         }
+        run->context.sampler = o->calibrate && !writes_ranges(o) ? sampler_new(run) : NULL;
         return true;
 }
 
@@ -469,7 +468,7 @@ static bool compile_as_asked(struct run *run)
                 .check = o->check,
                 .time = o->time_passes,
                 .stats = o->stats,
-                .part = (emits_tensors(o) && !o->tests.count) || o->tune || o->calibrate
+                .part = (emits_tensors(o) && !o->tests.count) || o->tune || writes_ranges(o)
                                 ? PIPELINE_TENSOR
                                 : PIPELINE_WHOLE,
                 .nearest_target = target_nearest,
@@ -480,7 +479,7 @@ static bool compile_as_asked(struct run *run)
         if (!compile_within(run, &pipeline))
                 return false;
         warn_idle(run);
-        if (o->calibrate)
+        if (writes_ranges(o))
                 return calibrate(run);
         if (o->tune)
                 return tune(run);

@@ -227,15 +227,17 @@ static bool run_interpreted(struct observed *o, const char *sample, const void *
 
 static bool has_compiler(void) { return !command_run("command -v cc >/dev/null 2>&1"); }
 
-bool observed_begin(struct observed *o, struct run *run, struct value *const *values, int count)
+bool observed_begin(struct observed *o, struct run *run, struct module *m,
+                    struct value *const *values, int count)
 {
         struct pipeline_options pipeline = { .level = 2, .verify = !run->options.no_verify };
         *o = (struct observed){ .user = run, .run = *run, .arena = arena_new() };
         o->cc = run->options.cc ? run->options.cc : has_compiler() ? CC_PRESET : NULL;
         o->piece = arena_alloc(o->arena, PIECE * sizeof(double));
         o->run.context.diag = &o->run.diag;
+        o->run.state = (struct pipeline_state){ .module = m };
         choose(o);
-        if (!expose(run->state.module, values, count, &o->run.diag) ||
+        if (!expose(m, values, count, &o->run.diag) ||
             !pipeline_run(&o->run.state, &pipeline, &o->run.context))
                 return false;
         o->inputs = run_ports(&o->run, o->arena, SPACE_INPUT, &o->input_count);

@@ -9,7 +9,8 @@
 #include "base/suggest.h"
 #include "base/text.h"
 
-enum option_kind { FLAG, SET_0, SET_1, SET_2, SET_3, TEXT, LIST, SIZE, COUNT, NUMBER, CHOICE };
+/* PERHAPS: text behind =, or "" */
+enum option_kind { FLAG, SET_0, SET_1, SET_2, SET_3, TEXT, PERHAPS, LIST, SIZE, COUNT, NUMBER, CHOICE };
 
 enum { COUNT_MAX = 256 };
 
@@ -72,6 +73,9 @@ static bool set_option(struct options *options, const struct option *option, con
                 return true;
         case TEXT:
                 *(const char **)field = value;
+                return true;
+        case PERHAPS:
+                *(const char **)field = value ? value : "";
                 return true;
         case LIST: {
                 struct list *list = field;
@@ -164,7 +168,7 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
                         unknown_option(word, arena, diag);
                         return false;
                 }
-                if (option->argument && !value) {
+                if (option->argument && !value && option->kind != PERHAPS) {
                         if (i + 1 == argc) {
                                 diag_error(diag, EXIT_USAGE, "%s wants %s", option->text,
                                            option->argument);
@@ -186,10 +190,9 @@ void options_help(void)
 #define OPTION(text, argument, kind, field, doc)                                                                     \
         {                                                                                                            \
                 const char *arg = argument;                                                                          \
-                bool equal = text[1] == '-' && arg && !strchr(arg, '=');                                             \
-                printf("  %s%s%-*s %s\n", text, arg ? equal ? "=" : " " : "",                                        \
-                       27 - (int)strlen(text) - (arg != NULL) > 1 ? 27 - (int)strlen(text) - (arg != NULL) : 1,      \
-                       arg ? arg : "", doc);                                                                         \
+                const char *mark = !arg || *arg == '[' ? "" : text[1] == '-' && !strchr(arg, '=') ? "=" : " ";       \
+                int room = 27 - (int)strlen(text) - (arg != NULL);                                                   \
+                printf("  %s%s%-*s %s\n", text, mark, room > 1 ? room : 1, arg ? arg : "", doc);                     \
         }
 #include "compiler/options.def"
         puts("\nExit codes: 0 ok, 1 usage, 2 cannot read or write, 3 invalid model, 4 unsupported, 5 budget exceeded,\n"
@@ -213,10 +216,14 @@ static const char *remark(const char *text) { return text_is_remark(text, strlen
 static void add_quantization(struct text *text, const struct options *o)
 {
         if (o->quantize)
-                text_add(text, " --quantize=%s",
-                         strcmp(o->quantize, QUANTIZE_DYNAMIC) ? "FILE" : QUANTIZE_DYNAMIC);
+                text_add(text, " --quantize%s%s", *o->quantize ? "=" : "",
+                         *o->quantize && strcmp(o->quantize, QUANTIZE_DYNAMIC) ? "FILE" : o->quantize);
         if (o->quantize_weights)
                 text_add(text, " --quantize-weights=%s", remark(o->quantize_weights));
+        if (o->calibrate && !writes_ranges(o))
+                text_add(text, " --calibrate=PATH");
+        if (o->samples && !writes_ranges(o))
+                text_add(text, " --samples=%" PRId64, o->samples);
         if (o->observer)
                 text_add(text, " --observer=%s", remark(o->observer));
         if (o->activations)

@@ -25,7 +25,8 @@ struct options {
         const char *model;              /* a path, or "-" */
         const char *output, *name, *target, *depfile_name, *external, *cc, *report, *schedule,
                 *calibrate;
-        const char *quantize, *quantize_weights, *observer, *quantize_steps;
+        const char *quantize;           /* ranges; "": those of --calibrate; QUANTIZE_DYNAMIC */
+        const char *quantize_weights, *observer, *quantize_steps;
         const char *passes, *print_after, *print_before, *dump_dir;
         int emit, weights, level, threads, precision, requantize, goal, no_alias, activations;
         int no_descriptor, depfile, exact, assume_finite, unchecked, fast_libm, flush_denormals,
@@ -42,6 +43,12 @@ struct options {
 static inline bool emits_tensors(const struct options *o)
 {
         return o->emit != EMIT_C && o->emit != EMIT_LOOPS;
+}
+
+/* --calibrate by itself: ranges are what is written. Else passes look at its samples. */
+static inline bool writes_ranges(const struct options *o)
+{
+        return o->calibrate && !o->quantize && !o->quantize_weights;
 }
 
 /* Reads argv; strings are not copied. False after one EXIT_USAGE error. */

@@ -138,10 +138,16 @@ bool quantization_read(struct run *run)
                            option);
                 return false;
         }
-        if (!read_choices(run, p) || (o->quantize && !p->dynamic && !read_ranges(run, p)))
+        if (!read_choices(run, p))
                 return false;
+        p->layers = o->quantize && !p->dynamic;
+        if (p->layers && !*o->quantize && !o->calibrate) {
+                diag_error(&run->diag, EXIT_USAGE,
+                           "--quantize wants ranges: --quantize=FILE, which --calibrate wrote, or samples, by --calibrate=PATH beside it");
+                return false;
+        }
         run->context.quantize = p;
-        return true;
+        return !p->layers || !*o->quantize || read_ranges(run, p);
 }
 
 static bool has_pass(const char *list, const char *name)
@@ -161,7 +167,7 @@ const char *quantization_passes(struct run *run, const char *list)
         const struct quantize_policy *p = run->context.quantize;
         if (!p)
                 return list;
-        const char *pass = p->calibration ? "quantize" : "quantize_products",
+        const char *pass = p->layers ? "quantize" : "quantize_products",
                    *option = run->options.quantize ? "--quantize" : "--quantize-weights";
         bool exact = asked && *asked != '+';
         if (asked && exact != has_pass(asked + !exact, pass)) {

@@ -216,7 +216,8 @@ static void print_man(void)
                 fputs(".TP\n.B ", stdout);                                              \
                 roff(text);                                                             \
                 if (arg) {                                                              \
-                        fputs((text)[1] == '-' && !strchr(arg, '=') ? "=" : " ", stdout); \
+                        bool equal = (text)[1] == '-' && !strchr(arg, '=');             \
+                        fputs(*arg == '[' ? "" : equal ? "=" : " ", stdout);            \
                         roff(arg);                                                      \
                 }                                                                       \
                 putchar('\n');                                                          \

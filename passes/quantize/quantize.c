@@ -103,10 +103,10 @@ static void find_ranges(struct quantizing *q, const struct calibrated *known, in
         for (int i = 0; i < count; i++) {
                 struct site *s = site_of(known[i].value);
                 int from = i;
-                const struct range *r = calibration_find(q->policy->calibration, known[i].name);
+                const struct range *r = calibration_find(q->calibration, known[i].name);
                 while (!r && known[from].same >= 0) {     /* the same numbers elsewhere */
                         from = known[from].same;
-                        r = calibration_find(q->policy->calibration, known[from].name);
+                        r = calibration_find(q->calibration, known[from].name);
                 }
                 if (!s)
                         continue;
@@ -116,15 +116,22 @@ static void find_ranges(struct quantizing *q, const struct calibrated *known, in
         }
 }
 
-static bool is_of_this_model(const struct quantizing *q)
+/* the file's, if it is of this model; else what the samples show */
+static bool find_calibration(struct quantizing *q)
 {
+        const struct sampler *sampler = q->context->sampler;
         char digest[65];
+        q->calibration = q->policy->calibration;
+        if (!q->calibration) {
+                q->calibration = sampler->ranges(sampler->runner, q->m);
+                return q->calibration != NULL;
+        }
         calibration_digest(q->m, digest);
-        if (!strcmp(digest, q->policy->calibration->digest))
+        if (!strcmp(digest, q->calibration->digest))
                 return true;
         diag_error(q->context->diag, EXIT_INVALID,
                    "the ranges are of another model: they are for %.12s.., and this is %.12s..; calibrate this one (options that change what is computed count)",
-                   q->policy->calibration->digest, digest);
+                   q->calibration->digest, digest);
         return false;
 }
 
@@ -240,14 +247,14 @@ int pass_quantize(struct function *f, struct pass_context *context)
 {
         struct quantizing q = { .f = f, .m = f->module, .context = context,
                                 .policy = context->quantize };
-        if (!q.policy || !q.policy->calibration) {
+        if (!q.policy || !q.policy->layers || !(q.policy->calibration || context->sampler)) {
                 diag_error(context->diag, EXIT_USAGE,
                            "pass quantize wants ranges: --quantize=FILE, which --calibrate writes");
                 return -1;
         }
         if (f != f->module->functions)
                 return 0;
-        if (!is_of_this_model(&q))
+        if (!find_calibration(&q))
                 return -1;
         q.arena = arena_new();
         bool fine = quantize(&q);

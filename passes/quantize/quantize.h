@@ -4,7 +4,7 @@
 #define PASSES_QUANTIZE_QUANTIZE_H
 
 #include "passes/pass.h"
-#include "passes/quantize/calibration.h"
+#include "passes/quantize/sampler.h"
 #include "passes/quantize/weights_types.h"
 
 /* ---- what is asked for ---- */
@@ -16,7 +16,8 @@ enum quantize_step {
 };
 
 struct quantize_policy {
-        const struct calibration *calibration;  /* NULL: it is for pass_quantize_products */
+        bool layers;                    /* it is for pass_quantize; else for pass_quantize_products */
+        const struct calibration *calibration;  /* of layers; NULL: what the context's sampler sees */
         bool dynamic;                   /* products by constant weights multiply bytes */
         const struct weights_type *weights;     /* NULL: as --quantize has them, s8 */
         int64_t block;                  /* numbers of an output that share a step; 0: all */
@@ -84,6 +85,7 @@ struct quantizing {
         struct module *m;
         struct pass_context *context;
         const struct quantize_policy *policy;
+        const struct calibration *calibration;
         struct arena *arena;
         struct site *sites;             /* arguments, then results, in order */
         int site_count;

@@ -147,7 +147,7 @@ static bool quantize(struct products *q)
 int pass_quantize_products(struct function *f, struct pass_context *context)
 {
         struct products q = { .f = f, .m = f->module, .context = context, .policy = context->quantize };
-        if (!q.policy || q.policy->calibration) {
+        if (!q.policy || q.policy->layers) {
                 diag_error(context->diag, EXIT_USAGE,
                            "pass quantize_products wants --quantize-weights=TYPE or --quantize=dynamic");
                 return -1;

@@ -374,7 +374,7 @@ def test_no_samples(model, tmp_path):
     np.savez(tmp_path / "s.npz", x=floats(1, 3, 6, 6))
     data = f"--calibrate={tmp_path / 's.npz'}"
     for more, text in (("--tune", "not with --tune"), ("--emit=ir", "not with --emit"), ("--passes=fold", "not with --passes"),
-                       ("--test=x", "not with --test"), ("--report=x.json", "not with --report"), ("--quantize=x.ranges", "not with --quantize"), ("--samples=0", "--samples wants a number from 1 on"),
+                       ("--test=x", "not with --test"), ("--report=x.json", "not with --report"), ("--samples=0", "--samples wants a number from 1 on"),
                        ("--samples=x", "--samples wants a number"), ("--channels=first", "--channels wants one of none|second|last")):
         refused(dnncc.USAGE, text, model, data, more, *(["--schedule=x"] if more == "--tune" else []), "-o", out)
     refused(dnncc.USAGE, "--samples wants --calibrate", model, "--samples=3", "-o", tmp_path / "m.c")

@@ -1,0 +1,120 @@
+/* The samples of --calibrate for passes (passes/quantize/sampler.h): copies of their modules become
+ * programs (observed.c), and run on the samples. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "compiler/calibrate.h"
+#include "compiler/samples.h"
+
+struct sampled {
+        struct run *run;
+        struct module *module;          /* a copy */
+        struct samples *samples;
+        struct observed program;
+        int temporaries;                /* there were before */
+        /* of one run */
+        int64_t sample;
+        sampled_take take;
+        void *context;
+};
+
+/* ---- copies ---- */
+
+/* Where the module has been through other passes than those of --calibrate, all of -O2 follow. */
+static struct module *copy_of(const struct module *m)
+{
+        struct module *copy = module_copy(m);
+        if (strcmp(m->passes_done, pipeline_calibrated()) != 0)
+                copy->passes_done = "";
+        return copy;
+}
+
+/* the copy's values that these are; operations are numbered */
+static void find_twins(const struct module *m, struct module *copy, struct value *const *values,
+                       int count, struct value **twins)
+{
+        int number = 0;
+        struct op *twin = copy->functions->body.first;
+        for (struct op *op = m->functions->body.first; op; op = op->next)
+                op->number = number++;
+        for (int i = 0; i < count; i++)
+                twins[i] = values[i]->kind == VALUE_ARGUMENT
+                                   ? &copy->functions->body.arguments[values[i]->index]
+                                   : NULL;
+        for (number = 0; twin; twin = twin->next, number++)
+                for (int i = 0; i < count; i++)
+                        if (!twins[i] && values[i]->op->number == number)
+                                twins[i] = &twin->results[values[i]->index];
+}
+
+/* ---- a program ---- */
+
+static void end(struct sampled *s)
+{
+        if (!s)
+                return;
+        observed_end(&s->program);
+        temporaries_remove(s->temporaries);
+        samples_close(s->samples);
+        module_free(s->module);
+        calibrate_tell(s->run, NULL, 0, 0);
+}
+
+static struct sampled *begin(void *runner, const struct module *m, struct value *const *values,
+                             int count)
+{
+        struct run *run = runner;
+        struct sampled *s = ARENA_NEW(run->arena, struct sampled);
+        struct value **twins = arena_array(run->arena, (size_t)count, sizeof *twins);
+        *s = (struct sampled){ .run = run, .module = copy_of(m), .temporaries = temporaries_count() };
+        find_twins(m, s->module, values, count, twins);
+        s->samples = samples_open(run, run->options.calibrate, m->functions, run->options.samples);
+        calibrate_tell(run, "compiling %" PRId64 " tensors, %" PRId64 " samples", count,
+                       s->samples ? samples_count(s->samples) : 0);
+        if (s->samples && observed_begin(&s->program, run, s->module, twins, count))
+                return s;
+        if (!s->samples)                /* no program was begun */
+                s->program = (struct observed){ .user = run };
+        end(s);
+        return NULL;
+}
+
+static bool take_output(void *context, int output, int64_t from, const void *data, int64_t count)
+{
+        struct sampled *s = context;
+        return s->take(s->context, s->sample, output, from, data, count);
+}
+
+static bool run_samples(struct sampled *s, sampled_take take, void *context)
+{
+        int64_t count = samples_count(s->samples);
+        s->take = take;
+        s->context = context;
+        for (s->sample = 0; s->sample < count; s->sample++) {
+                struct sample sample;
+                const void *const *inputs;
+                calibrate_tell(s->run, "sample %" PRId64 " of %" PRId64, s->sample + 1, count);
+                if (!samples_read(s->samples, s->sample, &sample, &inputs) ||
+                    !observed_run(&s->program, sample.name, inputs, take_output, s))
+                        return false;
+        }
+        return true;
+}
+
+static int64_t count(const struct sampled *s) { return samples_count(s->samples); }
+
+static const struct calibration *ranges(void *runner, const struct module *m)
+{
+        struct module *copy = copy_of(m);
+        const struct calibration *c = calibrate_module(runner, copy);
+        module_free(copy);
+        return c;
+}
+
+const struct sampler *sampler_new(struct run *run)
+{
+        struct sampler *s = ARENA_NEW(run->arena, struct sampler);
+        *s = (struct sampler){ .runner = run, .begin = begin, .count = count, .run = run_samples,
+                               .end = end, .ranges = ranges };
+        return s;
+}

@@ -1,0 +1,48 @@
+/* Moments: what layers multiply on the samples (--calibrate), as far as rounding and scaling of
+ * their weights has to know. A layer is a convolution or a product by a matrix, in any floats; each
+ * of its outputs is a sum over `depth` features,
+ *
+ *      y[o] = sum over k < depth of w[o][k] * x[k]         k counts w's elements of an output, in
+ *                                                          their order (channel, then window)
+ *
+ * and a row is the x of one place of the result: what a window sees, zeros around included; for a
+ * product a row of its first operand. Outputs of group g, outputs / groups one after the other, see
+ * rows of their own.
+ *
+ *      struct moments_run *r = moments_begin(context, ops, count, true);       ; before they change
+ *      for (i ..)      m = r ? moments_of(r, i) : NULL                         ; in this order
+ *      moments_end(r);
+ *
+ * The change d of an output's weights, w - w', changes it in the mean square by d^T H d, H =
+ * products / rows: what rounding (GPTQ, AdaRound) is to make small. */
+#ifndef PASSES_QUANTIZE_MOMENTS_H
+#define PASSES_QUANTIZE_MOMENTS_H
+
+#include "passes/pass.h"
+
+struct moments {
+        int64_t groups, depth;
+        int64_t rows;                   /* that were counted, in each group */
+        /* [groups * depth]: sums over rows */
+        const double *sums, *magnitudes, *squares;        /* of x, |x|, x^2 */
+        const float *largest;           /* |x| */
+        /* [groups][depth][depth]: sums over rows of x[i] * x[j], symmetric. NULL: not asked for, or
+         * not within --limit moment_bytes */
+        const float *products;
+};
+
+/* Can it be asked for: shapes known, one weight for each output and feature (its second operand,
+ * constant or not)? */
+bool moments_possible(const struct op *op);
+/* Of all these, of the module's first function, which has not been through `layout`; with products,
+ * or without. The function may change from then on. With products not all rows are counted where
+ * there are more than --limit moment_rows times the depth: some of them, taken evenly, and the same
+ * each time. NULL: context has no sampler; or after an error, which context->diag then has. */
+struct moments_run *moments_begin(struct pass_context *context, struct op *const *ops, int count,
+                                  bool products);
+/* Of number i; for each i once, and from 0 up, since they are made as many at a time as --limit
+ * moment_bytes allows. Valid until the next is asked for. NULL after an error. */
+const struct moments *moments_of(struct moments_run *r, int i);
+void moments_end(struct moments_run *r);                  /* NULL is fine */
+
+#endif
