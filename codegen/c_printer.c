@@ -129,14 +129,19 @@ static const char float_guards[] =
         "#pragma fp_contract (off)\n"
         "#endif\n";
 
-/* predictive commoning is on at -O2 since gcc 12 */
-static const char tile_guard[] =
-        "\n"
-        "/* Register tiles stay as they are written: values that the compiler keeps from one turn of a loop for the\n"
-        " * next would take their registers. */\n"
-        "#if defined(__GNUC__) && !defined(__clang__)\n"
-        "#pragma GCC optimize (\"no-predictive-commoning\")\n"
-        "#endif\n";
+/* Register tiles stay as they are written; predictive commoning is on at -O2 since gcc 12. */
+static void put_tile_guard(const struct c_writer *w, struct text *out)
+{
+        const char *more = target_gcc_optimize(w->options->target);
+        text_add(out,
+                 "\n"
+                 "/* Register tiles stay as they are written: values that the compiler keeps from one turn of a loop for the\n"
+                 " * next%s would take their registers. */\n"
+                 "#if defined(__GNUC__) && !defined(__clang__)\n"
+                 "#pragma GCC optimize (\"no-predictive-commoning%s%s\")\n"
+                 "#endif\n",
+                 more ? ", or loads earlier than they are written," : "", more ? "," : "", more ? more : "");
+}
 
 /* functions called once are inlined at any level of optimization */
 static const char kernel_guard[] =
@@ -200,7 +205,10 @@ static void put_top(struct c_writer *w, struct text *out, const struct text *int
                          build, header);
         if (w->computes_floats)
                 text_add(out, "%s", float_guards);
-        text_add(out, "%s", c_levels_vectors(w) < w->level_count ? tile_guard : kernel_guard);
+        if (c_levels_vectors(w) < w->level_count)
+                put_tile_guard(w, out);
+        else
+                text_add(out, "%s", kernel_guard);
         put_types(w, out);
         c_vectors_top(w, out);
         c_keep_top(w, out);

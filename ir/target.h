@@ -64,6 +64,8 @@ struct target {
                                          * 64-bit x86"; or NULL */
         const char *keep;               /* asm constraint of a vector register, where gcc needs it:
                                          * passes/vectorize/keep.c */
+        const char *gcc_optimize;       /* what gcc must not do to kernels with register tiles, as
+                                         * #pragma GCC optimize says it; or NULL */
         const char *include;            /* the header of the intrinsics, "<immintrin.h>" */
         const struct spelling *spellings; /* ends with a row without text; rows not here: the
                                            * base's */
@@ -90,6 +92,7 @@ TARGET_FIELD(const struct tile_shapes *, tile_shapes)
 TARGET_FIELD(const char *, machine)
 TARGET_FIELD(const char *, compilers)
 TARGET_FIELD(const char *, keep)
+TARGET_FIELD(const char *, gcc_optimize)
 TARGET_FIELD(const char *, include)
 #undef TARGET_FIELD
 

@@ -94,6 +94,8 @@ const struct target target_aarch64 = {
         .base = &target_generic,
         .machine = "defined(__aarch64__) && defined(__GNUC__)",
         .compilers = "gcc or clang for 64-bit ARM (aarch64)",
+        .gcc_optimize = "no-schedule-insns,no-ipa-cp",    /* before registers are given; addresses of
+                                                           * constants in two instructions each */
         .include = "<arm_neon.h>",
         .vector_bytes = 16,
         .vector_registers = 32,

@@ -82,7 +82,7 @@
         "}"
 #define ARM_BYTES(e, type, s) \
         ROW(SPELL_TYPE, e, type), OP(SPLAT, e, "vdup_n_" s "8($0)"), \
-        OP(LOAD, e, "vreinterpret_" s "8_u32(vdup_n_u32(word_of($0)))", ARM_WORD_OF), \
+        OP(LOAD, e, "vreinterpret_" s "8_u32(vset_lane_u32(word_of($0), vdup_n_u32(0), 0))", ARM_WORD_OF), \
         ROW(SPELL_STORE, e, "store_word(vreinterpret_u32_" s "8($1), $0)", \
             "void store_word(uint32x2_t a, void *x)\n" \
             "{\n" \
