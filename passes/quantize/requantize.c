@@ -24,9 +24,6 @@
 
 enum { SUMMANDS = 4 };
 
-/* a constant, the same in all places, or one number for each along a dimension */
-struct spread { const struct constant *constant; bool splat; };
-
 /* The operations between a sum and a byte, as they stand: numbers differ along dimension `along`
  * of the values at most; -1: in none */
 struct chain {
@@ -41,9 +38,30 @@ struct chain {
 
 /* ---- what there is ---- */
 
-/* The constant that v is spread from; *along: the dimension that its numbers lie along, unless it
- * was another one before. False: it is no such. */
-static bool find_spread(const struct value *v, int *along, struct spread *s)
+/* numbers of t in a row that are the same where only dimensions behind d differ */
+static int64_t stride_of(const struct type *t, int d)
+{
+        int64_t stride = 1;
+        while (++d < t->rank)
+                stride *= t->dims[d];
+        return stride;
+}
+
+/* c's numbers differ along dimension d at most, to the bit */
+static bool lies_along(const struct constant *c, int d)
+{
+        const struct type *t = c->value.type;
+        const size_t bytes = (size_t)element_info[t->element].bytes;
+        const int64_t stride = stride_of(t, d), count = type_elements(t);
+        const char *data = c->data;
+        for (int64_t i = 0; i < count; i++)
+                if (memcmp(data + (size_t)i * bytes,
+                           data + (size_t)(i / stride % t->dims[d] * stride) * bytes, bytes))
+                        return false;
+        return true;
+}
+
+bool spread_find(const struct value *v, int *along, struct spread *s)
 {
         int place[RANK_MAX], dimension = -1;
         for (int d = 0; d < v->type->rank; d++)
@@ -56,22 +74,23 @@ static bool find_spread(const struct value *v, int *along, struct spread *s)
         }
         if (!value_is_constant(v) || !type_is_static(v->type))
                 return false;
-        *s = (struct spread){ v->constant, value_is_splat(v, NULL) };
-        for (int d = 0; d < v->type->rank && !s->splat; d++)
-                if (v->type->dims[d] != 1) {
-                        if (dimension >= 0)
-                                return false;
-                        dimension = place[d];
-                }
-        if (dimension >= 0 && *along >= 0 && *along != dimension)
+        *s = (struct spread){ v->constant, 0 };
+        if (value_is_splat(v, NULL) || type_elements(v->type) == 1)
+                return true;
+        for (int d = 0; d < v->type->rank && dimension < 0; d++)
+                if (v->type->dims[d] > 1 && (*along < 0 || *along == place[d]) &&
+                    lies_along(v->constant, d))
+                        dimension = d;
+        if (dimension < 0)
                 return false;
-        *along = dimension >= 0 ? dimension : *along;
+        *along = place[dimension];
+        s->stride = stride_of(v->type, dimension);
         return true;
 }
 
-static union scalar number_of(const struct spread *s, int64_t i)
+union scalar spread_number(const struct spread *s, int64_t i)
 {
-        return constant_element(s->constant, s->splat ? 0 : i);
+        return constant_element(s->constant, i * s->stride);
 }
 
 /* takes the last operation of v off, as a step of floats; NULL: it is none */
@@ -89,7 +108,7 @@ static struct value *take_step(struct chain *c, struct value *v)
         default: return NULL;
         }
         for (int i = 1; i >= first; i--)
-                if (find_spread(op_operand(op, i), &c->along, &c->steps[step])) {
+                if (spread_find(op_operand(op, i), &c->along, &c->steps[step])) {
                         c->step_count++;
                         return op_operand(op, 1 - i);
                 }
@@ -103,7 +122,7 @@ static struct value *take_summand(struct chain *c, struct value *v)
         if (!op || c->summand_count == SUMMANDS || (op->code != OP_add && op->code != OP_sub))
                 return NULL;
         for (int i = 1; i >= (op->code == OP_sub); i--)
-                if (find_spread(op_operand(op, i), &c->along, &c->summands[c->summand_count])) {
+                if (spread_find(op_operand(op, i), &c->along, &c->summands[c->summand_count])) {
                         c->less[c->summand_count++] = op->code == OP_sub;
                         return op_operand(op, 1 - i);
                 }
@@ -165,25 +184,47 @@ static struct whole_range range_of_sum(const struct value *v)
         return sum.low >= own.low && sum.high <= own.high ? sum : own;         /* else it wraps */
 }
 
+/* of each output of a convolution or product; NULL: it is none whose weights are known */
+static struct whole_range *ranges_of_products(struct arena *arena, const struct value *v, int64_t *count)
+{
+        const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
+        bool contraction = op && (op->code == OP_convolve || op->code == OP_dot) &&
+                           type_elements(op_operand(op, 1)->type);
+        struct whole_range *known = contraction ? whole_ranges_of_sums(arena, op) : NULL;
+        *count = known ? op_operand(op, 1)->type->dims[whole_outputs(op)] : 0;
+        return known;
+}
+
+/* of all, as far as it does not wrap */
+static struct whole_range range_of_all(const struct value *v, const struct whole_range *known,
+                                       int64_t count)
+{
+        const struct whole_range all = range_of_sum(v), within = known ? merged(known, count) : all;
+        return within.low >= all.low && within.high <= all.high ? within : all;
+}
+
+struct whole_range requantize_range(const struct value *v)
+{
+        struct arena *arena = arena_new();
+        int64_t count;
+        const struct whole_range *known = ranges_of_products(arena, v, &count);
+        const struct whole_range all = range_of_all(v, known, count);
+        arena_free(arena);
+        return all;
+}
+
 /* of the sum before what is constant, for each of `count` numbers */
 static struct whole_range *ranges_of(struct arena *arena, const struct chain *c, int64_t count)
 {
-        struct whole_range *ranges = arena_array(arena, (size_t)count, sizeof *ranges), *known = NULL,
-                           all = range_of_sum(c->sum);
-        const struct op *op = c->sum->kind == VALUE_RESULT ? c->sum->op : NULL;
-        bool contraction = op && (op->code == OP_convolve || op->code == OP_dot);
-        int outputs = op && op->code == OP_convolve ? 1 : c->type->rank - 1;
-        if (contraction && type_elements(op_operand(op, 1)->type))
-                known = whole_ranges_of_sums(arena, op);
-        int64_t known_count = known ? op_operand(op, 1)->type->dims[whole_outputs(op)] : 0;
-        struct whole_range within = known ? merged(known, known_count) : all;
-        if (within.low >= all.low && within.high <= all.high)         /* else it wraps */
-                all = within;
+        int64_t known_count;
+        const struct whole_range *known = ranges_of_products(arena, c->sum, &known_count),
+                                 all = range_of_all(c->sum, known, known_count);
+        struct whole_range *ranges = arena_array(arena, (size_t)count, sizeof *ranges);
+        int outputs = op_is(c->sum, OP_convolve) ? 1 : c->type->rank - 1;
+        bool each = known && c->along == outputs && count == known_count;
         for (int64_t i = 0; i < count; i++)
-                ranges[i] = known && c->along == outputs && count == known_count &&
-                                            known[i].low >= INT32_MIN && known[i].high <= INT32_MAX
-                                    ? known[i]
-                                    : all;
+                ranges[i] = each && known[i].low >= INT32_MIN && known[i].high <= INT32_MAX ? known[i]
+                                                                                           : all;
         return ranges;
 }
 
@@ -192,7 +233,7 @@ static int64_t bias_at(const struct chain *c, int64_t i)
 {
         int64_t bias = 0;
         for (int k = 0; k < c->summand_count; k++) {
-                int64_t number = number_of(&c->summands[k], i).i;
+                int64_t number = spread_number(&c->summands[k], i).i;
                 bias += c->less[k] ? -number : number;
         }
         return bias;
@@ -207,7 +248,7 @@ static bool formula_of(const struct chain *c, int64_t i, struct formula *f)
                 int from = f->count - 1 - k;
                 float number = c->codes[from] == OP_round
                                        ? 0
-                                       : (float)number_of(&c->steps[from], i).f;
+                                       : (float)spread_number(&c->steps[from], i).f;
                 if (!isfinite(number) || (c->codes[from] == OP_div && number == 0))
                         return false;
                 f->steps[k] = (struct formula_step){ c->codes[from], number };
@@ -315,11 +356,10 @@ static bool find_nearest(const struct thresholds *t, int64_t count, struct form 
         return one < INT64_MAX || each < INT64_MAX;
 }
 
-/* numbers along c's dimension, or one */
-static struct value *spread_numbers(struct builder *b, const struct chain *c, enum element e,
-                                    const void *numbers, int64_t count, const char *name)
+struct value *spread_build(struct builder *b, const struct type *like, int along, enum element e,
+                           const void *numbers, int64_t count, const char *name)
 {
-        const struct type *to = type_with_element(b->m, c->type, e);
+        const struct type *to = type_with_element(b->m, like, e);
         const size_t bytes = (size_t)element_info[e].bytes;
         bool same = true;
         for (int64_t i = 1; i < count; i++)
@@ -327,7 +367,7 @@ static struct value *spread_numbers(struct builder *b, const struct chain *c, en
         if (same)
                 return constant_splat(b->m, to, numbers);
         const dim_t dims = count;
-        const int64_t onto = c->along;
+        const int64_t onto = along;
         return build_broadcast(b, constant_dense(b->m, type_tensor(b->m, e, 1, &dims),
                                                  arena_copy(b->m->arena, numbers,
                                                             (size_t)count * bytes),
@@ -348,10 +388,11 @@ static struct value *multiplied(struct builder *b, const struct chain *c,
                 even[i] = found[i].even;
                 offsets[i] = found[i].b;
         }
-        struct value *operands[] = { c->sum,
-                                     spread_numbers(b, c, E_I32, m, count, "multiplier"),
-                                     spread_numbers(b, c, E_I64, offsets, count, "offset"),
-                                     spread_numbers(b, c, E_I32, even, count, "even") };
+        struct value *operands[] = {
+                c->sum, spread_build(b, c->type, c->along, E_I32, m, count, "multiplier"),
+                spread_build(b, c->type, c->along, E_I64, offsets, count, "offset"),
+                spread_build(b, c->type, c->along, E_I32, even, count, "even")
+        };
         struct attr *attrs = attrs_new(b->m, OP_requantize);
         attr_set(attrs, OP_requantize, "shift", form->shift);
         attr_set(attrs, OP_requantize, "to", c->type->element);

@@ -5,6 +5,7 @@
  *   sums of bytes           average pools, means: of integers, exact, then the same
  *   of one tensor           a table of 256, the same bytes
  *   of two                  a whole factor for each; halves may go to the other side
+ *   of sums and bytes       the same: residual sums behind a layer
  *   softmax of bytes        a table of exponentials, and a division
  *
  * It approximates: a byte may be off by one where the graph's own floats decide beside a half, or where
@@ -59,6 +60,7 @@ static int encode_whole(struct op *op, struct pass_context *context)
                 return 0;
         int done = requantize_sum(op, context, true);
         done = done ? done : requantize_bytes(op, context);
+        done = done ? done : requantize_terms(op, context);
         return done ? done : requantize_softmax(op, context);
 }
 
