@@ -64,7 +64,7 @@ $(B)/.browser: | setup
 
 # ---- the compiler ----
 
-all: $(B)/dnncc $(B)/libdnncc_runtime.a
+all: $(B)/dnncc $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so
 
 $(B)/dnncc: $(B)/obj/compiler/main.o $(B)/libdnncc.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -101,6 +101,10 @@ $(B)/report_page.inc: compiler/report_page.html
 $(B)/libdnncc_runtime.a: $(B)/obj/runtime/threads.o $(B)/obj/runtime/memory.o
 	@rm -f $@
 	@$(AR) rcs $@ $^
+# the same for programs that load models, all of which share its threads: Python's
+$(B)/libdnncc_runtime.so: runtime/threads.c runtime/memory.c runtime/dnncc_runtime.h
+	@mkdir -p $(B)
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -fPIC -shared -o $@ runtime/threads.c runtime/memory.c $(LDFLAGS) -lpthread
 $(B)/dnncc-runtime.pc: runtime/dnncc-runtime.pc.in Makefile compiler/options.h
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/.*DNNCC_VERSION "\(.*\)"/\1/p' compiler/options.h)|" $< > $@
 
@@ -113,6 +117,24 @@ install: all $(B)/dnncc-runtime.pc
 	install -m 644 $(B)/dnncc-runtime.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/dnncc-runtime.pc
 	install -m 644 docs/dnncc.1 $(DESTDIR)$(PREFIX)/share/man/man1/dnncc.1
 	install -m 644 README.md LICENSE $(wildcard docs/*.md) $(DESTDIR)$(PREFIX)/share/doc/dnncc
+
+# The Python package with compiler and runtime inside: build/dist/dnncc-VERSION-py3-none-linux_x86_64.whl. It needs nothing
+# that a system without compilers lacks: protobuf-c and zlib are linked in.
+WHEEL := $(B)/wheel
+.PHONY: wheel
+wheel: all python
+	@rm -rf $(WHEEL) $(B)/dist
+	@mkdir -p $(WHEEL)/dnncc/bin $(WHEEL)/dnncc/runtime
+	cp python/pyproject.toml python/setup.py README.md LICENSE $(WHEEL)
+	cp /usr/share/doc/libprotobuf-c-dev/copyright $(WHEEL)/LICENSE.protobuf-c
+	cp /usr/share/doc/zlib1g-dev/copyright $(WHEEL)/LICENSE.zlib
+	cp python/dnncc/*.py $(WHEEL)/dnncc
+	cp runtime/dnncc_runtime.h runtime/threads.c runtime/memory.c $(B)/libdnncc_runtime.so $(WHEEL)/dnncc/runtime
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $(WHEEL)/dnncc/bin/dnncc $(B)/obj/compiler/main.o $(B)/libdnncc.a \
+	    -l:libprotobuf-c.a -l:libz.a -lm
+	strip $(WHEEL)/dnncc/bin/dnncc $(WHEEL)/dnncc/runtime/libdnncc_runtime.so
+	$(VENV)/bin/pip wheel -q --disable-pip-version-check --no-deps -w $(B)/dist $(WHEEL)
+	@ls -l $(B)/dist
 
 # ---- showing and testing ----
 
@@ -161,7 +183,7 @@ $(B)/observe: test/quantize/observe.c $(B)/libdnncc.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
 
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider -n $(JOBS) --dist=worksteal
-PYTHON_TESTS := test/support test/driver test/golden test/passes test/targets test/threads test/models test/operators test/quantize test/hostile test/conformance test/bench
+PYTHON_TESTS := test/support test/driver test/golden test/passes test/targets test/threads test/models test/operators test/quantize test/hostile test/conformance test/bench test/python
 export ONNX_MODELS := $(abspath $(B))/onnx_models
 check-python: $(B)/machines $(B)/observe
 	$(PYTEST) --tier=$(TIER) $(wildcard $(PYTHON_TESTS))
@@ -236,6 +258,6 @@ zoo-digest: all python
 	$(PY) test/bench/digest.py --dnncc=$(B)/dnncc --write=$(B)/zoo.digest $(DIGEST_FLAGS)
 
 clean:
-	rm -rf $(B)/obj $(B)/unit $(B)/asan $(B)/digits $(B)/dnncc $(B)/libdnncc.a $(B)/libdnncc_runtime.a $(GENERATED) $(B)/onnx.pb-c.c
+	rm -rf $(B)/obj $(B)/unit $(B)/asan $(B)/digits $(B)/dnncc $(B)/libdnncc.a $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so $(B)/wheel $(B)/dist $(GENERATED) $(B)/onnx.pb-c.c
 
 -include $(DEPENDENCIES)

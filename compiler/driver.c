@@ -405,7 +405,7 @@ static bool check_sizes(struct run *run)
 static const char *passes_asked(const struct run *run)
 {
         const struct options *o = &run->options;
-        bool more = o->passes && *o->passes == '+', is_model = o->emit == EMIT_ONNX && !o->tests.count;
+        bool more = o->passes && *o->passes == '+', is_model = o->emit == EMIT_ONNX && !runs_model(o);
         const char *all = is_model && run->context.quantize ? pipeline_model(run->arena, NULL)
                                                   : pipeline_passes(o->level);
         const char *list = more ? passes_with(run->arena, all, o->passes + 1) : o->passes;
@@ -422,7 +422,7 @@ static bool check_calibration(struct run *run)
 {
         const struct options *o = &run->options;
         const struct { bool given; const char *name; } others[] = {
-                { o->emit != EMIT_C, "--emit" },   { o->tests.count, "--test" },   { o->tune, "--tune" },
+                { o->emit != EMIT_C, "--emit" },   { o->tests.count, "--test" },   { o->run != NULL, "--run" }, { o->tune, "--tune" },
                 { o->passes != NULL, "--passes" }, { o->report != NULL, "--report" },
         };
         for (size_t i = 0; i < sizeof others / sizeof *others && writes_ranges(o); i++)
@@ -468,7 +468,7 @@ static bool compile_as_asked(struct run *run)
                 .check = o->check,
                 .time = o->time_passes,
                 .stats = o->stats,
-                .part = (emits_tensors(o) && !o->tests.count) || o->tune || writes_ranges(o)
+                .part = (emits_tensors(o) && !runs_model(o)) || o->tune || writes_ranges(o)
                                 ? PIPELINE_TENSOR
                                 : PIPELINE_WHOLE,
                 .nearest_target = target_nearest,
@@ -491,6 +491,8 @@ static bool compile_as_asked(struct run *run)
                         fine &= test_run(run, o->tests.items[i]);
                 return fine;
         }
+        if (o->run)
+                return test_write(run, o->run);
         double print_start = clock_seconds();
         bool fine = emit_outputs(run);
         report_time(run, "print", print_start);
@@ -505,7 +507,7 @@ static bool print_help(const struct options *o)
         bool help_weights = o->quantize_weights && !strcmp(o->quantize_weights, "help");
         bool help_limits = o->limits.count && !strcmp(o->limits.items[0], "help");
         if (o->help)
-                options_help();
+                (o->help == HELP_JSON ? options_json : options_help)();
         else if (o->version)
                 puts("dnncc " DNNCC_VERSION);
         else if (o->help_passes)

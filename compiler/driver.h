@@ -95,7 +95,8 @@ bool compiled_run(struct run *run, struct loop_program *p, const char *cc,
 const char *compiled_check(void *runner, struct loop_program *p, const struct target *t,
                            const void *const *inputs, void *const *outputs, int *code);
 
-/* --test DIR (test_run.c): EXIT_OK or the error's code */
+/* --test DIR and --run DIR (test_run.c): false after an error */
 bool test_run(struct run *run, const char *dir);
+bool test_write(struct run *run, const char *dir);
 
 #endif

@@ -1,8 +1,11 @@
 #include "compiler/npz.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
+
+#include "base/text.h"
 
 /* ---- .npy ---- */
 
@@ -150,6 +153,48 @@ const char *npy_read(const unsigned char *bytes, size_t length, struct array *ar
         return array->bytes == length - at - size
                        ? NULL
                        : "its elements are not as many as its shape says";
+}
+
+const char *array_text(struct arena *arena, const struct array *a)
+{
+        struct text text = { 0 };
+        text_add(&text, "<");
+        for (int d = 0; d < a->rank; d++)
+                text_add(&text, "%" PRId64 " x ", a->dims[d]);
+        text_add(&text, "%s>", element_info[a->element].text);
+        const char *copy = arena_string(arena, text.data);
+        text_free(&text);
+        return copy;
+}
+
+enum element npy_element(enum element e)
+{
+        for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+                if (types[i].element == e)
+                        return e;
+        return element_info[e].bytes == 2 ? E_U16 : element_carrier(e);
+}
+
+void npy_write(FILE *file, enum element e, int rank, const int64_t *dims, const void *data,
+               size_t bytes)
+{
+        size_t i = 0;
+        struct text text = { 0 };
+        while (types[i].element != npy_element(e))
+                i++;
+        text_add(&text, "{'descr': '%s', 'fortran_order': False, 'shape': (", types[i].text);
+        for (int d = 0; d < rank; d++)
+                text_add(&text, "%" PRId64 ",%s", dims[d], d + 1 < rank ? " " : "");
+        text_add(&text, ")}");
+        while ((10 + text.length + 1) % 64)     /* data begins at a multiple of that */
+                text_add(&text, " ");
+        text_add(&text, "\n");
+        fwrite("\x93NUMPY\1", 1, 8, file);      /* version 1.0: its last byte is the literal's end */
+        fputc((int)(text.length & 0xff), file);
+        fputc((int)(text.length >> 8), file);
+        fwrite(text.data, 1, text.length, file);
+        fwrite(data, 1, bytes, file);
+        text_free(&text);
 }
 
 /* ---- zip ---- */

@@ -6,6 +6,8 @@
 #ifndef COMPILER_NPZ_H
 #define COMPILER_NPZ_H
 
+#include <stdio.h>
+
 #include "ir/tensor.h"
 
 /* row major; data: bytes as in the file, little endian, at any address */
@@ -20,6 +22,12 @@ struct array {
 /* Of a file's bytes, which the array keeps to. NULL, or what is wrong with it: a part of a
  * sentence. */
 const char *npy_read(const unsigned char *bytes, size_t length, struct array *array);
+
+const char *array_text(struct arena *arena, const struct array *a);         /* "<2 x 3 x f32>" */
+/* What NumPy has for an element type: the type, or that of its bits. */
+enum element npy_element(enum element e);
+/* A file of dense data, which ferror() speaks of. */
+void npy_write(FILE *file, enum element e, int rank, const int64_t *dims, const void *data, size_t bytes);
 
 /* A member of a zip file, which lies in the file's bytes. */
 struct zip_member {

@@ -16,6 +16,7 @@ struct list { const char **items; int count; };
 enum { EMIT_C, EMIT_IR, EMIT_LOOPS, EMIT_DOT, EMIT_JSON, EMIT_ONNX };
 enum { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE };
 
+enum { HELP_TEXT = 1, HELP_JSON };
 enum { GOAL_SPEED, GOAL_MEMORY };
 enum { ACTIVATIONS_U8, ACTIVATIONS_S8, ACTIVATIONS_S8_SYMMETRIC };
 
@@ -24,7 +25,7 @@ enum { ACTIVATIONS_U8, ACTIVATIONS_S8, ACTIVATIONS_S8_SYMMETRIC };
 struct options {
         const char *model;              /* a path, or "-" */
         const char *output, *name, *target, *depfile_name, *external, *cc, *report, *schedule,
-                *calibrate;
+                *calibrate, *run;
         const char *quantize;           /* ranges; "": those of --calibrate; QUANTIZE_DYNAMIC */
         const char *quantize_weights, *observer, *quantize_steps;
         const char *passes, *print_after, *print_before, *dump_dir;
@@ -32,7 +33,7 @@ struct options {
         int no_descriptor, depfile, exact, assume_finite, unchecked, fast_libm, flush_denormals,
                 no_verify, check, time_passes, stats, profile, tune;
         int verbose, quiet, help, version, help_passes, help_ops;
-        int info;                       /* 1: as text, 2: as JSON */
+        int info;                       /* 1: as text, 2: as JSON; so is help */
         int64_t max_ram, max_consts;    /* -1: no budget */
         int64_t samples;                /* 0: all */
         int channels;                   /* enum channel_axis */
@@ -51,10 +52,14 @@ static inline bool writes_ranges(const struct options *o)
         return o->calibrate && !o->quantize && !o->quantize_weights;
 }
 
+/* --test, --run: the model is run, and what --emit says is not written. */
+static inline bool runs_model(const struct options *o) { return o->tests.count || o->run; }
+
 /* Reads argv; strings are not copied. False after one EXIT_USAGE error. */
 bool options_parse(struct options *options, int argc, char **argv, struct arena *arena,
                    struct diag *diag);
 void options_help(void);
+void options_json(void);                /* the tables, for programs (options_json.c) */
 /* The options that shape the output, in the table's order, as text for the head of the generated
  * file: no paths, nothing that only looks inside. */
 char *options_canonical(struct arena *arena, const struct options *options);

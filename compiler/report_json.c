@@ -96,6 +96,15 @@ static void put_calls(FILE *out, const struct calls *calls, struct run *run)
         }
 }
 
+/* as the caller sees it */
+static void put_port(FILE *out, const struct loop_buffer *b)
+{
+        fprintf(out, ", \"type\": %d, \"shape\": [", element_info[loop_buffer_element(b)].onnx);
+        for (int d = 0; b->type && d < b->type->rank; d++)
+                fprintf(out, "%s%" PRId64, d ? ", " : "", b->type->dims[d]);
+        fputs("]", out);
+}
+
 static void put_buffers(FILE *out, const struct loop_program *p)
 {
         static const char *const space[] = { [SPACE_INPUT] = "input",
@@ -111,6 +120,8 @@ static void put_buffers(FILE *out, const struct loop_program *p)
                         report_buffer_bytes(b));
                 if (b->port)
                         json_member(out, ", ", "port", b->port);
+                if (b->space == SPACE_INPUT || b->space == SPACE_OUTPUT)
+                        put_port(out, b);
                 if (b->space == SPACE_WORKSPACE)
                         fprintf(out, ", \"region\": %d, \"offset\": %" PRId64, b->region,
                                 b->offset);

@@ -94,18 +94,6 @@ static int64_t samples_in(const struct array *a, const struct type *t, bool *sev
         return !behind ? -1 : *several ? a->dims[0] : 1;
 }
 
-static const char *array_text(struct samples *s, const struct array *a)
-{
-        struct text text = { 0 };
-        text_add(&text, "<");
-        for (int d = 0; d < a->rank; d++)
-                text_add(&text, "%" PRId64 " x ", a->dims[d]);
-        text_add(&text, "%s>", element_info[a->element].text);
-        const char *copy = arena_string(s->arena, text.data);
-        text_free(&text);
-        return copy;
-}
-
 static bool take_array(struct samples *s, struct set *set, int k, const unsigned char *bytes,
                        size_t length)
 {
@@ -118,7 +106,7 @@ static bool take_array(struct samples *s, struct set *set, int k, const unsigned
                 return fail(s, set, k,
                             arena_printf(s->arena, "the array is %s, the model's input %s, or with "
                                                    "one dimension more in front, of samples",
-                                         array_text(s, &part->array),
+                                         array_text(s->arena, &part->array),
                                          type_text(s->arena, s->f->module, input_type(s, k))));
         if (set->count >= 0 && set->count != count)
                 return fail(s, set, k,

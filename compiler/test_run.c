@@ -1,25 +1,28 @@
 /* --test DIR: the program runs on DIR/input_K.pb and must give DIR/output_K.pb (TensorProto files,
- * in port order).
+ * in port order), or .npy. --run DIR: it runs on the same, and DIR/output_K.npy is what it gives.
  *
  * By default the interpreter runs it; with --cc=CMD the generated C (compiled.c) does. Equal
  * means: 8-bit integers within 1, other integers and bool exactly, floats within 1e-3 |want| + 1e-4
  * max|want| or 2e-7 (sigmoids of common runtimes are multiples of 2^-24), NaN and infinities alike.
  * Of several targets each is tested; compiled code of one that this processor does not have is
- * passed over. */
+ * passed over. --run is about the best. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "codegen/targets.h"
 #include "compiler/driver.h"
 #include "compiler/import/import.h"
+#include "compiler/npz.h"
 
 struct test {
         struct run *run;
         struct arena *arena;
         struct module *m;               /* holds the tensors read */
-        const char *dir, *name;         /* the folder, and what messages call it */
+        const char *option, *dir, *name;          /* --test or --run, the folder, and what messages call it */
         int target;                     /* of run->targets */
         int input_count, output_count;
         struct loop_buffer **inputs, **outputs;
@@ -32,18 +35,51 @@ static size_t port_bytes(const struct loop_buffer *b)
         return (size_t)b->extent * (size_t)element_info[b->element].bytes;
 }
 
-/* DIR/kind_K.pb as dense bytes of buffer b; NULL after an error */
+static const char *port_text(struct test *t, const struct loop_buffer *b)
+{
+        return b->type ? type_text(t->arena, t->m, b->type) : element_info[b->element].text;
+}
+
+/* an .npy file as dense bytes of buffer b; NULL after an error */
+static const void *read_array(struct test *t, const char *path, const struct loop_buffer *b)
+{
+        struct diag *diag = &t->run->diag;
+        unsigned char *bytes;
+        size_t length;
+        struct array a;
+        if (!file_read(path, t->run->context.limits.file_bytes, &bytes, &length, diag))
+                return NULL;
+        const char *wrong = npy_read(bytes, length, &a);
+        bool fits = !wrong && a.element == npy_element(loop_buffer_element(b)) &&
+                    a.bytes == port_bytes(b) && (!b->type || a.rank == b->type->rank);
+        for (int d = 0; fits && b->type && d < a.rank; d++)
+                fits = a.dims[d] == b->type->dims[d];
+        const void *data = NULL;
+        if (fits)
+                data = arena_copy(t->arena, a.data, a.bytes);
+        else if (wrong)
+                diag_error(diag, EXIT_INVALID, "%s cannot be read: %s", path_base(path), wrong);
+        else
+                diag_error(diag, EXIT_INVALID, "%s holds %s, the model's '%s' is %s", path_base(path),
+                           array_text(t->arena, &a), b->name, port_text(t, b));
+        free(bytes);
+        return data;
+}
+
+/* DIR/kind_K.npy or .pb as dense bytes of buffer b; NULL after an error */
 static const void *read_tensor(struct test *t, const char *kind, int k, const struct loop_buffer *b)
 {
-        const char *path = arena_printf(t->arena, "%s/%s_%d.pb", t->dir, kind, k);
+        struct stat st;
+        const char *path = arena_printf(t->arena, "%s/%s_%d.npy", t->dir, kind, k);
+        if (!stat(path, &st))
+                return read_array(t, path, b);
+        path = arena_printf(t->arena, "%s/%s_%d.pb", t->dir, kind, k);
         struct value *v = onnx_tensor_file(t->m, path, &t->run->context);
         if (!v)
                 return NULL;
         if (v->type->element != loop_buffer_element(b) || type_elements(v->type) != b->extent) {
                 diag_error(&t->run->diag, EXIT_INVALID, "%s_%d.pb holds %s, the model's '%s' is %s",
-                           kind, k, type_text(t->arena, t->m, v->type), b->name,
-                           b->type ? type_text(t->arena, t->m, b->type)
-                                   : element_info[b->element].text);
+                           kind, k, type_text(t->arena, t->m, v->type), b->name, port_text(t, b));
                 return NULL;
         }
         if (v->constant->kind == CONSTANT_DENSE)
@@ -89,8 +125,8 @@ static bool run_interpreter(struct test *t)
         int code = interp_run(interp, t->given, t->got, 0, NULL);
         interp_free(interp);
         if (code != INTERP_OK)
-                diag_error(diag, EXIT_INTERNAL, "--test %s: the run ended with code %d", t->name,
-                           code);
+                diag_error(diag, EXIT_INTERNAL, "%s %s: the run ended with code %d", t->option,
+                           t->name, code);
         return code == INTERP_OK;
 }
 
@@ -110,7 +146,8 @@ static bool run_compiled(struct test *t)
                 return false;
         if (code)
                 diag_error(diag, EXIT_INTERNAL,
-                           "--test %s: the compiled program ended with code %d", t->name, code);
+                           "%s %s: the compiled program ended with code %d", t->option, t->name,
+                           code);
         return code == 0;
 }
 
@@ -201,20 +238,59 @@ static bool test_target(struct test *t)
         return fine;
 }
 
+/* what both begin with */
+static bool read_inputs(struct test *t)
+{
+        bool fine = true;
+        collect_ports(t);
+        for (int k = 0; k < t->input_count && fine; k++)
+                fine = (t->given[k] = read_tensor(t, "input", k, t->inputs[k])) != NULL;
+        return fine;
+}
+
+static void forget(struct test *t)
+{
+        module_free(t->m);
+        arena_free(t->arena);
+}
+
+static struct test test_new(struct run *run, const char *option, const char *dir)
+{
+        return (struct test){ .run = run, .arena = arena_new(), .m = module_new("test"),
+                              .option = option, .dir = dir, .name = path_base(dir) };
+}
+
 bool test_run(struct run *run, const char *dir)
 {
-        struct test t = { .run = run,
-                          .arena = arena_new(),
-                          .m = module_new("test"),
-                          .dir = dir,
-                          .name = path_base(dir) };
-        collect_ports(&t);
-        bool fine = true;
-        for (int k = 0; k < t.input_count && fine; k++)
-                fine = (t.given[k] = read_tensor(&t, "input", k, t.inputs[k])) != NULL;
+        struct test t = test_new(run, "--test", dir);
+        bool fine = read_inputs(&t);
         for (t.target = 0; t.target < run->target_count && fine; t.target++)
                 fine = test_target(&t);
-        module_free(t.m);
-        arena_free(t.arena);
+        forget(&t);
+        return fine;
+}
+
+static bool write_outputs(struct test *t)
+{
+        struct run *run = t->run;
+        for (int k = 0; k < t->output_count; k++) {
+                const struct loop_buffer *b = t->outputs[k];
+                FILE *file = outputs_open(run->outputs, arena_printf(t->arena, "%s/output_%d.npy", t->dir, k),
+                                          &run->diag);
+                if (!file)
+                        return false;
+                npy_write(file, loop_buffer_element(b), b->type ? b->type->rank : 1,
+                          b->type ? b->type->dims : &b->extent, t->got[k], port_bytes(b));
+        }
+        return outputs_commit(run->outputs, &run->diag);
+}
+
+bool test_write(struct run *run, const char *dir)
+{
+        struct test t = test_new(run, "--run", dir);
+        t.target = run->target_count - 1;
+        bool fine = read_inputs(&t) && (run->options.cc ? run_compiled(&t) : run_interpreter(&t)) &&
+                    write_outputs(&t);
+        forget(&t);
         return fine;
 }

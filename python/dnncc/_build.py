@@ -1,0 +1,203 @@
+"""compile(): the compiler writes C, the C compiler a library, and the cache keeps it."""
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+
+from . import _model, _tool
+from ._cache import Cache
+from ._error import ArgumentError, Error
+from ._source import Source, digest_file
+
+FORMAT = 1                              # of the cache, and of how C is compiled
+
+
+class Origin:
+    """What a model was compiled from, and with which options: all that makes it again."""
+
+    def __init__(self, source, options):
+        self.source = source
+        self.options = {name: value for name, value in options.items() if name != "cc"}
+        self.arguments = _tool.arguments(self.options)
+
+    def given(self, name):
+        return any(a.startswith(f"--{name}=") for a in self.arguments)
+
+    def run(self, *more):
+        """the compiler on the model; returns its standard output"""
+        output, said = _tool.run([*self.arguments, *more, self.source.argument], self.source.data)
+        for line in said.splitlines():
+            if ": warning: " in line:
+                warnings.warn(line, stacklevel=4)
+            else:
+                print(line, file=sys.stderr)
+        return output
+
+
+# ---- the C compiler ----
+
+def find_compiler(command):
+    """as words; None: there is none"""
+    command = command or os.environ.get("CC")
+    if command:
+        words = shlex.split(os.fspath(command))
+        if not words or not shutil.which(words[0]):
+            raise ArgumentError(f"cc: there is no C compiler '{command}'")
+        return words if len(words) > 1 else [*words, "-O2"]
+    return next(([name, "-O2"] for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
+
+
+def compiler_version(words):
+    done = subprocess.run([words[0], "--version"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return done.stdout.decode(errors="replace")
+
+
+def compile_library(words, folder, text):
+    """folder/model.c to folder/model.so. It brings a dnncc_parallel of its own, for programs that load it without
+    Python; here all models share that of the process (_model.py)."""
+    command = [*words, "-fPIC", "-shared", "-I", folder, "-o", os.path.join(folder, "model.so"), os.path.join(folder, "model.c")]
+    if "dnncc_parallel" in text:
+        runtime = _tool.runtime("threads.c")
+        if not runtime:
+            raise Error(2, "runtime/threads.c, which code with threads needs, is not there")
+        # threads of a library that was unloaded would run on in nothing
+        command += ["-I", os.path.dirname(runtime), "-pthread", "-Wl,-z,nodelete", runtime]
+    done = subprocess.run([*command, "-lm"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode:
+        raise Error(2, f"{shlex.join(words)} failed to compile the generated code:\n{done.stdout.decode(errors='replace').strip()}")
+
+
+# ---- keys ----
+
+def processor():
+    """what --target=native looks at"""
+    try:
+        with open("/proc/cpuinfo", "rb") as file:
+            text = file.read(16384).partition(b"\n\n")[0].decode(errors="replace")
+    except OSError:
+        return []
+    same = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU")      # others change: frequencies
+    return [line for line in text.splitlines() if line.startswith(same)]
+
+
+def first_key(origin, words):
+    """of all that is known before the model has been read"""
+    native = processor() if "--target=native" in origin.arguments else []
+    facts = [FORMAT, _tool.digest(), words, compiler_version(words), native, origin.arguments, origin.source.digest]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+
+def final_key(key, origin, names):
+    """with the further files that it was read from: data beside the model, schedules, ranges"""
+    home = os.path.dirname(os.path.abspath(origin.source.path or "."))
+    digests = [digest_file(os.path.join(home, name)) for name in names]
+    return hashlib.sha256(json.dumps([key, names, digests]).encode()).hexdigest() if names else key
+
+
+def read_depfile(path):
+    """the files behind the colon"""
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        text = file.read().partition(":")[2]
+    names, now, rest = [], "", iter(text)
+    for c in rest:
+        if c in "\\$":                  # \ before a space, # or \, and $ before a $
+            now += next(rest)
+        elif c in " \n":
+            names, now = names + [now] if now else names, ""
+        else:
+            now += c
+    return names
+
+
+def further_files(origin, path):
+    """those of a depfile but the model; relative to the model's folder where they lie in it"""
+    model = origin.source.path
+    home = os.path.dirname(os.path.abspath(model or "."))
+    names = [os.path.abspath(name) for name in read_depfile(path) if name != origin.source.argument]
+    return [os.path.relpath(n, home) if n.startswith(home + os.sep) else n for n in names]
+
+
+# ---- compile ----
+
+def build(origin, words, folder):
+    """model.so and model.json in the folder; returns the further files"""
+    more = [] if origin.given("name") else ["--name=model"]
+    more += [] if origin.given("weights") else ["--weights=incbin"]
+    depfile = os.path.join(folder, "model.d")
+    origin.run(*more, "-o", os.path.join(folder, "model.c"), "-MF", depfile)
+    further = further_files(origin, depfile)
+    with open(os.path.join(folder, "model.h"), encoding="utf-8") as file:
+        header = file.read()
+    with open(os.path.join(folder, "model.c"), encoding="utf-8", errors="replace") as file:
+        compile_library(words, folder, file.read())
+    name = next((a[len("--name="):] for a in [*origin.arguments, *more] if a.startswith("--name=")), None)
+    facts = {"name": name, "command": header.partition("\n")[0].partition("compiled by ")[2],
+             "source": origin.source.digest, "options": origin.arguments, "cc": shlex.join(words)}
+    with open(os.path.join(folder, "model.json"), "w", encoding="utf-8") as file:
+        json.dump(facts, file)
+    keeps_weights = "WEIGHTS_SIZE" in header
+    for left in ("model.c", "model.h", "model.d", *(() if keeps_weights else ("model.weights",))):
+        if os.path.exists(os.path.join(folder, left)):
+            os.remove(os.path.join(folder, left))
+    origin.source.check()
+    return further
+
+
+def build_cached(origin, words, again):
+    """The folder of a compiled model. again: what is there does not count."""
+    cache = Cache()
+    first = first_key(origin, words)
+    if not again:
+        try:
+            found = cache.find(final_key(first, origin, cache.more(first)))
+        except Error:                   # a further file is not there: the compiler says so
+            found = None
+        if found:
+            return found, True
+    folder = cache.new()
+    if not folder:
+        return None, False
+    try:
+        further = build(origin, words, folder)
+        key = final_key(first, origin, further)
+        if again:
+            cache.drop(key)
+        if further:
+            cache.keep_more(first, further)
+        return cache.keep(folder, key), False
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def build_alone(origin, words):
+    with tempfile.TemporaryDirectory(prefix="dnncc-") as folder:
+        build(origin, words, folder)
+        return _model.open_built(folder, origin)        # what is loaded stays when the folder goes
+
+
+def compile(model, example, cache, options):
+    origin = Origin(Source(model, example), options)
+    words = find_compiler(options.get("cc"))
+    if words is None:
+        from ._interpret import interpret
+        return interpret(origin)
+    if not cache:
+        return build_alone(origin, words)
+    folder, found = build_cached(origin, words, _tool.looks_inside(options))
+    if not folder:
+        return build_alone(origin, words)
+    try:
+        return _model.open_built(folder, origin)
+    except Error:
+        if not found:
+            raise
+    return _model.open_built(build_cached(origin, words, True)[0], origin)     # it was damaged
+
+
+def info(model, example, options):
+    return json.loads(Origin(Source(model, example), options).run("--info=json"))

@@ -1,0 +1,62 @@
+"""Without a C compiler: dnncc's own interpreter runs the model, a process for each call. The results are those of the C
+for the same target, to the bit; they take long."""
+import json
+import os
+import tempfile
+import warnings
+import weakref
+
+import numpy as np
+
+from . import _tool
+from ._arrays import Port
+from ._error import ArgumentError
+from ._model import Model
+
+said = False
+
+
+def say():
+    """once"""
+    global said
+    if not said:
+        warnings.warn("there is no C compiler (cc, gcc, clang, or $CC): models run in dnncc's interpreter, which is slow", stacklevel=5)
+    said = True
+
+
+class Interpreted:
+    """As _model.Library: inputs, outputs, run(arrays) -> arrays"""
+
+    def __init__(self, origin):
+        self.folder = tempfile.mkdtemp(prefix="dnncc-")
+        weakref.finalize(self, remove, self.folder)
+        self.program = os.path.join(self.folder, "model.loops")
+        report = os.path.join(self.folder, "model.json")
+        origin.run("--emit=loops", "-o", self.program, f"--report={report}")
+        with open(report, encoding="utf-8") as file:
+            facts = json.load(file)
+        self.name = facts["model"]
+        self.regions = [("workspace", facts["workspace"], 1, 0)]
+        self.inputs, self.outputs = (tuple(Port(b["port"], b["type"], b["shape"]) for b in facts["buffers"] if b["space"] == space)
+                                     for space in ("input", "output"))
+
+    def run(self, arrays):
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            for k, (port, x) in enumerate(zip(self.inputs, arrays)):
+                np.save(os.path.join(folder, f"input_{k}.npy"), x.view(port.bits))
+            _tool.run(["-q", f"--run={folder}", self.program])
+            return [np.load(os.path.join(folder, f"output_{k}.npy")).view(port.dtype) for k, port in enumerate(self.outputs)]
+
+    def hold(self, given, results):
+        raise ArgumentError("bind wants compiled code, and there is no C compiler")
+
+
+def remove(folder):
+    import shutil
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def interpret(origin):
+    say()
+    program = Interpreted(origin)
+    return Model(program, {"name": program.name, "source": origin.source.digest, "options": origin.arguments}, None, origin)

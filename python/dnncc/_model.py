@@ -1,0 +1,345 @@
+"""Models that can be called: a library's descriptor (docs/interface.md) by ctypes.
+
+ctypes lets go of the interpreter's lock while a model runs. Each run has a workspace of its own: they lie in a pool,
+which has as many as there were runs at the same time.
+"""
+import ctypes
+import json
+import mmap
+import os
+import re
+import shutil
+import weakref
+
+import numpy as np
+
+from . import _arrays
+from ._arrays import Port, address
+from ._error import ArgumentError, Error
+
+ABI = 1
+SCRATCH, WEIGHTS = 0, 2                 # kinds of regions
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_int32), ("rank", ctypes.c_int32), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("symbols", ctypes.c_void_p), ("bytes", ctypes.c_uint64)]
+
+
+class Region(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("size", ctypes.c_uint64), ("align", ctypes.c_uint64), ("kind", ctypes.c_int32)]
+
+
+class Description(ctypes.Structure):
+    _fields_ = [("abi", ctypes.c_uint32), ("struct_size", ctypes.c_uint32), ("name", ctypes.c_char_p),
+                ("region_count", ctypes.c_uint32), ("input_count", ctypes.c_uint32), ("output_count", ctypes.c_uint32),
+                ("extent_count", ctypes.c_uint32), ("regions", ctypes.POINTER(Region)), ("inputs", ctypes.POINTER(Tensor)),
+                ("outputs", ctypes.POINTER(Tensor)), ("run", ctypes.c_void_p)]
+
+
+RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def fail(code):
+    from . import _tool
+    raise Error(code, _tool.code_text(code))
+
+
+# ---- what runs ----
+
+class Library:
+    """Machine code: inputs, outputs, run(arrays) -> arrays, hold(inputs, outputs) -> a function"""
+
+    def __init__(self, path, names, weights=None):
+        share_threads()
+        try:
+            library = ctypes.CDLL(os.path.abspath(path))
+        except OSError as error:
+            raise Error(2, f"cannot load {path}: {error}") from None
+        weakref.finalize(self, close_library, library._handle).atexit = False
+        describe = next((f for f in (getattr(library, f"{name}_describe", None) for name in names) if f), None)
+        if not describe:
+            raise Error(2, f"{path} has no {' or '.join(f'{n}_describe' for n in names)}: name= says what its symbols begin with")
+        describe.restype = ctypes.POINTER(Description)
+        d = describe().contents
+        if d.abi != ABI or d.struct_size < ctypes.sizeof(Description) or d.extent_count:
+            raise Error(4, f"{path} is of another version of dnncc's interface")
+        self.name, self.function = d.name.decode(), RUN(d.run)
+        self.inputs, self.outputs = ports(d.inputs, d.input_count), ports(d.outputs, d.output_count)
+        self.regions = [(r.name.decode(), r.size, r.align, r.kind) for r in d.regions[:d.region_count]]
+        self.weights = self.map_weights(path, weights)
+        self.lanes = []                 # that no run is in
+
+    def map_weights(self, path, weights):
+        size, kinds = next((r[1] for r in self.regions if r[3] == WEIGHTS), None), {r[3] for r in self.regions}
+        if kinds - {SCRATCH, WEIGHTS}:
+            raise Error(4, f"{path} wants memory of a kind that only its own program can give")
+        if size is None:
+            return None
+        weights = weights or os.path.splitext(path)[0] + ".weights"
+        try:
+            with open(weights, "rb") as file:
+                mapped = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+        except (OSError, ValueError) as error:
+            raise Error(2, f"cannot read the weights of {path}: {error}") from None
+        if mapped.size != size:
+            raise Error(2, f"{weights} has {mapped.size} bytes, and {path} wants {size}")
+        return mapped
+
+    def new_lane(self):
+        """what a run needs beside its arrays: (inputs, outputs, their addresses and that of regions, what they point to)"""
+        memory, pointers = [], (ctypes.c_void_p * max(1, len(self.regions)))()
+        for k, (_, size, align, kind) in enumerate(self.regions):
+            block = self.weights if kind == WEIGHTS else aligned(size, align)
+            memory.append(block)
+            pointers[k] = address(block) if block.size else None
+        inputs = (ctypes.c_void_p * max(1, len(self.inputs)))()
+        outputs = (ctypes.c_void_p * max(1, len(self.outputs)))()
+        return inputs, outputs, ctypes.addressof(pointers), ctypes.addressof(inputs), ctypes.addressof(outputs), (pointers, memory)
+
+    def run(self, arrays):
+        try:
+            lane = self.lanes.pop()     # atomic
+        except IndexError:
+            lane = self.new_lane()
+        inputs, outputs, at_regions, at_inputs, at_outputs, _ = lane
+        for k, x in enumerate(arrays):
+            inputs[k] = address(x)
+        results = []
+        for k, port in enumerate(self.outputs):
+            y = port.new()
+            outputs[k] = address(y)
+            results.append(y)
+        code = self.function(at_regions, at_inputs, at_outputs, None)
+        self.lanes.append(lane)
+        if code:
+            fail(code)
+        return results
+
+    def hold(self, given, results):
+        lane = self.new_lane()
+        for slots, arrays in ((lane[0], given), (lane[1], results)):
+            for k, x in enumerate(arrays):
+                slots[k] = address(x)
+        return self.function, lane[2:5], (self, lane)
+
+
+def ports(tensors, count):
+    return tuple(Port(t.name.decode(), t.type, t.shape[:t.rank] if t.rank else ()) for t in tensors[:count])
+
+
+def aligned(size, align):
+    block = np.empty(size + align if size else 0, np.uint8)
+    return block[-address(block) % align:][:size] if size else block
+
+
+def close_library(handle):
+    import _ctypes
+    _ctypes.dlclose(handle)
+
+
+shared = None
+
+
+def share_threads():
+    """One pool of threads for all models of the process: its dnncc_parallel comes before those that libraries bring."""
+    global shared
+    if shared is None:
+        from . import _tool
+        path = _tool.runtime("libdnncc_runtime.so")
+        shared = ctypes.CDLL(path, ctypes.RTLD_GLOBAL) if path else False
+
+
+# ---- what is called ----
+
+class Outputs(tuple):
+    """The results of a model that has several, by position or by name: y[0], y["scores"], y.scores, dict(y)."""
+    _fields = ()
+
+    def __getitem__(self, key):
+        if isinstance(key, str):
+            try:
+                return tuple.__getitem__(self, self._fields.index(key))
+            except ValueError:
+                raise KeyError(key) from None
+        return tuple.__getitem__(self, key)
+
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"there is no output '{name}', but {', '.join(self._fields)}") from None
+
+    def keys(self):
+        return self._fields
+
+    def items(self):
+        return list(zip(self._fields, self))
+
+    def _asdict(self):
+        return dict(zip(self._fields, self))
+
+    def __repr__(self):
+        return f"Outputs({', '.join(f'{name}={value!r}' for name, value in self.items())})"
+
+    def __reduce__(self):
+        return _restore, (self._fields, tuple(self))
+
+
+def outputs_type(names):
+    return type("Outputs", (Outputs,), {"_fields": tuple(names), "__slots__": ()})
+
+
+def _restore(names, values):
+    return outputs_type(names)(values)
+
+
+class Bound:
+    """A model on certain arrays: each call reads the inputs and writes the outputs where they lie. One call at a time."""
+    __slots__ = ("inputs", "outputs", "_function", "_a", "_b", "_c", "_keeps")
+
+    def __init__(self, inputs, outputs, held):
+        self.inputs, self.outputs = inputs, outputs
+        self._function, (self._a, self._b, self._c), self._keeps = held
+
+    def __call__(self):
+        code = self._function(self._a, self._b, self._c, None)
+        if code:
+            fail(code)
+        return self.outputs
+
+
+class Model:
+    """A compiled model. Calls may run at the same time, in as many threads as you like."""
+
+    def __init__(self, program, facts, files=None, origin=None):
+        self._program, self._facts, self._files, self._origin = program, facts, files, origin
+        self.inputs, self.outputs = program.inputs, program.outputs
+        self._names = {port.name: k for k, port in enumerate(self.inputs)}
+        self._type = outputs_type(port.name for port in self.outputs)
+
+    def __repr__(self):
+        return f"<dnncc.Model {self._program.name}: {', '.join(map(str, self.inputs))} -> {', '.join(map(str, self.outputs))}>"
+
+    def _arrange(self, args, named):
+        """inputs in their order"""
+        if len(args) == 1 and isinstance(args[0], dict) and not named:
+            args, named = (), args[0]
+        if len(args) > len(self.inputs):
+            raise ArgumentError(f"{len(args)} inputs for {len(self.inputs)}")
+        given = [*args, *[None] * (len(self.inputs) - len(args))]
+        for name, value in named.items():
+            k = self._names.get(name)
+            if k is None:
+                raise ArgumentError(f"there is no input '{name}', but {', '.join(self._names)}")
+            if k < len(args):
+                raise ArgumentError(f"input '{name}' is given twice")
+            given[k] = value
+        lacking = [port.name for port, x in zip(self.inputs, given) if x is None]
+        if lacking:
+            raise ArgumentError(f"input '{lacking[0]}' is missing")
+        return given
+
+    def _results(self, arrays):
+        return arrays[0] if len(self.outputs) == 1 else self._type(arrays)
+
+    def __call__(self, *args, **named):
+        """Inputs by position, by name, or as one dict. One output: the array; several: Outputs."""
+        if named or len(args) != len(self.inputs) or type(args[0] if args else None) is dict:
+            args = self._arrange(args, named)
+        return self._results(self._program.run([port.take(x) for port, x in zip(self.inputs, args)]))
+
+    def run(self, inputs):
+        """A dict in, a dict out."""
+        given = self._arrange((), inputs)
+        return self._type(self._program.run([port.take(x) for port, x in zip(self.inputs, given)]))._asdict()
+
+    def bind(self, *arrays, **named):
+        """A function without arguments that runs the model on these arrays, inputs first, then outputs, which it writes: nothing
+        is checked, copied or allocated any more. Outputs that are not given are allocated once."""
+        of_outputs = {port.name: k for k, port in enumerate(self.outputs)}
+        outputs = [*arrays[len(self.inputs):], *[None] * len(self.outputs)][:max(len(self.outputs), len(arrays) - len(self.inputs))]
+        for name in [n for n in named if n in of_outputs and n not in self._names]:
+            outputs[of_outputs[name]] = named.pop(name)
+        if len(outputs) > len(self.outputs):
+            raise ArgumentError(f"{len(arrays)} arrays for {len(self.inputs)} inputs and {len(self.outputs)} outputs")
+        given = [port.hold(x, False) for port, x in zip(self.inputs, self._arrange(arrays[:len(self.inputs)], named))]
+        results = [port.new() if y is None else port.hold(y, True) for port, y in zip(self.outputs, outputs)]
+        for k, y in enumerate(results):
+            if any(np.may_share_memory(y, other) for other in [*given, *results[:k]]):
+                raise ArgumentError(f"output '{self.outputs[k].name}' overlaps another array")
+        return Bound(tuple(given), self._results(results), self._program.hold(given, results))
+
+    @property
+    def info(self):
+        """what is known of it, as a dict"""
+        def said(all):
+            return [{"name": p.name, "dtype": str(p.dtype), "shape": p.shape} for p in all]
+        return {**self._facts, "inputs": said(self.inputs), "outputs": said(self.outputs),
+                "memory": [{"name": r[0], "bytes": r[1], "align": r[2]} for r in self._program.regions if r[3] == SCRATCH]}
+
+    def _source(self, what):
+        if not self._origin:
+            raise Error(1, f"this model was loaded, not compiled: there is nothing to make {what} of")
+        self._origin.source.check()
+        return self._origin
+
+    def save(self, path):
+        """FILE.c: the C, and the header beside it. FILE.so: the compiled library, which load() takes."""
+        path = os.fspath(path)
+        if path.endswith(".c"):
+            self._source("C").run("-o", path)
+        elif path.endswith(".so"):
+            self._save_library(path)
+        else:
+            raise ArgumentError(f"save writes FILE.c or FILE.so, not '{path}'")
+
+    def _save_library(self, path):
+        if not self._files:
+            raise Error(2, "there is no library: the model runs in the interpreter, or its file is gone")
+        for suffix, found in self._files.items():
+            copy_whole(found, os.path.splitext(path)[0] + suffix)
+
+    def report(self):
+        """What came of the model: a page, which notebooks show. .html is its text, .save(path) writes it."""
+        from ._report import make
+        return make(self._source("a report"))
+
+
+def copy_whole(source, path):
+    """there whole or not at all"""
+    temporary = f"{path}.{os.getpid()}.new"
+    try:
+        shutil.copyfile(source, temporary)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise Error(2, f"cannot write {path}: {error.strerror}") from None
+    finally:
+        if os.path.exists(temporary):
+            os.remove(temporary)
+
+
+# ---- getting them ----
+
+def open_built(folder, origin):
+    """a folder of the cache"""
+    try:
+        with open(os.path.join(folder, "model.json"), encoding="utf-8") as file:
+            facts = json.load(file)
+    except (OSError, ValueError) as error:
+        raise Error(2, f"cannot read {folder}/model.json: {error}") from None
+    library = os.path.join(folder, "model.so")
+    files = {".so": library}
+    if os.path.exists(os.path.join(folder, "model.weights")):
+        files[".weights"] = os.path.join(folder, "model.weights")
+    return Model(Library(library, [facts["name"]]), facts, files, origin)
+
+
+def load(path, name=None, weights=None):
+    """A Model of a compiled library. name: what its symbols begin with (default: as the file, or "model"); weights: the file
+    that --weights=file wrote (default: beside it)."""
+    path = os.fspath(path)
+    stem = re.sub(r"\W", "_", os.path.splitext(os.path.basename(path))[0])
+    library = Library(path, [name] if name else [stem, "model"], weights)
+    files = {".so": path, **({".weights": weights or os.path.splitext(path)[0] + ".weights"} if library.weights is not None else {})}
+    return Model(library, {"name": library.name}, files)

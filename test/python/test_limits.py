@@ -1,0 +1,139 @@
+"""What a call costs over C, what a process that loads ten thousand times keeps, how soon a cached model answers. Time is of the
+processor; the least of several turns."""
+import ctypes
+import gc
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import dnncc_package
+import models
+import numpy as np
+import pytest
+from onnx import TensorProto
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MICROSECONDS = 1e6
+
+
+def least(call, runs=20000, turns=7):
+    """microseconds of a call"""
+    times = []
+    for _ in range(turns):
+        begun = time.process_time()
+        for _ in range(runs):
+            call()
+        times.append((time.process_time() - begun) / runs * MICROSECONDS)
+    return min(times)
+
+
+def in_c(m, x, runs=100000):
+    """microseconds of a run, in a loop in C"""
+    lane = m._program.new_lane()
+    y = np.empty(4, np.float32)
+    lane[0][0], lane[1][0] = x.ctypes.data, y.ctypes.data
+    loop = ctypes.CDLL(str(build_loop())).loop
+    run = ctypes.cast(m._program.function, ctypes.c_void_p)
+    return least(lambda: loop(run, *(ctypes.c_void_p(a) for a in lane[2:5]), runs), 1) / runs
+
+
+def build_loop():
+    path = ROOT / "build" / "run_loop.so"
+    source = """void loop(int (*run)(void *, void *, void *, void *), void *r, void *i, void *o, int n) { while (n--) run(r, i, o, 0); }"""
+    scratch = path.with_suffix(f".{os.getpid()}")
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-xc", "-", "-o", scratch], input=source, text=True, check=True)
+    scratch.rename(path)
+    return path
+
+
+def test_a_call_costs_at_most_10_microseconds_over_c_and_3_bound():
+    m = dnncc_package.compile(models.one("Relu", TensorProto.FLOAT))
+    x = np.array([1, -2, 0, 3], np.float32)
+    c, call, bound = in_c(m, x), least(lambda: m(x)), least(m.bind(x))
+    print(f"\nC {c:.3f} us, call {call:.2f} us, bound {bound:.2f} us")
+    assert call - c <= 10 and bound - c <= 3
+
+
+def resident():
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.parametrize("options", [{}, {"threads": 2, "target": "native"}], ids=str)
+def test_ten_thousand_loads_and_calls_keep_nothing(options, tmp_path):
+    dnncc_package.compile(models.matmul(), **options).save(tmp_path / "m.so")
+    x = np.ones((64, 64), np.float32)
+
+    def work(count):
+        for k in range(count):
+            m = dnncc_package.load(tmp_path / "m.so")
+            m(x)
+            m.bind(x)()
+        gc.collect()
+    work(500)
+    before = resident()
+    work(10000)
+    assert resident() - before < 1 << 20
+    assert sum(str(tmp_path / "m.so") in line for line in pathlib.Path("/proc/self/maps").read_text().splitlines()) <= 5
+
+
+def test_a_library_is_gone_when_its_model_is(tmp_path):
+    dnncc_package.compile(models.matmul()).save(tmp_path / "gone.so")
+    m = dnncc_package.load(tmp_path / "gone.so")
+    bound = m.bind(np.ones((64, 64), np.float32))
+    del m
+    gc.collect()
+    assert bound().shape == (64, 64)    # which holds it
+    assert "gone.so" in pathlib.Path("/proc/self/maps").read_text()
+    del bound
+    gc.collect()
+    assert "gone.so" not in pathlib.Path("/proc/self/maps").read_text()
+
+
+def test_failed_calls_keep_nothing():
+    m = dnncc_package.compile(models.table())
+    bad = np.array([9, 9])
+
+    def work(count):
+        for _ in range(count):
+            with pytest.raises(dnncc_package.Error):
+                m(bad)
+    work(1000)
+    before = resident()
+    work(10000)
+    assert resident() - before < 1 << 20 and len(m._program.lanes) == 1
+
+
+def child(code):
+    begin = f"import sys; sys.path.insert(0, {str(ROOT / 'python')!r}); sys.path.insert(0, {str(ROOT / 'test' / 'python')!r})\n"
+    done = subprocess.run([sys.executable, "-c", begin + code], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_import_takes_at_most_30_ms_beside_numpy():
+    code = "import numpy, time; t = time.process_time(); import dnncc; print(time.process_time() - t, *sys.modules)"
+    seconds, *modules = min((child(code) for _ in range(5)), key=lambda words: float(words[0]))
+    assert float(seconds) <= 0.030
+    assert not {"subprocess", "onnx", "torch", "ml_dtypes", "dnncc._build"} & set(modules)      # nor on the way
+
+
+MOBILENET = ROOT / "build" / "zoo" / "mobilenet_v2.onnx"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not MOBILENET.exists(), reason="build/zoo has no mobilenet_v2.onnx: make bench builds it")
+def test_a_cached_model_answers_within_50_ms():
+    """MobileNetV2: reading and hashing 14 MB, the keys, loading, the first run; processes that are waited for count"""
+    code = f"""if 1:
+        import numpy as np, os, dnncc
+        x = np.zeros((1, 3, 224, 224), np.float32)
+        def spent():
+            t = os.times()
+            return t.user + t.system + t.children_user + t.children_system
+        t = spent()
+        dnncc.compile({str(MOBILENET)!r}, target="native")(x)
+        print(spent() - t)"""
+    child(code)
+    assert min(float(child(code)[0]) for _ in range(5)) <= 0.050

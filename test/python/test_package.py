@@ -1,0 +1,382 @@
+"""dnncc.compile and what it returns: inputs, outputs, errors, files."""
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+
+import dnncc
+import dnncc_package
+import models
+import numpy as np
+import onnx
+import pytest
+from dnncc_package import _tool
+from onnx import TensorProto, helper
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
+R = np.random.default_rng(1)
+IMAGE = R.random((1, 1, 8, 8), np.float32)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return dnncc_package.compile(DIGITS)
+
+
+@pytest.fixture(scope="module")
+def pair():
+    return dnncc_package.compile(models.two_of_each())
+
+
+A, B = R.random((2, 3), np.float32), R.random(3, np.float32)
+
+
+def refused(call, *words, code=1):
+    with pytest.raises(dnncc_package.Error) as raised:
+        call()
+    assert raised.value.code == code and all(w in str(raised.value) for w in words), raised.value
+
+
+# ---- results ----
+
+@pytest.mark.parametrize("options", [{}, {"target": "native"}, {"threads": 2, "target": "native"}, {"exact": True}], ids=str)
+def test_the_bits_are_those_of_the_c(options, tmp_path):
+    flags = _tool.arguments(options)
+    dnncc.compile_model(DIGITS, tmp_path, flags)
+    program = dnncc.build_host(tmp_path, ["-O2", f"-Wl,--no-as-needed,{ROOT / 'build' / 'libdnncc_runtime.so'}"] if "threads" in options else ["-O2"])
+    want, = dnncc.run_host(program, [IMAGE])
+    got = dnncc_package.compile(DIGITS, **options)(IMAGE)
+    assert got.dtype == want.dtype and got.tobytes() == want.tobytes()
+
+
+def test_what_is_compiled_may_be_a_path_bytes_or_a_model(digits):
+    data = DIGITS.read_bytes()
+    for given in (str(DIGITS), data, bytearray(data), memoryview(data), onnx.load(DIGITS)):
+        assert (dnncc_package.compile(given)(IMAGE) == digits(IMAGE)).all()
+    refused(lambda: dnncc_package.compile(3), "int")
+
+
+class Module:
+    """like a torch.nn.Module"""
+    def eval(self):
+        return self
+
+
+def test_a_torch_module_is_exported(monkeypatch, digits):
+    """by torch.onnx.export, with the example inputs"""
+    asked = []
+
+    def export(module, example, buffer):
+        asked.append(example)
+        buffer.write(DIGITS.read_bytes())
+    torch = type(sys)("torch")
+    torch.nn, torch.onnx = type(sys)("torch.nn"), type(sys)("torch.onnx")
+    torch.nn.Module, torch.onnx.export = Module, export
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    refused(lambda: dnncc_package.compile(Module()), "example inputs")
+    assert (dnncc_package.compile(Module(), IMAGE)(IMAGE) == digits(IMAGE)).all()
+    assert len(asked) == 1 and asked[0][0] is IMAGE
+
+
+def test_inputs_by_position_name_and_dict(pair):
+    for y in (pair(A, B), pair(A, b=B), pair(**{"a.1": A, "b": B}), pair({"b": B, "a.1": A})):
+        assert (y[0] == A + B).all() and (y["product"] == A * B).all() and (y.product == A * B).all()
+    total, product = pair(A, B)
+    assert (total == A + B).all() and (product == A * B).all()
+    assert list(dict(y)) == list(y._asdict()) == ["sum.1", "product"] == list(pair.run({"a.1": A, "b": B}))
+    for call, words in ((lambda: pair(A), ["'b'", "missing"]), (lambda: pair(A, B, B), ["3 inputs"]), (lambda: pair(A, c=B), ["'c'", "a.1"]),
+                        (lambda: pair(A, B, b=B), ["'b'", "twice"]), (lambda: pair(), ["missing"]), (lambda: pair({"b": B}), ["a.1"])):
+        refused(call, *words)
+    with pytest.raises(KeyError):
+        y["none"]
+    with pytest.raises(AttributeError, match="product"):
+        y.none
+
+
+def test_one_output_is_an_array(digits):
+    assert type(digits(IMAGE)) is np.ndarray and digits(IMAGE).shape == (1, 10)
+    assert digits(IMAGE) is not digits(IMAGE)
+
+
+def test_arrays_of_any_layout(pair):
+    want = pair(A, B)[0].tobytes()
+    wide = np.zeros((2, 6), np.float32)
+    wide[:, ::2] = A
+    odd = np.frombuffer(b"x" + A.tobytes(), np.uint8)[1:].view(np.float32).reshape(2, 3)
+    fixed = A.copy()
+    fixed.flags.writeable = False
+    for x in (np.asfortranarray(A), wide[:, ::2], A.astype(">f4"), odd, fixed, A.tolist(), A.view(np.matrix)):
+        assert pair(x, B)[0].tobytes() == want
+    for x, words in ((A.astype(np.float64), ["a.1", "float32", "float64"]), (A[:1], ["(2, 3)", "(1, 3)"]), (A.ravel(), ["(6,)"]),
+                     ([["a"]], ["a.1"]), ([[1], [2, 3]], ["a.1"]), (object(), ["a.1"])):
+        refused(lambda: pair(x, B), *words)
+
+
+class Foreign:
+    """what others have: no array, but DLPack"""
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **keywords):
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_dlpack(pair):
+    assert pair(Foreign(A), Foreign(B))[0].tobytes() == (A + B).tobytes()
+    y = np.empty((2, 3), np.float32)
+    pair.bind(Foreign(A), Foreign(B), y)()
+    assert (y == A + B).all()
+
+
+def test_bind_copies_nothing(pair):
+    a, b, total = A.copy(), B.copy(), np.full((2, 3), np.nan, np.float32)
+    run = pair.bind(a, b, total)
+    assert run() is run.outputs and run.outputs[0] is total and (total == a + b).all()
+    a[:] = 7
+    run()
+    assert (total == a + b).all() and (run.outputs.product == a * b).all()
+    assert run.inputs[0] is a
+    named = pair.bind(a, b=b, product=total)
+    assert named()[1] is total and (total == a * b).all()
+
+
+def test_bind_refuses_what_it_would_copy(pair):
+    fixed, y = A.copy(), np.empty((2, 3), np.float32)
+    fixed.flags.writeable = False
+    for arrays, words in (((np.asfortranarray(A), B), ["copied"]), ((A.tolist(), B), ["copied"]), ((A.astype(">f4"), B), ["copied"]),
+                          ((A, B, fixed), ["read only"]), ((A, B, y, y), ["overlaps"]), ((A, B, A), ["overlaps"]), ((A, B, y, A.copy(), y), ["5"]),
+                          ((A,), ["missing"]), ((A, B, y[:1]), ["shape"])):
+        refused(lambda: pair.bind(*arrays), *words)
+    assert pair.bind(fixed, B)()[0].tobytes() == (A + B).tobytes()
+
+
+@pytest.mark.parametrize("type,values", [(TensorProto.BOOL, [True, False, True, True]), (TensorProto.INT64, [1, -2, 3, 1 << 62]),
+                                         (TensorProto.UINT8, [0, 255, 3, 4]), (TensorProto.FLOAT16, [1.5, -2, 0, 65504]),
+                                         (TensorProto.DOUBLE, [1e300, 0, -0.0, 5])])
+def test_types_of_numpy(type, values):
+    x = np.array(values, helper.tensor_dtype_to_np_dtype(type))
+    y = dnncc_package.compile(models.one("Identity", type))(x)
+    assert y.dtype == x.dtype and y.tobytes() == x.tobytes()
+
+
+NARROW = {TensorProto.BFLOAT16: 2, TensorProto.FLOAT8E4M3FN: 1, TensorProto.FLOAT8E5M2: 1, TensorProto.UINT4: 1, TensorProto.INT4: 1}
+
+
+@pytest.mark.parametrize("type", NARROW)
+def test_types_beyond_numpy(type, monkeypatch):
+    """arrays of ml_dtypes, or of the bits; the bits alone where that is not installed"""
+    x = np.array([1, 2, 0, 7], helper.tensor_dtype_to_np_dtype(type))
+    bits = x.view(f"u{NARROW[type]}")
+    compiled = dnncc_package.compile(models.one("Identity", type))
+    held = compiled.inputs[0].bits
+    assert compiled(x).dtype == x.dtype and compiled(x).tobytes() == x.tobytes() == compiled(bits.view(held)).tobytes()
+    assert compiled.bind(bits.view(held))().tobytes() == x.tobytes()
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    plain = dnncc_package.compile(models.one("Identity", type))
+    assert plain(bits.view(held)).dtype == held and plain(bits.view(held)).tobytes() == x.tobytes()
+
+
+def test_empty_and_scalar():
+    empty = dnncc_package.compile(models.one("Relu", TensorProto.FLOAT, (0, 3)))
+    assert empty(np.zeros((0, 3), np.float32)).shape == (0, 3)
+    scalar = dnncc_package.compile(models.one("Neg", TensorProto.FLOAT, ()))
+    assert scalar(np.float32(2)) == -2 and scalar(3) == -3 and scalar(np.array(4, np.float32)).shape == ()
+
+
+# ---- threads ----
+
+@pytest.mark.parametrize("options", [{}, {"threads": 2, "target": "native"}], ids=str)
+def test_runs_at_the_same_time(options):
+    """each with a workspace of its own; the library's threads are those of the process"""
+    m = dnncc_package.compile(models.matmul(), **options)
+    xs = R.random((4, 64, 64), np.float32)
+    want, wrong = [m(x).tobytes() for x in xs], []
+
+    def work(k):
+        bound = m.bind(xs[k].copy())
+        for _ in range(200):
+            wrong.extend(k for y in (m(xs[k]), bound()) if y.tobytes() != want[k])
+    all = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in all:
+        t.start()
+    for t in all:
+        t.join()
+    assert not wrong and len(m._program.lanes) <= 4
+
+
+def test_models_share_the_threads_of_the_process():
+    """dnncc_parallel is that of the package's runtime, not one of each library"""
+    code = f"""if 1:
+        import sys; sys.path.insert(0, {str(ROOT / 'python')!r}); sys.path.insert(0, {str(ROOT / 'test' / 'python')!r})
+        import dnncc, models, numpy as np, os
+        for n in (256, 320, 384):
+            m = dnncc.compile(models.matmul(n, n, n), threads=2, target="native")
+            m(np.zeros((n, n), np.float32))
+        print(len(os.listdir("/proc/self/task")))"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+    assert done.stdout.strip() == "2", done.stdout + done.stderr
+
+
+# ---- errors ----
+
+def test_errors_of_the_compiler(tmp_path):
+    (tmp_path / "bad.onnx").write_bytes(b"\x08\x0a\x3a\xff")
+    refused(lambda: dnncc_package.compile(tmp_path / "none.onnx"), "none.onnx", "cannot read", code=2)
+    refused(lambda: dnncc_package.compile(tmp_path / "bad.onnx"), "bad.onnx: error", code=3)
+    refused(lambda: dnncc_package.compile(models.one("Relu", TensorProto.FLOAT), target="none"), "'none'")
+    refused(lambda: dnncc_package.compile(DIGITS, max_ram=100), "100", code=5)
+    text = models.model([helper.make_node("Identity", ["x"], ["y"])], {"x": (TensorProto.STRING, [1])}, {"y": (TensorProto.STRING, [1])})
+    refused(lambda: dnncc_package.compile(text), "string", code=4)
+
+
+def test_errors_of_a_run():
+    m = dnncc_package.compile(models.table())
+    assert (m(np.array([4, 0]))[0] == [12, 13, 14]).all()
+    refused(lambda: m(np.array([5, 0])), "-3", "index is out of range", code=-3)
+    refused(m.bind(np.array([5, 0])), "-3", code=-3)
+    assert (m(np.array([4, 0]))[0] == [12, 13, 14]).all()
+
+
+def test_errors_of_the_c_compiler():
+    refused(lambda: dnncc_package.compile(DIGITS, cc="none-such"), "none-such")
+    refused(lambda: dnncc_package.compile(DIGITS, cc="cc -DDNNCC_ABI_1"), "failed to compile", "dnncc_model_1", code=2)
+    refused(lambda: dnncc_package.compile(DIGITS, profile=True), "dnncc_profile", code=2)
+    refused(lambda: dnncc_package.compile(DIGITS, no_descriptor=True), "model_describe", code=2)
+
+
+def test_warnings_are_warnings():
+    with pytest.warns(UserWarning, match="--precision=bf16 changes nothing"):
+        dnncc_package.compile(DIGITS, precision="bf16", cache=False)
+
+
+# ---- options ----
+
+def test_options():
+    arguments = _tool.arguments
+    assert arguments({"dim": {"N": 1, "M": 2}}) == ["--dim=N=1", "--dim=M=2"] == arguments({"dims": ["N=1", "M=2"]})
+    assert arguments({"input": {"x": (1, 3, 8)}}) == ["--input=x=1x3x8"]
+    assert arguments({"target": ["x86-64", "generic"], "level": 3, "exact": True, "unchecked": False, "name": None}) == [
+        "--target=x86-64,generic", "-O3", "--exact"]
+    assert arguments({"schedule": pathlib.Path("f.schedule")}) == [f"--schedule={os.path.abspath('f.schedule')}"]
+    assert arguments({"limit": {"weight_elements": 4}, "max_ram": "64K"}) == ["--limit=weight_elements=4", "--max-ram=64K"]
+    for options, words in (({"presision": "bf16"}, ["presision", "precision"]), ({"emit": "ir"}, ["emit"]), ({"exact": 1}, ["exact"]),
+                           ({"level": 7}, ["0 to 3"]), ({"target": True}, ["target"])):
+        refused(lambda: arguments(options), *words)
+
+
+def test_every_option_is_a_keyword_or_none_of_compiling():
+    """none of the package's own list is unknown to the tool"""
+    table = {row["option"] for row in _tool.table()["options"]}
+    assert _tool.NO_KEYWORDS <= table
+    assert {"dim", "dims", "threads", "precision", "quantize", "target", "max_ram", "level", "name"} <= set(_tool.keywords())
+    assert not {"o", "emit", "test", "run", "calibrate", "info", "help"} & set(_tool.keywords())
+
+
+def test_dimensions():
+    open = models.matmul(dim="N")
+    refused(lambda: dnncc_package.compile(open), "--dim N=", code=3)
+    assert dnncc_package.compile(open, dim={"N": 3})(np.ones((3, 64), np.float32)).shape == (3, 64)
+
+
+@pytest.mark.parametrize("weights", ["inline", "incbin", "file"])
+def test_weights(weights, tmp_path):
+    want = dnncc_package.compile(models.matmul(), cache=False)(np.ones((64, 64), np.float32))
+    m = dnncc_package.compile(models.matmul(), weights=weights)
+    assert (m(np.ones((64, 64), np.float32)) == want).all()
+    m.save(tmp_path / "w.so")
+    assert (tmp_path / "w.weights").exists() == (weights == "file")
+    assert (dnncc_package.load(tmp_path / "w.so")(np.ones((64, 64), np.float32)) == want).all()
+    if weights == "file":
+        data = (tmp_path / "w.weights").read_bytes()
+        (tmp_path / "w.weights").write_bytes(data[:-1])
+        refused(lambda: dnncc_package.load(tmp_path / "w.so"), "bytes", code=2)
+        (tmp_path / "w.weights").write_bytes(data[:60] + b"????" + data[64:])
+        refused(lambda: dnncc_package.load(tmp_path / "w.so")(np.ones((64, 64), np.float32)), "weights", code=-5)
+
+
+def test_regions_and_several_targets():
+    want = dnncc_package.compile(DIGITS)(IMAGE)
+    assert (dnncc_package.compile(DIGITS, region="fast=2K")(IMAGE) == want).all()
+    assert [r["name"] for r in dnncc_package.compile(DIGITS, region="fast=2K").info["memory"]] == ["workspace", "fast"]
+    np.testing.assert_allclose(dnncc_package.compile(DIGITS, target=["generic", "x86-64", "x86-64-v3"])(IMAGE), want, 1e-5, 1e-6)
+
+
+# ---- files ----
+
+def test_saved_c_is_that_of_the_command_line(tmp_path):
+    m = dnncc_package.compile(DIGITS, target="x86-64-v3")
+    m.save(tmp_path / "digits.c")
+    (tmp_path / "cli").mkdir()
+    assert dnncc.run([dnncc.DNNCC, DIGITS, "--target=x86-64-v3", "-o", tmp_path / "cli" / "digits.c"]).returncode == 0
+    for name in ("digits.c", "digits.h"):
+        assert (tmp_path / name).read_bytes() == (tmp_path / "cli" / name).read_bytes()
+    refused(lambda: m.save(tmp_path / "digits.o"), "digits.o")
+    refused(lambda: m.save(tmp_path / "none" / "digits.so"), "cannot write", code=2)
+
+
+def test_load(tmp_path, digits):
+    digits.save(tmp_path / "net.so")
+    loaded = dnncc_package.load(tmp_path / "net.so")
+    assert loaded(IMAGE).tobytes() == digits(IMAGE).tobytes()
+    refused(lambda: loaded.save(tmp_path / "net.c"), "loaded")
+    refused(loaded.report, "loaded")
+    refused(lambda: dnncc_package.load(tmp_path / "none.so"), "none.so", code=2)
+    refused(lambda: dnncc_package.load(tmp_path / "net.so", name="other"), "other_describe", code=2)
+    named = dnncc_package.compile(DIGITS, name="other")
+    named.save(tmp_path / "other.so")
+    assert dnncc_package.load(tmp_path / "other.so")(IMAGE).tobytes() == digits(IMAGE).tobytes()
+
+
+def test_a_model_that_changed_is_not_saved(tmp_path):
+    (tmp_path / "m.onnx").write_bytes(DIGITS.read_bytes())
+    m = dnncc_package.compile(tmp_path / "m.onnx")
+    (tmp_path / "m.onnx").write_bytes(models.matmul().SerializeToString())
+    refused(lambda: m.save(tmp_path / "m.c"), "changed", code=2)
+
+
+def test_report_and_info(digits, tmp_path):
+    page = digits.report()
+    assert page.html.lstrip().lower().startswith("<!doctype html") and "conv1" in page.html
+    assert page._repr_html_().startswith("<iframe srcdoc=") and page._repr_html_().count('"') == 4
+    page.save(tmp_path / "r.html")
+    assert (tmp_path / "r.html").read_text() == page.html
+    assert digits.info["inputs"] == [{"name": "image", "dtype": "float32", "shape": (1, 1, 8, 8)}]
+    assert digits.info["command"].startswith("dnncc ") and digits.info["memory"][0]["bytes"] > 0
+    assert dnncc_package.info(DIGITS)["inputs"][0]["name"] == "image"
+    assert "image" in repr(digits)
+
+
+# ---- without a C compiler ----
+
+def test_without_a_c_compiler_the_interpreter_runs(tmp_path, pair):
+    """and says so once; the bits are those of the C"""
+    np.savez(tmp_path / "x.npz", image=IMAGE, a=A, b=B)
+    code = f"""if 1:
+        import sys, warnings; sys.path.insert(0, {str(ROOT / 'python')!r}); sys.path.insert(0, {str(ROOT / 'test' / 'python')!r})
+        import dnncc, models, numpy as np
+        x = np.load({str(tmp_path / 'x.npz')!r})
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            digits, pair = dnncc.compile({str(DIGITS)!r}), dnncc.compile(models.two_of_each())
+        assert len(said) == 1 and "no C compiler" in str(said[0].message), said
+        total, product = pair(x["a"], b=x["b"])
+        np.savez({str(tmp_path / 'y.npz')!r}, digits(x["image"]), total, product)
+        digits.save({str(tmp_path / 'digits.c')!r})
+        for call in (lambda: digits.save("x.so"), lambda: digits.bind(x["image"])):
+            try:
+                call()
+                raise SystemExit("not refused")
+            except dnncc.Error as error:
+                print(error)"""
+    env = {k: v for k, v in os.environ.items() if k != "CC"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**env, "PATH": str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+    y = np.load(tmp_path / "y.npz")
+    assert y["arr_0"].tobytes() == dnncc_package.compile(DIGITS)(IMAGE).tobytes()
+    assert y["arr_1"].tobytes() == (A + B).tobytes() and y["arr_2"].tobytes() == (A * B).tobytes()
+    assert (tmp_path / "digits.c").exists()

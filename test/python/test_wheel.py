@@ -1,0 +1,99 @@
+"""The package as it is installed: `make wheel`, a fresh virtual environment with numpy and nothing else, and what README.md and
+docs/user-guide.md say there."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NUMPY = re.search(r"numpy==\S+", (ROOT / "Makefile").read_text())[0]
+pytestmark = pytest.mark.slow
+
+
+def run(command, **keywords):
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, **keywords)
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel():
+    run(["make", "-C", ROOT, "wheel"], env={k: v for k, v in os.environ.items() if k != "DNNCC"})
+    found, = (ROOT / "build" / "dist").glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def fresh(wheel, tmp_path_factory):
+    """its python, as a command that sees nothing of this source tree"""
+    home = tmp_path_factory.mktemp("fresh")
+    run([sys.executable, "-m", "venv", home / "venv"])
+    run([home / "venv" / "bin" / "pip", "install", "-q", "--disable-pip-version-check", NUMPY, wheel])
+    installed = run([home / "venv" / "bin" / "pip", "list", "--format=freeze", "--disable-pip-version-check"])
+    assert {line.partition("==")[0] for line in installed.split()} - {"pip", "setuptools"} == {"numpy", "dnncc"}
+    env = {"PATH": os.environ["PATH"], "HOME": str(home)}
+
+    def python(code, *arguments, **more):
+        return run([home / "venv" / "bin" / "python", "-c", code, *arguments], env={**env, **more}, cwd=home)
+    python.home = home
+    return python
+
+
+def test_what_is_in_it(wheel):
+    assert wheel.stat().st_size <= 3_000_000
+    assert re.fullmatch(r"dnncc-[\d.]+-py3-none-linux_\w+\.whl", wheel.name)
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {"dnncc/bin/dnncc", "dnncc/runtime/threads.c", "dnncc/runtime/dnncc_runtime.h", "dnncc/runtime/libdnncc_runtime.so"} <= set(names)
+    assert {name.rpartition("/")[2] for name in names if "/licenses/" in name} == {"LICENSE", "LICENSE.protobuf-c", "LICENSE.zlib"}
+    packaged = {name for name in names if name.endswith(".py")}
+    assert packaged == {f"dnncc/{p.name}" for p in (ROOT / "python" / "dnncc").glob("*.py")}
+
+
+def lines_after(path, before):
+    """the code that follows a text, as a reader copies it"""
+    text = (ROOT / path).read_text()
+    block = text[text.index(before):].partition("\n\n")[2].partition("\n\n")[0]
+    lines = block.splitlines()
+    assert lines[0] == "    import dnncc" and all(line.startswith("    ") for line in lines)
+    return "\n".join(line[4:] for line in lines)
+
+
+@pytest.mark.parametrize("path,before,x,y", [("README.md", "From Python (`make wheel`", "image", "probabilities"),
+                                             ("docs/user-guide.md", "## From Python\n", "x", "y")])
+def test_the_lines_of_the_documents_run(fresh, path, before, x, y):
+    for name in ("digits.onnx", "model.onnx"):
+        shutil.copy(ROOT / "examples" / "digits" / "digits.onnx", fresh.home / name)
+    code = lines_after(path, before)
+    assert len(code.splitlines()) == 3
+    said = fresh(f"import numpy\n{x} = numpy.ones((1, 1, 8, 8), numpy.float32)\n{code}\nprint({y}.shape, {y}.sum(), dnncc.tool())")
+    assert said.startswith("(1, 10)") and abs(float(said.split()[2]) - 1) < 1e-5
+    assert said.split()[-1].startswith(str(fresh.home / "venv"))
+
+
+def test_the_command(fresh):
+    version = run([fresh.home / "venv" / "bin" / "dnncc", "--version"])
+    assert version == run([ROOT / "build" / "dnncc", "--version"])
+    assert fresh("import dnncc; print('dnncc', dnncc.__version__)") == version
+    assert fresh("import subprocess, sys; subprocess.run([sys.executable, '-m', 'dnncc', '--version'])") == version
+
+
+def test_threads_and_no_compiler(fresh):
+    code = """if 1:
+        import dnncc, numpy as np, sys
+        m = dnncc.compile("digits.onnx", threads=2, target="native")
+        print(m(np.ones((1, 1, 8, 8), np.float32)).tobytes().hex())"""
+    shutil.copy(ROOT / "examples" / "digits" / "digits.onnx", fresh.home)
+    assert fresh(code) == fresh(code, PATH=str(fresh.home))
+
+
+def test_programs_need_no_library_but_c(wheel, tmp_path):
+    """protobuf-c and zlib are inside"""
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    for name in ("bin/dnncc", "runtime/libdnncc_runtime.so"):
+        needed = re.findall(r"NEEDED\s+(\S+)", run(["objdump", "-p", tmp_path / "dnncc" / name]))
+        assert set(needed) <= {"libc.so.6", "libm.so.6", "libpthread.so.0", "ld-linux-x86-64.so.2"}, needed
