@@ -130,6 +130,8 @@ def build(origin, words, folder):
     more += [] if origin.given("weights") else ["--weights=incbin"]
     depfile = os.path.join(folder, "model.d")
     origin.run(*more, "-o", os.path.join(folder, "model.c"), "-MF", depfile)
+    if not os.path.exists(os.path.join(folder, "model.h")):
+        raise ArgumentError(f"{' '.join(origin.arguments)}: these options write no code")
     further = further_files(origin, depfile)
     with open(os.path.join(folder, "model.h"), encoding="utf-8") as file:
         header = file.read()

@@ -15,8 +15,8 @@ PACKAGE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(PACKAGE))        # in a source tree: its root
 
 # What compile() decides itself, and what is no compilation.
-NO_GROUPS = {"Testing", "Calibration", "Questions"}
-NO_KEYWORDS = {"-o", "--emit", "--report", "-MD", "-MF", "--tune", "--help", "--help=json", "--version", "--help-passes", "--help-ops"}
+NO_GROUPS = {"Testing", "Questions"}
+NO_KEYWORDS = {"-o", "--merge", "--emit", "--report", "-MD", "-MF", "--tune", "--help", "--help=json", "--version", "--help-passes", "--help-ops"}
 PATHS = {"FILE", "DIR", "PATH"}         # arguments that name files
 
 
@@ -117,7 +117,8 @@ def values(name, row, value):
         given = [",".join(map(word, value)) if isinstance(value, (tuple, list)) else word(value)]
     if value is True or not all(given):
         raise ArgumentError(f"{name} wants {row['argument']}, not {value!r}")
-    return map(os.path.abspath, given) if row["argument"] in PATHS else given
+    forms = row["argument"].strip("[=]").split("|")     # FILE, or "FILE|dynamic"
+    return [os.path.abspath(v) if PATHS & set(forms) and v not in forms else v for v in given]
 
 
 def settings(name, rows, value):
@@ -143,7 +144,9 @@ def arguments(options):
         if value is None or value is False:
             continue
         rows = known[name]
-        if "argument" in rows[0]:
+        if rows[0]["kind"] == "PERHAPS" and value is True:
+            given.append(rows[0]["option"])
+        elif "argument" in rows[0]:
             given += [f"{rows[0]['option']}={v}" if rows[0]["option"].startswith("--") else f"{rows[0]['option']}{v}"
                       for v in values(name, rows[0], value)]
         else:

@@ -263,6 +263,9 @@ def test_options():
     assert arguments({"target": ["x86-64", "generic"], "level": 3, "exact": True, "unchecked": False, "name": None}) == [
         "--target=x86-64,generic", "-O3", "--exact"]
     assert arguments({"schedule": pathlib.Path("f.schedule")}) == [f"--schedule={os.path.abspath('f.schedule')}"]
+    assert arguments({"quantize": True, "calibrate": "x.npz"}) == ["--quantize", f"--calibrate={os.path.abspath('x.npz')}"]
+    assert arguments({"quantize": "dynamic"}) == ["--quantize=dynamic"]
+    assert arguments({"quantize": "m.ranges"}) == [f"--quantize={os.path.abspath('m.ranges')}"]
     assert arguments({"limit": {"weight_elements": 4}, "max_ram": "64K"}) == ["--limit=weight_elements=4", "--max-ram=64K"]
     for options, words in (({"presision": "bf16"}, ["presision", "precision"]), ({"emit": "ir"}, ["emit"]), ({"exact": 1}, ["exact"]),
                            ({"level": 7}, ["0 to 3"]), ({"target": True}, ["target"])):
@@ -281,6 +284,17 @@ def test_dimensions():
     open = models.matmul(dim="N")
     refused(lambda: dnncc_package.compile(open), "--dim N=", code=3)
     assert dnncc_package.compile(open, dim={"N": 3})(np.ones((3, 64), np.float32)).shape == (3, 64)
+
+
+def test_quantization(tmp_path, digits):
+    """calibrated in one go: samples count like the model"""
+    np.savez(tmp_path / "samples.npz", image=R.random((8, 1, 8, 8), np.float32))
+    refused(lambda: dnncc_package.compile(DIGITS, calibrate=tmp_path / "samples.npz"), "no code")
+    m = dnncc_package.compile(DIGITS, quantize=True, calibrate=tmp_path / "samples.npz")
+    np.testing.assert_allclose(m(IMAGE), digits(IMAGE), atol=0.1)
+    assert m(IMAGE).tobytes() != digits(IMAGE).tobytes()
+    np.savez(tmp_path / "samples.npz", image=100 * R.random((8, 1, 8, 8), np.float32))
+    assert dnncc_package.compile(DIGITS, quantize=True, calibrate=tmp_path / "samples.npz")(IMAGE).tobytes() != m(IMAGE).tobytes()
 
 
 @pytest.mark.parametrize("weights", ["inline", "incbin", "file"])
