@@ -20,7 +20,7 @@ GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
-.PHONY: all setup python browser install demo check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
+.PHONY: all setup python browser samples install demo check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
         bench-interp bench-threads bench-compile bench-operators fit-cost zoo-digest docs clean
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -60,6 +60,18 @@ $(B)/.browser: | setup
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
 	else echo "no chromium: the tests that need it are skipped"; fi
+	@touch $@
+
+# Pictures that come with scikit-image, Pillow to read and write them, and a voice: for the tests of examples/.
+SAMPLES := pillow==13.0.0 scikit-image==0.26.0
+samples: $(B)/.samples
+$(B)/.samples: | python
+	@$(VENV)/bin/pip install -q --disable-pip-version-check --no-deps --upgrade --target $(B)/samples $(SAMPLES) || \
+	    echo "no sample pictures: the tests that need them are skipped"
+	@if command -v espeak-ng >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends espeak-ng >/dev/null; \
+	else echo "no espeak-ng: the tests that need a voice are skipped"; fi
 	@touch $@
 
 # ---- the compiler ----
@@ -156,7 +168,7 @@ run-demo:
 # Three tiers: quick (3 minutes on two cores), check (under 25), all (everything; before something is called done).
 check check-quick check-all: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all
-	@$(MAKE) --no-print-directory python browser
+	@$(MAKE) --no-print-directory python browser samples
 	@$(MAKE) --no-print-directory --keep-going TIER=$(@:check-%=%) check-unit check-docs check-python $(MORE)
 check-all: MORE := check-random asan
 TIER := check
@@ -183,7 +195,7 @@ $(B)/observe: test/quantize/observe.c $(B)/libdnncc.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
 
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider -n $(JOBS) --dist=worksteal
-PYTHON_TESTS := test/support test/driver test/golden test/passes test/targets test/threads test/models test/operators test/quantize test/hostile test/conformance test/bench test/python
+PYTHON_TESTS := test/support test/driver test/golden test/passes test/targets test/threads test/models test/operators test/quantize test/hostile test/conformance test/bench test/python test/examples
 export ONNX_MODELS := $(abspath $(B))/onnx_models
 check-python: $(B)/machines $(B)/observe
 	$(PYTEST) --tier=$(TIER) $(wildcard $(PYTHON_TESTS))

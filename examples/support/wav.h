@@ -1,0 +1,21 @@
+/* WAV files, read as a stream: from a file or from standard input, as much as is asked for. */
+#ifndef SUPPORT_WAV_H
+#define SUPPORT_WAV_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct wav {
+        FILE *file;
+        int channels, bytes, floats;    /* of one sample; floats: it is one */
+        long rate;                      /* frames in a second */
+        unsigned long left;             /* frames not read yet, if the file says the truth; writers into pipes say the most there is */
+};
+
+/* "-": standard input. PCM of 8, 16, 24 or 32 bits, or floats of 32. NULL, or what is wrong in words; then nothing is open */
+const char *wav_open(struct wav *wav, const char *path);
+/* the next frames, the mean of their channels, -1 to 1; fewer than `count`: the end */
+size_t wav_read(struct wav *wav, float *samples, size_t count);
+void wav_close(struct wav *wav);
+
+#endif
