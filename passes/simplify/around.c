@@ -3,9 +3,10 @@
  *
  *   transpose(g(transpose x)) = g x
  *
- * g is any operations element by element, slices and concats, and what reductions make of them once
- * per row, spread over them again: a softmax or a norm along channels, or a rotary embedding, which
- * exporters put between two transposes. */
+ * g is any operations element by element, slices, pads and concats, and what reductions make of them
+ * once per row, spread over them again: a softmax or a norm along channels, or a rotary embedding,
+ * which exporters put between two transposes; or the pad of a convolution whose operand has its
+ * channels last, before and after. */
 #include "passes/simplify/simplify.h"
 
 enum { BETWEEN_MAX = 24 };
@@ -50,6 +51,11 @@ static bool is_known_slice(const struct value *v)
 {
         return op_is(v, OP_slice) && value_is_constant(op_operand(v->op, 1)) &&
                value_is_constant(op_operand(v->op, 2));
+}
+
+static bool is_known_pad(const struct value *v)
+{
+        return op_is(v, OP_pad) && value_is_constant(op_operand(v->op, 2));
 }
 
 static unsigned large_dims(const struct type *t)
@@ -133,7 +139,8 @@ static bool collect(struct around *a, struct value *v)
         if (cancels(a, v))
                 return a->undone = true;
         bool spread = op_is(v, OP_broadcast) && keeps_order(a, spread_along(v->op));
-        bool part = is_inside(a, v) && (is_known_slice(v) || op_is(v, OP_concat));
+        bool moves = is_known_slice(v) || is_known_pad(v);
+        bool part = is_inside(a, v) && (moves || op_is(v, OP_concat));
         if (a->count == BETWEEN_MAX || !(spread || part || is_computed(a, v)))
                 return false;
         struct between *here = &a->seen[a->count++];
@@ -142,7 +149,7 @@ static bool collect(struct around *a, struct value *v)
                 here->outer = !collect_row(a, op_operand(v->op, 0));
                 return true;
         }
-        int operands = op_is(v, OP_slice) ? 1 : v->op->operand_count;
+        int operands = moves ? 1 : v->op->operand_count;
         for (int i = 0; i < operands; i++)
                 if (!collect(a, op_operand(v->op, i)))
                         return false;
@@ -239,6 +246,19 @@ static struct value *move_slice(struct around *a, const struct op *slice)
         return x ? build_slice(a->b, x, starts, steps, sizes) : NULL;
 }
 
+static struct value *move_pad(struct around *a, const struct op *pad)
+{
+        const struct type *t = pad->results[0].type;
+        int64_t given[RANK_MAX], low[RANK_MAX];
+        int count;
+        value_ints(op_operand(pad, 2), given, RANK_MAX, &count);
+        move_dims(a, given, low);
+        struct value *operands[] = { move(a, op_operand(pad, 0)), op_operand(pad, 1),
+                                     constant_ints(a->b->m, low, t->rank) };
+        return operands[0] ? value_build(a->b, OP_pad, operands, 3, pad->attrs, moved_type(a, t))
+                           : NULL;
+}
+
 /* operand by operand; a concat puts them together along the same dimension, wherever that is */
 static struct value *move_operands(struct around *a, const struct op *op)
 {
@@ -268,6 +288,7 @@ static struct value *move(struct around *a, struct value *v)
         switch (v->op->code) {
         case OP_broadcast: return known->moved = move_broadcast(a, v->op);
         case OP_slice: return known->moved = move_slice(a, v->op);
+        case OP_pad: return known->moved = move_pad(a, v->op);
         default: return known->moved = move_operands(a, v->op);
         }
 }
