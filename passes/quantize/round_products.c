@@ -59,9 +59,21 @@ struct step { float scale; int zero; };
 struct block {
         const float *w;
         int64_t count;
+        float low, high;                /* of these and 0 */
         int least, most;
         float *numbers;                 /* [count] */
 };
+
+static void block_open(struct block *b, const float *w, int64_t count)
+{
+        b->w = w;
+        b->count = count;
+        b->low = b->high = 0;
+        for (int64_t i = 0; i < count; i++) {
+                b->low = w[i] < b->low ? w[i] : b->low;
+                b->high = w[i] > b->high ? w[i] : b->high;
+        }
+}
 
 /* to the nearest whole number, halves to even; |x| < 2^22 */
 static inline float nearest(float x)
@@ -128,14 +140,8 @@ static bool is_scale(double scale) { return fabs(scale) >= FLT_MIN && fabs(scale
 /* the step that holds all numbers, or a part of them */
 static struct step step_of(const struct block *b, const struct rounded *r, double part)
 {
-        double least = 0, most = 0;
+        const double least = (double)b->low * part, most = (double)b->high * part;
         const int middle = 1 << (r->bits - 1), levels = b->most - b->least;
-        for (int64_t i = 0; i < b->count; i++) {
-                least = fmin(least, (double)b->w[i]);
-                most = fmax(most, (double)b->w[i]);
-        }
-        least *= part;
-        most *= part;
         double scale = r->zeros      ? (most - least) / levels
                        : b->least    ? fmax(-least, most) / (middle - 1)
                        : most > -least ? most / -middle : -least / middle;
@@ -191,9 +197,8 @@ struct rounded *product_round(const struct products *q, const struct product *p,
         for (int64_t o = 0; o < p->outputs; o++)
                 for (int64_t i = 0; i < r->blocks; i++) {
                         const int64_t from = o * p->inner + i * r->block, at = o * r->blocks + i;
-                        b.w = weights + from;
-                        b.count = p->inner - i * r->block;
-                        b.count = b.count < r->block ? b.count : r->block;
+                        int64_t count = p->inner - i * r->block;
+                        block_open(&b, weights + from, count < r->block ? count : r->block);
                         struct step s = q->policy->steps[STEP_search] ? search(&b, r) : step_of(&b, r, 1);
                         numbers_of(&b, s);
                         for (int64_t k = 0; k < b.count; k++)
