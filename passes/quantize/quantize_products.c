@@ -125,23 +125,53 @@ static int report(const struct products *q)
         return rounded;
 }
 
+/* the moments of products, where steps want them and there are samples */
+static bool look_at_samples(struct products *q, struct moments_run **run)
+{
+        const bool *steps = q->policy->steps;
+        struct op **ops = arena_array(q->arena, (size_t)q->count + 1, sizeof *ops);
+        int count = 0;
+        for (int i = 0; i < q->count; i++) {
+                struct product *p = &q->items[i];
+                p->moments = !p->obstacle && p->name && moments_possible(p->op) ? count : -1;
+                if (p->moments >= 0)
+                        ops[count++] = p->op;
+        }
+        if (!q->context->sampler || !count || (!steps[STEP_gptq] && !steps[STEP_awq]))
+                return true;
+        *run = moments_begin(q->context, ops, count, steps[STEP_gptq]);
+        return *run;
+}
+
+static bool quantize_one(const struct products *q, const struct product *p, const struct moments *m)
+{
+        struct products here = *q;
+        here.arena = arena_new();
+        float *weights = product_weights(here.arena, p),
+              *factors = m && q->policy->steps[STEP_awq] ? product_scale_inputs(&here, p, weights, m) : NULL;
+        struct rounded *r = product_round(&here, p, weights);
+        if (m && m->products && q->policy->steps[STEP_gptq])
+                product_round_columns(&here, p, weights, m, factors, r);
+        bool fine = product_write(&here, p, r, factors);
+        arena_free(here.arena);
+        return fine;
+}
+
 static bool quantize(struct products *q)
 {
         find_products(q);
         if (!keep_named(q))
                 return false;
         keep_ends(q);
-        for (int i = 0; i < q->count; i++) {
+        struct moments_run *run = NULL;
+        bool fine = look_at_samples(q, &run);
+        for (int i = 0; i < q->count && fine; i++) {
                 const struct product *p = &q->items[i];
-                struct arena *own = arena_new();
-                struct products here = *q;
-                here.arena = own;
-                bool fine = p->obstacle || product_write(&here, p, product_round(&here, p, product_weights(own, p)));
-                arena_free(own);
-                if (!fine)
-                        return false;
+                const struct moments *m = run && p->moments >= 0 ? moments_of(run, p->moments) : NULL;
+                fine = p->obstacle || ((m || !run || p->moments < 0) && quantize_one(q, p, m));
         }
-        return true;
+        moments_end(run);
+        return fine;
 }
 
 int pass_quantize_products(struct function *f, struct pass_context *context)

@@ -1,8 +1,11 @@
 /* The pass quantize_products: which products (quantize_products.c), their weights in few bits
- * (round_products.c), what is written (write_products.c). */
+ * (round_products.c; by samples round_columns.c, scale_inputs.c), what is written
+ * (write_products.c). */
 #ifndef PASSES_QUANTIZE_QUANTIZE_PRODUCTS_H
 #define PASSES_QUANTIZE_QUANTIZE_PRODUCTS_H
 
+#include "passes/quantize/block_step.h"
+#include "passes/quantize/moments.h"
 #include "passes/quantize/quantize.h"
 
 /* A dot of f32 by constant weights: y[.., o] = sum over k of x[.., k] * w[o, k]. */
@@ -11,6 +14,7 @@ struct product {
         const char *name;               /* of the calibration; NULL: it depends on no input */
         const char *obstacle;           /* to quantizing it, part of a sentence; or NULL */
         int64_t outputs, inner;
+        int moments;                    /* number among those looked at; -1: none */
 };
 
 struct products {
@@ -33,16 +37,44 @@ struct rounded {
         unsigned char *zero;            /* [outputs][blocks] */
 };
 
+static inline struct step rounded_step(const struct rounded *r, int64_t o, int64_t block)
+{
+        return (struct step){ .scale = r->scales[o * r->blocks + block], .zero = r->zero[o * r->blocks + block] };
+}
+static inline void rounded_set(struct rounded *r, int64_t o, int64_t block, struct step s)
+{
+        r->scales[o * r->blocks + block] = s.scale;
+        r->zero[o * r->blocks + block] = (unsigned char)s.zero;
+}
+
 /* ---- round_products.c ---- */
 
 /* The weights of a product: [outputs][inner], inner in the order of contract_b. */
 float *product_weights(struct arena *arena, const struct product *p);
-/* To the policy's type and blocks. The arena holds it. */
+/* To the policy's type and blocks, each weight to the nearest number. */
 struct rounded *product_round(const struct products *q, const struct product *p, const float *weights);
+/* its type and blocks, without numbers */
+struct rounded product_grid(const struct quantize_policy *policy, const struct product *p);
+/* a block of it, of nothing yet; and of some weights [inner] */
+struct block rounded_block(struct arena *arena, const struct rounded *r);
+void rounded_open(const struct rounded *r, struct block *b, const float *w, int64_t number);
+
+/* ---- round_columns.c, scale_inputs.c: what samples say ---- */
+
+/* Column by column, where that makes the mean square change of an output less. factors: by which
+ * inputs have been divided, [inner], or NULL. */
+void product_round_columns(const struct products *q, const struct product *p, const float *weights,
+                           const struct moments *m, const float *factors, struct rounded *r);
+/* Factors for inputs, [inner], by which weights are multiplied, here, and inputs are to be divided;
+ * NULL: they are best as they are. */
+float *product_scale_inputs(const struct products *q, const struct product *p, float *weights,
+                            const struct moments *m);
 
 /* ---- write_products.c ---- */
 
-/* The operation becomes one that reads these. False after an error. */
-bool product_write(const struct products *q, const struct product *p, const struct rounded *r);
+/* The operation becomes one that reads these, its input divided by the factors, if there are any.
+ * False after an error. */
+bool product_write(const struct products *q, const struct product *p, const struct rounded *r,
+                   const float *factors);
 
 #endif

@@ -1,19 +1,6 @@
-/* quantize_products: weights to steps.
- *
- * A block of numbers of an output has a scale, and where the type has them a zero point:
- *
- *      s8, s4      scale = w / -2^(bits - 1), w the one of largest magnitude, which is kept as it is
- *                  (of s8: max |w| / 127, so that -128 is not used)
- *      u8, u4      scale = (most - least) / (2^bits - 1), zero = round(-least / scale), 0 counted in
- *
- * and each weight the number that is nearest to it. With the step `search` scales are tried that
- * clip the largest numbers, and of each the one that least squares give for the numbers that follow
- * from it; the one of least squared error is taken. */
+/* quantize_products: the weights of a product to steps, each to the nearest number (block_step.c). */
+#include "passes/quantize/block_step.h"
 #include "passes/quantize/quantize_products.h"
-
-#include <float.h>
-#include <math.h>
-#include <string.h>
 
 /* ---- weights as they are read ---- */
 
@@ -51,160 +38,57 @@ float *product_weights(struct arena *arena, const struct product *p)
         return weights;
 }
 
-/* ---- one block ---- */
+/* ---- steps ---- */
 
-struct step { float scale; int zero; };
-
-/* `count` weights that share a step; least, most: the numbers that are used */
-struct block {
-        const float *w;
-        int64_t count;
-        float low, high;                /* of these and 0 */
-        int least, most;
-        float *numbers;                 /* [count] */
-};
-
-static void block_open(struct block *b, const float *w, int64_t count)
+struct block rounded_block(struct arena *arena, const struct rounded *r)
 {
-        b->w = w;
-        b->count = count;
-        b->low = b->high = 0;
-        for (int64_t i = 0; i < count; i++) {
-                b->low = w[i] < b->low ? w[i] : b->low;
-                b->high = w[i] > b->high ? w[i] : b->high;
-        }
+        return (struct block){ .bits = r->bits, .zeros = r->zeros, .least = r->bits == 8 && !r->zeros,
+                               .most = (1 << r->bits) - 1,
+                               .numbers = arena_array(arena, (size_t)r->block, sizeof(float)) };
 }
 
-/* to the nearest whole number, halves to even; |x| < 2^22 */
-static inline float nearest(float x)
+void rounded_open(const struct rounded *r, struct block *b, const float *w, int64_t number)
 {
-        const float magic = 0x1.8p23f;
-        return x + magic - magic;
+        int64_t from = number * r->block, count = r->inner - from;
+        block_open(b, w + from, count < r->block ? count : r->block);
 }
 
-static void numbers_of(const struct block *b, struct step s)
+struct rounded product_grid(const struct quantize_policy *policy, const struct product *p)
 {
-        const float by = 1 / s.scale, zero = (float)s.zero, least = (float)b->least,
-                    most = (float)b->most, far = 1024;
-        for (int64_t i = 0; i < b->count; i++) {
-                float x = b->w[i] * by;
-                x = x > -far ? x : -far;
-                x = nearest(x < far ? x : far) + zero;
-                x = x > least ? x : least;
-                b->numbers[i] = x < most ? x : most;
-        }
+        const struct weights_type *type = policy->weights ? policy->weights : weights_types;
+        struct rounded r = { .outputs = p->outputs, .inner = p->inner, .block = policy->block,
+                             .bits = type->bits, .zeros = type->zeros };
+        if (type->bits == 8 && (!r.block || r.block >= p->inner))
+                r.block = p->inner;
+        while (r.block / 2 >= p->inner && r.block > BLOCK_LEAST)
+                r.block /= 2;
+        r.blocks = divide_up(p->inner, r.block);
+        return r;
 }
 
-static double error_of(const struct block *b, struct step s)
+static struct rounded *rounded_new(struct arena *arena, const struct quantize_policy *policy,
+                                   const struct product *p)
 {
-        const float zero = (float)s.zero;
-        double error = 0;
-        for (int64_t i = 0; i < b->count; i++) {
-                double d = (double)b->w[i] - (double)((b->numbers[i] - zero) * s.scale);
-                error += d * d;
-        }
-        return error;
+        struct rounded *r = ARENA_NEW(arena, struct rounded);
+        *r = product_grid(policy, p);
+        r->numbers = arena_array(arena, (size_t)(p->outputs * p->inner), sizeof *r->numbers);
+        r->scales = arena_array(arena, (size_t)(p->outputs * r->blocks), sizeof *r->scales);
+        r->zero = arena_array(arena, (size_t)(p->outputs * r->blocks), sizeof *r->zero);
+        return r;
 }
-
-/* Of numbers that there are: the scale of least squares, products / squares, and what it takes off the
- * error, products^2 / squares. Sums of every LANES-th number, added up in the end. */
-struct fit { double products, squares; };
-
-static struct fit fit_of(const struct block *b, int zero)
-{
-        enum { LANES = 8 };
-        float products[LANES] = { 0 }, squares[LANES] = { 0 };
-        const float shift = (float)zero;
-        int64_t i = 0;
-        for (; i + LANES <= b->count; i += LANES)
-                for (int k = 0; k < LANES; k++) {
-                        float q = b->numbers[i + k] - shift;
-                        products[k] += q * b->w[i + k];
-                        squares[k] += q * q;
-                }
-        struct fit f = { 0, 0 };
-        for (; i < b->count; i++) {
-                double q = (double)(b->numbers[i] - shift);
-                f.products += q * (double)b->w[i];
-                f.squares += q * q;
-        }
-        for (int k = 0; k < LANES; k++) {
-                f.products += (double)products[k];
-                f.squares += (double)squares[k];
-        }
-        return f;
-}
-
-static bool is_scale(double scale) { return fabs(scale) >= FLT_MIN && fabs(scale) <= FLT_MAX; }
-
-/* the step that holds all numbers, or a part of them */
-static struct step step_of(const struct block *b, const struct rounded *r, double part)
-{
-        const double least = (double)b->low * part, most = (double)b->high * part;
-        const int middle = 1 << (r->bits - 1), levels = b->most - b->least;
-        double scale = r->zeros      ? (most - least) / levels
-                       : b->least    ? fmax(-least, most) / (middle - 1)
-                       : most > -least ? most / -middle : -least / middle;
-        struct step s = { .scale = is_scale(scale) ? (float)scale : 1, .zero = middle };
-        if (r->zeros)
-                s.zero = (int)fmin(fmax(rint(-least / (double)s.scale), 0), levels);
-        return s;
-}
-
-/* Of 4 bits, parts of the largest number that are kept: from 1 on by steps of 1 / PARTS, down to a
- * half. Of 8 bits, where clipping gains nothing, all of it. */
-static struct step search(const struct block *b, const struct rounded *r)
-{
-        enum { PARTS = 40, HALF = PARTS / 2 };
-        const struct step all = step_of(b, r, 1);
-        struct step best = all;
-        double most = 0;
-        for (int i = 0; i < (r->bits == 8 ? 1 : HALF); i++) {
-                struct step s = step_of(b, r, 1 - (double)i / PARTS);
-                numbers_of(b, s);
-                struct fit f = fit_of(b, s.zero);
-                double gain = f.squares > 0 ? f.products * f.products / f.squares : 0,
-                       scale = f.squares > 0 ? f.products / f.squares : 0;
-                if (gain > most && is_scale((float)scale)) {
-                        most = gain;
-                        best = (struct step){ .scale = (float)scale, .zero = s.zero };
-                }
-        }
-        numbers_of(b, best);
-        double error = error_of(b, best);
-        numbers_of(b, all);
-        return error < error_of(b, all) ? best : all;
-}
-
-/* ---- all of them ---- */
 
 struct rounded *product_round(const struct products *q, const struct product *p, const float *weights)
 {
-        const struct weights_type *type = q->policy->weights ? q->policy->weights : weights_types;
-        struct rounded *r = ARENA_NEW(q->arena, struct rounded);
-        *r = (struct rounded){ .outputs = p->outputs, .inner = p->inner, .bits = type->bits, .zeros = type->zeros };
-        r->block = q->policy->block;
-        if (type->bits == 8 && (!r->block || r->block >= p->inner))
-                r->block = p->inner;
-        while (r->block / 2 >= p->inner && r->block > BLOCK_LEAST)
-                r->block /= 2;
-        r->blocks = divide_up(p->inner, r->block);
-        r->numbers = arena_array(q->arena, (size_t)(p->outputs * p->inner), sizeof *r->numbers);
-        r->scales = arena_array(q->arena, (size_t)(p->outputs * r->blocks), sizeof *r->scales);
-        r->zero = arena_array(q->arena, (size_t)(p->outputs * r->blocks), sizeof *r->zero);
-        struct block b = { .least = type->bits == 8 && !type->zeros, .most = (1 << type->bits) - 1 };
-        b.numbers = arena_array(q->arena, (size_t)r->block, sizeof *b.numbers);
+        struct rounded *r = rounded_new(q->arena, q->policy, p);
+        struct block b = rounded_block(q->arena, r);
         for (int64_t o = 0; o < p->outputs; o++)
                 for (int64_t i = 0; i < r->blocks; i++) {
-                        const int64_t from = o * p->inner + i * r->block, at = o * r->blocks + i;
-                        int64_t count = p->inner - i * r->block;
-                        block_open(&b, weights + from, count < r->block ? count : r->block);
-                        struct step s = q->policy->steps[STEP_search] ? search(&b, r) : step_of(&b, r, 1);
-                        numbers_of(&b, s);
+                        rounded_open(r, &b, weights + o * p->inner, i);
+                        struct step s = block_step(&b, q->policy->steps[STEP_search]);
+                        block_round(&b, s);
+                        rounded_set(r, o, i, s);
                         for (int64_t k = 0; k < b.count; k++)
-                                r->numbers[from + k] = (unsigned char)b.numbers[k];
-                        r->scales[at] = s.scale;
-                        r->zero[at] = (unsigned char)s.zero;
+                                r->numbers[o * p->inner + i * r->block + k] = (unsigned char)b.numbers[k];
                 }
         return r;
 }

@@ -151,13 +151,27 @@ static struct value *whole_product(struct builder *b, const struct rounded *r, s
         return build_binary(b, OP_mul, y, build_binary(b, OP_mul, steps, scale));
 }
 
-bool product_write(const struct products *q, const struct product *p, const struct rounded *r)
+/* x / factors, as products */
+static struct value *divided(struct builder *b, struct value *x, const float *factors)
+{
+        if (!x || !factors)
+                return x;
+        const dim_t *inner = x->type->dims + 1;
+        float *data = constant_room(b->m, (size_t)*inner * sizeof *data);
+        for (int64_t k = 0; k < *inner; k++)
+                data[k] = 1 / factors[k];
+        struct value *c = constant_dense(b->m, type_tensor(b->m, E_F32, 1, inner), data, "factors");
+        return build_binary(b, OP_mul, x, over_outputs(b, c, x->type, 1));
+}
+
+bool product_write(const struct products *q, const struct product *p, const struct rounded *r,
+                   const float *factors)
 {
         struct op *op = p->op;
         struct builder b = builder_before(op, q->context->diag);
         const char *name = op_operand(op, 1)->constant->name;
         const struct type *to = op_result(op)->type;
-        struct value *x = rows_of(&b, op, p->inner), *y;
+        struct value *x = divided(&b, rows_of(&b, op, p->inner), factors), *y;
         if (r->bits == 8 && r->block == p->inner) {
                 y = x ? (q->policy->dynamic ? whole_product : decoded_product)(&b, r, x, name) : NULL;
         } else {
