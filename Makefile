@@ -104,10 +104,12 @@ $(B)/library.inc: $(LIBRARY)
 	@mkdir -p $(B)
 	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $(LIBRARY) > $@
 
-# and the page that --report fills in, a string for each line
-$(B)/report_page.inc: compiler/report_page.html
+# and the page that --report fills in, a string for each line: its parts in the order in which they stand there
+PAGE := $(addprefix compiler/page/,head.html style.css body.html base.js tabs.js kernels.js nodes.js weights.js graph_layout.js \
+        graph.js roofline.js memory.js difference.js passes.js compare.js start.js tail.html)
+$(B)/report_page.inc: $(PAGE)
 	@mkdir -p $(B)
-	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n",/' $< > $@
+	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n",/' $(PAGE) > $@
 
 # What generated code may link to; a library of its own, for programs that know nothing of the compiler.
 $(B)/libdnncc_runtime.a: $(B)/obj/runtime/threads.o $(B)/obj/runtime/memory.o

@@ -449,7 +449,7 @@ static bool compile_as_asked(struct run *run)
         const struct options *o = &run->options;
         double start = clock_seconds();
         if (!read_model(run) || !read_schedules(run) || !check_calibration(run) ||
-            !quantization_read(run))
+            !quantization_read(run) || !report_read_against(run))
                 return false;
         remember_command(run);
         report_time(run, "import", start);

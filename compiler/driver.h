@@ -33,6 +33,7 @@ struct run {
         struct report_state *states;    /* with --report: before the first pass and after each
                                          * (report.h) */
         int state_count;
+        const char *against;            /* text of --report-against; or NULL */
         struct report_float *floats;    /* with --report: quantized layers that stay in floats */
         int float_count;
         bool floats_known;              /* these have been looked for */

@@ -32,6 +32,7 @@ void report_stats(struct run *run);                       /* sizes, for --stats 
 void report_json(struct run *run, FILE *out);             /* --report=FILE.json */
 void report_page(struct run *run, FILE *out);             /* --report=FILE.html */
 bool report_is_page(const struct run *run);               /* which of the two */
+bool report_read_against(struct run *run);                /* --report-against, into run->against */
 
 /* What passes did, kept for the report: one before the first (pass NULL), then one for each. */
 struct report_state {

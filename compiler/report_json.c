@@ -205,6 +205,16 @@ static void put_memory(FILE *out, struct run *run)
         fputs("]}", out);
 }
 
+/* What a core can do in a cycle: operations on f32, and bytes from the second cache and from
+ * memory. */
+static void put_machine(FILE *out, const struct target *target)
+{
+        json_member(out, "  ", "language", target_printer(target)->language);
+        fprintf(out, ", \"machine\": {\"flops\": %g, \"l2\": %g, \"memory\": %g},\n",
+                2 * rate_issue(target) * target_lanes(target, E_F32), rate_l2(target),
+                rate_memory(target));
+}
+
 void report_json(struct run *run, FILE *out)
 {
         const struct loop_program *p = run->state.program;
@@ -216,6 +226,7 @@ void report_json(struct run *run, FILE *out)
         json_member(out, ",\n  ", "options", p->command);
         json_member(out, ", ", "target", run->context.target->name);
         fprintf(out, ", \"vector_bytes\": %d,\n", target_vector_bytes(run->context.target));
+        put_machine(out, run->context.target);
         fprintf(out,
                 "  \"workspace\": %" PRId64 ", \"live_peak\": %" PRId64 ", \"constants\": %" PRId64
                 ",\n",

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from test_command_line import DIGITS, call, relu, save, value
@@ -18,7 +19,7 @@ void dnncc_profile(int kernel) { printf("%d ", kernel); }
 """
 MEMBERS = {"dnncc": str, "model": str, "source": str, "options": str, "target": str, "vector_bytes": int, "workspace": int,
            "live_peak": int, "constants": int, "kernels": int, "flops": int, "again": int, "calls": list, "buffers": list, "memory": dict, "passes": list,
-           "floats": list}
+           "floats": list, "language": str, "machine": dict}
 CALL = {"kernel": str, "location": str, "summary": str, "schedule": str, "flops": int, "again": int, "read": int, "constants": int, "written": int,
         "cycles": int, "buffers": list, "access": list}
 CONTROL_FLOW = """loop 1
@@ -70,6 +71,7 @@ def test_report_members(tmp_path):
     assert {k: type(v) for k, v in facts.items()} == MEMBERS
     for one in facts["calls"]:
         assert {k: type(v) for k, v in one.items()} == CALL and one["location"] and one["summary"]
+    assert facts["language"] == "C" and sorted(facts["machine"]) == ["flops", "l2", "memory"] and min(facts["machine"].values()) > 0
     assert facts["target"] == "generic" and facts["vector_bytes"] == 0 and facts["options"] == "-O2"
 
 
@@ -231,7 +233,7 @@ def test_page_of_the_graph(page):
     dom, console = look(page[0], "graph")
     assert not console
     ports = [b["space"] for b in page[1]["buffers"]]
-    kinds = re.findall(r'data-kind="(\w+)"', dom)
+    kinds = re.findall(r'<g class="node"[^>]* data-kind="(\w+)"', dom)
     assert kinds.count("call") == len(page[1]["calls"]) and kinds.count("input") == ports.count("input") == 1
     assert kinds.count("output") == ports.count("output") == 1
     assert len(re.findall(r'<path d="M', dom)) >= len(page[1]["calls"]), "all are connected"
@@ -255,20 +257,104 @@ def test_page_of_memory_weights_and_passes(page):
     assert 'class="both"' in dom or 'class="new"' in dom or 'class="gone"' in dom, "simplify changes this model"
 
 
+TABS = ("graph", "kernels", "nodes", "roofline", "memory", "weights", "passes")
+
+
 @browser
 def test_page_opens_at_its_top(page):
     """what stands behind # in the address is no element, to which browsers would scroll"""
-    for tab in ("graph", "kernels", "memory", "weights", "passes"):
+    for tab in TABS:
         dom, console = look(page[0], tab)
-        shown = re.findall(r'<section id="(\w+)-tab" class="on"', dom)
+        shown = re.findall(r'<section id="(\w+)-tab" role="tabpanel" class="on"', dom)
         assert not console and shown == [tab] and not re.search(rf'(id|name)="{tab}"', dom)
 
 
+def asked(folder, page, expression):
+    """what a JavaScript expression is worth in the page"""
+    text = page.read_text().replace("</body>", f"""<pre id="said"></pre>
+        <script>document.getElementById("said").textContent = JSON.stringify({expression})</script></body>""")
+    (folder / "asked.html").write_text(text)
+    dom, console = look(folder / "asked.html", "graph")
+    assert not console, console
+    return json.loads(html.unescape(re.search(r'<pre id="said">(.*?)</pre>', dom, re.S).group(1)))
+
+
 @browser
-def test_edges_pass_beside_boxes(tmp_path):
-    """sums of what was there some rows before: edges go down through the gaps between boxes"""
+def test_page_finds_every_node(page, tmp_path):
+    """each is found by its name, and is in the kernels that name it, or gone by a pass"""
+    names = {n.name for n in onnx.load(DIGITS).graph.node}
+    found = asked(tmp_path, page[0], "nodesOfModel().map((n) => [n.name, n.calls.map((c) => c.index), fate(n), search(n.name).some((h) => h[0] === n.name)])")
+    assert {n for n, *_ in found} == names and all(hit for *_, hit in found)
+    passes = {p["pass"] for p in page[1]["passes"]}
+    for name, calls, fate, _ in found:
+        assert calls == [k for k, c in enumerate(page[1]["calls"]) if name in c["location"].split(", ")]
+        assert fate == "" if calls else fate.split(":")[0] in passes
+    everything = [c["kernel"] for c in page[1]["calls"]] + [b["name"] for b in page[1]["buffers"] if b["space"] == "constant"]
+    assert asked(tmp_path, page[0], f"{json.dumps(everything)}.map((n) => search(n).length)").count(0) == 0
+    assert asked(tmp_path, page[0], "search('no such thing').length") == 0
+
+
+@browser
+def test_page_of_one_kernel(page, tmp_path):
+    """its code is that of the C file, its Loop IR the last state's"""
+    code = (page[0].parent / "model.c").read_text()
+    for k, c in enumerate(page[1]["calls"]):
+        said = asked(tmp_path, page[0], f"(showKernel({k}), [...document.querySelectorAll('#kernel pre')].map((e) => e.textContent))")
+        assert len(said) == 2 and said[0].startswith(f'kernel @{c["kernel"]}(') and said[0].endswith("}")
+        assert said[1] in code and f'{c["kernel"]}(' in said[1].splitlines()[0]
+
+
+@browser
+def test_page_against_another(tmp_path):
+    before, _ = report(DIGITS, tmp_path, "-O0")
+    old = tmp_path / "m.json"
+    dnncc.compile_model(DIGITS, tmp_path, [f"--report={tmp_path / 'm.html'}", f"--report-against={old}", "-MD", "-MF", tmp_path / "m.d"])
+    assert str(old) in (tmp_path / "m.d").read_text()
+    now = json.loads(re.search(r'id="facts">\n(.*?)</script>', (tmp_path / "m.html").read_text(), re.S).group(1))
+    dom, console = look(tmp_path / "m.html", "compare")
+    assert not console
+    sizes = [[html.unescape(re.sub("<[^>]*>", "", cell)) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.S)]
+             for row in re.findall(r"<tr.*?</tr>", re.search(r'id="compare-sizes".*?<tbody>(.*?)</tbody>', dom, re.S).group(1), re.S)]
+    assert [number(n) for n in sizes[0][1:3]] == [before["workspace"], now["workspace"]]
+    assert [number(n) for n in sizes[5][1:3]] == [len(before["calls"]), len(now["calls"])]
+    calls = re.search(r'id="compare-calls".*?<tbody>(.*?)</tbody>', dom, re.S).group(1)
+    shared = len([c for c in now["calls"] if c["location"] in [b["location"] for b in before["calls"]]])
+    assert calls.count("<tr") == len(now["calls"]) + len(before["calls"]) - shared and calls.count(">gone<") == len(before["calls"]) - shared
+
+
+@pytest.mark.parametrize("text, code", [(None, dnncc.IO), ("", dnncc.INVALID), ("{}", dnncc.INVALID), ('{\n  "dnncc": "1\0"\n}\n', dnncc.INVALID)])
+def test_report_against_errors(tmp_path, text, code):
+    if text is not None:
+        (tmp_path / "old.json").write_text(text)
+    done = call(DIGITS, f"--report={tmp_path / 'm.html'}", f"--report-against={tmp_path / 'old.json'}", "-o", tmp_path / "m.c")
+    assert done.returncode == code and "old.json" in done.stderr and not (tmp_path / "m.c").exists()
+    done = call(DIGITS, f"--report={tmp_path / 'm.json'}", f"--report-against={tmp_path / 'old.json'}", "-o", tmp_path / "m.c")
+    assert done.returncode == dnncc.USAGE and "--report=FILE.html" in done.stderr
+
+
+def points(way):
+    """of a path of M, C, V and H, close to each other"""
+    x = y = 0.0
+    for letter, numbers in re.findall(r"([MCVH])([^MCVH]*)", way):
+        n = [float(v) for v in re.findall(r"-?[\d.]+", numbers)]
+        if letter == "M":
+            x, y = n
+        ends = {"M": [x, y, x, y, x, y], "C": n, "V": [x, y, x, *n, x, *n], "H": [*n, y, *n, y, *n, y]}[letter]
+        for t in np.linspace(0, 1, 60):
+            a, b, c, d = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t ** 3
+            if letter in "VH":
+                yield x + t * (ends[4] - x), y + t * (ends[5] - y)
+            else:
+                yield a * x + b * ends[0] + c * ends[2] + d * ends[4], a * y + b * ends[1] + c * ends[3] + d * ends[5]
+        x, y = ends[4:]
+
+
+@browser
+@pytest.mark.parametrize("levels", [4, 24])
+def test_edges_pass_beside_boxes(tmp_path, levels):
+    """sums of what was there some rows before: edges go down through the gaps between boxes, and around columns of them"""
     nodes, last = [], "x"
-    for k in range(4):
+    for k in range(levels):
         for i in range(3):
             nodes.append(helper.make_node("Softmax", [last if i == 0 else f"v{k}.{i - 1}"], [f"v{k}.{i}"], f"s{k}.{i}", axis=i % 2))
         nodes.append(helper.make_node("Add", [last, f"v{k}.2"], [f"sum{k}"], f"a{k}"))
@@ -277,18 +363,14 @@ def test_edges_pass_beside_boxes(tmp_path):
     model = save(tmp_path / "m.onnx", nodes, [value("x", (5, 7))], [value("y", (5, 7))])
     dnncc.compile_model(model, tmp_path, [f"--report={tmp_path / 'm.html'}", "-O1"])
     dom, console = look(tmp_path / "m.html", "graph")
-    boxes = [tuple(map(float, xy)) for xy in re.findall(r'translate\((-?[\d.]+),(-?[\d.]+)\)', dom)]
+    boxes = np.array([tuple(map(float, xy)) for xy in re.findall(r'translate\((-?[\d.]+),(-?[\d.]+)\)', dom)])
     wide, high = map(float, re.search(r'<rect width="([\d.]+)" height="([\d.]+)"', dom).groups())
-    paths = re.findall(r'<path d="M(-?[\d.]+),(-?[\d.]+)([^"]+)"', dom)
-    rows = sorted({y for _, y in boxes})
-    assert not console and len(boxes) > len(nodes) and any("V" in way for _, _, way in paths), "some skip rows"
-    for x, y, way in paths:
-        x, y = float(x), float(y)
-        for a, b, u, v, down in re.findall(r"C(-?[\d.]+),\S+ (-?[\d.]+),\S+ (-?[\d.]+),(-?[\d.]+)(?:V(-?[\d.]+))?", way):
-            assert (float(a), float(b)) == (x, float(u)) and not any(y < row + high and row < float(v) for row in rows), "a curve between rows"
-            x, y = float(u), float(down or v)
-            if down:
-                assert not any(row == float(v) and left <= x <= left + wide for left, row in boxes), "a line beside boxes"
+    paths = re.findall(r'<path d="(M[^"]+)"', dom)
+    assert not console and len(boxes) > len(nodes) and (len(set(boxes[:, 0])) > 1 or levels < 10), "long ones have columns"
+    for way in paths:
+        for x, y in points(way):
+            assert not any((boxes[:, 0] + 1 < x) & (x < boxes[:, 0] + wide - 1) & (boxes[:, 1] + 1 < y) & (y < boxes[:, 1] + high - 1)), way
+    assert len(paths) >= len(nodes) and all(ends in way for way in paths for ends in "M")
 
 
 def common_length(a, b):
@@ -301,14 +383,16 @@ def common_length(a, b):
     return row[-1]
 
 
+SCRIPTS = dnncc.ROOT / "compiler" / "page"
+
+
 @browser
 def test_difference_of_states(tmp_path):
     """the page's lines that stay are a longest common subsequence"""
     r = np.random.default_rng(5)
     pairs = [([7, 3, 4, 5], [3, 4, 5, 6]), ([], [1]), ([1], []), ([1, 2], [1, 2]), ([1, 2], [3, 4]), ([1, 2, 1, 2], [2, 1, 2, 1])]
     pairs += [(r.integers(0, k, r.integers(0, 40)).tolist(), r.integers(0, k, r.integers(0, 40)).tolist()) for k in (2, 3, 5, 9, 30) for _ in range(20)]
-    script = re.search(r"^const LIMIT = .*?^}\n(?=\n)", (dnncc.ROOT / "compiler" / "report_page.html").read_text(), re.S | re.M).group(0)
-    (tmp_path / "p.html").write_text(f"""<pre id="found"></pre><script>{script}
+    (tmp_path / "p.html").write_text(f"""<pre id="found"></pre><script>{(SCRIPTS / "difference.js").read_text()}
         document.getElementById("found").textContent = JSON.stringify({json.dumps(pairs)}.map(([a, b]) => [common(a, b), difference(a, b)]))</script>""")
     dom, console = look(tmp_path / "p.html", "")
     found = json.loads(re.search(r'id="found">(.*?)</pre>', dom, re.S).group(1))
@@ -317,6 +401,59 @@ def test_difference_of_states(tmp_path):
         for way in ways:
             assert all(a[i] == b[j] for i, j in way) and len(way) == common_length(a, b), (a, b, way)
             assert all(i < k and j < m for (i, j), (k, m) in zip(way, way[1:]))
+
+
+BEFORE = """func @main(%x: <4 x f32>) -> ("y") {
+  %0 = neg(%x) : <4 x f32>
+  %1 = exp(%x) : <4 x f32>
+  %2 = add(%1, %x) : <4 x f32>
+  %3 = mul(%2, %1) : <4 x f32>
+  return(%3)
+}
+"""
+
+
+@browser
+@pytest.mark.parametrize("after, gone, new", [
+    (BEFORE, [], []),
+    # a value that goes changes the others' numbers alone
+    ("""func @main(%x: <4 x f32>) -> ("y") {
+  %0 = exp(%x) : <4 x f32>
+  %1 = add(%0, %x) : <4 x f32>
+  %2 = mul(%1, %0) : <4 x f32>
+  return(%2)
+}
+""", [1], []),
+    # what is fused stays; who reads a fusion reads what it yields
+    ("""func @main(%x: <4 x f32>) -> ("y") {
+  %0 = neg(%x) : <4 x f32>
+  %1 = exp(%x) : <4 x f32>
+  %2 = fusion(%1, %x) : <4 x f32> {
+    %3 = add(%1, %x) : <4 x f32>
+    yield(%3)
+  }
+  %4 = mul(%2, %1) : <4 x f32>
+  return(%4)
+}
+""", [], [3, 5, 6]),
+    # the same words on other values are another line
+    ("""func @main(%x: <4 x f32>) -> ("y") {
+  %0 = neg(%x) : <4 x f32>
+  %1 = exp(%x) : <4 x f32>
+  %2 = add(%0, %x) : <4 x f32>
+  %3 = mul(%1, %2) : <4 x f32>
+  return(%3)
+}
+""", [3, 4], [3, 4])])
+def test_difference_by_names(tmp_path, after, gone, new):
+    a, b = BEFORE.splitlines(), after.splitlines()
+    (tmp_path / "p.html").write_text(f"""<pre id="found"></pre><script>{(SCRIPTS / "difference.js").read_text()}
+        document.getElementById("found").textContent = JSON.stringify(sameLines({json.dumps(a)}, {json.dumps(b)}))</script>""")
+    dom, console = look(tmp_path / "p.html", "")
+    found = json.loads(re.search(r'id="found">(.*?)</pre>', dom, re.S).group(1))
+    assert not console
+    assert [k for k in range(len(a)) if k not in [i for i, _ in found]] == gone
+    assert [k for k in range(len(b)) if k not in [j for _, j in found]] == new
 
 
 def states(page):
@@ -348,7 +485,7 @@ def test_names_do_not_become_markup(tmp_path):
     model = save(tmp_path / "m.onnx", [helper.make_node("Relu", [evil], ["y" + evil], evil)], [value(evil, [4])], [value("y" + evil, [4])])
     dnncc.compile_model(model, tmp_path, [f"--report={tmp_path / 'm.html'}"])
     text = (tmp_path / "m.html").read_text()
-    assert text.count("<script") == text.count("</script>") == 3 and "alert" in text
+    assert text.count("<script") == text.count("</script>") == 4 and "alert" in text
 
 
 # ---- the graph for other tools ----
