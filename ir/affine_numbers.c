@@ -42,7 +42,8 @@ struct value *build_centered(struct builder *b, struct value *x, struct value *z
         struct builder own = *b;
         if (is_weights(x))
                 own.fold = NULL;
-        return build_binary(&own, OP_sub, build_cast(&own, x, as), spread(b, zero, x->type));
+        struct value *right = spread(b, zero, x->type);
+        return build_binary(&own, OP_sub, build_cast(&own, x, as), right);
 }
 
 struct value *build_quantize(struct builder *b, struct value *x, struct value *scale,

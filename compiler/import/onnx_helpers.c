@@ -327,8 +327,7 @@ bool onnx_axes_read(struct onnx_import *im, struct onnx_node *n, int input, cons
 
 struct value *onnx_axes_wrap(struct onnx_import *im, struct value *axes, int rank)
 {
-        return onnx_select(im, onnx_with(im, OP_lt, axes, 0), onnx_with(im, OP_add, axes, rank),
-                           axes);
+        return onnx_below_zero(im, axes, onnx_with(im, OP_add, axes, rank));
 }
 
 struct value *onnx_scatter_axes(struct onnx_import *im, struct value *axes, struct value *values,
@@ -338,9 +337,8 @@ struct value *onnx_scatter_axes(struct onnx_import *im, struct value *axes, stru
                 return NULL;
         const struct type *table =
                 type_tensor(im->m, E_I64, 2, (const dim_t[]){ rank, onnx_dim(axes, 0) });
-        struct value *here = build_binary(&im->b, OP_eq, build_iota(&im->b, table, 0),
-                                          onnx_spread(im, onnx_axes_wrap(im, axes, rank), table,
-                                                      (const int64_t[]){ 1 }));
+        struct value *right = onnx_spread(im, onnx_axes_wrap(im, axes, rank), table, (const int64_t[]){ 1 });
+        struct value *here = build_binary(&im->b, OP_eq, build_iota(&im->b, table, 0), right);
         struct value *sum =
                 onnx_reduce(im, REDUCE_sum,
                             onnx_select(im, here,
@@ -498,6 +496,11 @@ struct value *onnx_select(struct onnx_import *im, struct value *c, struct value 
         x = y ? broadcast_to_fit(im, x, y->type) : NULL;
         c = x ? broadcast_to_fit(im, c, x->type) : NULL;
         return c ? build_select(&im->b, c, x, y) : NULL;
+}
+
+struct value *onnx_below_zero(struct onnx_import *im, struct value *x, struct value *y)
+{
+        return onnx_select(im, onnx_with(im, OP_lt, x, 0), y, x);
 }
 
 struct value *onnx_cast(struct onnx_import *im, struct value *x, enum element e)

@@ -115,6 +115,8 @@ struct value *onnx_with(struct onnx_import *im, enum opcode code, struct value *
 struct value *onnx_from(struct onnx_import *im, enum opcode code, double number, struct value *x);
 struct value *onnx_select(struct onnx_import *im, struct value *c, struct value *x,
                           struct value *y);
+/* x where it is 0 or more, or NaN; else y */
+struct value *onnx_below_zero(struct onnx_import *im, struct value *x, struct value *y);
 /* to narrow floats: saturates */
 struct value *onnx_cast(struct onnx_import *im, struct value *x, enum element e);
 /* f16 and bf16 as f32: what chains of operations are computed in */

@@ -89,7 +89,8 @@ static struct value *decode_float(struct onnx_import *im, const struct format *f
         if (f->infinite)
                 x = onnx_select(im, onnx_with(im, OP_eq, size, f->beyond), like(im, x, INFINITY),
                                 x);
-        x = onnx_select(im, onnx_with(im, OP_ge, u, sign), onnx_unary(im, OP_neg, x), x);
+        struct value *chosen = onnx_unary(im, OP_neg, x);
+        x = onnx_select(im, onnx_with(im, OP_ge, u, sign), chosen, x);
         if (!f->beyond)
                 return x;
         struct value *nan =
@@ -168,10 +169,11 @@ static struct value *encode_exponent(struct onnx_import *im, struct value *x,
         double half = 1 << (F32_FRACTION - 1);
         if (how->round == ROUND_UP)
                 more = onnx_with(im, OP_gt, fraction, 0);
-        if (how->round == ROUND_NEAREST)        /* a tie goes up, but from denormals */
-                more = onnx_binary(im, OP_or, onnx_with(im, OP_gt, fraction, half),
-                                   onnx_binary(im, OP_and, onnx_with(im, OP_eq, fraction, half),
-                                               onnx_with(im, OP_gt, exponent, 0)));
+        if (how->round == ROUND_NEAREST) {      /* a tie goes up, but from denormals */
+                struct value *normal = onnx_with(im, OP_gt, exponent, 0),
+                             *tie = onnx_binary(im, OP_and, onnx_with(im, OP_eq, fraction, half), normal);
+                more = onnx_binary(im, OP_or, onnx_with(im, OP_gt, fraction, half), tie);
+        }
         if (!more)
                 return exponent;
         more = onnx_binary(im, OP_and, more,

@@ -20,12 +20,6 @@ static struct value *zeros(struct onnx_import *im, struct value *x)
         return x ? build_like(&im->b, x, 0) : NULL;
 }
 
-/* x >= 0 (or NaN): x; else negative */
-static struct value *where_negative(struct onnx_import *im, struct value *x, struct value *negative)
-{
-        return onnx_select(im, onnx_with(im, OP_lt, x, 0), negative, x);
-}
-
 /* exp(x) - 1, for x < 0 */
 static struct value *exp_minus_one(struct onnx_import *im, struct value *x)
 {
@@ -46,7 +40,7 @@ bool onnx_import_leaky_relu(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_want_float(im, n, 0) || !onnx_float(im, n, "alpha", 0.01f, &alpha))
                 return false;
         struct value *x = operand(im, n);
-        return result(im, n, where_negative(im, x, times(im, x, alpha)));
+        return result(im, n, onnx_below_zero(im, x, times(im, x, alpha)));
 }
 
 /* The slope broadcasts to x, one way; before opset 7 it is one number or one per channel. */
@@ -71,7 +65,7 @@ bool onnx_import_prelu(struct onnx_import *im, struct onnx_node *n)
                 return v[1] && onnx_invalid(im, n, "slope is %s, which does not broadcast to %s",
                                             type_text(im->arena, im->m, slope),
                                             type_text(im->arena, im->m, x));
-        return onnx_output(n, 0, where_negative(im, v[0], mul(im, v[0], v[1])));
+        return onnx_output(n, 0, onnx_below_zero(im, v[0], mul(im, v[0], v[1])));
 }
 
 bool onnx_import_elu(struct onnx_import *im, struct onnx_node *n)
@@ -81,7 +75,7 @@ bool onnx_import_elu(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_want_float(im, n, 0) || !onnx_float(im, n, "alpha", 1, &alpha))
                 return false;
         struct value *x = operand(im, n);
-        return result(im, n, where_negative(im, x, times(im, exp_minus_one(im, x), alpha)));
+        return result(im, n, onnx_below_zero(im, x, times(im, exp_minus_one(im, x), alpha)));
 }
 
 bool onnx_import_selu(struct onnx_import *im, struct onnx_node *n)
@@ -96,7 +90,7 @@ bool onnx_import_selu(struct onnx_import *im, struct onnx_node *n)
                 return false;
         struct value *x = operand(im, n);
         struct value *bent = plus(im, times(im, onnx_unary(im, OP_exp, x), alpha), -alpha);
-        return result(im, n, times(im, where_negative(im, x, bent), gamma));
+        return result(im, n, times(im, onnx_below_zero(im, x, bent), gamma));
 }
 
 bool onnx_import_celu(struct onnx_import *im, struct onnx_node *n)
@@ -109,7 +103,7 @@ bool onnx_import_celu(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "alpha is 0");
         struct value *x = operand(im, n);
         struct value *bent = times(im, exp_minus_one(im, onnx_with(im, OP_div, x, alpha)), alpha);
-        return result(im, n, where_negative(im, x, bent));
+        return result(im, n, onnx_below_zero(im, x, bent));
 }
 
 bool onnx_import_thresholded_relu(struct onnx_import *im, struct onnx_node *n)
@@ -179,9 +173,9 @@ bool onnx_import_shrink(struct onnx_import *im, struct onnx_node *n)
                 onnx_cast(im, x,
                           element_is_integer(onnx_element(x)) ? E_F64
                                                               : onnx_wide_element(onnx_element(x)));
-        struct value *y = onnx_select(im, onnx_with(im, OP_lt, real, -lambd), plus(im, real, bias),
-                                      onnx_select(im, onnx_with(im, OP_gt, real, lambd),
-                                                  plus(im, real, -bias), zeros(im, real)));
+        struct value *otherwise =
+                onnx_select(im, onnx_with(im, OP_gt, real, lambd), plus(im, real, -bias), zeros(im, real));
+        struct value *y = onnx_select(im, onnx_with(im, OP_lt, real, -lambd), plus(im, real, bias), otherwise);
         return result(im, n, y);
 }
 

@@ -394,10 +394,10 @@ bool onnx_import_rotary_embedding(struct onnx_import *im, struct onnx_node *n)
         if (!sine || !b)
                 return false;
         struct value *parts[3];
-        parts[0] = onnx_binary(im, OP_sub, onnx_binary(im, OP_mul, cosine, a),
-                               onnx_binary(im, OP_mul, sine, b));
-        parts[1] = onnx_binary(im, OP_add, onnx_binary(im, OP_mul, sine, a),
-                               onnx_binary(im, OP_mul, cosine, b));
+        struct value *right = onnx_binary(im, OP_mul, sine, b);
+        parts[0] = onnx_binary(im, OP_sub, onnx_binary(im, OP_mul, cosine, a), right);
+        struct value *other = onnx_binary(im, OP_mul, cosine, b);
+        parts[1] = onnx_binary(im, OP_add, onnx_binary(im, OP_mul, sine, a), other);
         const dim_t *d = x->type->dims, pairs[5] = { d[0], d[1], d[2], half, 1 },
                     flat[4] = { d[0], d[1], d[2], turned };
         struct value *y;

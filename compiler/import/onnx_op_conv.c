@@ -110,9 +110,7 @@ bool onnx_import_fused_conv(struct onnx_import *im, struct onnx_node *n)
         case 0: y = onnx_with(im, OP_max, y, 0); break;
         case 1: y = onnx_unary(im, OP_tanh, y); break;
         case 2: y = onnx_unary(im, OP_sigmoid, y); break;
-        case 3:
-                y = onnx_select(im, onnx_with(im, OP_lt, y, 0), onnx_with(im, OP_mul, y, p[0]), y);
-                break;
+        case 3: y = onnx_below_zero(im, y, onnx_with(im, OP_mul, y, p[0])); break;
         case 4: y = onnx_with(im, OP_min, onnx_with(im, OP_max, y, p[0]), p[1]); break;
         case 5:
                 y = onnx_with(im, OP_min,
@@ -248,8 +246,8 @@ bool onnx_import_qlinear_conv(struct onnx_import *im, struct onnx_node *n)
                                     type_text(im->arena, im->m, w_scale->type));
         struct value *factor =
                 onnx_binary(im, OP_div, onnx_binary(im, OP_mul, x_scale, w_scale), y_scale);
-        struct value *real = onnx_binary(im, OP_mul, onnx_cast(im, sum, E_F32),
-                                         onnx_along(im, factor, sum->type, 1));
+        struct value *right = onnx_along(im, factor, sum->type, 1);
+        struct value *real = onnx_binary(im, OP_mul, onnx_cast(im, sum, E_F32), right);
         struct value *y = onnx_requantize(im, real, zero, onnx_element(zero));
         return onnx_output(n, 0, last ? onnx_move_channels(im, y, false) : y);
 }

@@ -134,8 +134,7 @@ bool onnx_import_range(struct onnx_import *im, struct onnx_node *n)
                 return false;
         enum element computed = element_is_float(e) ? E_F64 : e;
         struct value *steps = build_iota(&im->b, type_with_element(im->m, to, computed), 0);
-        struct value *v =
-                onnx_binary(im, OP_add, onnx_cast(im, start, computed),
-                            onnx_binary(im, OP_mul, steps, onnx_cast(im, delta, computed)));
+        struct value *right = onnx_binary(im, OP_mul, steps, onnx_cast(im, delta, computed));
+        struct value *v = onnx_binary(im, OP_add, onnx_cast(im, start, computed), right);
         return onnx_output(n, 0, onnx_cast(im, v, e));
 }

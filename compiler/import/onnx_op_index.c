@@ -133,10 +133,9 @@ bool onnx_import_one_hot(struct onnx_import *im, struct onnx_node *n)
         if (!to)
                 return false;
         indices = onnx_cast(im, indices, E_I64);
-        indices = onnx_select(im, onnx_with(im, OP_lt, indices, 0),
-                              onnx_with(im, OP_add, indices, depth), indices);
-        struct value *hit = onnx_binary(im, OP_eq, onnx_spread(im, indices, to, others),
-                                        build_iota(&im->b, to, axis));
+        indices = onnx_below_zero(im, indices, onnx_with(im, OP_add, indices, depth));
+        struct value *right = build_iota(&im->b, to, axis);
+        struct value *hit = onnx_binary(im, OP_eq, onnx_spread(im, indices, to, others), right);
         struct value *off = build_gather(&im->b, values, onnx_integer(im, E_I64, 0), 0);
         struct value *on = build_gather(&im->b, values, onnx_integer(im, E_I64, 1), 0);
         return onnx_output(n, 0, onnx_select(im, hit, on, off));

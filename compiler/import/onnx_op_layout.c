@@ -226,8 +226,7 @@ static bool slice_dynamic(struct onnx_import *im, struct onnx_node *n)
         struct value *extent = constant_ints(im->m, x->type->dims, rank);
         struct value *last = onnx_binary(im, OP_sub, extent,
                                          onnx_cast(im, onnx_with(im, OP_lt, steps, 0), E_I64));
-        starts = onnx_select(im, onnx_with(im, OP_lt, starts, 0),
-                             onnx_binary(im, OP_add, starts, extent), starts);
+        starts = onnx_below_zero(im, starts, onnx_binary(im, OP_add, starts, extent));
         starts = onnx_with(im, OP_max, onnx_binary(im, OP_min, starts, last), 0);
         return starts && steps &&
                onnx_output(n, 0,

@@ -124,8 +124,8 @@ static void build_step(struct onnx_import *im, struct onnx_node *n, const struct
                 write = onnx_binary(im, OP_mul, row[BETA], onnx_binary(im, OP_sub, write, known));
         }
         state = onnx_binary(im, OP_add, state, onnx_matmul(im, n, key, as_matrix(im, write, true)));
-        struct value *y = as_vector(im, onnx_matmul(im, n, as_matrix(im, row[QUERY], true),
-                                                    onnx_for_heads(im, state, l->heads)));
+        struct value *right = onnx_for_heads(im, state, l->heads);
+        struct value *y = as_vector(im, onnx_matmul(im, n, as_matrix(im, row[QUERY], true), right));
         yielded[0] = state;
         yielded[1] = onnx_cast(im, onnx_with(im, OP_mul, y, l->scale), l->element);
 }

@@ -95,9 +95,8 @@ struct value *onnx_matmul_as(struct onnx_import *im, const struct onnx_node *n, 
                 y = onnx_dot(im, a, onnx_reshape(im, b, 2, (const dim_t[]){ inner, columns }), 0,
                               batches + 1, 0, accumulator);
         } else {
-                y = onnx_dot(im, over_batch(im, a, batches, batch),
-                              over_batch(im, b, batches, batch), batches, batches + 1, batches,
-                              accumulator);
+                struct value *right = over_batch(im, b, batches, batch);
+                y = onnx_dot(im, over_batch(im, a, batches, batch), right, batches, batches + 1, batches, accumulator);
         }
         return onnx_reshape(im, y, rank, dims);
 }

@@ -57,10 +57,9 @@ bool onnx_import_qlinear_matmul(struct onnx_import *im, struct onnx_node *n)
         };
         if (!scale[0] || !scale[1] || !scale[2])
                 return false;
-        struct value *factor = onnx_binary(im, OP_div,
-                                           onnx_binary(im, OP_mul, onnx_wide(im, scale[0]),
-                                                       onnx_wide(im, scale[1])),
-                                           onnx_wide(im, scale[2]));
+        struct value *right = onnx_wide(im, scale[2]);
+        struct value *other = onnx_wide(im, scale[1]);
+        struct value *factor = onnx_binary(im, OP_div, onnx_binary(im, OP_mul, onnx_wide(im, scale[0]), other), right);
         struct value *real = onnx_binary(im, OP_mul, onnx_cast(im, sum, E_F32), factor);
         struct value *zero = onnx_per_line(im, n, 7, t, rows);
         return zero &&
@@ -77,8 +76,8 @@ static struct value *rescaled(struct onnx_import *im, struct value *sum, struct 
 {
         if (alpha != 1)
                 a_scale = onnx_with(im, OP_mul, onnx_wide(im, a_scale), alpha);
-        struct value *factor =
-                onnx_binary(im, OP_mul, onnx_wide(im, a_scale), onnx_wide(im, b_scale));
+        struct value *right = onnx_wide(im, b_scale);
+        struct value *factor = onnx_binary(im, OP_mul, onnx_wide(im, a_scale), right);
         if (divisor)
                 factor = onnx_binary(im, OP_div, factor, divisor);
         return onnx_binary(im, OP_mul, onnx_cast(im, sum, E_F32), factor);
@@ -128,9 +127,8 @@ bool onnx_import_qgemm(struct onnx_import *im, struct onnx_node *n)
             !(b_scale = along_line(im, n, 4, to, 1)) || (y_scale && !onnx_scalar(im, n, 7)) ||
             (zero && !onnx_scalar(im, n, 8)))
                 return false;
-        struct value *sum = onnx_dot(im, onnx_centered_side(im, n, 0, 2, -1),
-                                     onnx_centered_side(im, n, 3, 5, !inner_b), 0, inner_a, inner_b,
-                                     E_I32);
+        struct value *right = onnx_centered_side(im, n, 3, 5, !inner_b);
+        struct value *sum = onnx_dot(im, onnx_centered_side(im, n, 0, 2, -1), right, 0, inner_a, inner_b, E_I32);
         if (c) {
                 c = onnx_per_line(im, n, 6, to, 1);
                 sum = c ? onnx_binary(im, OP_add, sum, c) : NULL;

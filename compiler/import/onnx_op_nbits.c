@@ -278,10 +278,10 @@ static bool table_indices(struct onnx_import *im, struct onnx_node *n, struct ta
         if (onnx_element(i) != E_I32 && onnx_element(i) != E_I64)
                 return onnx_invalid(im, n, "operand 1 is of %s, want i32 or i64",
                                     element_info[onnx_element(i)].text);
-        struct value *outside = onnx_binary(im, OP_or, onnx_with(im, OP_lt, i, -extent),
-                                            onnx_with(im, OP_ge, i, extent));
+        struct value *right = onnx_with(im, OP_ge, i, extent);
+        struct value *outside = onnx_binary(im, OP_or, onnx_with(im, OP_lt, i, -extent), right);
         double all;
-        i = onnx_select(im, onnx_with(im, OP_lt, i, 0), onnx_with(im, OP_add, i, extent), i);
+        i = onnx_below_zero(im, i, onnx_with(im, OP_add, i, extent));
         if (!(outside && value_is_splat(outside, &all) && all == 0)) {
                 t->outside = outside;
                 i = onnx_select(im, outside, onnx_integer(im, onnx_element(n->inputs[1]), 0), i);

@@ -330,7 +330,8 @@ bool onnx_import_skip_layer_normalization(struct onnx_import *im, struct onnx_no
                 return false;
         if (v[0]->type != n->inputs[0]->type)
                 return onnx_invalid(im, n, "operands do not broadcast to the first");
-        struct value *x = add(im, onnx_wide(im, v[0]), onnx_wide(im, v[1]));
+        struct value *right = onnx_wide(im, v[1]);
+        struct value *x = add(im, onnx_wide(im, v[0]), right);
         return layer_norm(im, n, v[2] ? add(im, x, onnx_wide(im, v[2])) : x, &form);
 }
 
@@ -406,8 +407,8 @@ bool onnx_import_group_normalization(struct onnx_import *im, struct onnx_node *n
         y = n->opset < 21 ? y : onnx_reshape(im, y, 3, channels);
         if (!y || !scale || !bias)
                 return false;
-        y = add(im, mul(im, y, onnx_along(im, scale, y->type, 1)),
-                onnx_along(im, bias, y->type, 1));
+        struct value *right = onnx_along(im, bias, y->type, 1);
+        y = add(im, mul(im, y, onnx_along(im, scale, y->type, 1)), right);
         return onnx_output(n, 0, onnx_cast(im, onnx_reshape(im, y, t->rank, t->dims), e));
 }
 

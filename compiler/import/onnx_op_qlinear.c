@@ -89,7 +89,7 @@ bool onnx_import_qlinear_unary(struct onnx_import *im, struct onnx_node *n)
         } else {
                 if (!onnx_float(im, n, "alpha", 0.01f, &alpha))
                         return false;
-                y = onnx_select(im, onnx_with(im, OP_lt, x, 0), onnx_with(im, OP_mul, x, alpha), x);
+                y = onnx_below_zero(im, x, onnx_with(im, OP_mul, x, alpha));
         }
         return y && quantized(im, n, y, 3, 4, onnx_element(n->inputs[0]));
 }

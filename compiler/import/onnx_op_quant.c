@@ -125,7 +125,8 @@ struct value *onnx_centered(struct onnx_import *im, struct value *x, struct valu
                 return build_centered(&im->b, x, zero_point, as);
         const struct builder folds = im->b;      /* several numbers in a byte */
         im->b.fold = value_is_constant(x) && x->type->rank > 1 ? NULL : folds.fold;
-        x = onnx_binary(im, OP_sub, onnx_cast(im, x, as), onnx_cast(im, zero_point, as));
+        struct value *right = onnx_cast(im, zero_point, as);
+        x = onnx_binary(im, OP_sub, onnx_cast(im, x, as), right);
         im->b.fold = folds.fold;
         return x;
 }
@@ -226,8 +227,8 @@ bool onnx_import_quantize_linear(struct onnx_import *im, struct onnx_node *n)
         if (onnx_element(x) != E_I32 && !element_is_float(onnx_element(x)))
                 return onnx_invalid(im, n, "operand 0 is of %s",
                                     element_info[onnx_element(x)].text);
-        struct value *real =
-                onnx_binary(im, OP_div, onnx_cast(im, x, computed), onnx_cast(im, scale, computed));
+        struct value *right = onnx_cast(im, scale, computed);
+        struct value *real = onnx_binary(im, OP_div, onnx_cast(im, x, computed), right);
         return onnx_output(n, 0, quantize(im, real, zero, to, saturate));
 }
 

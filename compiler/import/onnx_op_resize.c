@@ -73,17 +73,18 @@ static struct value *coordinates(struct onnx_import *im, const struct resize *r,
         case PYTORCH_HALF_PIXEL: return onnx_select(im, single, zero, half_pixel(im, y, scale));
         case HALF_PIXEL_SYMMETRIC: {
                 struct value *adjustment = onnx_from(im, OP_div, (double)r->out[i], width);
-                return add(im, half_pixel(im, y, scale),
-                           times(im, onnx_from(im, OP_sub, 1, adjustment), (double)in / 2));
+                struct value *right = times(im, onnx_from(im, OP_sub, 1, adjustment), (double)in / 2);
+                return add(im, half_pixel(im, y, scale), right);
         }
         case TF_CROP_AND_RESIZE: {
                 struct value *start = entry(im, r->roi, i),
                              *extent = onnx_binary(im, OP_sub, entry(im, r->roi, r->count + i), start);
                 extent = times(im, extent, (double)in - 1);
-                x = onnx_select(im, single, times(im, extent, 0.5),
-                                divide(im, mul(im, y, extent), plus(im, width, -1)));
+                struct value *otherwise = divide(im, mul(im, y, extent), plus(im, width, -1));
+                x = onnx_select(im, single, times(im, extent, 0.5), otherwise);
                 x = add(im, x, times(im, start, (double)in - 1));
-                *outside = onnx_binary(im, OP_or, onnx_with(im, OP_lt, x, 0), onnx_with(im, OP_gt, x, (double)in - 1));
+                struct value *above = onnx_with(im, OP_gt, x, (double)in - 1);
+                *outside = onnx_binary(im, OP_or, onnx_with(im, OP_lt, x, 0), above);
                 return x;
         }
         default: return half_pixel(im, y, scale);
@@ -97,12 +98,17 @@ static struct value *index_at(struct onnx_import *im, struct value *x, int64_t i
                          E_I64);
 }
 
+/* of a smaller result the next, of a larger one the one before */
+static struct value *nearest_simple(struct onnx_import *im, const struct resize *r, int i, struct value *x)
+{
+        struct value *before = onnx_unary(im, OP_floor, x), *next = onnx_unary(im, OP_ceil, x);
+        return onnx_select(im, onnx_with(im, OP_lt, entry(im, r->scales, i), 1), next, before);
+}
+
 static struct value *nearest(struct onnx_import *im, const struct resize *r, int i, struct value *x)
 {
         switch (r->round) {
-        case ROUND_SIMPLE:
-                return onnx_select(im, onnx_with(im, OP_lt, entry(im, r->scales, i), 1),
-                                   onnx_unary(im, OP_ceil, x), onnx_unary(im, OP_floor, x));
+        case ROUND_SIMPLE: return nearest_simple(im, r, i, x);
         case ROUND_PREFER_FLOOR: return onnx_unary(im, OP_ceil, plus(im, x, -0.5));
         case ROUND_PREFER_CEIL: return onnx_unary(im, OP_floor, plus(im, x, 0.5));
         case ROUND_FLOOR: return onnx_unary(im, OP_floor, x);
@@ -125,8 +131,8 @@ static struct value *kernel(struct onnx_import *im, const struct resize *r, stru
                 plus(im, mul(im, plus(im, mul(im, plus(im, times(im, d, a), -5 * a), d), 8 * a), d),
                      -4 * a);
         struct value *zero = build_scalar(&im->b, E_F64, 0);
-        return onnx_select(im, onnx_with(im, OP_le, d, 1), near,
-                           onnx_select(im, onnx_with(im, OP_lt, d, 2), far, zero));
+        struct value *otherwise = onnx_select(im, onnx_with(im, OP_lt, d, 2), far, zero);
+        return onnx_select(im, onnx_with(im, OP_le, d, 1), near, otherwise);
 }
 
 /* elements to each side that the kernel of axis i reaches */
@@ -197,8 +203,8 @@ static struct value *tap_weights(struct onnx_import *im, const struct resize *r,
                 distance = mul(im, distance, onnx_with(im, OP_min, entry(im, r->scales, i), 1));
         struct value *weight = kernel(im, r, distance);
         if (r->exclude_outside) {
-                struct value *beyond = onnx_binary(im, OP_or, onnx_with(im, OP_lt, at, 0),
-                                                   onnx_with(im, OP_gt, at, (double)in - 1));
+                struct value *above = onnx_with(im, OP_gt, at, (double)in - 1);
+                struct value *beyond = onnx_binary(im, OP_or, onnx_with(im, OP_lt, at, 0), above);
                 weight = onnx_select(im, beyond, build_scalar(&im->b, E_F64, 0), weight);
         }
         if (!r->exclude_outside && !r->antialias)
@@ -221,8 +227,8 @@ static struct value *interpolate(struct onnx_import *im, const struct onnx_node 
                 return NULL;
         /* neighbours base + 1 - reach, ..., base + reach, and their distances from x */
         struct value *offset = plus(im, onnx_iota(im, E_F64, taps), 1 - (double)reach);
-        struct value *at = add(im, onnx_spread(im, base, table, (const int64_t[]){ 0 }),
-                               onnx_spread(im, offset, table, (const int64_t[]){ 1 }));
+        struct value *right = onnx_spread(im, offset, table, (const int64_t[]){ 1 });
+        struct value *at = add(im, onnx_spread(im, base, table, (const int64_t[]){ 0 }), right);
         struct value *distance =
                 onnx_unary(im, OP_abs,
                            onnx_binary(im, OP_sub, at,

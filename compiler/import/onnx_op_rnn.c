@@ -291,16 +291,13 @@ static struct value *activate(struct onnx_import *im, const struct recurrent *r,
         switch (use->kind) {
         case ACT_AFFINE: return onnx_with(im, OP_add, onnx_with(im, OP_mul, x, a), b);
         case ACT_ELU:
-                return onnx_select(im, onnx_with(im, OP_lt, x, 0),
-                                   onnx_with(im, OP_mul,
-                                             onnx_with(im, OP_sub, onnx_unary(im, OP_exp, x), 1),
-                                             a),
-                                   x);
+                return onnx_below_zero(
+                        im, x,
+                        onnx_with(im, OP_mul, onnx_with(im, OP_sub, onnx_unary(im, OP_exp, x), 1), a));
         case ACT_HARD_SIGMOID:
                 x = onnx_with(im, OP_add, onnx_with(im, OP_mul, x, a), b);
                 return onnx_with(im, OP_min, onnx_with(im, OP_max, x, 0), 1);
-        case ACT_LEAKY_RELU:
-                return onnx_select(im, onnx_with(im, OP_lt, x, 0), onnx_with(im, OP_mul, x, a), x);
+        case ACT_LEAKY_RELU: return onnx_below_zero(im, x, onnx_with(im, OP_mul, x, a));
         case ACT_RELU: return onnx_with(im, OP_max, x, 0);
         case ACT_SCALED_TANH:
                 return onnx_with(im, OP_mul, onnx_unary(im, OP_tanh, onnx_with(im, OP_mul, x, b)),
@@ -390,7 +387,8 @@ static void gru_step(struct onnx_import *im, const struct onnx_node *n, const st
                      const struct direction *d, struct value *x, struct value **h)
 {
         int64_t size = r->hidden;
-        struct value *g = add(im, part(im, x, 1, 0, 2 * size), recur(im, n, d, d->h, 0, 2 * size));
+        struct value *right = recur(im, n, d, d->h, 0, 2 * size);
+        struct value *g = add(im, part(im, x, 1, 0, 2 * size), right);
         struct value *update = activate(im, r, &d->act[0], gate(im, r, g, 0)),
                      *reset = activate(im, r, &d->act[0], gate(im, r, g, 1));
         struct value *inner = r->linear_before_reset

@@ -26,8 +26,8 @@ static void points_read(struct onnx_import *im, struct value *first, struct valu
         at = onnx_binary(im, OP_add, at,
                          onnx_with(im, OP_div, onnx_binary(im, OP_mul, part, bin),
                                    (double)samples));
-        struct value *inside = onnx_binary(im, OP_and, onnx_with(im, OP_ge, at, -1),
-                                           onnx_with(im, OP_le, at, (double)extent));
+        struct value *right = onnx_with(im, OP_le, at, (double)extent);
+        struct value *inside = onnx_binary(im, OP_and, onnx_with(im, OP_ge, at, -1), right);
         at = onnx_binary(im, OP_min, onnx_with(im, OP_max, at, 0), last);
         struct value *low = onnx_unary(im, OP_floor, at),
                      *high = onnx_binary(im, OP_min, onnx_with(im, OP_add, low, 1), last);
@@ -58,10 +58,10 @@ static struct value *corner(struct onnx_import *im, struct value *pixels, struct
         struct value *index =
                 onnx_spread(im, onnx_with(im, OP_mul, image, (double)extents[0]), at, regions);
         index = onnx_binary(im, OP_add, index, onnx_spread(im, i, at, rows));
-        index = onnx_binary(im, OP_add, onnx_with(im, OP_mul, index, (double)extents[1]),
-                            onnx_spread(im, j, at, columns));
-        struct value *weight = onnx_binary(im, OP_mul, onnx_spread(im, v, shares, rows),
-                                           onnx_spread(im, w, shares, columns));
+        struct value *right = onnx_spread(im, j, at, columns);
+        index = onnx_binary(im, OP_add, onnx_with(im, OP_mul, index, (double)extents[1]), right);
+        struct value *other = onnx_spread(im, w, shares, columns);
+        struct value *weight = onnx_binary(im, OP_mul, onnx_spread(im, v, shares, rows), other);
         struct value *found = index ? build_gather(&im->b, pixels, index, 0) : NULL;
         return found ? onnx_binary(im, OP_mul, found, onnx_spread(im, weight, found->type, all))
                      : NULL;

@@ -19,7 +19,8 @@ struct neighbour {
 
 static struct value *beyond(struct onnx_import *im, struct value *x, double low, double high)
 {
-        return onnx_binary(im, OP_or, onnx_with(im, OP_lt, x, low), onnx_with(im, OP_gt, x, high));
+        struct value *right = onnx_with(im, OP_gt, x, high);
+        return onnx_binary(im, OP_or, onnx_with(im, OP_lt, x, low), right);
 }
 
 /* x mirrored at low and high until it lies between them */
@@ -36,8 +37,8 @@ static struct value *reflected(struct onnx_import *im, struct value *x, double l
         struct value *rest = onnx_binary(im, OP_sub, past, times(im, times_over, range));
         struct value *half = times(im, onnx_unary(im, OP_floor, times(im, times_over, 0.5)), 2);
         struct value *odd = onnx_binary(im, OP_ne, times_over, half);
-        struct value *back = onnx_select(im, onnx_binary(im, OP_xor, below, odd),
-                                         plus(im, rest, low), onnx_from(im, OP_sub, high, rest));
+        struct value *otherwise = onnx_from(im, OP_sub, high, rest);
+        struct value *back = onnx_select(im, onnx_binary(im, OP_xor, below, odd), plus(im, rest, low), otherwise);
         return onnx_select(im, beyond(im, x, low, high), back, x);
 }
 

@@ -199,12 +199,9 @@ static struct value *column_positions(struct onnx_import *im, const struct onnx_
         }
         const struct type *t = onnx_type(im, n, E_I64, 2 * w->rank, dims);
         for (int d = 0; t && d < w->rank; d++) {
-                struct value *at =
-                        onnx_binary(im, OP_add,
-                                    onnx_with(im, OP_mul, build_iota(&im->b, t, d),
-                                              (double)w->dilations[d]),
-                                    onnx_with(im, OP_mul, build_iota(&im->b, t, w->rank + d),
-                                              (double)w->strides[d]));
+                struct value *right = onnx_with(im, OP_mul, build_iota(&im->b, t, w->rank + d), (double)w->strides[d]);
+                struct value *at = onnx_binary(
+                        im, OP_add, onnx_with(im, OP_mul, build_iota(&im->b, t, d), (double)w->dilations[d]), right);
                 sum = sum ? onnx_binary(im, OP_add, onnx_with(im, OP_mul, sum, (double)padded[d]),
                                         at)
                           : at;

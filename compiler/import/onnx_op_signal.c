@@ -39,14 +39,12 @@ static struct value *roots(struct onnx_import *im, const struct onnx_node *n,
         if (!index)
                 return NULL;
         struct value *i = build_iota(&im->b, index, 0), *k = build_iota(&im->b, index, 2);
-        struct value *quarters =
-                onnx_binary(im, OP_sub, build_iota(&im->b, index, t->inverse ? 1 : 3),
-                            build_iota(&im->b, index, t->inverse ? 3 : 1));
+        struct value *right = build_iota(&im->b, index, t->inverse ? 3 : 1);
+        struct value *quarters = onnx_binary(im, OP_sub, build_iota(&im->b, index, t->inverse ? 1 : 3), right);
         struct value *root = cosines(im, i, k, quarters, t->period);
         if (t->folded) { /* every element but the first, and the middle one, stands for two */
-                struct value *one = onnx_binary(im, OP_or, onnx_with(im, OP_eq, i, 0),
-                                                onnx_with(im, OP_eq, onnx_with(im, OP_mul, i, 2),
-                                                          (double)t->period));
+                struct value *middle = onnx_with(im, OP_eq, onnx_with(im, OP_mul, i, 2), (double)t->period);
+                struct value *one = onnx_binary(im, OP_or, onnx_with(im, OP_eq, i, 0), middle);
                 root = onnx_select(im, one, root, onnx_with(im, OP_mul, root, 2));
         }
         return t->inverse ? onnx_with(im, OP_div, root, (double)t->period) : root;
@@ -99,8 +97,8 @@ static struct value *twiddled(struct onnx_import *im, struct value *y, bool inve
         same = onnx_spread(im, onnx_cast(im, same, onnx_element(y)), y->type, onto);
         other = onnx_spread(im, onnx_cast(im, other, onnx_element(y)), y->type, onto);
         struct value *swapped = build_slice(&im->b, y, starts, steps, y->type->dims);
-        return onnx_binary(im, OP_add, onnx_binary(im, OP_mul, y, same),
-                           onnx_binary(im, OP_mul, swapped, other));
+        struct value *right = onnx_binary(im, OP_mul, swapped, other);
+        return onnx_binary(im, OP_add, onnx_binary(im, OP_mul, y, same), right);
 }
 
 /* x <rows x parts x n> as <rows x 2 x n>. With n = p q, p transforms follow q ones of every q-th
@@ -304,10 +302,9 @@ bool onnx_import_stft(struct onnx_import *im, struct onnx_node *n)
         if (!cut || !table)
                 return false;
         struct value *stride = onnx_cast(im, onnx_scalar(im, n, 1), E_I64);
+        struct value *within = build_iota(&im->b, table, 1);
         struct value *index =
-                onnx_binary(im, OP_add,
-                            onnx_binary(im, OP_mul, build_iota(&im->b, table, 0), stride),
-                            build_iota(&im->b, table, 1));
+                onnx_binary(im, OP_add, onnx_binary(im, OP_mul, build_iota(&im->b, table, 0), stride), within);
         x = index ? build_gather(&im->b, x, index, 1) : NULL;
         if (window)
                 x = onnx_binary(im, OP_mul, x,

@@ -166,8 +166,8 @@ static struct value *picked_from(struct onnx_import *im, struct value *x, struct
 
 static struct value *areas(struct onnx_import *im, const struct boxes *b)
 {
-        return onnx_binary(im, OP_mul, onnx_binary(im, OP_sub, b->high[0], b->low[0]),
-                           onnx_binary(im, OP_sub, b->high[1], b->low[1]));
+        struct value *right = onnx_binary(im, OP_sub, b->high[1], b->low[1]);
+        return onnx_binary(im, OP_mul, onnx_binary(im, OP_sub, b->high[0], b->low[0]), right);
 }
 
 /* boxes <batch x boxes x 4>, two corners, in any order, or a center and extents, for each of the
@@ -243,11 +243,8 @@ static struct value *suppressed(struct onnx_import *im, struct value *scores, st
                 best.high[d] = picked_from(im, all->high[d], at);
         }
         best.area = picked_from(im, all->area, at);
-        struct value *gone =
-                onnx_binary(im, OP_or, overlapping(im, all, &best, threshold),
-                            onnx_binary(im, OP_eq,
-                                        build_iota(&im->b, type_with_element(im->m, t, E_I64), 2),
-                                        at));
+        struct value *right = onnx_binary(im, OP_eq, build_iota(&im->b, type_with_element(im->m, t, E_I64), 2), at);
+        struct value *gone = onnx_binary(im, OP_or, overlapping(im, all, &best, threshold), right);
         struct value *now =
                 onnx_binary(im, OP_and,
                             onnx_binary(im, OP_eq, build_iota(&im->b, list, 2), loop.number),

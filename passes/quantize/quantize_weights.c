@@ -69,8 +69,8 @@ static struct value *decode(struct builder *b, const struct encoded *e, const st
         if (!x || !(x = build_cast(b, x, wide)))
                 return NULL;
         struct value *zero = spread(b, e->zeros, gather, x->type);
-        x = build_binary(b, OP_mul, build_binary(b, OP_sub, x, zero),
-                         spread(b, e->steps, gather, x->type));
+        struct value *right = spread(b, e->steps, gather, x->type);
+        x = build_binary(b, OP_mul, build_binary(b, OP_sub, x, zero), right);
         return x ? build_cast(b, x, element) : NULL;
 }
 

@@ -176,7 +176,8 @@ static struct value *scaled_clamp(struct builder *b, const struct value *v, stru
                 x = beside_splat(x, OP_add, &k);
         if (!x)
                 return NULL;
-        x = build_binary(b, OP_add, build_binary(b, OP_mul, x, c), build_binary(b, OP_mul, k, c));
+        struct value *right = build_binary(b, OP_mul, k, c);
+        x = build_binary(b, OP_add, build_binary(b, OP_mul, x, c), right);
         x = build_binary(b, OP_max, x, build_binary(b, OP_mul, least, c));
         return build_binary(b, OP_min, x, build_binary(b, OP_mul, most, c));
 }
