@@ -20,7 +20,7 @@ GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
-.PHONY: all setup python browser samples install demo check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
+.PHONY: all setup python browser samples install uninstall demo check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
         bench-interp bench-threads bench-compile bench-operators fit-cost zoo-digest docs clean
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -28,7 +28,7 @@ DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 # ---- set-up: the packages of a fresh Debian, and Python for the tests ----
 
 PACKAGES := gcc clang make pkg-config libprotobuf-c-dev zlib1g-dev protobuf-c-compiler libcmocka-dev python3 python3-venv \
-            libclang-rt-14-dev locales gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+            libclang-rt-14-dev locales gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user cmake ninja-build
 VENV := $(B)/venv
 PY := $(VENV)/bin/python
 PYTHON_PACKAGES := onnx==1.22.0 onnxruntime==1.31.1 numpy==2.4.6 pytest==9.2.0 pytest-xdist==3.8.0
@@ -40,7 +40,8 @@ $(B)/.packages:
 	@if command -v protoc-c >/dev/null && command -v clang >/dev/null && [ -f /usr/include/cmocka.h ] && \
 	    [ -f /usr/include/protobuf-c/protobuf-c.h ] && [ -f /usr/include/zlib.h ] && python3 -c 'import ensurepip' 2>/dev/null && \
 	    [ -f /usr/share/i18n/locales/de_DE ] && command -v aarch64-linux-gnu-gcc >/dev/null && \
-	    [ -f /usr/aarch64-linux-gnu/include/stdio.h ] && command -v qemu-aarch64 >/dev/null; then :; \
+	    [ -f /usr/aarch64-linux-gnu/include/stdio.h ] && command -v qemu-aarch64 >/dev/null && \
+	    command -v cmake >/dev/null && command -v ninja >/dev/null; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(PACKAGES) >/dev/null; \
 	else echo "install first: $(PACKAGES)"; exit 1; fi
@@ -119,18 +120,40 @@ $(B)/libdnncc_runtime.a: $(B)/obj/runtime/threads.o $(B)/obj/runtime/memory.o
 $(B)/libdnncc_runtime.so: runtime/threads.c runtime/memory.c runtime/dnncc_runtime.h
 	@mkdir -p $(B)
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -fPIC -shared -o $@ runtime/threads.c runtime/memory.c $(LDFLAGS) -lpthread
-$(B)/dnncc-runtime.pc: runtime/dnncc-runtime.pc.in Makefile compiler/options.h
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/.*DNNCC_VERSION "\(.*\)"/\1/p' compiler/options.h)|" $< > $@
+# what names the version or the place
+FILL = sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/.*DNNCC_VERSION "\(.*\)"/\1/p' compiler/options.h)|" $< > $@
+$(B)/dnncc-runtime.pc: runtime/dnncc-runtime.pc.in FORCE
+	@$(FILL)
+$(B)/dnncc-config-version.cmake: cmake/dnncc-config-version.cmake.in FORCE
+	@$(FILL)
+FORCE:                                  # PREFIX may be another one each time
 
-install: all $(B)/dnncc-runtime.pc
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/doc/dnncc
-	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	install -m 755 $(B)/dnncc $(DESTDIR)$(PREFIX)/bin/dnncc
-	install -m 644 runtime/dnncc_runtime.h $(DESTDIR)$(PREFIX)/include/dnncc_runtime.h
-	install -m 644 $(B)/libdnncc_runtime.a $(DESTDIR)$(PREFIX)/lib/libdnncc_runtime.a
-	install -m 644 $(B)/dnncc-runtime.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/dnncc-runtime.pc
-	install -m 644 docs/dnncc.1 $(DESTDIR)$(PREFIX)/share/man/man1/dnncc.1
-	install -m 644 README.md LICENSE $(wildcard docs/*.md) $(DESTDIR)$(PREFIX)/share/doc/dnncc
+# What goes where under PREFIX: source>place. share/dnncc/runtime is for cross builds (cmake/dnncc-config.cmake).
+PROGRAMS := $(B)/dnncc>bin/dnncc
+FILES := runtime/dnncc_runtime.h>include/dnncc_runtime.h $(B)/libdnncc_runtime.a>lib/libdnncc_runtime.a \
+         $(B)/dnncc-runtime.pc>lib/pkgconfig/dnncc-runtime.pc \
+         cmake/dnncc-config.cmake>lib/cmake/dnncc/dnncc-config.cmake \
+         $(B)/dnncc-config-version.cmake>lib/cmake/dnncc/dnncc-config-version.cmake \
+         $(foreach f,threads.c memory.c dnncc_runtime.h,runtime/$f>share/dnncc/runtime/$f) \
+         docs/dnncc.1>share/man/man1/dnncc.1 \
+         $(foreach f,README.md LICENSE $(sort $(wildcard docs/*.md)),$f>share/doc/dnncc/$(notdir $f))
+OWN_FOLDERS := lib/cmake/dnncc share/dnncc/runtime share/dnncc share/doc/dnncc
+TOP := $(DESTDIR)$(PREFIX)
+source_of = $(firstword $(subst >, ,$1))
+place_of = $(TOP)/$(lastword $(subst >, ,$1))
+define line
+
+	$1
+endef
+
+install: all $(foreach f,$(PROGRAMS) $(FILES),$(call source_of,$f))
+	$(foreach f,$(PROGRAMS),$(call line,install -D -m 755 $(call source_of,$f) "$(call place_of,$f)"))
+	$(foreach f,$(FILES),$(call line,@install -D -m 644 $(call source_of,$f) "$(call place_of,$f)"))
+	@echo "installed in $(TOP): $(words $(PROGRAMS) $(FILES)) files"
+uninstall:
+	@rm -f $(foreach f,$(PROGRAMS) $(FILES),"$(call place_of,$f)")
+	@for d in $(OWN_FOLDERS); do [ ! -d "$(TOP)/$$d" ] || rmdir --ignore-fail-on-non-empty "$(TOP)/$$d"; done
+	@echo "removed from $(TOP)"
 
 # The Python package with compiler and runtime inside: build/dist/dnncc-VERSION-py3-none-linux_x86_64.whl. It needs nothing
 # that a system without compilers lacks: protobuf-c and zlib are linked in.

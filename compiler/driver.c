@@ -557,6 +557,8 @@ static bool compile_model(struct run *run)
 {
         const char *model = run->options.model;
         run->diag.subject = strcmp(model, "-") ? text_argument(run->arena, model) : "standard input";
+        if (run->options.if_changed)
+                outputs_if_changed(run->outputs);
         if (!prepare_context(run))
                 return false;
         if (run->options.info)

@@ -80,6 +80,7 @@ struct outputs {
         struct arena *arena;
         struct output *first, **end;
         struct file_id *inputs;
+        bool if_changed;
 };
 
 struct outputs *outputs_new(struct arena *arena)
@@ -89,6 +90,8 @@ struct outputs *outputs_new(struct arena *arena)
         outputs->end = &outputs->first;
         return outputs;
 }
+
+void outputs_if_changed(struct outputs *outputs) { outputs->if_changed = true; }
 
 void outputs_protect(struct outputs *outputs, const char *input_path)
 {
@@ -149,10 +152,32 @@ FILE *outputs_open(struct outputs *outputs, const char *path, struct diag *diag)
         return file;
 }
 
+/* false, too, where one cannot be read */
+static bool same_bytes(const char *path, const char *other)
+{
+        enum { CHUNK = 65536 };
+        FILE *files[2] = { fopen(path, "rb"), fopen(other, "rb") };
+        char *chunks[2] = { memory_alloc(CHUNK), memory_alloc(CHUNK) };
+        bool same = files[0] && files[1];
+        for (size_t got = CHUNK; same && got == CHUNK;) {
+                got = fread(chunks[0], 1, CHUNK, files[0]);
+                same = fread(chunks[1], 1, CHUNK, files[1]) == got &&
+                       !memcmp(chunks[0], chunks[1], got) && !ferror(files[0]) && !ferror(files[1]);
+        }
+        for (int i = 0; i < 2; i++) {
+                free(chunks[i]);
+                if (files[i])
+                        fclose(files[i]);
+        }
+        return same;
+}
+
 static bool rename_all(struct outputs *outputs, struct diag *diag)
 {
         for (struct output *o = outputs->first; o; o = o->next) {
-                if (rename(o->temporary, o->path))
+                if (outputs->if_changed && same_bytes(o->temporary, o->path))
+                        remove_temporary(o->temporary);
+                else if (rename(o->temporary, o->path))
                         return fail(diag, outputs->arena, "write", o->path, strerror(errno));
                 temporary_forget(o->temporary);
                 o->temporary = NULL;

@@ -20,6 +20,8 @@ bool file_read(const char *path, int64_t limit, unsigned char **bytes, size_t *l
  * destination that is a link, a folder, a device or one of the inputs is refused. */
 struct outputs;
 struct outputs *outputs_new(struct arena *arena);
+/* commit leaves files alone, time stamps and all, whose bytes are those that were there before */
+void outputs_if_changed(struct outputs *outputs);
 /* never to be overwritten */
 void outputs_protect(struct outputs *outputs, const char *input_path);
 FILE *outputs_open(struct outputs *outputs, const char *path, struct diag *diag);       /* NULL after an EXIT_IO error */

@@ -30,7 +30,7 @@ struct options {
         const char *quantize_weights, *observer, *quantize_steps;
         const char *passes, *print_after, *print_before, *dump_dir;
         int emit, weights, level, threads, precision, requantize, goal, no_alias, activations;
-        int no_descriptor, depfile, exact, assume_finite, unchecked, fast_libm, flush_denormals,
+        int no_descriptor, depfile, if_changed, exact, assume_finite, unchecked, fast_libm, flush_denormals,
                 no_verify, check, time_passes, stats, profile, tune;
         int verbose, quiet, help, version, help_passes, help_ops;
         int info;                       /* 1: as text, 2: as JSON; so is help */

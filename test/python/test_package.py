@@ -277,7 +277,7 @@ def test_every_option_is_a_keyword_or_none_of_compiling():
     table = {row["option"] for row in _tool.table()["options"]}
     assert _tool.NO_KEYWORDS <= table
     assert {"dim", "dims", "threads", "precision", "quantize", "target", "max_ram", "level", "name"} <= set(_tool.keywords())
-    assert not {"o", "emit", "test", "run", "calibrate", "info", "help"} & set(_tool.keywords())
+    assert not {"o", "emit", "test", "run", "merge", "info", "help"} & set(_tool.keywords())
 
 
 def test_dimensions():

@@ -1,0 +1,154 @@
+# find_package(dnncc): models as library targets.
+#
+#     find_package(dnncc REQUIRED)
+#     dnncc_add_model(digits digits.onnx TARGET native THREADS 2)
+#     target_link_libraries(program PRIVATE digits)             # and #include "digits.h"
+#
+# dnncc_add_model(NAME MODEL
+#     [TARGET t..] [THREADS n] [DIM N=1..] [INPUT x=1x3x8..] [MAX_RAM size] [SCHEDULE file] [QUANTIZE ranges]
+#     [WEIGHTS inline|incbin|file] [PREFIX id] [RUNTIME target|NONE] [OPTIONS option..])
+#
+#   A static library NAME of the generated C, with its folder among the include folders of who links it. It is made again when
+#   the model, data beside it, the schedule, the ranges or dnncc change, and only what depends on it, if the C is another. PREFIX: what
+#   symbols and the header are called (default: NAME). OPTIONS: any others of the command line. With THREADS the library links
+#   dnncc::runtime, or RUNTIME, a target with dnncc_parallel; NONE: who links it has one. WEIGHTS file: $<TARGET_PROPERTY:NAME,DNNCC_WEIGHTS>
+#   is the file that run wants.
+#
+# Targets: dnncc::dnncc, the program; it runs on this machine, whatever the build is for. dnncc::runtime, threads and weights
+# files; in a cross build it is compiled from source.
+# DNNCC_EXECUTABLE names another program.
+
+if(CMAKE_VERSION VERSION_LESS 3.20)
+    set(dnncc_FOUND FALSE)
+    set(dnncc_NOT_FOUND_MESSAGE "dnncc wants CMake 3.20 or newer: dependency files of custom commands")
+    return()
+endif()
+cmake_policy(VERSION 3.20)
+include_guard(DIRECTORY)
+
+get_filename_component(_dnncc_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+
+# ---- the program: of this machine ----
+
+# Beside this file may lie one for the machine that the build is for (a sysroot), which does not run here.
+macro(_dnncc_look)
+    find_program(DNNCC_EXECUTABLE dnncc ${ARGN} NO_CMAKE_FIND_ROOT_PATH DOC "the compiler of neural networks, for this machine")
+    if(DNNCC_EXECUTABLE)
+        execute_process(COMMAND "${DNNCC_EXECUTABLE}" --version RESULT_VARIABLE _dnncc_runs OUTPUT_QUIET ERROR_QUIET)
+        if(NOT _dnncc_runs EQUAL 0)
+            message(STATUS "${DNNCC_EXECUTABLE} does not run on this machine")
+            unset(DNNCC_EXECUTABLE CACHE)
+        endif()
+    endif()
+endmacro()
+_dnncc_look(PATHS "${_dnncc_prefix}/bin" NO_DEFAULT_PATH)
+if(NOT DNNCC_EXECUTABLE)
+    _dnncc_look(NO_CMAKE_PATH NO_CMAKE_ENVIRONMENT_PATH)        # CMAKE_PREFIX_PATH is for what is linked
+endif()
+if(NOT DNNCC_EXECUTABLE)
+    _dnncc_look()
+endif()
+if(NOT DNNCC_EXECUTABLE)
+    set(dnncc_FOUND FALSE)
+    set(dnncc_NOT_FOUND_MESSAGE "there is no program dnncc that runs on this machine: -DDNNCC_EXECUTABLE=... names it")
+    return()
+endif()
+if(NOT TARGET dnncc::dnncc)
+    add_executable(dnncc::dnncc IMPORTED)
+    set_target_properties(dnncc::dnncc PROPERTIES IMPORTED_LOCATION "${DNNCC_EXECUTABLE}")
+endif()
+
+# ---- the runtime: for the machine that the build is for ----
+
+if(NOT TARGET dnncc::runtime)
+    set(THREADS_PREFER_PTHREAD_FLAG ON)
+    find_package(Threads QUIET)
+    if(EXISTS "${_dnncc_prefix}/lib/libdnncc_runtime.a" AND NOT CMAKE_CROSSCOMPILING)
+        add_library(dnncc::runtime STATIC IMPORTED)
+        set_target_properties(dnncc::runtime PROPERTIES IMPORTED_LOCATION "${_dnncc_prefix}/lib/libdnncc_runtime.a"
+            INTERFACE_INCLUDE_DIRECTORIES "${_dnncc_prefix}/include")
+        set_property(TARGET dnncc::runtime PROPERTY INTERFACE_LINK_LIBRARIES "$<TARGET_NAME_IF_EXISTS:Threads::Threads>")
+    elseif(NOT TARGET dnncc_runtime)
+        set(_dnncc_sources "${_dnncc_prefix}/share/dnncc/runtime")
+        add_library(dnncc_runtime STATIC EXCLUDE_FROM_ALL "${_dnncc_sources}/threads.c" "${_dnncc_sources}/memory.c")
+        set_target_properties(dnncc_runtime PROPERTIES C_STANDARD 11)
+        target_include_directories(dnncc_runtime PUBLIC "${_dnncc_prefix}/include")
+        target_link_libraries(dnncc_runtime PUBLIC "$<TARGET_NAME_IF_EXISTS:Threads::Threads>")
+        add_library(dnncc::runtime ALIAS dnncc_runtime)
+    endif()
+endif()
+
+# ---- models ----
+
+function(dnncc_add_model name model)
+    cmake_parse_arguments(PARSE_ARGV 2 A "" "THREADS;MAX_RAM;SCHEDULE;QUANTIZE;WEIGHTS;PREFIX;RUNTIME" "TARGET;DIM;INPUT;OPTIONS")
+    if(A_UNPARSED_ARGUMENTS OR A_KEYWORDS_MISSING_VALUES)
+        message(FATAL_ERROR "dnncc_add_model(${name}): cannot use '${A_UNPARSED_ARGUMENTS}${A_KEYWORDS_MISSING_VALUES}'")
+    endif()
+    if(CMAKE_CROSSCOMPILING AND "native" IN_LIST A_TARGET)
+        message(FATAL_ERROR "dnncc_add_model(${name}): TARGET native is this machine's processor, and the build is for another: "
+            "dnncc --target=help lists the targets")
+    endif()
+    get_filename_component(model "${model}" ABSOLUTE)
+    string(MAKE_C_IDENTIFIER "${name}" prefix)
+    if(A_PREFIX)
+        set(prefix "${A_PREFIX}")
+    endif()
+    set(folder "${CMAKE_CURRENT_BINARY_DIR}/${name}.dnncc")
+    set(stem "${folder}/${prefix}")
+    set(outputs "${stem}.c" "${stem}.h")
+    set(options "--name=${prefix}")
+    set(files "${model}")
+    if(A_TARGET)
+        list(JOIN A_TARGET "," targets)
+        list(APPEND options "--target=${targets}")
+    endif()
+    foreach(option IN ITEMS THREADS MAX_RAM WEIGHTS)
+        if(DEFINED A_${option})
+            string(TOLOWER "${option}" word)
+            string(REPLACE "_" "-" word "${word}")
+            list(APPEND options "--${word}=${A_${option}}")
+        endif()
+    endforeach()
+    foreach(option IN ITEMS SCHEDULE QUANTIZE)
+        if(DEFINED A_${option})
+            string(TOLOWER "${option}" word)
+            get_filename_component(file "${A_${option}}" ABSOLUTE)
+            list(APPEND options "--${word}=${file}")
+            list(APPEND files "${file}")
+        endif()
+    endforeach()
+    foreach(value IN LISTS A_DIM)
+        list(APPEND options "--dim=${value}")
+    endforeach()
+    foreach(value IN LISTS A_INPUT)
+        list(APPEND options "--input=${value}")
+    endforeach()
+    list(APPEND options ${A_OPTIONS})
+    if("${options}" MATCHES "--weights=(incbin|file)")
+        list(APPEND outputs "${stem}.weights")
+    endif()
+    if(CMAKE_GENERATOR MATCHES "Ninja")                 # which looks whether outputs have changed; make compares times
+        list(APPEND options "--if-changed")
+    endif()
+
+    file(MAKE_DIRECTORY "${folder}")
+    add_custom_command(OUTPUT ${outputs} COMMAND dnncc::dnncc ${options} -o "${stem}.c" -MF "${stem}.d" -- "${model}"
+        DEPENDS ${files} "${DNNCC_EXECUTABLE}" DEPFILE "${stem}.d" COMMENT "Compiling model ${name}" VERBATIM)
+    add_library("${name}" STATIC ${outputs})
+    set_source_files_properties("${stem}.c" PROPERTIES OBJECT_DEPENDS "${outputs}")     # of which an assembler may read one
+    target_include_directories("${name}" PUBLIC "${folder}")
+    set_target_properties("${name}" PROPERTIES C_EXTENSIONS ON LINKER_LANGUAGE C)
+    if("${options}" MATCHES "--weights=file")
+        set_target_properties("${name}" PROPERTIES DNNCC_WEIGHTS "${stem}.weights")
+    endif()
+    if("${options}" MATCHES "--fast-libm")
+        target_link_libraries("${name}" PUBLIC m)
+    endif()
+    if("${options}" MATCHES "--threads=([2-9]|1[0-9])" AND NOT A_RUNTIME STREQUAL "NONE")
+        if(NOT A_RUNTIME)
+            set(A_RUNTIME dnncc::runtime)
+        endif()
+        target_link_libraries("${name}" PUBLIC "${A_RUNTIME}")
+    endif()
+endfunction()

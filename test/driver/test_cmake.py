@@ -1,0 +1,291 @@
+"""The CMake package as `make install` puts it in place: what is rebuilt when, cross builds, and what README.md says."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import dnncc
+import numpy as np
+import onnx
+import pytest
+
+sys.path.insert(0, str(dnncc.ROOT / "test" / "python"))
+import models  # noqa: E402
+
+ROOT = dnncc.ROOT
+DIGITS = ROOT / "examples" / "digits"
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not (shutil.which("cmake") and shutil.which("ninja")), reason="no cmake, no ninja")]
+
+
+def run(*command, **keywords):
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, **keywords)
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def make(*arguments):
+    return run("make", "-C", ROOT, *arguments)
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("a prefix")
+    make("install", f"PREFIX={folder}")
+    return folder
+
+
+class Project:
+    """a folder with a CMakeLists.txt, and its build"""
+
+    def __init__(self, folder, prefix, text, generator="Ninja", *options):
+        self.folder, self.build = folder, folder / "build"
+        (folder / "CMakeLists.txt").write_text(text)
+        self.configure = ["cmake", "-G", generator, f"-DCMAKE_PREFIX_PATH={prefix}", *options, "-S", folder, "-B", self.build]
+        run(*self.configure)
+
+    def make(self):
+        """what was made, by their file names: Ninja's log gets a line for each output"""
+        def entries():
+            log = self.build / ".ninja_log"
+            return {line for line in log.read_text().splitlines()[1:]} if log.exists() else set()
+        before = entries()
+        run("cmake", "--build", self.build)
+        return {pathlib.Path(line.split("\t")[3]).name for line in entries() - before} - {"build.ninja"}
+
+
+HEAD = "cmake_minimum_required(VERSION 3.20)\nproject(p C)\nfind_package(dnncc REQUIRED)\n"
+MAIN = """#include <stdio.h>
+#include "net.h"
+NET_WORKSPACE_DEFINE(workspace);
+static float x[NET_X_ELEMS], y[NET_Y_ELEMS];
+int main(void)
+{
+    for (int i = 0; i < (int)NET_X_ELEMS; i++) x[i] = (float)(i % 7) - 3;
+    int error = net_run(workspace, x, y);
+    for (int i = 0; i < (int)NET_Y_ELEMS; i++) printf("%.9g ", (double)y[i]);
+    return error;
+}
+"""
+MODEL_FILES = {"net.c", "net.h"}
+OBJECTS = {"net.c.o", "libnet.a", "main.c.o", "program"}
+
+
+@pytest.fixture
+def project(tmp_path, prefix):
+    """a model with data beside it and a schedule"""
+    onnx.save(models.matmul(8, 8, 8), tmp_path / "net.onnx", save_as_external_data=True, location="net.data", size_threshold=0)
+    (tmp_path / "main.c").write_text(MAIN)
+    (tmp_path / "net.schedule").write_text("dnncc-schedule 1\n")
+    shutil.copy(ROOT / "build" / "dnncc", tmp_path / "dnncc")
+    return Project(tmp_path, prefix, HEAD + "dnncc_add_model(net net.onnx TARGET x86-64 SCHEDULE net.schedule)\n"
+                   "add_executable(program main.c)\ntarget_link_libraries(program PRIVATE net)\n", "Ninja",
+                   f"-DDNNCC_EXECUTABLE={tmp_path / 'dnncc'}")
+
+
+def result(project):
+    return np.array(run(project.build / "program").split(), np.float32).reshape(8, 8)
+
+
+def expected(seed=0):
+    x = (np.arange(64) % 7 - 3).astype(np.float32).reshape(8, 8)
+    return x @ onnx.numpy_helper.to_array(models.matmul(8, 8, 8, seed).graph.initializer[0])
+
+
+def test_what_changes_is_made_again_and_nothing_else(project):
+    assert project.make() == MODEL_FILES | OBJECTS
+    np.testing.assert_allclose(result(project), expected(), 1e-4, 1e-5)
+    assert project.make() == set()
+    # touched: dnncc runs, writes the same, and that was that
+    for name in ("net.onnx", "net.data", "net.schedule", "dnncc"):
+        os.utime(project.folder / name)
+        assert project.make() == MODEL_FILES, name
+        assert project.make() == set(), name
+    os.utime(project.folder / "main.c")
+    assert project.make() == {"main.c.o", "program"}
+    # others: all that hangs on them
+    onnx.save(models.matmul(8, 8, 8, 1), project.folder / "net.onnx", save_as_external_data=True, location="net.data", size_threshold=0)
+    assert project.make() == MODEL_FILES | OBJECTS
+    np.testing.assert_allclose(result(project), expected(1), 1e-4, 1e-5)
+    assert project.make() == set()
+    # options
+    text = (project.folder / "CMakeLists.txt").read_text()
+    (project.folder / "CMakeLists.txt").write_text(text.replace("TARGET x86-64", "TARGET generic OPTIONS --exact"))
+    assert project.make() == MODEL_FILES | OBJECTS
+    assert project.make() == set()
+
+
+def test_an_error_stops_the_build_and_leaves_what_was_there(project):
+    project.make()
+    before = (project.build / "net.dnncc" / "net.c").read_bytes()
+    (project.folder / "net.data").write_bytes(b"")
+    done = subprocess.run(["cmake", "--build", project.build], capture_output=True, text=True)
+    assert done.returncode != 0 and "net.onnx: error: " in done.stdout + done.stderr
+    assert (project.build / "net.dnncc" / "net.c").read_bytes() == before
+
+
+def test_makefiles(tmp_path, prefix):
+    """make compares times: what is touched is compiled again, and a second build does nothing"""
+    onnx.save(models.matmul(8, 8, 8), tmp_path / "net.onnx", save_as_external_data=True, location="net.data", size_threshold=0)
+    (tmp_path / "main.c").write_text(MAIN)
+    project = Project(tmp_path, prefix, HEAD + "dnncc_add_model(net net.onnx)\nadd_executable(program main.c)\n"
+                      "target_link_libraries(program PRIVATE net)\n", "Unix Makefiles")
+    works = ("Compiling model", "Building C", "Linking")
+
+    def said():
+        text = run("cmake", "--build", project.build)
+        return [w for w in works if w in text]
+    assert said() == list(works) and said() == []
+    np.testing.assert_allclose(result(project), expected(), 1e-4, 1e-5)
+    for name in ("net.onnx", "net.data"):
+        os.utime(tmp_path / name)
+        assert said() == list(works) and said() == []
+
+
+@pytest.mark.parametrize("weights", ["incbin", "file"])
+def test_weights_threads_and_names(tmp_path, prefix, weights):
+    onnx.save(models.matmul(8, 64, 8, dim="N"), tmp_path / "m.onnx")
+    main = MAIN.replace("8, 8", "8, 64")
+    if weights == "file":
+        main = main.replace("net_run(workspace,", "net_run(workspace, dnncc_weights_map(WEIGHTS, &bytes),").replace(
+            "    int error", "    size_t bytes;\n    int error").replace('#include "net.h"', '#include "net.h"\n#include <dnncc_runtime.h>')
+    (tmp_path / "main.c").write_text(main)
+    project = Project(tmp_path, prefix, HEAD + f"""
+        dnncc_add_model(big-net m.onnx DIM N=8 INPUT x=8x8 THREADS 2 TARGET generic x86-64 MAX_RAM 1M WEIGHTS {weights} PREFIX net
+                        OPTIONS --fast-libm --unchecked)
+        add_executable(program main.c)
+        target_link_libraries(program PRIVATE big-net)
+        target_compile_definitions(program PRIVATE "WEIGHTS=\\"$<TARGET_PROPERTY:big-net,DNNCC_WEIGHTS>\\"")""")
+    assert "net.weights" in project.make() and project.make() == set()
+    assert "with -O2 --target=generic,x86-64" in (project.build / "big-net.dnncc" / "net.h").read_text()
+    x = (np.arange(64) % 7 - 3).astype(np.float32).reshape(8, 8)
+    want = x @ onnx.numpy_helper.to_array(models.matmul(8, 64, 8).graph.initializer[0])
+    np.testing.assert_allclose(np.array(run(project.build / "program").split(), np.float32).reshape(8, 64), want, 1e-4, 1e-4)
+
+
+def test_two_folders_share_a_package(tmp_path, prefix):
+    """find_package in each; a library of one is used in the other"""
+    onnx.save(models.matmul(8, 8, 8), tmp_path / "net.onnx")
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "a" / "CMakeLists.txt").write_text("find_package(dnncc REQUIRED)\ndnncc_add_model(net ../net.onnx THREADS 2 RUNTIME NONE)\n")
+    (tmp_path / "b" / "CMakeLists.txt").write_text("find_package(dnncc REQUIRED)\nadd_executable(program main.c)\n"
+                                                   "target_link_libraries(program PRIVATE net)\n")
+    (tmp_path / "b" / "main.c").write_text(MAIN + "void dnncc_parallel(void (*task)(void *, int, int), void *arg, int count)\n"
+                                           "{\n    for (int i = 0; i < count; i++) task(arg, i, count);\n}\n")
+    project = Project(tmp_path, prefix, "cmake_minimum_required(VERSION 3.20)\nproject(p C)\nadd_subdirectory(a)\nadd_subdirectory(b)\n")
+    project.make()
+    assert len(run(project.build / "b" / "program").split()) == 64
+
+
+def refused(tmp_path, prefix, text, *words, options=()):
+    (tmp_path / "net.onnx").write_bytes(b"")
+    shutil.rmtree(tmp_path / "build", ignore_errors=True)
+    (tmp_path / "CMakeLists.txt").write_text(text)
+    done = subprocess.run(["cmake", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}", *options, "-S", tmp_path, "-B", tmp_path / "build"],
+                          capture_output=True, text=True)
+    said = " ".join(done.stderr.split())
+    assert done.returncode != 0 and all(w in said for w in words), said
+
+
+def test_mistakes(tmp_path, prefix):
+    refused(tmp_path, prefix, HEAD + "dnncc_add_model(net net.onnx TARGETS generic)\n", "dnncc_add_model(net)", "TARGETS")
+    refused(tmp_path, prefix, HEAD + "dnncc_add_model(net net.onnx TARGET native)\n", "native", options=["-DCMAKE_SYSTEM_NAME=Linux"])
+    refused(tmp_path, prefix, HEAD.replace("REQUIRED", "7.0 REQUIRED"), "7.0")
+    refused(tmp_path, prefix, HEAD.replace("REQUIRED", "0.0.1 REQUIRED"), "0.0.1")
+
+
+AARCH64 = "aarch64-linux-gnu-gcc", "qemu-aarch64"
+
+
+def test_a_cross_build(tmp_path, prefix):
+    """for aarch64: dnncc is this machine's, the runtime is compiled from source"""
+    lacks = [tool for tool in AARCH64 if not shutil.which(tool)]
+    if lacks:
+        pytest.skip(f"no {lacks[0]}")
+    onnx.save(models.matmul(64, 64, 64), tmp_path / "net.onnx")
+    (tmp_path / "main.c").write_text(MAIN)
+    (tmp_path / "toolchain.cmake").write_text("set(CMAKE_SYSTEM_NAME Linux)\nset(CMAKE_SYSTEM_PROCESSOR aarch64)\n"
+                                              "set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)\nset(CMAKE_EXE_LINKER_FLAGS -static)\n"
+                                              "set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)\nset(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)\n")
+    project = Project(tmp_path, prefix, HEAD + "dnncc_add_model(net net.onnx TARGET aarch64 THREADS 2)\nadd_executable(program main.c)\n"
+                      "target_link_libraries(program PRIVATE net)\n", "Ninja", f"-DCMAKE_TOOLCHAIN_FILE={tmp_path / 'toolchain.cmake'}")
+    assert "libdnncc_runtime.a" in project.make() and project.make() == set()
+    x = (np.arange(64 * 64) % 7 - 3).astype(np.float32).reshape(64, 64)
+    want = x @ onnx.numpy_helper.to_array(models.matmul(64, 64, 64).graph.initializer[0])
+    got = np.array(run("qemu-aarch64", project.build / "program").split(), np.float32).reshape(64, 64)
+    np.testing.assert_allclose(got, want, 1e-3, 1e-3)
+
+
+def test_a_microcontroller(tmp_path, prefix):
+    """for a Cortex-M4: a library for firmware, with nothing but memcpy and memset"""
+    if not shutil.which("arm-none-eabi-gcc"):
+        pytest.skip("no arm-none-eabi-gcc")
+    onnx.save(models.matmul(8, 8, 8), tmp_path / "net.onnx")
+    Project(tmp_path, prefix, HEAD + "dnncc_add_model(net net.onnx MAX_RAM 64K)\n", "Ninja", "-DCMAKE_SYSTEM_NAME=Generic",
+            "-DCMAKE_C_COMPILER=arm-none-eabi-gcc", "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY", "-DCMAKE_C_FLAGS=-mcpu=cortex-m4").make()
+    symbols = run("arm-none-eabi-nm", "-u", tmp_path / "build" / "libnet.a")
+    assert set(re.findall(r"U (\w+)", symbols)) <= {"memcpy", "memset"}
+
+
+def test_a_program_for_another_machine_is_not_taken(tmp_path, prefix):
+    """a sysroot's: it does not run here"""
+    root = tmp_path / "root"
+    shutil.copytree(prefix, root)
+    (root / "bin" / "dnncc").write_bytes(b"\x7fELF of another machine")
+    env = {**os.environ, "PATH": f"{prefix / 'bin'}:{os.environ['PATH']}"}
+    (tmp_path / "CMakeLists.txt").write_text(HEAD + 'message(STATUS "found ${DNNCC_EXECUTABLE}")\n')
+    said = run("cmake", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={root}", "-S", tmp_path, "-B", tmp_path / "build", env=env)
+    assert f"found {prefix / 'bin' / 'dnncc'}" in said and "does not run" in said
+    refused(tmp_path, root, HEAD, "DNNCC_EXECUTABLE")
+
+
+def test_install_and_uninstall(tmp_path):
+    destination = f"DESTDIR={tmp_path / 'dest'}"
+    make("install", "PREFIX=/usr/local", destination)
+    place = tmp_path / "dest" / "usr" / "local"
+    found = {str(p.relative_to(place)) for p in place.rglob("*") if p.is_file()}
+    assert {"bin/dnncc", "include/dnncc_runtime.h", "lib/libdnncc_runtime.a", "lib/pkgconfig/dnncc-runtime.pc", "lib/cmake/dnncc/dnncc-config.cmake",
+            "lib/cmake/dnncc/dnncc-config-version.cmake", "share/dnncc/runtime/threads.c", "share/man/man1/dnncc.1"} <= found
+    assert "prefix=/usr/local\n" in (place / "lib/pkgconfig/dnncc-runtime.pc").read_text()
+    (place / "bin" / "other").write_text("")
+    (place / "share" / "doc" / "dnncc" / "mine").write_text("")
+    make("uninstall", "PREFIX=/usr/local", destination)
+    assert {p.name for p in place.rglob("*") if p.is_file()} == {"other", "mine"}
+    assert not (place / "share" / "dnncc").exists() and not (place / "lib" / "cmake" / "dnncc").exists()
+
+
+# ---- README.md ----
+
+def blocks(after):
+    """the indented blocks behind a line, up to the next text"""
+    text = (ROOT / "README.md").read_text()
+    lines = text[text.index(after):].split("\n")[1:]
+    kept = []
+    for line in lines:
+        if line and not line.startswith("    "):
+            break
+        kept.append(line[4:])
+    return "\n".join(kept).strip("\n") + "\n"
+
+
+def test_the_lines_of_the_readme(tmp_path, prefix):
+    """in C, and the same program with CMake"""
+    text = blocks("From C:\n")
+    commands, main = text.partition("\n\n")[0].splitlines(), text.partition("\n\n")[2]
+    assert main.startswith("/* main.c */\n#include")
+    for folder in (tmp_path, tmp_path / "cmake"):
+        folder.mkdir(exist_ok=True)
+        (folder / "main.c").write_text(main)
+        shutil.copy(DIGITS / "digits.onnx", folder)
+    env = {**os.environ, "PATH": f"{ROOT / 'build'}:{os.environ['PATH']}"}
+    for command in commands:
+        assert command.startswith("$ ")
+        run("sh", "-ec", command[2:], cwd=tmp_path, env=env)
+    said = run(tmp_path / "example")
+    assert re.fullmatch(r"0: [\d.e-]+\n", said)
+    project = Project(tmp_path / "cmake", prefix, blocks("From CMake"))
+    project.make()
+    again = run(project.build / "example")
+    assert again.startswith("0: ") and abs(float(again[3:]) - float(said[3:])) < 1e-5
