@@ -16,7 +16,7 @@ ROOMS := base ir cost schedule kernels passes $(addprefix passes/,simplify layou
          codegen codegen/targets compiler compiler/import compiler/export
 SOURCES := $(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c)))
 OBJECTS := $(patsubst %.c,$(B)/obj/%.o,$(filter-out compiler/main.c,$(SOURCES))) $(B)/obj/onnx.pb-c.o
-GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc
+GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc $(B)/harness_main.inc
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
@@ -105,12 +105,15 @@ $(B)/library.inc: $(LIBRARY)
 	@mkdir -p $(B)
 	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $(LIBRARY) > $@
 
-# and the page that --report fills in, a string for each line: its parts in the order in which they stand there
+# and the page that --report fills in, a string for each line: its parts in the order in which they stand there;
+# and the program that --tune and --bench compile
 PAGE := $(addprefix compiler/page/,head.html style.css body.html base.js tabs.js kernels.js nodes.js weights.js graph_layout.js \
         graph.js roofline.js memory.js difference.js passes.js compare.js start.js tail.html)
 $(B)/report_page.inc: $(PAGE)
+$(B)/harness_main.inc: compiler/harness/main.c
+$(B)/report_page.inc $(B)/harness_main.inc:
 	@mkdir -p $(B)
-	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n",/' $(PAGE) > $@
+	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n",/' $^ > $@
 
 # What generated code may link to; a library of its own, for programs that know nothing of the compiler.
 $(B)/libdnncc_runtime.a: $(B)/obj/runtime/threads.o $(B)/obj/runtime/memory.o

@@ -2,16 +2,26 @@
 
 #include <stdarg.h>
 
+void (*diag_speaking)(bool speaking);
+
+static void make_room(bool speaking)
+{
+        if (diag_speaking)
+                diag_speaking(speaking);
+}
+
 static void speak(struct diag *diag, const char *kind, const char *format, va_list list)
 {
         if (diag->silent)
                 return;
         FILE *out = diag->stream ? diag->stream : stderr;
+        make_room(true);
         fprintf(out, "%s: %s: ", diag->subject ? diag->subject : "dnncc", kind);
         if (diag->place)
                 fprintf(out, "%s: ", diag->place);
         vfprintf(out, format, list);
         fputc('\n', out);
+        make_room(false);
 }
 
 void diag_error(struct diag *diag, enum exit_code code, const char *format, ...)
@@ -43,4 +53,16 @@ void diag_note(struct diag *diag, const char *format, ...)
         va_start(list, format);
         speak(diag, "note", format, list);
         va_end(list);
+}
+
+void diag_say(const struct diag *diag, const char *format, ...)
+{
+        va_list list;
+        if (diag->silent)
+                return;
+        make_room(true);
+        va_start(list, format);
+        vfprintf(diag->stream ? diag->stream : stderr, format, list);
+        va_end(list);
+        make_room(false);
 }

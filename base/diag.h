@@ -36,5 +36,11 @@ void diag_error(struct diag *diag, enum exit_code code, const char *format, ...)
 void diag_warning(struct diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void diag_note(struct diag *diag, const char *format, ...)     /* shown with -v */
         __attribute__((format(printf, 2, 3)));
+/* A line that was asked for (--check, --stats): as it is, with its newline. */
+void diag_say(const struct diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Told before anything is said (true) and after it: who has an unfinished line on the terminal takes it
+ * away (compiler/progress.c). May be NULL. */
+extern void (*diag_speaking)(bool speaking);
 
 #endif

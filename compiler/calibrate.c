@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "compiler/progress.h"
 #include "compiler/samples.h"
 
 struct calibrating {
@@ -123,22 +123,13 @@ static bool take_inputs(struct calibrating *c, const void *const *inputs)
 
 /* ---- all samples ---- */
 
-void calibrate_tell(const struct run *run, const char *format, int64_t i, int64_t count)
-{
-        if (run->diag.verbosity < 0 || !isatty(2))
-                return;
-        fputs(format ? "\r\033[Kcalibrate: " : "\r\033[K", stderr);   /* from the start of the line, which goes */
-        if (format)
-                fprintf(stderr, format, i, count);
-}
-
 static bool run_samples(struct calibrating *c, struct observed *o)
 {
         int64_t count = c->calibration->sample_count;
         for (c->sample = 0; c->sample < count; c->sample++) {
                 struct sample *sample = &c->calibration->samples[c->sample];
                 const void *const *inputs;
-                calibrate_tell(c->run, "sample %" PRId64 " of %" PRId64, c->sample + 1, count);
+                progress_step(c->sample, count, "sample %" PRId64 " of %" PRId64, c->sample + 1, count);
                 if (!samples_read(c->samples, c->sample, sample, &inputs) ||
                     !take_inputs(c, inputs))
                         return false;
@@ -152,14 +143,15 @@ static bool run_observed(struct calibrating *c)
 {
         struct observed o = { 0 };
         int temporaries = temporaries_count();
-        calibrate_tell(c->run, "compiling %" PRId64 " tensors, %" PRId64 " samples",
-                       c->output_count, c->calibration->sample_count);
+        progress_begin("calibrate", &c->run->diag);
+        progress_step(0, 0, "compiling %d tensors, %" PRId64 " samples", c->output_count,
+                      c->calibration->sample_count);
         bool fine = !c->output_count || observed_begin(&o, c->run, c->module, c->given, c->output_count);
         fine = fine && run_samples(c, &o);
         if (c->output_count)
                 observed_end(&o);
         temporaries_remove(temporaries);
-        calibrate_tell(c->run, NULL, 0, 0);
+        progress_end();
         return fine;
 }
 

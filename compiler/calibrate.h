@@ -13,8 +13,6 @@
 bool calibrate(struct run *run);
 /* The same without writing them: of a module of its own, which is used up. NULL after an error. */
 const struct calibration *calibrate_module(struct run *run, struct module *m);
-/* on a terminal, how far it is: the format takes both numbers; NULL: it is done */
-void calibrate_tell(const struct run *run, const char *format, int64_t i, int64_t count);
 bool merge_ranges(struct run *run);     /* --merge; there is no model */
 
 /* ---- observed.c: a program that gives all that is looked at ---- */

@@ -8,6 +8,7 @@
 
 #include "compiler/driver.h"
 #include "compiler/process.h"
+#include "ir/fail_codes.h"
 
 enum { FAILED = 16 };                   /* the program exits with this, plus one for each below zero
                                          * of a run that failed */
@@ -49,11 +50,6 @@ static const char main_text[] =
         "                        return 1;\n"
         "        }\n"
         "        return 0;\n}\n";
-
-enum {
-#define FAIL(name, value, doc) FAIL_##name = (value),
-#include "ir/fail_codes.def"
-};
 
 struct compiled {
         struct run run;                 /* a copy: what is compiled is not what the user asked
@@ -131,23 +127,23 @@ static bool run_in_folder(struct compiled *c, const void *const *inputs, void *c
         if (!write_sources(c, inputs))
                 return false;
         int status = command_run(arena_printf(c->arena, "cd %s && %s -o run_test run_test.c %s%s%s",
-                                              c->folder, c->cc, c->run.prefix, ending(&c->run, 0),
+                                              text_shell_word(c->arena, c->folder), c->cc, c->run.prefix, ending(&c->run, 0),
                                               c->run.options.fast_libm ? " -lm" : ""));
         if (status) {
                 diag_error(&c->run.diag, EXIT_IO, "%s failed to compile the generated code", c->cc);
                 return false;
         }
-        status = command_run(arena_printf(c->arena, "cd %s && ./run_test", c->folder));
-        *code = WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) > FAILED)
-                ? WEXITSTATUS(status) ? FAILED - WEXITSTATUS(status) : 0 : 1;
-        if (*code == 1) {
-                diag_error(&c->run.diag, EXIT_INTERNAL, "the compiled program failed (status %d)",
-                           WIFEXITED(status) ? WEXITSTATUS(status) : -1);
-                return false;
-        }
+        status = program_run(&c->run, c->arena, c->folder, "run_test");
+        bool coded = WIFEXITED(status) && WEXITSTATUS(status) > FAILED && WEXITSTATUS(status) < 2 * FAILED;
+        *code = coded ? FAILED - WEXITSTATUS(status) : status != 0;
+        if (*code == 1)
+                return program_ran(&c->run, "--cc", status);
         bool fine = true;
         for (int k = 0; *code == 0 && k < c->output_count && fine; k++)
                 fine = read_file(port_path(c, "out", k), outputs[k], port_bytes(c->outputs[k]));
+        if (!fine)
+                diag_error(&c->run.diag, EXIT_INTERNAL, "the compiled program ended well, but wrote no outputs%s",
+                           c->run.options.runner ? ": --runner must run it in the folder that it is called in" : "");
         return fine;
 }
 
@@ -166,8 +162,7 @@ static void expect_files(struct compiled *c)
 bool compiled_run(struct run *run, struct loop_program *p, const char *cc,
                   const void *const *inputs, void *const *outputs, int *code)
 {
-        char folder[] = "/tmp/dnncc-test-XXXXXX";
-        struct compiled c = { .run = *run, .arena = arena_new(), .folder = folder, .cc = cc };
+        struct compiled c = { .run = *run, .arena = arena_new(), .cc = cc };
         struct diag *diag = &c.run.diag;
         bool fine = false;
         int temporaries = temporaries_count();
@@ -177,9 +172,7 @@ bool compiled_run(struct run *run, struct loop_program *p, const char *cc,
         if (c.input_count > 256 || c.output_count > 256 || run->options.no_descriptor) {
                 diag_error(diag, EXIT_USAGE,
                            "--cc needs the descriptor, and at most 256 inputs and outputs");
-        } else if (!temporary_folder(folder)) {
-                diag_error(diag, EXIT_IO, "cannot make a folder in /tmp: %s", strerror(errno));
-        } else {
+        } else if ((c.folder = temporary_workshop(c.arena, "test", diag))) {
                 expect_files(&c);
                 fine = run_in_folder(&c, inputs, outputs, code);
         }

@@ -14,6 +14,7 @@
 #include "compiler/calibrate.h"
 #include "compiler/import/import.h"
 #include "compiler/process.h"
+#include "compiler/progress.h"
 #include "kernels/kernels.h"
 #include "passes/quantize/quantize.h"
 #include "schedule/book.h"
@@ -65,6 +66,13 @@ static bool choose_targets(struct run *run)
         if (o->exact && (o->fast_libm || o->flush_denormals)) {
                 diag_error(&run->diag, EXIT_USAGE, "--exact keeps every bit: not with %s",
                            o->fast_libm ? "--fast-libm" : "--flush-denormals");
+                return false;
+        }
+        if (o->runner && !o->bench && !o->tune && !o->calibrate && !o->check && !(runs_model(o) && o->cc)) {
+                diag_error(&run->diag, EXIT_USAGE, "--runner=%s runs nothing: it is for what --cc compiles%s",
+                           text_argument(run->arena, o->runner),
+                           runs_model(o) ? arena_printf(run->arena, ", so %s wants --cc=CMD, too", o->run ? "--run" : "--test")
+                                         : ", with --bench, --tune, --test, --run, --check or --calibrate");
                 return false;
         }
         if (o->flush_denormals && !target_machine(run->targets[run->target_count - 1])) {
@@ -423,6 +431,7 @@ static bool check_calibration(struct run *run)
         const struct options *o = &run->options;
         const struct { bool given; const char *name; } others[] = {
                 { o->emit != EMIT_C, "--emit" },   { o->tests.count, "--test" },   { o->run != NULL, "--run" }, { o->tune, "--tune" },
+                { o->bench != NULL, "--bench" },
                 { o->passes != NULL, "--passes" }, { o->report != NULL, "--report" },
         };
         for (size_t i = 0; i < sizeof others / sizeof *others && writes_ranges(o); i++)
@@ -442,6 +451,22 @@ static bool check_calibration(struct run *run)
         }
         run->context.sampler = o->calibrate && !writes_ranges(o) ? sampler_new(run) : NULL;
         return true;
+}
+
+/* for pipeline_options.begin, with --check */
+static void tell_check(void *runner, const struct pass *pass, int number, int count)
+{
+        (void)runner;
+        progress_step(number - 1, count, "pass %d of %d, %s", number, count, pass->name);
+}
+
+static bool compile_checked(struct run *run, const struct pipeline_options *pipeline)
+{
+        if (pipeline->check)
+                progress_begin("check", &run->diag);
+        bool fine = compile_within(run, pipeline);
+        progress_end();
+        return fine;
 }
 
 static bool compile_as_asked(struct run *run)
@@ -474,9 +499,10 @@ static bool compile_as_asked(struct run *run)
                 .nearest_target = target_nearest,
                 .run_compiled = compiled_check,
                 .observe = o->report ? report_observe : NULL,
+                .begin = o->check ? tell_check : NULL,
                 .runner = run,
         };
-        if (!compile_within(run, &pipeline))
+        if (!compile_checked(run, &pipeline))
                 return false;
         warn_idle(run);
         if (writes_ranges(o))
@@ -485,12 +511,10 @@ static bool compile_as_asked(struct run *run)
                 return tune(run);
         if (run->state.program && !check_sizes(run))
                 return false;
-        if (o->tests.count) {
-                bool fine = true;
-                for (int i = 0; i < o->tests.count; i++)
-                        fine &= test_run(run, o->tests.items[i]);
-                return fine;
-        }
+        if (o->bench)
+                return bench(run);
+        if (o->tests.count)
+                return test_all(run);
         if (o->run)
                 return test_write(run, o->run);
         double print_start = clock_seconds();

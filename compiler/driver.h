@@ -37,6 +37,7 @@ struct run {
         struct report_float *floats;    /* with --report: quantized layers that stay in floats */
         int float_count;
         bool floats_known;              /* these have been looked for */
+        const struct report_bench *bench;       /* with --report and --bench: what was measured */
 };
 
 enum exit_code driver_main(int argc, char **argv);
@@ -71,6 +72,8 @@ bool model_info(struct run *run);
 bool emit_outputs(struct run *run);
 /* -MD: the output and those beside it (or NULL) depend on all that was read */
 bool emit_depfile(struct run *run, const char *const beside[2]);
+/* --report, with what else it is given by then */
+bool emit_report(struct run *run);
 /* The planned program by its target's printer. Beside it, under the same stem and each when it is
  * not NULL: the header (else its text goes into the code), and the weights that are not inline. */
 bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE *weights);
@@ -96,8 +99,18 @@ bool compiled_run(struct run *run, struct loop_program *p, const char *cc,
 const char *compiled_check(void *runner, struct loop_program *p, const struct target *t,
                            const void *const *inputs, void *const *outputs, int *code);
 
-/* --test DIR and --run DIR (test_run.c): false after an error */
-bool test_run(struct run *run, const char *dir);
+/* The compiled program `./COMMAND` in the folder, by --runner where that is given: the status. And what is said
+ * of it where it is not 0: false then. */
+int program_run(const struct run *run, struct arena *arena, const char *folder, const char *command);
+bool program_ran(struct run *run, const char *option, int status);
+
+/* --bench (bench.c): the program is planned */
+bool bench(struct run *run);
+
+/* every --test DIR, and --run DIR (test_run.c): false after an error */
+bool test_all(struct run *run);
 bool test_write(struct run *run, const char *dir);
+/* what the program reads from one, in its order, in the module or the arena; NULL after an error */
+const void **test_inputs(struct run *run, struct arena *arena, struct module *m, const char *dir);
 
 #endif

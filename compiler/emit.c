@@ -153,7 +153,7 @@ bool emit_depfile(struct run *run, const char *const beside[2])
         return true;
 }
 
-static bool print_report(struct run *run)
+bool emit_report(struct run *run)
 {
         const char *path = run->options.report;
         FILE *file = path ? outputs_open(run->outputs, path, &run->diag) : NULL;
@@ -204,6 +204,6 @@ bool emit_outputs(struct run *run)
         fine = is_code    ? emit_code(run, path_base(stem), out, files[0], files[1])
                : is_model ? emit_model(run, out, files[0], beside[0])
                           : print_ir(run, out);
-        fine = fine && emit_depfile(run, beside) && print_report(run);
+        fine = fine && emit_depfile(run, beside) && emit_report(run);
         return fine && outputs_commit(run->outputs, &run->diag);
 }

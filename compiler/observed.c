@@ -83,7 +83,8 @@ static void choose(struct observed *o)
         run->prefix = PREFIX;
         run->target_count = 1;
         run->lesser = NULL;
-        context->target = context->least = target_find(options->exact ? "generic" : "native");
+        context->target = context->least = options->exact ? target_find("generic")
+                                          : options->runner ? context->target : target_find("native");
         context->precision = E_F32;
         context->memory = context->direct = context->unblocked = false;
         context->max_ram = -1;
@@ -133,13 +134,10 @@ static bool write_sources(struct observed *o)
 
 static bool compile(struct observed *o)
 {
-        char folder[] = "/tmp/dnncc-calibrate-XXXXXX";
         struct diag *diag = &o->run.diag;
-        if (!temporary_folder(folder)) {
-                diag_error(diag, EXIT_IO, "cannot make a folder in /tmp: %s", strerror(errno));
+        if (!(o->folder = temporary_workshop(o->arena, "calibrate", diag)))
                 return false;
-        }
-        o->folder = arena_string(o->arena, folder);
+        const char *folder = text_shell_word(o->arena, o->folder);
         for (int i = 0; i < ENDINGS; i++)
                 temporary_expect(path_in(o, i));
         if (!write_sources(o))
@@ -150,7 +148,8 @@ static bool compile(struct observed *o)
                 diag_error(diag, EXIT_IO, "%s failed to compile the generated code", o->cc);
                 return false;
         }
-        if (!command_open(arena_printf(o->arena, "cd %s && exec ./" PREFIX, folder), &o->program)) {
+        if (!command_open(arena_printf(o->arena, "cd %s && exec %s ./" PREFIX, folder,
+                                       o->run.options.runner ? o->run.options.runner : ""), &o->program)) {
                 diag_error(diag, EXIT_IO, "cannot run the compiled program: %s", strerror(errno));
                 return false;
         }

@@ -25,7 +25,7 @@ enum { ACTIVATIONS_U8, ACTIVATIONS_S8, ACTIVATIONS_S8_SYMMETRIC };
 struct options {
         const char *model;              /* a path, or "-" */
         const char *output, *name, *target, *depfile_name, *external, *cc, *report, *report_against,
-                *schedule, *calibrate, *run;
+                *schedule, *calibrate, *run, *runner, *bench;
         const char *quantize;           /* ranges; "": those of --calibrate; QUANTIZE_DYNAMIC */
         const char *quantize_weights, *observer, *quantize_steps;
         const char *passes, *print_after, *print_before, *dump_dir;
@@ -52,8 +52,8 @@ static inline bool writes_ranges(const struct options *o)
         return o->calibrate && !o->quantize && !o->quantize_weights;
 }
 
-/* --test, --run: the model is run, and what --emit says is not written. */
-static inline bool runs_model(const struct options *o) { return o->tests.count || o->run; }
+/* --test, --run, --bench: the model is run, and what --emit says is not written. */
+static inline bool runs_model(const struct options *o) { return o->tests.count || o->run || o->bench; }
 
 /* Reads argv; strings are not copied. False after one EXIT_USAGE error. */
 bool options_parse(struct options *options, int argc, char **argv, struct arena *arena,

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/diag.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 /* ---- what is registered ---- */
 
@@ -29,8 +33,39 @@ static void remove_from(int first)
                         unlink(list[i].path);
 }
 
+/* ---- children ---- */
+
+/* Each leads a process group: what it starts ends with it. Changed while signals are held only. */
+enum { CHILDREN_MAX = 8, GRACE = 200, TICK_MS = 10 };
+static pid_t children[CHILDREN_MAX];
+static int child_count;
+
+static bool is_group(pid_t group) { return kill(-group, 0) == 0; }
+
+/* Compilers that are asked to end remove what they have in /tmp, so all are asked first; those that have not
+ * ended after a while are not asked. A signal handler may do this. */
+static void end_group(pid_t group)
+{
+        for (int i = 0; i < GRACE + GRACE / 4; i++) {
+                if (i == 0 || i == GRACE)
+                        kill(-group, i ? SIGKILL : SIGTERM);
+                kill(-group, SIGCONT);
+                waitpid(group, NULL, WNOHANG);
+                if (!is_group(group))
+                        return;
+                poll(NULL, 0, TICK_MS);
+        }
+}
+
+static void end_children(void)
+{
+        while (child_count)
+                end_group(children[--child_count]);
+}
+
 static void remove_all(void)
 {
+        end_children();
         remove_from(0);
 }
 
@@ -93,6 +128,19 @@ bool temporary_folder(char *pattern)
         return made;
 }
 
+char *temporary_workshop(struct arena *arena, const char *what, struct diag *diag)
+{
+        const char *place = getenv("TMPDIR");
+        if (!place || *place != '/')
+                place = "/tmp";
+        char *folder = arena_printf(arena, "%s/dnncc-%s-XXXXXX", place, what);
+        if (temporary_folder(folder))
+                return folder;
+        diag_error(diag, EXIT_IO, "cannot make a folder in %s: %s; TMPDIR names another place",
+                   text_argument(arena, place), strerror(errno));
+        return NULL;
+}
+
 void temporary_expect(const char *path)
 {
         sigset_t before;
@@ -141,11 +189,18 @@ static const struct { int number; bool asks; } endings[] = {
 enum { ENDING_COUNT = sizeof endings / sizeof *endings };
 
 static volatile sig_atomic_t soft, stopped;
+static const char *volatile last_words;
+
+void process_last_words(const char *text) { last_words = text; }
 
 void process_end(int number)
 {
         struct sigaction preset = { .sa_handler = SIG_DFL };
-        remove_from(0);
+        const char *words = last_words;
+        last_words = NULL;
+        if (words && write(2, words, strlen(words)) < 0)
+                errno = 0;              /* nobody to tell */
+        remove_all();
         sigaction(number, &preset, NULL);
         raise(number);
 }
@@ -156,6 +211,8 @@ static void on_signal(int number)
         for (int i = 0; i < ENDING_COUNT; i++)
                 if (endings[i].number == number && endings[i].asks && soft && !stopped) {
                         stopped = number;
+                        for (int k = 0; k < child_count; k++)
+                                kill(-children[k], SIGTERM);      /* who waits for it goes on */
                         return;
                 }
         process_end(number);
@@ -168,8 +225,9 @@ void process_begin(void)
         struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
         sigset_t before;
         process_hold_signals(&before);
-        count = 0;
+        count = child_count = 0;
         soft = stopped = 0;
+        last_words = NULL;
         memory_cleanup = remove_all;
         sigaltstack(&other, NULL);
         sigfillset(&action.sa_mask);
@@ -193,12 +251,52 @@ int process_stopped(void)
 
 /* ---- commands ---- */
 
-static int wait_for(pid_t child)
+/* fork; none is started any more once somebody has asked to stop. The child has no handlers: a signal
+ * that comes before it is another program, or has its own, removes nothing of its parent's. */
+static pid_t start_child(void)
+{
+        sigset_t before;
+        pid_t child = -1;
+        process_hold_signals(&before);
+        if (!stopped && child_count < CHILDREN_MAX)
+                child = fork();
+        if (child == 0) {
+                struct sigaction preset = { .sa_handler = SIG_DFL }, own;
+                setpgid(0, 0);
+                for (int i = 0; i < ENDING_COUNT; i++)
+                        if (!sigaction(endings[i].number, NULL, &own) && own.sa_handler == on_signal)
+                                sigaction(endings[i].number, &preset, NULL);
+        } else if (child > 0) {
+                setpgid(child, child);  /* whoever comes first */
+                children[child_count++] = child;
+        }
+        process_release_signals(&before);
+        return child;
+}
+
+/* its status; -1: there is no child; COMMAND_LATE: it took longer than that many seconds, and is no more */
+static int wait_for(pid_t child, double seconds)
 {
         int status = -1;
-        while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-                continue;
-        return status;
+        bool late = false;
+        double end = clock_wall() + seconds;
+        /* never blocked: a signal between a look at `stopped` and waitpid would not be seen */
+        for (int pause = 1; child > 0 && !late && !stopped; pause += pause < TICK_MS) {
+                pid_t ended = waitpid(child, &status, WNOHANG);
+                if (ended == child || (ended < 0 && errno != EINTR))
+                        break;
+                late = seconds > 0 && clock_wall() > end;
+                poll(NULL, 0, pause);
+        }
+        if (child > 0 && (late || stopped))
+                end_group(child);
+        sigset_t before;
+        process_hold_signals(&before);
+        for (int i = 0; i < child_count; i++)
+                if (children[i] == child)
+                        children[i--] = children[--child_count];
+        process_release_signals(&before);
+        return late ? COMMAND_LATE : status;
 }
 
 static _Noreturn void become(const char *command)
@@ -207,12 +305,23 @@ static _Noreturn void become(const char *command)
         _exit(127);
 }
 
-int command_run(const char *command)
+int command_run_within(const char *command, double seconds)
 {
-        pid_t child = fork();
+        pid_t child = start_child();
         if (child == 0)
                 become(command);
-        return wait_for(child);
+        return wait_for(child, seconds);
+}
+
+int command_run(const char *command) { return command_run_within(command, 0); }
+
+int process_run(int (*body)(void *context), void *context)
+{
+        fflush(NULL);
+        pid_t child = start_child();
+        if (child == 0)
+                _exit(body(context));
+        return wait_for(child, 0);
 }
 
 static void close_both(const int end[2])
@@ -245,7 +354,7 @@ bool command_open(const char *command, struct command *c)
                 close_both(in);
                 return false;
         }
-        c->child = fork();
+        c->child = start_child();
         if (c->child == 0) {
                 dup2(in[0], 0);
                 dup2(out[1], 1);
@@ -267,5 +376,5 @@ int command_close(struct command *c)
 {
         fclose(c->in);
         fclose(c->out);
-        return wait_for(c->child);
+        return wait_for(c->child, 0);
 }

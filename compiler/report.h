@@ -25,6 +25,14 @@ int64_t report_constant_bytes(const struct loop_program *p);
 int report_kernel_count(const struct loop_program *p);
 struct plan_facts report_memory(struct run *run);
 
+/* Roughly, of a core; and all that its parameters hold. */
+double report_call_cycles(const struct run *run, const struct loop_stmt *call);
+int64_t report_call_bytes(const struct loop_stmt *call);
+
+/* What --bench measured: of all runs, and with each kernel call timed. */
+struct harness_times;
+struct report_bench { double seconds; const struct harness_times *whole, *each; };
+
 int64_t report_ram(const struct loop_program *p);        /* bytes of the workspace and all
                                                           * regions */
 bool report_budgets(struct run *run);                     /* --max-ram, --max-consts */

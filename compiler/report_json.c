@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "compiler/harness.h"
 #include "compiler/json.h"
 #include "cost/code.h"
 #include "ir/rates.h"
@@ -44,6 +45,23 @@ static double predicted_cycles(const struct loop_function *kernel, bool schedule
         return cycles > bytes ? cycles : bytes;
 }
 
+static bool is_scheduled(const struct loop_function *kernel)
+{
+        return kernel->summary && strstr(kernel->summary, "; ");
+}
+
+double report_call_cycles(const struct run *run, const struct loop_stmt *call)
+{
+        const struct traffic t = traffic_of(call);
+        return predicted_cycles(call->function, is_scheduled(call->function), &t, run->context.target);
+}
+
+int64_t report_call_bytes(const struct loop_stmt *call)
+{
+        const struct traffic t = traffic_of(call);
+        return t.read + t.written;
+}
+
 static void put_list(FILE *out, const char *name, const struct loop_stmt *call,
                      const char *(*text)(const struct loop_stmt *call, int i))
 {
@@ -67,7 +85,8 @@ static const char *buffer_access(const struct loop_stmt *call, int i)
         return access[call->function->buffers[i]->access];
 }
 
-static void put_call(FILE *out, const struct loop_stmt *call, struct run *run)
+/* the number-th */
+static void put_call(FILE *out, const struct loop_stmt *call, int number, struct run *run)
 {
         const struct loop_function *kernel = call->function;
         const struct traffic t = traffic_of(call);
@@ -83,6 +102,8 @@ static void put_call(FILE *out, const struct loop_stmt *call, struct run *run)
                 ", \"written\": %" PRId64 ", \"cycles\": %.0f",
                 kernel->flops, kernel->again, t.read, t.constants, t.written,
                 predicted_cycles(kernel, schedule, &t, run->context.target));
+        if (run->bench)
+                fprintf(out, ", \"seconds\": %.9f", run->bench->each->calls[number]);
         put_list(out, "buffers", call, buffer_name);
         put_list(out, "access", call, buffer_access);
         fputs("}", out);
@@ -92,7 +113,7 @@ static void put_calls(FILE *out, const struct calls *calls, struct run *run)
 {
         for (int i = 0; i < calls->count; i++) {
                 fputs(i ? ",\n" : "\n", out);
-                put_call(out, calls->items[i], run);
+                put_call(out, calls->items[i], i, run);
         }
 }
 
@@ -215,6 +236,16 @@ static void put_machine(FILE *out, const struct target *target)
                 rate_memory(target));
 }
 
+/* of --bench */
+static void put_bench(FILE *out, const struct report_bench *b)
+{
+        const struct harness_times *t = b->whole;
+        fprintf(out,
+                "  \"bench\": {\"seconds\": %g, \"runs\": %.0f, \"median\": %.9f, \"p5\": %.9f, \"p95\": %.9f, \"peak\": %.9g, "
+                "\"with_kernels\": %.9f},\n",
+                b->seconds, t->runs, t->median, t->low, t->high, t->peak, b->each->median);
+}
+
 void report_json(struct run *run, FILE *out)
 {
         const struct loop_program *p = run->state.program;
@@ -227,6 +258,8 @@ void report_json(struct run *run, FILE *out)
         json_member(out, ", ", "target", run->context.target->name);
         fprintf(out, ", \"vector_bytes\": %d,\n", target_vector_bytes(run->context.target));
         put_machine(out, run->context.target);
+        if (run->bench)
+                put_bench(out, run->bench);
         fprintf(out,
                 "  \"workspace\": %" PRId64 ", \"live_peak\": %" PRId64 ", \"constants\": %" PRId64
                 ",\n",

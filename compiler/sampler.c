@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compiler/calibrate.h"
+#include "compiler/progress.h"
 #include "compiler/samples.h"
 
 struct sampled {
@@ -57,7 +58,7 @@ static void end(struct sampled *s)
         temporaries_remove(s->temporaries);
         samples_close(s->samples);
         module_free(s->module);
-        calibrate_tell(s->run, NULL, 0, 0);
+        progress_end();
 }
 
 static struct sampled *begin(void *runner, const struct module *m, struct value *const *values,
@@ -69,8 +70,9 @@ static struct sampled *begin(void *runner, const struct module *m, struct value 
         *s = (struct sampled){ .run = run, .module = copy_of(m), .temporaries = temporaries_count() };
         find_twins(m, s->module, values, count, twins);
         s->samples = samples_open(run, run->options.calibrate, m->functions, run->options.samples);
-        calibrate_tell(run, "compiling %" PRId64 " tensors, %" PRId64 " samples", count,
-                       s->samples ? samples_count(s->samples) : 0);
+        progress_begin("calibrate", &run->diag);
+        progress_step(0, 0, "compiling %d tensors, %" PRId64 " samples", count,
+                      s->samples ? samples_count(s->samples) : 0);
         if (s->samples && observed_begin(&s->program, run, s->module, twins, count))
                 return s;
         if (!s->samples)                /* no program was begun */
@@ -93,7 +95,7 @@ static bool run_samples(struct sampled *s, sampled_take take, void *context)
         for (s->sample = 0; s->sample < count; s->sample++) {
                 struct sample sample;
                 const void *const *inputs;
-                calibrate_tell(s->run, "sample %" PRId64 " of %" PRId64, s->sample + 1, count);
+                progress_step(s->sample, count, "sample %" PRId64 " of %" PRId64, s->sample + 1, count);
                 if (!samples_read(s->samples, s->sample, &sample, &inputs) ||
                     !observed_run(&s->program, sample.name, inputs, take_output, s))
                         return false;

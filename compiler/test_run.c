@@ -17,6 +17,8 @@
 #include "compiler/driver.h"
 #include "compiler/import/import.h"
 #include "compiler/npz.h"
+#include "compiler/progress.h"
+#include "ir/fail_codes.h"
 
 struct test {
         struct run *run;
@@ -125,8 +127,8 @@ static bool run_interpreter(struct test *t)
         int code = interp_run(interp, t->given, t->got, 0, NULL);
         interp_free(interp);
         if (code != INTERP_OK)
-                diag_error(diag, EXIT_INTERNAL, "%s %s: the run ended with code %d", t->option,
-                           t->name, code);
+                diag_error(diag, EXIT_INTERNAL, "%s %s: the run ended with code %d: %s", t->option,
+                           t->name, code, fail_text(code));
         return code == INTERP_OK;
 }
 
@@ -146,8 +148,8 @@ static bool run_compiled(struct test *t)
                 return false;
         if (code)
                 diag_error(diag, EXIT_INTERNAL,
-                           "%s %s: the compiled program ended with code %d", t->option, t->name,
-                           code);
+                           "%s %s: the compiled program ended with code %d: %s", t->option, t->name,
+                           code, fail_text(code));
         return code == 0;
 }
 
@@ -260,7 +262,14 @@ static struct test test_new(struct run *run, const char *option, const char *dir
                               .option = option, .dir = dir, .name = path_base(dir) };
 }
 
-bool test_run(struct run *run, const char *dir)
+const void **test_inputs(struct run *run, struct arena *arena, struct module *m, const char *dir)
+{
+        struct test t = { .run = run, .arena = arena, .m = m, .option = "--test", .dir = dir,
+                          .name = path_base(dir) };
+        return read_inputs(&t) ? t.given : NULL;
+}
+
+static bool test_run(struct run *run, const char *dir)
 {
         struct test t = test_new(run, "--test", dir);
         bool fine = read_inputs(&t);
@@ -292,5 +301,19 @@ bool test_write(struct run *run, const char *dir)
         bool fine = read_inputs(&t) && (run->options.cc ? run_compiled(&t) : run_interpreter(&t)) &&
                     write_outputs(&t);
         forget(&t);
+        return fine;
+}
+
+bool test_all(struct run *run)
+{
+        const struct list *tests = &run->options.tests;
+        bool fine = true;
+        progress_begin("test", &run->diag);
+        for (int i = 0; i < tests->count; i++) {
+                progress_step(i, tests->count, "set %d of %d, %s", i + 1, tests->count,
+                              text_argument(run->arena, path_base(tests->items[i])));
+                fine &= test_run(run, tests->items[i]);
+        }
+        progress_end();
         return fine;
 }

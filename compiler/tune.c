@@ -3,27 +3,26 @@
  *
  * Every operation of one kind (schedule_book_key) has a best schedule so far, at first the one that
  * the cost model chooses. A round makes one move (schedule_move) on the best of all kinds at once,
- * compiles the model with --profile, and runs it and the model of the first schedules in turn,
- * twice. A kind keeps the move when its kernels are more than 3 % faster for it both times,
+ * compiles the model with --profile (harness.h), and runs it and the model of the first schedules in
+ * turn, twice. A kind keeps the move when its kernels are more than 3 % faster for it both times,
  * measured against the first schedules of the same turn. A last round compiles all that was kept
- * together, and what is not faster there goes: among so many moves some are better by luck. Nothing
- * starts that would not be done in time (limit tune_seconds); with no time at all the file lists
- * the first schedules and their neighbours, predicted only. Stopped by a signal, it writes what was
- * kept by then, if anything was. */
-#include <errno.h>
-#include <stdlib.h>
+ * together, and what is not faster there goes: among so many moves some are better by luck; then what is
+ * left is measured once more, so that the last line can say what all of it gives. Nothing starts that
+ * would not be done in time (limit tune_seconds); with no time at all the file lists the first schedules
+ * and their neighbours, predicted only. Stopped by a signal, it writes what was kept by then; where
+ * nothing was, the file stays what it was, and where there was none, it lists the first schedules. */
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "compiler/driver.h"
+#include "base/clock.h"
+#include "compiler/harness.h"
 #include "compiler/process.h"
+#include "compiler/progress.h"
 #include "kernels/kernels.h"
 #include "schedule/book.h"
 #include "schedule/schedule.h"
 
-enum { TURNS = 2 };
+enum { TURNS = 2, RUNS = 15 };
 #define BETTER .97                      /* of the time */
 
 struct kind {
@@ -40,12 +39,15 @@ struct tuning {
         struct run *run;
         struct arena *arena;
         struct schedule_machine machine;
-        const char *folder;             /* of the programs; NULL: nothing is measured */
+        struct harness harness;         /* no folder: nothing is measured */
         struct kind *kinds;
         int kind_count;
         int *kind_of_unit;              /* scheduled kernels in order; -1: of several
                                          * contractions */
         int unit_count;
+        int *calls;                     /* of the units, among all calls of kernels */
+        int call_count;
+        double whole[2][TURNS];         /* seconds of a run, first and tried */
         double end;                     /* nothing starts that would not be done by then */
         double round, measuring;        /* seconds that the longest round took so far; of them,
                                          * without builds */
@@ -93,11 +95,6 @@ static void find_units(struct tuning *t, struct function *f)
 
 /* ---- files and programs ---- */
 
-static const char *path_in(const struct tuning *t, const char *name)
-{
-        return arena_printf(t->arena, "%s/%s", t->folder, name);
-}
-
 /* for the reader: what these operations make, and what the first schedule is predicted to cost */
 static void write_about(const struct tuning *t, FILE *out, const struct kind *kind)
 {
@@ -131,158 +128,78 @@ static void write_book(const struct tuning *t, FILE *out, bool tried)
                         fprintf(out, "    ; %.3f of the time of %s", kind->ratio,
                                 schedule_words(t->arena, &kind->first));
                 fputs("\n", out);
-                if (!t->folder)
+                if (!t->harness.folder)
                         write_neighbours(t, out, kind);
         }
 }
 
-/* An error, unless somebody asked to stop: what runs then fails for that. */
-static bool give_up(struct tuning *t, enum exit_code code, const char *why)
-{
-        if (!process_stopped())
-                diag_error(&t->run->diag, code, "--tune: %s", why);
-        return false;
-}
+static int compile_in_child(void *options) { return driver_run(options); }
 
-static bool cannot_write(struct tuning *t)
+/* indices of the scheduled kernels among all calls, and the number of these, from the report */
+static bool read_calls(struct tuning *t, const char *name)
 {
-        return give_up(t, EXIT_IO,
-                       arena_printf(t->arena, "cannot write in %s: %s", t->folder, strerror(errno)));
-}
-
-/* All memory lies on huge pages: which ones a program's own constants get is luck, worth more than
- * most moves. */
-static const char harness[] =
-        "#include <stdio.h>\n#include <stdlib.h>\n#include <sys/mman.h>\n#include <time.h>\n#include \"%s.h\"\n"
-        "enum { CALLS = %d, RUNS = 15, WEIGHTS = 2, HUGE_PAGE = 1 << 21 };\n"
-        "static double at, spent[CALLS][RUNS];\nstatic int run;\n"
-        "static double now(void)\n{\n        struct timespec t;\n        clock_gettime(%s, &t);\n"
-        "        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;\n}\n"
-        "void dnncc_profile(int kernel);\n"
-        "void dnncc_profile(int kernel)\n{\n        double t = now();\n"
-        "        if (kernel >= 0 && kernel < CALLS)\n                spent[kernel][run] += t - at;\n        at = now();\n}\n"
-        "static int order(const void *a, const void *b)\n{\n"
-        "        const double *x = a, *y = b;\n        return (*x > *y) - (*x < *y);\n}\n"
-        "static void *memory(size_t bytes)\n{\n        void *p = NULL;\n"
-        "        if (posix_memalign(&p, HUGE_PAGE, bytes + 64))\n                exit(1);\n"
-        "#ifdef MADV_HUGEPAGE\n        madvise(p, bytes + 64, MADV_HUGEPAGE);\n#endif\n        return p;\n}\n"
-        "static void read_weights(const char *program, void *weights, size_t bytes)\n{\n        char path[4096];\n"
-        "        snprintf(path, sizeof path, \"%%s.weights\", program);\n        FILE *in = fopen(path, \"rb\");\n"
-        "        if (!in || fread(weights, 1, bytes, in) != bytes)\n                exit(1);\n        fclose(in);\n}\n"
-        "int main(int argc, char **argv)\n{\n"
-        "        const struct dnncc_model_1 *m = tuned_describe();\n"
-        "        void *region[8] = { 0 }, *data[2][256] = { { 0 } };\n"
-        "        for (unsigned r = 0; argc && r < m->region_count && r < 8; r++) {\n"
-        "                region[r] = memory((size_t)m->regions[r].size);\n"
-        "                if (m->regions[r].kind == WEIGHTS)\n"
-        "                        read_weights(argv[0], region[r], (size_t)m->regions[r].size);\n        }\n"
-        "        for (int o = 0; o < 2; o++)\n"
-        "                for (unsigned k = 0; k < (o ? m->output_count : m->input_count) && k < 256; k++) {\n"
-        "                        const struct dnncc_tensor_1 *x = &(o ? m->outputs : m->inputs)[k];\n"
-        "                        float *f = data[o][k] = calloc(1, (size_t)x->bytes + 64);\n"
-        "                        for (size_t i = 0; f && x->type == 1 && i < x->bytes / sizeof *f; i++)\n"
-        "                                f[i] = (float)(i %% 101) * 0.01f - 0.5f;\n"
-        "                }\n"
-        "        for (int warm = 1; warm >= 0; warm--)\n"
-        "                for (run = 0; run < (warm ? 2 : RUNS); run++) {\n"
-        "                        for (int k = 0; k < CALLS; k++)\n                                spent[k][run] = 0;\n"
-        "                        if (m->run(region, (const void *const *)data[0], data[1], NULL))\n"
-        "                                return 2;\n"
-        "                }\n"
-        "        for (int k = 0; k < CALLS; k++) {\n"
-        "                qsort(spent[k], RUNS, sizeof **spent, order);\n"
-        "                printf(\"%%.9f\\n\", spent[k][RUNS / 2]);\n"
-        "        }\n"
-        "        return 0;\n}\n";
-
-/* Compiles the model with the schedules of FOLDER/NAME.schedule to the program FOLDER/NAME, in a
- * process of its own: this one's memory stays as it is. */
-static bool build(struct tuning *t, const char *name)
-{
-        const char *suffix = target_printer(t->run->context.target)->suffix;
-        struct options o = t->run->options;
-        o.tune = 0;
-        o.schedule = path_in(t, arena_printf(t->arena, "%s.schedule", name));
-        o.output = path_in(t, arena_printf(t->arena, "%s%s", name, suffix));
-        o.report = path_in(t, arena_printf(t->arena, "%s.json", name));
-        o.name = "tuned";
-        o.weights = WEIGHTS_FILE;
-        o.profile = o.quiet = 1;
-        o.depfile = 0;
-        o.depfile_name = o.print_after = o.print_before = o.dump_dir = NULL;
-        fflush(NULL);
-        pid_t child = fork();
-        if (child == 0)
-                _exit(driver_run(&o));
-        int status = -1;
-        while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-                continue;
-        if (status)
-                return give_up(t, EXIT_INTERNAL, "compiling with other schedules failed");
-        const char *cc = o.cc ? o.cc : CC_PRESET,
-                   *threads = o.threads > 1 ? " -ldnncc_runtime -lpthread" : "";
-        char *command = arena_printf(t->arena, "cd %s && %s -I. -o %s %s_main.c %s%s%s", t->folder,
-                                     cc, name, name, name, suffix, threads);
-        return !command_run(command) ||
-               give_up(t, EXIT_IO, arena_printf(t->arena, "cannot compile with '%s' (--cc)", cc));
-}
-
-/* indices of the scheduled kernels among all calls, from the report; the number of all calls */
-static int read_calls(struct tuning *t, const char *name, int *calls)
-{
-        FILE *in = fopen(path_in(t, arena_printf(t->arena, "%s.json", name)), "r");
+        FILE *in = fopen(harness_path(&t->harness, name, ".json"), "r");
         char line[16384];
-        int count = 0, units = 0;
+        int units = 0;
+        t->call_count = 0;
         while (in && fgets(line, sizeof line, in)) {
                 if (strncmp(line, "    {\"kernel\"", 13))
                         continue;
                 const char *schedule = strstr(line, "\"schedule\": \"");
                 if (schedule && schedule[13] != '"' && units < t->unit_count)
-                        calls[units++] = count;
-                count++;
+                        t->calls[units++] = t->call_count;
+                t->call_count++;
         }
         if (in)
                 fclose(in);
-        return units == t->unit_count ? count : -1;
+        return units == t->unit_count ||
+               harness_fail(&t->harness, EXIT_INTERNAL, "the report lists other kernels than the schedules");
 }
 
-static bool write_harness(struct tuning *t, const char *name, int calls)
+/* Compiles the model with the schedules of NAME.schedule to the program NAME, in a process of its own: this
+ * one's memory stays as it is. */
+static bool build(struct tuning *t, const char *name)
 {
-        FILE *out = fopen(path_in(t, arena_printf(t->arena, "%s_main.c", name)), "w");
-        if (!out)
-                return cannot_write(t);
-        /* one thread's own time does not count what else the machine does */
-        fprintf(out, harness, name, calls,
-                t->machine.threads > 1 ? "CLOCK_MONOTONIC" : "CLOCK_THREAD_CPUTIME_ID");
-        return !fclose(out) || cannot_write(t);
+        const struct harness *h = &t->harness;
+        struct options o = t->run->options;
+        o.tune = 0;
+        o.schedule = harness_path(h, name, ".schedule");
+        o.output = harness_path(h, name, target_printer(t->run->context.target)->suffix);
+        o.report = harness_path(h, name, ".json");
+        o.name = "tuned";
+        o.weights = WEIGHTS_FILE;
+        o.profile = o.quiet = 1;
+        o.depfile = 0;
+        o.runner = NULL;
+        o.depfile_name = o.print_after = o.print_before = o.dump_dir = NULL;
+        if (process_run(compile_in_child, &o))
+                return harness_fail(h, EXIT_INTERNAL, "compiling with other schedules failed");
+        return read_calls(t, name) &&
+               harness_compile(h, name, "tuned", t->call_count, t->machine.threads == 1);
 }
 
 /* runs the program; adds the times of each kind's kernels */
-static bool measure(struct tuning *t, const char *name, int which, int turn, const int *calls,
-                    int call_count)
+static bool measure(struct tuning *t, const char *name, int which, int turn)
 {
-        FILE *in = popen(arena_printf(t->arena, "%s/%s", t->folder, name), "r");
-        double *times = arena_array(t->arena, (size_t)call_count, sizeof *times);
-        bool good = in;
-        for (int i = 0; i < call_count && good; i++)
-                good = fscanf(in, "%lf", &times[i]) == 1;
-        if ((in && pclose(in)) || !good)
-                return give_up(t, EXIT_INTERNAL, "the compiled program failed");
+        struct harness_times times;
+        if (!harness_run(&t->harness, name, 0, RUNS, false, t->call_count, &times))
+                return false;
+        t->whole[which][turn] = times.median;
         for (int i = 0; i < t->kind_count; i++)
                 t->kinds[i].time[which][turn] = 0;
         for (int u = 0; u < t->unit_count; u++)
                 if (t->kind_of_unit[u] >= 0)
-                        t->kinds[t->kind_of_unit[u]].time[which][turn] += times[calls[u]];
+                        t->kinds[t->kind_of_unit[u]].time[which][turn] += times.calls[t->calls[u]];
         return true;
 }
 
 static bool write_schedules(struct tuning *t, const char *name, bool tried)
 {
-        FILE *out = fopen(path_in(t, arena_printf(t->arena, "%s.schedule", name)), "w");
+        FILE *out = fopen(harness_path(&t->harness, name, ".schedule"), "w");
         if (!out)
-                return cannot_write(t);
+                return harness_cannot_write(&t->harness);
         write_book(t, out, tried);
-        return !fclose(out) || cannot_write(t);
+        return !fclose(out) || harness_cannot_write(&t->harness);
 }
 
 /* ---- rounds ---- */
@@ -326,7 +243,7 @@ static double worse_ratio(const struct kind *kind)
 static void tell(const struct tuning *t, const struct kind *kind)
 {
         if (t->run->diag.verbosity > 0)
-                fprintf(stderr, "tune: %s: %s, %.3f of the first\n", kind->key,
+                diag_say(&t->run->diag, "tune: %s: %s, %.3f of the first\n", kind->key,
                         schedule_words(t->arena, &kind->best), kind->ratio);
 }
 
@@ -358,98 +275,162 @@ static void keep_confirmed(struct tuning *t)
         }
 }
 
-static double seconds(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* one round: the program of the schedules tried, and the first one, in turn */
-static bool time_tried(struct tuning *t, int *calls, int count)
+static bool time_tried(struct tuning *t)
 {
-        double begin = seconds();
+        double begin = clock_wall();
         t->late = begin + t->round > t->end;
         if (t->late)
                 return true;
-        if (!write_schedules(t, "tried", true) || !build(t, "tried") ||
-            read_calls(t, "tried", calls) < 0)
+        if (!write_schedules(t, "tried", true) || !build(t, "tried"))
                 return false;
-        double built = seconds();
+        double built = clock_wall();
         t->late = built + t->measuring > t->end;
         for (int turn = 0; turn < TURNS && !t->late; turn++)
-                if (!measure(t, "first", 0, turn, calls, count) ||
-                    !measure(t, "tried", 1, turn, calls, count))
+                if (!measure(t, "first", 0, turn) || !measure(t, "tried", 1, turn))
                         return false;
-        double done = seconds();
+        double done = clock_wall();
         t->round = done - begin > t->round ? done - begin : t->round;
         t->measuring = done - built > t->measuring ? done - built : t->measuring;
         return true;
 }
 
-static bool tune_in(struct tuning *t)
+static int kept_count(const struct tuning *t)
 {
-        int *calls = arena_array(t->arena, (size_t)t->unit_count + 1, sizeof *calls), count;
-        double start = seconds();
-        t->end = start + (double)t->run->context.limits.tune_seconds;
-        /* the harness needs the number of calls before the first program is linked: a guess, then
-         * the report's */
-        if (!write_schedules(t, "first", false) || !write_harness(t, "first", 1 << 14) ||
-            !build(t, "first"))
-                return false;
-        if ((count = read_calls(t, "first", calls)) < 0)
-                return give_up(t, EXIT_INTERNAL, "the report lists other kernels than the schedules");
-        count = count < 1 << 14 ? count : 1 << 14;
-        if (!write_harness(t, "tried", 1 << 14))
-                return false;
-        t->round = seconds() - start;           /* a build is most of it */
+        int count = 0;
+        for (int i = 0; i < t->kind_count; i++)
+                count += t->kinds[i].ratio < 1;
+        return count;
+}
+
+/* of the whole model's time, by the kernels that are faster */
+static double gain_so_far(const struct tuning *t)
+{
+        double less = 0;
+        for (int i = 0; i < t->kind_count; i++)
+                if (t->kinds[i].ratio < 1)
+                        less += t->kinds[i].time[0][0] * (1 - t->kinds[i].ratio);
+        return t->whole[0][0] > 0 ? 1 - less / t->whole[0][0] : 1;
+}
+
+/* how many moves change anything, at first */
+static int count_moves(struct tuning *t)
+{
+        int count = 0;
+        for (int move = 0; move < schedule_move_count; move++)
+                count += try_move(t, move);
+        return count;
+}
+
+static void tell_progress(const struct tuning *t, int done, int count)
+{
+        double left = t->end - clock_wall(), needed = t->round * (count - done + 1);
+        progress_step(done, count, "%d of %d moves, %d kept, %.3f of the time", done, count, kept_count(t),
+                      gain_so_far(t));
+        progress_left(needed < left ? needed : left);
+}
+
+static bool try_moves(struct tuning *t)
+{
+        int count = count_moves(t), done = 0;
         /* time for it, and for the last one */
         for (int move = 0; move < schedule_move_count && !t->late && !process_stopped() &&
-                           seconds() + 2 * t->round < t->end;
+                           clock_wall() + 2 * t->round < t->end;
              move++) {
                 if (!try_move(t, move))
                         continue;
-                if (!time_tried(t, calls, count))
+                tell_progress(t, done++, count);
+                if (!time_tried(t))
                         return false;
                 if (!t->late)
                         keep_better(t);
         }
-        if (!try_best(t))
-                return true;
-        if (!time_tried(t, calls, count))
-                return false;
-        keep_confirmed(t);
         return true;
+}
+
+static double least(const double times[TURNS])
+{
+        double best = times[0];
+        for (int i = 1; i < TURNS; i++)
+                best = times[i] < best ? times[i] : best;
+        return best;
+}
+
+/* The whole model with what was kept, measured with exactly that, and without. */
+static void tell_whole(const struct tuning *t, bool measured)
+{
+        int count = kept_count(t);
+        const char *path = text_argument(t->arena, t->run->options.schedule);
+        double before = 1e3 * least(t->whole[0]), after = 1e3 * least(t->whole[1]);
+        progress_end();
+        if (t->run->diag.verbosity < 0 || process_stopped())
+                return;
+        if (!count)
+                diag_say(&t->run->diag, "tune: nothing was gained: no schedule that was tried is faster than the first ones, "
+                                        "which %s lists%s\n",
+                         path, t->late ? "; there was no time for more (--limit tune_seconds)" : "");
+        else if (!measured)
+                diag_say(&t->run->diag, "tune: %d of %d kinds of kernels are faster by %s; the whole model was not measured with "
+                                        "them: there was no time for it (--limit tune_seconds)\n",
+                         count, t->kind_count, path);
+        else
+                diag_say(&t->run->diag, "tune: %d of %d kinds of kernels are faster by %s: the whole model took %.3f ms before "
+                                        "and takes %.3f ms after, %.3f of the time\n",
+                         count, t->kind_count, path, before, after, after / before);
+}
+
+/* All that was kept together; and, where some of it was not faster there, what is left. */
+static bool confirm(struct tuning *t)
+{
+        bool measured = true, again = false;
+        int tried;
+        do {
+                tried = kept_count(t);
+                if (!try_best(t))
+                        break;
+                progress_step(0, 0, "measuring the %d kept of %d kinds", tried, t->kind_count);
+                if (!time_tried(t))
+                        return false;
+                measured = !t->late;
+                if (measured || !again)
+                        keep_confirmed(t);
+                again = true;
+        } while (measured && kept_count(t) < tried);
+        tell_whole(t, measured);
+        return true;
+}
+
+static bool tune_in(struct tuning *t)
+{
+        double start = clock_wall();
+        const struct region *body = &t->run->state.module->functions->body;
+        t->end = start + (double)t->run->context.limits.tune_seconds;
+        for (int k = 0; k < body->argument_count; k++) {
+                const struct type *type = body->arguments[k].type;
+                if (!harness_input(&t->harness, k, type->element, type_elements(type), NULL))
+                        return false;
+        }
+        progress_step(0, 0, "compiling the model as it is");
+        if (!write_schedules(t, "first", false) || !build(t, "first"))
+                return false;
+        t->round = clock_wall() - start;        /* a build is most of it */
+        return try_moves(t) && confirm(t);
 }
 
 static bool tune_in_folder(struct tuning *t)
 {
-        const char *const endings[] = { "",   target_printer(t->run->context.target)->suffix,
-                                        ".h", ".json", ".schedule", "_main.c", ".weights" };
-        enum { ENDING_COUNT = sizeof endings / sizeof *endings };
-        char folder[] = "/tmp/dnncc-tune-XXXXXX";
-        int temporaries = temporaries_count();
-        if (!temporary_folder(folder))
-                return give_up(t, EXIT_IO,
-                               arena_printf(t->arena, "cannot make a folder: %s", strerror(errno)));
-        t->folder = arena_string(t->arena, folder);
-        for (int i = 0; i < 2 * ENDING_COUNT; i++)
-                temporary_expect(path_in(t, arena_printf(t->arena, "%s%s",
-                                                         i % 2 ? "first" : "tried",
-                                                         endings[i / 2])));
+        t->calls = arena_array(t->arena, (size_t)t->unit_count + 1, sizeof *t->calls);
+        if (!harness_begin(&t->harness, t->run, "--tune"))
+                return false;
+        harness_expect(&t->harness, "first");
+        harness_expect(&t->harness, "tried");
         process_stop_softly(true);
+        progress_begin("tune", &t->run->diag);
         bool fine = tune_in(t);
+        progress_end();
         process_stop_softly(false);
-        temporaries_remove(temporaries);
+        harness_end(&t->harness);
         return fine;
-}
-
-static bool has_better(const struct tuning *t)
-{
-        for (int i = 0; i < t->kind_count; i++)
-                if (t->kinds[i].ratio < 1)
-                        return true;
-        return false;
 }
 
 bool tune(struct run *run)
@@ -462,10 +443,13 @@ bool tune(struct run *run)
                         "--tune wants a target with vectors, and no --exact: nothing is scheduled");
                 return false;
         }
+        if (run->context.limits.tune_seconds && !harness_runs(run, "--tune"))
+                return false;
         find_units(&t, run->state.module->functions);
         bool fine = !run->context.limits.tune_seconds || tune_in_folder(&t);
         int stopped = process_stopped();
-        FILE *out = (stopped ? has_better(&t) : fine)
+        bool wanted = stopped ? kept_count(&t) || access(run->options.schedule, F_OK) : fine;
+        FILE *out = wanted
                             ? outputs_open(run->outputs, run->options.schedule, &run->diag)
                             : NULL;
         if (out)

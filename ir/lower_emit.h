@@ -4,12 +4,8 @@
 #ifndef IR_LOWER_EMIT_H
 #define IR_LOWER_EMIT_H
 
+#include "ir/fail_codes.h"
 #include "ir/lower.h"
-
-enum fail_code {
-#define FAIL(name, value, doc) FAIL_##name = value,
-#include "ir/fail_codes.def"
-};
 
 /* A fused kernel writes its producers out where they are read. These bounds keep a hostile fusion
  * from growing without end; the fuse pass stays far below them. */

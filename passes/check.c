@@ -188,7 +188,7 @@ static void say_compiled(const struct check *c)
 {
         const char *wanted = c->context->target->name, *name = compiled_for(c)->name;
         if (c->options->run_compiled && strcmp(name, wanted))
-                fprintf(stderr, "check: compiled for %s: this processor has no %s\n", name, wanted);
+                diag_say(c->context->diag, "check: compiled for %s: this processor has no %s\n", name, wanted);
 }
 
 /* fills in code and outputs; NULL, or why not */
@@ -228,7 +228,7 @@ static struct result *compute(struct check *c, const struct pipeline_state *stat
         const char *skipped = p ? run_state(c, p, r) : "it cannot be lowered";
         if (!skipped)
                 return r;
-        fprintf(stderr, "check: %s: skipped: %s\n", when, skipped);
+        diag_say(c->context->diag, "check: %s: skipped: %s\n", when, skipped);
         result_free(r);
         return NULL;
 }
@@ -313,14 +313,14 @@ void check_reproduce(struct check *c, const struct pass *pass)
         const struct pass_context *context = c->context;
         if (!snapshot_write(&c->snapshot, ".", context->diag))
                 return;
-        fprintf(stderr, "check: to see it again: dnncc %s --passes=%s --check --emit=%s -o -",
-                c->snapshot.file, pass->name, pass->level == LEVEL_TENSOR ? "ir" : "loops");
+        diag_say(context->diag, "check: to see it again: dnncc %s --passes=%s --check --emit=%s -o -",
+                 c->snapshot.file, pass->name, pass->level == LEVEL_TENSOR ? "ir" : "loops");
         if (strcmp(context->target->name, "generic"))
-                fprintf(stderr, " --target=%s", context->target->name);
+                diag_say(context->diag, " --target=%s", context->target->name);
         if (context->threads > 1)
-                fprintf(stderr, " --threads=%d", context->threads);
-        fprintf(stderr, "%s%s\n", context->exact ? " --exact" : "",
-                context->assume_finite ? " --assume-finite" : "");
+                diag_say(context->diag, " --threads=%d", context->threads);
+        diag_say(context->diag, "%s%s\n", context->exact ? " --exact" : "",
+                 context->assume_finite ? " --assume-finite" : "");
 }
 
 /* lowering rounds otherwise only where there are scheduled kernels */
@@ -343,9 +343,9 @@ bool check_after(struct check *c, const struct pipeline_state *state, const stru
                            c->snapshot.file);
                 check_reproduce(c, pass);
         } else if (compared) {
-                fprintf(stderr, "check: %s: equal\n", pass->name);
+                diag_say(c->context->diag, "check: %s: equal\n", pass->name);
         } else if (after) {
-                fprintf(stderr, "check: %s: skipped: %s\n", pass->name,
+                diag_say(c->context->diag, "check: %s: skipped: %s\n", pass->name,
                         c->before ? "it approximates on purpose"
                                   : "nothing before it to compare with");
         }

@@ -339,7 +339,7 @@ static bool step(struct pipeline_state *state, const struct pass *pass, int numb
                 return false;
         double end = clock_seconds();
         if (options->stats)
-                fprintf(stderr, "stats: %-10s %d rewrites, %d -> %d %s%s%s\n", name, rewrites,
+                diag_say(context->diag, "stats: %-10s %d rewrites, %d -> %d %s%s%s\n", name, rewrites,
                         before, state_size(state), state->program ? "kernels" : "operations",
                         notes.length ? ": " : "", notes.length ? notes.data : "");
         text_free(&notes);
@@ -352,7 +352,7 @@ static bool step(struct pipeline_state *state, const struct pass *pass, int numb
         double verifier_start = clock_seconds();
         bool fine = !options->verify || verify(state, pass->name, context->diag);
         if (options->time)
-                fprintf(stderr, "time: %-10s %9.3f ms, verifier %9.3f ms\n", name,
+                diag_say(context->diag, "time: %-10s %9.3f ms, verifier %9.3f ms\n", name,
                         1e3 * (end - start), 1e3 * (clock_seconds() - verifier_start));
         if (!fine && check)
                 check_reproduce(check, pass);
@@ -395,12 +395,14 @@ bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *o
         for (int i = 0; i < end && fine; i++) {
                 context->target = i < neutral ? options->neutral : target;
                 context->least = i < neutral ? options->neutral : least;
+                if (options->begin)
+                        options->begin(options->runner, list[i], i + 1, end);
                 fine = step(state, list[i], ++number, options, check, context);
         }
         context->target = target;
         context->least = least;
         if (fine && options->time)
-                fprintf(stderr, "time: %-10s %9.3f ms\n", "all passes",
+                diag_say(context->diag, "time: %-10s %9.3f ms\n", "all passes",
                         1e3 * (clock_seconds() - start));
         if (check)
                 check_end(check);

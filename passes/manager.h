@@ -51,6 +51,8 @@ struct pipeline_options {
         /* Told of the state before the first pass (pass NULL) and after each. May be NULL. */
         void (*observe)(void *runner, const struct pipeline_state *state, const struct pass *pass,
                         int rewrites);
+        /* Told before a pass runs, and that it is number so of so many of this list. May be NULL. */
+        void (*begin)(void *runner, const struct pass *pass, int number, int count);
         void *runner;
 };
 

@@ -2,6 +2,7 @@
 write. A library that the program is started with sends the signal, or refuses the memory, at the moment wanted."""
 import os
 import pathlib
+import random
 import resource
 import shutil
 import signal
@@ -153,7 +154,7 @@ def test_tuning_stops(group, tmp_path):
 
 CC = """name=$3
 count=$(grep -c '^    {"kernel"' $name.json)
-{ echo '#!/bin/sh'; for i in $(seq $count); do [ $name = first ] && echo 'echo 2'; [ $name = tried ] && echo 'echo 1'; done; echo 'exit 0'; } > $name
+{ echo '#!/bin/sh'; for i in 15 1 1 1 0; do echo "echo $i"; done; for i in $(seq $count); do [ $name = first ] && echo 'echo 2'; [ $name = tried ] && echo 'echo 1'; done; echo 'exit 0'; } > $name
 chmod +x $name
 echo $name >> FOLDER/builds
 if [ $(wc -l < FOLDER/builds) = 3 ]; then
@@ -172,6 +173,64 @@ def test_tuning_keeps_what_it_found(tmp_path):
     assert "0.500 of the time of" in (tmp_path / "book").read_text()
     done = dnncc.run([dnncc.DNNCC, DIGITS, "--target=x86-64", f"--schedule={tmp_path}/book", "-o", tmp_path / "m.c"])
     assert done.returncode == 0, done.stderr
+
+
+FAKE_CC = """name=$3
+echo $name >> FOLDER/builds
+{ echo '#!/bin/sh'; for i in 15 1 1 1 0; do echo "echo $i"; done
+  for i in $(seq $(grep -c '^    {"kernel"' $name.json)); do [ $name = first ] && echo 'echo 2'; [ $name = tried ] && echo 'echo 1'; done; } > $name
+chmod +x $name
+sleep 0.05
+"""
+
+
+def left_of(session):
+    """what still runs of it"""
+    running = []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, of = stat.read_text().rpartition(")")[2].split()[:4]
+        except OSError:
+            continue
+        running += [stat.parent.name] * (int(of) == session and state != "Z")
+    return running
+
+
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.long] if seed > 3 else []) for seed in range(20)])
+def test_tuning_stops_at_any_moment(seed, tmp_path):
+    """a file that reads back, with what was found by then; no process, no folder, nothing in that of the compiler. Odd seeds: the system's
+    compiler, even ones: programs that say that all that is tried takes half the time"""
+    moment, number = random.Random(seed).uniform(0.02, 2.5), (signal.SIGINT, signal.SIGTERM)[seed // 2 % 2]
+    (tmp_path / "cc.sh").write_text(FAKE_CC.replace("FOLDER", str(tmp_path)))
+    (tmp_path / "work").mkdir()
+    (tmp_path / "builds").touch()
+    cc = "cc -O1" if seed % 2 else f"sh {tmp_path}/cc.sh"
+    with subprocess.Popen([dnncc.DNNCC, DIGITS, "--target=x86-64", "--tune", f"--schedule={tmp_path}/book", f"--cc={cc}"], cwd=tmp_path,
+                          stderr=subprocess.PIPE, text=True, start_new_session=True,
+                          env={**os.environ, "TMPDIR": str(tmp_path / "work")}) as process:
+        time.sleep(moment)
+        builds = len((tmp_path / "builds").read_text().split())
+        process.send_signal(number)
+        said = process.communicate(timeout=100)[1]
+    assert process.returncode in (-number, 0), said
+    assert not os.listdir(tmp_path / "work") and not left_of(process.pid), (moment, os.listdir(tmp_path / "work"))
+    assert not process.returncode or not said
+    assert set(os.listdir(tmp_path)) <= {"book", "work", "builds", "cc.sh"}
+    if not (tmp_path / "book").exists():
+        assert moment < 1 and builds == 0, "it had begun by then"
+        return
+    assert builds < 3 or "0.500 of the time of" in (tmp_path / "book").read_text()
+    done = dnncc.run([dnncc.DNNCC, DIGITS, "--target=x86-64", f"--schedule={tmp_path}/book", "-o", tmp_path / "m.c"])
+    assert done.returncode == 0, done.stderr
+
+
+def test_compiler_that_does_not_end(tmp_path):
+    """it is killed, and what it has begun as well"""
+    process, folder = started(tmp_path, "--target=x86-64", "--tune", f"--schedule={tmp_path}/book",
+                              f"--cc=trap '' TERM INT; sleep 1000 & pwd > {tmp_path}/began; sleep 1000; cc")
+    os.kill(process.pid, signal.SIGTERM)
+    assert not process.communicate(timeout=100)[1] and process.returncode == -signal.SIGTERM
+    assert not folder.exists() and not left_of(process.pid) and (tmp_path / "book").read_text().startswith("dnncc-schedule")
 
 
 def test_testing_stops(tmp_path):

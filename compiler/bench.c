@@ -1,0 +1,221 @@
+/* --bench: how fast the generated code is. It is compiled with --cc and run in a process of its own, on random
+ * inputs or those of --test DIR (harness.h), by wall time:
+ *
+ *      bench: net.onnx for x86-64-v4, 1 thread: 412 runs in 2 s
+ *      median     4.853 ms    p5 4.801 ms, p95 5.012 ms
+ *      rate       61.2 GFLOP/s, 0.297 GFLOP a run; 43 % of the 142.1 that multiply-adds do here
+ *      workspace  802816 bytes
+ *
+ * --bench=kernels compiles it a second time with --profile, and lists the kernel calls, the longest first. With
+ * --report the times become members of the report, and nothing else is written. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "compiler/harness.h"
+#include "compiler/progress.h"
+#include "compiler/report.h"
+
+#define SECONDS 2.0
+#define SECONDS_MAX 86400
+enum { RUNS_LEAST = 5, SUMMARY_WIDTH = 48 };
+
+struct benching {
+        struct harness harness;
+        struct calls calls;
+        double seconds;
+        bool kernels;
+        struct harness_times whole, each;
+};
+
+/* "kernels", "5", "kernels,5" in any order */
+static bool parse(struct benching *b, struct run *run)
+{
+        b->seconds = SECONDS;
+        for (const char *p = run->options.bench; *p;) {
+                size_t length = strcspn(p, ",");
+                int64_t seconds;
+                char *word = arena_printf(run->arena, "%.*s", (int)length, p);
+                if (!strcmp(word, "kernels")) {
+                        b->kernels = true;
+                } else if (int_parse(word, &seconds) && seconds > 0 && seconds <= SECONDS_MAX) {
+                        b->seconds = (double)seconds;
+                } else {
+                        diag_error(&run->diag, EXIT_USAGE,
+                                   "--bench wants seconds from 1 to %d, kernels, or both, as in --bench=kernels,5, not '%s'",
+                                   SECONDS_MAX, text_argument(run->arena, run->options.bench));
+                        return false;
+                }
+                p += length + (p[length] == ',');
+        }
+        return true;
+}
+
+static bool is_possible(struct run *run)
+{
+        const struct options *o = &run->options;
+        const char *obstacle = !run->state.program || !run->state.program->planned
+                                       ? "--bench wants a compiled model: --passes must end in plan"
+                               : emits_tensors(o) || o->emit == EMIT_LOOPS
+                                       ? "--bench times C: not with --emit"
+                               : run->target_count > 1 ? "--bench is for one target: run it for each of a list"
+                               : o->no_descriptor ? "--bench needs the descriptor: not with --no-descriptor"
+                               : o->tests.count > 1 ? "--bench takes the inputs of one --test DIR"
+                                                    : NULL;
+        if (obstacle)
+                diag_error(&run->diag, EXIT_USAGE, "%s", obstacle);
+        return !obstacle && harness_runs(run, "--bench");
+}
+
+/* ---- measuring ---- */
+
+static bool write_inputs(const struct benching *b)
+{
+        struct run *run = b->harness.run;
+        int count;
+        const struct loop_buffer **inputs = run_ports(run, run->arena, SPACE_INPUT, &count);
+        struct module *m = module_new("bench");         /* holds the tensors read */
+        const void **given = run->options.tests.count
+                                     ? test_inputs(run, run->arena, m, run->options.tests.items[0])
+                                     : NULL;
+        bool fine = given || !run->options.tests.count;
+        for (int k = 0; k < count && fine; k++)
+                fine = harness_input(&b->harness, k, inputs[k]->element, inputs[k]->extent,
+                                     given ? given[k] : NULL);
+        module_free(m);
+        return fine;
+}
+
+static bool build(const struct benching *b, const char *name, bool profiled)
+{
+        const struct harness *h = &b->harness;
+        struct run run = *h->run;
+        const char *const endings[] = { target_printer(run.context.target)->suffix, ".h", ".weights" };
+        enum { FILES = sizeof endings / sizeof *endings };
+        FILE *files[FILES];
+        bool fine = true;
+        run.prefix = "timed";
+        run.options.weights = WEIGHTS_FILE;
+        run.options.profile = profiled;
+        for (int i = 0; i < FILES; i++)
+                fine &= (files[i] = fopen(harness_path(h, name, endings[i]), "wb")) != NULL;
+        bool printed = fine && emit_code(&run, name, files[0], files[1], files[2]);
+        h->run->diag = run.diag;
+        for (int i = 0; i < FILES; i++)
+                fine &= files[i] && !fclose(files[i]);
+        if (!fine)
+                return harness_cannot_write(h);
+        return printed && harness_compile(h, name, "timed", profiled ? b->calls.count : -1, false);
+}
+
+static bool measure(struct benching *b)
+{
+        int count = b->calls.count, steps = b->kernels ? 4 : 2;
+        if (!write_inputs(b))
+                return false;
+        progress_step(0, 0, "compiling the code, then %g s", b->seconds);
+        if (!build(b, "timed", false))
+                return false;
+        progress_step(1, steps, "running for %g s", b->seconds);
+        progress_left(b->seconds * (b->kernels ? 2 : 1));
+        if (!harness_run(&b->harness, "timed", b->seconds, RUNS_LEAST, true, 0, &b->whole))
+                return false;
+        if (!b->kernels)
+                return true;
+        progress_step(2, steps, "compiling the code with its kernels timed, then %g s", b->seconds);
+        if (!build(b, "kernels", true))
+                return false;
+        progress_step(3, steps, "running for %g s with %d kernel calls timed", b->seconds, count);
+        progress_left(b->seconds);
+        return harness_run(&b->harness, "kernels", b->seconds, RUNS_LEAST, true, count, &b->each);
+}
+
+/* ---- what came of it ---- */
+
+/* "4.853 ms", "2.973 us" */
+static const char *time_text(struct arena *arena, double seconds)
+{
+        return seconds < 1e-3 ? arena_printf(arena, "%.3f us", 1e6 * seconds)
+                              : arena_printf(arena, "%.3f ms", 1e3 * seconds);
+}
+
+static void put_whole(const struct benching *b)
+{
+        struct run *run = b->harness.run;
+        const struct harness_times *t = &b->whole;
+        int threads = run->context.threads;
+        double rate = t->median > 0 ? b->calls.flops / t->median : 0;
+        printf("bench: %s for %s, %d thread%s: %.0f runs in %g s\n", run->diag.subject, run->context.target->name,
+               threads, threads > 1 ? "s" : "", t->runs, b->seconds);
+        printf("median     %s    p5 %s, p95 %s\n", time_text(run->arena, t->median), time_text(run->arena, t->low),
+               time_text(run->arena, t->high));
+        printf("rate       %.2f GFLOP/s, %.4g GFLOP a run; %.0f %% of the %.1f that multiply-adds do here\n", 1e-9 * rate,
+               1e-9 * b->calls.flops, t->peak > 0 ? 100 * rate / t->peak : 0, 1e-9 * t->peak);
+        printf("workspace  %" PRId64 " bytes\n", report_ram(run->state.program));
+}
+
+/* calls as places in the order of their time */
+static const double *sorted_times;
+static int longest_first(const void *x, const void *y)
+{
+        int i = *(const int *)x, j = *(const int *)y;
+        double a = sorted_times[i], b = sorted_times[j];
+        return a < b ? 1 : a > b ? -1 : i - j;
+}
+
+static void put_kernels(const struct benching *b)
+{
+        struct run *run = b->harness.run;
+        int count = b->calls.count, *at = arena_array(run->arena, (size_t)count + 1, sizeof *at);
+        const double *times = b->each.calls;
+        double sum = 0, cycles = 0;
+        for (int i = 0; i < count; i++) {
+                at[i] = i;
+                sum += times[i];
+                cycles += report_call_cycles(run, b->calls.items[i]);
+        }
+        sorted_times = times;
+        qsort(at, (size_t)count, sizeof *at, longest_first);
+        printf("\n%7s %10s %10s %9s %11s %6s  %s\n", "share", "us", "predicted", "GFLOP/s", "bytes", "peak", "kernel");
+        for (int i = 0; i < count; i++) {
+                const struct loop_stmt *call = b->calls.items[at[i]];
+                const char *location = loop_call_location(call);
+                double t = times[at[i]], flops = call->function->flops;
+                /* predictions are of a core without a clock: their sum is the time of all kernels */
+                printf("%6.1f%% %10.2f %10.2f %9.2f %11" PRId64 " %5.0f%%  %s%s%.*s\n", sum > 0 ? 100 * t / sum : 0, 1e6 * t,
+                       cycles > 0 ? 1e6 * sum * report_call_cycles(run, call) / cycles : 0, t > 0 ? 1e-9 * flops / t : 0,
+                       report_call_bytes(call), t > 0 && b->each.peak > 0 ? 100 * flops / t / b->each.peak : 0,
+                       call->function->name, location ? "  " : "", SUMMARY_WIDTH, location ? location : "");
+        }
+        printf("%6.1f%% %10.2f us in %d kernel calls; a run with all of them timed took %.2f us\n", 100.0, 1e6 * sum, count,
+               1e6 * b->each.median);
+}
+
+static bool put(struct benching *b)
+{
+        struct run *run = b->harness.run;
+        put_whole(b);
+        if (b->kernels)
+                put_kernels(b);
+        if (!run->options.report)
+                return true;
+        run->bench = &(struct report_bench){ b->seconds, &b->whole, b->kernels ? &b->each : NULL };
+        return emit_report(run) && outputs_commit(run->outputs, &run->diag);
+}
+
+bool bench(struct run *run)
+{
+        struct benching b = { .seconds = 0 };
+        if (!parse(&b, run) || !is_possible(run) || !harness_begin(&b.harness, run, "--bench"))
+                return false;
+        b.calls = report_calls(run);
+        b.kernels |= run->options.report != NULL;
+        harness_expect(&b.harness, "timed");
+        harness_expect(&b.harness, "kernels");
+        progress_begin("bench", &run->diag);
+        bool fine = measure(&b);
+        progress_end();
+        harness_end(&b.harness);
+        return fine && put(&b);
+}

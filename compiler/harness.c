@@ -1,0 +1,194 @@
+#include "compiler/harness.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/random.h"
+#include "codegen/targets.h"
+#include "compiler/process.h"
+#include "ir/fail_codes.h"
+
+static const char *const main_text[] = {
+#include "harness_main.inc"
+};
+enum { MAIN_LINES = sizeof main_text / sizeof *main_text, PORTS_MAX = 256, FAILED = 16 };
+
+bool harness_fail(const struct harness *h, enum exit_code code, const char *why)
+{
+        if (!process_stopped())
+                diag_error(&h->run->diag, code, "%s: %s", h->option, why);
+        return false;
+}
+
+bool harness_cannot_write(const struct harness *h)
+{
+        return harness_fail(h, EXIT_IO, arena_printf(h->arena, "cannot write in %s: %s", h->folder,
+                                                     strerror(errno)));
+}
+
+bool harness_runs(struct run *run, const char *option)
+{
+        const struct target *t = run->context.target;
+        if (run->options.runner || target_runs_here(t) || !target_machine(t))
+                return true;
+        diag_error(&run->diag, EXIT_USAGE,
+                   "%s runs the code, and this processor has no %s: --runner=CMD names what runs a program for it, as in "
+                   "--cc='CROSS-cc -O2 -static' --runner=qemu-CPU",
+                   option, t->name);
+        return false;
+}
+
+/* ---- the folder ---- */
+
+bool harness_begin(struct harness *h, struct run *run, const char *option)
+{
+        *h = (struct harness){ .run = run, .arena = run->arena, .option = option,
+                               .temporaries = temporaries_count() };
+        if (!(h->folder = temporary_workshop(h->arena, "time", &run->diag)))
+                return false;
+        for (int k = 0; k < PORTS_MAX; k++)
+                temporary_expect(harness_path(h, arena_printf(h->arena, "in%d", k), ""));
+        return true;
+}
+
+void harness_end(struct harness *h) { temporaries_remove(h->temporaries); }
+
+const char *harness_path(const struct harness *h, const char *name, const char *ending)
+{
+        return arena_printf(h->arena, "%s/%s%s", h->folder, name, ending);
+}
+
+void harness_expect(const struct harness *h, const char *name)
+{
+        const char *const endings[] = { "", target_printer(h->run->context.target)->suffix, ".h", ".weights",
+                                        "_main.c", ".json", ".schedule", ".times" };
+        for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+                temporary_expect(harness_path(h, name, endings[i]));
+}
+
+/* ---- inputs ---- */
+
+/* floats in [-1, 1); integers so small that they are indices of most tables */
+static void *random_bytes(const struct harness *h, enum element e, int64_t count, uint64_t seed)
+{
+        unsigned char *data = arena_array(h->arena, (size_t)count + 1, (size_t)element_info[e].bytes);
+        for (int64_t i = 0; i < count; i++) {
+                uint64_t r = random_next(&seed);
+                union scalar s;
+                if (element_is_float(e))
+                        s.f = (double)(int64_t)(r >> 11) * 0x1p-52 - 1;
+                else
+                        s.u = e == E_BOOL ? r >> 63 : r >> 61;
+                element_store(e, data, (size_t)i, s);
+        }
+        return data;
+}
+
+bool harness_input(const struct harness *h, int k, enum element e, int64_t count, const void *data)
+{
+        if (k >= PORTS_MAX)
+                return harness_fail(h, EXIT_USAGE, "at most 256 inputs");
+        FILE *out = fopen(harness_path(h, arena_printf(h->arena, "in%d", k), ""), "wb");
+        size_t bytes = (size_t)count * (size_t)element_info[e].bytes;
+        const void *all = data ? data : random_bytes(h, e, count, RANDOM_START + (uint64_t)k);
+        bool fine = out && fwrite(all, 1, bytes, out) == bytes;
+        return ((!out || !fclose(out)) && fine) || harness_cannot_write(h);
+}
+
+/* ---- the program ---- */
+
+static bool write_main(const struct harness *h, const char *name, const char *prefix, int profiled,
+                       bool by_thread)
+{
+        const struct target *t = h->run->context.target;
+        FILE *out = fopen(harness_path(h, name, "_main.c"), "w");
+        if (!out)
+                return harness_cannot_write(h);
+        fprintf(out, "#define HEADER \"%s.h\"\n#define DESCRIBE %s_describe\n#define CALLS %d\n#define TIME %s\n", name,
+                prefix, profiled < 0 ? 0 : profiled, by_thread ? "CLOCK_THREAD_CPUTIME_ID" : "CLOCK_MONOTONIC");
+        fprintf(out, "#define LANES %d\n#define THREADS %d\n", target_lanes(t, E_F32), h->run->context.threads);
+        if (target_attribute(t))
+                fprintf(out, "#define ATTRIBUTE \"%s\"\n", target_attribute(t));
+        for (int i = 0; i < MAIN_LINES; i++)
+                fputs(main_text[i], out);
+        return !fclose(out) || harness_cannot_write(h);
+}
+
+bool harness_compile(const struct harness *h, const char *name, const char *prefix, int profiled,
+                     bool by_thread)
+{
+        const struct options *o = &h->run->options;
+        const char *cc = o->cc ? o->cc : CC_PRESET;
+        if (!write_main(h, name, prefix, profiled, by_thread))
+                return false;
+        const char *command =
+                arena_printf(h->arena, "cd %s && %s -I. -o %s %s_main.c %s%s%s%s",
+                             text_shell_word(h->arena, h->folder), cc, name, name, name,
+                             target_printer(h->run->context.target)->suffix,
+                             o->threads > 1 ? " -ldnncc_runtime -lpthread" : "", o->fast_libm ? " -lm" : "");
+        return !command_run(command) ||
+               harness_fail(h, EXIT_IO, arena_printf(h->arena, "'%s' (--cc) failed to compile the generated code%s", cc,
+                                                     o->threads > 1 ? "; with --threads it links -ldnncc_runtime: -L "
+                                                                      "and its folder may be missing" : ""));
+}
+
+bool program_ran(struct run *run, const char *option, int status)
+{
+        const char *by = run->options.runner ? run->options.runner : "the compiled program";
+        struct diag *diag = &run->diag;
+        if (process_stopped())
+                return false;
+        if (status == COMMAND_LATE)
+                diag_error(diag, EXIT_INTERNAL,
+                           "%s: '%s' (--runner) took more than %" PRId64 " s and was ended; --limit run_seconds=N allows more",
+                           option, by, run->context.limits.run_seconds);
+        else if (WIFEXITED(status) && WEXITSTATUS(status) > FAILED && WEXITSTATUS(status) < 2 * FAILED)
+                diag_error(diag, EXIT_INTERNAL, "%s: the run ended with code %d: %s", option,
+                           FAILED - WEXITSTATUS(status), fail_text(FAILED - WEXITSTATUS(status)));
+        else if (status && run->options.runner)
+                diag_error(diag, EXIT_INTERNAL, "%s: '%s' (--runner) failed, %s %d", option, by,
+                           WIFEXITED(status) ? "exit code" : "signal",
+                           WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+        else if (status)
+                diag_error(diag, EXIT_INTERNAL, "%s: the compiled program failed (%s %d)", option,
+                           WIFEXITED(status) ? "exit code" : "signal",
+                           WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+        return !status;
+}
+
+int program_run(const struct run *run, struct arena *arena, const char *folder, const char *command)
+{
+        const char *by = run->options.runner;
+        return command_run_within(arena_printf(arena, "cd %s && %s%s./%s", text_shell_word(arena, folder), by ? by : "", by ? " " : "", command),
+                                  by ? (double)run->context.limits.run_seconds : 0);
+}
+
+static bool read_times(const struct harness *h, const char *name, int call_count, struct harness_times *t)
+{
+        FILE *in = fopen(harness_path(h, name, ".times"), "r");
+        double *const heads[] = { &t->runs, &t->low, &t->median, &t->high, &t->peak };
+        bool good = in;
+        t->calls = arena_array(h->arena, (size_t)call_count + 1, sizeof *t->calls);
+        for (size_t i = 0; i < sizeof heads / sizeof *heads && good; i++)
+                good = fscanf(in, "%lf", heads[i]) == 1;
+        for (int i = 0; i < call_count && good; i++)
+                good = fscanf(in, "%lf", &t->calls[i]) == 1;
+        if (in)
+                fclose(in);
+        return good || harness_fail(h, EXIT_INTERNAL,
+                                    h->run->options.runner
+                                            ? arena_printf(h->arena, "'%s' (--runner) ended well, but gave no times: what the "
+                                                                     "program writes to standard output must come from it",
+                                                           h->run->options.runner)
+                                            : "the compiled program gave no times");
+}
+
+bool harness_run(const struct harness *h, const char *name, double seconds, int least, bool peak,
+                 int call_count, struct harness_times *times)
+{
+        const char *command = arena_printf(h->arena, "%s %.3f %d %d > %s.times", name, seconds, least, peak, name);
+        return program_ran(h->run, h->option, program_run(h->run, h->arena, h->folder, command)) &&
+               read_times(h, name, call_count, times);
+}

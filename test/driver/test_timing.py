@@ -1,0 +1,149 @@
+"""--bench, and --runner for machines that this one is not."""
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import onnx.reference
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+import dnncc  # noqa: E402
+
+DIGITS = dnncc.ROOT / "examples" / "digits" / "digits.onnx"
+UNITS = {"us": 1e-6, "ms": 1e-3}
+
+
+def bench(*arguments, model=DIGITS, **keywords):
+    return dnncc.run([dnncc.DNNCC, model, "--target=native", *arguments], **keywords)
+
+
+def number(text, pattern):
+    found = re.search(pattern, text)
+    assert found, text
+    return float(found[1]) * UNITS.get(found[2] if len(found.groups()) > 1 else "", 1)
+
+
+def test_whole(tmp_path):
+    done = bench("--bench=1", cwd=tmp_path)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    median, p5, p95 = (number(done.stdout, rf"{word} +([\d.]+) (us|ms)") for word in ("median", "p5", "p95"))
+    assert 0 < p5 <= median <= p95
+    gflop = number(done.stdout, r"GFLOP/s, ([\d.e-]+) GFLOP a run")
+    assert number(done.stdout, r"rate +([\d.]+) GFLOP/s") == pytest.approx(gflop / median, rel=0.02)
+    dnncc.run([dnncc.DNNCC, DIGITS, "--target=native", "-o", tmp_path / "m.c"])
+    size = number((tmp_path / "m.h").read_text(), r"M_WORKSPACE_SIZE +(\d+)u")
+    assert number(done.stdout, r"workspace +(\d+) bytes") == size
+
+
+def runner(folder):
+    """the median of test/bench/runner.c, another harness, on the same code"""
+    (folder / "in").mkdir()
+    (folder / "out").mkdir()
+    done = dnncc.run([dnncc.DNNCC, DIGITS, "--target=native", "--name=model", "-o", folder / "model.c"])
+    assert done.returncode == 0, done.stderr
+    root = dnncc.ROOT
+    for command in (["cc", "-O2", "-shared", "-fPIC", "-o", folder / "model.so", folder / "model.c"],
+                    ["cc", "-O2", f"-I{root}", "-o", folder / "runner", root / "test/bench/runner.c", root / "runtime/memory.c",
+                     root / "runtime/threads.c", "-lpthread", "-ldl"]):
+        built = dnncc.run(command)
+        assert built.returncode == 0, built.stderr
+    np.random.default_rng(1).uniform(-1, 1, 64).astype(np.float32).tofile(folder / "in" / "0.bin")
+    done = subprocess.run([folder / "runner", folder / "model.so", folder / "in", folder / "out", "0"], input="run 1 wall\n", text=True,
+                          capture_output=True)
+    return np.median(json.loads(done.stdout.splitlines()[1]))
+
+
+@pytest.mark.slow
+def test_another_harness_agrees(tmp_path):
+    """within 3 % on a quiet machine; here others run as well"""
+    ratios = []
+    for turn in range(3):
+        folder = tmp_path / str(turn)
+        folder.mkdir()
+        ours = number(bench("--bench=1").stdout, r"median +([\d.]+) (us|ms)")
+        ratios.append(ours / runner(folder))
+    assert 0.75 < np.median(ratios) < 1.33, ratios
+
+
+def test_kernels(tmp_path):
+    """each call once, the longest first; what all take is what a run takes"""
+    done = bench("--bench=kernels,1")
+    rows = re.findall(r"^ *([\d.]+)% +([\d.]+) +([\d.]+) +([\d.]+) +(\d+) +(\d+)%  (\S+)", done.stdout, re.MULTILINE)
+    assert dnncc.run([dnncc.DNNCC, DIGITS, "--target=native", f"--report={tmp_path}/r.json", "-o", tmp_path / "m.c"]).returncode == 0
+    calls = {call["kernel"]: call for call in json.loads((tmp_path / "r.json").read_text())["calls"]}
+    assert {row[6] for row in rows} == set(calls)
+    times = [float(row[1]) for row in rows]
+    assert times == sorted(times, reverse=True) and abs(sum(float(row[0]) for row in rows) - 100) < 0.5
+    assert sum(float(row[2]) for row in rows) == pytest.approx(sum(times), rel=0.02), "predictions are of the same sum"
+    for row in rows:
+        assert int(row[4]) == calls[row[6]]["read"] + calls[row[6]]["written"]
+    whole = number(done.stdout, r"all of them timed took ([\d.]+) us")
+    assert 0.7 * whole < sum(times) <= 1.05 * whole       # of so small a model asking the clock is a tenth
+
+
+def test_report(tmp_path):
+    """a member of the report, also in the page; the code is not written"""
+    for name in ("r.json", "r.html"):
+        assert bench("--bench=1", f"--report={tmp_path}/{name}", cwd=tmp_path).returncode == 0
+    report = json.loads((tmp_path / "r.json").read_text())
+    b = report["bench"]
+    assert b["seconds"] == 1 and b["runs"] >= 5 and 0 < b["p5"] <= b["median"] <= b["p95"] and b["peak"] > 1e8
+    assert sum(call["seconds"] for call in report["calls"]) == pytest.approx(b["with_kernels"], rel=0.3)
+    assert {path.name for path in tmp_path.iterdir()} == {"r.json", "r.html"}
+    assert '"bench": {"seconds": 1' in (tmp_path / "r.html").read_text()
+
+
+def test_inputs(tmp_path):
+    """those of --test; a shape that is none is an error, and so is a run that ends with a code"""
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "input_0.pb").write_bytes(onnx.numpy_helper.from_array(np.zeros((1, 1, 8, 8), np.float32)).SerializeToString())
+    assert bench("--bench=1", "--test", tmp_path / "set").returncode == 0
+    (tmp_path / "set" / "input_0.pb").write_bytes(onnx.numpy_helper.from_array(np.zeros((1, 63), np.float32)).SerializeToString())
+    done = bench("--bench=1", "--test", tmp_path / "set")
+    assert done.returncode == dnncc.INVALID and "input_0.pb holds" in done.stderr
+    port = onnx.helper.make_tensor_value_info
+    node = onnx.helper.make_node("Gather", ["table", "which"], ["y"])
+    graph = onnx.helper.make_graph([node], "g", [port("which", 7, [64])], [port("y", 1, [64])],
+                                   [onnx.numpy_helper.from_array(np.zeros(2, np.float32), "table")])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), tmp_path / "gather.onnx")
+    done = bench("--bench=1", model=tmp_path / "gather.onnx")
+    assert done.returncode == dnncc.INTERNAL and "code -3: a run-time index is out of range" in done.stderr, done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("qemu-aarch64") or not shutil.which("aarch64-linux-gnu-gcc"), reason="no emulator of aarch64")
+@pytest.mark.parametrize("option", ["bench", "test", "tune", "calibrate"])
+def test_another_machine(option, tmp_path):
+    array = np.random.default_rng(1).uniform(0, 1, (1, 1, 8, 8)).astype(np.float32)
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "input_0.pb").write_bytes(onnx.numpy_helper.from_array(array).SerializeToString())
+    want = onnx.reference.ReferenceEvaluator(str(DIGITS)).run(None, {onnx.load(DIGITS).graph.input[0].name: array})[0]
+    (tmp_path / "set" / "output_0.pb").write_bytes(onnx.numpy_helper.from_array(want).SerializeToString())
+    options = {"bench": ["--bench=1"], "test": ["--test", "set"], "calibrate": ["--calibrate=set", "-o", "m.ranges"],
+               "tune": ["--tune", "--schedule=book", "--limit", "tune_seconds=5"]}[option]
+    done = dnncc.run([dnncc.DNNCC, DIGITS, "--target=aarch64", *options, "--cc=aarch64-linux-gnu-gcc -O2 -static", "--runner=qemu-aarch64"],
+                     cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    if option in ("bench", "tune"):
+        done = dnncc.run([dnncc.DNNCC, DIGITS, "--target=aarch64", *options], cwd=tmp_path)
+        assert done.returncode == dnncc.USAGE and f"--{option} runs the code, and this processor has no aarch64" in done.stderr
+
+
+@pytest.mark.parametrize("option", [["--bench=1"], ["--tune", "--schedule=book", "--target=x86-64"], ["--test", "set", "--cc=cc"]],
+                         ids=["bench", "tune", "test"])
+@pytest.mark.parametrize("command, said", [
+    ("false", "'false' (--runner) failed, exit code 1"), ("nosuchcommand", "'nosuchcommand' (--runner) failed, exit code 127"),
+    ("sleep 9;", "'sleep 9;' (--runner) took more than 1 s and was ended; --limit run_seconds=N allows more"),
+    ("true", "--runner")], ids=["fails", "is none", "hangs", "is silent"])
+def test_command_that_fails(option, command, said, tmp_path):
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "input_0.pb").write_bytes(onnx.numpy_helper.from_array(np.zeros((1, 1, 8, 8), np.float32)).SerializeToString())
+    done = dnncc.run([dnncc.DNNCC, DIGITS, *option, f"--runner={command}", "--limit", "run_seconds=1"], cwd=tmp_path)
+    error = done.stderr.splitlines()[-1]
+    assert done.returncode == dnncc.INTERNAL and said in error and "error: " in error, done.stderr
+    assert not (tmp_path / "book").exists()
