@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -141,9 +142,46 @@ bool cpu_needs(const char *list, struct cpu_needs *needs)
         return true;
 }
 
+/* ---- which processor it is ---- */
+
+static bool is_one_of(const struct processor *p, const char *vendor, int family, int model)
+{
+        for (; p->vendor; p++)
+                if (!strcmp(p->vendor, vendor) && p->family == family && p->first <= model &&
+                    model <= p->last)
+                        return true;
+        return false;
+}
+
+/* what stands behind the colon of the field that the line is about; NULL: it is about another */
+static const char *field_of(const char *line, const char *name)
+{
+        const size_t length = strlen(name);
+        const char *rest = line + length + (strncmp(line, name, length) ? 0 : strspn(line + length, " \t"));
+        return strncmp(line, name, length) || *rest != ':' ? NULL : rest + 1 + strspn(rest + 1, " \t");
+}
+
+/* Linux prints of each core who made it, of which architecture it is, and last its part number (arch/arm64/kernel/cpuinfo.c). */
+bool cpu_is_listed(FILE *text, const struct processor *processors)
+{
+        char line[256], vendor[16] = "";
+        int family = 0;
+        while (fgets(line, sizeof line, text)) {
+                const char *implementer = field_of(line, "CPU implementer"), *part = field_of(line, "CPU part"),
+                           *architecture = field_of(line, "CPU architecture");
+                if (implementer)
+                        snprintf(vendor, sizeof vendor, "%.*s", (int)strcspn(implementer, " \t\r\n"), implementer);
+                if (architecture)
+                        family = (int)strtol(architecture, NULL, 0);
+                if (part && is_one_of(processors, vendor, family, (int)strtol(part, NULL, 0)))
+                        return true;
+        }
+        return false;
+}
+
 /* Family and model count on in bits of their own (CPUID in Intel's manual, volume 2A; AMD's manual,
  * volume 3, appendix E): families from 15 on, models of families 6 and from 15 on. */
-bool cpu_is(const struct processor *processors)
+static bool is_by_cpuid(const struct processor *processors)
 {
         uint32_t first[4], leaf[4];
         char vendor[13] = "";
@@ -157,11 +195,22 @@ bool cpu_is(const struct processor *processors)
                 model |= leaf[EAX] >> 12 & 0xf0;
         if (family == 15)
                 family += leaf[EAX] >> 20 & 0xff;
-        for (const struct processor *p = processors; p->vendor; p++)
-                if (!strcmp(p->vendor, vendor) && p->family == family && p->first <= model &&
-                    model <= p->last)
-                        return true;
-        return false;
+        return is_one_of(processors, vendor, family, model);
+}
+
+bool cpu_is(const struct processor *processors)
+{
+        FILE *text = IS_ARM ? fopen("/proc/cpuinfo", "r") : NULL;
+        const bool is = text ? cpu_is_listed(text, processors) : is_by_cpuid(processors);
+        if (text)
+                fclose(text);
+        return is;
+}
+
+bool cpu_is_kind(const char *machine)
+{
+        static const char arm[] = "defined(__aarch64__)";
+        return IS_ARM && !strncmp(machine, arm, sizeof arm - 1);
 }
 
 static uint32_t read_capabilities(void)

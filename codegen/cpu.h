@@ -4,14 +4,19 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "ir/target.h"
 
 /* All of a comma list of features as compilers name them ("avx2,fma"), switched on by the operating
  * system, too. */
 bool cpu_has(const char *features);
-/* Is it one of these? */
+/* Is it one of these? Of a machine with several kinds of cores: is one of them? */
 bool cpu_is(const struct processor *processors);
+/* The same of the machine that this text of Linux describes, /proc/cpuinfo on ARM. */
+bool cpu_is_listed(FILE *text, const struct processor *processors);
+/* Is it of the kind that a target's `machine` asks for, in so many words at its beginning? */
+bool cpu_is_kind(const char *machine);
 
 /* Answers of CPUID, and what of them must be set: eax, ebx, ecx, edx. Leaves up to 13 are there
  * where leaf 1 says that XGETBV is. */

@@ -19,8 +19,8 @@ enum { TARGET_COUNT = sizeof targets / sizeof *targets };
 
 bool target_runs_here(const struct target *t)
 {
-        const char *attribute = target_attribute(t);
-        return attribute ? cpu_has(attribute) : t == targets[0];
+        const char *attribute = target_attribute(t), *machine = target_machine(t);
+        return attribute ? cpu_has(attribute) : t == targets[0] || (machine && cpu_is_kind(machine));
 }
 
 const struct target *target_nearest(const struct target *t)
@@ -38,7 +38,7 @@ static const struct target *native(void)
         const struct target *best = targets[0];
         for (int i = 0; i < TARGET_COUNT; i++) {
                 const struct target *t = targets[i];
-                bool fits = t->processors ? cpu_is(t->processors) : t->attribute != NULL;
+                bool fits = t->processors ? cpu_is(t->processors) : t->attribute || t->machine;
                 if (fits && target_runs_here(t))
                         best = t;
         }

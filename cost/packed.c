@@ -117,7 +117,7 @@ static struct tile_cost tile_cost(const struct packed_work *work, const struct s
         double steps = (double)work->channels * offsets(work),
                lines = (double)(work->weight * target_lanes(target, work->sum) * vectors),
                xs = x_loads(work, s) * (double)positions;
-        double adds = sums * rate_multiply(target, work->multiply), loads = (xs + (double)vectors) / issue;
+        double adds = sums * rate_multiply(target, work->multiply), loads = rate_load(target) * (xs + (double)vectors) / issue;
         double step = cost_beside(cost_beside(adds, loads, target), rate_latency(target) / s->split,
                                   target);
         step += work->group > 1 ? rate_packed_word(target) * xs : 0;

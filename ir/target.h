@@ -12,11 +12,11 @@ struct printer;                         /* codegen/printer.h */
 struct rates;                           /* ir/rates.h */
 struct spelling;                        /* ir/spelling.h: an operation on vectors, in C */
 
-/* A kind of processor as CPUID says it; x86 alone. */
+/* A kind of processor as /proc/cpuinfo has it: on x86 vendor, family and (displayed) model, on ARM
+ * implementer, architecture and part. */
 struct processor {
-        const char *vendor;             /* "GenuineIntel", "AuthenticAMD" */
-        int family, first, last;        /* models from first to last; the displayed ones, as in
-                                         * /proc/cpuinfo */
+        const char *vendor;             /* "GenuineIntel", "AuthenticAMD"; "0x41" (Arm) */
+        int family, first, last;        /* models, or parts, from first to last */
 };
 
 /* How a processor is told the shapes of its hardware tiles: by bytes in memory, whose address
@@ -35,7 +35,8 @@ struct target {
         const struct target *base;      /* NULL for generic */
         const struct processor *processors; /* ends with { 0 }: the target is native to these alone.
                                              * NULL: an instruction set, native wherever its own
-                                             * `attribute` is; to no processor without one */
+                                             * `attribute` is, or all of its own `machine` are; to
+                                             * no processor with neither */
         const struct printer *printer;  /* what writes the code; NULL: the base's */
         bool big_endian;                /* constants are written as numbers, not as bytes */
         int64_t workspace_align;        /* bytes; 0: the base's */

@@ -87,7 +87,7 @@ def measure(compiler, model, target, plugin):
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--models", default=",".join(SMALL), help="names, or .onnx files")
-    p.add_argument("--target", default=",".join(processor.MACHINES))
+    p.add_argument("--target", default="aarch64,aarch64-dotprod")
     p.add_argument("--dnncc", default=ROOT / "build" / "dnncc")
     p.add_argument("--before", metavar="DNNCC", help="another build")
     p.add_argument("--kernels", action="store_true", help="a line for each kernel, too")

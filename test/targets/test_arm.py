@@ -70,6 +70,30 @@ def test_bytes(name, target, tmp_path):
     assert operands_of(tmp_path / target, "sdot" if target.endswith("dotprod") else "smull")
 
 
+def schedules(model, target, folder):
+    dnncc.run([dnncc.DNNCC, model, f"--target={target}", "--emit=ir", "-o", folder / f"{target}.dnn"])
+    return re.findall(r'schedule="([^";]*)', (folder / f"{target}.dnn").read_text())
+
+
+def test_cores(tmp_path):
+    """a core in order, which loads half a vector a cycle, has other tiles than one out of order; both compute the same"""
+    model = real("resnet8_fp32") / "model.onnx"
+    small, large = (schedules(model, target, tmp_path) for target in ("cortex-a53", "cortex-a76"))
+    assert len(small) == len(large) >= 5 and small != large
+    image = np.random.default_rng(3).random([d.dim_value for d in onnx.load(model).graph.input[0].type.tensor_type.shape.dim]).astype(np.float32)
+    want = results(model, "generic", tmp_path / "generic", [image])[0]
+    for target in ("cortex-a53", "cortex-a76"):
+        np.testing.assert_allclose(results(model, target, tmp_path / target, [image])[0], want, rtol=1e-4, atol=1e-5)
+
+
+def test_core_files_are_short():
+    """a core is its rates, and where they come from"""
+    for path in (dnncc.ROOT / "codegen" / "targets").glob("*.c"):
+        text = path.read_text()
+        if "processors = " in text and '"0x' in text:
+            assert len(text.splitlines()) <= 30 and re.search("[Gg]uide", text), path
+
+
 def test_choice(tmp_path):
     """one file for two of them: what qemu is told the processor is, is what runs"""
     model = real("resnet8_int8") / "model.onnx"

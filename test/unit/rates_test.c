@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "codegen/cpu.h"
 #include "codegen/targets.h"
 #include "ir/rates.h"
 
@@ -57,6 +58,38 @@ static void test_processors(void **state)
         }
 }
 
+/* What Linux says of processors of ARM: all alike, of two kinds, and of none that is known. */
+static void test_cpuinfo(void **state)
+{
+        (void)state;
+        static const struct processor small[] = { { "0x41", 8, 0xd03, 0xd03 }, { 0 } },
+                                      large[] = { { "0x41", 8, 0xd0b, 0xd0c }, { 0 } },
+                                      apple[] = { { "0x61", 8, 0x22, 0x25 }, { 0 } };
+        static const struct {
+                const char *text;
+                bool small, large, apple;
+        } cases[] = {
+                { "processor\t: 0\nBogoMIPS\t: 38.40\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\nCPU architecture: 8\n"
+                  "CPU variant\t: 0x0\nCPU part\t: 0xd03\nCPU revision\t: 4\n", true, false, false },
+                { "CPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd03\n\n"
+                  "CPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd0b\n", true, true, false },
+                { "CPU implementer : 0x61\r\nCPU architecture : 8\r\nCPU part : 0x023", false, false, true },
+                { "CPU implementer\t: 0x61\nCPU architecture: 8\nCPU part\t: 0xd03\n", false, false, false },
+                { "CPU implementer\t: 0x41\nCPU architecture: 7\nCPU part\t: 0xd03\n", false, false, false },
+                { "CPU part\t: 0xd03\nCPU implementer\t: 0x41\n", false, false, false },
+                { "CPU implementer\nCPU part\nCPU parts\t: 0xd03\nCPU part\t: many\n", false, false, false },
+                { "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\n", false, false, false },
+        };
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+                for (int which = 0; which < 3; which++) {
+                        FILE *text = fmemopen((void *)(uintptr_t)cases[i].text, strlen(cases[i].text), "r");
+                        assert_non_null(text);
+                        assert_int_equal(cpu_is_listed(text, which == 0 ? small : which == 1 ? large : apple),
+                                         which == 0 ? cases[i].small : which == 1 ? cases[i].large : cases[i].apple);
+                        fclose(text);
+                }
+}
+
 /* Rates of multiplies are of such as the target has. */
 static void test_the_table(void **state)
 {
@@ -80,6 +113,7 @@ int main(void)
                 cmocka_unit_test(test_what_a_target_does_not_say),
                 cmocka_unit_test(test_multiplies),
                 cmocka_unit_test(test_processors),
+                cmocka_unit_test(test_cpuinfo),
                 cmocka_unit_test(test_the_table),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,26 @@
+/* Apple M1 (2020), its performance cores: four vector pipelines of 128 bits.
+ *
+ * Rates: Apple has no public guide of instruction times; measured by D. Johnson (Apple M1
+ * microarchitecture research, Firestorm, SIMD and loads): FMLA, SDOT, SMULL and SADALP 4 a cycle,
+ * a sum waits 4 (3 of SDOT); three loads. */
+#include "ir/rates.h"
+
+extern const struct target target_aarch64_dotprod, target_apple_m1;
+
+const struct target target_apple_m1 = {
+        .name = "apple-m1",
+        .doc = "what aarch64-dotprod has, with four products of vectors a cycle",
+        .base = &target_aarch64_dotprod,
+        .processors = (const struct processor[]){
+                { "0x61", 8, 0x22, 0x25 },        /* M1, M1 Pro */
+                { "0x61", 8, 0x28, 0x29 },        /* M1 Max */
+                { 0 }
+        },
+        .l1_bytes = 131072,
+        .l2_bytes = 3145728,
+        .rates = &(const struct rates){
+                .issue = 4,
+                .load = 1.33,           /* three a cycle */
+                .multiplies = (const struct multiply_rate[]){ { "smlal", .75 }, { "smull", 1 }, { "sdot", .25 }, { 0 } },
+        },
+};

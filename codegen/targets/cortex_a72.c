@@ -1,0 +1,26 @@
+/* Cortex-A72 (2015), of the Raspberry Pi 4 and Graviton: out of order, two vector pipelines that
+ * share FMLA of 128 bits.
+ *
+ * Rates: Arm Cortex-A72 Software Optimization Guide (UAN 0016), tables of advanced SIMD
+ * instructions and of loads: FMLA of 128 bits 1 a cycle, which waits 3 for its sum; SMULL and
+ * SMLAL on F0, SADALP on F1, each 1 a cycle; one load. */
+#include "ir/rates.h"
+
+extern const struct target target_aarch64, target_cortex_a72;
+
+const struct target target_cortex_a72 = {
+        .name = "cortex-a72",
+        .doc = "what aarch64 has, with one product of floats a cycle",
+        .base = &target_aarch64,
+        .processors = (const struct processor[]){
+                { "0x41", 8, 0xd08, 0xd08 },
+                { 0 }
+        },
+        .l1_bytes = 32768,
+        .l2_bytes = 262144,
+        .rates = &(const struct rates){
+                .issue = 1,
+                .latency = 3,           /* of a sum, forwarded */
+                .multiplies = (const struct multiply_rate[]){ { "smlal", 2 }, { "smull", 2 }, { 0 } },
+        },
+};

@@ -1,0 +1,26 @@
+/* Cortex-A76 (2018), of the Raspberry Pi 5: two vector pipelines of 128 bits.
+ *
+ * Rates: Arm Cortex-A76 Software Optimization Guide, tables of advanced SIMD instructions and of
+ * loads: FMLA and SDOT 2 a cycle, a sum is forwarded in 2 (1); SMULL and SMLAL on V0, SADALP on
+ * V1, each 1 a cycle; two loads. */
+#include "ir/rates.h"
+
+extern const struct target target_aarch64_dotprod, target_cortex_a76;
+
+const struct target target_cortex_a76 = {
+        .name = "cortex-a76",
+        .doc = "what aarch64-dotprod has, with two products of vectors a cycle",
+        .base = &target_aarch64_dotprod,
+        .processors = (const struct processor[]){
+                { "0x41", 8, 0xd0b, 0xd0b },
+                { "0x41", 8, 0xd0e, 0xd0e },        /* A76AE */
+                { 0 }
+        },
+        .l1_bytes = 65536,
+        .l2_bytes = 524288,
+        .rates = &(const struct rates){
+                .issue = 2,
+                .latency = 2,           /* of a sum, forwarded */
+                .multiplies = (const struct multiply_rate[]){ { "smlal", 2 }, { "smull", 2 }, { "sdot", .5 }, { 0 } },
+        },
+};

@@ -1,0 +1,27 @@
+/* Cortex-X1 (2020): four vector pipelines of 128 bits.
+ *
+ * Rates: Arm Cortex-X1 Software Optimization Guide, tables of advanced
+ * SIMD instructions and of loads: FMLA and SDOT 4 a cycle, a sum is forwarded in 2 (1); SMULL,
+ * SMLAL and SADALP 2 a cycle; three loads. */
+#include "ir/rates.h"
+
+extern const struct target target_aarch64_dotprod, target_cortex_x1;
+
+const struct target target_cortex_x1 = {
+        .name = "cortex-x1",
+        .doc = "what aarch64-dotprod has, with four products of vectors a cycle",
+        .base = &target_aarch64_dotprod,
+        .processors = (const struct processor[]){
+                { "0x41", 8, 0xd44, 0xd44 },
+                { "0x41", 8, 0xd4c, 0xd4c },        /* X1C */
+                { 0 }
+        },
+        .l1_bytes = 65536,
+        .l2_bytes = 1048576,
+        .rates = &(const struct rates){
+                .issue = 4,
+                .load = 1.33,           /* three a cycle */
+                .latency = 2,           /* of a sum, forwarded */
+                .multiplies = (const struct multiply_rate[]){ { "smlal", 1 }, { "smull", 1 }, { "sdot", .25 }, { 0 } },
+        },
+};

@@ -1,0 +1,16 @@
+/* Neoverse N1 (2019): Graviton 2, Ampere Altra. Its guide (Arm Neoverse N1 Software Optimization
+ * Guide) has the rates of the Cortex-A76, whose core it is, for the same tables. */
+#include "ir/target.h"
+
+extern const struct target target_cortex_a76, target_neoverse_n1;
+
+const struct target target_neoverse_n1 = {
+        .name = "neoverse-n1",
+        .doc = "what cortex-a76 has, and a larger second cache",
+        .base = &target_cortex_a76,
+        .processors = (const struct processor[]){
+                { "0x41", 8, 0xd0c, 0xd0c },
+                { 0 }
+        },
+        .l2_bytes = 1048576,
+};
