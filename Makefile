@@ -139,6 +139,9 @@ FILES := runtime/dnncc_runtime.h>include/dnncc_runtime.h $(B)/libdnncc_runtime.a
          $(B)/dnncc-config-version.cmake>lib/cmake/dnncc/dnncc-config-version.cmake \
          $(foreach f,threads.c memory.c dnncc_runtime.h,runtime/$f>share/dnncc/runtime/$f) \
          docs/dnncc.1>share/man/man1/dnncc.1 \
+         $(B)/completion.bash>share/bash-completion/completions/dnncc \
+         $(B)/completion.zsh>share/zsh/site-functions/_dnncc \
+         $(B)/completion.fish>share/fish/vendor_completions.d/dnncc.fish \
          $(foreach f,README.md LICENSE $(sort $(wildcard docs/*.md)),$f>share/doc/dnncc/$(notdir $f))
 OWN_FOLDERS := lib/cmake/dnncc share/dnncc/runtime share/dnncc share/doc/dnncc
 TOP := $(DESTDIR)$(PREFIX)
@@ -157,6 +160,11 @@ uninstall:
 	@rm -f $(foreach f,$(PROGRAMS) $(FILES),"$(call place_of,$f)")
 	@for d in $(OWN_FOLDERS); do [ ! -d "$(TOP)/$$d" ] || rmdir --ignore-fail-on-non-empty "$(TOP)/$$d"; done
 	@echo "removed from $(TOP)"
+
+$(B)/completion.%: $(B)/completion
+	@$(B)/completion $* > $@
+$(B)/completion: docs/completion.c $(B)/libdnncc.a
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
 
 # The Python package with compiler and runtime inside: build/dist/dnncc-VERSION-py3-none-linux_x86_64.whl. It needs nothing
 # that a system without compilers lacks: protobuf-c and zlib are linked in.

@@ -1,0 +1,311 @@
+/* Completion for shells, from the tables: `completion bash`, `zsh`, `fish` print what make install puts in place.
+ *
+ * An option is completed by what stands in its row of options.def: the words of a choice, files where its argument
+ * is FILE or PATH, folders for DIR. Where the words stand in another table, the list of sources below says which. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "codegen/targets.h"
+#include "compiler/options.h"
+#include "passes/pass.h"
+
+enum files { FILES_NONE, FILES_ANY, FILES_FOLDERS };
+
+struct completion {
+        const char *option, *argument, *doc;
+        bool repeated, optional;        /* may be given again; may stand without its argument */
+        const char **words;             /* NULL: none */
+        int count;
+        bool list;                      /* words with commas between */
+        enum files files;
+};
+
+static struct arena *arena;
+
+static void add(struct completion *c, const char *word)
+{
+        ARENA_GROW(arena, c->words, c->count);
+        c->words[c->count++] = word;
+}
+
+/* ---- words of other tables ---- */
+
+static void add_targets(struct completion *c)
+{
+        for (int i = 0; target_at(i); i++)
+                add(c, target_at(i)->name);
+        add(c, "native");
+        add(c, "help");
+}
+
+static void add_passes(struct completion *c)
+{
+        for (int i = 0; i < pass_count; i++)
+                add(c, passes[i].name);
+        if (!c->list)
+                add(c, "all");
+}
+
+static void add_observers(struct completion *c)
+{
+#define OBSERVER(id, name, function, argument, doc) add(c, name);
+#include "passes/quantize/observers.def"
+        add(c, "help");
+}
+
+static void add_steps(struct completion *c)
+{
+#define STEP(id, preset, doc) add(c, #id);
+#include "passes/quantize/quantize_steps.def"
+        add(c, "help");
+}
+
+static void add_weights(struct completion *c)
+{
+#define WEIGHTS(name, element, bits, zeros, block, doc) add(c, #name);
+#include "passes/quantize/weights_types.def"
+        add(c, "help");
+}
+
+static void add_limits(struct completion *c)
+{
+#define LIMIT(name, preset, doc) add(c, #name "=");
+#include "passes/limits.def"
+        add(c, "help");
+}
+
+static void add_layers(struct completion *c)
+{
+        add(c, "first");
+        add(c, "last");
+}
+
+static const struct source { const char *option; void (*add)(struct completion *); bool list; } sources[] = {
+        { "--target", add_targets, true }, { "--passes", add_passes, true },
+        { "--print-ir-after", add_passes, false }, { "--print-ir-before", add_passes, false },
+        { "--observer", add_observers, false }, { "--quantize-steps", add_steps, true },
+        { "--quantize-weights", add_weights, false }, { "--limit", add_limits, false },
+        { "--keep-float", add_layers, false },
+};
+
+/* ---- rows ---- */
+
+static struct completion *completions;
+static int completion_count;
+
+/* FILE, "a|b|c", "[=FILE|dynamic]": words are small, what stands for something is large */
+static void add_forms(struct completion *c, const char *argument)
+{
+        for (const char *p = argument + (c->optional ? strlen("[=") : 0); *p && *p != ']';) {
+                size_t length = strcspn(p, "|]");
+                const char *form = arena_printf(arena, "%.*s", (int)length, p);
+                if (!strncmp(form, "FILE", 4) || !strcmp(form, "PATH"))
+                        c->files = FILES_ANY;
+                else if (!strcmp(form, "DIR"))
+                        c->files = FILES_FOLDERS;
+                else if (form[strspn(form, "abcdefghijklmnopqrstuvwxyz0123456789-")] == 0)
+                        add(c, form);
+                p += length + (p[length] == '|');
+        }
+}
+
+/* "--info=json" is a word of the row before it, which may do without */
+static bool is_form_of(const char *text, const struct completion *before)
+{
+        const char *equal = strchr(text, '=');
+        return equal && !strncmp(text, before->option, (size_t)(equal - text)) &&
+               strlen(before->option) == (size_t)(equal - text);
+}
+
+static void add_row(const char *text, const char *argument, const char *kind, const char *doc)
+{
+        struct completion *before = completion_count ? &completions[completion_count - 1] : NULL;
+        if (before && is_form_of(text, before)) {
+                before->optional = true;
+                before->argument = "FORM";
+                add(before, strchr(text, '=') + 1);
+                return;
+        }
+        ARENA_GROW(arena, completions, completion_count);
+        struct completion *c = &completions[completion_count++];
+        *c = (struct completion){ .option = text, .argument = argument, .doc = doc,
+                                  .repeated = !strcmp(kind, "LIST"),
+                                  .optional = argument && *argument == '[' };
+        for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+                if (!strcmp(sources[i].option, text)) {
+                        c->list = sources[i].list;
+                        sources[i].add(c);
+                        return;
+                }
+        if (argument)
+                add_forms(c, argument);
+}
+
+static void put_words(const struct completion *c)
+{
+        for (int i = 0; i < c->count; i++)
+                printf("%s%s", i ? " " : "", c->words[i]);
+}
+
+/* ---- bash ---- */
+
+static const char bash_head[] =
+        "# bash completion of dnncc, made from its tables (docs/completion.c)\n"
+        "_dnncc()\n{\n"
+        "    local IFS=$'\\n' cur=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD-1]} equal= list= words= files= before=\n"
+        "    COMPREPLY=()\n"
+        "    # --option=value is three words to bash\n"
+        "    if [[ $cur == = ]]; then\n        cur= equal=1\n"
+        "    elif [[ $option == = ]]; then\n        option=${COMP_WORDS[COMP_CWORD-2]} equal=1\n    fi\n"
+        "    case $option in\n";
+static const char bash_tail[] =
+        "    *)\n        files=model ;;\n    esac\n"
+        "    if [[ -n $list ]]; then\n"
+        "        [[ $cur == *,* ]] && before=${cur%,*}, cur=${cur##*,}\n"
+        "        [[ $cur == [+-]* ]] && before=$before${cur:0:1} cur=${cur:1}\n    fi\n"
+        "    if [[ $files == model && $cur == -* ]]; then\n"
+        "        COMPREPLY=($(compgen -W \"$(_dnncc_options)\" -- \"$cur\"))\n"
+        "    else\n"
+        "        [[ -n $words ]] && COMPREPLY=($(compgen -P \"$before\" -W \"${words// /$IFS}\" -- \"$cur\"))\n"
+        "        [[ -n $files ]] && compopt -o filenames 2>/dev/null\n"
+        "        [[ $files == any ]] && COMPREPLY+=($(compgen -f -- \"$cur\"))\n"
+        "        [[ $files == folders || $files == model ]] && COMPREPLY+=($(compgen -d -- \"$cur\"))\n"
+        "        [[ $files == model ]] && COMPREPLY+=($(compgen -f -X '!*.onnx' -- \"$cur\"; compgen -f -X '!*.dnn' -- \"$cur\"\n"
+        "            compgen -f -X '!*.loops' -- \"$cur\"))\n"
+        "    fi\n"
+        "    # what goes on behind it\n"
+        "    [[ -n $list || ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null\n"
+        "    return 0\n}\n"
+        "complete -F _dnncc dnncc\n";
+
+static void print_bash(void)
+{
+        fputs(bash_head, stdout);
+        for (int i = 0; i < completion_count; i++) {
+                const struct completion *c = &completions[i];
+                if (!c->argument)
+                        continue;
+                printf("    %s)\n        ", c->option);
+                if (c->optional)
+                        fputs("[[ -z $equal ]] && files=model || ", stdout);
+                fputs("{ words='", stdout);
+                put_words(c);
+                printf("' list=%s files=%s; } ;;\n", c->list ? "1" : "",
+                       c->files == FILES_ANY ? "any" : c->files ? "folders" : "");
+        }
+        fputs(bash_tail, stdout);
+        puts("_dnncc_options()\n{\n    cat <<'END'");
+        for (int i = 0; i < completion_count; i++) {
+                const struct completion *c = &completions[i];
+                bool equal = c->argument && !c->optional && !strncmp(c->option, "--", 2);
+                printf("%s%s\n", c->option, equal ? "=" : "");
+        }
+        puts("END\n}");
+}
+
+/* ---- zsh ---- */
+
+/* inside '...[ ]...' */
+static void put_zsh(const char *text)
+{
+        for (; *text; text++)
+                if (*text == '\'')
+                        fputs("'\\''", stdout);
+                else {
+                        if (strchr("[]:\\", *text))
+                                putchar('\\');
+                        putchar(*text);
+                }
+}
+
+static void put_zsh_action(const struct completion *c)
+{
+        if (c->count && c->files)
+                fputs("{ _alternative \"words\\:word\\:(", stdout), put_words(c), fputs(")\" \"files\\:file\\:_files\" }", stdout);
+        else if (c->files)
+                fputs(c->files == FILES_ANY ? "_files" : "_files -/", stdout);
+        else if (c->list)
+                fputs("{ compset -P \"*,\"; compset -P \"[+-]\"; compadd -qS , - ", stdout), put_words(c), fputs(" }", stdout);
+        else if (c->count)
+                putchar('('), put_words(c), putchar(')');
+        else
+                putchar(' ');
+}
+
+static void print_zsh(void)
+{
+        puts("#compdef dnncc\n# made from the tables of dnncc (docs/completion.c)\n_arguments \\");
+        for (int i = 0; i < completion_count; i++) {
+                const struct completion *c = &completions[i];
+                bool is_long = !strncmp(c->option, "--", 2);
+                printf("  '%s%s%s[", c->repeated ? "*" : "", c->option,
+                       !c->argument ? "" : c->optional ? "=-" : is_long ? "=" : "+");
+                put_zsh(c->doc);
+                putchar(']');
+                if (c->argument) {
+                        fputs(c->optional ? "::" : ":", stdout);
+                        put_zsh(c->argument);
+                        putchar(':');
+                        put_zsh_action(c);
+                }
+                puts("' \\");
+        }
+        puts("  '*:MODEL:_files -g \"*.(onnx|dnn|loops)\"'");
+}
+
+/* ---- fish ---- */
+
+static void put_fish(const char *text)
+{
+        putchar('\'');
+        for (; *text; text++) {
+                if (*text == '\'' || *text == '\\')
+                        putchar('\\');
+                putchar(*text);
+        }
+        putchar('\'');
+}
+
+static void print_fish(void)
+{
+        puts("# fish completion of dnncc, made from its tables (docs/completion.c)\n"
+             "complete -c dnncc -f -a '(for s in .onnx .dnn .loops; __fish_complete_suffix $s; end)'");
+        for (int i = 0; i < completion_count; i++) {
+                const struct completion *c = &completions[i];
+                bool is_long = !strncmp(c->option, "--", 2);
+                printf("complete -c dnncc %s %s", is_long ? "-l" : strlen(c->option) == 2 ? "-s" : "-o",
+                       c->option + (is_long ? 2 : 1));
+                if (c->argument && !c->optional)
+                        fputs(c->files == FILES_ANY ? " -r -F" : " -x", stdout);
+                if (c->files == FILES_FOLDERS)
+                        fputs(" -a '(__fish_complete_directories (string replace -r \"^-[^=]*=\" \"\" -- (commandline -ct)))'", stdout);
+                if (c->count) {
+                        fputs(c->list ? " -a '(__fish_append , " : " -a '", stdout);
+                        put_words(c);
+                        fputs(c->list ? ")'" : "'", stdout);
+                }
+                fputs(" -d ", stdout);
+                put_fish(c->doc);
+                putchar('\n');
+        }
+}
+
+int main(int argc, char **argv)
+{
+        static const struct { const char *name; void (*print)(void); } shells[] = {
+                { "bash", print_bash }, { "zsh", print_zsh }, { "fish", print_fish } };
+        int code = 1;
+        arena = arena_new();
+#define OPTION(text, argument, kind, field, doc) add_row(text, argument, #kind, doc);
+#include "compiler/options.def"
+        for (size_t i = 0; i < sizeof shells / sizeof *shells && argc == 2; i++)
+                if (!strcmp(argv[1], shells[i].name)) {
+                        shells[i].print();
+                        code = 0;
+                }
+        arena_free(arena);
+        return code;
+}
