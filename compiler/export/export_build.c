@@ -142,6 +142,7 @@ struct made *export_node(struct export *e, const char *op, const struct type *to
                                 arena_printf(e->arena, "%s of %s", op, element_info[operands[i]->type->element].text));
         }
         node->op = op;
+        node->domain = "";
         node->attributes_end = &node->attributes;
         node->inputs = arena_copy(e->arena, operands, (size_t)count * sizeof *operands);
         node->input_count = count;
@@ -161,6 +162,11 @@ struct made *export_output(struct export *e, const struct type *type)
         ARENA_GROW(e->arena, node->outputs, node->output_count);
         node->outputs[node->output_count++] = made;
         return made;
+}
+
+void export_domain(struct export *e, const char *domain)
+{
+        e->last->domain = e->domain = domain;
 }
 
 static struct attribute *attribute(struct export *e, const char *name, enum attribute_kind kind)

@@ -148,6 +148,8 @@ static Onnx__NodeProto *node(struct export *e, const struct node *n, const struc
         p->has_name = p->has_op_type = 1;
         p->name = bytes_of(n->name);
         p->op_type = bytes_of(n->op);
+        p->has_domain = *n->domain != 0;
+        p->domain = bytes_of(n->domain);
         p->n_input = (size_t)n->input_count;
         p->input = names_of(e, n->inputs, n->input_count);
         p->n_output = (size_t)n->output_count;
@@ -228,17 +230,21 @@ static void write_data(struct export *e, const struct export_options *o)
 void export_write(FILE *out, struct export *e, const struct graph *g, const struct export_options *o)
 {
         Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
-        Onnx__OperatorSetIdProto opset = ONNX__OPERATOR_SET_ID_PROTO__INIT, *opsets[1] = { &opset };
+        Onnx__OperatorSetIdProto opset = ONNX__OPERATOR_SET_ID_PROTO__INIT, more = opset,
+                                 *opsets[2] = { &opset, &more };
         size_t count = 0;
         write_data(e, o);
         opset.has_domain = opset.has_version = 1;
         opset.domain = bytes_of("");
         opset.version = e->opset;
         model.has_ir_version = model.has_producer_name = model.has_producer_version = 1;
+        more.has_domain = more.has_version = 1;
+        more.domain = bytes_of(e->domain ? e->domain : "");
+        more.version = 1;
         model.ir_version = ir_version(e->opset);
         model.producer_name = bytes_of("dnncc");
         model.producer_version = bytes_of(o->version);
-        model.n_opset_import = 1;
+        model.n_opset_import = e->domain ? 2 : 1;
         model.opset_import = opsets;
         model.graph = graph(e, g, o);
         for (const struct initializer *t = e->initializers; t; t = t->next)

@@ -125,13 +125,12 @@ void export_result(struct export *e, const struct op *op, int result, struct mad
 
 static void write_op(struct export *e, const struct op *op)
 {
-        const struct node_row *row = &export_rows[op->code];
         const struct plan plan = e->plans[op->number - PLANNED];
         e->op = op;
-        if (row->why)
-                export_refuse(e, op, row->why);
-        else
+        if (plan.write)
                 plan.write(e, op, &plan);
+        else
+                export_refuse(e, op, export_rows[op->code].why);
         for (int i = 0; i < op->result_count; i++) /* of what was refused */
                 if (!op->results[i].scratch)
                         export_result(e, op, i, export_made(e, "refused", op->results[i].type));

@@ -28,7 +28,7 @@ struct attribute {
 };
 
 struct node {
-        const char *op, *name;
+        const char *op, *name, *domain; /* domain: "" for that of ONNX */
         struct made *const *inputs, **outputs; /* inputs[i] NULL: an optional one left out */
         int input_count, output_count;
         struct attribute *attributes, **attributes_end;
@@ -68,6 +68,7 @@ struct export
         struct plan *plans; /* op->number - PLANNED is an index */
         int plan_count;
         int opset; /* what the nodes so far need */
+        const char *domain; /* beside ONNX's, of some node; or NULL */
         const char *refused; /* ", "-separated, or NULL */
         int refused_count;
 };
@@ -136,6 +137,7 @@ static inline struct made *export_binary(struct export *e, const char *op, const
 }
 struct made *export_output(struct export *e, const struct type *type); /* one more, of the last node */
 /* of the last node */
+void export_domain(struct export *e, const char *domain);
 void export_int(struct export *e, const char *name, int64_t value);
 void export_float(struct export *e, const char *name, float value);
 void export_ints(struct export *e, const char *name, const int64_t *values, int count);

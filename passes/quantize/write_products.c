@@ -46,13 +46,15 @@ static struct value *padded(struct builder *b, struct value *x, int64_t extent)
         return value_build(b, OP_pad, operands, 3, NULL, type_tensor(b->m, E_F32, 2, dims));
 }
 
-/* dot(a, b) of matrices [rows, inner], [outputs, inner] */
-static struct value *product_of(struct builder *b, struct value *x, struct value *w, enum element sums)
+/* dot(x, w) of matrices, [rows, inner] by [outputs, inner], or by [inner, outputs]: along is w's inner
+ * dimension */
+static struct value *product_of(struct builder *b, struct value *x, struct value *w, int64_t along,
+                                enum element sums)
 {
         static const int64_t inner[] = { 1 };
         struct attr *attrs = attrs_new(b->m, OP_dot);
         attr_set_ints(b->m, attrs, OP_dot, "contract_a", inner, 1);
-        attr_set_ints(b->m, attrs, OP_dot, "contract_b", inner, 1);
+        attr_set_ints(b->m, attrs, OP_dot, "contract_b", &along, 1);
         if (sums != E_F32)
                 attr_set(attrs, OP_dot, "accumulator", sums);
         return x && w ? value_build(b, OP_dot, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
@@ -70,14 +72,15 @@ static struct value *numbers_along(struct builder *b, const struct rounded *r, b
                               zeros ? "zeros" : "scales");
 }
 
-/* bytes, [outputs, inner]; u8, or i8 where there are no zero points */
-static struct value *whole_bytes(struct builder *b, const struct rounded *r, const char *name)
+/* bytes, [outputs, inner], or turned [inner, outputs]; u8, or i8 where there are no zero points */
+static struct value *whole_bytes(struct builder *b, const struct rounded *r, bool turned, const char *name)
 {
-        const dim_t dims[] = { r->outputs, r->inner };
-        int64_t count = r->outputs * r->inner;
-        unsigned char *bytes = constant_room(b->m, (size_t)count);
-        for (int64_t i = 0; i < count; i++)
-                bytes[i] = (unsigned char)(r->numbers[i] ^ (r->zeros ? 0 : 128));
+        const dim_t dims[] = { turned ? r->inner : r->outputs, turned ? r->outputs : r->inner };
+        unsigned char *bytes = constant_room(b->m, (size_t)(r->outputs * r->inner));
+        for (int64_t o = 0; o < r->outputs; o++)
+                for (int64_t k = 0; k < r->inner; k++)
+                        bytes[turned ? k * r->outputs + o : o * r->inner + k] =
+                                (unsigned char)(r->numbers[o * r->inner + k] ^ (r->zeros ? 0 : 128));
         return constant_dense(b->m, type_tensor(b->m, r->zeros ? E_U8 : E_I8, 2, dims), bytes, name);
 }
 
@@ -122,10 +125,10 @@ static struct value *over_outputs(struct builder *b, struct value *v, const stru
 static struct value *decoded_product(struct builder *b, const struct rounded *r, struct value *x,
                                      const char *name)
 {
-        struct value *bytes = whole_bytes(b, r, name),
+        struct value *bytes = whole_bytes(b, r, false, name),
                      *scales = over_outputs(b, numbers_along(b, r, false), bytes->type, 0),
                      *zeros = r->zeros ? over_outputs(b, numbers_along(b, r, true), bytes->type, 0) : NULL;
-        return product_of(b, x, build_dequantize(b, bytes, scales, zeros), E_F32);
+        return product_of(b, x, build_dequantize(b, bytes, scales, zeros), 1, E_F32);
 }
 
 static struct value *whole_product(struct builder *b, const struct rounded *r, struct value *x,
@@ -138,11 +141,13 @@ static struct value *whole_product(struct builder *b, const struct rounded *r, s
         if (!by)
                 return NULL;
         x = build_binary(b, OP_mul, x, build_broadcast(b, by, x->type, outer));
-        x = build_cast(b, build_unary(b, OP_round, x), E_I8);
-        struct value *bytes = whole_bytes(b, r, name),
-                     *zeros = r->zeros ? over_outputs(b, numbers_along(b, r, true), bytes->type, 0) : NULL;
+        /* no runtime multiplies s8 by u8 */
+        struct value *middle = r->zeros ? build_scalar(b, E_U8, 128) : NULL;
+        x = build_centered(b, build_rounded(b, x, middle, middle ? E_U8 : E_I8), middle, E_I32);
+        struct value *bytes = whole_bytes(b, r, true, name),
+                     *zeros = r->zeros ? over_outputs(b, numbers_along(b, r, true), bytes->type, 1) : NULL;
         struct value *w = zeros ? build_centered(b, bytes, zeros, E_I32) : bytes;
-        struct value *sums = product_of(b, zeros ? build_cast(b, x, E_I32) : x, w, E_I32);
+        struct value *sums = product_of(b, x, w, 0, E_I32);
         if (!sums)
                 return NULL;
         struct value *y = build_cast(b, sums, E_F32);
@@ -169,6 +174,8 @@ bool product_write(const struct products *q, const struct product *p, const stru
 {
         struct op *op = p->op;
         struct builder b = builder_before(op, q->context->diag);
+        b.fold = fold_op;               /* as when a model is read */
+        b.fold_context = q->context;
         const char *name = op_operand(op, 1)->constant->name;
         const struct type *to = op_result(op)->type;
         struct value *x = divided(&b, rows_of(&b, op, p->inner), factors), *y;
