@@ -37,9 +37,9 @@ def build(name, needs, sanitize=False):
     model(needs)
     out = OUT / ("sanitized" if sanitize else "plain")
     out.mkdir(parents=True, exist_ok=True)
-    with open(out / "lock", "w") as lock:
+    with open(OUT / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        done = dnncc.run(["make", "-C", ROOT / "examples" / name, f"OUT={out}", f"MODELS={MODELS}", f"DNNCC={dnncc.DNNCC}",
+        done = dnncc.run(["make", "-C", ROOT / "examples" / name, f"OUT={out}", f"NET={OUT / 'nets' / name}", f"MODELS={MODELS}", f"DNNCC={dnncc.DNNCC}",
                           *([f"CFLAGS={SANITIZE}"] if sanitize else [])], timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "warning" not in done.stderr, done.stderr

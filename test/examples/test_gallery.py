@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gallery
+import test_helpers
 from gallery import ROOT, build, dnncc, run
 
 
@@ -158,3 +159,263 @@ def test_filetype_refuses(tmp_path):
         (tmp_path / "x").write_text(text)
         assert refused(program, 2, tmp_path / "x", tmp_path / "short") == f"filetype: {tmp_path}/x: {want}\n"
     assert refused(program, 2, tmp_path / "config", tmp_path / "absent").endswith("cannot open it\n")
+
+
+# ---- words ----
+
+WORDS = ["down", "go", "left", "no", "off", "on", "right", "stop", "up", "yes", "(silence)", "(another word)"]
+VOICE = {"voice": "en-us+f3", "speed": 150, "pitch": 60}
+
+
+def loudest_second(sound):
+    """of those that begin at whole strides, the first with the most energy"""
+    energy = np.concatenate([[0], np.cumsum(np.append(sound, np.zeros(gallery.RATE)).astype(float) ** 2)])
+    begins = range(0, max(1, len(sound) + 320 - gallery.RATE), 320)
+    most, best = 0, 0
+    for begin in begins:
+        e = energy[begin + gallery.RATE] - energy[begin]
+        if e > most * 1.0001 + 1e-9:
+            most, best = e, begin
+    return np.append(sound, np.zeros(gallery.RATE))[best:best + gallery.RATE]
+
+
+def word(network, sound):
+    second = loudest_second(sound)
+    second = second / max(second.max(), 1e-30)
+    numbers = [test_helpers.mfcc(second[320 * w:320 * w + 480], gallery.RATE, 512, 40, 10, 20, 4000) for w in range(49)]
+    bytes_ = np.clip(np.rint(np.array(numbers) / np.float32(0.5847029)) + 83, -128, 127).astype(np.int8)
+    output, = network(bytes_.reshape(1, 49, 10, 1))
+    return WORDS[int(np.argmax(output))], (int(output.max()) + 128) / 256
+
+
+@pytest.mark.parametrize("sanitize", [False, True], ids=["plain", "sanitized"])
+def test_words(tmp_path, sanitize):
+    program, network = build("words", "dscnn_kws_int8", sanitize), gallery.session("dscnn_kws_int8")
+    rng, right = np.random.default_rng(1), 0
+    sounds = {"silent": np.zeros(20000), "short": rng.normal(0, 0.1, 500), "noise": rng.normal(0, 0.1, 40000)}
+    for name in WORDS[:10]:
+        one = gallery.spoken(name, tmp_path, **VOICE)
+        sounds[name] = one[:gallery.RATE]
+        sounds[f"{name} late"] = np.concatenate([rng.normal(0, 1e-3, 12345), one * 0.5, rng.normal(0, 1e-3, 23456)])
+    for name, sound in sounds.items():
+        path = gallery.write_wav(tmp_path / f"{name}.wav", sound)
+        got, sure = run(program, path).removeprefix(f"{path}: ").rsplit(" ", 1)
+        want, surely = word(network, gallery.read_wav(path))
+        assert got == want and abs(float(sure) - surely) < 0.05, (name, got, want)
+        right += got == name
+    assert right >= 8, f"{right} of 10"
+
+
+def test_words_refuses(tmp_path):
+    program = build("words", "dscnn_kws_int8", True)
+    path = gallery.write_wav(tmp_path / "fast.wav", np.zeros(100), 44100)
+    assert refused(program, 2, path) == f"words: {path}: the network is for 16000 samples a second (sox in.wav -r 16000 out.wav)\n"
+    (tmp_path / "x").write_text("no sound")
+    assert refused(program, 2, tmp_path / "x").endswith("it is no WAV file\n")
+    refused(program, 1)
+
+
+# ---- speech ----
+
+def heard(network, sound):
+    """[(second, "speech" or the surest probability of the speech that ends)]"""
+    state, before, events, most, quiet = np.zeros((2, 1, 128), np.float32), np.zeros(64, np.float32), [], None, None
+    for at in range(0, len(sound), 512):
+        block = sound[at:at + 512]
+        samples = np.concatenate([before, block, np.zeros(512 - len(block), np.float32)])
+        p, state = network(samples[None], state, np.array(gallery.RATE, np.int64))
+        p, before = float(p[0, 0]), samples[-64:]
+        if most is None:
+            if p < 0.5:
+                continue
+            events.append((at, "speech"))
+            most = 0
+        most = max(most, p)
+        quiet = None if p >= 0.5 else at if p < 0.35 and quiet is None else quiet
+        if quiet is not None and at + 512 - quiet > 1600:
+            events.append((quiet, most))
+            most = quiet = None
+    return events + ([((len(sound) + 511) // 512 * 512, most)] if most is not None else [])
+
+
+def speech_lines(text):
+    """the same of what the program prints"""
+    events = []
+    for line in text.splitlines():
+        at, what = re.fullmatch(r"([0-9.]+) s: (\w+)(?: \([0-9.]+\))?", line).groups()
+        if what == "speech":
+            events.append((float(at), what))
+            most = float(line.rpartition("(")[2][:-1])
+        else:
+            events.append((float(at), most))
+    return events
+
+
+@pytest.mark.parametrize("sanitize", [False, True], ids=["plain", "sanitized"])
+def test_speech(tmp_path, sanitize):
+    program, network = build("speech", "silero_vad", sanitize), gallery.session("silero_vad")
+    rng = np.random.default_rng(1)
+    voice = [gallery.spoken(text, tmp_path) for text in ("front center", "the quick brown fox jumps over the lazy dog")]
+    pause = rng.normal(0, 1e-3, 16000)
+    sounds = {"silent": np.zeros(16000), "noise": rng.normal(0, 0.03, 32000), "spoken": np.concatenate([pause[:1600], voice[0], pause, voice[1], pause]),
+              "cut": voice[1][:20000], "quiet": 0.1 * np.concatenate([pause, voice[0], pause[:5000]]), "empty": np.zeros(0)}
+    for name, sound in sounds.items():
+        path = gallery.write_wav(tmp_path / f"{name}.wav", sound)
+        text = run(program, path)
+        got, want = speech_lines(text), heard(network, gallery.read_wav(path))
+        assert len(got) == len(want), (name, got, want)
+        for (at, what), (begin, wanted) in zip(got, want):
+            assert abs(at - begin / gallery.RATE) < 0.006 and (what == wanted or abs(what - wanted) < 0.02), (name, got, want)
+        with open(path, "rb") as file:
+            assert run(program, "-", stdin=file) == text                # a pipe is the same
+        assert bool(got) == (name in ("spoken", "cut", "quiet")), name
+        if name == "spoken":
+            assert 0.05 < got[0][0] < 0.3 and len(got) >= 4
+
+
+def test_speech_refuses(tmp_path):
+    program = build("speech", "silero_vad", True)
+    path = gallery.write_wav(tmp_path / "slow.wav", np.zeros(100), 8000)
+    assert refused(program, 2, path) == f"speech: {path}: the network is for 16000 samples a second (sox in.wav -r 16000 out.wav)\n"
+    assert refused(program, 2, tmp_path / "absent").endswith("cannot open it\n")
+    refused(program, 1)
+
+
+# ---- faces, objects ----
+
+def fitted(picture, side):
+    height, width, _ = picture.shape
+    scale = min(side / width, side / height)
+    small = gallery.resized(picture, max(1, int(width * scale + 0.5)), max(1, int(height * scale + 0.5)))
+    square = np.zeros((side, side, 3), np.uint8)
+    square[:small.shape[0], :small.shape[1]] = small
+    return square, scale
+
+
+def cells(stride):
+    y, x = np.mgrid[0:320 // stride, 0:320 // stride].reshape(2, -1)
+    return x, y
+
+
+def corners(left, top, right, bottom, score, kind):
+    return np.stack([left, top, right, bottom, score, kind], 1)
+
+
+def faces_of(network, square):
+    outputs, found = network(square[:, :, ::-1].transpose(2, 0, 1)[None].astype(np.float32)), []
+    for k, stride in enumerate((8, 16, 32)):
+        (x, y), (kind, sure, box) = cells(stride), (outputs[k + 3 * i][0] for i in range(3))
+        cx, cy, w, h = (x + box[:, 0]) * stride, (y + box[:, 1]) * stride, np.exp(box[:, 2]) * stride, np.exp(box[:, 3]) * stride
+        found.append(corners(cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2, np.sqrt(kind * sure)[:, 0], 0 * x))
+    return np.concatenate(found)
+
+
+def objects_of(network, square):
+    pixels = (square[:, :, ::-1] - np.float32([103.53, 116.28, 123.675])) / np.float32([57.375, 57.12, 58.395])
+    outputs, found = network(pixels.transpose(2, 0, 1)[None].astype(np.float32)), []
+    for k, stride in enumerate((8, 16, 32)):
+        (x, y), votes = cells(stride), np.exp(outputs[3 + k][0].reshape(-1, 4, 8))
+        d = stride * (votes @ np.arange(8)) / votes.sum(2)
+        x, y, kinds = x * stride + (stride - 1) / 2, y * stride + (stride - 1) / 2, outputs[k][0]
+        found.append(corners(x - d[:, 0], y - d[:, 1], x + d[:, 2], y + d[:, 3], kinds.max(1), kinds.argmax(1)))
+    return np.concatenate(found)
+
+
+DETECTORS = {"faces": ("yunet_face", faces_of, 0.6, 0.3), "objects": ("nanodet_m_320", objects_of, 0.4, 0.5)}
+NAMES = re.findall(r'"([^"]+)"', (ROOT / "examples" / "objects" / "names.h").read_text())
+
+
+def found(text):
+    """[(left, top, right, bottom, score, name)]"""
+    boxes = []
+    for line in text.splitlines():
+        name, x, y, w, h, score = re.fullmatch(r"([\w ]+) at (-?\d+), (-?\d+) of (\d+) x (\d+), ([0-9.]+)", line).groups()
+        boxes.append((int(x), int(y), int(x) + int(w), int(y) + int(h), float(score), name))
+    return boxes
+
+
+def agree(got, want, least):
+    """each box of one list is in the other, but those that are hardly sure enough"""
+    for some, others in ((got, want), (want, got)):
+        for box in some:
+            if box[4] > least + 0.02:
+                assert any(o[5] == box[5] and abs(o[4] - box[4]) < 0.02 and all(abs(o[k] - box[k]) <= 2 for k in range(4)) for o in others), (box, others)
+
+
+@pytest.mark.parametrize("sanitize", [False, True], ids=["plain", "sanitized"])
+@pytest.mark.parametrize("name", DETECTORS)
+def test_detector(tmp_path, name, sanitize):
+    """Boxes within a pixel of the reference's in the square that the network sees: two in pictures that are up to twice as large."""
+    needs, reference, least, overlap = DETECTORS[name]
+    program, network, results = build(name, needs, sanitize), gallery.session(needs), {}
+    for sample in ["astronaut.png", "chelsea.png", "coffee.png", "rocket.jpg"]:
+        path, picture = gallery.photograph(sample, tmp_path)
+        square, scale = fitted(picture, 320)
+        sure = [b for b in reference(network, square).tolist() if b[4] >= least]
+        kept = test_helpers.suppressed(sure, overlap)
+        want = [(*(v / scale for v in b[:4]), b[4], NAMES[int(b[5])] if name == "objects" else "face") for b in kept]
+        got = found(run(program, path, tmp_path / "out.jpg"))
+        agree(got, want, least)
+        drawn, color = gallery.pixels(tmp_path / "out.jpg").astype(int), (0, 255, 0) if name == "faces" else (255, 64, 0)
+        assert drawn.shape == picture.shape
+        edges = sum(np.abs(drawn - np.array(color)).max(2).reshape(-1) < 60)
+        assert (edges > 100) == bool(got), (edges, got)
+        results[sample] = got
+    if name == "faces":
+        assert [len(results[s]) for s in results] == [1, 0, 0, 0]
+        left, top, right, bottom, score, _ = results["astronaut.png"][0]
+        assert abs(left - 180) < 4 and abs(top - 59) < 4 and abs(right - left - 90) < 4 and abs(bottom - top - 118) < 4 and score > 0.9
+    else:
+        assert [results[s][0][5] for s in ("astronaut.png", "chelsea.png", "coffee.png")] == ["person", "cat", "cup"]
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_detector_refuses(tmp_path, name):
+    program = build(name, DETECTORS[name][0], True)
+    gallery.write_ppm(tmp_path / "one.ppm", np.zeros((1, 1, 3), np.uint8))
+    assert run(program, tmp_path / "one.ppm", tmp_path / "out.jpg") == ""
+    assert refused(program, 2, tmp_path / "absent").endswith("cannot open it\n")
+    assert refused(program, 2, tmp_path / "one.ppm", tmp_path / "no" / "folder.jpg").endswith("cannot open it\n")
+    refused(program, 1)
+
+
+# ---- all of them ----
+
+ALL = {"photo": "resnet8_fp32", "story": "stories260k_prefill", "filetype": "magika_v3", "words": "dscnn_kws_int8", "faces": "yunet_face",
+       "objects": "nanodet_m_320", "speech": "silero_vad"}
+
+
+def test_pages():
+    """Each example has a page of its own, a row of the gallery's, and the same line for CMake as for Make."""
+    gallery_page, cmake = (ROOT / "examples" / "README.md").read_text(), (ROOT / "examples" / "CMakeLists.txt").read_text()
+    assert {path.parent.name for path in ROOT.glob("examples/*/Makefile")} == set(ALL)
+    for name, needs in ALL.items():
+        make = (ROOT / "examples" / name / "Makefile").read_text()
+        page = (ROOT / "examples" / name / "README.md").read_text()
+        flags = re.search(r"^FLAGS = (.*)$", make, re.M)
+        assert f"NAME := {name}\nMODEL = $(MODELS)/{needs}/model.onnx\n" in make
+        assert " ".join(["add_example(" + name, needs, *([flags.group(1)] if flags else [])]) + ")\n" in cmake
+        assert f"]({name}/README.md)" in gallery_page
+        assert f"make -C examples/{name} MODEL=" in page and "**Model**" in page and len(page.splitlines()) < 60
+
+
+@pytest.mark.long
+def test_gallery(tmp_path):
+    """Make and CMake build everything, for a minute of processor time at most, for any machine, too; without models nothing is built,
+    which is no error for all of them, and one for a certain one."""
+    for needs in ALL.values():
+        gallery.model(needs)
+    options = [f"MODELS={gallery.MODELS}", f"DNNCC={dnncc.DNNCC}"]
+    run("make", "-C", ROOT / "examples", f"OUT={tmp_path / 'native'}", *options, timeout=60)
+    assert all((tmp_path / "native" / name).exists() for name in ALL)
+    run("make", "-C", ROOT / "examples", f"OUT={tmp_path / 'generic'}", "TARGET=generic", *options, timeout=60)
+    path, _ = gallery.photograph("chelsea.png", tmp_path)
+    assert ": cat 0.9" in run(tmp_path / "generic" / "photo", path)
+    done = dnncc.run(["make", "-C", ROOT / "examples", f"OUT={tmp_path / 'none'}", f"MODELS={tmp_path}", options[1]])
+    assert done.returncode == 0 and done.stdout.count("README.md says where it comes from") == len(ALL)
+    assert dnncc.run(["make", "-C", ROOT / "examples" / "photo", f"OUT={tmp_path / 'none'}", f"MODELS={tmp_path}", options[1]]).returncode != 0
+    if not dnncc.shutil.which("cmake"):
+        return
+    run("cmake", "-S", ROOT / "examples", "-B", tmp_path / "cmake", *(f"-D{o}" for o in options))
+    run("cmake", "--build", tmp_path / "cmake", timeout=120)
+    assert run(tmp_path / "cmake" / "photo", path) == run(tmp_path / "native" / "photo", path)

@@ -1,0 +1,89 @@
+/* Finds faces in a photograph, and draws boxes around them.
+ *
+ *     faces people.jpg out.jpg
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "boxes.h"
+#include "image.h"
+#include "net.h"
+
+enum { SIDE = 320, MOST = NET_CLS_8_ELEMS + NET_CLS_16_ELEMS + NET_CLS_32_ELEMS };
+
+static const float SURE = 0.6f, OVERLAP = 0.3f;
+
+/* what the network says of each cell of three grids, 8, 16 and 32 pixels wide: how sure it is of a face, and of its box */
+struct outputs {
+        float class8[NET_CLS_8_ELEMS], class16[NET_CLS_16_ELEMS], class32[NET_CLS_32_ELEMS];
+        float object8[NET_OBJ_8_ELEMS], object16[NET_OBJ_16_ELEMS], object32[NET_OBJ_32_ELEMS];
+        float box8[NET_BBOX_8_ELEMS], box16[NET_BBOX_16_ELEMS], box32[NET_BBOX_32_ELEMS];
+        float eyes8[NET_KPS_8_ELEMS], eyes16[NET_KPS_16_ELEMS], eyes32[NET_KPS_32_ELEMS];
+};
+
+/* the boxes of one grid, behind `count` that there are; a box: its centre from the cell's corner, and the logarithm of its size, in cells */
+static int collect(const float *class, const float *object, const float *box, int cell, struct box *boxes, int count)
+{
+        for (int i = 0, across = SIDE / cell; i < across * across; i++, box += 4) {
+                float score = sqrtf(class[i] * object[i]);
+                if (!(score >= SURE))
+                        continue;
+                float x = ((float)(i % across) + box[0]) * (float)cell, y = ((float)(i / across) + box[1]) * (float)cell;
+                float width = expf(box[2]) * (float)cell, height = expf(box[3]) * (float)cell;
+                boxes[count++] = (struct box){ x - width / 2, y - height / 2, x + width / 2, y + height / 2, score, 0 };
+        }
+        return count;
+}
+
+/* how many; -1: the network does not run */
+static int detect(const struct image *image, struct box boxes[MOST])
+{
+        NET_WORKSPACE_DEFINE(workspace);
+        static float input[NET_INPUT_ELEMS];
+        static struct outputs o;
+        const float zeros[3] = { 0, 0, 0 }, ones[3] = { 1, 1, 1 };
+        image_planes(image, "BGR", zeros, ones, input);
+        if (net_run(workspace, input, o.class8, o.class16, o.class32, o.object8, o.object16, o.object32, o.box8, o.box16, o.box32, o.eyes8,
+                    o.eyes16, o.eyes32))
+                return -1;
+        int count = collect(o.class8, o.object8, o.box8, 8, boxes, 0);
+        count = collect(o.class16, o.object16, o.box16, 16, boxes, count);
+        count = collect(o.class32, o.object32, o.box32, 32, boxes, count);
+        return boxes_suppress(boxes, count, OVERLAP);
+}
+
+static const char *run(const char *from, const char *to)
+{
+        struct image image, small = { 0 };
+        struct box boxes[MOST];
+        float scale;
+        const char *error = image_read(&image, from);
+        if (!error)
+                error = image_fit(&image, &small, SIDE, SIDE, &scale);
+        int count = error ? 0 : detect(&small, boxes);
+        if (count < 0)
+                error = "the network does not run";
+        for (int i = 0; i < count; i++) {
+                float left = boxes[i].left / scale, top = boxes[i].top / scale, right = boxes[i].right / scale, bottom = boxes[i].bottom / scale;
+                printf("face at %ld, %ld of %ld x %ld, %.2f\n", lrintf(left), lrintf(top), lrintf(right - left), lrintf(bottom - top),
+                       (double)boxes[i].score);
+                image_rectangle(&image, left, top, right, bottom, 3, (const unsigned char[]){ 0, 255, 0 });
+        }
+        if (!error && to)
+                error = image_write(&image, to);
+        image_free(&image);
+        image_free(&small);
+        return error;
+}
+
+int main(int count, char **arguments)
+{
+        if (count < 2 || count > 3) {
+                fprintf(stderr, "usage: faces IMAGE [OUT]        JPEG (baseline) or PPM\n");
+                return 1;
+        }
+        const char *error = run(arguments[1], count > 2 ? arguments[2] : NULL);
+        if (error)
+                fprintf(stderr, "faces: %s: %s\n", arguments[1], error);
+        return error ? 2 : 0;
+}

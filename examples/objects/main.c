@@ -1,0 +1,105 @@
+/* Finds things of 80 kinds in a photograph, and draws boxes around them.
+ *
+ *     objects street.jpg out.jpg
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "boxes.h"
+#include "image.h"
+#include "names.h"
+#include "net.h"
+
+enum { SIDE = 320, KINDS = 80, STEPS = 8, CELLS = 40 * 40 + 20 * 20 + 10 * 10 };
+
+static const float SURE = 0.4f, OVERLAP = 0.5f;
+
+/* what the network says of each cell of three grids, 8, 16 and 32 pixels wide */
+struct outputs {
+        float kinds8[NET_CLS_PRED_STRIDE_8_ELEMS], kinds16[NET_CLS_PRED_STRIDE_16_ELEMS], kinds32[NET_CLS_PRED_STRIDE_32_ELEMS];
+        float sides8[NET_DIS_PRED_STRIDE_8_ELEMS], sides16[NET_DIS_PRED_STRIDE_16_ELEMS], sides32[NET_DIS_PRED_STRIDE_32_ELEMS];
+};
+
+/* How many cells away a side is: it is given as what speaks for 0, 1 .. 7, and the mean of these is taken (softmax). */
+static float distance(const float votes[STEPS])
+{
+        float most = votes[0], sum = 0, weighted = 0;
+        for (int k = 1; k < STEPS; k++)
+                most = votes[k] > most ? votes[k] : most;
+        for (int k = 0; k < STEPS; k++) {
+                float w = expf(votes[k] - most);
+                sum += w;
+                weighted += w * (float)k;
+        }
+        return weighted / sum;
+}
+
+/* the boxes of one grid, behind `count` that there are: each cell's likeliest kind, and its sides from the cell's middle */
+static int collect(const float *kinds, const float *sides, int cell, struct box *boxes, int count)
+{
+        for (int i = 0, across = SIDE / cell; i < across * across; i++, kinds += KINDS, sides += 4 * STEPS) {
+                int best = 0;
+                for (int k = 1; k < KINDS; k++)
+                        if (kinds[k] > kinds[best])
+                                best = k;
+                if (!(kinds[best] >= SURE))
+                        continue;
+                float x = (float)(i % across * cell) + 0.5f * (float)(cell - 1), y = (float)(i / across * cell) + 0.5f * (float)(cell - 1), d[4];
+                for (int k = 0; k < 4; k++)
+                        d[k] = distance(sides + k * STEPS) * (float)cell;
+                boxes[count++] = (struct box){ x - d[0], y - d[1], x + d[2], y + d[3], kinds[best], best };
+        }
+        return count;
+}
+
+/* how many; -1: the network does not run */
+static int detect(const struct image *image, struct box boxes[CELLS])
+{
+        NET_WORKSPACE_DEFINE(workspace);
+        static float input[NET_INPUT_1_ELEMS];
+        static struct outputs o;
+        const float mean[3] = { 103.53f, 116.28f, 123.675f }, deviation[3] = { 57.375f, 57.12f, 58.395f };
+        image_planes(image, "BGR", mean, deviation, input);
+        if (net_run(workspace, input, o.kinds8, o.kinds16, o.kinds32, o.sides8, o.sides16, o.sides32))
+                return -1;
+        int count = collect(o.kinds8, o.sides8, 8, boxes, 0);
+        count = collect(o.kinds16, o.sides16, 16, boxes, count);
+        count = collect(o.kinds32, o.sides32, 32, boxes, count);
+        return boxes_suppress(boxes, count, OVERLAP);
+}
+
+static const char *run(const char *from, const char *to)
+{
+        struct image image, small = { 0 };
+        struct box boxes[CELLS];
+        float scale;
+        const char *error = image_read(&image, from);
+        if (!error)
+                error = image_fit(&image, &small, SIDE, SIDE, &scale);
+        int count = error ? 0 : detect(&small, boxes);
+        if (count < 0)
+                error = "the network does not run";
+        for (int i = 0; i < count; i++) {
+                float left = boxes[i].left / scale, top = boxes[i].top / scale, right = boxes[i].right / scale, bottom = boxes[i].bottom / scale;
+                printf("%s at %ld, %ld of %ld x %ld, %.2f\n", names[boxes[i].kind], lrintf(left), lrintf(top), lrintf(right - left), lrintf(bottom - top),
+                       (double)boxes[i].score);
+                image_rectangle(&image, left, top, right, bottom, 3, (const unsigned char[]){ 255, 64, 0 });
+        }
+        if (!error && to)
+                error = image_write(&image, to);
+        image_free(&image);
+        image_free(&small);
+        return error;
+}
+
+int main(int count, char **arguments)
+{
+        if (count < 2 || count > 3) {
+                fprintf(stderr, "usage: objects IMAGE [OUT]        JPEG (baseline) or PPM\n");
+                return 1;
+        }
+        const char *error = run(arguments[1], count > 2 ? arguments[2] : NULL);
+        if (error)
+                fprintf(stderr, "objects: %s: %s\n", arguments[1], error);
+        return error ? 2 : 0;
+}
