@@ -284,7 +284,8 @@ static struct calibration *read_ranges(struct run *run, const char *path)
         if (!file_read(path, run->context.limits.file_bytes, &bytes, &length, &run->diag))
                 return NULL;
         struct calibration *c =
-                calibration_read(run->arena, (const char *)bytes, length, &run->diag);
+                calibration_read(run->arena, (const char *)bytes, length,
+                                 run->context.limits.range_bytes, &run->diag);
         free(bytes);
         run_depends(run, path);
         return c;

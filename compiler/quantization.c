@@ -113,7 +113,8 @@ static bool read_ranges(struct run *run, struct quantize_policy *p)
         if (!file_read(file, run->context.limits.file_bytes, &bytes, &length, &run->diag))
                 return false;
         run->diag.subject = text_argument(run->arena, file);
-        p->calibration = calibration_read(run->arena, (const char *)bytes, length, &run->diag);
+        p->calibration = calibration_read(run->arena, (const char *)bytes, length,
+                                          run->context.limits.range_bytes, &run->diag);
         run->diag.subject = subject;
         free(bytes);
         run_depends(run, file);

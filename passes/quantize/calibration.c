@@ -100,6 +100,16 @@ int calibration_axis(enum channel_axis axis, const struct type *type)
                                          : -1;
 }
 
+/* use by use: a small constant that two operations read may be two, which the text does not show */
+static void add_constants(struct sha256 *sha, const struct op *op)
+{
+        for (int i = 0; i < op->operand_count; i++) {
+                const struct value *v = op_operand(op, i);
+                if (v && v->kind == VALUE_CONSTANT && v->constant->kind == CONSTANT_DENSE)
+                        sha256_update(sha, v->constant->data, (size_t)type_bytes(v->type));
+        }
+}
+
 void calibration_digest(struct module *m, char hex[65])
 {
         const char *name = m->name, *command = m->command, *within = m->within,
@@ -117,9 +127,9 @@ void calibration_digest(struct module *m, char hex[65])
         m->source[0] = source;
         sha256_init(&sha);
         sha256_update(&sha, text.data, text.length);
-        for (const struct constant *c = m->constants; c; c = c->next)
-                if (c->kind == CONSTANT_DENSE)
-                        sha256_update(&sha, c->data, (size_t)type_bytes(c->value.type));
+        for (const struct function *f = m->functions; f; f = f->next)
+                for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
+                        add_constants(&sha, op);
         sha256_hex(&sha, hex);
         text_free(&text);
 }

@@ -147,8 +147,9 @@ bool calibration_merge(struct calibration *c, const struct calibration *other, s
 #define CALIBRATION_HEAD "dnncc-ranges 1\n"
 void calibration_write(const struct calibration *c, FILE *out);
 /* Of a file's text (hostile as any input): NULL after one EXIT_INVALID error that names the line.
- * What is read is as it would be written. */
+ * room: bytes that its tensors may take (--limit range_bytes). What is read is as it would be
+ * written. */
 struct calibration *calibration_read(struct arena *arena, const char *text, size_t length,
-                                     struct diag *diag);
+                                     int64_t room, struct diag *diag);
 
 #endif

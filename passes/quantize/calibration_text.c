@@ -79,6 +79,7 @@ struct reader {
         int line;                       /* number of the one that is read */
         char *rest;                     /* of it */
         struct calibration *c;
+        int64_t room, taken;            /* bytes that its tensors may take, and do */
 };
 
 static bool fail(struct reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -265,6 +266,16 @@ static bool read_sum(struct reader *r, const char *what, struct exact_sum *sum)
         return exact_sum_parse(digits, sum) || fail(r, "'%s' is no sum", safe(r, digits));
 }
 
+/* A line of a hundred characters may be a histogram: it is counted before there is one. */
+static bool take_room(struct reader *r)
+{
+        r->taken += RANGE_BINS * (int64_t)sizeof(uint64_t) + (int64_t)sizeof(struct range);
+        return r->taken <= r->room ||
+               fail(r, "its tensors take more than %" PRId64
+                       " bytes (raise it with --limit range_bytes=N)",
+                    r->room);
+}
+
 static bool read_range(struct reader *r)
 {
         const char *name;
@@ -273,6 +284,8 @@ static bool read_range(struct reader *r)
                 return false;
         if (calibration_find(r->c, name))
                 return fail(r, "tensor %s is there twice", safe(r, name));
+        if (!take_room(r))
+                return false;
         struct range *range = range_new(r->arena, name);
         range->sample_count = r->c->sample_count;
         if (!expect(r, "count") || !read_count(r, &count) || !expect(r, "infinite") ||
@@ -344,10 +357,10 @@ static bool read_all(struct reader *r)
 }
 
 struct calibration *calibration_read(struct arena *arena, const char *text, size_t length,
-                                     struct diag *diag)
+                                     int64_t room, struct diag *diag)
 {
         size_t head = strlen(CALIBRATION_HEAD);
-        struct reader r = { .arena = arena, .diag = diag, .line = 1,
+        struct reader r = { .arena = arena, .diag = diag, .line = 1, .room = room,
                             .c = calibration_new(arena, CHANNELS_NONE) };
         if (length < head || memcmp(text, CALIBRATION_HEAD, head) != 0) {
                 diag_error(diag, EXIT_INVALID,

@@ -203,23 +203,40 @@ static bool keep_named(struct quantizing *q, const struct calibrated *known, int
 
 /* ---- what became of it ---- */
 
+static void report_kept(const struct quantizing *q, const struct op *op, const char *why)
+{
+        diag_note(q->context->diag, "%s (%s) stays in floats: %s",
+                  op->location ? op->location : "a layer", op_info[op->code].name, why);
+        if (q->policy->kept)
+                q->policy->kept(q->policy->runner, op, why);
+}
+
+/* how many there are */
+static int report_inner(const struct quantizing *q)
+{
+        int count = 0;
+        for (struct op *op = region_walk(&q->f->body, NULL); op; op = region_walk(&q->f->body, op)) {
+                if (op->region == &q->f->body || (op->code != OP_convolve && op->code != OP_dot) ||
+                    op_result(op)->type->element != E_F32)
+                        continue;
+                report_kept(q, op, "it lies within a loop or branch, where nothing is calibrated");
+                count++;
+        }
+        return count;
+}
+
 static void report(const struct quantizing *q)
 {
-        int whole = 0;
+        int whole = 0, inner = report_inner(q);
         for (int i = 0; i < q->layer_count; i++) {
                 const struct layer *l = &q->layers[i];
-                const char *where = l->op->location ? l->op->location : "a layer";
                 whole += !l->obstacle;
-                if (!l->obstacle)
-                        continue;
-                diag_note(q->context->diag, "%s (%s) stays in floats: %s", where,
-                          op_info[l->op->code].name, l->obstacle);
-                if (q->policy->kept)
-                        q->policy->kept(q->policy->runner, l->op, l->obstacle);
+                if (l->obstacle)
+                        report_kept(q, l->op, l->obstacle);
         }
         if (q->context->notes)
                 text_add(q->context->notes, "%d of %d layers in bytes, %d values", whole,
-                         q->layer_count, q->byte_count);
+                         q->layer_count + inner, q->byte_count);
 }
 
 static bool quantize(struct quantizing *q)

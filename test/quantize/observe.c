@@ -25,7 +25,7 @@ int main(int argc, char **argv)
         size_t length;
         if (argc != 2 || !file_read(argv[1], 1 << 30, &bytes, &length, &diag))
                 return 1;
-        const struct calibration *c = calibration_read(arena, (const char *)bytes, length, &diag);
+        const struct calibration *c = calibration_read(arena, (const char *)bytes, length, INT64_MAX, &diag);
         for (int i = 0; c && i < c->range_count; i++)
                 for (int k = 0; k < 24; k++)
                         print_grid(c->ranges[i], &(struct grid){ to[k / 4], k & 1, k & 2 });

@@ -393,7 +393,7 @@ static char *file_text(const struct calibration *c, size_t *length)
 static struct calibration *read_silently(struct arena *arena, const char *text, size_t length)
 {
         struct diag diag = { .silent = true };
-        struct calibration *c = calibration_read(arena, text, length, &diag);
+        struct calibration *c = calibration_read(arena, text, length, INT64_MAX, &diag);
         assert_true(c ? !diag.errors : diag.errors == 1 && diag.code == EXIT_INVALID);
         return c;
 }
@@ -557,7 +557,7 @@ static void test_hostile_lines(void **state)
                 char *said = NULL;
                 size_t length;
                 struct diag diag = { .subject = "x.ranges", .stream = open_memstream(&said, &length) };
-                const struct calibration *c = calibration_read(arena, cases[i].text, strlen(cases[i].text), &diag);
+                const struct calibration *c = calibration_read(arena, cases[i].text, strlen(cases[i].text), INT64_MAX, &diag);
                 fclose(diag.stream);
                 assert_true(cases[i].want ? !c && diag.code == EXIT_INVALID && strstr(said, cases[i].want) : c != NULL);
                 free(said);
