@@ -10,13 +10,20 @@ static void make_room(bool speaking)
                 diag_speaking(speaking);
 }
 
-static void speak(struct diag *diag, const char *kind, const char *format, va_list list)
+bool diag_color;
+
+/* colour: what terminals make of SGR 31 (red), 35 (magenta), 36 (cyan) */
+static void speak(struct diag *diag, const char *kind, int color, const char *format, va_list list)
 {
         if (diag->silent)
                 return;
         FILE *out = diag->stream ? diag->stream : stderr;
         make_room(true);
-        fprintf(out, "%s: %s: ", diag->subject ? diag->subject : "dnncc", kind);
+        fprintf(out, "%s: ", diag->subject ? diag->subject : "dnncc");
+        if (diag_color && !diag->stream)
+                fprintf(out, "\033[1;%dm%s:\033[0m ", color, kind);
+        else
+                fprintf(out, "%s: ", kind);
         if (diag->place)
                 fprintf(out, "%s: ", diag->place);
         vfprintf(out, format, list);
@@ -28,7 +35,7 @@ void diag_error(struct diag *diag, enum exit_code code, const char *format, ...)
 {
         va_list list;
         va_start(list, format);
-        speak(diag, "error", format, list);
+        speak(diag, "error", 31, format, list);
         va_end(list);
         if (!diag->errors++)
                 diag->code = code;
@@ -41,7 +48,7 @@ void diag_warning(struct diag *diag, const char *format, ...)
                 return;
         va_list list;
         va_start(list, format);
-        speak(diag, "warning", format, list);
+        speak(diag, "warning", 35, format, list);
         va_end(list);
 }
 
@@ -51,7 +58,7 @@ void diag_note(struct diag *diag, const char *format, ...)
                 return;
         va_list list;
         va_start(list, format);
-        speak(diag, "note", format, list);
+        speak(diag, "note", 36, format, list);
         va_end(list);
 }
 

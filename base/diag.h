@@ -36,6 +36,9 @@ void diag_error(struct diag *diag, enum exit_code code, const char *format, ...)
 void diag_warning(struct diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void diag_note(struct diag *diag, const char *format, ...)     /* shown with -v */
         __attribute__((format(printf, 2, 3)));
+/* The words error, warning and note are in colour, on standard error. */
+extern bool diag_color;
+
 /* A line that was asked for (--check, --stats): as it is, with its newline. */
 void diag_say(const struct diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

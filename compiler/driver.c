@@ -524,14 +524,18 @@ static bool compile_as_asked(struct run *run)
         return fine;
 }
 
-static bool print_help(const struct options *o)
+/* *fine: what was asked for is there */
+static bool print_help(struct run *run, bool *fine)
 {
+        const struct options *o = &run->options;
         bool help_steps = o->quantize_steps && !strcmp(o->quantize_steps, "help");
         bool help_observers = o->observer && !strcmp(o->observer, "help");
         bool help_weights = o->quantize_weights && !strcmp(o->quantize_weights, "help");
         bool help_limits = o->limits.count && !strcmp(o->limits.items[0], "help");
-        if (o->help)
-                (o->help == HELP_JSON ? options_json : options_help)();
+        if (o->help && !strcmp(o->help, "json"))
+                options_json();
+        else if (o->help || o->short_help)
+                *fine = options_help(o->help ? o->help : "", run->arena, &run->diag);
         else if (o->version)
                 puts("dnncc " DNNCC_VERSION);
         else if (o->help_passes)
@@ -568,6 +572,13 @@ static enum exit_code finish(struct run *run, bool fine)
         enum exit_code code = fine ? EXIT_OK : run->diag.code ? run->diag.code : EXIT_INTERNAL;
         arena_free(run->arena);
         return code;
+}
+
+static void choose_color(const struct options *o)
+{
+        const char *no = getenv("NO_COLOR"), *kind = getenv("TERM");
+        bool fit = isatty(2) && !(no && *no) && !(kind && !strcmp(kind, "dumb"));
+        diag_color = o->color == COLOR_ALWAYS || (o->color == COLOR_AUTO && fit);
 }
 
 static void start(struct run *run)
@@ -624,9 +635,11 @@ enum exit_code driver_main(int argc, char **argv)
         signal(SIGXFSZ, SIG_IGN);       /* a file larger than the caller allows */
         struct run run;
         start(&run);
+        choose_color(&(struct options){ .color = COLOR_AUTO });
         bool fine = options_parse(&run.options, argc, argv, run.arena, &run.diag);
         run.diag.verbosity = run.options.verbose - run.options.quiet;
-        bool help = fine && print_help(&run.options);
+        choose_color(&run.options);
+        bool help = fine && print_help(&run, &fine);
         if (fine && !help && run.options.merge.count)
                 return finish(&run, merge_files(&run));
         if (fine && !help && !run.options.model) {

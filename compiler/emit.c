@@ -1,3 +1,5 @@
+#include <ctype.h>
+#include <inttypes.h>
 #include <errno.h>
 #include <string.h>
 
@@ -162,6 +164,29 @@ bool emit_report(struct run *run)
         return file || !path;
 }
 
+/* -v ends in what was made, how it is compiled and how it is called. */
+static void note_outputs(struct run *run, const char *const beside[2])
+{
+        struct arena *arena = run->arena;
+        const struct loop_program *p = run->state.program;
+        const struct calls calls = report_calls(run);
+        const char *prefix = run->prefix, *folder = path_stem(arena, run->output, true);
+        char *upper = arena_string(arena, prefix);
+        for (char *c = upper; *c; c++)
+                *c = (char)toupper((unsigned char)*c);
+        folder = arena_printf(arena, "%.*s", (int)(path_base(folder) - folder), folder);
+        bool assembled = run->options.weights == WEIGHTS_INCBIN && *folder;
+        diag_note(&run->diag, "wrote %s and %s%s%s: %d kernels for %s, %d calls: workspace %" PRId64 " bytes, constants %" PRId64 " bytes",
+                  text_argument(arena, run->output), text_argument(arena, beside[0]), beside[1] ? " and " : "",
+                  beside[1] ? text_argument(arena, beside[1]) : "", report_kernel_count(p), run->options.target, calls.count,
+                  report_ram(p), report_constant_bytes(p));
+        diag_note(&run->diag, "compile it: cc -O2 -c%s%s %s%s", assembled ? " -I" : "",
+                  assembled ? text_shell_word(arena, folder) : "", text_shell_word(arena, run->output),
+                  run->context.threads > 1 ? ", and link it with -ldnncc_runtime -lpthread" : "");
+        diag_note(&run->diag, "call it: %s_run, as %s declares it, with %s_WORKSPACE_DEFINE(memory) for a workspace", prefix,
+                  text_argument(arena, beside[0]), upper);
+}
+
 bool emit_outputs(struct run *run)
 {
         bool is_code = run->options.emit == EMIT_C, tensors = emits_tensors(&run->options), fine;
@@ -205,5 +230,8 @@ bool emit_outputs(struct run *run)
                : is_model ? emit_model(run, out, files[0], beside[0])
                           : print_ir(run, out);
         fine = fine && emit_depfile(run, beside) && emit_report(run);
-        return fine && outputs_commit(run->outputs, &run->diag);
+        fine = fine && outputs_commit(run->outputs, &run->diag);
+        if (fine && is_code && run->output && run->diag.verbosity > 0)
+                note_outputs(run, beside);
+        return fine;
 }

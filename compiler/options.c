@@ -1,9 +1,11 @@
 #include "compiler/options.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/size.h"
 #include "base/suggest.h"
@@ -182,21 +184,90 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
         return true;
 }
 
-void options_help(void)
+/* ---- help ---- */
+
+enum { HELP_COLUMN = 30, HELP_WIDTH = 100 };
+
+/* in lines, each from the column on */
+static void print_wrapped(const char *text, int column)
 {
-        puts("usage: dnncc [options] MODEL\n\n"
-             "Compiles a neural network (MODEL: .onnx, .dnn, .loops, or - for standard input) to C99.\n");
-#define GROUP(title) printf("%s:\n", title);
-#define OPTION(text, argument, kind, field, doc)                                                                     \
-        {                                                                                                            \
-                const char *arg = argument;                                                                          \
-                const char *mark = !arg || *arg == '[' ? "" : text[1] == '-' && !strchr(arg, '=') ? "=" : " ";       \
-                int room = 27 - (int)strlen(text) - (arg != NULL);                                                   \
-                printf("  %s%s%-*s %s\n", text, mark, room > 1 ? room : 1, arg ? arg : "", doc);                     \
+        int at = column;
+        while (*text) {
+                int length = (int)strcspn(text, " ");
+                if (at > column && at + 1 + length > HELP_WIDTH) {
+                        printf("\n%*s", column, "");
+                        at = column;
+                }
+                printf("%s%.*s", at > column ? " " : "", length, text);
+                at += length + (at > column);
+                text += length;
+                text += *text == ' ';
         }
+        putchar('\n');
+}
+
+static void print_option(const struct option *o)
+{
+        const char *arg = o->argument ? o->argument : "";
+        const char *mark = !*arg || *arg == '[' ? "" : o->text[1] == '-' && !strchr(arg, '=') ? "=" : " ";
+        int used = printf("  %s%s%s", o->text, mark, arg);
+        if (used < HELP_COLUMN)
+                printf("%*s", HELP_COLUMN - used, "");
+        else
+                printf("\n%*s", HELP_COLUMN, "");
+        print_wrapped(o->doc, HELP_COLUMN);
+}
+
+/* "The model" is asked for as "model", in any case */
+static bool is_topic(const char *title, const char *topic)
+{
+        const char *word = strrchr(title, ' ') ? strrchr(title, ' ') + 1 : title;
+        return !strcasecmp(word, topic) || !strcasecmp(title, topic);
+}
+
+bool options_help(const char *topic, struct arena *arena, struct diag *diag)
+{
+        static const struct { const char *title; int first; } groups[] = {
+#define GROUP(title) { title, __LINE__ },
+#define OPTION(...)
 #include "compiler/options.def"
-        puts("\nExit codes: 0 ok, 1 usage, 2 cannot read or write, 3 invalid model, 4 unsupported, 5 budget exceeded,\n"
-             "70 internal error.");
+        };
+        static const int lines[] = {
+#define GROUP(title)
+#define OPTION(...) __LINE__,
+#include "compiler/options.def"
+        };
+        enum { GROUPS = sizeof groups / sizeof *groups };
+        struct suggest known = suggest_new(arena, topic, strlen(topic));
+        bool found = !*topic;
+        for (int g = 0; g < GROUPS; g++) {
+                const char *word = strrchr(groups[g].title, ' ') ? strrchr(groups[g].title, ' ') + 1 : groups[g].title;
+                char *lower = arena_string(arena, word);
+                for (char *p = lower; *p; p++)
+                        *p = (char)tolower((unsigned char)*p);
+                suggest_add(&known, lower);
+                found |= is_topic(groups[g].title, topic);
+        }
+        if (!found) {
+                diag_error(diag, EXIT_USAGE, "--help=%s: no group of options is called so%s", text_argument(arena, topic),
+                           suggest_text(&known, true));
+                return false;
+        }
+        if (!*topic)
+                puts("usage: dnncc [options] MODEL\n\n"
+                     "Compiles a neural network (MODEL: .onnx, .dnn, .loops, or - for standard input) to C99.\n");
+        for (int g = 0; g < GROUPS; g++) {
+                if (*topic && !is_topic(groups[g].title, topic))
+                        continue;
+                printf("%s:\n", groups[g].title);
+                for (int i = 0; i < OPTION_COUNT; i++)
+                        if (lines[i] > groups[g].first && (g + 1 == GROUPS || lines[i] < groups[g + 1].first))
+                                print_option(&option_table[i]);
+        }
+        if (!*topic)
+                puts("\nExit codes: 0 ok, 1 usage, 2 cannot read or write, 3 invalid model, 4 unsupported,\n"
+                     "5 budget exceeded, 70 internal error. --help=TOPIC shows one group.");
+        return true;
 }
 
 /* " --dim NAME=N" */

@@ -16,7 +16,7 @@ struct list { const char **items; int count; };
 enum { EMIT_C, EMIT_IR, EMIT_LOOPS, EMIT_DOT, EMIT_JSON, EMIT_ONNX };
 enum { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE };
 
-enum { HELP_TEXT = 1, HELP_JSON };
+enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 enum { GOAL_SPEED, GOAL_MEMORY };
 enum { ACTIVATIONS_U8, ACTIVATIONS_S8, ACTIVATIONS_S8_SYMMETRIC };
 
@@ -32,7 +32,9 @@ struct options {
         int emit, weights, level, threads, precision, requantize, goal, no_alias, activations;
         int no_descriptor, depfile, if_changed, exact, assume_finite, unchecked, fast_libm, flush_denormals,
                 no_verify, check, time_passes, stats, profile, tune;
-        int verbose, quiet, help, version, help_passes, help_ops;
+        const char *help;               /* "": all, "json", or a group; NULL: none is asked for */
+        int color;                      /* enum below */
+        int verbose, quiet, short_help, version, help_passes, help_ops;
         int info;                       /* 1: as text, 2: as JSON; so is help */
         int64_t max_ram, max_consts;    /* -1: no budget */
         int64_t samples;                /* 0: all */
@@ -58,7 +60,8 @@ static inline bool runs_model(const struct options *o) { return o->tests.count |
 /* Reads argv; strings are not copied. False after one EXIT_USAGE error. */
 bool options_parse(struct options *options, int argc, char **argv, struct arena *arena,
                    struct diag *diag);
-void options_help(void);
+/* All options, or those of a group ("code"); false: there is no such group, and an error was reported. */
+bool options_help(const char *topic, struct arena *arena, struct diag *diag);
 void options_json(void);                /* the tables, for programs (options_json.c) */
 /* The options that shape the output, in the table's order, as text for the head of the generated
  * file: no paths, nothing that only looks inside. */

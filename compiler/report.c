@@ -33,25 +33,25 @@ static int larger_first(const void *x, const void *y)
                                 (*(struct loop_buffer *const *)y)->name);
 }
 
-/* "conv1 802816, t4 401408, ...": the five largest constants */
+enum { LARGEST = 5 };
+
+/* the five largest constants, a line each */
 static char *largest_constants(struct run *run)
 {
         int count = 0;
+        struct loop_buffer **list = NULL;
         for (struct loop_buffer *b = run->state.program->buffers; b; b = b->next)
-                count += is_stored_constant(b);
-        struct loop_buffer **list = arena_array(run->arena, (size_t)count + 1, sizeof *list);
-        count = 0;
-        for (struct loop_buffer *b = run->state.program->buffers; b; b = b->next)
-                if (is_stored_constant(b))
+                if (is_stored_constant(b)) {
+                        ARENA_GROW(run->arena, list, count);
                         list[count++] = b;
-        qsort(list, (size_t)count, sizeof *list, larger_first);
-        struct text text = { 0 };
-        for (int i = 0; i < count && i < 5; i++)
-                text_add(&text, "%s%s %" PRId64, i ? ", " : "", list[i]->name,
-                         report_buffer_bytes(list[i]));
-        char *copy = arena_string(run->arena, text.data ? text.data : "none");
-        text_free(&text);
-        return copy;
+                }
+        if (count)
+                qsort(list, (size_t)count, sizeof *list, larger_first);
+        const char *lines = "";
+        for (int i = 0; i < count && i < LARGEST; i++)
+                lines = arena_printf(run->arena, "%s\n  %-9s %s %" PRId64, lines, i ? "" : "largest", list[i]->name,
+                                     report_buffer_bytes(list[i]));
+        return arena_string(run->arena, lines);
 }
 
 /* of many nodes, the first and the last */
@@ -93,29 +93,47 @@ int64_t report_ram(const struct loop_program *p)
         return ram;
 }
 
+/* what is in use when most is, a line each of the five largest */
+static const char *largest_lines(struct run *run, const struct plan_facts *facts)
+{
+        const char *lines = "";
+        for (int i = 0; i < facts->resident_count && i < LARGEST; i++) {
+                const struct loop_buffer *b = facts->residents[i].buffer;
+                lines = arena_printf(run->arena, "%s\n  %-9s %s %" PRId64 "%s%s%s", lines, i ? "" : "largest", b->name,
+                                     facts->residents[i].bytes, b->location ? " (" : "",
+                                     b->location ? brief_nodes(run->arena, b->location) : "", b->location ? ")" : "");
+        }
+        return lines;
+}
+
+/* Compiled in all ways that --max-ram knows: the least of them is what is needed. */
+static void report_ram_error(struct run *run, int64_t ram)
+{
+        struct plan_facts facts = report_memory(run);
+        struct arena *arena = run->arena;
+        const char *obstacle = run->context.obstacle;
+        diag_error(&run->diag, EXIT_BUDGET,
+                   "the workspace%s %" PRId64 " bytes, --max-ram allows %" PRId64
+                   "\n  %-9s %" PRId64 " bytes, of all ways that were tried; in any order these kernels take %" PRId64 " or more"
+                   "%s%s%s%s\n  %-9s --max-ram=%" PRId64 ", which is enough; a smaller shape (--input, --dim); --quantize: bytes for floats",
+                   run->state.program->region_count ? " and the regions take" : " takes", ram, run->options.max_ram, "least", ram,
+                   facts.best, facts.where ? arena_printf(arena, "\n  %-9s where '%s' runs", "most", brief_nodes(arena, facts.where)) : "",
+                   largest_lines(run, &facts), obstacle ? arena_printf(arena, "\n  %-9s streaming ends ", "rows") : "",
+                   obstacle ? obstacle : "", "try", ram);
+}
+
 bool report_budgets(struct run *run)
 {
         const struct loop_program *p = run->state.program;
         const struct options *o = &run->options;
         int64_t ram = report_ram(p), constants = report_constant_bytes(p);
-        if (o->max_ram >= 0 && ram > o->max_ram) {
-                struct plan_facts facts = report_memory(run);
-                const char *where = facts.where ? arena_printf(run->arena, "where '%s' runs, ",
-                                                               brief_nodes(run->arena, facts.where))
-                                                : "";
-                const char *obstacle = run->context.obstacle;
-                diag_error(&run->diag, EXIT_BUDGET,
-                           "the workspace%s %" PRId64 " bytes, --max-ram allows %" PRId64
-                           "; %slargest of those in use at once: %s%s%s",
-                           p->region_count ? " and the regions take" : " takes", ram, o->max_ram,
-                           where, largest_residents(run, &facts),
-                           obstacle ? "; streaming ends " : "", obstacle ? obstacle : "");
-        }
+        if (o->max_ram >= 0 && ram > o->max_ram)
+                report_ram_error(run, ram);
         if (o->max_consts >= 0 && constants > o->max_consts)
                 diag_error(&run->diag, EXIT_BUDGET,
                            "the constants take %" PRId64 " bytes, --max-consts allows %" PRId64
-                           "; largest: %s",
-                           constants, o->max_consts, largest_constants(run));
+                           "%s\n  %-9s --quantize-weights=TYPE (--quantize-weights=help lists them), or --passes=+quantize_weights",
+                           constants, o->max_consts, largest_constants(run), "try");
         return run->diag.code != EXIT_BUDGET;
 }
 

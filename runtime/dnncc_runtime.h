@@ -57,7 +57,10 @@ void dnncc_threads_spin(int microseconds);
 /* After fork() the child begins with an empty pool. Inside a task only exec and _exit may follow
  * fork(). */
 
-/* ---- memory (runtime/memory.c) ---- */
+/* ---- memory, and what codes say (runtime/memory.c) ---- */
+
+/* what a run that returned this code says: "a pointer is null" for -1; of 0 "no error" */
+const char *dnncc_error_text(int code);
 
 /* A workspace for any model that wants at most so many bytes, on huge pages where the system gives
  * them: 2 to 5 % faster when it does not fit the caches. NULL and errno when there is no memory. */

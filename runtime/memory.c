@@ -127,3 +127,19 @@ void dnncc_weights_unmap(const void *weights, size_t bytes)
         if (weights)
                 munmap((void *)(uintptr_t)weights, bytes);
 }
+
+/* as the compiler's own table has them (test/unit/run_codes_test.c compares) */
+const char *dnncc_error_text(int code)
+{
+        switch (code) {
+        case 0: return "no error";
+        case -1: return "a pointer is null";
+        case -2: return "a pointer is not aligned for its type";
+        case -3: return "a run-time index is out of range";
+        case -4: return "a run-time extent, axis or amount does not fit the declared shape";
+        case -5: return "the weights are not those of this build";
+        case -6: return "the system does not let this process use the processor's tiles";
+        case -7: return "there is no code for this processor";
+        default: return "no code of this version";
+        }
+}

@@ -1,8 +1,10 @@
 """mistakes.txt: commands that are wrong, and all that is said of them."""
 import os
 import pathlib
+import pty
 import re
 import shlex
+import subprocess
 import sys
 
 import numpy as np
@@ -73,6 +75,54 @@ def test_mistake(folder, command, code, text):
     assert code == 0 or sorted(os.listdir(folder)) == before, "nothing is written after an error"
 
 
+# How to go on: a form that is wanted, what there is, an option or command to use or leave, what a file must hold. What lies in the
+# system, or in the middle of a broken file, is said in words of the system, or of the file.
+REMEDY = re.compile(r"\bwants?\b|\bmust\b|\bas in\b|\badd -|\bnot with\b|\btry\b|did you mean|there (is|are) '|--help|=help|is for (one target|what)|"
+                    r"takes the inputs of one|it is a node|changes nothing (for|with)|follows no|none of its lines|one model at a time|"
+                    r"the first line is not|dimension \d+ of the input is|failed to compile")
+SYSTEM = ("No such file or directory", "models/broken.onnx: error: ")
+
+
+@pytest.mark.parametrize("command, code, text", list(cases()))
+def test_message_says_how_to_go_on(command, code, text):
+    assert not text or REMEDY.search(text) or any(words in text for words in SYSTEM), "what would the user do next?"
+
+
 def test_table():
     commands = [command for command, _, _ in cases()]
-    assert len(commands) == len(set(commands)) >= 50
+    assert len(commands) == len(set(commands)) >= 70
+
+
+def test_colour(folder):
+    """of the word alone; never where somebody asked for none"""
+    def said(*arguments, **variables):
+        return dnncc.run([dnncc.DNNCC, *arguments], cwd=folder, env={**os.environ, **variables}).stderr
+    plain = said("relu.onnx", "--name=int")
+    assert "\033" not in plain
+    assert said("relu.onnx", "--name=int", "--color=always") == plain.replace("error:", "\033[1;31merror:\033[0m", 1)
+    assert said("conv.onnx", "--precision=bf16", "-o", os.devnull, "--emit=ir", "--color=always").count("\033[1;35mwarning:\033[0m") <= 1
+    ours, theirs = pty.openpty()
+    for variables, coloured in (({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
+        subprocess.run([dnncc.DNNCC, "relu.onnx", "--name=int"], cwd=folder, stderr=theirs, env={**os.environ, "TERM": "xterm", **variables})
+        assert (b"\033[1;31merror:" in os.read(ours, 4096)) == coloured, variables
+
+
+def test_help():
+    """within 100 columns; a group alone"""
+    text = dnncc.run([dnncc.DNNCC, "--help"]).stdout
+    assert text == dnncc.run([dnncc.DNNCC, "-h"]).stdout and max(map(len, text.splitlines())) <= 100
+    for topic, option, other in (("code", "--exact", "--stats"), ("model", "--dim", "--exact"), ("Testing", "--bench", "--dim"), ("the model", "--dim", "-v")):
+        part = dnncc.run([dnncc.DNNCC, f"--help={topic}"]).stdout
+        assert f"\n  {option}" in part and f"\n  {other}" not in part and part[part.index("  "):] in text
+
+
+def test_verbose_ends_in_what_to_do(folder):
+    done = dnncc.run([dnncc.DNNCC, "conv.onnx", "-v", "-o", "out.c", "--name=net"], cwd=folder)
+    made, build, use = done.stderr.splitlines()[-3:]
+    size = re.search(r"NET_WORKSPACE_SIZE +(\d+)u", (folder / "out.h").read_text())[1]
+    assert made == f"conv.onnx: note: wrote out.c and out.h: {made.split(': ')[3]}: workspace {size} bytes, constants 9216 bytes", done.stderr
+    assert build == "conv.onnx: note: compile it: cc -O2 -c out.c"
+    assert use == "conv.onnx: note: call it: net_run, as out.h declares it, with NET_WORKSPACE_DEFINE(memory) for a workspace"
+    assert dnncc.run(shlex.split(build.partition("compile it: ")[2]), cwd=folder).returncode == 0
+    for name in ("out.c", "out.h", "out.o"):
+        (folder / name).unlink()

@@ -1,4 +1,5 @@
 """--run DIR: arrays in, arrays out. --help=json: the tables for programs."""
+import re
 import json
 import sys
 
@@ -84,9 +85,8 @@ def test_mistakes(tmp_path):
 def test_help_for_programs_says_what_help_says():
     table = json.loads(dnncc.run([dnncc.DNNCC, "--help=json"]).stdout)
     text = dnncc.run([dnncc.DNNCC, "--help"]).stdout
-    lines = [line for line in text.splitlines() if line.startswith("  -")]
-    assert [row["option"] for row in table["options"]] == [line.split()[0].partition("=")[0] if "=json" not in line else line.split()[0]
-                                                           for line in lines]
-    assert all(row["doc"] in line for row, line in zip(table["options"], lines))
+    options = [" ".join(part.split()) for part in re.split(r"\n  (?=-)", text)[1:]]          # each with its lines joined
+    assert [row["option"] for row in table["options"]] == [re.match("--info=json|-[-a-zA-Z0-9]*", o)[0] for o in options]
+    assert all(row["doc"] in option for row, option in zip(table["options"], options))
     assert dnncc.run([dnncc.DNNCC, "--version"]).stdout == f"dnncc {table['version']}\n"
     assert [row["value"] for row in table["run_codes"]] == sorted({row["value"] for row in table["run_codes"]}, reverse=True)

@@ -81,14 +81,16 @@ def test_restart(target, model):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_error(target, model):
-    """one line, with or without -v: bytes taken and allowed, the kernel, the tensors, and what keeps rows from being passed on"""
+    """bytes taken and allowed, the least, the kernel, the tensors, what keeps rows from being passed on, and what would be enough"""
     done = dnncc.run([dnncc.DNNCC, model, f"--target={target}", "-o", model.with_name("model.c"), "--max-ram=5K"])
-    assert done.returncode == dnncc.BUDGET and done.stderr.count("\n") == 1
-    found = re.search(r"the workspace takes (\d+) bytes, --max-ram allows 5120; where '(\S+)[^']*' runs, largest of those in use at once: ([^;]*)(;.*)?$",
-                      done.stderr)
-    assert found, done.stderr
-    tensors = [int(n) for n in re.findall(r"\w+ (\d+)(?: \([^)]*\))?(?:, |$)", found.group(3))]
-    assert tensors and sum(tensors) <= int(found.group(1)) and tensors == sorted(tensors, reverse=True)
+    assert done.returncode == dnncc.BUDGET
+    found = re.search(r"the workspace takes (\d+) bytes, --max-ram allows 5120\n  least     \1 bytes, of all ways that were tried; in any order these "
+                      r"kernels take (\d+) or more\n  most      where '(\S+)[^']*' runs\n  largest   (.*?)\n(  rows      .*\n)?"
+                      r"  try       --max-ram=\1, which is enough; a smaller shape \(--input, --dim\); --quantize: bytes for floats\n$",
+                      done.stderr, re.DOTALL)
+    assert found and 5120 < int(found.group(2)) <= int(found.group(1)), done.stderr
+    tensors = [int(n) for n in re.findall(r"^ *\S+ (\d+)(?: \([^)]*\))?$", found.group(4), re.MULTILINE)]
+    assert 1 <= len(tensors) <= 5 and sum(tensors) <= int(found.group(1)) and tensors == sorted(tensors, reverse=True)
     if "," not in target:
-        assert re.fullmatch(r"; streaming ends where '\S+.*' runs: 'pool' needs all rows at once", found.group(4))
+        assert re.fullmatch(r"  rows      streaming ends where '\S+.*' runs: 'pool' needs all rows at once\n", found.group(5))
     assert compile_with(model, target, f"--max-ram={found.group(1)}")[0] == int(found.group(1)), "what would be enough"
