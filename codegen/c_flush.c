@@ -1,5 +1,5 @@
 /* --flush-denormals: numbers too small for a full mantissa count as 0 while the model computes,
- * which takes x86 hundreds of cycles less for each.
+ * which takes processors hundreds of cycles less for each.
  *
  *     const unsigned control = flush_denormals();
  *     status = run_x86_64_v4(workspace, x, y);
@@ -9,22 +9,24 @@
  * arithmetic between the two. Every thread has a state of its own, so that tasks do the same. */
 #include "codegen/c_writer.h"
 
+/* of a program for a target with such a register */
 static const char top[] =
-        "/* Denormal numbers count as 0 while run computes: FTZ and DAZ of the caller's MXCSR, put back afterwards. */\n"
+        "/* Denormal numbers count as 0 while run computes: %s, put back afterwards. */\n"
         "#if %s\n"
-        "#include <immintrin.h>\n"
+        "#include %s\n"
         "#define NOT_INLINE __attribute__((noinline))\n"
-        "static inline unsigned flush_denormals(void)\n"
+        "static inline void restore_denormals(%s control) { %s }\n"
+        "static inline %s flush_denormals(void)\n"
         "{\n"
-        "        const unsigned control = _mm_getcsr();\n"
-        "        _mm_setcsr(control | 0x8040u);\n"
+        "        %s control;\n"
+        "        %s\n"
+        "        restore_denormals(control | %s);\n"
         "        return control;\n"
         "}\n"
-        "static inline void restore_denormals(unsigned control) { _mm_setcsr(control); }\n"
         "#else\n"
         "#define NOT_INLINE\n"
-        "static inline unsigned flush_denormals(void) { return 0; }\n"
-        "static inline void restore_denormals(unsigned control) { (void)control; }\n"
+        "static inline %s flush_denormals(void) { return 0; }\n"
+        "static inline void restore_denormals(%s control) { (void)control; }\n"
         "#endif\n";
 
 static const char tasks[] =
@@ -34,7 +36,7 @@ static const char tasks[] =
         "static void run_flushed(void *arg, int index, int count)\n"
         "{\n"
         "        const struct flushed *const flushed = arg;\n"
-        "        const unsigned control = flush_denormals();\n"
+        "        const %s control = flush_denormals();\n"
         "        flushed->task(flushed->arg, index, count);\n"
         "        restore_denormals(control);\n"
         "}\n"
@@ -69,8 +71,11 @@ void c_flush_top(struct c_writer *w, struct text *out)
 {
         if (!flushes(w))
                 return;
+        const struct target *t = w->options->target;
+        const struct float_control *c = target_control(t);
         text_add(out, "\n");
-        text_add(out, top, target_machine(w->options->target));
+        text_add(out, top, c->name, target_machine(t), target_include(t), c->type, c->write, c->type,
+                 c->type, c->read, c->bits, c->type, c->type);
 }
 
 void c_flush_begin(struct c_writer *w)
@@ -78,7 +83,7 @@ void c_flush_begin(struct c_writer *w)
         if (!flushes(w))
                 return;
         c_line(w, "int status;");
-        c_line(w, "const unsigned control = flush_denormals();");
+        c_line(w, "const %s control = flush_denormals();", target_control(w->options->target)->type);
 }
 
 void c_flush_end(struct c_writer *w)
@@ -94,7 +99,7 @@ const char *c_flush_attribute(const struct c_writer *w) { return flushes(w) ? "N
 void c_flush_tasks(struct c_writer *w, struct text *out)
 {
         if (flushes(w))
-                text_add(out, "%s", tasks);
+                text_add(out, tasks, target_control(w->options->target)->type);
 }
 
 const char *c_flush_parallel(const struct c_writer *w)

@@ -75,9 +75,9 @@ static bool choose_targets(struct run *run)
                                          : ", with --bench, --tune, --test, --run, --check or --calibrate");
                 return false;
         }
-        if (o->flush_denormals && !target_machine(run->targets[run->target_count - 1])) {
+        if (o->flush_denormals && !target_control(run->targets[run->target_count - 1])) {
                 diag_error(&run->diag, EXIT_USAGE,
-                           "--flush-denormals wants a target of x86: plain C has no such state");
+                           "--flush-denormals wants a target of a processor, as --target=native: plain C has no such state");
                 return false;
         }
         o->target = run->targets[0]->name;      /* "native" is no name for another machine, and order does not matter */

@@ -30,6 +30,13 @@ struct tile_shapes {
         int rows, row_bytes;            /* that a tile has at most */
 };
 
+/* A processor's register that says what becomes of denormal numbers. */
+struct float_control {
+        const char *name, *bits;        /* those that make them count as 0, for comments and in C */
+        const char *type;               /* of a variable `control` that holds it */
+        const char *read, *write;       /* the statements that fill it, and that put it back */
+};
+
 struct target {
         const char *name, *doc;
         const struct target *base;      /* NULL for generic */
@@ -67,6 +74,8 @@ struct target {
                                          * passes/vectorize/keep.c */
         const char *gcc_optimize;       /* what gcc must not do to kernels with register tiles, as
                                          * #pragma GCC optimize says it; or NULL */
+        const struct float_control *control;      /* says what becomes of denormal numbers; NULL: nothing
+                                                   * does */
         const char *include;            /* the header of the intrinsics, "<immintrin.h>" */
         const struct spelling *spellings; /* ends with a row without text; rows not here: the
                                            * base's */
@@ -94,6 +103,7 @@ TARGET_FIELD(const char *, machine)
 TARGET_FIELD(const char *, compilers)
 TARGET_FIELD(const char *, keep)
 TARGET_FIELD(const char *, gcc_optimize)
+TARGET_FIELD(const struct float_control *, control)
 TARGET_FIELD(const char *, include)
 #undef TARGET_FIELD
 

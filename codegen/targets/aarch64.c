@@ -97,6 +97,9 @@ const struct target target_aarch64 = {
         .gcc_optimize = "no-schedule-insns,no-ipa-cp",    /* before registers are given; addresses of
                                                            * constants in two instructions each */
         .include = "<arm_neon.h>",
+        .control = &(const struct float_control){ "FZ of the caller's FPCR", "0x1000000u", "unsigned long long",
+                                                  "__asm__ volatile(\"mrs %0, fpcr\" : \"=r\"(control));",
+                                                  "__asm__ volatile(\"msr fpcr, %0\" : : \"r\"(control));" },
         .vector_bytes = 16,
         .vector_registers = 32,
         .has_fma = true,

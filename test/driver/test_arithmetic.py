@@ -66,14 +66,26 @@ def test_libm_leaves_vectors(tmp_path):
     assert wanted(tmp_path / "out") <= {"memcpy", "memset"}
 
 
-@processor.needs("x86-64")
+# of a machine: its targets; the register in C; as a new thread has it, and rounding down
+CONTROLS = {
+    "x86-64": (["x86-64", "generic,x86-64,x86-64-v3"], "#include <immintrin.h>\n#define READ() _mm_getcsr()\n#define WRITE(c) _mm_setcsr(c)\n"
+               "#define FRESH 0x1f80u\n#define DOWN 0x3f80u\n#define STATE 0xffc0u\n"),
+    "aarch64": (["aarch64", "aarch64,aarch64-dotprod"], "static unsigned long long READ(void) { unsigned long long c; __asm__ volatile(\"mrs %0, fpcr\" : \"=r\"(c)); return c; }\n"
+                "static void WRITE(unsigned long long c) { __asm__ volatile(\"msr fpcr, %0\" : : \"r\"(c)); }\n"
+                "#define FRESH 0ull\n#define DOWN 0x800000ull\n#define STATE ~0ull\n"),
+}
+
+
 @pytest.mark.parametrize("threads", ["", "--threads=2"], ids=["one", "two"])
-@pytest.mark.parametrize("cc", COMPILERS)
-def test_denormals_are_flushed_and_the_state_restored(threads, cc, tmp_path):
+@pytest.mark.parametrize("machine, cc", [("x86-64", cc) for cc in COMPILERS] + [("aarch64", None)])
+def test_denormals_are_flushed_and_the_state_restored(threads, machine, cc, tmp_path):
     """x * 1 of a denormal number is 0 while the model runs, and itself after it, however run returns and on every thread"""
+    processor.require(machine)
+    stands = processor.emulator(machine)
+    cc, run = cc or stands.cc, stands.run if stands else []
+    targets, control = CONTROLS[machine]
     model = save(tmp_path / "m.onnx", [helper.make_node("Mul", ["x", "x"], ["y"])], [ELEMENTS], ["y"])
-    (tmp_path / "main.c").write_text("""#include <stdio.h>
-#include <immintrin.h>
+    (tmp_path / "main.c").write_text(control + """#include <stdio.h>
 #include "model.h"
 MODEL_WORKSPACE_DEFINE(workspace);
 static float x[MODEL_X_ELEMS], y[MODEL_Y_ELEMS];
@@ -81,37 +93,37 @@ static int changed;
 void dnncc_parallel(void (*task)(void *, int, int), void *arg, int count);
 void dnncc_parallel(void (*task)(void *, int, int), void *arg, int count)
 {
-        const unsigned outside = _mm_getcsr();
+        const unsigned long long outside = READ();
         for (int i = 0; i < count; i++) {
-                _mm_setcsr(0x1f80);             /* as a thread of its own has it */
+                WRITE(FRESH);                   /* as a thread of its own has it */
                 task(arg, i, count);
-                changed |= (_mm_getcsr() & 0xffc0u) != 0x1f80u;
+                changed |= (READ() & STATE) != FRESH;
         }
-        _mm_setcsr(outside);
+        WRITE(outside);
 }
 int main(void)
 {
         int zeros = 0;
         for (int i = 0; i < (int)MODEL_X_ELEMS; i++)
                 x[i] = 1e-20f;                  /* its square is denormal */
-        _mm_setcsr(0x3f80);                     /* rounds down */
+        WRITE(DOWN);                            /* rounds down */
         int error = model_run(workspace, x, y), refused = model_run(workspace, x, 0);
-        changed |= _mm_getcsr() != 0x3f80;
+        changed |= READ() != DOWN;
         for (int i = 0; i < (int)MODEL_X_ELEMS; i++)
                 zeros += y[i] == 0;
         printf("%d %d %d %d\\n", error, refused, changed, zeros);
         return 0;
 }
 """)
-    for target in ("--target=x86-64", "--target=generic,x86-64,x86-64-v3"):
+    for target in targets:
         for options, zeros in ((["--flush-denormals"], ELEMENTS), ([], 0)):
             folder = tmp_path / "out"
             folder.mkdir(exist_ok=True)
-            dnncc.compile_model(model, folder, [target, *options, *([threads] if threads else [])])
-            done = dnncc.run([cc, "-O2", "-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-I{folder}", tmp_path / "main.c",
+            dnncc.compile_model(model, folder, [f"--target={target}", *options, *([threads] if threads else [])])
+            done = dnncc.run([cc, "-O2", "-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-I{folder}", tmp_path / "main.c", *(["-static"] if stands else []),
                               folder / "model.c", "-o", tmp_path / "main"])
             assert done.returncode == 0, done.stderr[:3000]
-            told = dnncc.run([tmp_path / "main"]).stdout.split()
+            told = dnncc.run([*run, tmp_path / "main"]).stdout.split()
             if threads:
                 assert ("parallel_flushed(Mul" in (folder / "model.c").read_text()) == bool(options)
             if options:
