@@ -163,9 +163,10 @@ static bool find_product(struct export *e, const struct op *root, struct found *
                 return false;
         f->w = (struct block_weights){ .outputs = d[0], .blocks = d[1], .bytes = d[3], .bits = (int)(8 / per),
                                        .block = per * d[3] };
-        struct value *centered = operand_of(w, OP_mul, 0), *scale = over_weights(operand_of(w, OP_mul, 1)),
-                     *number = operand_of(operand_of(centered, OP_sub, 0), OP_cast, 0),
-                     *zero = operand_of(centered, OP_sub, 1);
+        struct value *centered = operand_of(w, OP_mul, 0), *scale = over_weights(operand_of(w, OP_mul, 1));
+        bool added = centered && op_is(centered, OP_add);       /* of simplify: a number's negative */
+        struct value *number = operand_of(operand_of(centered, added ? OP_add : OP_sub, 0), OP_cast, 0),
+                     *zero = operand_of(centered, added ? OP_add : OP_sub, 1);
         if (!is_block(&f->w) || !number || !scale || !zero)
                 return false;
         if (per > 1)
@@ -175,8 +176,9 @@ static bool find_product(struct export *e, const struct op *root, struct found *
         if (!f->w.numbers || f->w.numbers->type->element != E_U8 || !f->w.scales ||
             f->w.scales->type->element != E_F32)
                 return false;
-        if (!is_number(zero, (double)(1 << (f->w.bits - 1)))) {
-                zero = operand_of(over_weights(zero), OP_cast, 0);
+        double middle = (double)(1 << (f->w.bits - 1));
+        if (!is_number(zero, added ? -middle : middle)) {
+                zero = added ? NULL : operand_of(over_weights(zero), OP_cast, 0);
                 if (!zero || !read_zeros(e, f, zero))
                         return false;
         }
@@ -191,8 +193,11 @@ static struct value *rounded(struct value *v)
         v = operand_of(operand_of(behind_reshapes(v), OP_cast, 0), OP_round, 0);
         struct value *x = operand_of(v, OP_mul, 0),
                      *step = operand_of(operand_of(operand_of(v, OP_mul, 1), OP_broadcast, 0), OP_reciprocal, 0),
-                     *most = operand_of(step, OP_div, 0);
-        if (!x || !most || !is_number(op_operand(step->op, 1), 127) || !op_is(most, OP_reduce) ||
+                     *most = NULL;
+        double count;
+        if (step && (op_is(step, OP_div) || op_is(step, OP_mul)))
+                most = export_divided(step->op, &count);
+        if (!x || !most || count != 127 || !op_is(most, OP_reduce) ||
             op_int(most->op, "kind") != REDUCE_max)
                 return NULL;
         return operand_of(op_operand(most->op, 0), OP_abs, 0) == x ? x : NULL;

@@ -38,8 +38,8 @@ static const char *obstacle_of(struct product *p, const struct limits *limits)
         int batch, inner;
         const int64_t *contracted = op_ints(p->op, "contract_b", &inner);
         op_ints(p->op, "batch_b", &batch);
-        if (!value_is_constant(w) || w->constant->kind != CONSTANT_DENSE)
-                return "its weights are no constant";
+        if (w->constant->kind != CONSTANT_DENSE)
+                return "its weights are all the same";
         if (x->type->element != E_F32 || w->type->element != E_F32 || !type_is_static(x->type))
                 return "what it multiplies is not of f32, or of no known shape";
         if (batch || !inner || inner == w->type->rank || !type_elements(x->type))
@@ -60,7 +60,8 @@ static void find_products(struct products *q)
                 count += op->code == OP_dot;
         q->items = arena_array(q->arena, (size_t)count + 1, sizeof *q->items);
         for (struct op *op = q->f->body.first; op; op = op->next)
-                if (op->code == OP_dot && value_is_constant(op_operand(op, 1))) {
+                if (op->code == OP_dot && value_is_constant(op_operand(op, 1)) &&
+                    element_is_float(op_result(op)->type->element)) {
                         struct product *p = &q->items[q->count++];
                         *p = (struct product){ .op = op };
                         p->obstacle = obstacle_of(p, &q->context->limits);
