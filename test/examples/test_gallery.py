@@ -379,10 +379,127 @@ def test_detector_refuses(tmp_path, name):
     refused(program, 1)
 
 
+# ---- sharper ----
+
+def interpolated(picture, times):
+    """linear between the centres of pixels, rounded to bytes"""
+    v = picture.astype(np.float64)
+    for axis in (0, 1):
+        n = v.shape[axis]
+        at = np.clip((np.arange(times * n) + 0.5) / times - 0.5, 0, n - 1)
+        low = np.minimum(at.astype(int), max(n - 2, 0))
+        shape = [1] * v.ndim
+        shape[axis] = -1
+        part = (at - low).reshape(shape)
+        v = v.take(low, axis) * (1 - part) + v.take(np.minimum(low + 1, n - 1), axis) * part
+    return np.floor(v + 0.5)
+
+
+def brightness(v):
+    return v @ np.array([0.299, 0.587, 0.114]) / 255
+
+
+def enlarged(network, picture):
+    """the tiles that the page of the example describes, put together"""
+    height, width, _ = picture.shape
+    y, known, large = brightness(picture), np.zeros((3 * height, 3 * width)), interpolated(picture, 3)
+    for top in [0, *range(212, max(212, height - 12), 212)]:
+        for left in [0, *range(212, max(212, width - 12), 212)]:
+            tile = np.zeros((224, 224), np.float32)
+            part = y[top:top + 224, left:left + 224]
+            tile[:part.shape[0], :part.shape[1]] = part
+            output = network(tile[None, None])[0][0, 0]
+            t, l = 18 * (top > 0), 18 * (left > 0)
+            into = known[3 * top + t:3 * top + 672, 3 * left + l:3 * left + 672]
+            into[:] = output[t:t + into.shape[0], l:l + into.shape[1]]      # the tile after it covers this one's outer pixels
+    return np.clip(np.floor(large + 255 * (known - brightness(large))[:, :, None] + 0.5), 0, 255)
+
+
+@pytest.mark.parametrize("sanitize", [False, True], ids=["plain", "sanitized"])
+def test_sharper(tmp_path, sanitize):
+    program, network = build("sharper", "super_resolution", sanitize), gallery.session("super_resolution")
+    _, whole = gallery.photograph("chelsea.png", tmp_path)
+    for height, width in ((300, 451), (224, 224), (225, 237), (1, 1), (50, 448)) if not sanitize else ((224, 236), (237, 40)):
+        picture = np.ascontiguousarray(whole[:height, :width])
+        run(program, gallery.write_ppm(tmp_path / "in.ppm", picture), tmp_path / "out.ppm")
+        got = gallery.read_ppm(tmp_path / "out.ppm").astype(float)
+        assert got.shape == (3 * height, 3 * width, 3)
+        square = np.mean((got - enlarged(network, picture)) ** 2)
+        assert square < 255 ** 2 / 10 ** 6, f"{10 * np.log10(255 ** 2 / square)} dB"
+
+
+def test_sharper_is(tmp_path):
+    """closer to the original than interpolation"""
+    program = build("sharper", "super_resolution")
+    _, whole = gallery.photograph("astronaut.png", tmp_path)
+    original = whole[:510, :510].astype(float)
+    small = gallery.resized(np.ascontiguousarray(whole[:510, :510]), 170, 170)
+    run(program, gallery.write_ppm(tmp_path / "in.ppm", small), tmp_path / "out.ppm")
+    got = gallery.read_ppm(tmp_path / "out.ppm")
+    assert np.mean((got - original) ** 2) < 0.95 * np.mean((interpolated(small, 3) - original) ** 2)
+
+
+def test_sharper_refuses(tmp_path):
+    program = build("sharper", "super_resolution", True)
+    assert refused(program, 2, tmp_path / "absent", tmp_path / "out.ppm").endswith("cannot open it\n")
+    refused(program, 1, tmp_path / "absent")
+    path = gallery.write_ppm(tmp_path / "wide.ppm", np.zeros((1, 30000, 3), np.uint8))
+    assert refused(program, 2, path, tmp_path / "out.jpg").endswith("no side of a JPEG image is longer than 65535\n")
+
+
+# ---- text ----
+
+def regions(p):
+    """[(left, top, right, bottom, mean)] of pixels above 0.3 that touch, corners included, by their first pixels"""
+    label, found = np.zeros(p.shape, int), []
+    for start in zip(*np.nonzero(p > 0.3)):
+        if label[start]:
+            continue
+        todo, pixels = [start], []
+        label[start] = len(found) + 1
+        while todo:
+            y, x = todo.pop()
+            pixels.append((y, x))
+            for ny in range(max(0, y - 1), min(p.shape[0], y + 2)):
+                for nx in range(max(0, x - 1), min(p.shape[1], x + 2)):
+                    if p[ny, nx] > 0.3 and not label[ny, nx]:
+                        label[ny, nx] = len(found) + 1
+                        todo.append((ny, nx))
+        y, x = np.array(pixels).T
+        found.append((x.min(), y.min(), x.max() + 1, y.max() + 1, p[y, x].mean()))
+    return found
+
+
+@pytest.mark.parametrize("sanitize", [False, True], ids=["plain", "sanitized"])
+def test_text(tmp_path, sanitize):
+    program, network, counts = build("text", "ppocr_det_en", sanitize), gallery.session("ppocr_det_en"), {}
+    for sample in ["page.png", "text.png", "chelsea.png"]:
+        path, picture = gallery.photograph(sample, tmp_path)
+        square, scale = fitted(picture, 640)
+        pixels = (square - np.float32([123.675, 116.28, 103.53])) / np.float32([58.395, 57.12, 57.375])
+        p = network(pixels.transpose(2, 0, 1)[None].astype(np.float32))[0][0, 0]
+        want = []
+        for left, top, right, bottom, score in regions(p):
+            more = 1.5 * (right - left) * (bottom - top) / (2 * (right - left + bottom - top))
+            if score >= 0.6 and min(right - left, bottom - top) >= 3:
+                want.append((left - more, top - more, right + more, bottom + more, score, "text"))
+        agree(found(run(program, gallery.write_ppm(tmp_path / "square.ppm", square))), want, 0.6)
+        lines = found(run(program, path, tmp_path / "out.jpg"))                # Pillow scales a little differently: of clear lines this changes nothing
+        agree([b for b in lines if b[4] > 0.95], [(*(v / scale for v in b[:4]), *b[4:]) for b in want if b[4] > 0.95], 0.97)
+        counts[sample] = sum(b[4] > 0.95 for b in lines)
+    assert counts["page.png"] == 7 and counts["chelsea.png"] == 0, counts
+
+
+def test_text_refuses(tmp_path):
+    program = build("text", "ppocr_det_en", True)
+    assert refused(program, 2, tmp_path / "absent").endswith("cannot open it\n")
+    refused(program, 1)
+
+
 # ---- all of them ----
 
 ALL = {"photo": "resnet8_fp32", "story": "stories260k_prefill", "filetype": "magika_v3", "words": "dscnn_kws_int8", "faces": "yunet_face",
-       "objects": "nanodet_m_320", "speech": "silero_vad"}
+       "objects": "nanodet_m_320", "speech": "silero_vad", "sharper": "super_resolution", "text": "ppocr_det_en"}
 
 
 def test_pages():

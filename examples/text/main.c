@@ -1,0 +1,101 @@
+/* Finds lines of text in a photograph or a page, and draws boxes around them.
+ *
+ *     text page.jpg out.jpg
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "boxes.h"
+#include "image.h"
+#include "net.h"
+
+enum { SIDE = 640, PIXELS = SIDE * SIDE, MOST = 1000, SMALLEST = 3 };
+
+/* The network says of each pixel how likely it is within text, at the core of a line. Pixels above TEXT that touch each other are a region; one
+ * whose mean is above SURE is a line, GROWN by that much of its area / circumference in each direction. */
+static const float TEXT = 0.3f, SURE = 0.6f, GROWN = 1.5f;
+
+/* the region of pixel `start`, whose pixels become 0; `todo` has room for all pixels. Pixels touch at corners, too. */
+static struct box region(float *p, int start, int *todo)
+{
+        int left = SIDE, top = SIDE, right = 0, bottom = 0, count = 0, found = 1;
+        float sum = 0;
+        todo[0] = start;
+        sum += p[start];
+        p[start] = 0;
+        while (count < found) {
+                int at = todo[count++], x = at % SIDE, y = at / SIDE;
+                left = x < left ? x : left;
+                right = x + 1 > right ? x + 1 : right;
+                top = y < top ? y : top;
+                bottom = y + 1 > bottom ? y + 1 : bottom;
+                for (int k = 0; k < 9; k++) {
+                        int nx = x + k % 3 - 1, ny = y + k / 3 - 1, next = ny * SIDE + nx;
+                        if (nx < 0 || ny < 0 || nx >= SIDE || ny >= SIDE || !(p[next] > TEXT))
+                                continue;
+                        sum += p[next];
+                        p[next] = 0;
+                        todo[found++] = next;
+                }
+        }
+        return (struct box){ (float)left, (float)top, (float)right, (float)bottom, sum / (float)count, 0 };
+}
+
+/* from top to bottom; -1: the network does not run */
+static int detect(const struct image *image, struct box boxes[MOST])
+{
+        NET_WORKSPACE_DEFINE(workspace);
+        static float input[NET_X_ELEMS], p[PIXELS];
+        static int todo[PIXELS];
+        const float mean[3] = { 123.675f, 116.28f, 103.53f }, deviation[3] = { 58.395f, 57.12f, 57.375f };
+        int count = 0;
+        image_planes(image, "RGB", mean, deviation, input);
+        if (net_run(workspace, input, p))
+                return -1;
+        for (int i = 0; i < PIXELS && count < MOST; i++) {
+                if (!(p[i] > TEXT))
+                        continue;
+                struct box b = region(p, i, todo);
+                float width = b.right - b.left, height = b.bottom - b.top, more = GROWN * width * height / (2 * (width + height));
+                if (b.score < SURE || width < SMALLEST || height < SMALLEST)
+                        continue;
+                boxes[count++] = (struct box){ b.left - more, b.top - more, b.right + more, b.bottom + more, b.score, 0 };
+        }
+        return count;
+}
+
+static const char *run(const char *from, const char *to)
+{
+        struct image image, small = { 0 };
+        struct box boxes[MOST];
+        float scale;
+        const char *error = image_read(&image, from);
+        if (!error)
+                error = image_fit(&image, &small, SIDE, SIDE, &scale);
+        int count = error ? 0 : detect(&small, boxes);
+        if (count < 0)
+                error = "the network does not run";
+        for (int i = 0; i < count; i++) {
+                const struct box *b = &boxes[i];
+                printf("text at %ld, %ld of %ld x %ld, %.2f\n", lrintf(b->left / scale), lrintf(b->top / scale), lrintf((b->right - b->left) / scale),
+                       lrintf((b->bottom - b->top) / scale), (double)b->score);
+                image_rectangle(&image, b->left / scale, b->top / scale, b->right / scale, b->bottom / scale, 1, (const unsigned char[]){ 255, 0, 0 });
+        }
+        if (!error && to)
+                error = image_write(&image, to);
+        image_free(&image);
+        image_free(&small);
+        return error;
+}
+
+int main(int count, char **arguments)
+{
+        if (count < 2 || count > 3) {
+                fprintf(stderr, "usage: text IMAGE [OUT]        JPEG (baseline) or PPM\n");
+                return 1;
+        }
+        const char *error = run(arguments[1], count > 2 ? arguments[2] : NULL);
+        if (error)
+                fprintf(stderr, "text: %s: %s\n", arguments[1], error);
+        return error ? 2 : 0;
+}
