@@ -63,12 +63,12 @@ $(B)/.browser: | setup
 	else echo "no chromium: the tests that need it are skipped"; fi
 	@touch $@
 
-# Pictures that come with scikit-image, Pillow to read and write them, and a voice: for the tests of examples/.
-SAMPLES := pillow==13.0.0 scikit-image==0.26.0
+# Pictures and a table that come with scikit-image and scikit-learn, Pillow to read pictures, and a voice: for the tests of examples/.
+SAMPLES := pillow==13.0.0 scikit-image==0.26.0 scikit-learn==1.9.1
 samples: $(B)/.samples
 $(B)/.samples: | python
 	@$(VENV)/bin/pip install -q --disable-pip-version-check --no-deps --upgrade --target $(B)/samples $(SAMPLES) || \
-	    echo "no sample pictures: the tests that need them are skipped"
+	    echo "no samples: the tests that need them are skipped"
 	@if command -v espeak-ng >/dev/null; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends espeak-ng >/dev/null; \

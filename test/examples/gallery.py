@@ -1,6 +1,6 @@
 """What the tests of the examples share: build one, as its page says, and where pictures and voices come from.
 
-Models of others lie beside the project (DNNCC_MODELS, default ../shared/models), pictures are scikit-image's samples (`make samples`),
+Models of others lie beside the project (DNNCC_MODELS, default ../shared/models), pictures and a table are samples of scikit-image and scikit-learn (`make samples`),
 voices are espeak-ng's: a test is skipped, and says what is missing, where one of them is not there."""
 import fcntl
 import os
@@ -32,15 +32,16 @@ def model(name):
     return path
 
 
-def build(name, needs, sanitize=False):
-    """the program of examples/NAME, whose model is `needs`; sanitize: what is not generated runs under ASan and UBSan"""
-    model(needs)
+def build(name, needs=None, sanitize=False, options=()):
+    """the program of examples/NAME, whose model is `needs`, None: it lies there; sanitize: what is not generated runs under ASan and UBSan"""
+    if needs:
+        model(needs)
     out = OUT / ("sanitized" if sanitize else "plain")
     out.mkdir(parents=True, exist_ok=True)
     with open(OUT / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = dnncc.run(["make", "-C", ROOT / "examples" / name, f"OUT={out}", f"NET={OUT / 'nets' / name}", f"MODELS={MODELS}", f"DNNCC={dnncc.DNNCC}",
-                          *([f"CFLAGS={SANITIZE}"] if sanitize else [])], timeout=600)
+                          *([f"CFLAGS={SANITIZE}"] if sanitize else []), *options], timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "warning" not in done.stderr, done.stderr
     return out / name
@@ -54,10 +55,10 @@ def run(program, *arguments, **keywords):
 
 
 def session(name):
-    """a function: inputs by position -> outputs"""
+    """a function: inputs by position -> outputs; name: of a model, or a file"""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 3
-    runner = onnxruntime.InferenceSession(str(model(name)), options, providers=["CPUExecutionProvider"])
+    runner = onnxruntime.InferenceSession(str(name if isinstance(name, pathlib.Path) else model(name)), options, providers=["CPUExecutionProvider"])
     names = [i.name for i in runner.get_inputs()]
     return lambda *inputs: runner.run(None, dict(zip(names, inputs)))
 
@@ -68,10 +69,10 @@ def pillow():
     return pytest.importorskip("PIL.Image", reason="Pillow is not installed: make samples")
 
 
-def sample(name):
-    path = ROOT / "build" / "samples" / "skimage" / "data" / name
+def sample(name, folder="skimage/data"):
+    path = ROOT / "build" / "samples" / folder / name
     if not path.exists():
-        pytest.skip("scikit-image's sample pictures are not installed: make samples")
+        pytest.skip("the samples of scikit-image and scikit-learn are not installed: make samples")
     return path
 
 
