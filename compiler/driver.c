@@ -513,10 +513,8 @@ static bool compile_as_asked(struct run *run)
                 return false;
         if (o->bench)
                 return bench(run);
-        if (o->tests.count)
-                return test_all(run);
-        if (o->run)
-                return test_write(run, o->run);
+        if (runs_model(o))
+                return (!o->tests.count || test_all(run)) && (!o->run || test_write(run, o->run));
         double print_start = clock_seconds();
         bool fine = emit_outputs(run);
         report_time(run, "print", print_start);

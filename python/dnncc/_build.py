@@ -6,12 +6,12 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 import warnings
 
 from . import _model, _tool
 from ._cache import Cache
 from ._error import ArgumentError, Error
+from ._files import folder_for
 from ._source import Source, digest_file
 
 FORMAT = 1                              # of the cache, and of how C is compiled
@@ -177,9 +177,9 @@ def build_cached(origin, words, again):
 
 
 def build_alone(origin, words):
-    with tempfile.TemporaryDirectory(prefix="dnncc-") as folder:
-        build(origin, words, folder)
-        return _model.open_built(folder, origin)        # what is loaded stays when the folder goes
+    folder = folder_for(origin)         # which the model holds
+    build(origin, words, folder)
+    return _model.open_built(folder, origin)
 
 
 def compile(model, example, cache, options):

@@ -9,6 +9,9 @@ the first wins, and both have it. Its name is a digest of all that went into it,
 import os
 import shutil
 import tempfile
+import time
+
+DAY = 24 * 60 * 60
 
 
 def folder():
@@ -34,9 +37,16 @@ class Cache:
         """a folder to build in, on the same file system; None: the cache cannot be written"""
         try:
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            self.sweep()
             return tempfile.mkdtemp(prefix="new-", dir=self.folder)
         except OSError:
             return None
+
+    def sweep(self):
+        """what processes that were killed left behind"""
+        for entry in os.scandir(self.folder):
+            if entry.name.startswith("new-") and entry.stat().st_mtime < time.time() - DAY:
+                shutil.rmtree(entry.path, ignore_errors=True)
 
     def keep(self, built, key):
         """Moves a folder to where its key says, unless another process was first; returns its place."""

@@ -4,13 +4,13 @@ import json
 import os
 import tempfile
 import warnings
-import weakref
 
 import numpy as np
 
 from . import _tool
 from ._arrays import Port
 from ._error import ArgumentError
+from ._files import folder_for
 from ._model import Model
 
 said = False
@@ -28,8 +28,7 @@ class Interpreted:
     """As _model.Library: inputs, outputs, run(arrays) -> arrays"""
 
     def __init__(self, origin):
-        self.folder = tempfile.mkdtemp(prefix="dnncc-")
-        weakref.finalize(self, remove, self.folder)
+        self.folder = folder_for(self)
         self.program = os.path.join(self.folder, "model.loops")
         report = os.path.join(self.folder, "model.json")
         origin.run("--emit=loops", "-o", self.program, f"--report={report}")
@@ -49,11 +48,6 @@ class Interpreted:
 
     def hold(self, given, results):
         raise ArgumentError("bind wants compiled code, and there is no C compiler")
-
-
-def remove(folder):
-    import shutil
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def interpret(origin):

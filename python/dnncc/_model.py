@@ -8,7 +8,6 @@ import json
 import mmap
 import os
 import re
-import shutil
 import weakref
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from . import _arrays
 from ._arrays import Port, address
 from ._error import ArgumentError, Error
+from ._files import copy_whole
 
 ABI = 1
 SCRATCH, WEIGHTS = 0, 2                 # kinds of regions
@@ -296,7 +296,7 @@ class Model:
 
     def _save_library(self, path):
         if not self._files:
-            raise Error(2, "there is no library: the model runs in the interpreter, or its file is gone")
+            raise Error(2, "there is no library: the model runs in the interpreter")
         for suffix, found in self._files.items():
             copy_whole(found, os.path.splitext(path)[0] + suffix)
 
@@ -304,19 +304,6 @@ class Model:
         """What came of the model: a page, which notebooks show. .html is its text, .save(path) writes it."""
         from ._report import make
         return make(self._source("a report"))
-
-
-def copy_whole(source, path):
-    """there whole or not at all"""
-    temporary = f"{path}.{os.getpid()}.new"
-    try:
-        shutil.copyfile(source, temporary)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise Error(2, f"cannot write {path}: {error.strerror}") from None
-    finally:
-        if os.path.exists(temporary):
-            os.remove(temporary)
 
 
 # ---- getting them ----

@@ -3,7 +3,7 @@ import html
 import os
 import tempfile
 
-from ._model import copy_whole
+from ._files import copy_whole
 
 
 class Report:

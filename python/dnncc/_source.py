@@ -4,6 +4,7 @@ import os
 import sys
 
 from ._error import ArgumentError, Error
+from ._files import folder_for
 
 
 def digest_file(path):
@@ -17,16 +18,18 @@ def digest_file(path):
     return found.hexdigest()
 
 
-def export(module, example):
-    """a torch.nn.Module as bytes of ONNX"""
-    import io
-
+def export(module, example, folder):
+    """a torch.nn.Module as a file of ONNX, perhaps with its data beside it"""
     import torch
     if example is None:
         raise ArgumentError("a torch module wants example inputs: dnncc.compile(module, (x,))")
-    buffer = io.BytesIO()
-    torch.onnx.export(module.eval(), example if isinstance(example, tuple) else (example,), buffer)
-    return buffer.getvalue()
+    path = os.path.join(folder, "model.onnx")
+    was_training = module.training
+    try:
+        torch.onnx.export(module.eval(), example if isinstance(example, tuple) else (example,), path)
+    finally:
+        module.train(was_training)
+    return path
 
 
 class Source:
@@ -42,7 +45,7 @@ class Source:
         elif hasattr(model, "SerializeToString"):
             self.data = model.SerializeToString()
         elif torch and isinstance(model, torch.nn.Module):
-            self.data = export(model, example)
+            self.path = export(model, example, folder_for(self))
         else:
             raise ArgumentError("a model is a path, the bytes of an ONNX file, an onnx.ModelProto or a torch module, not "
                                 f"{type(model).__name__}")

@@ -1,6 +1,6 @@
 """--run DIR: arrays in, arrays out. --help=json: the tables for programs."""
-import re
 import json
+import re
 import sys
 
 import dnncc
@@ -36,7 +36,9 @@ def test_results_are_those_of_the_c(options, tmp_path):
     got = np.load(tmp_path / "output_0.npy")
     assert got.dtype == want.dtype and got.shape == want.shape and got.tobytes() == want.tobytes()
     assert dnncc.run([dnncc.DNNCC, DIGITS, f"--test={tmp_path}"]).returncode == 0           # which reads the same
+    assert run(tmp_path, DIGITS, f"--test={tmp_path}", *options).stdout.startswith("test ")
     np.save(tmp_path / "output_0.npy", 1 - got)
+    assert run(tmp_path, DIGITS, f"--test={tmp_path}", *options).returncode == 70
     assert dnncc.run([dnncc.DNNCC, DIGITS, f"--test={tmp_path}"]).returncode == 70
     assert sorted(p.name for p in tmp_path.iterdir()) == ["c", "input_0.npy", "output_0.npy"]
 

@@ -1,8 +1,11 @@
 """What is compiled once is not compiled again, by no process; and what went into it counts, all of it."""
+import gc
 import os
 import pathlib
 import subprocess
 import sys
+import tempfile
+import time
 
 import dnncc_package
 import models
@@ -124,11 +127,27 @@ def test_without_a_cache(compilers, tmp_path, monkeypatch):
     m = dnncc_package.compile(models.matmul(), cc=compilers())
     assert m(X).shape == (64, 64)
     m.save(tmp_path / "m.c")
-    with pytest.raises(dnncc_package.Error, match="cache"):
-        m.save(tmp_path / "m.so")
+    m.save(tmp_path / "m.so")
+    assert (dnncc_package.load(tmp_path / "m.so")(X) == m(X)).all()
     monkeypatch.setenv("XDG_CACHE_HOME", "here")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert dnncc_package.cache_folder() == str(tmp_path / ".cache" / "dnncc")
+
+
+def test_folders_go_with_their_models(compilers, tmp_path, monkeypatch):
+    """those of models beside the cache, and what a process that was killed left in it"""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    m = dnncc_package.compile(models.matmul(), cc=compilers(), cache=False)
+    assert len(list((tmp_path / "tmp").iterdir())) == 1
+    del m
+    gc.collect()
+    assert list((tmp_path / "tmp").iterdir()) == []
+    for name, age in (("new-old", 90000), ("new-young", 3600)):
+        (tmp_path / "cache" / "dnncc" / name).mkdir(parents=True)
+        os.utime(tmp_path / "cache" / "dnncc" / name, (time.time() - age,) * 2)
+    dnncc_package.compile(models.matmul(), cc=compilers())
+    assert [p.name for p in (tmp_path / "cache" / "dnncc").glob("new-*")] == ["new-young"]
 
 
 def test_nothing_is_kept_of_what_failed(compilers, tmp_path):

@@ -60,6 +60,7 @@ def resident():
     return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"threads": 2, "target": "native"}], ids=str)
 def test_ten_thousand_loads_and_calls_keep_nothing(options, tmp_path):
     dnncc_package.compile(models.matmul(), **options).save(tmp_path / "m.so")

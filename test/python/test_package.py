@@ -60,24 +60,33 @@ def test_what_is_compiled_may_be_a_path_bytes_or_a_model(digits):
 
 class Module:
     """like a torch.nn.Module"""
+    training = True
+
     def eval(self):
+        self.training = False
         return self
+
+    def train(self, mode):
+        self.training = mode
 
 
 def test_a_torch_module_is_exported(monkeypatch, digits):
-    """by torch.onnx.export, with the example inputs"""
+    """by torch.onnx.export, with the example inputs, as it is for use"""
     asked = []
 
-    def export(module, example, buffer):
-        asked.append(example)
-        buffer.write(DIGITS.read_bytes())
+    def export(module, example, path):
+        asked.append((module.training, example))
+        pathlib.Path(path).write_bytes(DIGITS.read_bytes())
     torch = type(sys)("torch")
     torch.nn, torch.onnx = type(sys)("torch.nn"), type(sys)("torch.onnx")
     torch.nn.Module, torch.onnx.export = Module, export
     monkeypatch.setitem(sys.modules, "torch", torch)
     refused(lambda: dnncc_package.compile(Module()), "example inputs")
-    assert (dnncc_package.compile(Module(), IMAGE)(IMAGE) == digits(IMAGE)).all()
-    assert len(asked) == 1 and asked[0][0] is IMAGE
+    module = Module()
+    m = dnncc_package.compile(module, IMAGE)
+    assert (m(IMAGE) == digits(IMAGE)).all() and m.report().html
+    (training, (example,)), = asked
+    assert example is IMAGE and not training and module.training
 
 
 def test_inputs_by_position_name_and_dict(pair):
