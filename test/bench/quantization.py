@@ -4,7 +4,7 @@ quantizer (QDQ, a step for each output's weights); and models of the zoo, by the
     build/venv/bin/python test/bench/quantization.py [NAME ..]          names of TASKS and of zoo models; default: all tasks there is data for
 
 Data is loaded, never kept here: digits comes with scikit-learn (pip install scikit-learn==1.9.1), MNIST is two files of
-../shared/data/mnist (DNNCC_DATA), CIFAR-10 the folder cifar-10-batches-py that DNNCC_CIFAR10 names. Calibration takes images alone, no labels.
+../shared/data/mnist (DNNCC_DATA), CIFAR-10 the folder cifar-10-batches-py or -bin that DNNCC_CIFAR10 names. Calibration takes images alone, no labels.
 """
 import gzip
 import logging
@@ -62,13 +62,25 @@ def digits():
 
 
 def mnist():
-    """the 10,000 test images; the first hundred calibrate, too"""
+    """the 10,000 test images but the first hundred, which calibrate"""
     folder = DATA / "mnist"
     if not folder.exists():
         return None
     x = np.frombuffer(gzip.open(folder / "t10k-images-idx3-ubyte.gz").read(), np.uint8, offset=16).reshape(-1, 1, 28, 28).astype(np.float32)
     y = np.frombuffer(gzip.open(folder / "t10k-labels-idx1-ubyte.gz").read(), np.uint8, offset=8)
-    return MODELS / "mnist_cnn" / "model.onnx", x[:CALIBRATED], x, y
+    return MODELS / "mnist_cnn" / "model.onnx", x[:CALIBRATED], x[CALIBRATED:], y[CALIBRATED:]
+
+
+def cifar_batch(folder, name):
+    """images [N, 32, 32, 3] and labels of a file of the binary version (a byte of label, three planes) or of that for Python"""
+    binary = pathlib.Path(folder) / f"{name}.bin"
+    if binary.exists():
+        rows = np.frombuffer(binary.read_bytes(), np.uint8).reshape(-1, 1 + 3 * 32 * 32)
+        planes, labels = rows[:, 1:], rows[:, 0]
+    else:
+        data = pickle.loads((pathlib.Path(folder) / name).read_bytes(), encoding="bytes")
+        planes, labels = data[b"data"], np.array(data[b"labels"])
+    return planes.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1).astype(np.float32), labels
 
 
 def cifar():
@@ -77,12 +89,8 @@ def cifar():
     if not folder:
         return None
 
-    def batch(name):
-        data = pickle.loads((pathlib.Path(folder) / name).read_bytes(), encoding="bytes")
-        return data[b"data"].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1).astype(np.float32), np.array(data[b"labels"])
-
-    x, y = batch("test_batch")
-    return MODELS / "resnet8_fp32" / "model.onnx", batch("data_batch_1")[0][:CALIBRATED], x, y
+    x, y = cifar_batch(folder, "test_batch")
+    return MODELS / "resnet8_fp32" / "model.onnx", cifar_batch(folder, "data_batch_1")[0][:CALIBRATED], x, y
 
 
 TASKS = {"digits": digits, "mnist": mnist, "cifar": cifar}

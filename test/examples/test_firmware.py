@@ -1,0 +1,66 @@
+"""examples/firmware: from f32 to code for a microcontroller, by the commands of its page; run where there is an emulator of the board."""
+import re
+import shutil
+
+import pytest
+
+import gallery  # noqa: F401  (puts test/support on the path)
+from gallery import ROOT, dnncc
+
+PAGE = ROOT / "examples" / "firmware" / "README.md"
+KINDS = ["f32", "bytes", "integer"]
+CC = "arm-none-eabi-gcc"
+QEMU = ["qemu-system-arm", "-M", "mps2-an385", "-nographic", "-monitor", "none", "-serial", "none", "-semihosting-config", "enable=on,target=native"]
+
+
+def rows():
+    """{kind: (right, workspace, constants)} of the page's table"""
+    found = re.findall(r"^\| [^|]+ \| (\d+) \| (\d+) \| (\d+) \| [\d.]+ KB \|", PAGE.read_text(), re.M)
+    return dict(zip(KINDS, (tuple(map(int, row)) for row in found), strict=True))
+
+
+def make(*arguments):
+    return dnncc.run(["make", "-s", "-C", PAGE.parent, f"DNNCC={dnncc.DNNCC}", *arguments], timeout=600)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_code(kind, tmp_path):
+    """the C of the page's commands: workspace as the table has it, and without floats but at its ends"""
+    done = make(f"OUT={tmp_path}", f"KIND={kind}", f"{tmp_path}/{kind}/digits.c")
+    assert done.returncode == 0, done.stderr
+    header, text = ((tmp_path / kind / f"digits.{end}").read_text() for end in "hc")
+    assert int(re.search(r"DIGITS_WORKSPACE_SIZE (\d+)", header)[1]) == rows()[kind][1]
+    kernels = re.findall(r"\nstatic void (\w+)\((.*?)\n}\n", text, re.S)
+    floats = [name for name, body in kernels if re.search(r"\b(f32|float)\b", body)]
+    assert len(kernels) == (5 if kind == "f32" else 6) and (len(floats) == 5 if kind == "f32" else set(floats) <= {kernels[i][0] for i in (0, -2, -1)}), floats
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_firmware(kind, tmp_path):
+    if not shutil.which(CC):
+        pytest.skip(f"no {CC}")
+    done = make(f"OUT={tmp_path}", f"KIND={kind}")
+    assert done.returncode == 0 and "warning:" not in done.stderr.replace("warning: requantize_integer", ""), done.stderr
+    folder = tmp_path / kind
+    assert dnncc.run([CC, "-mcpu=cortex-m3", "-mthumb", "-std=c99", "-O2", "-c", folder / "digits.c", "-o", folder / "net.o"]).returncode == 0
+    sizes = {name: int(size) for name, size in re.findall(r"^(\.\S+)\s+(\d+)", dnncc.run(["arm-none-eabi-size", "-A", folder / "net.o"]).stdout, re.M)}
+    assert sizes[".data"] == sizes[".bss"] == 0 and sizes[".rodata"] == rows()[kind][2] and sizes[".text"] < 4096, sizes
+    if not shutil.which(QEMU[0]):
+        pytest.skip(f"no {QEMU[0]}: built, but not run")
+    done = dnncc.run([*QEMU, "-kernel", folder / "digits.elf"], timeout=120)
+    assert done.returncode == 0 and f"{rows()[kind][0]} of 60 digits are right" in done.stdout + done.stderr
+
+
+def test_no_compiler(tmp_path):
+    done = make(f"OUT={tmp_path}", "CC=no-such-compiler")
+    assert done.returncode and "there is no no-such-compiler" in done.stdout
+    assert make(f"OUT={tmp_path}", "CC=no-such-compiler", "OPTIONAL=yes").returncode == 0
+
+
+def test_page():
+    """its commands are options that there are, and its warning is what is said"""
+    text = PAGE.read_text()
+    options = set(re.findall(r"dnncc .*?(--[a-z]+)=", text)) | set(re.findall(r"(--requantize)=integer", text))
+    assert options == {"--calibrate", "--quantize", "--requantize"}
+    known = dnncc.run([dnncc.DNNCC, "--help"]).stdout
+    assert all(option in known for option in options)
