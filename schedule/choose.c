@@ -10,13 +10,17 @@ enum { VECTORS_MOST = 4 };              /* of a tile */
 enum { PACKED_PANELS = 16 };            /* that read x before it is worth gathering what strides set
                                          * apart */
 
-/* The most positions a tile may have: sums, weights, one channel of x and the next one stay in
- * registers, or several channels of every position, where the multiply takes lanes of them. Of one
- * vector there is one, whatever the machine. */
-static int most_positions(const struct target *target, const struct multiply *m, int vectors)
+int schedule_positions(const struct target *target, const struct multiply *m, int vectors, int inputs)
 {
         int registers = target_vector_registers(target) - vectors - (m ? m->spare : 0);
-        int most = m && m->x.place == PLACE_LANE ? (registers - 1) / (vectors + 1) : (registers - 2) / vectors;
+        return m && m->x.place == PLACE_LANE ? (registers - 1) / (vectors + 1) : (registers - inputs) / vectors;
+}
+
+/* sums, weights, one channel of x and the next one stay in registers; of one vector there is one
+ * position, whatever the machine */
+static int most_positions(const struct target *target, const struct multiply *m, int vectors)
+{
+        int most = schedule_positions(target, m, vectors, 2);
         return vectors == 1 && most < 1 ? 1 : most;
 }
 

@@ -9,6 +9,10 @@ typedef struct schedule (*schedule_choice)(const struct op *op,
                                            const struct schedule_machine *machine,
                                            struct arena *arena);
 
+/* The most positions of a register tile of so many vectors: sums and weights stay in registers, and
+ * `inputs` of x; or one of every position, where the multiply takes lanes of them (choose.c). */
+int schedule_positions(const struct target *target, const struct multiply *m, int vectors, int inputs);
+
 /* convolve_packed: sums in vectors (choose.c), in hardware tiles */
 struct schedule packed_choose(const struct op *op, const struct schedule_machine *machine,
                               struct arena *arena);

@@ -79,8 +79,7 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
                              .f = winograd_find(op_int(op, "tile")) };
         work.tiles = tiles_of(op_result(op)->type, work.f->tile);
         s.vectors = choose_vectors(panel, target);
-        /* sums, weights and an input stay in registers */
-        int most = (target_vector_registers(target) - s.vectors - 1) / s.vectors;
+        int most = schedule_positions(target, multiply_for(target, E_F32, E_F32, false), s.vectors, 1);
         if (most < 1)
                 most = 1;
         bool phases = machine->threads > 1 && shares_phases(&work, machine, s.vectors);
