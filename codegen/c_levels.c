@@ -17,6 +17,7 @@
 #include "codegen/c_writer.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "codegen/cpu.h"
@@ -244,12 +245,16 @@ static void put_leaf(struct c_writer *w, const struct cpu_leaf *leaf, int number
         c_end(w);
 }
 
-static void put_question_to_linux(struct c_writer *w)
+static void put_question_to_linux(struct c_writer *w, uint64_t capabilities)
 {
+        const bool second = capabilities >> CPU_SECOND_WORD;
         text_add(w->out, "#if defined(__linux__)\n");
-        c_line(w, "const unsigned long has = getauxval(AT_HWCAP);");
+        if (second)
+                c_line(w, "const uint64_t has = (uint64_t)getauxval(AT_HWCAP2) << %d | (uint32_t)getauxval(AT_HWCAP);", CPU_SECOND_WORD);
+        else
+                c_line(w, "const uint64_t has = getauxval(AT_HWCAP);");
         text_add(w->out, "#else\n");
-        c_line(w, "const unsigned long has = 0;    /* nothing is known of it */");
+        c_line(w, "const uint64_t has = 0;    /* nothing is known of it */");
         text_add(w->out, "#endif\n");
 }
 
@@ -257,7 +262,7 @@ static void put_question_to_linux(struct c_writer *w)
 static void put_questions(struct c_writer *w, const struct cpu_needs *all)
 {
         if (all->capabilities) {
-                put_question_to_linux(w);
+                put_question_to_linux(w, all->capabilities);
                 return;
         }
         c_line(w, "unsigned has[%d][4] = { { 0 } }, saved = 0, above = 0;    /* eax, ebx, ecx, edx of each leaf; XCR0 */", all->count);
@@ -287,7 +292,7 @@ static void put_answer(struct c_writer *w, int level, const struct cpu_needs *al
         needs.capabilities = 0;
         cpu_needs(target_attribute(w->levels[level].target), &needs);
         if (needs.capabilities)
-                c_put(w, "if ((has & 0x%xu) == 0x%xu", (unsigned)needs.capabilities, (unsigned)needs.capabilities);
+                c_put(w, "if ((has & 0x%" PRIx64 "u) == 0x%" PRIx64 "u", needs.capabilities, needs.capabilities);
         else
                 c_put(w, "if ((saved & 0x%xu) == 0x%xu", (unsigned)needs.saved, (unsigned)needs.saved);
         for (int i = 0; i < needs.count; i++)

@@ -48,7 +48,7 @@ static const struct capability {
         const char *name;
         uint8_t bit;
         int gcc, clang;
-} capabilities[] = { { "dotprod", 20, 8, 0 } };
+} capabilities[] = { { "dotprod", 20, 8, 0 }, { "i8mm", CPU_SECOND_WORD + 13, 10, 11 } };
 
 static bool read_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])
 {
@@ -103,7 +103,7 @@ static bool add_feature(struct cpu_needs *needs, const char *name, size_t length
                         return add_need(needs, &features[i]);
         for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++)
                 if (is_called(capabilities[i].name, name, length)) {
-                        needs->capabilities |= UINT32_C(1) << capabilities[i].bit;
+                        needs->capabilities |= UINT64_C(1) << capabilities[i].bit;
                         return true;
                 }
         return false;
@@ -213,10 +213,10 @@ bool cpu_is_kind(const char *machine)
         return IS_ARM && !strncmp(machine, arm, sizeof arm - 1);
 }
 
-static uint32_t read_capabilities(void)
+static uint64_t read_capabilities(void)
 {
 #if IS_ARM
-        return (uint32_t)getauxval(AT_HWCAP);
+        return (uint64_t)getauxval(AT_HWCAP2) << CPU_SECOND_WORD | (uint32_t)getauxval(AT_HWCAP);
 #else
         return 0;
 #endif

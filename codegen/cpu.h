@@ -21,12 +21,14 @@ bool cpu_is_kind(const char *machine);
 /* Answers of CPUID, and what of them must be set: eax, ebx, ecx, edx. Leaves up to 13 are there
  * where leaf 1 says that XGETBV is. */
 enum { CPU_LEAVES = 4 };
+enum { CPU_SECOND_WORD = 32 };
 struct cpu_leaf { uint32_t leaf, subleaf, bits[4]; };
 struct cpu_needs {
         struct cpu_leaf leaves[CPU_LEAVES];       /* the first is leaf 1 */
         int count;
         uint32_t saved;                 /* of XCR0: registers that the operating system must save */
-        uint32_t capabilities;          /* of ARM, as Linux has them: getauxval(AT_HWCAP) */
+        uint64_t capabilities;          /* of ARM, as Linux has them: getauxval(AT_HWCAP), and from
+                                         * CPU_SECOND_WORD on AT_HWCAP2 */
 };
 extern const struct cpu_needs cpu_needs_none;
 /* Adds what the features of a list need. False: nothing is known of one of them. */

@@ -1,15 +1,27 @@
-/* Neoverse V1 (2020): Graviton 3. Its guide (Arm Neoverse V1 Software Optimization Guide) has the
- * rates of the Cortex-X1, whose core it is, for the same tables. */
-#include "ir/target.h"
+/* Neoverse V1 (2020): Graviton 3.
+ *
+ * Rates: Arm Neoverse V1 Software Optimization Guide, tables of advanced SIMD instructions and of
+ * loads: those of the Cortex-X1, whose core it is, and USDOT as SDOT. */
+#include "ir/rates.h"
 
-extern const struct target target_cortex_x1, target_neoverse_v1;
+extern const struct target target_aarch64_i8mm, target_neoverse_v1;
 
 const struct target target_neoverse_v1 = {
         .name = "neoverse-v1",
-        .doc = "what cortex-x1 has, for servers",
-        .base = &target_cortex_x1,
+        .doc = "what aarch64-i8mm has, with four products of vectors a cycle",
+        .base = &target_aarch64_i8mm,
         .processors = (const struct processor[]){
                 { "0x41", 8, 0xd40, 0xd40 },
                 { 0 }
+        },
+        .l1_bytes = 65536,
+        .l2_bytes = 1048576,
+        .rates = &(const struct rates){
+                .issue = 4,
+                .load = 1.33,           /* three a cycle */
+                .latency = 2,           /* of a sum, forwarded */
+                .multiplies = (const struct multiply_rate[]){
+                        { "smlal", 1 }, { "smull", 1 }, { "sdot", .25 }, { "sudot", .25 }, { "usdot", .25 }, { 0 }
+                },
         },
 };

@@ -10,10 +10,12 @@ import onnx
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
 import dnncc  # noqa: E402
 import processor  # noqa: E402
+from zoo import twins  # noqa: E402
 
-TARGETS = ["aarch64", "aarch64-dotprod"]
+TARGETS = ["aarch64", "aarch64-dotprod", "aarch64-i8mm"]
 DIGITS = dnncc.ROOT / "examples" / "digits" / "digits.onnx"
 MODELS = dnncc.ROOT.parent / "shared" / "models"
 pytestmark = [processor.needs("aarch64"), pytest.mark.slow]
@@ -67,7 +69,7 @@ def test_bytes(name, target, tmp_path):
     got = results(model, target, tmp_path / target, inputs, *bind)
     for ours, exact in zip(got, want, strict=True):
         np.testing.assert_array_equal(ours, exact)
-    assert operands_of(tmp_path / target, "sdot" if target.endswith("dotprod") else "smull")
+    assert operands_of(tmp_path / target, "smull" if target == "aarch64" else "sdot")
 
 
 def schedules(model, target, folder):
@@ -94,16 +96,71 @@ def test_core_files_are_short():
             assert len(text.splitlines()) <= 30 and re.search("[Gg]uide", text), path
 
 
+@pytest.mark.parametrize("name", ["mobilenet_v2_qdq", "gpt_step_nbits4"])
+def test_bytes_without_a_sign(name, tmp_path):
+    """of activations, of weights in blocks: usdot and sudot take them as they are"""
+    if "nbits" in name:
+        pytest.importorskip("onnx_ir", reason="onnxruntime's MatMulNBitsQuantizer wants it: build/bench-venv")
+    model, given = twins.build(name), list(twins.inputs(name, seed=1).values())
+    want = results(model, "generic", tmp_path / "generic", given)
+    got = results(model, "aarch64-i8mm", tmp_path / "i8mm", given)
+    for ours, exact in zip(got, want, strict=True):
+        np.testing.assert_allclose(ours, exact, rtol=1e-3, atol=1e-4)
+    assert operands_of(tmp_path / "i8mm", "(?:usdot|sudot)")
+
+
 def test_choice(tmp_path):
-    """one file for two of them: what qemu is told the processor is, is what runs"""
+    """one file for several of them: what qemu is told the processor is, is what runs"""
     model = real("resnet8_int8") / "model.onnx"
-    dnncc.compile_model(model, tmp_path, ["--target=aarch64,aarch64-dotprod"])
+    dnncc.compile_model(model, tmp_path, ["--target=" + ",".join(TARGETS)])
     (tmp_path / "main.c").write_text('#include <stdio.h>\n#include "model.h"\nint main(void)\n{\n        printf("%d\\n", model_level());\n        return 0;\n}\n')
     cc = processor.emulator("aarch64").cc
     done = dnncc.run([cc, *dnncc.STRICT, "-O1", "-static", f"-I{tmp_path}", tmp_path / "main.c", tmp_path / "model.c", "-o", tmp_path / "main"], timeout=600)
     assert done.returncode == 0, done.stderr[:3000]
-    for cpu, level in (("max", 1), ("cortex-a53", 0)):
+    for cpu, level in (("max", 2), ("cortex-a76", 1), ("cortex-a53", 0)):
         assert dnncc.run(["qemu-aarch64", "-cpu", cpu, tmp_path / "main"]).stdout == f"{level}\n", cpu
+
+
+# ---- spills ----
+
+PRODUCTS = {"fmla", "sdot", "usdot", "sudot", "smull", "smlal", "sadalp"}
+
+
+def inner_loops(listing):
+    """(function, instructions) of loops that hold no other, by the branch back"""
+    for name, body in re.findall(r"^[0-9a-f]+ <(.*)>:\n((?:.+\n)+)", listing, re.M):
+        code = [(int(at, 16), text) for at, text in re.findall(r"^\s*([0-9a-f]+):\t(.*)$", body, re.M)]
+        number = {at: k for k, (at, _) in enumerate(code)}
+        back = [(number[int(m[1], 16)], k) for k, (_, text) in enumerate(code)
+                if (m := re.match(r"(?:b\.?\w*|cbn?z|tbn?z)\s.*?\b([0-9a-f]+) <", text)) and number.get(int(m[1], 16), k + 1) <= k]
+        for first, last in back:
+            if not any((g, h) != (first, last) and first <= g and h <= last for g, h in back):
+                yield name, [text for _, text in code[first:last + 1]]
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("name, target", [("resnet8_fp32", "aarch64"), ("resnet8_int8", "aarch64"), ("resnet8_int8", "aarch64-dotprod"),
+                                          ("dscnn_kws_int8", "aarch64-dotprod"), ("micro_kws_qdq", "aarch64-i8mm")])
+def test_sums_stay_in_registers(name, target, compiler, tmp_path):
+    """loops of register tiles keep nothing on the stack; those of pairs of bytes, which fill all 32 registers, little"""
+    model = real(name) / "model.onnx"
+    bind = [f"--input={p.name}={'x'.join(str(d.dim_value or 1) for d in p.type.tensor_type.shape.dim)}" for p in onnx.load(model).graph.input]
+    dnncc.compile_model(model, tmp_path, [f"--target={target}", *bind])
+    cc = {"gcc": [processor.emulator("aarch64").cc], "clang": ["clang", "--target=aarch64-linux-gnu", "-I/usr/aarch64-linux-gnu/include"]}[compiler]
+    if not shutil.which(cc[0]):
+        pytest.skip(f"no {cc[0]}")
+    done = dnncc.run([*cc, "-O2", "-c", tmp_path / "model.c", "-o", tmp_path / "model.o"], timeout=600)
+    assert done.returncode == 0, done.stderr[:3000]
+    listing = dnncc.run(["aarch64-linux-gnu-objdump", "-d", "--no-show-raw-insn", tmp_path / "model.o"]).stdout
+    seen = 0
+    for function, body in inner_loops(listing):
+        products = sum(text.split()[0] in PRODUCTS for text in body)
+        if products < 8 or 2 * products < len(body):          # no tile: an epilogue, or a transform
+            continue
+        seen += 1
+        moved = [text for text in body if re.search(r"\b[qd]\d+,.*\[sp", text)]
+        assert len(moved) <= (len(body) // 16 if any(text.startswith("smull") for text in body) else 0), (function, moved)
+    assert seen >= 2
 
 
 @pytest.mark.skipif(not shutil.which("clang"), reason="no clang")
