@@ -31,6 +31,11 @@ bool element_from_onnx(int number, enum element *element)
         return false;
 }
 
+const char *element_decoder(enum element e)
+{
+        return e == E_F8E4M3 ? "f8e4m3fn_to_f32" : e == E_F8E5M2 ? "f8e5m2_to_f32" : NULL;
+}
+
 /* ---- the short floats: sign, `exponent` bits, `fraction` bits; IEEE rules ---- */
 
 enum { DOUBLE_FRACTION = 52, DOUBLE_BIAS = 1023 };

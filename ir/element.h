@@ -41,6 +41,10 @@ static inline enum element element_carrier(enum element e)
         return element_info[e].class == CLASS_OTHER ? element_info[e].compute : e;
 }
 
+/* The function of ir/library/bits.loop that makes an f32 of the bits of a float that is moved alone
+ * (class OTHER), and that cast knows; NULL: there is none. */
+const char *element_decoder(enum element e);
+
 /* One element of any stored type, widened: floats in f, signed integers in i, unsigned integers and
  * bool in u. */
 union scalar { double f; long long i; unsigned long long u; };

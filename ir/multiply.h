@@ -47,6 +47,8 @@ struct multiply_operand {
                                          * (ir/loop_words.c), or one element as what it computes
                                          * with, where one is a group and in hardware tiles */
         enum multiply_place place;
+        const char *decode;             /* function(bits as u32) of one element that is no more than
+                                         * bits, and neither infinite nor NaN; NULL: it is a number */
 };
 
 struct multiply {

@@ -10,8 +10,9 @@ static bool check_static(struct module *m, const struct op *op, int least, struc
                                          "operand %d is %s, want known extents, %d or more", i,
                                          rule_type(m, operand_type(op, i)), least);
         enum element x = operand_type(op, 0)->element, w = operand_type(op, 1)->element;
-        /* weights may be stored in half the memory */
-        bool narrow = op->code == OP_convolve_packed && x == E_F32 && w == E_BF16;
+        /* weights may be stored in less memory */
+        bool narrow = op->code == OP_convolve_packed && x == E_F32 &&
+                      ((element_is_float(w) && element_info[w].bytes < element_info[x].bytes) || element_decoder(w));
         bool wide = op->code == OP_convolve_packed && x == E_I16;        /* bytes that were widened */
         bool bytes = op->code != OP_convolve_winograd && element_is_integer(x) &&
                      element_is_integer(w) && (element_info[x].bytes == 1 || wide) &&

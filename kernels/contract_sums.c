@@ -22,8 +22,11 @@ static struct loop_expr *load_w(const struct tile *t, struct loop_expr *w_at, in
         struct loop_expr *w =
                 group > 1 ? loop_load_words(s->arena, s->ws, at, s->multiply->w.word, group,
                                             s->lanes)
-                          : loop_cast(s->arena, s->multiply->w.word,
-                                      loop_load_vector(s->arena, s->ws, at, s->lanes, NULL));
+                          : loop_load_vector(s->arena, s->ws, at, s->lanes, NULL);
+        const char *decode = s->multiply->w.decode;
+        w = loop_cast(s->arena, decode ? E_U32 : s->multiply->w.word, w);
+        if (decode)
+                w = loop_call(s->arena, loop_library_find(s->e->library, decode, E_U32), &w);
         return emit_let(s->e, "w", w);
 }
 

@@ -127,10 +127,13 @@
 
 /* ---- multiplies (ir/multiply.h): x in a lane of a vector ---- */
 
-#define ARM_FLOATS_BY_LANE(called, lanes) \
-        { .name = called, .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
+#define ARM_FLOATS_BY_LANE(lanes) \
+        ARM_FLOATS_OF(lanes, F32, NULL), ARM_FLOATS_OF(lanes, BF16, NULL), ARM_FLOATS_OF(lanes, F16, NULL), \
+        ARM_FLOATS_OF(lanes, F8E4M3, "finite_f8e4m3fn"), ARM_FLOATS_OF(lanes, F8E5M2, "finite_f8e5m2")
+#define ARM_FLOATS_OF(lanes, w_, function) \
+        { .name = "fma", .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
           .x = { .memory = E_F32, .word = E_F32, .place = PLACE_LANE }, \
-          .w = { .memory = E_F32, .word = E_F32, .place = PLACE_VECTOR }, \
+          .w = { .memory = E_##w_, .word = E_F32, .place = PLACE_VECTOR, .decode = function }, \
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 1 }
 /* words of four bytes */
 #define ARM_BYTES_BY_LANE(called, x_, w_, function, ...) \

@@ -4,12 +4,14 @@
 extern const struct target target_generic;
 
 /* products and sums of vectors as of any operations on them, for targets that say no more */
-#define PLAIN(lanes, w_) \
+#define PLAIN(lanes, w_, function) \
         { .name = "mul_add", .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
           .x = { .memory = E_F32, .word = E_F32, .place = PLACE_BROADCAST }, \
-          .w = { .memory = E_##w_, .word = E_F32, .place = PLACE_VECTOR }, \
+          .w = { .memory = E_##w_, .word = E_F32, .place = PLACE_VECTOR, .decode = function }, \
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 2 }
-#define PLAINS(lanes) PLAIN(lanes, F32), PLAIN(lanes, BF16)
+#define PLAINS(lanes) \
+        PLAIN(lanes, F32, NULL), PLAIN(lanes, BF16, NULL), PLAIN(lanes, F16, NULL), \
+        PLAIN(lanes, F8E4M3, "finite_f8e4m3fn"), PLAIN(lanes, F8E5M2, "finite_f8e5m2")
 
 static const struct multiply multiplies[] = {
         PLAINS(2), PLAINS(4), PLAINS(8), PLAINS(16), PLAINS(32), PLAINS(64), { 0 }

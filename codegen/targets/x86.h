@@ -96,11 +96,15 @@
 /* ---- multiplies (ir/multiply.h) ---- */
 
 #define X86_OPERAND(m, r, p) { .memory = E_##m, .word = E_##r, .place = PLACE_##p }
-/* floats; weights may be stored as bf16 */
-#define X86_FLOATS(called, lanes, w_, count) \
-        { .name = called, .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
-          .x = X86_OPERAND(F32, F32, BROADCAST), .w = X86_OPERAND(w_, F32, VECTOR), .sum = E_F32, \
-          .order = ORDER_SEQUENCE, .instructions = count }
+/* floats; weights may be stored in fewer bits */
+#define X86_FLOATS_OF(lanes, w_, function) \
+        { .name = "fma", .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
+          .x = X86_OPERAND(F32, F32, BROADCAST), \
+          .w = { .memory = E_##w_, .word = E_F32, .place = PLACE_VECTOR, .decode = function }, \
+          .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 1 }
+#define X86_FLOATS(lanes) \
+        X86_FLOATS_OF(lanes, F32, NULL), X86_FLOATS_OF(lanes, BF16, NULL), X86_FLOATS_OF(lanes, F16, NULL), \
+        X86_FLOATS_OF(lanes, F8E4M3, "finite_f8e4m3fn"), X86_FLOATS_OF(lanes, F8E5M2, "finite_f8e5m2")
 /* words of so many channels */
 #define X86_GROUPS(called, lanes, channels, x_, w_, sum_, ...) \
         { .name = called, .positions = 1, .outputs = lanes, .depth = 1, .group = channels, \

@@ -201,7 +201,7 @@ static const struct spelling spellings[] = {
 };
 
 static const struct multiply multiplies[] = {
-        X86_FLOATS("fma", 8, F32, 1), X86_FLOATS("fma", 8, BF16, 1), X86_MADDUBS(8),
+        X86_FLOATS(8), X86_MADDUBS(8),
         X86_MADDWDS(8), { 0 }
 };
 

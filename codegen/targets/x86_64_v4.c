@@ -209,7 +209,7 @@ static const struct spelling spellings[] = {
 };
 
 static const struct multiply multiplies[] = {
-        X86_FLOATS("fma", 16, F32, 1), X86_FLOATS("fma", 16, BF16, 1), X86_MADDUBS(16),
+        X86_FLOATS(16), X86_MADDUBS(16),
         X86_MADDWDS(16), { 0 }
 };
 

@@ -457,8 +457,8 @@ static const struct multiply *layout_multiply(const struct layout *l, const stru
         enum element x = (enum element)op_operand(op, 0)->type->element;
         if (element_is_integer(x))
                 return layout_bytes(l, op);
-        return op_result(op)->type->element == E_F32 && w->type->element == x
-                       ? multiply_in(l->context, x, x)
+        return op_result(op)->type->element == E_F32
+                       ? multiply_in(l->context, x, (enum element)w->type->element)
                        : NULL;
 }
 
@@ -490,7 +490,7 @@ bool layout_convolve(struct layout *l, struct op *op)
         struct convolution c = { .l = l,
                                  .op = op,
                                  .x = op_operand(op, 0),
-                                 .w = layout_decoded(l, op_operand(op, 1)),
+                                 .w = layout_stored(l, layout_decoded(l, op_operand(op, 1))),
                                  .groups = op_int(op, "groups"),
                                  .spatial = op_operand(op, 0)->type->rank - 2 };
         bool whole = op_all_ones(op, "input_dilations");

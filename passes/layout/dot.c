@@ -90,14 +90,6 @@ static struct value *as_matrix(struct layout *l, const struct matrix *m,
         return layout_reshape(&l->b, x, 3, dims);
 }
 
-/* constants that are brought to f32 where they are read */
-static struct value *stored_weights(struct value *w)
-{
-        bool narrow = op_is(w, OP_cast) && value_is_constant(op_operand(w->op, 0)) &&
-                      op_operand(w->op, 0)->type->element == E_BF16;
-        return narrow ? op_operand(w->op, 0) : w;
-}
-
 /* b as panels <B * P x 1 x 1 x inner / group x vectors x lanes * group>; inner: K, with zeros
  * behind it */
 static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64_t inner,
@@ -222,7 +214,7 @@ bool layout_dot(struct layout *l, struct op *op)
                 b = rows;
         }
         b.value =
-                stored_weights(a.extent[FREE] < LEAST_ROWS ? b.value : layout_decoded(l, b.value));
+                layout_stored(l, a.extent[FREE] < LEAST_ROWS ? b.value : layout_decoded(l, b.value));
         int64_t batch = a.extent[BATCH], rows = a.extent[FREE], inner = a.extent[CONTRACT],
                 outputs = b.extent[FREE];
         const struct multiply *m = multiply_of(l, op, &a, &b);

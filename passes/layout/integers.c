@@ -56,6 +56,15 @@ struct value *layout_decoded(struct layout *l, struct value *v)
         return known ? known : v;
 }
 
+struct value *layout_stored(const struct layout *l, struct value *w)
+{
+        struct value *narrow = op_is(w, OP_cast) ? op_operand(w->op, 0) : w;
+        return w->type->element == E_F32 && value_is_constant(narrow) &&
+                               multiply_in(l->context, E_F32, (enum element)narrow->type->element)
+                       ? narrow
+                       : w;
+}
+
 /* ---- whole numbers ---- */
 
 static bool is_whole(const struct op *op)

@@ -109,6 +109,9 @@ struct value *layout_blocked_as(struct layout *l, struct value *v, bool last);
 void layout_whole(struct layout *l, struct region *region);
 /* v, or the constant that it is where it only decodes integer constants */
 struct value *layout_decoded(struct layout *l, struct value *v);
+/* weights of f32 as they are stored, where the target multiplies f32 by such: constants of fewer
+ * bits that w widens; else w */
+struct value *layout_stored(const struct layout *l, struct value *w);
 /* the multiply of a contraction of 8-bit integers by constant ones, or NULL */
 const struct multiply *layout_bytes(const struct layout *l, const struct op *op);
 /* channels, up to whole rows of its tiles, or whole words */

@@ -55,13 +55,13 @@ static void load_windows(const struct constant *c, int64_t at, int64_t step, win
 {
         for (int k = 0; k < WINOGRAD_WINDOW * WINOGRAD_WINDOW; k++) {
                 float *lanes = w[k / WINOGRAD_WINDOW][k % WINOGRAD_WINDOW];
-                if (c->kind == CONSTANT_DENSE)
+                if (c->kind == CONSTANT_DENSE && c->value.type->element == E_F32)
                         memcpy(lanes,
                                (const char *)c->data + (size_t)(at + k * step) * sizeof(float),
                                sizeof **w);
-                else
+                else                    /* in fewer bits, or one number */
                         for (int l = 0; l < BATCH; l++)
-                                lanes[l] = (float)constant_element(c, 0).f;
+                                lanes[l] = (float)constant_element(c, at + k * step + l).f;
         }
 }
 
@@ -225,6 +225,13 @@ double winograd_constants(const struct module *m)
         return bytes;
 }
 
+/* of weights that are f32 when they are transformed, in bytes */
+static double growth_of(const struct winograd *f, const struct type *w)
+{
+        double count = (double)type_elements(w);
+        return (winograd_growth(f) + 1) * count * element_info[E_F32].bytes - count * element_info[w->element].bytes;
+}
+
 static struct winograd_choice *find_choices(struct function *f, const struct pass_context *context,
                                    int *count)
 {
@@ -242,7 +249,7 @@ static struct winograd_choice *find_choices(struct function *f, const struct pas
                         ARENA_GROW(f->module->arena, choices, *count);
                         choices[(*count)++] = (struct winograd_choice){
                                 op, tile, number, gain,
-                                winograd_growth(w) * (double)type_bytes(op_operand(op, 1)->type)
+                                growth_of(w, op_operand(op, 1)->type)
                         };
                 }
         }

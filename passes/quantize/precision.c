@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "passes/quantize/precision.h"
+#include "passes/quantize/weights.h"
 
 enum { MOVES_MAX = 8, CHAIN_MAX = 8 };
 
@@ -139,16 +140,8 @@ static struct value *round_value(struct rounding *r, struct value *v, int depth)
 /* weights are read in half the memory, and brought back to f32: layout stores them so */
 static bool store_narrow(struct rounding *r, struct op *op)
 {
-        struct builder b = { .m = r->m,
-                             .diag = r->context->diag,
-                             .region = op->region,
-                             .before = op,
-                             .location = op->location };
-        struct value *w = round_value(r, op_operand(op, 1), 0),
-                     *wide = w ? build_cast(&b, w, E_F32) : NULL;
-        if (wide)
-                op_set_operand(op, 1, wide);
-        return wide != NULL;
+        struct value *w = round_value(r, op_operand(op, 1), 0);
+        return w && weights_widen(op, &(struct stored_weights){ .numbers = w }, r->context);
 }
 
 static bool round_operands(struct rounding *r, struct op *op)

@@ -1,0 +1,240 @@
+/* store_weights: weights of contractions are kept in floats of fewer bits, and widened where they
+ * are read.
+ *
+ *   %1 = dot(%0, @w)            ->       %1 = dot(%0, cast(@w rounded) to=f32)
+ *   %2 = gather(@t, %i)         ->       %2 = cast(gather(@t rounded, %i)) to=f32
+ *
+ * of 8 bits with a step for each output, the largest of its weights by the largest number there is:
+ *
+ *   %1 = dot(%0, @w)            ->       %1 = mul(dot(%0, cast(@w / steps, rounded) to=f32), broadcast(@steps))
+ *
+ * Rounded to the nearest, halves to even; subnormal numbers stay. Weights stay as they are where a
+ * finite number would become infinite, where 8 bits would have to hold what is not finite, and in
+ * depthwise convolutions, which have few. layout takes the cast into packed kernels, fuse into
+ * others: a model takes as much less memory, and a product that waits for its weights less time. */
+#include "passes/quantize/weights.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+
+#include "passes/simplify/simplify.h"
+
+/* ---- floats of 8 bits ---- */
+
+struct format { int fraction, bias; unsigned largest; };
+
+static const struct format *format_of(enum element e)
+{
+        static const struct format e4m3 = { 3, 7, 0x7e }, e5m2 = { 2, 15, 0x7b };
+        return e == E_F8E4M3 ? &e4m3 : e == E_F8E5M2 ? &e5m2 : NULL;
+}
+
+/* of a code without a sign */
+static double number_of(const struct format *f, unsigned code)
+{
+        unsigned one = 1u << f->fraction, exponent = code >> f->fraction, rest = code & (one - 1);
+        return ldexp(exponent ? one + rest : rest, (int)(exponent ? exponent : 1) - f->bias - f->fraction);
+}
+
+/* the nearest number to x, which is finite; the largest for what is larger */
+static unsigned char code_of(const struct format *f, double x)
+{
+        double size = fabs(x);
+        int exponent = 1 - f->bias;
+        if (size > 0 && ilogb(size) > exponent)
+                exponent = ilogb(size);
+        if (size >= number_of(f, f->largest))
+                return (unsigned char)(f->largest | (unsigned)(signbit(x) != 0) << 7);
+        unsigned units = (unsigned)nearbyint(ldexp(size, f->fraction - exponent)),
+                 below = (unsigned)(exponent - 1 + f->bias) << f->fraction;
+        return (unsigned char)((units + below) | (unsigned)(signbit(x) != 0) << 7);
+}
+
+/* ---- steps ---- */
+
+/* the dimensions of w that have steps of their own: those of the outputs */
+static unsigned kept_by(const struct use *u)
+{
+        const struct op *op = u->user;
+        if (op->code != OP_dot)
+                return op->code == OP_convolve || op_int(op, "axis") == 0;
+        int count;
+        const int64_t *contracted = op_ints(op, "contract_b", &count);
+        unsigned kept = (1u << u->value->type->rank) - 1;
+        for (int i = 0; i < count; i++)
+                kept &= ~(1u << contracted[i]);
+        return kept;
+}
+
+/* the number of the step of each element, in order */
+struct walk { const struct type *t; int64_t index[RANK_MAX], strides[RANK_MAX], at; };
+
+static struct walk walk_from(const struct type *t, unsigned kept, dim_t *dims, int *rank)
+{
+        struct walk w = { .t = t };
+        int64_t stride = 1;
+        *rank = 0;
+        for (int d = 0; d < t->rank; d++)
+                if (kept >> d & 1)
+                        dims[(*rank)++] = t->dims[d];
+        for (int d = t->rank - 1; d >= 0; d--)
+                if (kept >> d & 1) {
+                        w.strides[d] = stride;
+                        stride *= t->dims[d];
+                }
+        return w;
+}
+
+static void walk_on(struct walk *w)
+{
+        for (int d = w->t->rank - 1; d >= 0; d--) {
+                w->at += w->strides[d];
+                if (++w->index[d] < w->t->dims[d])
+                        return;
+                w->index[d] = 0;
+                w->at -= w->strides[d] * w->t->dims[d];
+        }
+}
+
+/* what is stored for c: false where 8 bits cannot hold it */
+static bool encode(struct module *m, struct constant *c, enum element e, unsigned kept, struct stored_weights *s)
+{
+        const struct type *t = c->value.type;
+        const struct format *f = format_of(e);
+        const float *x = c->data;
+        int64_t count = type_elements(t);
+        dim_t dims[RANK_MAX];
+        int rank;
+        const struct walk from = walk_from(t, kept, dims, &rank);
+        const struct type *rows = type_tensor(m, E_F32, rank, dims);
+        float *steps = constant_room(m, (size_t)type_bytes(rows));
+        unsigned char *codes = constant_room(m, (size_t)count);
+        for (int64_t i = 0; i < type_elements(rows); i++)
+                steps[i] = 0;
+        struct walk w = from;
+        for (int64_t i = 0; i < count; i++, walk_on(&w)) {
+                if (!isfinite(x[i]))
+                        return false;
+                steps[w.at] = fabsf(x[i]) > steps[w.at] ? fabsf(x[i]) : steps[w.at];
+        }
+        for (int64_t i = 0; i < type_elements(rows); i++) {
+                double step = steps[i] / number_of(f, f->largest);
+                steps[i] = step < FLT_MIN ? 1 : (float)step;
+        }
+        w = from;
+        for (int64_t i = 0; i < count; i++, walk_on(&w))
+                codes[i] = code_of(f, (double)x[i] / (double)steps[w.at]);
+        *s = (struct stored_weights){ .numbers = constant_dense(m, type_with_element(m, t, e), codes, c->name),
+                                      .steps = constant_dense(m, rows, steps, c->name),
+                                      .kept = kept };
+        return true;
+}
+
+/* ---- floats of 16 bits ---- */
+
+static bool has_overflow(const struct constant *from, const struct constant *to)
+{
+        bool infinite = false;
+        for (int64_t i = 0, count = type_elements(from->value.type); i < count && !infinite; i++)
+                infinite = isinf(constant_element(to, i).f) && isfinite(constant_element(from, i).f);
+        return infinite;
+}
+
+static bool round_to(struct module *m, struct constant *c, enum element e, struct stored_weights *s)
+{
+        *s = (struct stored_weights){ .numbers = constant_cast(m, c, e) };
+        return !has_overflow(c, s->numbers->constant);
+}
+
+/* ---- where they are read ---- */
+
+static struct value *rows_of(struct builder *b, struct value *table, const struct op *gather)
+{
+        struct value *operands[] = { table, op_operand(gather, 1) };
+        return gather->code == OP_gather ? value_build(b, OP_gather, operands, 2, gather->attrs, NULL) : table;
+}
+
+/* x times its steps */
+static struct value *scaled(struct builder *b, struct value *x, const struct stored_weights *s,
+                            const struct op *user)
+{
+        int64_t dims[RANK_MAX];
+        int rank = 0;
+        struct value *steps = s->steps;
+        if (user->code == OP_gather && steps->type->rank)
+                steps = build_gather(b, steps, op_operand(user, 1), 0);
+        for (int d = 0; d < RANK_MAX && steps; d++)
+                if (user->code == OP_gather || s->kept >> d & 1)
+                        dims[rank++] = d;
+        steps = steps ? build_broadcast(b, steps, x->type, dims) : NULL;
+        return build_binary(b, OP_mul, x, steps);
+}
+
+bool weights_widen(struct op *user, const struct stored_weights *s, struct pass_context *context)
+{
+        struct builder b = builder_before(user, context->diag);
+        struct value *w = rows_of(&b, s->numbers, user), *y = NULL;
+        w = w ? build_cast(&b, w, E_F32) : NULL;
+        w = w && s->steps ? scaled(&b, w, s, user) : w;
+        if (!w)
+                return false;
+        if (user->code == OP_gather)
+                y = w;
+        else
+                op_set_operand(user, 1, w);
+        if (user->code != OP_gather && s->steps)         /* behind the sums */
+                y = (user->code == OP_dot ? rewrite_dot_scaled : rewrite_convolve_scaled)(&b, user, context);
+        if (y) {
+                value_replace(op_result(user), y);
+                op_erase(user);
+        }
+        return true;
+}
+
+/* ---- the pass ---- */
+
+static bool is_depthwise(const struct op *op)
+{
+        return op->code == OP_convolve && op_int(op, "groups") > 1 &&
+               op_operand(op, 1)->type->dims[1] == 1;
+}
+
+/* Products of f32, and rows of tables. *kept: dimensions with steps that are right for all of them. */
+static bool can_be_stored(const struct constant *c, unsigned *kept)
+{
+        *kept = ~0u;
+        for (const struct use *u = c->value.uses; u; u = u->next) {
+                if (is_depthwise(u->user) ||
+                    (u->user->code != OP_gather &&
+                     (u->index != 1 || op_result(u->user)->type->element != E_F32)))
+                        return false;
+                *kept &= kept_by(u);
+        }
+        return c->value.type->element == E_F32;
+}
+
+int pass_store_weights(struct function *f, struct pass_context *context)
+{
+        if (!context->stored || context->exact)
+                return 0;
+        struct arena *arena = arena_new();
+        int count, stored = 0;
+        struct constant **weights = weights_find(arena, f, &context->limits, &count);
+        for (int i = 0; i < count && stored >= 0; i++) {
+                struct stored_weights s;
+                unsigned kept;
+                if (!can_be_stored(weights[i], &kept) ||
+                    !(format_of(context->stored) ? encode(f->module, weights[i], context->stored, kept, &s)
+                                                 : round_to(f->module, weights[i], context->stored, &s)))
+                        continue;
+                stored++;
+                for (struct use *u = weights[i]->value.uses, *next; u && stored > 0; u = next) {
+                        next = u->next;
+                        stored = weights_widen(u->user, &s, context) ? stored : -1;
+                }
+        }
+        arena_free(arena);
+        pass_dce(f, context);
+        return stored;
+}
