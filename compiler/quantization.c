@@ -1,4 +1,5 @@
-/* --quantize and --quantize-weights: what the passes quantize and quantize_products are asked for. */
+/* --quantize and --quantize-weights: what the passes quantize, quantize_products and store_weights are
+ * asked for. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,11 @@ static bool read_weights(struct run *run, struct quantize_policy *p)
         p->block = p->weights->block;
         if (!text[length])
                 return true;
+        if (weights_are_floats(p->weights)) {
+                diag_error(&run->diag, EXIT_USAGE, "--quantize-weights=%s: %s has no blocks",
+                           text_argument(run->arena, text), p->weights->name);
+                return false;
+        }
         if (int_parse(text + length + 1, &p->block) && p->block >= BLOCK_LEAST &&
             p->block <= BLOCK_MOST && !(p->block & (p->block - 1)))
                 return true;
@@ -142,6 +148,12 @@ bool quantization_read(struct run *run)
         if (!read_choices(run, p))
                 return false;
         p->layers = o->quantize && !p->dynamic;
+        if (o->quantize && p->weights && weights_are_floats(p->weights)) {
+                diag_error(&run->diag, EXIT_USAGE,
+                           "--quantize multiplies integers, and --quantize-weights=%s keeps floats: leave out one of them",
+                           p->weights->name);
+                return false;
+        }
         if (p->layers && !*o->quantize && !o->calibrate) {
                 diag_error(&run->diag, EXIT_USAGE,
                            "--quantize wants ranges: --quantize=FILE, which --calibrate wrote, or samples, by --calibrate=PATH beside it");
@@ -168,7 +180,8 @@ const char *quantization_passes(struct run *run, const char *list)
         const struct quantize_policy *p = run->context.quantize;
         if (!p)
                 return list;
-        const char *pass = p->layers ? "quantize" : "quantize_products",
+        bool floats = p->weights && weights_are_floats(p->weights);
+        const char *pass = p->layers ? "quantize" : floats ? "store_weights" : "quantize_products",
                    *option = run->options.quantize ? "--quantize" : "--quantize-weights";
         bool exact = asked && *asked != '+';
         if (asked && exact != has_pass(asked + !exact, pass)) {

@@ -31,9 +31,11 @@ bool element_from_onnx(int number, enum element *element)
         return false;
 }
 
-const char *element_decoder(enum element e)
+const struct element_code *element_code(enum element e)
 {
-        return e == E_F8E4M3 ? "f8e4m3fn_to_f32" : e == E_F8E5M2 ? "f8e5m2_to_f32" : NULL;
+        static const struct element_code e4m3fn = { 3, 7, 0x7e, "f8e4m3fn_to_f32" },
+                                         e5m2 = { 2, 15, 0x7b, "f8e5m2_to_f32" };
+        return e == E_F8E4M3 ? &e4m3fn : e == E_F8E5M2 ? &e5m2 : NULL;
 }
 
 /* ---- the short floats: sign, `exponent` bits, `fraction` bits; IEEE rules ---- */

@@ -41,9 +41,14 @@ static inline enum element element_carrier(enum element e)
         return element_info[e].class == CLASS_OTHER ? element_info[e].compute : e;
 }
 
-/* The function of ir/library/bits.loop that makes an f32 of the bits of a float that is moved alone
- * (class OTHER), and that cast knows; NULL: there is none. */
-const char *element_decoder(enum element e);
+/* A float of 8 bits that is moved alone (class OTHER), but cast makes an f32 of it: sign, exponent,
+ * fraction. Codes beyond the largest finite number's are infinite or NaN. */
+struct element_code {
+        int fraction, bias;
+        unsigned largest;
+        const char *decoder;            /* in ir/library/bits.loop */
+};
+const struct element_code *element_code(enum element e);   /* NULL: it is none */
 
 /* One element of any stored type, widened: floats in f, signed integers in i, unsigned integers and
  * bool in u. */

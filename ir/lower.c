@@ -580,7 +580,7 @@ struct loop_expr *emit_compute(struct emit *e, const struct value *v,
 /* the f32 that x stands for, bits of an element that has a decoder */
 static struct loop_expr *decoded(struct emit *e, enum element stored, struct loop_expr *x)
 {
-        struct loop_function *decode = loop_library_find(e->library, element_decoder(stored), E_U32);
+        struct loop_function *decode = loop_library_find(e->library, element_code(stored)->decoder, E_U32);
         return loop_call(e->arena, decode, (struct loop_expr *[]){ loop_cast(e->arena, E_U32, x) });
 }
 
@@ -588,7 +588,7 @@ struct loop_expr *emit_as(struct emit *e, enum element to, const struct value *v
                           struct loop_expr *const *index)
 {
         enum element stored = v->type->element;
-        if (element_decoder(stored))
+        if (element_code(stored))
                 return loop_cast(e->arena, to, decoded(e, stored, emit_element(e, v, index)));
         if (element_is_integer(stored) && element_info[stored].compute != to)
                 return loop_cast(e->arena, to, emit_element(e, v, index));

@@ -329,7 +329,7 @@ bool type_select(struct module *m, struct op *op, struct diag *diag)
 bool type_cast(struct module *m, struct op *op, struct diag *diag)
 {
         enum element to = (enum element)op_int(op, "to"), from = operand_type(op, 0)->element;
-        bool decodes = element_decoder(from) && to == E_F32;
+        bool decodes = element_code(from) && to == E_F32;
         if (!decodes && (element_carrier(to) != to || element_carrier(from) != from))
                 return rule_fail(op, diag, "from %s to %s: there is only bitcast",
                                  element_info[from].text, element_info[to].text);

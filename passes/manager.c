@@ -308,10 +308,11 @@ static int passes_before(const struct pipeline_state *state, const struct pipeli
 static int neutral_passes(const struct pipeline_options *options, const struct pass *const *list,
                           int count)
 {
+        static const char *const quantizing[] = { "quantize", "quantize_products", "store_weights" };
         int end = options->neutral ? count : 0;
         for (int i = 0; i < end; i++)
-                if (!strcmp(list[i]->name, "quantize") || !strcmp(list[i]->name, "quantize_products"))
-                        end = i + 1;
+                for (size_t k = 0; k < sizeof quantizing / sizeof *quantizing; k++)
+                        end = strcmp(list[i]->name, quantizing[k]) ? end : i + 1;
         return end;
 }
 

@@ -30,8 +30,6 @@ struct pass_context {
         int threads;                    /* that generated code may use; 1: no threading code at
                                          * all */
         enum element precision;         /* that contractions read: E_F32 (0 too), or E_BF16 */
-        enum element stored;            /* what weights of contractions are stored in; E_F32: as they
-                                         * come */
         bool memory;                    /* the goal is little memory rather than speed */
         int64_t max_ram;                /* rows are passed on until the workspace and all regions
                                          * take no more bytes; -1: they are not */

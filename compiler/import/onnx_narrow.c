@@ -113,6 +113,8 @@ static struct value *decode(struct onnx_import *im, struct value *x)
 {
         enum element e = onnx_element(x), carrier = element_carrier(e);
         const struct format *f = format_of(e);
+        if (element_code(e))
+                return build_cast(&im->b, x, E_F32);
         x = onnx_as_bits(im, x, carrier);
         if (onnx_plain_element(e) != E_F32)
                 return wrapped(im, x, e);       /* whoever made the byte */

@@ -56,11 +56,22 @@ struct value *layout_decoded(struct layout *l, struct value *v)
         return known ? known : v;
 }
 
+/* codes of floats, none of which is infinite or NaN */
+static bool all_finite(const struct constant *c, const struct element_code *code)
+{
+        const unsigned char *bytes = c->data;
+        int64_t count = c->kind == CONSTANT_SPLAT ? 1 : type_elements(c->value.type), i = 0;
+        while (i < count && (bytes[i] & 0x7fu) <= code->largest)
+                i++;
+        return i == count;
+}
+
 struct value *layout_stored(const struct layout *l, struct value *w)
 {
         struct value *narrow = op_is(w, OP_cast) ? op_operand(w->op, 0) : w;
-        return w->type->element == E_F32 && value_is_constant(narrow) &&
-                               multiply_in(l->context, E_F32, (enum element)narrow->type->element)
+        enum element e = (enum element)narrow->type->element;
+        return w->type->element == E_F32 && value_is_constant(narrow) && multiply_in(l->context, E_F32, e) &&
+                               (!element_code(e) || all_finite(narrow->constant, element_code(e)))
                        ? narrow
                        : w;
 }

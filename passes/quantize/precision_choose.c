@@ -22,6 +22,12 @@ static bool is_f32(const struct value *v)
         return v->type->kind == TYPE_TENSOR && v->type->element == E_F32;
 }
 
+/* constants in fewer bits, which stay so */
+static bool is_stored(const struct value *v)
+{
+        return op_is(v, OP_cast) && value_is_constant(op_operand(v->op, 0));
+}
+
 /* a contraction of known extents; its weights may be a product's second operand that is computed */
 static bool is_candidate(const struct op *op)
 {
@@ -29,7 +35,7 @@ static bool is_candidate(const struct op *op)
                 return false;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
         bool weights =
-                value_is_constant(w) ? w->constant->kind == CONSTANT_DENSE : op->code == OP_dot;
+                value_is_constant(w) ? w->constant->kind == CONSTANT_DENSE : op->code == OP_dot && !is_stored(w);
         return weights && is_f32(x) && is_f32(w) && is_f32(op_result(op)) &&
                type_is_static(x->type) && type_is_static(w->type) && type_elements(x->type) &&
                type_elements(w->type);

@@ -12,33 +12,25 @@
  * finite number would become infinite, where 8 bits would have to hold what is not finite, and in
  * depthwise convolutions, which have few. layout takes the cast into packed kernels, fuse into
  * others: a model takes as much less memory, and a product that waits for its weights less time. */
+#include "passes/quantize/quantize.h"
 #include "passes/quantize/weights.h"
 
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
 
 #include "passes/simplify/simplify.h"
 
 /* ---- floats of 8 bits ---- */
 
-struct format { int fraction, bias; unsigned largest; };
-
-static const struct format *format_of(enum element e)
-{
-        static const struct format e4m3 = { 3, 7, 0x7e }, e5m2 = { 2, 15, 0x7b };
-        return e == E_F8E4M3 ? &e4m3 : e == E_F8E5M2 ? &e5m2 : NULL;
-}
-
 /* of a code without a sign */
-static double number_of(const struct format *f, unsigned code)
+static double number_of(const struct element_code *f, unsigned code)
 {
         unsigned one = 1u << f->fraction, exponent = code >> f->fraction, rest = code & (one - 1);
         return ldexp(exponent ? one + rest : rest, (int)(exponent ? exponent : 1) - f->bias - f->fraction);
 }
 
 /* the nearest number to x, which is finite; the largest for what is larger */
-static unsigned char code_of(const struct format *f, double x)
+static unsigned char code_of(const struct element_code *f, double x)
 {
         double size = fabs(x);
         int exponent = 1 - f->bias;
@@ -101,7 +93,7 @@ static void walk_on(struct walk *w)
 static bool encode(struct module *m, struct constant *c, enum element e, unsigned kept, struct stored_weights *s)
 {
         const struct type *t = c->value.type;
-        const struct format *f = format_of(e);
+        const struct element_code *f = element_code(e);
         const float *x = c->data;
         int64_t count = type_elements(t);
         dim_t dims[RANK_MAX];
@@ -192,7 +184,7 @@ bool weights_widen(struct op *user, const struct stored_weights *s, struct pass_
         return true;
 }
 
-/* ---- the pass ---- */
+/* ---- which ---- */
 
 static bool is_depthwise(const struct op *op)
 {
@@ -200,41 +192,112 @@ static bool is_depthwise(const struct op *op)
                op_operand(op, 1)->type->dims[1] == 1;
 }
 
-/* Products of f32, and rows of tables. *kept: dimensions with steps that are right for all of them. */
-static bool can_be_stored(const struct constant *c, unsigned *kept)
+/* What keeps a reader of weights in f32, part of a sentence; NULL: nothing does. op->number: it is
+ * named by --keep-float. */
+static const char *obstacle_of(const struct use *u)
 {
-        *kept = ~0u;
-        for (const struct use *u = c->value.uses; u; u = u->next) {
-                if (is_depthwise(u->user) ||
-                    (u->user->code != OP_gather &&
-                     (u->index != 1 || op_result(u->user)->type->element != E_F32)))
-                        return false;
-                *kept &= kept_by(u);
+        const struct op *op = u->user;
+        return op->number          ? "--keep-float says so"
+               : is_depthwise(op)  ? "it is depthwise, and has few weights"
+               : op->code == OP_gather ? NULL
+               : u->index != 1     ? "its weights are multiplied from the left"
+               : op_result(op)->type->element != E_F32 ? "what it makes is not of f32" : NULL;
+}
+
+struct storing {
+        struct function *f;
+        struct pass_context *context;
+        const struct quantize_policy *policy;
+        struct arena *arena;
+        struct constant **weights;
+        int count;
+};
+
+static bool keep_named(struct storing *q)
+{
+        int count;
+        const struct calibrated *known = calibrated_values(q->arena, q->f, &count);
+        bool *keep = arena_array(q->arena, (size_t)count + 1, sizeof *keep);
+        if (!keep_float_find(q->arena, q->policy, known, count, keep, q->context->diag))
+                return false;
+        for (int i = 0; i < count; i++)
+                if (keep[i] && known[i].value->kind == VALUE_RESULT)
+                        known[i].value->op->number = 1;
+        return true;
+}
+
+static void keep_ends(const struct storing *q)
+{
+        struct op *first = NULL, *last = NULL;
+        for (struct op *op = region_walk(&q->f->body, NULL); op; op = region_walk(&q->f->body, op)) {
+                bool reads = false;
+                for (int i = 0; i < q->count && op->operand_count > 1; i++)
+                        reads |= op_operand(op, 1) == &q->weights[i]->value && op->code != OP_gather;
+                first = first || !reads ? first : op;
+                last = reads ? op : last;
         }
-        return c->value.type->element == E_F32;
+        if (first && q->policy->first)
+                first->number = 1;
+        if (last && q->policy->last)
+                last->number = 1;
+}
+
+/* ---- the pass ---- */
+
+/* 1; 0: the weights stay; -1 after an error */
+static int store(const struct storing *q, struct constant *c)
+{
+        enum element e = q->policy->weights->element;
+        const struct op *reader = c->value.uses->user;
+        const char *obstacle = c->value.type->element == E_F32 ? NULL : "they are not of f32";
+        struct stored_weights s;
+        unsigned kept = ~0u;
+        for (const struct use *u = c->value.uses; u && !obstacle; u = u->next) {
+                obstacle = obstacle_of(u);
+                kept &= kept_by(u);
+        }
+        if (!obstacle && !(element_code(e) ? encode(q->f->module, c, e, kept, &s) : round_to(q->f->module, c, e, &s)))
+                obstacle = element_code(e) ? "they are not all finite" : "one of them is too large";
+        if (obstacle)
+                diag_note(q->context->diag, "weights of %s (%s) stay as they are: %s",
+                          reader->location ? reader->location : "an operation",
+                          op_info[reader->code].name, obstacle);
+        if (obstacle && q->policy->kept)
+                q->policy->kept(q->policy->runner, reader, obstacle);
+        for (struct use *u = obstacle ? NULL : c->value.uses, *next; u; u = next) {
+                next = u->next;
+                if (!weights_widen(u->user, &s, q->context))
+                        return -1;
+        }
+        return !obstacle;
 }
 
 int pass_store_weights(struct function *f, struct pass_context *context)
 {
-        if (!context->stored || context->exact)
-                return 0;
-        struct arena *arena = arena_new();
-        int count, stored = 0;
-        struct constant **weights = weights_find(arena, f, &context->limits, &count);
-        for (int i = 0; i < count && stored >= 0; i++) {
-                struct stored_weights s;
-                unsigned kept;
-                if (!can_be_stored(weights[i], &kept) ||
-                    !(format_of(context->stored) ? encode(f->module, weights[i], context->stored, kept, &s)
-                                                 : round_to(f->module, weights[i], context->stored, &s)))
-                        continue;
-                stored++;
-                for (struct use *u = weights[i]->value.uses, *next; u && stored > 0; u = next) {
-                        next = u->next;
-                        stored = weights_widen(u->user, &s, context) ? stored : -1;
-                }
+        struct storing q = { .f = f, .context = context, .policy = context->quantize };
+        if (!q.policy || q.policy->layers || !q.policy->weights || !weights_are_floats(q.policy->weights)) {
+                diag_error(context->diag, EXIT_USAGE, "pass store_weights wants --quantize-weights=f16 or another type of floats");
+                return -1;
         }
-        arena_free(arena);
-        pass_dce(f, context);
-        return stored;
+        if (f != f->module->functions)
+                return 0;
+        q.arena = arena_new();
+        q.weights = weights_find(q.arena, f, &context->limits, &q.count);
+        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
+                op->number = 0;
+        bool fine = keep_named(&q);
+        if (fine)
+                keep_ends(&q);
+        int stored = 0;
+        for (int i = 0; i < q.count && fine; i++) {
+                int one = store(&q, q.weights[i]);
+                fine = one >= 0;
+                stored += one;
+        }
+        arena_free(q.arena);
+        if (fine && context->notes)
+                text_add(context->notes, "%d of %d constants", stored, q.count);
+        if (fine)
+                pass_dce(f, context);
+        return fine ? stored : -1;
 }

@@ -22,10 +22,10 @@ void weights_types_help(void)
 {
         for (int i = 0; i < weights_type_count; i++) {
                 const struct weights_type *t = &weights_types[i];
-                printf("%-4s %s; a step for ", t->name, t->doc);
+                printf("%-6s %s", t->name, t->doc);
                 if (t->block)
-                        printf("each %d numbers of an output\n", (int)t->block);
+                        printf("; a step for each %d numbers of an output\n", (int)t->block);
                 else
-                        printf("each output\n");
+                        printf("%s\n", element_is_float(t->element) ? "" : "; a step for each output");
         }
 }

@@ -18,6 +18,11 @@ struct weights_type {
 extern const struct weights_type weights_types[];
 extern const int weights_type_count;
 
+/* they are for store_weights, without blocks; else for quantize_products */
+static inline bool weights_are_floats(const struct weights_type *t)
+{
+        return element_is_float(t->element) || element_code(t->element);
+}
 /* NULL: nothing is called that */
 const struct weights_type *weights_type_find(const char *name, size_t length);
 void weights_types_help(void);          /* on standard output */

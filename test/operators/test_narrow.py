@@ -115,6 +115,6 @@ def without_head(code):
 
 
 def test_type_rules(tmp_path):
-    (tmp_path / "m.dnn").write_text('dnn 1\nmodule "m"\nfunc @main(%x "x": <3 x f8e5m2>) -> ("y") {\n  %0 = cast(%x) : <3 x f32>\n  yield(%0)\n}\n')
+    (tmp_path / "m.dnn").write_text('dnn 1\nmodule "m"\nfunc @main(%x "x": <3 x f8e5m2fnuz>) -> ("y") {\n  %0 = cast(%x) : <3 x f32>\n  yield(%0)\n}\n')
     done = dnncc.run([dnncc.DNNCC, tmp_path / "m.dnn", "-o", "-"])
     assert done.returncode == dnncc.INVALID and "there is only bitcast" in done.stderr
