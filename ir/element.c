@@ -38,6 +38,13 @@ const struct element_code *element_code(enum element e)
         return e == E_F8E4M3 ? &e4m3fn : e == E_F8E5M2 ? &e5m2 : NULL;
 }
 
+double element_code_number(const struct element_code *c, unsigned bits)
+{
+        unsigned one = 1u << c->fraction, exponent = (bits & 0x7f) >> c->fraction, rest = bits & (one - 1);
+        double size = ldexp(exponent ? one + rest : rest, (int)(exponent ? exponent : 1) - c->bias - c->fraction);
+        return bits >> 7 & 1 ? -size : size;
+}
+
 /* ---- the short floats: sign, `exponent` bits, `fraction` bits; IEEE rules ---- */
 
 enum { DOUBLE_FRACTION = 52, DOUBLE_BIAS = 1023 };

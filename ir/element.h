@@ -49,6 +49,7 @@ struct element_code {
         const char *decoder;            /* in ir/library/bits.loop */
 };
 const struct element_code *element_code(enum element e);   /* NULL: it is none */
+double element_code_number(const struct element_code *c, unsigned bits);         /* a finite one */
 
 /* One element of any stored type, widened: floats in f, signed integers in i, unsigned integers and
  * bool in u. */

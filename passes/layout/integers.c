@@ -20,9 +20,9 @@ enum { DEPTH_MAX = 8 };
  * takes too long */
 static struct value *decoded(struct builder *b, struct value *v, int depth)
 {
-        if (value_is_constant(v))       /* f32 that was rounded to half its size stays so */
-                return element_is_float(v->type->element) &&
-                                       element_info[v->type->element].bytes < 4
+        if (value_is_constant(v))       /* floats of fewer bits stay so */
+                return (element_is_float(v->type->element) && element_info[v->type->element].bytes < 4) ||
+                                       element_code((enum element)v->type->element)
                                ? NULL
                                : v;
         if (v->kind != VALUE_RESULT || depth == DEPTH_MAX)

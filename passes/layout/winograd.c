@@ -50,6 +50,13 @@ static void transform_windows(const struct winograd *f, windows w, float *u, int
                 }
 }
 
+static float weight_at(const struct constant *c, int64_t at)
+{
+        const struct element_code *code = element_code((enum element)c->value.type->element);
+        union scalar x = constant_element(c, at);
+        return (float)(code ? element_code_number(code, (unsigned)x.u) : x.f);
+}
+
 /* from element `at` on, one offset of the window `step` elements behind the other */
 static void load_windows(const struct constant *c, int64_t at, int64_t step, windows w)
 {
@@ -61,7 +68,7 @@ static void load_windows(const struct constant *c, int64_t at, int64_t step, win
                                sizeof **w);
                 else                    /* in fewer bits, or one number */
                         for (int l = 0; l < BATCH; l++)
-                                lanes[l] = (float)constant_element(c, at + k * step + l).f;
+                                lanes[l] = weight_at(c, at + k * step + l);
         }
 }
 

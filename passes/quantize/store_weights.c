@@ -22,13 +22,6 @@
 
 /* ---- floats of 8 bits ---- */
 
-/* of a code without a sign */
-static double number_of(const struct element_code *f, unsigned code)
-{
-        unsigned one = 1u << f->fraction, exponent = code >> f->fraction, rest = code & (one - 1);
-        return ldexp(exponent ? one + rest : rest, (int)(exponent ? exponent : 1) - f->bias - f->fraction);
-}
-
 /* the nearest number to x, which is finite; the largest for what is larger */
 static unsigned char code_of(const struct element_code *f, double x)
 {
@@ -36,7 +29,7 @@ static unsigned char code_of(const struct element_code *f, double x)
         int exponent = 1 - f->bias;
         if (size > 0 && ilogb(size) > exponent)
                 exponent = ilogb(size);
-        if (size >= number_of(f, f->largest))
+        if (size >= element_code_number(f, f->largest))
                 return (unsigned char)(f->largest | (unsigned)(signbit(x) != 0) << 7);
         unsigned units = (unsigned)nearbyint(ldexp(size, f->fraction - exponent)),
                  below = (unsigned)(exponent - 1 + f->bias) << f->fraction;
@@ -111,7 +104,7 @@ static bool encode(struct module *m, struct constant *c, enum element e, unsigne
                 steps[w.at] = fabsf(x[i]) > steps[w.at] ? fabsf(x[i]) : steps[w.at];
         }
         for (int64_t i = 0; i < type_elements(rows); i++) {
-                double step = steps[i] / number_of(f, f->largest);
+                double step = steps[i] / element_code_number(f, f->largest);
                 steps[i] = step < FLT_MIN ? 1 : (float)step;
         }
         w = from;

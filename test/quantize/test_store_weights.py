@@ -96,12 +96,13 @@ def test_convolutions(kind, target, attributes, tmp_path):
     processor.require(target)
     r = np.random.default_rng(7)
     groups = attributes.get("group", 1)
-    x, w = r.standard_normal((1, 32, 24, 24)).astype(F32), r.standard_normal((32, 32 // groups, 3, 3)).astype(F32)
+    x, w = r.standard_normal((1, 64, 48, 48)).astype(F32), r.standard_normal((64, 64 // groups, 3, 3)).astype(F32)
     node = helper.make_node("Conv", ["x", "w"], ["y"], **attributes)
-    model = save(tmp_path, [node], [("x", TensorProto.FLOAT, list(x.shape))], [("y", [1, 32, None, None])], {"w": w})
-    (got,), _ = run(model, tmp_path / "out", target, [x], f"--quantize-weights={kind}")
+    model = save(tmp_path, [node], [("x", TensorProto.FLOAT, list(x.shape))], [("y", [1, 64, None, None])], {"w": w})
+    (got,), said = run(model, tmp_path / "out", target, [x], f"--quantize-weights={kind}", "--limit", "winograd_percent=2000", "--stats")
+    assert ("winograd   1 rewrites" in said) == ("pads" in attributes and target not in ("generic",)), said
     kept = rounded(w, kind, (1, 2, 3))
-    exact = save(tmp_path, [node], [("x", TensorProto.FLOAT, list(x.shape))], [("y", [1, 32, None, None])],
+    exact = save(tmp_path, [node], [("x", TensorProto.FLOAT, list(x.shape))], [("y", [1, 64, None, None])],
                  {"w": kept[0] * kept[1] if kind.startswith("f8") else kept})
     (want,), _ = run(exact, tmp_path / "exact", "generic", [x])
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=3e-5 * np.abs(want).max())
