@@ -487,10 +487,11 @@ bool layout_is_direct(const struct op *convolve)
 
 bool layout_convolve(struct layout *l, struct op *op)
 {
+        struct value *w = layout_decoded(l, op_operand(op, 1));
         struct convolution c = { .l = l,
                                  .op = op,
                                  .x = op_operand(op, 0),
-                                 .w = layout_stored(l, layout_decoded(l, op_operand(op, 1))),
+                                 .w = layout_is_depthwise(op) ? w : layout_stored(l, w),
                                  .groups = op_int(op, "groups"),
                                  .spatial = op_operand(op, 0)->type->rank - 2 };
         bool whole = op_all_ones(op, "input_dilations");

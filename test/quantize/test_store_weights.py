@@ -177,3 +177,20 @@ def test_models_own(kind, special, tmp_path):
         (got,), _ = run(tmp_path / "given.onnx", tmp_path / "out", "x86-64-v3", [x])
         want = x.astype(np.float64) @ w.astype(np.float64)
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", [TensorProto.FLOAT16, TensorProto.FLOAT8E4M3FN])
+def test_models_own_depthwise(kind, tmp_path):
+    """such a convolution is no packed one, and reads f32"""
+    narrow = {TensorProto.FLOAT16: np.float16, TensorProto.FLOAT8E4M3FN: ml_dtypes.float8_e4m3fn}[kind]
+    w = np.random.default_rng(1).standard_normal((64, 1, 3, 3)).astype(narrow)
+    x = np.random.default_rng(2).standard_normal((1, 64, 12, 12)).astype(F32)
+    conv = helper.make_node("Conv", ["x", "v"], ["y"], group=64)
+    ports = [helper.make_tensor_value_info("x", TensorProto.FLOAT, list(x.shape))], [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
+    graph = helper.make_graph([helper.make_node("Cast", ["w"], ["v"], to=TensorProto.FLOAT), conv], "g", *ports,
+                              [helper.make_tensor("w", kind, w.shape, w.tobytes(), raw=True)])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), tmp_path / "given.onnx")
+    (got,), _ = run(tmp_path / "given.onnx", tmp_path / "out", "x86-64-v3", [x])
+    wide = w.astype(F32)
+    want = sum(x[:, :, i:i + 10, j:j + 10] * wide[:, 0, i, j][None, :, None, None] for i in range(3) for j in range(3))
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
