@@ -51,8 +51,8 @@ static bool read_weights(struct run *run, struct quantize_policy *p)
         if (!text[length])
                 return true;
         if (weights_are_floats(p->weights)) {
-                diag_error(&run->diag, EXIT_USAGE, "--quantize-weights=%s: %s has no blocks",
-                           text_argument(run->arena, text), p->weights->name);
+                diag_error(&run->diag, EXIT_USAGE, "--quantize-weights=%s: %s has no blocks: want %s alone",
+                           text_argument(run->arena, text), p->weights->name, p->weights->name);
                 return false;
         }
         if (int_parse(text + length + 1, &p->block) && p->block >= BLOCK_LEAST &&
@@ -150,7 +150,7 @@ bool quantization_read(struct run *run)
         p->layers = o->quantize && !p->dynamic;
         if (o->quantize && p->weights && weights_are_floats(p->weights)) {
                 diag_error(&run->diag, EXIT_USAGE,
-                           "--quantize multiplies integers, and --quantize-weights=%s keeps floats: leave out one of them",
+                           "--quantize-weights=%s keeps floats: not with --quantize, which multiplies integers",
                            p->weights->name);
                 return false;
         }
