@@ -255,16 +255,18 @@ bless: setup
 	BLESS=1 $(PY) -m pytest -q -p no:cacheprovider test/golden
 	@$(MAKE) --no-print-directory conformance CONFORMANCE_FLAGS=--bless
 
-# docs/ir.md and docs/dnncc.1 come from the tables
+# docs/ir.md, docs/dnncc.1 and docs/remarks.md come from the tables
 docs: $(B)/manual
 	$(B)/manual ir > docs/ir.md
 	$(B)/manual man > docs/dnncc.1
+	$(B)/manual remarks > docs/remarks.md
 $(B)/manual: docs/manual.c $(B)/libdnncc.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LIBS)
 
 check-docs: $(B)/manual
-	@$(B)/manual ir | diff -u docs/ir.md - && $(B)/manual man | diff -u docs/dnncc.1 - || \
-	    { echo "docs/ir.md or docs/dnncc.1 is not what the tables say: make docs"; exit 1; }
+	@$(B)/manual ir | diff -u docs/ir.md - && $(B)/manual man | diff -u docs/dnncc.1 - && \
+	    $(B)/manual remarks | diff -u docs/remarks.md - || \
+	    { echo "docs/ir.md, docs/dnncc.1 or docs/remarks.md is not what the tables say: make docs"; exit 1; }
 
 # the lines of the uncommitted change; tables and aligned comments are laid out by hand
 format:

@@ -115,7 +115,7 @@ static bool prepare_context(struct run *run)
                         return false;
         context->memory = o->goal == GOAL_MEMORY;
         context->library = loop_library_new(run->arena, &run->diag);
-        return context->library && regions_parse(run);
+        return context->library && regions_parse(run) && remarks_prepare(run);
 }
 
 static bool choose_names(struct run *run)
@@ -505,6 +505,8 @@ static bool compile_as_asked(struct run *run)
         if (!compile_checked(run, &pipeline))
                 return false;
         warn_idle(run);
+        if (!remarks_put(run))
+                return false;
         if (writes_ranges(o))
                 return calibrate(run);
         if (o->tune)

@@ -59,6 +59,10 @@ void run_depends(struct run *run, const char *path);
 bool quantization_read(struct run *run);
 const char *quantization_passes(struct run *run, const char *list);
 
+/* --remarks, --explain (remarks.c): context.remarks, where they are wanted; and writes them, where asked for */
+bool remarks_prepare(struct run *run);
+bool remarks_put(struct run *run);
+
 /* --region (regions.c): context.regions */
 bool regions_parse(struct run *run);
 

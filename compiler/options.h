@@ -25,7 +25,7 @@ enum { ACTIVATIONS_U8, ACTIVATIONS_S8, ACTIVATIONS_S8_SYMMETRIC };
 struct options {
         const char *model;              /* a path, or "-" */
         const char *output, *name, *target, *depfile_name, *external, *cc, *report, *report_against,
-                *schedule, *calibrate, *run, *runner, *bench;
+                *schedule, *calibrate, *run, *runner, *bench, *remarks, *explain;
         const char *quantize;           /* ranges; "": those of --calibrate; QUANTIZE_DYNAMIC */
         const char *quantize_weights, *observer, *quantize_steps;
         const char *passes, *print_after, *print_before, *dump_dir;

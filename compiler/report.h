@@ -56,6 +56,9 @@ void report_keep_float(void *runner, const struct op *op, const char *why);
 /* looks for those of the state, or whether those found before are there (report_floats.c) */
 void report_find_floats(struct run *run, const struct pipeline_state *state);
 
+/* what passes said (remarks.c): the members of a list */
+void remarks_json(const struct run *run, FILE *out);
+
 /* for pipeline_options.observe; runner: the struct run */
 void report_observe(void *runner, const struct pipeline_state *state, const struct pass *pass,
                     int rewrites);

@@ -275,5 +275,7 @@ void report_json(struct run *run, FILE *out)
         put_passes(out, run);
         fputs("\n  ],\n  \"floats\": [", out);
         put_floats(out, run);
+        fputs("\n  ],\n  \"remarks\": [", out);
+        remarks_json(run, out);
         fputs("\n  ]\n}\n", out);
 }

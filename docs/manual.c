@@ -1,4 +1,5 @@
-/* The manual that comes from the tables: `manual ir` prints docs/ir.md, `manual man` docs/dnncc.1. */
+/* The manual that comes from the tables: `manual ir` prints docs/ir.md, `manual man` docs/dnncc.1,
+ * `manual remarks` docs/remarks.md. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 #include "compiler/options.h"
 #include "ir/loop.h"
 #include "ir/tensor.h"
-#include "passes/pass.h"
+#include "passes/remark.h"
 
 /* | and newlines would end a table cell */
 static void cell(const char *text)
@@ -233,12 +234,37 @@ static void print_man(void)
              "70 internal error.");
 }
 
+static void print_remarks(void)
+{
+        puts("# Remarks\n\nFrom [passes/remarks.def](../passes/remarks.def); `make docs` writes it.\n\n"
+             "`dnncc model.onnx --remarks` says of each value that one operation, A, makes and another one, B, reads, whether both are in one kernel "
+             "and why not: exactly one reason, of the place in the code that decided. `--explain=NODE` shows what is said of one node, with the texts "
+             "below; `--report=FILE` has all of it as `remarks`. Nothing is noted unless one of them is given.\n\n"
+             "`(decided at X)`: because of X, another reader of A. Reasons are those of the moment: passes that run later (attention, prologues, strips, "
+             "siblings, stream) may still make one kernel of two.");
+        const char *pass = "";
+        for (int i = 0; i < REMARK_REASONS; i++) {
+                const struct remark_info *r = &remark_info[i];
+                if (strcmp(pass, r->pass)) {
+                        printf("\n## %s\n\n| reason | | what it means |\n|---|---|---|\n", r->pass);
+                        pass = r->pass;
+                }
+                printf("| `%s` | ", r->reason);
+                cell(r->text);
+                fputs(" | ", stdout);
+                cell(r->doc);
+                puts(" |");
+        }
+}
+
 int main(int argc, char **argv)
 {
         if (argc == 2 && !strcmp(argv[1], "ir"))
                 print_ir();
         else if (argc == 2 && !strcmp(argv[1], "man"))
                 print_man();
+        else if (argc == 2 && !strcmp(argv[1], "remarks"))
+                print_remarks();
         else
                 return 1;
         return 0;

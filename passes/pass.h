@@ -9,6 +9,7 @@
 #include "ir/target.h"
 #include "ir/tensor.h"
 
+struct remarks;
 struct schedule_book;
 struct quantize_policy;
 struct sampler;
@@ -43,6 +44,7 @@ struct pass_context {
         bool assume_finite;             /* class D allowed */
         const char *rule;               /* simplify: by this rule alone; NULL: by all */
         struct text *notes;             /* --stats: what a pass did in particular, "name count, ..."; or NULL */
+        struct remarks *remarks;        /* --remarks (passes/remark.h); or NULL */
         const struct schedule_book *book;         /* schedules given by the user; or NULL */
         const struct quantize_policy *quantize;   /* --quantize (passes/quantize/quantize.h); or
                                                    * NULL */

@@ -49,9 +49,12 @@
 #include <string.h>
 
 #include "ir/relation.h"
+#include "passes/remark.h"
 
 struct member {                         /* what is known of an operation while groups form */
         struct group *group;
+        enum remark_reason why;         /* it is not in the group of its readers */
+        const struct op *decided;       /* the reader because of which, or NULL */
         const struct op *home;          /* the packed contraction whose epilogue it could be */
         bool epilogue;                  /* it could be one of any contraction, or is a
                                          * contraction */
@@ -149,29 +152,38 @@ static bool packed_accepts(const struct op *op, int operand)
                                 (op->code == OP_transpose && relation_keeps(op, 0, last)));
 }
 
-/* whether op may stand in user's group, as far as this one use goes */
-static bool accepts(const struct fusing *f, const struct op *user, const struct op *op, int operand)
+/* whether op may stand in user's group (joined), as far as this one use goes, and why not */
+static enum remark_reason accepts(const struct fusing *f, const struct op *user, const struct op *op, int operand)
 {
         const struct member *at = &f->members[user->number];
         bool widens = f->members[op->number].widens;
         if (reads_indices(user))
-                return operand == 1 && (is_move(f, op) || fuse_is_elementwise(op));
-        if (!can_join_any(f, user) || type_elements(user->results[0].type) == 0 ||
-            (at->widens && !widens && operand == 0))
-                return false;
+                return operand == 1 && (is_move(f, op) || fuse_is_elementwise(op))
+                               ? REMARK_fuse_joined : REMARK_fuse_indices;
+        if (!can_join_any(f, user))
+                return REMARK_fuse_row_reader;
+        if (type_elements(user->results[0].type) == 0)
+                return REMARK_fuse_empty;
+        if (at->widens && !widens && operand == 0)
+                return REMARK_fuse_narrow;
         if (fuse_is_packed(user))
-                return packed_accepts(op, operand);
+                return packed_accepts(op, operand) ? REMARK_fuse_joined : REMARK_fuse_packed;
         if (widens && (at->widens || operand == 0))
-                return true;
+                return REMARK_fuse_joined;
         if (is_move(f, op)) {
                 /* operands that say where (axes) are read as they are */
-                return op_info[user->code].operand_count <= operand ||
-                       op_info[user->code].operands[operand].kind != OPERAND_SHAPE;
+                bool data = op_info[user->code].operand_count <= operand ||
+                            op_info[user->code].operands[operand].kind != OPERAND_SHAPE;
+                return data ? REMARK_fuse_joined : REMARK_fuse_where;
         }
         if (fuse_is_anchor(op))
-                return keeps_index(user) && at->identity && !at->group->anchored;
-        bool sums = op_info[user->code].traits & TRAIT_CONTRACTION;
-        return !at->repeated && !sums && relation_reads_once(user, operand);
+                return !keeps_index(user) || !at->identity ? REMARK_fuse_index
+                       : at->group->anchored               ? REMARK_fuse_second_sum
+                                                           : REMARK_fuse_joined;
+        if (op_info[user->code].traits & TRAIT_CONTRACTION)
+                return REMARK_fuse_contracted;
+        return at->repeated || !relation_reads_once(user, operand) ? REMARK_fuse_again
+                                                                   : REMARK_fuse_joined;
 }
 
 /* ---- rows ---- */
@@ -294,28 +306,28 @@ static void find_summed(const struct region *region, struct member *members)
 }
 
 /* What loops over a row would compute again: nothing, what is cheap, or what the group then
- * keeps. */
-static bool may_repeat(struct group *group, const struct op *op, struct member *joined)
+ * keeps (joined). */
+static enum remark_reason may_repeat(struct group *group, const struct op *op, struct member *joined)
 {
         enum { LOOP_KEPT = 2 };
         if (!(joined->loops & (joined->loops - 1)))
-                return true;
+                return REMARK_fuse_joined;
         if (!joined->along_row || !group->along)
-                return false;
+                return REMARK_fuse_row_places;
         for (int i = 0; i < op->operand_count; i++) {           /* a contraction's epilogue computes
                                                                  * it once */
                 const struct value *x = op_operand(op, i);
                 if (x->kind == VALUE_RESULT && op_info[x->op->code].traits & TRAIT_CONTRACTION &&
                     value_has_one_use(x))
-                        return false;
+                        return REMARK_fuse_row_sums;
         }
         if (!(op_info[op->code].traits & TRAIT_COSTLY))
-                return true;
+                return REMARK_fuse_joined;
         if (group->kept || op_result(op)->type != group->root->results[0].type)
-                return false;
+                return REMARK_fuse_loops;
         group->kept = op;
         joined->loops = LOOP_KEPT;
-        return true;
+        return REMARK_fuse_joined;
 }
 
 /* ---- packed contractions ---- */
@@ -405,59 +417,80 @@ struct joining {
         bool others;                    /* somebody reads it elsewhere than per row */
         bool several_maps;              /* different operations, not element-wise, have it in front
                                          * of them */
+        const struct op *decided;       /* the reader that was looked at last */
 };
 
-/* what all readers of op ask of it; false: they are not of one group, or one of them wants it
- * stored */
-static bool find_readers(const struct fusing *f, struct op *op, struct joining *j)
+/* a kernel of its own, or none */
+static bool is_view(const struct op *op) { return op->code == OP_reshape || op->code == OP_concat; }
+
+/* what all readers of op ask of it; or why they are not of one group, or one of them wants it stored */
+static enum remark_reason find_readers(const struct fusing *f, struct op *op, struct joining *j)
 {
         unsigned along;
         for (const struct use *u = op->results[0].uses; u; u = u->next) {
                 struct op *user = u->user;
-                if (user->region != op->region || user->code == OP_yield)
-                        return false;
+                j->decided = user;
+                if (user->code == OP_yield || user->region != op->region)
+                        return user->code == OP_yield ? REMARK_fuse_result : REMARK_fuse_region;
                 const struct member *at = &f->members[user->number];
-                if (!at->group || (j->group && at->group != j->group))
-                        return false;
+                if (!at->group)
+                        return is_view(user) ? REMARK_fuse_reader_view : REMARK_fuse_reader_alone;
+                if (j->group && at->group != j->group)
+                        return REMARK_fuse_several_kernels;
                 j->group = at->group;
                 if (is_per_row(f, user, op, &along) && (!j->rows || j->rows == along)) {
                         j->rows = along;
                         continue;
                 }
                 j->others = true;
-                if (!accepts(f, user, op, u->index))
-                        return false;
+                enum remark_reason why = accepts(f, user, op, u->index);
+                if (why != REMARK_fuse_joined)
+                        return why;
                 add_use(f, user, &j->member);
                 const struct op *map = fuse_is_elementwise(user) ? at->map : user;
                 j->several_maps |= j->member.map && j->member.map != map;
                 j->member.map = map;
         }
-        return j->group != NULL;
+        j->decided = NULL;
+        return j->group ? REMARK_fuse_joined : REMARK_fuse_alone;         /* nobody reads it */
 }
 
-static bool can_join(const struct fusing *f, struct op *op, struct joining *j)
+static enum remark_reason can_join(const struct fusing *f, struct op *op, struct joining *j)
 {
         struct group *group = j->group;
-        if (group->size >= f->limit || (j->rows ? j->others : !can_join_any(f, op)))
-                return false;
+        if (group->size >= f->limit)
+                return REMARK_fuse_limit;
+        if (j->rows && j->others)
+                return REMARK_fuse_again;
+        if (!j->rows && !can_join_any(f, op))
+                return is_view(op) ? REMARK_fuse_view : REMARK_fuse_alone;
         if (j->member.home && (!j->member.identity || group->home != j->member.home))
-                return false;
+                return REMARK_fuse_epilogue;
         if (op->code == OP_gather && f->members[group->root->number].epilogue)
-                return false;
-        if (j->rows ? !join_rows(group, op, j->rows, &j->member)
-                    : !is_move(f, op) && !may_repeat(group, op, &j->member))
-                return false;
-        return !j->several_maps || is_move(f, op) || (group->along && j->member.along_row);
+                return REMARK_fuse_gather;
+        if (j->rows && !join_rows(group, op, j->rows, &j->member))
+                return REMARK_fuse_row_loops;
+        enum remark_reason again = j->rows || is_move(f, op) ? REMARK_fuse_joined
+                                                             : may_repeat(group, op, &j->member);
+        if (again != REMARK_fuse_joined)
+                return again;
+        return !j->several_maps || is_move(f, op) || (group->along && j->member.along_row)
+                       ? REMARK_fuse_joined : REMARK_fuse_several_indices;
 }
 
 static bool join(const struct fusing *f, struct op *op)
 {
         struct joining j = { .member = f->members[op->number] };
-        if (op->code == OP_pad)         /* a halo: always the root */
-                return false;
+        struct member *member = &f->members[op->number];
         j.member.identity = j.member.along_row = true;
-        if (!find_readers(f, op, &j) || !can_join(f, op, &j))
+        member->why = op->code == OP_pad ? REMARK_fuse_halo     /* always the root */
+                                         : find_readers(f, op, &j);
+        if (member->why == REMARK_fuse_joined)
+                member->why = can_join(f, op, &j);
+        member->decided = j.decided;
+        if (member->why != REMARK_fuse_joined)
                 return false;
+        j.member.why = REMARK_fuse_joined;
         if (j.several_maps)
                 j.member.map = op;
         j.member.group = j.group;
@@ -539,6 +572,7 @@ static void form_groups(struct region *region, const struct fusing *f, struct ar
         for (struct op *op = region->last; op; op = op->previous) {
                 struct member *member = &f->members[op->number];
                 bool known = can_join_any(f, op);
+                member->why = is_view(op) ? REMARK_fuse_view : REMARK_fuse_alone; /* where nothing is tried */
                 if (((known || member->summed) && join(f, op)) || (!known && !reads_indices(op)))
                         continue;
                 member->group = ARENA_NEW(arena, struct group);
@@ -575,6 +609,21 @@ static int build_groups(struct region *region, const struct member *members, str
         return fused;
 }
 
+/* Every value between two operations: one kernel, or why they are two. */
+static void remark_all(const struct region *region, const struct member *members, struct remarks *remarks)
+{
+        for (const struct op *op = region->first; op; op = op->next)
+                for (int r = 0; r < op->result_count; r++)
+                        for (const struct use *u = op->results[r].uses; u; u = u->next) {
+                                const struct member *at = &members[op->number];
+                                bool seen = u->user->code == OP_yield;    /* or it reads it twice */
+                                for (const struct use *v = op->results[r].uses; v != u; v = v->next)
+                                        seen |= v->user == u->user;
+                                if (!seen)
+                                        remark_pair(remarks, at->why, op, u->user, at->decided);
+                        }
+}
+
 static int fuse_region(struct region *region, struct pass_context *context)
 {
         int count = 0, halos = fuse_share_halos(region, context->diag),
@@ -600,6 +649,8 @@ static int fuse_region(struct region *region, struct pass_context *context)
         find_homes(region, f.members);
         leave_bytes(region, f.members);
         form_groups(region, &f, arena);
+        if (context->remarks)
+                remark_all(region, f.members, context->remarks);
         fused += build_groups(region, f.members, arena, count, context->diag);
         arena_free(arena);
         return fused;
@@ -607,5 +658,7 @@ static int fuse_region(struct region *region, struct pass_context *context)
 
 int pass_fuse(struct function *f, struct pass_context *context)
 {
+        if (context->remarks && f == f->module->functions)
+                remarks_begin(context->remarks, "fuse");
         return fuse_region(&f->body, context);
 }

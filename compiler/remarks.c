@@ -1,0 +1,131 @@
+/* --remarks, --explain: what passes say of what they did (passes/remark.h), on standard error:
+ *
+ *      fuse: A conv1 (convolve), B relu1 (max): one kernel
+ *      fuse: A relu1 (max), B conv2 (convolve): two kernels: contracted: B is a contraction: it reads ...
+ *
+ * --explain=NODE shows those about a node, each with what docs/remarks.md says. */
+#include <string.h>
+
+#include "base/suggest.h"
+#include "compiler/json.h"
+#include "compiler/report.h"
+#include "passes/remark.h"
+
+/* passes that say something, each once */
+static const char *pass_of(int reason)
+{
+        bool first = !reason || strcmp(remark_info[reason].pass, remark_info[reason - 1].pass) != 0;
+        return first ? remark_info[reason].pass : NULL;
+}
+
+static bool is_asked(const char *list, const char *pass)
+{
+        size_t length = strlen(pass);
+        for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')
+                if (strcspn(p, ",") == length && !strncmp(p, pass, length))
+                        return true;
+        return !list || !*list;
+}
+
+bool remarks_prepare(struct run *run)
+{
+        const struct options *o = &run->options;
+        if (!o->remarks && !o->explain && !o->report)
+                return true;
+        for (const char *p = o->remarks ? o->remarks : ""; *p; p += strcspn(p, ","), p += *p == ',') {
+                size_t length = strcspn(p, ",");
+                struct suggest known = suggest_new(run->arena, p, length);
+                bool found = false;
+                for (int i = 0; i < REMARK_REASONS; i++) {
+                        const char *pass = pass_of(i);
+                        if (pass) {
+                                suggest_add(&known, pass);
+                                found |= strlen(pass) == length && !strncmp(p, pass, length);
+                        }
+                }
+                if (!found) {
+                        diag_error(&run->diag, EXIT_USAGE, "--remarks: no pass that says something is called '%s'%s",
+                                   text_argument_part(run->arena, p, length), suggest_text(&known, true));
+                        return false;
+                }
+        }
+        run->context.remarks = ARENA_NEW(run->arena, struct remarks);
+        run->context.remarks->arena = run->arena;
+        return true;
+}
+
+/* among "conv1, relu1" */
+static bool names(const char *nodes, const char *node)
+{
+        size_t length = strlen(node);
+        for (const char *p = nodes; p; p = strstr(p, ", ") ? strstr(p, ", ") + 2 : NULL)
+                if (!strncmp(p, node, length) && (!p[length] || !strncmp(p + length, ", ", 2)))
+                        return true;
+        return false;
+}
+
+static bool is_about(const struct remark *r, const char *node)
+{
+        return !node || names(r->made, node) || names(r->read, node);
+}
+
+static const char *node_text(struct arena *arena, const char *nodes, const char *operation)
+{
+        return *nodes ? arena_printf(arena, "%s (%s)", nodes, operation) : operation;
+}
+
+static void put_remark(struct run *run, const struct remark *r, bool explained)
+{
+        const struct remark_info *info = &remark_info[r->reason];
+        bool did = pass_of((int)r->reason);
+        const char *decided = !r->because ? "" : *r->because ? arena_printf(run->arena, " (decided at %s)", r->because)
+                                                             : " (decided at another reader)";
+        diag_say(&run->diag, "%s: A %s, B %s: %s%s%s%s%s\n", info->pass, node_text(run->arena, r->made, r->made_by),
+                 node_text(run->arena, r->read, r->read_by), did ? "" : "two kernels: ", did ? "" : info->reason, did ? "" : ": ",
+                 info->text, decided);
+        if (explained)
+                diag_say(&run->diag, "        %s\n", info->doc);
+}
+
+bool remarks_put(struct run *run)
+{
+        const struct options *o = &run->options;
+        const struct remarks *all = run->context.remarks;
+        const char *node = o->explain ? text_safe(run->arena, o->explain, strlen(o->explain)) : NULL;
+        bool found = false;
+        if (!o->remarks && !o->explain)
+                return true;
+        for (int i = 0; i < all->count; i++) {
+                const struct remark *r = &all->items[i];
+                if (!is_about(r, node) || !is_asked(o->remarks, remark_info[r->reason].pass))
+                        continue;
+                put_remark(run, r, node);
+                found = true;
+        }
+        if (found || !node)
+                return true;
+        struct suggest known = suggest_new(run->arena, node, strlen(node));
+        for (int i = 0; i < all->count; i++)
+                if (!strstr(all->items[i].made, ", "))
+                        suggest_add(&known, all->items[i].made);
+        diag_error(&run->diag, EXIT_USAGE, "--explain=%s: no pass says something of such a node%s",
+                   text_argument(run->arena, o->explain), suggest_text(&known, true));
+        return false;
+}
+
+void remarks_json(const struct run *run, FILE *out)
+{
+        const struct remarks *all = run->context.remarks;
+        for (int i = 0; all && i < all->count; i++) {
+                const struct remark *r = &all->items[i];
+                const struct remark_info *info = &remark_info[r->reason];
+                json_member(out, i ? ",\n    {" : "\n    {", "pass", info->pass);
+                json_member(out, ", ", "location", r->made);
+                json_member(out, ", ", "operation", r->made_by);
+                json_member(out, ", ", "reader", r->read);
+                json_member(out, ", ", "reader_operation", r->read_by);
+                json_member(out, ", ", "reason", info->reason);
+                json_member(out, ", ", "why", info->text);
+                fputs("}", out);
+        }
+}
