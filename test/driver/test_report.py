@@ -19,7 +19,7 @@ void dnncc_profile(int kernel) { printf("%d ", kernel); }
 """
 MEMBERS = {"dnncc": str, "model": str, "source": str, "options": str, "target": str, "vector_bytes": int, "workspace": int,
            "live_peak": int, "constants": int, "kernels": int, "flops": int, "again": int, "calls": list, "buffers": list, "memory": dict, "passes": list,
-           "floats": list, "language": str, "machine": dict}
+           "floats": list, "remarks": list, "language": str, "machine": dict}
 CALL = {"kernel": str, "location": str, "summary": str, "schedule": str, "flops": int, "again": int, "read": int, "constants": int, "written": int,
         "cycles": int, "buffers": list, "access": list}
 CONTROL_FLOW = """loop 1
