@@ -21,14 +21,16 @@ struct outputs {
         float eyes8[NET_KPS_8_ELEMS], eyes16[NET_KPS_16_ELEMS], eyes32[NET_KPS_32_ELEMS];
 };
 
-/* the boxes of one grid, behind `count` that there are; a box: its centre from the cell's corner, and the logarithm of its size, in cells */
+/* The boxes of one grid, behind `count` that there are. The network gives a box's centre from the cell's corner, and the logarithm of its
+ * size, in cells. */
 static int collect(const float *class, const float *object, const float *box, int cell, struct box *boxes, int count)
 {
         for (int i = 0, across = SIDE / cell; i < across * across; i++, box += 4) {
                 float score = sqrtf(class[i] * object[i]);
                 if (!(score >= SURE))
                         continue;
-                float x = ((float)(i % across) + box[0]) * (float)cell, y = ((float)(i / across) + box[1]) * (float)cell;
+                float x = ((float)(i % across) + box[0]) * (float)cell;
+                float y = ((float)(i / across) + box[1]) * (float)cell;
                 float width = expf(box[2]) * (float)cell, height = expf(box[3]) * (float)cell;
                 boxes[count++] = (struct box){ x - width / 2, y - height / 2, x + width / 2, y + height / 2, score, 0 };
         }
@@ -43,8 +45,8 @@ static int detect(const struct image *image, struct box boxes[MOST])
         static struct outputs o;
         const float zeros[3] = { 0, 0, 0 }, ones[3] = { 1, 1, 1 };
         image_planes(image, "BGR", zeros, ones, input);
-        if (net_run(workspace, input, o.class8, o.class16, o.class32, o.object8, o.object16, o.object32, o.box8, o.box16, o.box32, o.eyes8,
-                    o.eyes16, o.eyes32))
+        if (net_run(workspace, input, o.class8, o.class16, o.class32, o.object8, o.object16, o.object32,
+                    o.box8, o.box16, o.box32, o.eyes8, o.eyes16, o.eyes32))
                 return -1;
         int count = collect(o.class8, o.object8, o.box8, 8, boxes, 0);
         count = collect(o.class16, o.object16, o.box16, 16, boxes, count);
@@ -63,12 +65,7 @@ static const char *run(const char *from, const char *to)
         int count = error ? 0 : detect(&small, boxes);
         if (count < 0)
                 error = "the network does not run";
-        for (int i = 0; i < count; i++) {
-                float left = boxes[i].left / scale, top = boxes[i].top / scale, right = boxes[i].right / scale, bottom = boxes[i].bottom / scale;
-                printf("face at %ld, %ld of %ld x %ld, %.2f\n", lrintf(left), lrintf(top), lrintf(right - left), lrintf(bottom - top),
-                       (double)boxes[i].score);
-                image_rectangle(&image, left, top, right, bottom, 3, (const unsigned char[]){ 0, 255, 0 });
-        }
+        boxes_show(boxes, count, (const char *const[]){ "face" }, scale, &image, (const unsigned char[]){ 0, 255, 0 });
         if (!error && to)
                 error = image_write(&image, to);
         image_free(&image);

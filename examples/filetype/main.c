@@ -2,7 +2,7 @@
  *
  *     filetype config.min.json FILE..
  *
- * The network sees the first 1024 bytes behind leading blanks and the last 1024 before trailing ones; where there are fewer, 256 stands. */
+ * The network sees the first 1024 bytes behind leading blanks and the last 1024 before trailing ones; 256 stands for none. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -16,8 +16,9 @@ static const float SURE = 0.4f, OVERLAP = 0.5f;
 
 /* what the network says of each cell of three grids, 8, 16 and 32 pixels wide */
 struct outputs {
-        float kinds8[NET_CLS_PRED_STRIDE_8_ELEMS], kinds16[NET_CLS_PRED_STRIDE_16_ELEMS], kinds32[NET_CLS_PRED_STRIDE_32_ELEMS];
-        float sides8[NET_DIS_PRED_STRIDE_8_ELEMS], sides16[NET_DIS_PRED_STRIDE_16_ELEMS], sides32[NET_DIS_PRED_STRIDE_32_ELEMS];
+        float kinds8[NET_CLS_PRED_STRIDE_8_ELEMS], sides8[NET_DIS_PRED_STRIDE_8_ELEMS];
+        float kinds16[NET_CLS_PRED_STRIDE_16_ELEMS], sides16[NET_DIS_PRED_STRIDE_16_ELEMS];
+        float kinds32[NET_CLS_PRED_STRIDE_32_ELEMS], sides32[NET_DIS_PRED_STRIDE_32_ELEMS];
 };
 
 /* How many cells away a side is: it is given as what speaks for 0, 1 .. 7, and the mean of these is taken (softmax). */
@@ -44,7 +45,8 @@ static int collect(const float *kinds, const float *sides, int cell, struct box 
                                 best = k;
                 if (!(kinds[best] >= SURE))
                         continue;
-                float x = (float)(i % across * cell) + 0.5f * (float)(cell - 1), y = (float)(i / across * cell) + 0.5f * (float)(cell - 1), d[4];
+                float middle = 0.5f * (float)(cell - 1), d[4];
+                float x = (float)(i % across * cell) + middle, y = (float)(i / across * cell) + middle;
                 for (int k = 0; k < 4; k++)
                         d[k] = distance(sides + k * STEPS) * (float)cell;
                 boxes[count++] = (struct box){ x - d[0], y - d[1], x + d[2], y + d[3], kinds[best], best };
@@ -79,12 +81,7 @@ static const char *run(const char *from, const char *to)
         int count = error ? 0 : detect(&small, boxes);
         if (count < 0)
                 error = "the network does not run";
-        for (int i = 0; i < count; i++) {
-                float left = boxes[i].left / scale, top = boxes[i].top / scale, right = boxes[i].right / scale, bottom = boxes[i].bottom / scale;
-                printf("%s at %ld, %ld of %ld x %ld, %.2f\n", names[boxes[i].kind], lrintf(left), lrintf(top), lrintf(right - left), lrintf(bottom - top),
-                       (double)boxes[i].score);
-                image_rectangle(&image, left, top, right, bottom, 3, (const unsigned char[]){ 255, 64, 0 });
-        }
+        boxes_show(boxes, count, names, scale, &image, (const unsigned char[]){ 255, 64, 0 });
         if (!error && to)
                 error = image_write(&image, to);
         image_free(&image);

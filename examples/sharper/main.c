@@ -2,8 +2,9 @@
  *
  *     sharper small.jpg large.jpg
  *
- * The network knows brightness alone: colors are interpolated, and all three of a pixel change by as much as its brightness does. It takes
- * 224 x 224 pixels: larger images are cut into tiles, whose outer pixels, which know nothing of their neighbours, are thrown away. */
+ * The network knows brightness alone: colors are interpolated, and all three of a pixel change by as much as its brightness does.
+ * It takes 224 x 224 pixels: larger images are cut into tiles, whose outer pixels, which know nothing of their neighbours, are
+ * thrown away. */
 #include <stdio.h>
 
 #include "image.h"
@@ -22,15 +23,16 @@ static void load(const struct image *image, int left, int top, float input[NET_I
         for (int y = 0; y < TILE; y++)
                 for (int x = 0; x < TILE; x++) {
                         int inside = left + x < image->width && top + y < image->height;
-                        const unsigned char *p = image->pixels + 3 * ((size_t)(inside ? top + y : 0) * image->width + (inside ? left + x : 0));
-                        input[y * TILE + x] = inside ? brightness(p) : 0;
+                        size_t at = inside ? (size_t)(top + y) * image->width + left + x : 0;
+                        input[y * TILE + x] = inside ? brightness(image->pixels + 3 * at) : 0;
                 }
 }
 
 /* What the network says of a tile goes into the interpolated image; what other tiles know better does not. */
 static void store(struct image *large, int left, int top, const float *output)
 {
-        int last_x = left + TILE < large->width / TIMES ? TILE - BORDER : TILE, last_y = top + TILE < large->height / TIMES ? TILE - BORDER : TILE;
+        int last_x = left + TILE < large->width / TIMES ? TILE - BORDER : TILE;
+        int last_y = top + TILE < large->height / TIMES ? TILE - BORDER : TILE;
         for (int y = TIMES * (top ? BORDER : 0); y < TIMES * last_y && TIMES * top + y < large->height; y++)
                 for (int x = TIMES * (left ? BORDER : 0); x < TIMES * last_x && TIMES * left + x < large->width; x++) {
                         unsigned char *p = large->pixels + 3 * ((size_t)(TIMES * top + y) * large->width + TIMES * left + x);
@@ -46,9 +48,10 @@ static const char *enlarge(const struct image *image, struct image *large)
 {
         NET_WORKSPACE_DEFINE(workspace);
         static float input[NET_INPUT_ELEMS], output[NET_OUTPUT_ELEMS];
-        const char *error = image_resample(image, 0, 0, image->width, image->height, large, TIMES * image->width, TIMES * image->height);
-        for (int top = 0; !error && (!top || top + 2 * BORDER < image->height); top += TILE - 2 * BORDER)
-                for (int left = 0; !error && (!left || left + 2 * BORDER < image->width); left += TILE - 2 * BORDER) {
+        int width = image->width, height = image->height;
+        const char *error = image_resample(image, 0, 0, width, height, large, TIMES * width, TIMES * height);
+        for (int top = 0; !error && (!top || top + 2 * BORDER < height); top += TILE - 2 * BORDER)
+                for (int left = 0; !error && (!left || left + 2 * BORDER < width); left += TILE - 2 * BORDER) {
                         load(image, left, top, input);
                         if (net_run(workspace, input, output))
                                 error = "the network does not run";

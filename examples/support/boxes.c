@@ -1,3 +1,5 @@
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "boxes.h"
@@ -6,7 +8,8 @@
 static int compare(const void *a, const void *b)
 {
         const struct box *p = a, *q = b;
-        const float left[] = { q->score, p->top, p->left, p->bottom, p->right }, right[] = { p->score, q->top, q->left, q->bottom, q->right };
+        const float left[] = { q->score, p->top, p->left, p->bottom, p->right };
+        const float right[] = { p->score, q->top, q->left, q->bottom, q->right };
         for (int i = 0; i < 5; i++)
                 if (left[i] != right[i])
                         return left[i] < right[i] ? -1 : 1;
@@ -38,4 +41,15 @@ int boxes_suppress(struct box *boxes, int count, float overlap)
                         boxes[kept++] = boxes[i];
         }
         return kept;
+}
+
+void boxes_show(const struct box *boxes, int count, const char *const *names, float scale, struct image *image,
+                const unsigned char color[3])
+{
+        for (const struct box *b = boxes; b < boxes + count; b++) {
+                float left = b->left / scale, top = b->top / scale, right = b->right / scale, bottom = b->bottom / scale;
+                printf("%s at %ld, %ld of %ld x %ld, %.2f\n", names[b->kind], lrintf(left), lrintf(top), lrintf(right - left),
+                       lrintf(bottom - top), (double)b->score);
+                image_rectangle(image, left, top, right, bottom, 2, color);
+        }
 }

@@ -103,7 +103,8 @@ const char *image_write(const struct image *image, const char *path)
 
 /* One direction: lines of `count` samples, `step` floats apart, become lines of `to_count`. A new sample is the mean of the old ones
  * under a triangle around its centre, which reaches one sample of the coarser side each way. */
-static void resample_lines(const float *from, int count, float *to, int to_count, int lines, int line, int step, int to_line, int to_step)
+static void resample_lines(const float *from, int count, float *to, int to_count, int lines, int line, int step, int to_line,
+                           int to_step)
 {
         float scale = (float)count / (float)to_count, reach = scale > 1 ? scale : 1;
         for (int k = 0; k < to_count; k++) {
@@ -187,12 +188,13 @@ static void fill(struct image *image, int left, int top, int right, int bottom, 
                         memcpy(image->pixels + 3 * ((size_t)y * image->width + x), color, 3);
 }
 
-void image_rectangle(struct image *image, float left, float top, float right, float bottom, int thick, const unsigned char color[3])
+void image_rectangle(struct image *image, float left, float top, float right, float bottom, int thick,
+                     const unsigned char color[3])
 {
-        int x[4] = { within(left, image->width), within(left + (float)thick, image->width), within(right - (float)thick, image->width),
-                     within(right, image->width) };
-        int y[4] = { within(top, image->height), within(top + (float)thick, image->height), within(bottom - (float)thick, image->height),
-                     within(bottom, image->height) };
+        int width = image->width, height = image->height;
+        float edge = (float)thick;
+        int x[4] = { within(left, width), within(left + edge, width), within(right - edge, width), within(right, width) };
+        int y[4] = { within(top, height), within(top + edge, height), within(bottom - edge, height), within(bottom, height) };
         fill(image, x[0], y[0], x[3], y[1], color);
         fill(image, x[0], y[2], x[3], y[3], color);
         fill(image, x[0], y[0], x[1], y[3], color);

@@ -31,7 +31,8 @@ const char *image_fit(const struct image *from, struct image *to, int width, int
 void image_planes(const struct image *image, const char *order, const float mean[3], const float deviation[3], float *planes);
 
 /* An outline of `thick` pixels, inwards; what lies outside of the image is cut off. */
-void image_rectangle(struct image *image, float left, float top, float right, float bottom, int thick, const unsigned char color[3]);
+void image_rectangle(struct image *image, float left, float top, float right, float bottom, int thick,
+                     const unsigned char color[3]);
 
 /* jpeg_decode.c: baseline and extended sequential, 8 bits, one or three components */
 const char *jpeg_decode(const unsigned char *bytes, size_t count, struct image *image);

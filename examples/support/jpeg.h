@@ -1,4 +1,5 @@
-/* What the two files of the JPEG reader share: jpeg_decode.c reads segments, jpeg_scan.c the bits of blocks. */
+/* What the files of the JPEG reader share: jpeg_decode.c reads segments, jpeg_scan.c the bits of blocks. The writer
+ * needs their order. */
 #ifndef SUPPORT_JPEG_H
 #define SUPPORT_JPEG_H
 
@@ -26,6 +27,9 @@ struct decoder {
         float cosine[8][8];             /* of the transform: [x][u] */
         int width, height, count, most_across, most_down, units_across, units_down, restart, rgb;
 };
+
+/* where in a block its coefficients are, in the order in which the file has them */
+extern const unsigned char jpeg_zigzag[64];
 
 /* Bits up to the next marker that is no restart, the blocks of `count` components. A scan of one component has only the blocks that are
  * needed, not whole units. */

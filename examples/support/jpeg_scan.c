@@ -1,8 +1,9 @@
 #include "jpeg.h"
 
-static const unsigned char zigzag[64] = {
-        0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21, 28,
-        35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
+const unsigned char jpeg_zigzag[64] = {
+        0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48,
+        41, 34, 27, 20, 13, 6, 7, 14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22,
+        15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
 };
 
 /* ---- bits ---- */
@@ -74,7 +75,7 @@ static const char *decode_block(struct decoder *d, struct component *c, unsigned
                 k += symbol >> 4;
                 if (k > 63)
                         return "a block has more than 64 coefficients";
-                a[zigzag[k]] = (float)next_number(d, symbol & 15) * steps[k];
+                a[jpeg_zigzag[k]] = (float)next_number(d, symbol & 15) * steps[k];
         }
         if (d->ended)
                 return "it ends early";

@@ -2,7 +2,8 @@
  *
  *     table wine.csv
  *
- * Rows are numbers with commas between them. A row of 14 says its class itself, and the answers are counted; the first row may be names. */
+ * Rows are numbers with commas between them. A row of 14 says its class itself, and the answers are counted. The first row may be
+ * names. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

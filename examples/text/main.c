@@ -2,7 +2,6 @@
  *
  *     text page.jpg out.jpg
  */
-#include <math.h>
 #include <stdio.h>
 
 #include "boxes.h"
@@ -11,8 +10,8 @@
 
 enum { SIDE = 640, PIXELS = SIDE * SIDE, MOST = 1000, SMALLEST = 3 };
 
-/* The network says of each pixel how likely it is within text, at the core of a line. Pixels above TEXT that touch each other are a region; one
- * whose mean is above SURE is a line, GROWN by that much of its area / circumference in each direction. */
+/* The network says of each pixel how likely it is within text, at the core of a line. Pixels above TEXT that touch each other are a
+ * region; one whose mean is above SURE is a line, GROWN by that much of its area / circumference in each direction. */
 static const float TEXT = 0.3f, SURE = 0.6f, GROWN = 1.5f;
 
 /* the region of pixel `start`, whose pixels become 0; `todo` has room for all pixels. Pixels touch at corners, too. */
@@ -56,7 +55,8 @@ static int detect(const struct image *image, struct box boxes[MOST])
                 if (!(p[i] > TEXT))
                         continue;
                 struct box b = region(p, i, todo);
-                float width = b.right - b.left, height = b.bottom - b.top, more = GROWN * width * height / (2 * (width + height));
+                float width = b.right - b.left, height = b.bottom - b.top;
+                float more = GROWN * width * height / (2 * (width + height));
                 if (b.score < SURE || width < SMALLEST || height < SMALLEST)
                         continue;
                 boxes[count++] = (struct box){ b.left - more, b.top - more, b.right + more, b.bottom + more, b.score, 0 };
@@ -75,12 +75,7 @@ static const char *run(const char *from, const char *to)
         int count = error ? 0 : detect(&small, boxes);
         if (count < 0)
                 error = "the network does not run";
-        for (int i = 0; i < count; i++) {
-                const struct box *b = &boxes[i];
-                printf("text at %ld, %ld of %ld x %ld, %.2f\n", lrintf(b->left / scale), lrintf(b->top / scale), lrintf((b->right - b->left) / scale),
-                       lrintf((b->bottom - b->top) / scale), (double)b->score);
-                image_rectangle(&image, b->left / scale, b->top / scale, b->right / scale, b->bottom / scale, 1, (const unsigned char[]){ 255, 0, 0 });
-        }
+        boxes_show(boxes, count, (const char *const[]){ "text" }, scale, &image, (const unsigned char[]){ 255, 0, 0 });
         if (!error && to)
                 error = image_write(&image, to);
         image_free(&image);

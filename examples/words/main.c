@@ -13,8 +13,10 @@
 
 enum { RATE = 16000, MOST = 60 * RATE, STRIDE = RATE / 50, WINDOWS = 49, COEFFICIENTS = 10, WORDS = NET_OUTPUT_ELEMS };
 
-static const char *const words[WORDS] = { "down", "go", "left", "no", "off", "on", "right", "stop", "up", "yes", "(silence)", "(another word)" };
-static const struct mfcc settings = { .rate = RATE, .window = 480, .points = 512, .bands = 40, .coefficients = COEFFICIENTS, .low = 20, .high = 4000 };
+static const char *const words[WORDS] = { "down", "go", "left", "no", "off", "on", "right", "stop", "up", "yes",
+                                          "(silence)", "(another word)" };
+static const struct mfcc settings = { .rate = RATE, .window = 480, .points = 512, .bands = 40, .coefficients = COEFFICIENTS,
+                                      .low = 20, .high = 4000 };
 
 /* of the network: a byte is round(number / step) + zero */
 static const float step = 0.5847029f;
