@@ -12,6 +12,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
 import dnncc  # noqa: E402
+import machine_code  # noqa: E402
 import processor  # noqa: E402
 from zoo import twins  # noqa: E402
 
@@ -29,8 +30,7 @@ def results(model, target, folder, inputs, *options):
 
 def operands_of(folder, instruction):
     """of the instruction, each time that it stands in the object file"""
-    listing = dnncc.run(["aarch64-linux-gnu-objdump", "-d", "--no-show-raw-insn", folder / "model.o"]).stdout
-    return re.findall(rf"\t{instruction}\s+(.*)", listing)
+    return re.findall(rf"\t{instruction}\s+(.*)", machine_code.listing(folder / "model.o"))
 
 
 def real(name):
@@ -123,21 +123,6 @@ def test_choice(tmp_path):
 
 # ---- spills ----
 
-PRODUCTS = {"fmla", "sdot", "usdot", "sudot", "smull", "smlal", "sadalp"}
-
-
-def inner_loops(listing):
-    """(function, instructions) of loops that hold no other, by the branch back"""
-    for name, body in re.findall(r"^[0-9a-f]+ <(.*)>:\n((?:.+\n)+)", listing, re.M):
-        code = [(int(at, 16), text) for at, text in re.findall(r"^\s*([0-9a-f]+):\t(.*)$", body, re.M)]
-        number = {at: k for k, (at, _) in enumerate(code)}
-        back = [(number[int(m[1], 16)], k) for k, (_, text) in enumerate(code)
-                if (m := re.match(r"(?:b\.?\w*|cbn?z|tbn?z)\s.*?\b([0-9a-f]+) <", text)) and number.get(int(m[1], 16), k + 1) <= k]
-        for first, last in back:
-            if not any((g, h) != (first, last) and first <= g and h <= last for g, h in back):
-                yield name, [text for _, text in code[first:last + 1]]
-
-
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("name, target", [("resnet8_fp32", "aarch64"), ("resnet8_int8", "aarch64"), ("resnet8_int8", "aarch64-dotprod"),
                                           ("dscnn_kws_int8", "aarch64-dotprod"), ("micro_kws_qdq", "aarch64-i8mm")])
@@ -151,12 +136,8 @@ def test_sums_stay_in_registers(name, target, compiler, tmp_path):
         pytest.skip(f"no {cc[0]}")
     done = dnncc.run([*cc, "-O2", "-c", tmp_path / "model.c", "-o", tmp_path / "model.o"], timeout=600)
     assert done.returncode == 0, done.stderr[:3000]
-    listing = dnncc.run(["aarch64-linux-gnu-objdump", "-d", "--no-show-raw-insn", tmp_path / "model.o"]).stdout
     seen = 0
-    for function, body in inner_loops(listing):
-        products = sum(text.split()[0] in PRODUCTS for text in body)
-        if products < 8 or 2 * products < len(body):          # no tile: an epilogue, or a transform
-            continue
+    for function, body in machine_code.tile_loops(machine_code.listing(tmp_path / "model.o")):
         seen += 1
         moved = [text for text in body if re.search(r"\b[qd]\d+,.*\[sp", text)]
         assert len(moved) <= (len(body) // 16 if any(text.startswith("smull") for text in body) else 0), (function, moved)

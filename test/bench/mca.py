@@ -1,0 +1,71 @@
+"""Products in a cycle of the loops of register tiles, as LLVM's models of cores predict it, beside what dnncc's own models count on.
+
+    mca.py --models=resnet8_fp32,resnet8_int8 --mca=llvm-mca-19
+
+Loops are cut out of the object file by their branch back (test/support/machine_code.py), the one of most products of each instruction set; llvm-mca runs
+each many times over, with all that it reads in the first cache. LLVM 19 has models of its own for cortex-a53, cortex-a55, neoverse-n1
+and neoverse-v1; others it takes for a core that it knows."""
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "test" / "support"))
+import dnncc  # noqa: E402
+import machine_code  # noqa: E402
+
+MODELS = pathlib.Path(os.environ.get("DNNCC_MODELS", ROOT.parent / "shared" / "models"))
+CORES = ["cortex-a53", "cortex-a55", "cortex-a72", "neoverse-n1", "neoverse-v1", "apple-m1"]
+EACH = {"fmla": 4, "sdot": 16, "usdot": 16, "sudot": 16, "smull": 8, "smlal": 8}        # products of an instruction
+TURNS = 100
+
+
+def products_of(body):
+    return sum(EACH.get(text.split()[0], 0) for text in body)
+
+
+def largest_loop(name, target, folder):
+    """the loop of most products, of those that are tiles"""
+    model = MODELS / name / "model.onnx"
+    shapes = model.with_name("shapes.txt")
+    bind = [f"--input={line.split()[0]}={line.split()[2]}" for line in shapes.read_text().splitlines()] if shapes.exists() else []
+    dnncc.compile_model(model, folder, [f"--target={target}", *bind])
+    subprocess.run(["aarch64-linux-gnu-gcc", "-O2", "-c", folder / "model.c", "-o", folder / "model.o"], check=True)
+    tiles = [body for _, body in machine_code.tile_loops(machine_code.listing(folder / "model.o"))]
+    return max(tiles, key=products_of)
+
+
+def cycles(body, core, mca):
+    """of one turn"""
+    lines = [re.sub(r"^(b\.?\w*|cbn?z\s+\w+,|tbn?z\s+\w+, #\d+,)\s+[0-9a-f]+ <.*", r"\1 0", text.split("//")[0]) for text in body]
+    done = subprocess.run([mca, "-mtriple=aarch64", "-mattr=+dotprod,+i8mm", f"-mcpu={core}", f"-iterations={TURNS}", "-instruction-info=0", "-resource-pressure=0"],
+                          input="\n".join(lines) + "\n", capture_output=True, text=True)
+    found = re.search(r"^Total Cycles:\s+(\d+)", done.stdout, re.M)
+    if not found:
+        sys.exit(f"{mca}: {done.stderr[:1000]}")
+    return int(found[1]) / TURNS
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("--mca", default="llvm-mca-19")
+    p.add_argument("--kernels", default="resnet8_fp32:aarch64,resnet8_int8:aarch64,resnet8_int8:aarch64-dotprod", help="model:target")
+    o = p.parse_args()
+    kernels = [kernel.split(":") for kernel in o.kernels.split(",")]
+    print("| core | " + " | ".join(f"{name}, {target}" for name, target in kernels) + " |")
+    print("| --- |" + " ---: |" * len(kernels))
+    with tempfile.TemporaryDirectory() as folder:
+        loops = []
+        for k, (name, target) in enumerate(kernels):
+            (pathlib.Path(folder) / str(k)).mkdir()
+            loops.append(largest_loop(name, target, pathlib.Path(folder) / str(k)))
+        for core in CORES:
+            print(f"| {core} | " + " | ".join(f"{products_of(body) / cycles(body, core, o.mca):.1f}" for body in loops) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
