@@ -13,7 +13,7 @@ static const char *const observers[] = {
 #include "passes/quantize/observers.def"
 };
 static const char *const steps[] = {
-#define STEP(id, preset, doc) #id,
+#define STEP(id, ...) #id,
 #include "passes/quantize/quantize_steps.def"
 };
 
@@ -38,6 +38,18 @@ static bool is_unknown(struct run *run, const char *option, const char *name,
         return false;
 }
 
+/* those of layers that multiply bytes */
+static bool read_layer_weights(struct run *run, const struct quantize_policy *p, bool block)
+{
+        bool whole = p->weights->element == E_I8 || p->weights->element == E_I4;
+        if ((!block && whole) || weights_are_floats(p->weights))     /* floats have a message of their own */
+                return true;
+        diag_error(&run->diag, EXIT_USAGE,
+                   "--quantize-weights=%s with --quantize: weights of layers are s8 or s4, a step for each output",
+                   text_argument(run->arena, run->options.quantize_weights));
+        return false;
+}
+
 /* TYPE or TYPE:BLOCK */
 static bool read_weights(struct run *run, struct quantize_policy *p)
 {
@@ -48,6 +60,8 @@ static bool read_weights(struct run *run, struct quantize_policy *p)
                 return is_unknown(run, "--quantize-weights", text, types,
                                   sizeof types / sizeof *types);
         p->block = p->weights->block;
+        if (p->layers)
+                return read_layer_weights(run, p, text[length]);
         if (!text[length])
                 return true;
         if (weights_are_floats(p->weights)) {
@@ -73,10 +87,17 @@ static bool read_choices(struct run *run, struct quantize_policy *p)
         p->kept = o->report ? report_keep_float : NULL;
         p->runner = run;
         p->dynamic = is_dynamic(o);
+        p->layers = o->quantize && !p->dynamic;
         quantize_steps_preset(p->steps);
         if (name && !quantize_steps_parse(name, p->steps, &name))
                 return is_unknown(run, "--quantize-steps", name, steps,
                                   sizeof steps / sizeof *steps);
+        if (o->quantize_steps && !o->calibrate && quantize_steps_learning(o->quantize_steps)) {
+                diag_error(&run->diag, EXIT_USAGE,
+                           "--quantize-steps: %s learns from samples: --calibrate=PATH beside it",
+                           quantize_steps_learning(o->quantize_steps));
+                return false;
+        }
         if (o->quantize_weights && !read_weights(run, p))
                 return false;
         if (o->observer && !observer_from_text(o->observer, &p->observer))
@@ -147,7 +168,6 @@ bool quantization_read(struct run *run)
         }
         if (!read_choices(run, p))
                 return false;
-        p->layers = o->quantize && !p->dynamic;
         if (o->quantize && p->weights && weights_are_floats(p->weights)) {
                 diag_error(&run->diag, EXIT_USAGE,
                            "--quantize-weights=%s keeps floats: not with --quantize, which multiplies integers",

@@ -58,7 +58,7 @@ static void add_observers(struct completion *c)
 
 static void add_steps(struct completion *c)
 {
-#define STEP(id, preset, doc) add(c, #id);
+#define STEP(id, ...) add(c, #id);
 #include "passes/quantize/quantize_steps.def"
         add(c, "help");
 }

@@ -35,7 +35,7 @@ struct moments {
  * constant or not)? */
 bool moments_possible(const struct op *op);
 /* Of all these, of the module's first function, which has not been through `layout`; with products,
- * or without. The function may change from then on. With products not all rows are counted where
+ * or without. Uses number and scratch of values and operations. The function may change from then on. With products not all rows are counted where
  * there are more than --limit moment_rows times the depth: some of them, taken evenly, and the same
  * each time. NULL: context has no sampler; or after an error, which context->diag then has. */
 struct moments_run *moments_begin(struct pass_context *context, struct op *const *ops, int count,

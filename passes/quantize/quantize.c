@@ -17,14 +17,14 @@
  *
  * Jacob et al., Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only
  * Inference, 2018; Nagel et al., A White Paper on Neural Network Quantization, 2021. */
-#include "passes/quantize/quantize.h"
+#include "passes/quantize/equalize.h"
 
 #include <string.h>
 
 /* ---- steps ---- */
 
-static const struct { const char *name, *doc; bool preset; } steps[] = {
-#define STEP(id, preset_, doc_) { #id, doc_, preset_ },
+static const struct { const char *name, *doc; bool preset, learns; } steps[] = {
+#define STEP(id, preset_, learns_, doc_) { #id, doc_, preset_, learns_ },
 #include "passes/quantize/quantize_steps.def"
 };
 
@@ -60,10 +60,21 @@ bool quantize_steps_parse(const char *list, bool chosen[STEP_COUNT], const char 
         return true;
 }
 
+const char *quantize_steps_learning(const char *list)
+{
+        bool asked[STEP_COUNT] = { false };
+        const char *name;
+        int i = quantize_steps_parse(list, asked, &name) ? 0 : STEP_COUNT;
+        while (i < STEP_COUNT && !(asked[i] && steps[i].learns))
+                i++;
+        return i < STEP_COUNT ? steps[i].name : NULL;
+}
+
 void quantize_steps_help(void)
 {
         for (int i = 0; i < STEP_COUNT; i++)
-                printf("%-10s %s%s\n", steps[i].name, steps[i].doc,
+                printf("%-10s %s%s%s\n", steps[i].name, steps[i].doc,
+                       steps[i].learns ? "; learns from samples" : "",
                        steps[i].preset ? " (default)" : "");
 }
 
@@ -96,6 +107,12 @@ static void find_sites(struct quantizing *q)
         for (const struct op *op = body->first; op; op = op->next)
                 for (int i = 0; i < op->result_count; i++)
                         add_site(q, &op->results[i]);
+}
+
+void quantize_remember_sites(struct quantizing *q)
+{
+        for (int i = 0; i < q->site_count; i++)
+                q->sites[i].value->scratch = &q->sites[i];
 }
 
 static void find_ranges(struct quantizing *q, const struct calibrated *known, int count)
@@ -239,25 +256,86 @@ static void report(const struct quantizing *q)
                          q->layer_count + inner, q->byte_count);
 }
 
-static bool quantize(struct quantizing *q)
+/* ---- layers, with what samples show of them ---- */
+
+static bool is_learning(const struct quantizing *q, const struct layer *l)
+{
+        return q->context->sampler && q->policy->steps[STEP_round] && !l->obstacle && !l->both &&
+               moments_possible(l->op);
+}
+
+/* Of the function as it is: before bytes are put in. NULL: of none, or after an error. */
+static struct moments_run *begin_moments(struct quantizing *q)
+{
+        struct op **ops = arena_array(q->arena, (size_t)q->layer_count + 1, sizeof(struct op *));
+        int count = 0;
+        for (int i = 0; i < q->layer_count; i++)
+                if (is_learning(q, &q->layers[i]))
+                        ops[count++] = q->layers[i].op;
+        struct moments_run *r = moments_begin(q->context, ops, count, true);
+        quantize_remember_sites(q);
+        return r;
+}
+
+static bool quantize_layers(struct quantizing *q, struct moments_run *r)
+{
+        int seen = 0;
+        for (int i = 0; i < q->layer_count; i++) {
+                struct layer *l = &q->layers[i];
+                const struct moments *m = r && is_learning(q, l) ? moments_of(r, seen++) : NULL;
+                if (q->context->diag->errors ||
+                    (!l->obstacle && !l->both && !quantize_layer(q, l, m)))
+                        return false;
+        }
+        return true;
+}
+
+/* Values and layers of the function as it is. */
+static bool prepare(struct quantizing *q)
 {
         int count;
         const struct calibrated *known = calibrated_values(q->arena, q->f, &count);
+        q->site_count = q->layer_count = 0;
         find_sites(q);
         find_ranges(q, known, count);
         find_layers(q);
         if (!keep_named(q, known, count))
                 return false;
         keep_ends(q);
-        quantize_choose_bytes(q);
-        if (!quantize_choose_scales(q) || !quantize_insert(q))
-                return false;
-        for (int i = 0; i < q->layer_count; i++)
-                if (!q->layers[i].obstacle && !q->layers[i].both &&
-                    !quantize_layer(q, &q->layers[i]))
-                        return false;
-        report(q);
+        for (int i = 0; i < q->scaled_count; i++)
+                site_of(q->scaled[i])->keep = true;
+        quantize_find_norms(q);
         return true;
+}
+
+/* Where channels were scaled, the samples say anew what values hold. */
+static bool equalize(struct quantizing *q)
+{
+        const struct sampler *sampler = q->context->sampler;
+        if (!sampler || !(q->policy->steps[STEP_equalize] || q->policy->steps[STEP_smooth]))
+                return true;
+        int scaled = quantize_equalize(q);
+        if (scaled > 0) {
+                q->calibration = sampler->ranges(sampler->runner, q->m);
+                if (q->context->notes)
+                        text_add(q->context->notes, "channels of %d values scaled, ", scaled);
+        }
+        return scaled >= 0 && q->calibration && (!scaled || prepare(q));
+}
+
+static bool quantize(struct quantizing *q)
+{
+        if (!prepare(q) || !equalize(q))
+                return false;
+        quantize_choose_bytes(q);
+        if (!quantize_choose_scales(q))
+                return false;
+        struct moments_run *r = begin_moments(q);
+        bool fine = !q->context->diag->errors && quantize_insert(q) && quantize_layers(q, r);
+        moments_end(r);
+        if (fine)
+                report(q);
+        return fine;
 }
 
 int pass_quantize(struct function *f, struct pass_context *context)

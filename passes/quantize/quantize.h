@@ -4,6 +4,7 @@
 #define PASSES_QUANTIZE_QUANTIZE_H
 
 #include "passes/pass.h"
+#include "passes/quantize/moments.h"
 #include "passes/quantize/sampler.h"
 #include "passes/quantize/weights_types.h"
 
@@ -19,7 +20,7 @@ struct quantize_policy {
         bool layers;                    /* it is for pass_quantize; else for pass_quantize_products */
         const struct calibration *calibration;  /* of layers; NULL: what the context's sampler sees */
         bool dynamic;                   /* products by constant weights multiply bytes */
-        const struct weights_type *weights;     /* NULL: as --quantize has them, s8 */
+        const struct weights_type *weights;     /* NULL: s8; those of layers have no zero points, nor blocks */
         int64_t block;                  /* numbers of an output that share a step; 0: all */
         enum observer observer;
         struct grid grid;               /* of activations */
@@ -32,10 +33,17 @@ struct quantize_policy {
         void *runner;
 };
 
+/* the largest number that a layer's weight can be */
+static inline int quantize_largest_weight(const struct quantize_policy *p)
+{
+        return (1 << (p->weights ? p->weights->bits - 1 : 7)) - 1;
+}
 /* the default steps, and those of a comma list: names, or names with + or - in front. False: *name
  * points at what is none. */
 void quantize_steps_preset(bool steps[STEP_COUNT]);
 bool quantize_steps_parse(const char *list, bool steps[STEP_COUNT], const char **name);
+/* one that the list asks for and that learns from samples; NULL: none does */
+const char *quantize_steps_learning(const char *list);
 void quantize_steps_help(void);         /* on standard output */
 
 /* keep[i]: --keep-float names known[i] (keep_float.c). False after an error: a name is of none. */
@@ -91,6 +99,8 @@ struct quantizing {
         int site_count;
         struct layer *layers;           /* in order */
         int layer_count;
+        struct value **scaled;          /* products that scale channels, on floats (equalize.h) */
+        int scaled_count;
         int byte_count;                 /* values in bytes */
 };
 
@@ -110,6 +120,9 @@ static inline bool layer_reads(const struct layer *l, int operand)
         return l && !l->obstacle && (operand == 0 || (operand == 1 && l->both));
 }
 
+/* site_of again, after the sampler has used the scratch of values */
+void quantize_remember_sites(struct quantizing *q);
+
 /* What an operation does to bytes. */
 enum carrying {
         CARRY_NONE,                     /* works on floats */
@@ -119,6 +132,8 @@ enum carrying {
 };
 enum carrying quantize_carrying(const struct op *op);
 
+/* sites' norm */
+void quantize_find_norms(struct quantizing *q);
 /* Which values are in bytes: sites' bytes and carried, from the layers that are quantized. */
 void quantize_choose_bytes(struct quantizing *q);
 /* decoded bytes of the grid's element with one step for all: which? */
@@ -131,7 +146,8 @@ bool quantize_insert(struct quantizing *q);
 
 /* NULL: a convolve or dot of floats can be quantized, as far as its weights and shape say */
 const char *quantize_obstacle(const struct layer *l);
-/* weights and bias of a layer whose x is decoded; it may find an obstacle yet */
-bool quantize_layer(struct quantizing *q, struct layer *l);
+/* weights and bias of a layer whose x is decoded; it may find an obstacle yet. m: what samples show of
+ * its rows, or NULL */
+bool quantize_layer(struct quantizing *q, struct layer *l, const struct moments *m);
 
 #endif

@@ -204,11 +204,15 @@ static void choose(struct quantizing *q)
         }
 }
 
-void quantize_choose_bytes(struct quantizing *q)
+void quantize_find_norms(struct quantizing *q)
 {
         for (int i = 0; i < q->site_count; i++)
                 if (q->sites[i].value->kind == VALUE_RESULT)
                         mark_norm(&q->sites[i], q->sites[i].value->op);
+}
+
+void quantize_choose_bytes(struct quantizing *q)
+{
         find_roots(q);
         cut_joins(q);
         cut_functions(q);

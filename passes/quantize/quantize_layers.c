@@ -1,6 +1,7 @@
 /* quantize: weights and biases of layers.
  *
  *      w of output o:  scale = max |w| / 127, number = round(w / scale), -127 .. 127; no zero point
+ *                      (of weights in 4 bits: 7)
  *      bias:           a whole number of steps f32(sx * sw), as the sums are
  *
  * A constant that multiplies the sums goes into the weights first. A bias of 2^24 steps or more
@@ -11,17 +12,14 @@
 #include <string.h>
 
 #include "ir/affine_numbers.h"
+#include "passes/quantize/layer_weights.h"
 #include "passes/quantize/quantize.h"
+#include "passes/quantize/rounding.h"
 #include "passes/simplify/ranges.h"
 #include "passes/simplify/simplify.h"
 
-enum { LARGEST = 127, BIAS_MOST = 1 << 24, BIAS_BITS = 16 };
+enum { BIAS_MOST = 1 << 24, BIAS_BITS = 16 };
 static const double TINY = 0x1p-64;
-
-static bool is_constant_of_floats(const struct value *v)
-{
-        return value_is_constant(v) && v->type->element == E_F32 && type_is_static(v->type);
-}
 
 static bool all_finite(const struct constant *c)
 {
@@ -63,34 +61,6 @@ const char *quantize_obstacle(const struct layer *l)
 
 /* ---- what follows the sums ---- */
 
-/* the dimension of the result that outputs are */
-static int outputs_of(const struct op *op)
-{
-        return op->code == OP_convolve ? 1 : op_result(op)->type->rank - 1;
-}
-
-/* One number for each of `count` outputs along dimension `along`, from a constant spread over a
- * result; NULL: it is no such. */
-static float *numbers_along(struct quantizing *q, struct builder *b, struct value *v, int along,
-                            int64_t count)
-{
-        int64_t onto[RANK_MAX];
-        struct value *from = simplify_spread_source(b, v, onto);
-        if (!from || !is_constant_of_floats(from))
-                return NULL;
-        int64_t there = type_elements(from->type);
-        for (int d = 0; d < from->type->rank; d++)
-                if (from->type->dims[d] != 1 && onto[d] != along)
-                        return NULL;
-        bool splat = from->constant->kind == CONSTANT_SPLAT || there == 1;
-        if (!splat && there != count)
-                return NULL;
-        float *numbers = arena_array(q->arena, (size_t)count + 1, sizeof *numbers);
-        for (int64_t i = 0; i < count; i++)
-                numbers[i] = (float)constant_element(from->constant, splat ? 0 : i).f;
-        return numbers;
-}
-
 /* the one operation that reads v, v *code* a constant for each output: its numbers, and which operand
  * they are */
 static struct op *constant_behind(struct quantizing *q, struct builder *b, struct value *v,
@@ -101,15 +71,16 @@ static struct op *constant_behind(struct quantizing *q, struct builder *b, struc
         if (!op || op->code != code || op->region != &q->f->body)
                 return NULL;
         *operand = 1 - v->uses->index;
-        *numbers = numbers_along(q, b, op_operand(op, *operand), along, count);
+        *numbers = numbers_along(q->arena, b, op_operand(op, *operand), along, count);
         return *numbers ? op : NULL;
 }
 
 /* ---- weights ---- */
 
 struct weights {
-        int64_t outputs, count, inner;  /* output of element i: i / inner % outputs */
-        int along;                      /* dimension of w; -1: one step for all */
+        struct weight_places places;    /* along -1: one step for all */
+        int largest;                    /* number */
+        int64_t outputs, count;
         float *numbers;                 /* [count] */
         float *scales, *biases;         /* [outputs]; biases NULL: none, or none that can be whole */
         signed char *bytes;
@@ -118,23 +89,19 @@ struct weights {
 static struct weights weights_of(struct quantizing *q, const struct op *op)
 {
         const struct constant *c = op_operand(op, 1)->constant;
-        const struct type *t = c->value.type;
-        struct weights w = { .along = whole_outputs(op), .outputs = 1, .inner = 1 };
-        w.count = type_elements(t);
-        w.numbers = arena_array(q->arena, (size_t)w.count, sizeof *w.numbers);
-        if (w.along >= 0)
-                w.outputs = t->dims[w.along];
-        for (int d = w.along + 1; d < t->rank && w.along >= 0; d++)
-                w.inner *= t->dims[d];
-        for (int64_t i = 0; i < w.count; i++)
-                w.numbers[i] =
-                        ((const float *)c->data)[c->kind == CONSTANT_SPLAT ? 0 : i];
+        struct weights w = { .places = weight_places_of(op), .count = type_elements(c->value.type) };
+        w.outputs = w.places.outputs;
+        w.largest = quantize_largest_weight(q->policy);
+        w.numbers = constant_numbers(q->arena, c);
         w.scales = arena_array(q->arena, (size_t)w.outputs, sizeof *w.scales);
         w.bytes = constant_room(q->m, (size_t)w.count);
         return w;
 }
 
-static int64_t output_of(const struct weights *w, int64_t i) { return i / w->inner % w->outputs; }
+static int64_t output_of(const struct weights *w, int64_t i)
+{
+        return weight_output(&w->places, i);
+}
 
 static void choose_scales(struct weights *w, float sx)
 {
@@ -144,7 +111,7 @@ static void choose_scales(struct weights *w, float sx)
                 w->scales[output_of(w, i)] =
                         fmaxf(w->scales[output_of(w, i)], fabsf(w->numbers[i]));
         for (int64_t o = 0; o < w->outputs; o++) {
-                double scale = (double)w->scales[o] / LARGEST;
+                double scale = (double)w->scales[o] / w->largest;
                 if (!(scale >= FLT_MIN && (scale >= TINY || scale * (double)sx >= FLT_MIN)))     /* they add nothing */
                         scale = w->biases && w->biases[o] != 0
                                         ? ldexp(fabs((double)w->biases[o]) / sx, -BIAS_BITS)
@@ -153,12 +120,35 @@ static void choose_scales(struct weights *w, float sx)
         }
 }
 
-static void round_weights_to(struct weights *w)
+static void round_to_nearest(struct weights *w)
 {
         for (int64_t i = 0; i < w->count; i++) {
                 double number = rint((double)w->numbers[i] / w->scales[output_of(w, i)]);
-                w->bytes[i] = (signed char)fmin(fmax(number, -LARGEST), LARGEST);
+                w->bytes[i] = (signed char)fmin(fmax(number, -w->largest), w->largest);
         }
+}
+
+/* up or down as the samples say; those of a group of outputs see the same rows */
+static void round_to_samples(struct weights *w, const struct moments *m, bool centred)
+{
+        const int64_t depth = m->depth, outputs = w->outputs / m->groups;
+        struct arena *arena = arena_new();
+        float *numbers = arena_array(arena, (size_t)(outputs * depth), sizeof *numbers);
+        signed char *bytes = arena_array(arena, (size_t)(outputs * depth), 1);
+        for (int64_t g = 0; g < m->groups; g++) {
+                struct arena *own = arena_new();
+                const float *h = rounding_matrix(own, m, g, centred);
+                for (int64_t o = 0; o < outputs; o++)
+                        for (int64_t k = 0; k < depth; k++)
+                                numbers[o * depth + k] =
+                                        w->numbers[weight_place(&w->places, g * outputs + o, k)];
+                rounding_learn(h, depth, numbers, w->scales + g * outputs, outputs, w->largest, bytes);
+                for (int64_t o = 0; o < outputs; o++)
+                        for (int64_t k = 0; k < depth; k++)
+                                w->bytes[weight_place(&w->places, g * outputs + o, k)] = bytes[o * depth + k];
+                arena_free(own);
+        }
+        arena_free(arena);
 }
 
 /* products of steps are normal numbers, so that quotients of them have all their digits */
@@ -180,26 +170,31 @@ static struct value *decoded_weights(struct quantizing *q, struct builder *b, co
                                              w->bytes, old->constant->name);
         float *scales = constant_room(q->m, (size_t)w->outputs * sizeof *scales);
         memcpy(scales, w->scales, (size_t)w->outputs * sizeof *scales);
-        int64_t dims[RANK_MAX] = { w->along };
+        int64_t dims[RANK_MAX] = { w->places.along };
         struct value *scale = constant_dense(
-                q->m, type_tensor(q->m, E_F32, w->along >= 0, &w->outputs), scales, "scales");
+                q->m, type_tensor(q->m, E_F32, w->places.along >= 0, &w->outputs), scales, "scales");
         return build_dequantize(b, bytes, build_broadcast(b, scale, old->type, dims), NULL);
 }
 
 /* ---- biases ---- */
 
-/* what the mean of x adds to each output by what rounding takes from its weights */
-static void correct(struct quantizing *q, const struct layer *l, const struct weights *w,
+/* what the mean of x adds to each output by what rounding takes from its weights: the mean of each
+ * number of a row, where samples are there, else that of all */
+static void correct(const struct layer *l, const struct weights *w, const struct moments *m,
                     float *biases)
 {
-        double mean = l->x->range ? range_mean(l->x->range) : 0;
-        double *lost = arena_array(q->arena, (size_t)w->outputs, sizeof *lost);
-        for (int64_t i = 0; i < w->count; i++) {
-                int64_t o = output_of(w, i);
-                lost[o] += (double)w->numbers[i] - (double)w->bytes[i] * w->scales[o];
+        const double all = l->x->range ? range_mean(l->x->range) : 0;
+        const int64_t depth = w->places.depth;
+        for (int64_t o = 0; o < w->outputs; o++) {
+                double lost = 0;
+                const double *sums = m ? m->sums + o / (w->outputs / m->groups) * depth : NULL;
+                for (int64_t k = 0; k < depth; k++) {
+                        int64_t i = weight_place(&w->places, o, k);
+                        double mean = sums ? sums[k] / (double)m->rows : all;
+                        lost += ((double)w->numbers[i] - (double)w->bytes[i] * (double)w->scales[o]) * mean;
+                }
+                biases[o] = (float)(biases[o] + lost);
         }
-        for (int64_t o = 0; o < w->outputs; o++)
-                biases[o] = (float)(biases[o] + lost[o] * mean);
 }
 
 /* biases[o] as whole numbers of steps; false: one has too many */
@@ -215,16 +210,6 @@ static bool make_whole(const struct weights *w, float sx, float *biases)
         return true;
 }
 
-static struct value *spread_biases(struct quantizing *q, struct builder *b, const struct type *to,
-                                   int along, const struct weights *w, const float *biases)
-{
-        float *numbers = constant_room(q->m, (size_t)w->outputs * sizeof *numbers);
-        memcpy(numbers, biases, (size_t)w->outputs * sizeof *numbers);
-        struct value *v = constant_dense(q->m, type_tensor(q->m, E_F32, 1, &w->outputs), numbers,
-                                         "bias");
-        return build_broadcast(b, v, to, (const int64_t[]){ along });
-}
-
 /* ---- a layer ---- */
 
 /* sums * c: into the weights */
@@ -233,7 +218,7 @@ static void take_factor(struct quantizing *q, struct builder *b, struct layer *l
 {
         float *factors;
         int operand;
-        struct op *mul = constant_behind(q, b, op_result(l->op), OP_mul, outputs_of(l->op),
+        struct op *mul = constant_behind(q, b, op_result(l->op), OP_mul, layer_outputs(l->op),
                                          w->outputs, &factors, &operand);
         if (!mul || site_of_op(l->op)->cut)
                 return;
@@ -248,35 +233,39 @@ static void take_factor(struct quantizing *q, struct builder *b, struct layer *l
         op_erase(mul);
 }
 
-bool quantize_layer(struct quantizing *q, struct layer *l)
+bool quantize_layer(struct quantizing *q, struct layer *l, const struct moments *m)
 {
         struct op *op = l->op, *add;
         struct builder b = { .m = q->m, .region = op->region, .before = op,
                              .location = op->location, .diag = q->context->diag };
         float sx = quantize_affine(l->x)->scale, *biases = NULL;
-        int operand = 0, along = outputs_of(op);
+        int operand = 0, along = layer_outputs(op);
         struct weights w = weights_of(q, op);
-        if (w.along >= 0)
+        if (w.places.along >= 0)
                 take_factor(q, &b, l, &w);
-        add = w.along < 0 ? NULL : constant_behind(q, &b, op_result(op), OP_add, along, w.outputs, &biases, &operand);
+        add = w.places.along < 0 ? NULL : constant_behind(q, &b, op_result(op), OP_add, along, w.outputs, &biases, &operand);
         w.biases = biases;
         choose_scales(&w, sx);
         if (!scales_fit(&w, sx)) {
                 l->obstacle = "its steps are too small, or too large, to be multiplied";
                 return true;
         }
-        round_weights_to(&w);
+        const bool corrected = add && q->policy->steps[STEP_correct];
+        if (m && m->products && m->rows)
+                round_to_samples(&w, m, corrected);
+        else
+                round_to_nearest(&w);
         struct value *weights = decoded_weights(q, &b, op, &w);
         if (!weights)
                 return false;
         op_set_operand(op, 1, weights);
         if (!add)
                 return true;
-        if (q->policy->steps[STEP_correct])
-                correct(q, l, &w, biases);
+        if (corrected)
+                correct(l, &w, m, biases);
         make_whole(&w, sx, biases);
         b.before = add;
-        struct value *bias = spread_biases(q, &b, op_result(add)->type, along, &w, biases);
+        struct value *bias = spread_along(&b, op_result(add)->type, along, w.outputs, biases, "bias");
         if (bias)
                 op_set_operand(add, operand, bias);
         return bias != NULL;

@@ -13,14 +13,15 @@ struct sampled;                         /* a program that gives values of a func
 struct sampler {
         void *runner;
         /* One that gives these values of the module's first function, which is as it was before
-         * `layout`; the module stays as it is, and may change afterwards. NULL after an error. */
+         * `layout`; the module stays as it is, but for number and scratch of its values and
+         * operations, and may change afterwards. NULL after an error. */
         struct sampled *(*begin)(void *runner, const struct module *m, struct value *const *values,
                                  int count);
         int64_t (*count)(const struct sampled *s);        /* of samples */
         /* Runs it on all samples, in their order. False after an error, or where `take` says so. */
         bool (*run)(struct sampled *s, sampled_take take, void *context);
         void (*end)(struct sampled *s);                   /* NULL is fine */
-        /* what --calibrate would write of the module, which stays as it is; NULL after an error */
+        /* what --calibrate would write of the module, which stays as above; NULL after an error */
         const struct calibration *(*ranges)(void *runner, const struct module *m);
 };
 
