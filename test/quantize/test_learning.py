@@ -11,6 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for folder in ("support", "bench", "passes")]
 import dnncc  # noqa: E402
+import quantization  # noqa: E402
 from test_quantize import Model, chain  # noqa: E402
 
 
@@ -58,6 +59,8 @@ def test_one_command_writes_models(tmp_path):
     (["--quantize", "--samples=2"], dnncc.USAGE, "--samples wants --calibrate"),
     (["--quantize", "--calibrate=samples.npz", "--exact"], dnncc.USAGE, "not with --exact"),
     (["--quantize", "--calibrate=nan.npz"], dnncc.INVALID, "NaN"),
+    (["--quantize", "--calibrate=samples.npz", "--quantize-weights=u4"], dnncc.USAGE, "weights of layers are s8 or s4"),
+    (["--quantize", "--calibrate=samples.npz", "--quantize-weights=s4:32"], dnncc.USAGE, "weights of layers are s8 or s4"),
 ])
 def test_errors(options, code, text, tmp_path):
     m, *_ = chain(tmp_path)
@@ -196,6 +199,20 @@ def test_steps_that_learn_want_samples(tmp_path):
     for step in "round", "+round", "correct,equalize", "+smooth":
         error = compiled(m.path, tmp_path / step, f"--quantize={m.file}", f"--quantize-steps={step}", code=dnncc.USAGE)
         assert "learns from samples: --calibrate=PATH" in error
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["digits", "mnist"])
+def test_four_bits_of_trained_models(name, tmp_path):
+    """lose a point and a half at most"""
+    data = quantization.TASKS[name]()
+    if data is None or not data[0].exists():
+        pytest.skip(f"no data of {name}")
+    model, samples, x, labels = data
+    np.savez(tmp_path / "samples.npz", **{quantization.inputs(model)[0].name: samples[:, None]})
+    options = ["--quantize", f"--calibrate={tmp_path / 'samples.npz'}", "--quantize-weights=s4"]
+    right, made = ((quantization.outputs(model, x, o).argmax(1) == labels).mean() for o in ([], options))
+    assert made >= right - .015
 
 
 # ---- channels ----
