@@ -27,7 +27,8 @@ DATA = pathlib.Path(os.environ.get("DNNCC_DATA", ROOT.parent / "shared" / "data"
 CALIBRATED = 100                        # images
 TARGET = "native"
 VARIANTS = ((), ("--observer=mse",), ("--observer=percentile-99.99",), ("--activations=s8-symmetric",), ("--quantize-steps=-correct",),
-            ("--keep-float=first", "--keep-float=last"))
+            ("--keep-float=first", "--keep-float=last"), ("--calibrate=SAMPLES",), ("--calibrate=SAMPLES", "--quantize-steps=+equalize,+smooth"),
+            ("--quantize-weights=s4",), ("--calibrate=SAMPLES", "--quantize-weights=s4"))
 METHODS = ("MinMax", "Entropy", "Percentile")
 MANY = """
 #include <stdio.h>
@@ -167,6 +168,11 @@ def line(what, y, labels, original):
     return right
 
 
+def given(options, file):
+    """SAMPLES: those that the file of ranges is of"""
+    return [f"--quantize={file}", *(o.replace("SAMPLES", str(file.parent / "samples.npz")) for o in options)]
+
+
 def task(name):
     data = TASKS[name]()
     if data is None:
@@ -179,7 +185,7 @@ def task(name):
     with tempfile.TemporaryDirectory() as folder:
         file = quantizing.calibrate(model, folder, {inputs(model)[0].name: samples[:, None]})
         for options in VARIANTS:
-            line(" ".join(["dnncc", *options]), outputs(model, x, [f"--quantize={file}", *options]), labels, original)
+            line(" ".join(["dnncc", *options]), outputs(model, x, given(options, file)), labels, original)
     for method in METHODS:
         try:
             with open(os.devnull, "w") as null:
@@ -207,8 +213,8 @@ def of_zoo(name):
     """signal to noise of all outputs, on an input that did not calibrate"""
     import zoo
     from zoo import quantized
-    model, given = zoo.build(name), zoo.inputs(name, 1)
-    original = quantized.run(str(model), given)
+    model, fed = zoo.build(name), zoo.inputs(name, 1)
+    original = quantized.run(str(model), fed)
     seen = [zoo.inputs(name, seed) for seed in quantized.CALIBRATION]
     print(name)
     with tempfile.TemporaryDirectory() as folder:
@@ -216,13 +222,13 @@ def of_zoo(name):
         for options in VARIANTS:
             made = pathlib.Path(folder) / "made"
             made.mkdir(exist_ok=True)
-            dnncc.compile_model(model, made, [f"--target={TARGET}", f"--quantize={file}", "--weights=file", *options], timeout=600)
+            dnncc.compile_model(model, made, [f"--target={TARGET}", "--weights=file", *given(options, file)], timeout=600)
             program = dnncc.build_host(made, ["-O1", "-march=native"])
             ports = [p for p in dnncc.describe(program) if p[0]]
-            results = dnncc.run_host(program, [given[p[1]] for p in ports])
+            results = dnncc.run_host(program, [fed[p[1]] for p in ports])
             print(f"  {' '.join(['dnncc', *options]):44s}", *(f"{decibels(y, o):6.1f} dB" for y, o in zip(results, original)), flush=True)
     for q in (q for q in quantized.MODELS.values() if q.of == name and q.how == "static"):
-        results = quantized.run(str(quantized.build(q.name)), given)
+        results = quantized.run(str(quantized.build(q.name)), fed)
         print(f"  {q.name:44s}", *(f"{decibels(y, o):6.1f} dB" for y, o in zip(results, original)), flush=True)
 
 
