@@ -4,7 +4,7 @@ B := build
 CC ?= cc
 CFLAGS ?= -O2 -g
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes
-STD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=64
+STD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE -D_FILE_OFFSET_BITS=64
 INC := -I. -I$(B)
 LIBS := -lprotobuf-c -lz -lm
 PREFIX ?= /usr/local
@@ -20,7 +20,7 @@ GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc $(B)/harness
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
-.PHONY: all setup python browser samples install uninstall demo check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
+.PHONY: all static setup python systems browser samples install uninstall demo check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
         bench-interp bench-threads bench-compile bench-operators fit-cost zoo-digest docs clean
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -54,6 +54,12 @@ $(B)/.python: | setup
 	@$(VENV)/bin/pip install -q --disable-pip-version-check $(PYTHON_PACKAGES)
 	@touch $@
 
+# Compilers for other systems, for the tests that want them (check-all).
+systems: $(B)/.systems
+$(B)/.systems: | python
+	@$(VENV)/bin/pip install -q --disable-pip-version-check ziglang==0.17.1
+	@touch $@
+
 # The page of --report is looked at with this.
 browser: $(B)/.browser
 $(B)/.browser: | setup
@@ -81,6 +87,11 @@ all: $(B)/dnncc $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so
 
 $(B)/dnncc: $(B)/obj/compiler/main.o $(B)/libdnncc.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# one file that needs no library of the system that it runs on
+static: $(B)/dnncc-static
+$(B)/dnncc-static: $(B)/obj/compiler/main.o $(B)/libdnncc.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^ $(LIBS)
 
 $(B)/libdnncc.a: $(OBJECTS)
 	@rm -f $@
@@ -207,6 +218,7 @@ check check-quick check-all: setup
 	@$(MAKE) --no-print-directory python browser samples
 	@$(MAKE) --no-print-directory --keep-going TIER=$(@:check-%=%) check-unit check-docs check-python $(MORE)
 check-all: MORE := check-random asan
+check-all: systems
 TIER := check
 
 # each with what it says in a file; what fails is shown
@@ -231,7 +243,7 @@ $(B)/observe: test/quantize/observe.c $(B)/libdnncc.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
 
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider -n $(JOBS) --dist=worksteal
-PYTHON_TESTS := test/support test/driver test/golden test/passes test/targets test/threads test/models test/operators test/quantize test/hostile test/conformance test/bench test/python test/examples
+PYTHON_TESTS := test/support test/driver test/golden test/passes test/targets test/threads test/systems test/models test/operators test/quantize test/hostile test/conformance test/bench test/python test/examples
 export ONNX_MODELS := $(abspath $(B))/onnx_models
 check-python: $(B)/machines $(B)/observe
 	$(PYTEST) --tier=$(TIER) $(wildcard $(PYTHON_TESTS))

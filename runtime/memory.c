@@ -9,6 +9,106 @@
 #include "dnncc_runtime.h"
 
 #include <errno.h>
+
+#ifdef _WIN32
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+
+/* ---- Windows: large pages are for processes with a privilege, so there are none ---- */
+
+static void *failed(int error)
+{
+        errno = error;
+        return NULL;
+}
+
+void *dnncc_workspace_new(size_t bytes)
+{
+        void *workspace = VirtualAlloc(NULL, bytes ? bytes : 1, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+        return workspace ? workspace : failed(ENOMEM);
+}
+
+void dnncc_workspace_free(void *workspace, size_t bytes)
+{
+        (void)bytes;
+        if (workspace)
+                VirtualFree(workspace, 0, MEM_RELEASE);
+}
+
+static bool read_some(HANDLE file, unsigned char *to, size_t bytes)
+{
+        for (size_t done = 0; done < bytes;) {
+                DWORD part = bytes - done < 1 << 30 ? (DWORD)(bytes - done) : 1 << 30, got = 0;
+                if (!ReadFile(file, to + done, part, &got, NULL) || !got)
+                        return false;
+                done += got;
+        }
+        return true;
+}
+
+/* The file, when its head says what it is and its size is right; else INVALID_HANDLE_VALUE. */
+static HANDLE open_weights(const char *path, size_t *bytes)
+{
+        struct dnncc_weights_head head;
+        LARGE_INTEGER size, start = { .QuadPart = 0 };
+        HANDLE file = CreateFileA(path, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, 0, NULL);
+        if (file == INVALID_HANDLE_VALUE) {
+                errno = GetLastError() == ERROR_ACCESS_DENIED ? EACCES : ENOENT;
+                return file;
+        }
+        if (GetFileType(file) == FILE_TYPE_DISK && GetFileSizeEx(file, &size) &&
+            read_some(file, (unsigned char *)&head, sizeof head) &&
+            head.magic == DNNCC_WEIGHTS_MAGIC && head.bytes == (uint64_t)size.QuadPart &&
+            head.bytes <= SIZE_MAX && SetFilePointerEx(file, start, NULL, FILE_BEGIN)) {
+                *bytes = (size_t)head.bytes;
+                return file;
+        }
+        CloseHandle(file);
+        errno = EINVAL;
+        return INVALID_HANDLE_VALUE;
+}
+
+const void *dnncc_weights_map(const char *path, size_t *bytes)
+{
+        HANDLE file = open_weights(path, bytes);
+        if (file == INVALID_HANDLE_VALUE)
+                return NULL;
+        HANDLE mapping = CreateFileMappingA(file, NULL, PAGE_READONLY, 0, 0, NULL);
+        const void *weights = mapping ? MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, *bytes) : NULL;
+        if (mapping)
+                CloseHandle(mapping);
+        CloseHandle(file);
+        return weights ? weights : failed(ENOMEM);
+}
+
+const void *dnncc_weights_load(const char *path, size_t *bytes)
+{
+        HANDLE file = open_weights(path, bytes);
+        if (file == INVALID_HANDLE_VALUE)
+                return NULL;
+        void *weights = dnncc_workspace_new(*bytes);
+        DWORD before;
+        bool filled = weights && read_some(file, weights, *bytes) &&
+                      VirtualProtect(weights, *bytes, PAGE_READONLY, &before);
+        CloseHandle(file);
+        if (filled || !weights)
+                return weights;
+        dnncc_workspace_free(weights, *bytes);
+        return failed(EIO);
+}
+
+void dnncc_weights_unmap(const void *weights, size_t bytes)
+{
+        MEMORY_BASIC_INFORMATION what;
+        if (!weights || !VirtualQuery(weights, &what, sizeof what))
+                return;
+        if (what.Type == MEM_MAPPED)
+                UnmapViewOfFile(weights);
+        else
+                dnncc_workspace_free((void *)(uintptr_t)weights, bytes);
+}
+
+#else
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -143,3 +243,4 @@ const char *dnncc_error_text(int code)
         default: return "no code of this version";
         }
 }
+#endif

@@ -21,6 +21,10 @@
 #endif
 #include "dnncc_runtime.h"
 
+#ifdef _WIN32
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#endif
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -145,6 +149,21 @@ static void enter_at_last(void)
                 sched_yield();
 }
 
+#ifdef _WIN32
+typedef int signals;                    /* neither go to threads, nor are there forks */
+static void hold_signals(signals *before) { *before = 0; }
+static void let_signals(const signals *before) { (void)before; }
+static bool watch_fork(void) { return true; }
+#else
+typedef sigset_t signals;
+static void hold_signals(signals *before)
+{
+        signals all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, before);
+}
+static void let_signals(const signals *before) { pthread_sigmask(SIG_SETMASK, before, NULL); }
+
 /* In the child of a fork there is only the thread that forked. */
 static void forget_workers(void)
 {
@@ -153,6 +172,8 @@ static void forget_workers(void)
         pool.workers = 0;
         leave();
 }
+static bool watch_fork(void) { return !pthread_atfork(NULL, NULL, forget_workers); }
+#endif
 
 #if defined(__linux__)
 static int count_processors(void)
@@ -186,7 +207,14 @@ static bool place(int first, int end)
         return placed;
 }
 #else
-static int count_processors(void) { return (int)sysconf(_SC_NPROCESSORS_ONLN); }
+static int count_processors(void)
+{
+#ifdef _WIN32
+        return (int)GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
+#else
+        return (int)sysconf(_SC_NPROCESSORS_ONLN);
+#endif
+}
 static bool place(int first, int end) { (void)first, (void)end; return false; }
 #endif
 
@@ -206,16 +234,15 @@ static bool start_worker(struct worker *w)
 /* As many as can be had, `count` at most. Signals are for the program's own threads. */
 static void start_workers(int count)
 {
-        sigset_t all, before;
+        signals before;
         int first = pool.workers;
         if (!pool.watches_fork)
-                pool.watches_fork = !pthread_atfork(NULL, NULL, forget_workers);
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
+                pool.watches_fork = watch_fork();
+        hold_signals(&before);
         while (pool.workers < count && pool.workers < WORKERS_MAX &&
                start_worker(&workers[pool.workers]))
                 pool.workers++;
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        let_signals(&before);
         pool.processors = count_processors();
         if (pool.pinned)
                 place(first, pool.workers);

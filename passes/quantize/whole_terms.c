@@ -153,9 +153,9 @@ struct whole_terms {
         int64_t *of[SOURCES], *one;     /* at each place */
 };
 
-/* numbers that fit, and are precise enough, with w's shift; false: they are not */
+/* numbers of so many bits beside the sign, precise enough, with w's shift; false: they do not fit */
 static bool scale_lines(const struct terms *t, const struct ending *e, const struct line *lines,
-                        int64_t count, double largest, struct whole_terms *w)
+                        int64_t count, int bits, struct whole_terms *w)
 {
         double doubt = 0;
         for (int k = 0; k < t->source_count; k++)
@@ -164,7 +164,7 @@ static bool scale_lines(const struct terms *t, const struct ending *e, const str
                 double one = ldexp(lines[i].one * e->factor + e->zero + 0.5, w->shift), all = fabs(one);
                 for (int k = 0; k < t->source_count; k++) {
                         double of = rint(ldexp(lines[i].of[k] * e->factor, w->shift));
-                        if (!(fabs(of) <= largest))
+                        if (!(fabs(of) < ldexp(1, bits)))
                                 return false;
                         w->of[k][i] = (int64_t)of;
                         all += fabs(of) * t->sizes[k];
@@ -181,10 +181,10 @@ static bool find_whole(const struct terms *t, const struct ending *e, const stru
                        int64_t count, struct whole_terms *w)
 {
         for (w->shift = SHIFT_MOST; w->shift >= SHIFT_LEAST; w->shift--)
-                if (scale_lines(t, e, lines, count, INT32_MAX, w))
+                if (scale_lines(t, e, lines, count, 31, w))
                         return true;
         while (++w->shift <= SHIFT_MOST)
-                if (scale_lines(t, e, lines, count, INT64_MAX, w))
+                if (scale_lines(t, e, lines, count, 63, w))
                         return true;
         return false;
 }

@@ -84,7 +84,8 @@ static struct form sum(struct form a, struct form b)
                 a.known &= int_add(a.steps[k], b.steps[k], &a.steps[k]);
         for (int i = 0; i < b.term_count; i++)
                 add_term(&a, b.terms[i].variable, b.terms[i].factor);
-        a.known &= int_add(a.low, b.low, &a.low) & int_add(a.high, b.high, &a.high);
+        a.known &= int_add(a.low, b.low, &a.low);
+        a.known &= int_add(a.high, b.high, &a.high);
         return a;
 }
 
@@ -95,7 +96,8 @@ static struct form product(struct form a, int64_t factor)
                 a.known &= int_mul(a.steps[k], factor, &a.steps[k]);
         for (int i = 0; i < a.term_count; i++)
                 a.known &= int_mul(a.terms[i].factor, factor, &a.terms[i].factor);
-        a.known &= int_mul(low, factor, &a.low) & int_mul(high, factor, &a.high);
+        a.known &= int_mul(low, factor, &a.low);
+        a.known &= int_mul(high, factor, &a.high);
         return a;
 }
 
@@ -211,7 +213,8 @@ static void access_memory(struct proof *p, struct loop_buffer *b, const struct l
         int64_t offset, bytes = element_info[b->element].bytes;
         loop_buffer_root(b, &offset);
         struct form f = form_of(p, index, 0);
-        f.known &= int_add(f.low, offset, &f.low) & int_add(f.high, offset, &f.high);
+        f.known &= int_add(f.low, offset, &f.low);
+        f.known &= int_add(f.high, offset, &f.high);
         f.known &=
                 int_add(f.high, index->type.lanes > 1 ? 1 : lanes_of(p, mask, lanes, 0), &f.high);
         f = product(f, bytes);
