@@ -16,7 +16,7 @@ TREE = os.path.dirname(os.path.dirname(PACKAGE))        # in a source tree: its 
 
 # What compile() decides itself, and what is no compilation.
 NO_GROUPS = {"Testing", "Questions"}
-NO_KEYWORDS = {"-o", "--merge", "--emit", "--report", "-MD", "-MF", "--tune", "--help", "--help=json", "--version", "--help-passes", "--help-ops"}
+NO_KEYWORDS = {"-o", "--merge", "--emit", "--report", "-MD", "-MF", "--tune", "--help", "--version", "--help-passes", "--help-ops"}
 PATHS = {"FILE", "DIR", "PATH"}         # arguments that name files
 
 
