@@ -69,7 +69,7 @@ void diag_say(const struct diag *diag, const char *format, ...)
                 return;
         make_room(true);
         va_start(list, format);
-        vfprintf(diag->stream ? diag->stream : stderr, format, list);
+        vfprintf(stderr, format, list);
         va_end(list);
         make_room(false);
 }

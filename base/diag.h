@@ -39,7 +39,8 @@ void diag_note(struct diag *diag, const char *format, ...)     /* shown with -v 
 /* The words error, warning and note are in colour, on standard error. */
 extern bool diag_color;
 
-/* A line that was asked for (--check, --stats): as it is, with its newline. */
+/* A line that was asked for (--check, --stats): as it is, with its newline, on standard error whatever the
+ * stream is. */
 void diag_say(const struct diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Told before anything is said (true) and after it: who has an unfinished line on the terminal takes it
