@@ -6,8 +6,8 @@
  *
  * and with --quantize=dynamic, where x becomes bytes,
  *
- *      step = max |x| / 127 of a row, q = i8(round(x * (1 / step)))
- *      y = f32(dot(q, i8(@w) - zeros)) * (step * scale)
+ *      step = max |x| / 127 of a row, q = u8(round(x * (1 / step)) + 128)
+ *      y = f32(dot(q - 128, i8(@w) - zeros)) * (step * scale)
  *
  * or MatMulNBits with accuracy_level 4. */
 #include "ir/affine_numbers.h"
@@ -141,9 +141,8 @@ static struct value *whole_product(struct builder *b, const struct rounded *r, s
         if (!by)
                 return NULL;
         x = build_binary(b, OP_mul, x, build_broadcast(b, by, x->type, outer));
-        /* no runtime multiplies s8 by u8 */
-        struct value *middle = r->zeros ? build_scalar(b, E_U8, 128) : NULL;
-        x = build_centered(b, build_rounded(b, x, middle, middle ? E_U8 : E_I8), middle, E_I32);
+        struct value *middle = build_scalar(b, E_U8, 128);
+        x = build_centered(b, build_rounded(b, x, middle, E_U8), middle, E_I32);
         struct value *bytes = whole_bytes(b, r, true, name),
                      *zeros = r->zeros ? over_outputs(b, numbers_along(b, r, true), bytes->type, 1) : NULL;
         struct value *w = zeros ? build_centered(b, bytes, zeros, E_I32) : bytes;
