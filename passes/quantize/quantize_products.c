@@ -1,16 +1,15 @@
-/* quantize_products: products by constant weights keep these in few bits, as --quantize-weights says.
+/* quantize_products: products by constant weights keep these in few bits, as --quantize-weights says,
+ * and with --quantize=dynamic multiply bytes, in steps found at run time.
  *
- *   %1 = dot(%0, @w)           ->       %1 = dot(%0, i8(@w) * scales)        ; scales of each output
+ *   %1 = dot(%0, @w)           ->       %1 = dot(%0, i8(@w) * scales)        ; scales of each output, or block
  *
- * Weights of the policy's type, with a step for each output: it writes what the importer makes of
- * DequantizeLinear (ir/affine_numbers.h), so that the rules of simplify and all kernels do with it
- * what they do with models that come so. What is computed stays in floats. */
+ * It writes what the importer makes of DequantizeLinear, MatMulInteger and MatMulNBits, so that the rules
+ * of simplify and all kernels do with it what they do with models that come so. What is in few bits
+ * already has no products of floats, and stays as it is. Moments of all products are looked at before
+ * the first one changes; then one after the other is done, in memory of its own. */
 #include "passes/quantize/quantize_products.h"
 
 #include <math.h>
-#include <string.h>
-
-#include "ir/affine_numbers.h"
 
 /* ---- which products ---- */
 
@@ -32,7 +31,7 @@ static int64_t extent_along(const struct type *t, const int64_t *dims, int count
 }
 
 /* why a dot stays as it is; NULL: it does not */
-static const char *obstacle_of(struct product *p, const struct limits *limits)
+static const char *obstacle_of(struct product *p, const struct products *q)
 {
         const struct value *x = op_operand(p->op, 0), *w = op_operand(p->op, 1);
         int batch, inner;
@@ -44,12 +43,14 @@ static const char *obstacle_of(struct product *p, const struct limits *limits)
                 return "what it multiplies is not of f32, or of no known shape";
         if (batch || !inner || inner == w->type->rank || !type_elements(x->type))
                 return "it is no product of matrices";
-        if (type_elements(w->type) < limits->weight_elements)
+        if (type_elements(w->type) < q->context->limits.weight_elements)
                 return "it has few weights (--limit weight_elements)";
         if (!all_finite(w->constant))
                 return "its weights are not all finite";
         p->inner = extent_along(w->type, contracted, inner);
         p->outputs = type_elements(w->type) / p->inner;
+        if (q->policy->dynamic && !block_weights_sum_fits(p->inner))
+                return "a sum of so many products may not fit into i32";
         return NULL;
 }
 
@@ -64,7 +65,7 @@ static void find_products(struct products *q)
                     element_is_float(op_result(op)->type->element)) {
                         struct product *p = &q->items[q->count++];
                         *p = (struct product){ .op = op };
-                        p->obstacle = obstacle_of(p, &q->context->limits);
+                        p->obstacle = obstacle_of(p, q);
                 }
 }
 

@@ -307,6 +307,9 @@ def test_what_stays_in_floats(tmp_path):
             (["--keep-float=first"], "the first one"), (["--keep-float=last"], "the last one"), (["--limit", "weight_elements=4000"], "few weights"):
         count, text = stats(path, "--quantize-weights=s4", *more)
         assert count == "0 of 1" and why in text
+    long, *_ = product(tmp_path, (1, 70000), np.random.default_rng(1).standard_normal((70000, 1)), name="long")
+    assert stats(long, "--quantize-weights=s8")[0] == "1 of 1"
+    assert "may not fit into i32" in stats(long, "--quantize=dynamic")[1]
     w[3, 5] = np.inf
     path, *_ = product(tmp_path, w=w, name="infinite")
     count, text = stats(path, "--quantize=dynamic")
