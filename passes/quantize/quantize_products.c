@@ -179,9 +179,9 @@ static bool quantize(struct products *q)
 int pass_quantize_products(struct function *f, struct pass_context *context)
 {
         struct products q = { .f = f, .m = f->module, .context = context, .policy = context->quantize };
-        if (!q.policy || q.policy->layers) {
+        if (!q.policy || q.policy->layers || (q.policy->weights && weights_are_floats(q.policy->weights))) {
                 diag_error(context->diag, EXIT_USAGE,
-                           "pass quantize_products wants --quantize-weights=TYPE or --quantize=dynamic");
+                           "pass quantize_products wants --quantize-weights=TYPE of integers, or --quantize=dynamic");
                 return -1;
         }
         if (f != f->module->functions)

@@ -319,7 +319,8 @@ def test_what_stays_in_floats(tmp_path):
 @pytest.mark.parametrize("options, text", [
     (["--quantize-weights=s4", "--passes=simplify,plan"], "wants the pass quantize_products"),
     (["--quantize-weights=s4", "--passes=+quantize_products"], "leave it out of --passes"),
-    (["--passes=+quantize_products"], "--quantize-weights=TYPE or --quantize=dynamic"),
+    (["--passes=+quantize_products"], "--quantize-weights=TYPE of integers, or --quantize=dynamic"),
+    (["--quantize-weights=f16", "--passes=simplify,quantize_products,store_weights"], "--quantize-weights=TYPE of integers"),
     (["--quantize=dynamic", "--exact"], "--quantize approximates: not with --exact"),
 ])
 def test_errors(options, text, tmp_path):
