@@ -7,6 +7,7 @@
 #include "compiler/options.h"
 #include "ir/loop.h"
 #include "ir/tensor.h"
+#include "passes/quantize/quantize.h"
 #include "passes/remark.h"
 
 /* | and newlines would end a table cell */
@@ -117,6 +118,21 @@ static void print_model_forms(void)
 #include "compiler/export/export_nodes.def"
 }
 
+static void print_carrying(void)
+{
+        static const char *const what[] = { [CARRY_NONE] = "floats", [CARRY_MAP] = "element by element", [CARRY_MOVE] = "moves bytes",
+                                            [CARRY_SUM] = "adds bytes up" };
+        puts("\n## In bytes\n\nWhat `--quantize` may leave to bytes ([quantization.md](quantization.md#what-is-in-bytes)): convolve and dot, which are "
+             "layers; element-wise operations, element by element; and of others\n\n| operation | | where |\n|---|---|---|");
+        for (int o = 0; o < OPCODE_COUNT; o++) {
+                const char *when;
+                enum carrying carrying = quantize_carrying_of((enum opcode)o, &when);
+                if (!(op_info[o].traits & TRAIT_CONTRACTION) && op_info[o].region_count == 0 && !(op_info[o].traits & TRAIT_TERMINATOR) &&
+                    (carrying == CARRY_MOVE || carrying == CARRY_SUM || carrying == CARRY_NONE))
+                        printf("| %s | %s | %s |\n", op_info[o].name, what[carrying], when);
+        }
+}
+
 static void print_loop_operations(void)
 {
         static const char *const form[] = { "a %s b", "%sa", "%s" };
@@ -167,6 +183,7 @@ static void print_ir(void)
         print_elements();
         print_operations();
         print_model_forms();
+        print_carrying();
         print_loop_operations();
         print_library();
         puts("\n## Codes that a run can end with\n\n| name | value | |\n|---|---|---|");

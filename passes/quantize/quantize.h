@@ -131,6 +131,8 @@ enum carrying {
         CARRY_SUM                       /* adds them up */
 };
 enum carrying quantize_carrying(const struct op *op);
+/* as far as the kind of operation says (carrying.def); *when: what more it asks for, or "" */
+enum carrying quantize_carrying_of(enum opcode code, const char **when);
 
 /* sites' norm */
 void quantize_find_norms(struct quantizing *q);

@@ -28,29 +28,40 @@ static bool pads_zeros(const struct op *op)
         return !around || (value_is_splat(around, &number) && number == 0);
 }
 
-static enum carrying carrying_reduction(const struct op *op, const char *kind)
+static enum carrying carrying_reduction(const struct op *op)
 {
-        switch (op_int(op, kind)) {
+        switch (op_int(op, "kind")) {
         case REDUCE_max: case REDUCE_min: return CARRY_MOVE;
         case REDUCE_sum: return CARRY_SUM;
         default: return CARRY_NONE;
         }
 }
 
+static const struct { bool there; enum carrying carrying; const char *when; } carryings[OPCODE_COUNT] = {
+#define CARRY(op, carrying, when) [OP_##op] = { true, CARRY_##carrying, when },
+#include "passes/quantize/carrying.def"
+};
+
+enum carrying quantize_carrying_of(enum opcode code, const char **when)
+{
+        *when = carryings[code].there ? carryings[code].when : "";
+        if (carryings[code].there)
+                return carryings[code].carrying;
+        return op_info[code].traits & TRAIT_ELEMENTWISE ? CARRY_MAP : CARRY_NONE;
+}
+
 enum carrying quantize_carrying(const struct op *op)
 {
+        const char *when;
         if (op->result_count != 1 || !is_floats(op_result(op)))
                 return CARRY_NONE;
-        if (op_info[op->code].traits & TRAIT_ELEMENTWISE)
-                return op->code == OP_cast || op->code == OP_bitcast ? CARRY_NONE : CARRY_MAP;
+        enum carrying carrying = quantize_carrying_of(op->code, &when);
         switch (op->code) {
-        case OP_reshape: case OP_transpose: case OP_broadcast: case OP_slice: case OP_concat:
-                return CARRY_MOVE;
         case OP_gather: case OP_gather_elements: case OP_gather_nd:
-                return value_is_constant(op_operand(op, 0)) ? CARRY_NONE : CARRY_MOVE;
-        case OP_pad: return pads_zeros(op) ? CARRY_MOVE : CARRY_NONE;
-        case OP_reduce: case OP_reduce_window: return carrying_reduction(op, "kind");
-        default: return CARRY_NONE;
+                return value_is_constant(op_operand(op, 0)) ? CARRY_NONE : carrying;
+        case OP_pad: return pads_zeros(op) ? carrying : CARRY_NONE;
+        case OP_reduce: case OP_reduce_window: return carrying_reduction(op);
+        default: return carrying;
         }
 }
 
