@@ -153,8 +153,12 @@ def real(name, folder):
     return model, file, images
 
 
+def bound(model):
+    return bindings(model.parent) if (model.parent / "shapes.txt").exists() else []
+
+
 def results(model, folder, images, *options):
-    dnncc.compile_model(model, folder, [*(bindings(model.parent) if (model.parent / "shapes.txt").exists() else []), *options])
+    dnncc.compile_model(model, folder, [*bound(model), *options])
     program = dnncc.build_host(folder, ["-O1"])
     return np.concatenate([dnncc.run_host(program, [x])[0] for x in images[:20]])
 

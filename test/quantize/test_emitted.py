@@ -1,0 +1,64 @@
+"""--quantize --emit=onnx: the bytes between layers of the model that is written, by onnxruntime and by dnncc."""
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for folder in ("support", "models", "operators", "passes", "bench")]
+import dnncc  # noqa: E402
+import processor  # noqa: E402
+import test_integer_networks  # noqa: E402
+
+STEPS, SHARE = 1, 1 / 1000              # no byte is off by more, nor more of a layer's bytes
+
+
+def with_bytes(path, folder):
+    """the model with all its bytes as outputs; their names"""
+    model = onnx.load(path)
+    names = [node.output[0] for node in model.graph.node if node.op_type == "QuantizeLinear"]
+    kinds = {i.name: i.data_type for i in model.graph.initializer}
+    zeros = {node.output[0]: node.input[2] for node in model.graph.node if node.op_type == "QuantizeLinear"}
+    model.graph.output.extend(onnx.helper.make_tensor_value_info(name, kinds[zeros[name]], None) for name in names)
+    onnx.save(model, folder / "bytes.onnx")
+    return folder / "bytes.onnx", names
+
+
+@processor.needs("x86-64-v4-vnni")      # elsewhere onnxruntime's sums of such products may saturate
+@pytest.mark.parametrize("name", ["digits", "mnist", pytest.param("resnet8", marks=pytest.mark.slow)])
+def test_layers(name, tmp_path):
+    """the same bytes, layer by layer, as onnxruntime's own kernels for bytes make"""
+    model, file, images = test_integer_networks.real(name, tmp_path)
+    done = dnncc.run([dnncc.DNNCC, model, f"--quantize={file}", "--emit=onnx", "-o", tmp_path / "q.onnx", *test_integer_networks.bound(model)])
+    assert done.returncode == 0, done.stderr
+    path, names = with_bytes(tmp_path / "q.onnx", tmp_path)
+    assert len(names) > 3
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    given = session.get_inputs()[0].name
+    dnncc.compile_model(path, tmp_path, ["--target=generic"])
+    program = dnncc.build_host(tmp_path, ["-O1"])
+    count = len(session.get_outputs()) - len(names)
+    theirs, ours = ([run(x)[count:] for x in images[:10]] for run in (lambda x: session.run(None, {given: x}), lambda x: dnncc.run_host(program, [x])))
+    for k, layer in enumerate(names):
+        off = np.abs(np.stack([t[k] for t in theirs]).astype(int) - np.stack([o[k] for o in ours]).astype(int))
+        assert off.max() <= STEPS and (off > 0).mean() <= SHARE, layer
+
+
+@pytest.mark.parametrize("name", ["digits", "mnist", pytest.param("resnet8", marks=pytest.mark.slow)])
+def test_same_outputs(name, tmp_path):
+    """what is compiled of the written model is what --quantize compiles, to the bit"""
+    model, file, images = test_integer_networks.real(name, tmp_path)
+    bound = test_integer_networks.bound(model)
+    assert dnncc.run([dnncc.DNNCC, model, f"--quantize={file}", "--emit=onnx", "-o", tmp_path / "q.onnx", *bound]).returncode == 0
+    results = []
+    for i, (source, options) in enumerate([(model, [f"--quantize={file}", *bound]), (tmp_path / "q.onnx", [])]):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        dnncc.compile_model(source, folder, [*options, "--target=generic"])
+        program = dnncc.build_host(folder, ["-O1"])
+        results.append(np.concatenate([dnncc.run_host(program, [x])[0] for x in images[:10]]))
+    np.testing.assert_array_equal(*results)
