@@ -24,7 +24,7 @@ function onPress(element, action) {
 
 const whole = (n) => Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, " ");
 function scaled(n, unit) {
-  for (const [factor, prefix] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]])
+  for (const [factor, prefix] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]])
     if (Math.abs(n) >= factor) return `${(n / factor).toPrecision(3)} ${prefix}${unit}`;
   return `${n} ${unit}`.trim();
 }

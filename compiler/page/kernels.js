@@ -65,6 +65,13 @@ function showKernel(index) {
     const b = root(name);
     make(memory, "div", {}, `${call.access[k]} ${name}${b && b.name !== name ? ` (part of ${b.name})` : ""}${b ? `, ${b.space}, ${scaled(b.bytes, "B")}` : ""}`);
   });
+  // why what reads its results, or makes what it reads, is another kernel
+  const own = new Set(call.nodes), apart = facts.remarks.filter((r) => r.reason !== "joined" && own.has(r.location) !== own.has(r.reader));
+  if (apart.length) {
+    const why = entry("apart from");
+    for (const text of new Set(apart.map((r) => `${own.has(r.location) ? r.reader : r.location}: ${r.pass}, ${r.why} (A: ${r.operation}, B: ${r.reader_operation})`)))
+      make(why, "div", {}, text);
+  }
   const text = (title, lines, head) => {
     const found = functionText(lines, head);
     const box = make(panel, "details", {});

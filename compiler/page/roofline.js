@@ -1,10 +1,9 @@
 // ---- roofline (Williams, Waterman, Patterson 2009): work of each kernel by what it does with a byte, below what the machine can do ----
 
-// With measured times rates are in a second, and the roof is the machine's at the clock at which its peak was measured, if it was;
-// without, in a cycle, as predicted.
+// With measured times rates are in a second, and the roof is the peak that was measured beside them; without, in a cycle, as predicted.
 draw.roofline = () => {
   const svg = $("#roofline-tab svg"), tip = $("#roofline-tab .tip"), machine = facts.machine;
-  const clock = timed ? machine.clock || 0 : 1, unit = timed ? "FLOP/s" : "FLOP a cycle";
+  const clock = timed ? facts.bench.peak / machine.flops : 1, unit = timed ? "FLOP/s" : "FLOP a cycle";
   const dots = calls.filter((c) => c.flops > 0 && c.bytes > 0).map((call) => ({ call, at: call.intensity, rate: call.flops / Math.max(1e-12, timed ? call.seconds : call.cycles) }));
   const { width, height } = svg.getBoundingClientRect(), LEFT = 78, BOTTOM = 40, W = Math.max(100, width - LEFT - 20), H = Math.max(80, height - BOTTOM - 14);
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -38,6 +37,6 @@ draw.roofline = () => {
     dot.onmouseenter = dot.onfocus = () => (tip.textContent = about);
     onPress(dot, () => showKernel(call.index));
   }
-  $("#roofline-facts").textContent = `${timed ? "measured times" : "predicted cycles: with --bench times are measured"}; a circle's area is its share of them. ` +
+  $("#roofline-facts").textContent = `${timed ? "measured times" : "predicted cycles: with --bench=kernels times are measured"}; a circle's area is its share of them. ` +
     "Bytes are those of all parameters once.";
 };

@@ -7,6 +7,7 @@ for (const [value, name] of [
   [scaled(facts.workspace, "B"), "workspace"], [scaled(facts.live_peak, "B"), "live at the peak"],
   [scaled(facts.constants, "B"), "constants"], [scaled(facts.flops, "FLOP"), "a run"],
   [facts.kernels, "kernels"], [calls.length, "calls"],
+  ...(facts.bench ? [[`${(facts.bench.median * 1e3).toPrecision(4)} ms`, `median of ${facts.bench.runs} runs`]] : []),
 ]) {
   const cell = make($("#sizes"), "div");
   make(cell, "b", {}, value);
