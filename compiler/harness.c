@@ -108,7 +108,7 @@ static bool write_main(const struct harness *h, const char *name, const char *pr
                 return harness_cannot_write(h);
         fprintf(out, "#define HEADER \"%s.h\"\n#define DESCRIBE %s_describe\n#define CALLS %d\n#define TIME %s\n", name,
                 prefix, profiled < 0 ? 0 : profiled, by_thread ? "CLOCK_THREAD_CPUTIME_ID" : "CLOCK_MONOTONIC");
-        fprintf(out, "#define LANES %d\n#define THREADS %d\n", target_lanes(t, E_F32), h->run->context.threads);
+        fprintf(out, "#define LANES %d\n#define THREADS %d\n", harness_lanes(t), h->run->context.threads);
         if (target_attribute(t))
                 fprintf(out, "#define ATTRIBUTE \"%s\"\n", target_attribute(t));
         for (int i = 0; i < MAIN_LINES; i++)

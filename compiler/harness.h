@@ -19,6 +19,13 @@ struct harness_times {
         double *calls;                  /* seconds of each kernel call */
 };
 
+/* Floats that a multiply-add takes at once at its best: a vector's, of targets without any that of most
+ * processors, which C compilers use where they can. */
+static inline int harness_lanes(const struct target *t)
+{
+        return target_has_vectors(t) ? target_lanes(t, E_F32) : 4;
+}
+
 /* May such code run here, or by --runner? An error where not. */
 bool harness_runs(struct run *run, const char *option);
 

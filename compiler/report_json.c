@@ -232,8 +232,7 @@ static void put_machine(FILE *out, const struct target *target)
 {
         json_member(out, "  ", "language", target_printer(target)->language);
         fprintf(out, ", \"machine\": {\"flops\": %g, \"l2\": %g, \"memory\": %g},\n",
-                2 * rate_issue(target) * target_lanes(target, E_F32), rate_l2(target),
-                rate_memory(target));
+                2 * rate_issue(target) * harness_lanes(target), rate_l2(target), rate_memory(target));
 }
 
 /* of --bench */
