@@ -12,7 +12,7 @@ DESTDIR ?=
 JOBS ?= 2
 
 # The rooms. compiler/main.c is the program; everything else is libdnncc.a, which the unit tests link too.
-ROOMS := base ir cost schedule kernels passes $(addprefix passes/,simplify layout fuse vectorize memory quantize) \
+ROOMS := base ir cost schedule kernels passes $(addprefix passes/,simplify layout fuse vectorize memory calibrate quantize requantize) \
          codegen codegen/targets compiler compiler/import compiler/export
 SOURCES := $(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c)))
 OBJECTS := $(patsubst %.c,$(B)/obj/%.o,$(filter-out compiler/main.c,$(SOURCES))) $(B)/obj/onnx.pb-c.o

@@ -4,7 +4,7 @@
 
 #include "compiler/driver.h"
 #include "compiler/process.h"
-#include "passes/quantize/sampler.h"
+#include "passes/calibrate/sampler.h"
 
 /* ---- calibrate.c ---- */
 

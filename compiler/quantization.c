@@ -10,7 +10,7 @@
 
 static const char *const observers[] = {
 #define OBSERVER(id, name, function, argument, doc) name,
-#include "passes/quantize/observers.def"
+#include "passes/calibrate/observers.def"
 };
 static const char *const steps[] = {
 #define STEP(id, ...) #id,

@@ -1,4 +1,4 @@
-/* The samples of --calibrate for passes (passes/quantize/sampler.h): copies of their modules become
+/* The samples of --calibrate for passes (passes/calibrate/sampler.h): copies of their modules become
  * programs (observed.c), and run on the samples. */
 #include <inttypes.h>
 #include <string.h>

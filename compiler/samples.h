@@ -15,7 +15,7 @@
 #define COMPILER_SAMPLES_H
 
 #include "compiler/driver.h"
-#include "passes/quantize/calibration.h"
+#include "passes/calibrate/calibration.h"
 
 struct samples;
 /* Those at a path for the inputs of f: at most `most`, where that is not 0. What is read is what

@@ -52,7 +52,7 @@ static void add_passes(struct completion *c)
 static void add_observers(struct completion *c)
 {
 #define OBSERVER(id, name, function, argument, doc) add(c, name);
-#include "passes/quantize/observers.def"
+#include "passes/calibrate/observers.def"
         add(c, "help");
 }
 

@@ -246,7 +246,7 @@ static void print_man(void)
         puts(".SH OBSERVERS\nWhich numbers of a tensor its steps are to hold, of what \\-\\-calibrate has seen:");
 #define OBSERVER(id, name, function, argument, doc) \
         fputs(".TP\n.B ", stdout), roff(name), putchar('\n'), roff(doc), putchar('\n');
-#include "passes/quantize/observers.def"
+#include "passes/calibrate/observers.def"
         puts(".SH EXIT STATUS\n0 ok, 1 usage, 2 cannot read or write, 3 invalid model, 4 unsupported, 5 budget exceeded, "
              "70 internal error.");
 }

@@ -72,7 +72,7 @@ void history_add(struct history *h, const struct pass *pass);
 const char *history_objection(const struct history *h, const struct pass *pass, const char **after);
 /* the default list of -O0 .. -O3 */
 const char *pipeline_passes(int level);
-/* the passes before those that ask what tensors hold (passes/quantize/calibration.h) */
+/* the passes before those that ask what tensors hold (passes/calibrate/calibration.h) */
 const char *pipeline_calibrated(void);
 /* what --emit=onnx runs of a list; of NULL: of none */
 const char *pipeline_model(struct arena *arena, const char *list);

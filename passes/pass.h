@@ -48,7 +48,7 @@ struct pass_context {
         const struct schedule_book *book;         /* schedules given by the user; or NULL */
         const struct quantize_policy *quantize;   /* --quantize (passes/quantize/quantize.h); or
                                                    * NULL */
-        const struct sampler *sampler;  /* samples to look at (passes/quantize/sampler.h); or NULL */
+        const struct sampler *sampler;  /* samples to look at (passes/calibrate/sampler.h); or NULL */
 };
 
 enum pass_level { LEVEL_TENSOR, LEVEL_LOWER, LEVEL_LOOP };

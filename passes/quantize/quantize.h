@@ -4,8 +4,8 @@
 #define PASSES_QUANTIZE_QUANTIZE_H
 
 #include "passes/pass.h"
-#include "passes/quantize/moments.h"
-#include "passes/quantize/sampler.h"
+#include "passes/calibrate/moments.h"
+#include "passes/calibrate/sampler.h"
 #include "passes/quantize/weights_types.h"
 
 /* ---- what is asked for ---- */

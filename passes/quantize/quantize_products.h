@@ -5,7 +5,7 @@
 #define PASSES_QUANTIZE_QUANTIZE_PRODUCTS_H
 
 #include "passes/quantize/block_step.h"
-#include "passes/quantize/moments.h"
+#include "passes/calibrate/moments.h"
 #include "passes/quantize/quantize.h"
 
 /* A dot of f32 by constant weights: y[.., o] = sum over k of x[.., k] * w[o, k]. */

@@ -17,7 +17,7 @@
 #ifndef PASSES_QUANTIZE_ROUNDING_H
 #define PASSES_QUANTIZE_ROUNDING_H
 
-#include "passes/quantize/moments.h"
+#include "passes/calibrate/moments.h"
 
 /* H of a group, [depth][depth]; NULL: no products are known. centred: the bias takes means back. */
 const float *rounding_matrix(struct arena *arena, const struct moments *m, int64_t group,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "compiler/files.h"
-#include "passes/quantize/calibration.h"
+#include "passes/calibrate/calibration.h"
 
 static void print_grid(const struct range *r, const struct grid *g)
 {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "passes/quantize/calibration.h"
+#include "passes/calibrate/calibration.h"
 
 enum { HALF = RANGE_BINS / 2 };
 

@@ -1,10 +1,10 @@
 /* Moments, against the operations themselves: feature k of a row is what the operation gives where
  * its weights are 1 at k alone. A sampler that hands out arrays takes the place of the compiler's. */
-#include "passes/quantize/moments.h"
+#include "passes/calibrate/moments.h"
 
 #include <math.h>
 
-#include "passes/quantize/sampler.h"
+#include "passes/calibrate/sampler.h"
 #include "test/unit/lower_harness.h"
 
 enum { SAMPLES = 3, OPS_MAX = 4 };

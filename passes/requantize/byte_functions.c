@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "passes/quantize/requantize.h"
+#include "passes/requantize/requantize.h"
 #include "passes/simplify/tables.h"
 
 enum { BYTES = 256 };

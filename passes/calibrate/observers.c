@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "passes/quantize/observers.h"
+#include "passes/calibrate/observers.h"
 
 #define AVERAGING 0.1                   /* what the next sample counts in a moving average */
 
@@ -18,7 +18,7 @@ static const struct {
         int64_t argument;
 } observers[] = {
 #define OBSERVER(id, name_, function, argument_, doc_) { name_, doc_, keep_##function, argument_ },
-#include "passes/quantize/observers.def"
+#include "passes/calibrate/observers.def"
 };
 
 bool observer_from_text(const char *name, enum observer *observer)

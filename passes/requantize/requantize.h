@@ -1,6 +1,6 @@
 /* Bytes by integers alone: what the passes requantize and requantize_integer share. */
-#ifndef PASSES_QUANTIZE_REQUANTIZE_H
-#define PASSES_QUANTIZE_REQUANTIZE_H
+#ifndef PASSES_REQUANTIZE_REQUANTIZE_H
+#define PASSES_REQUANTIZE_REQUANTIZE_H
 
 #include "passes/pass.h"
 #include "passes/simplify/ranges.h"

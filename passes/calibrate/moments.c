@@ -7,14 +7,14 @@
  *
  * One program serves all layers. Where the products of all do not fit into --limit moment_bytes, it
  * runs on the samples again for the next ones. */
-#include "passes/quantize/moments.h"
+#include "passes/calibrate/moments.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "passes/quantize/sampler.h"
+#include "passes/calibrate/sampler.h"
 #include "passes/simplify/ranges.h"
 
 enum { ROWS = 64, PANEL = 8, TILE = 4, ROWS_LEAST = 1024 };

@@ -20,7 +20,7 @@
  *
  * The formula itself is evaluated in f32, operation by operation, as the IR defines it (C with
  * binary32 and without contraction, which ISO mode ensures). */
-#include "passes/quantize/multiplier.h"
+#include "passes/requantize/multiplier.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -14,13 +14,13 @@
  *
  * Everything in it merges in any order to the same bytes: extremes, counts, sums that do not round,
  * and a histogram whose bins join in pairs when it grows. */
-#ifndef PASSES_QUANTIZE_CALIBRATION_H
-#define PASSES_QUANTIZE_CALIBRATION_H
+#ifndef PASSES_CALIBRATE_CALIBRATION_H
+#define PASSES_CALIBRATE_CALIBRATION_H
 
 #include <stdio.h>
 
 #include "ir/tensor.h"
-#include "passes/quantize/exact_sum.h"
+#include "passes/calibrate/exact_sum.h"
 
 /* ---- what is known of one tensor (range.c) ---- */
 
@@ -67,7 +67,7 @@ double range_variance(const struct range *r);             /* squares / count - m
 
 enum observer {
 #define OBSERVER(id, ...) OBSERVE_##id,
-#include "passes/quantize/observers.def"
+#include "passes/calibrate/observers.def"
         OBSERVER_COUNT
 };
 bool observer_from_text(const char *name, enum observer *observer);

@@ -11,7 +11,7 @@
  * overflows 64. */
 #include <math.h>
 
-#include "passes/quantize/requantize.h"
+#include "passes/requantize/requantize.h"
 #include "passes/simplify/ranges.h"
 
 enum { SOURCES = 4, DEPTH = 12, SHIFT_MOST = 48, SHIFT_LEAST = 1, NEAR = 5, WIDE = 61 };

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "passes/quantize/calibration.h"
+#include "passes/calibrate/calibration.h"
 
 enum { HALF = RANGE_BINS / 2, HALF_BITS = 10, LANES = 4, TALLIES = 2 };
 

@@ -18,8 +18,8 @@
 
 #include "cost/bytes.h"
 #include "passes/pass.h"
-#include "passes/quantize/multiplier.h"
-#include "passes/quantize/requantize.h"
+#include "passes/requantize/multiplier.h"
+#include "passes/requantize/requantize.h"
 #include "passes/simplify/ranges.h"
 
 enum { SUMMANDS = 4 };

@@ -15,8 +15,8 @@
  *
  * The change d of an output's weights, w - w', changes it in the mean square by d^T H d, H =
  * products / rows: what rounding (GPTQ, AdaRound) is to make small. */
-#ifndef PASSES_QUANTIZE_MOMENTS_H
-#define PASSES_QUANTIZE_MOMENTS_H
+#ifndef PASSES_CALIBRATE_MOMENTS_H
+#define PASSES_CALIBRATE_MOMENTS_H
 
 #include "passes/pass.h"
 

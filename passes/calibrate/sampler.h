@@ -1,9 +1,9 @@
 /* Samples of the model's inputs that a pass may look at: with --calibrate beside what writes code,
  * pass_context has a sampler. compiler/sampler.c is what runs functions on them. */
-#ifndef PASSES_QUANTIZE_SAMPLER_H
-#define PASSES_QUANTIZE_SAMPLER_H
+#ifndef PASSES_CALIBRATE_SAMPLER_H
+#define PASSES_CALIBRATE_SAMPLER_H
 
-#include "passes/quantize/calibration.h"
+#include "passes/calibrate/calibration.h"
 
 /* Told of a value: some of its elements after the other, from number `from` on. False: no more. */
 typedef bool (*sampled_take)(void *context, int64_t sample, int value, int64_t from,

@@ -1,13 +1,13 @@
 /* What the observers share (calibration.h has what others need of them). */
-#ifndef PASSES_QUANTIZE_OBSERVERS_H
-#define PASSES_QUANTIZE_OBSERVERS_H
+#ifndef PASSES_CALIBRATE_OBSERVERS_H
+#define PASSES_CALIBRATE_OBSERVERS_H
 
-#include "passes/quantize/calibration.h"
+#include "passes/calibrate/calibration.h"
 
 /* r: with numbers. The extent that is kept; observe_extent puts 0 in, and makes it symmetric. */
 #define OBSERVER(id, name, function, argument, doc) \
         struct extent keep_##function(const struct range *r, const struct grid *g, int64_t);
-#include "passes/quantize/observers.def"
+#include "passes/calibrate/observers.def"
 
 /* with 0 in it, and symmetric where the grid is; {0, 0} of none */
 struct extent extent_on(struct extent e, const struct grid *g);

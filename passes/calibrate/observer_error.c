@@ -10,7 +10,7 @@
  * (u - l)^3 / 3. */
 #include <math.h>
 
-#include "passes/quantize/observers.h"
+#include "passes/calibrate/observers.h"
 
 enum { CANDIDATES = 100 };
 

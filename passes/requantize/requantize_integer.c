@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "passes/quantize/requantize.h"
+#include "passes/requantize/requantize.h"
 #include "passes/simplify/ranges.h"
 
 /* ---- sums of decoded bytes ---- */

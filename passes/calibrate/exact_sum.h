@@ -1,8 +1,8 @@
 /* Sums of doubles that do not round, so that any order gives the same (Kulisch's long accumulator,
  * Computer Arithmetic and Validity, 2008): a whole number of 832 bits, in units of 2^-384. Room for
  * 2^63 squares of floats. */
-#ifndef PASSES_QUANTIZE_EXACT_SUM_H
-#define PASSES_QUANTIZE_EXACT_SUM_H
+#ifndef PASSES_CALIBRATE_EXACT_SUM_H
+#define PASSES_CALIBRATE_EXACT_SUM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "passes/quantize/exact_sum.h"
+#include "passes/calibrate/exact_sum.h"
 
 #include <math.h>
 #include <string.h>

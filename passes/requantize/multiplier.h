@@ -1,6 +1,6 @@
 /* Whole multipliers: (s * m + b) >> shift in place of a monotone formula in floats (multiplier.c). */
-#ifndef PASSES_QUANTIZE_MULTIPLIER_H
-#define PASSES_QUANTIZE_MULTIPLIER_H
+#ifndef PASSES_REQUANTIZE_MULTIPLIER_H
+#define PASSES_REQUANTIZE_MULTIPLIER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "passes/quantize/requantize.h"
+#include "passes/requantize/requantize.h"
 #include "passes/simplify/ranges.h"
 
 enum { BYTES = 256, BITS = 24, FRACTION = 16, LENGTH_MAX = 1 << 14, SCALE_MAX = 1 << 14 };

@@ -1,5 +1,5 @@
 /* Calibrations: which values of a function they are of, by what names, and two of them as one. */
-#include "passes/quantize/calibration.h"
+#include "passes/calibrate/calibration.h"
 
 #include <ctype.h>
 #include <string.h>

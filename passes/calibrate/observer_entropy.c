@@ -13,7 +13,7 @@
  * number counts. The least divergence wins, of equal ones the larger n. Where there are as many levels as bins, everything is kept. */
 #include <math.h>
 
-#include "passes/quantize/observers.h"
+#include "passes/calibrate/observers.h"
 
 enum { BINS = RANGE_BINS / 2 };
 
