@@ -8,11 +8,9 @@
 
 #include "base/clock.h"
 #include "base/size.h"
-#include "base/store.h"
 #include "base/suggest.h"
 #include "codegen/targets.h"
 #include "compiler/calibrate.h"
-#include "compiler/import/import.h"
 #include "compiler/process.h"
 #include "compiler/progress.h"
 #include "kernels/kernels.h"
@@ -168,21 +166,7 @@ static bool choose_names(struct run *run)
         return true;
 }
 
-/* ---- reading ---- */
-
-static void add_dependency(void *context, const char *path)
-{
-        struct run *run = context;
-        struct list *list = &run->dependencies;
-        for (int i = 0; i < list->count; i++)
-                if (!strcmp(list->items[i], path))
-                        return;
-        ARENA_GROW(run->arena, list->items, list->count);
-        list->items[list->count++] = arena_string(run->arena, path);
-        outputs_protect(run->outputs, path);
-}
-
-void run_depends(struct run *run, const char *path) { add_dependency(run, path); }
+/* ---- the model ---- */
 
 const struct loop_buffer **run_ports(const struct run *run, struct arena *arena, int space, int *count)
 {
@@ -194,48 +178,6 @@ const struct loop_buffer **run_ports(const struct run *run, struct arena *arena,
                         ports[(*count)++] = b;
                 }
         return ports;
-}
-
-/* the file with the big constants of a .dnn or .loops text, beside it */
-static bool read_blob(void *context, const char *name, const void **bytes, size_t *length)
-{
-        struct run *run = context;
-        const char *model = run->options.model;
-        if (!strcmp(model, "-") || strchr(name, '/') || !strcmp(name, "..")) {
-                diag_error(&run->diag, EXIT_IO,
-                           "constants in a file '%s' need a model that is a file beside it",
-                           text_safe(run->arena, name, strlen(name)));
-                return false;
-        }
-        const char *path =
-                arena_printf(run->arena, "%.*s%s", (int)(path_base(model) - model), model, name);
-        unsigned char *data;
-        if (!file_read(path, run->context.limits.file_bytes, &data, length, &run->diag))
-                return false;
-        *bytes = arena_copy(run->arena, data, *length);
-        free(data);
-        add_dependency(run, path);
-        return true;
-}
-
-static const char *skip_comments(const char *p, const char *end)
-{
-        while (p < end && (*p == ';' || *p == ' ' || *p == '\n' || *p == '\t' || *p == '\r')) {
-                if (*p == ';')
-                        while (p < end && *p != '\n')
-                                p++;
-                else
-                        p++;
-        }
-        return p;
-}
-
-static bool begins_with(const struct run *run, const char *word)
-{
-        const char *end = (const char *)run->bytes + run->length,
-                   *p = skip_comments((const char *)run->bytes, end);
-        size_t length = strlen(word);
-        return (size_t)(end - p) > length && !memcmp(p, word, length) && p[length] == ' ';
 }
 
 /* A dump remembers the options it came about by; where it goes on from there with others, both are
@@ -251,94 +193,6 @@ static void remember_command(struct run *run)
                 *command = arena_string(arena, now);
         else if (strcmp(now, OPTIONS_PRESET) && strcmp(now, *command))
                 *command = arena_printf(arena, "%s, then %s", *command, now);
-}
-
-static bool import_onnx(struct run *run, struct model_facts *facts)
-{
-        const struct options *o = &run->options;
-        struct import_options import = {
-                .path = strcmp(o->model, "-") ? o->model : NULL, .external_dir = o->external,
-                .dims = o->dims.items, .dim_count = o->dims.count,
-                .inputs = o->inputs.items, .input_count = o->inputs.count,
-                .outputs = o->outputs.items, .output_count = o->outputs.count,
-                .keep = o->keep.items, .keep_count = o->keep.count,
-                .facts = facts,
-        };
-        run->state.module =
-                onnx_import(run->bytes, run->length, &import, &run->context, add_dependency, run);
-        if (!run->state.module)
-                return false;
-        /* the module has what it needs of them */
-        store_adopt(run->state.module->store, run->bytes, run->length);
-        run->bytes = NULL;
-        return true;
-}
-
-static bool read_bytes(struct run *run)
-{
-        const char *model = run->options.model;
-        if (!file_read(model, run->context.limits.file_bytes, &run->bytes, &run->length,
-                       &run->diag))
-                return false;
-        if (strcmp(model, "-"))
-                add_dependency(run, model);
-        return true;
-}
-
-bool read_onnx(struct run *run, struct model_facts *facts)
-{
-        if (!read_bytes(run))
-                return false;
-        if (begins_with(run, "loop") || begins_with(run, "dnn")) {
-                diag_error(&run->diag, EXIT_USAGE, "--info is about ONNX models, and this is a text of dnncc: read it");
-                return false;
-        }
-        return import_onnx(run, facts);
-}
-
-static bool read_model(struct run *run)
-{
-        struct options *o = &run->options;
-        if (!read_bytes(run))
-                return false;
-        if (begins_with(run, "loop")) {
-                run->state.program_arena = arena_new();
-                run->state.program =
-                        loop_parse(run->state.program_arena, (const char *)run->bytes, run->length,
-                                   read_blob, run, run->context.library, &run->diag);
-                return run->state.program != NULL;
-        }
-        if (begins_with(run, "dnn")) {
-                run->state.module = tensor_parse((const char *)run->bytes, run->length, read_blob,
-                                                 run, &run->diag);
-                return run->state.module &&
-                       bind_symbols(run->state.module, o, run->arena, &run->diag);
-        }
-        return import_onnx(run, NULL);
-}
-
-/* the file of --schedule; --tune writes it instead */
-static bool read_schedules(struct run *run)
-{
-        const char *path = run->options.schedule;
-        unsigned char *bytes;
-        size_t length;
-        if (run->options.tune && !path) {
-                diag_error(&run->diag, EXIT_USAGE, "--tune wants --schedule=FILE, which it writes");
-                return false;
-        }
-        if (!path || run->options.tune)
-                return true;
-        if (!file_read(path, run->context.limits.file_bytes, &bytes, &length, &run->diag))
-                return false;
-        const char *text = arena_copy(run->arena, bytes, length);
-        free(bytes);
-        add_dependency(run, path);
-        const char *subject = run->diag.subject;
-        run->diag.subject = text_argument(run->arena, path);
-        run->context.book = schedule_book_read(run->arena, text, length, &run->diag);
-        run->diag.subject = subject;
-        return run->context.book != NULL;
 }
 
 /* --schedule and --precision that had nothing to say about this model and target */

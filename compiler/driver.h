@@ -66,6 +66,9 @@ bool remarks_put(struct run *run);
 /* --region (regions.c): context.regions */
 bool regions_parse(struct run *run);
 
+/* The model (read.c): the state's module, or of a .loops text its program. */
+bool read_model(struct run *run);
+bool read_schedules(struct run *run);   /* the file of --schedule, which --tune writes instead */
 /* Reads an ONNX model as the options say; with facts, which may be NULL, what it says of itself, even where
  * false is returned after errors. */
 bool read_onnx(struct run *run, struct model_facts *facts);
