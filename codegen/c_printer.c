@@ -78,6 +78,7 @@ static void put_head(struct c_writer *w, struct text *out, bool is_header)
                          w->options->command);
         if (*w->p->source)
                 text_add(&text, "\nsource: SHA-256 %s", w->p->source);
+        text_add(&text, "\nlicence: yours; that of dnncc puts no condition on this file");
         c_comment(out, 0, text.data);
         text_free(&text);
 }
