@@ -26,6 +26,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/diag.h"
 #include "base/memory.h"
@@ -313,6 +314,14 @@ void module_sweep_constants(struct module *m);
 bool module_wants_sweep(const struct module *m);
 void module_drop_constants(struct module *m);
 union scalar constant_element(const struct constant *c, int64_t index);
+/* the same of a constant of f32, dense or splat: a model's own numbers lie where its file has them,
+ * not where a float may be read */
+static inline float constant_float(const struct constant *c, int64_t index)
+{
+        float x;
+        memcpy(&x, (const char *)c->data + (c->kind == CONSTANT_SPLAT ? 0 : index * (int64_t)sizeof x), sizeof x);
+        return x;
+}
 /* Made in one pass whatever the size, under c's name (until module_settle_constants, when c has not
  * gone): constant_packed is transpose(reshape(pad(c, zeros behind it, up to the extents padded),
  * dims), perm), where each dimension of c becomes one or several consecutive ones of dims;

@@ -1,5 +1,6 @@
 #include "passes/quantize/layer_weights.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "passes/simplify/ranges.h"
@@ -27,12 +28,21 @@ bool is_constant_of_floats(const struct value *v)
         return value_is_constant(v) && v->type->element == E_F32 && type_is_static(v->type);
 }
 
+bool constant_is_finite(const struct constant *c)
+{
+        int64_t count = c->kind == CONSTANT_SPLAT ? 1 : type_elements(c->value.type);
+        for (int64_t i = 0; i < count; i++)
+                if (!isfinite(constant_float(c, i)))
+                        return false;
+        return true;
+}
+
 float *constant_numbers(struct arena *arena, const struct constant *c)
 {
         const int64_t count = type_elements(c->value.type);
         float *numbers = arena_array(arena, (size_t)count + 1, sizeof *numbers);
         for (int64_t i = 0; i < count; i++)
-                numbers[i] = ((const float *)c->data)[c->kind == CONSTANT_SPLAT ? 0 : i];
+                numbers[i] = constant_float(c, i);
         return numbers;
 }
 

@@ -26,6 +26,7 @@ static inline int64_t weight_output(const struct weight_places *w, int64_t i)
 int layer_outputs(const struct op *op);
 
 bool is_constant_of_floats(const struct value *v);
+bool constant_is_finite(const struct constant *c);        /* all its floats */
 /* its numbers, of a constant of floats: a copy */
 float *constant_numbers(struct arena *arena, const struct constant *c);
 /* One number for each of `count` channels along dimension `along`, from a constant spread over a

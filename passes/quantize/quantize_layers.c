@@ -21,16 +21,6 @@
 enum { BIAS_MOST = 1 << 24, BIAS_BITS = 16 };
 static const double TINY = 0x1p-64;
 
-static bool all_finite(const struct constant *c)
-{
-        int64_t count = c->kind == CONSTANT_SPLAT ? 1 : type_elements(c->value.type);
-        const float *numbers = c->data;
-        for (int64_t i = 0; i < count; i++)
-                if (!isfinite(numbers[i]))
-                        return false;
-        return true;
-}
-
 /* sums leave as much room as the rules of simplify want */
 static bool sums_fit(const struct op *op, bool both)
 {
@@ -50,7 +40,7 @@ const char *quantize_obstacle(const struct layer *l)
                 return "what it multiplies depends on no input";
         if (l->both ? !site_of(w) : !is_constant_of_floats(w))
                 return "its weights are no constant of floats";
-        if (!l->both && !all_finite(w->constant))
+        if (!l->both && !constant_is_finite(w->constant))
                 return "its weights are not all finite";
         if (!type_elements(w->type) || !type_elements(x->type))
                 return "it multiplies nothing";

@@ -9,18 +9,9 @@
  * the first one changes; then one after the other is done, in memory of its own. */
 #include "passes/quantize/quantize_products.h"
 
-#include <math.h>
+#include "passes/quantize/layer_weights.h"
 
 /* ---- which products ---- */
-
-static bool all_finite(const struct constant *c)
-{
-        const float *numbers = c->data;
-        for (int64_t i = 0; i < type_elements(c->value.type); i++)
-                if (!isfinite(numbers[i]))
-                        return false;
-        return true;
-}
 
 static int64_t extent_along(const struct type *t, const int64_t *dims, int count)
 {
@@ -45,7 +36,7 @@ static const char *obstacle_of(struct product *p, const struct products *q)
                 return "it is no product of matrices";
         if (type_elements(w->type) < q->context->limits.weight_elements)
                 return "it has few weights (--limit weight_elements)";
-        if (!all_finite(w->constant))
+        if (!constant_is_finite(w->constant))
                 return "its weights are not all finite";
         p->inner = extent_along(w->type, contracted, inner);
         p->outputs = type_elements(w->type) / p->inner;

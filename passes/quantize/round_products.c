@@ -25,7 +25,7 @@ float *product_weights(struct arena *arena, const struct product *p)
                 order[rank++] = (int)contracted[i];
         float *weights = arena_array(arena, (size_t)type_elements(t), sizeof *weights);
         for (int64_t i = 0; i < type_elements(t); i++) {
-                weights[i] = ((const float *)c->data)[at];
+                weights[i] = constant_float(c, at);
                 for (int k = rank - 1; k >= 0; k--) {
                         int d = order[k];
                         at += strides[d];

@@ -87,7 +87,6 @@ static bool encode(struct module *m, struct constant *c, enum element e, unsigne
 {
         const struct type *t = c->value.type;
         const struct element_code *f = element_code(e);
-        const float *x = c->data;
         int64_t count = type_elements(t);
         dim_t dims[RANK_MAX];
         int rank;
@@ -99,9 +98,10 @@ static bool encode(struct module *m, struct constant *c, enum element e, unsigne
                 steps[i] = 0;
         struct walk w = from;
         for (int64_t i = 0; i < count; i++, walk_on(&w)) {
-                if (!isfinite(x[i]))
+                float size = fabsf(constant_float(c, i));
+                if (!isfinite(size))
                         return false;
-                steps[w.at] = fabsf(x[i]) > steps[w.at] ? fabsf(x[i]) : steps[w.at];
+                steps[w.at] = size > steps[w.at] ? size : steps[w.at];
         }
         for (int64_t i = 0; i < type_elements(rows); i++) {
                 double step = steps[i] / element_code_number(f, f->largest);
@@ -109,7 +109,7 @@ static bool encode(struct module *m, struct constant *c, enum element e, unsigne
         }
         w = from;
         for (int64_t i = 0; i < count; i++, walk_on(&w))
-                codes[i] = code_of(f, (double)x[i] / (double)steps[w.at]);
+                codes[i] = code_of(f, (double)constant_float(c, i) / (double)steps[w.at]);
         *s = (struct stored_weights){ .numbers = constant_dense(m, type_with_element(m, t, e), codes, c->name),
                                       .steps = constant_dense(m, rows, steps, c->name),
                                       .kept = kept };
