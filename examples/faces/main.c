@@ -3,10 +3,8 @@
  *     faces people.jpg out.jpg
  */
 #include <math.h>
-#include <stdio.h>
 
-#include "boxes.h"
-#include "image.h"
+#include "detector.h"
 #include "net.h"
 
 enum { SIDE = 320, MOST = NET_CLS_8_ELEMS + NET_CLS_16_ELEMS + NET_CLS_32_ELEMS };
@@ -38,7 +36,7 @@ static int collect(const float *class, const float *object, const float *box, in
 }
 
 /* how many; -1: the network does not run */
-static int detect(const struct image *image, struct box boxes[MOST])
+static int detect(const struct image *image, struct box *boxes)
 {
         NET_WORKSPACE_DEFINE(workspace);
         static float input[NET_INPUT_ELEMS];
@@ -54,33 +52,8 @@ static int detect(const struct image *image, struct box boxes[MOST])
         return boxes_suppress(boxes, count, OVERLAP);
 }
 
-static const char *run(const char *from, const char *to)
-{
-        struct image image, small = { 0 };
-        struct box boxes[MOST];
-        float scale;
-        const char *error = image_read(&image, from);
-        if (!error)
-                error = image_fit(&image, &small, SIDE, SIDE, &scale);
-        int count = error ? 0 : detect(&small, boxes);
-        if (count < 0)
-                error = "the network does not run";
-        boxes_show(boxes, count, (const char *const[]){ "face" }, scale, &image, (const unsigned char[]){ 0, 255, 0 });
-        if (!error && to)
-                error = image_write(&image, to);
-        image_free(&image);
-        image_free(&small);
-        return error;
-}
-
 int main(int count, char **arguments)
 {
-        if (count < 2 || count > 3) {
-                fprintf(stderr, "usage: faces IMAGE [OUT]        JPEG (baseline) or PPM\n");
-                return 1;
-        }
-        const char *error = run(arguments[1], count > 2 ? arguments[2] : NULL);
-        if (error)
-                fprintf(stderr, "faces: %s: %s\n", arguments[1], error);
-        return error ? 2 : 0;
+        const struct detector d = { "faces", SIDE, MOST, (const char *const[]){ "face" }, { 0, 255, 0 }, detect };
+        return detector_main(&d, count, arguments);
 }

@@ -3,10 +3,8 @@
  *     objects street.jpg out.jpg
  */
 #include <math.h>
-#include <stdio.h>
 
-#include "boxes.h"
-#include "image.h"
+#include "detector.h"
 #include "names.h"
 #include "net.h"
 
@@ -55,7 +53,7 @@ static int collect(const float *kinds, const float *sides, int cell, struct box 
 }
 
 /* how many; -1: the network does not run */
-static int detect(const struct image *image, struct box boxes[CELLS])
+static int detect(const struct image *image, struct box *boxes)
 {
         NET_WORKSPACE_DEFINE(workspace);
         static float input[NET_INPUT_1_ELEMS];
@@ -70,33 +68,8 @@ static int detect(const struct image *image, struct box boxes[CELLS])
         return boxes_suppress(boxes, count, OVERLAP);
 }
 
-static const char *run(const char *from, const char *to)
-{
-        struct image image, small = { 0 };
-        struct box boxes[CELLS];
-        float scale;
-        const char *error = image_read(&image, from);
-        if (!error)
-                error = image_fit(&image, &small, SIDE, SIDE, &scale);
-        int count = error ? 0 : detect(&small, boxes);
-        if (count < 0)
-                error = "the network does not run";
-        boxes_show(boxes, count, names, scale, &image, (const unsigned char[]){ 255, 64, 0 });
-        if (!error && to)
-                error = image_write(&image, to);
-        image_free(&image);
-        image_free(&small);
-        return error;
-}
-
 int main(int count, char **arguments)
 {
-        if (count < 2 || count > 3) {
-                fprintf(stderr, "usage: objects IMAGE [OUT]        JPEG (baseline) or PPM\n");
-                return 1;
-        }
-        const char *error = run(arguments[1], count > 2 ? arguments[2] : NULL);
-        if (error)
-                fprintf(stderr, "objects: %s: %s\n", arguments[1], error);
-        return error ? 2 : 0;
+        const struct detector d = { "objects", SIDE, CELLS, names, { 255, 64, 0 }, detect };
+        return detector_main(&d, count, arguments);
 }

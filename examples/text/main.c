@@ -2,10 +2,7 @@
  *
  *     text page.jpg out.jpg
  */
-#include <stdio.h>
-
-#include "boxes.h"
-#include "image.h"
+#include "detector.h"
 #include "net.h"
 
 enum { SIDE = 640, PIXELS = SIDE * SIDE, MOST = 1000, SMALLEST = 3 };
@@ -41,7 +38,7 @@ static struct box region(float *p, int start, int *todo)
 }
 
 /* from top to bottom; -1: the network does not run */
-static int detect(const struct image *image, struct box boxes[MOST])
+static int detect(const struct image *image, struct box *boxes)
 {
         NET_WORKSPACE_DEFINE(workspace);
         static float input[NET_X_ELEMS], p[PIXELS];
@@ -64,33 +61,8 @@ static int detect(const struct image *image, struct box boxes[MOST])
         return count;
 }
 
-static const char *run(const char *from, const char *to)
-{
-        struct image image, small = { 0 };
-        struct box boxes[MOST];
-        float scale;
-        const char *error = image_read(&image, from);
-        if (!error)
-                error = image_fit(&image, &small, SIDE, SIDE, &scale);
-        int count = error ? 0 : detect(&small, boxes);
-        if (count < 0)
-                error = "the network does not run";
-        boxes_show(boxes, count, (const char *const[]){ "text" }, scale, &image, (const unsigned char[]){ 255, 0, 0 });
-        if (!error && to)
-                error = image_write(&image, to);
-        image_free(&image);
-        image_free(&small);
-        return error;
-}
-
 int main(int count, char **arguments)
 {
-        if (count < 2 || count > 3) {
-                fprintf(stderr, "usage: text IMAGE [OUT]        JPEG (baseline) or PPM\n");
-                return 1;
-        }
-        const char *error = run(arguments[1], count > 2 ? arguments[2] : NULL);
-        if (error)
-                fprintf(stderr, "text: %s: %s\n", arguments[1], error);
-        return error ? 2 : 0;
+        const struct detector d = { "text", SIDE, MOST, (const char *const[]){ "text" }, { 255, 0, 0 }, detect };
+        return detector_main(&d, count, arguments);
 }
