@@ -61,7 +61,6 @@ bool range_merge(struct range *r, const struct range *other);
 int range_bin(const struct range *r, float x);
 int range_exponent(struct extent e);                      /* that of a histogram for it */
 double range_mean(const struct range *r);                 /* sum / count; 0 of no numbers */
-double range_variance(const struct range *r);             /* squares / count - mean^2, at least 0 */
 
 /* ---- steps (observers.c, observer_entropy.c, observer_error.c) ---- */
 

@@ -30,14 +30,6 @@ double range_mean(const struct range *r)
         return r->count ? exact_sum_value(&r->sum) / (double)r->count : 0;
 }
 
-double range_variance(const struct range *r)
-{
-        double mean = range_mean(r);
-        double variance =
-                r->count ? exact_sum_value(&r->squares) / (double)r->count - mean * mean : 0;
-        return variance > 0 ? variance : 0;
-}
-
 /* ---- the histogram ---- */
 
 /* Pairs of bins join, counted from the zero in the middle: floor(floor(x) / 2) = floor(x / 2). */
