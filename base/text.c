@@ -72,6 +72,15 @@ char *text_argument(struct arena *arena, const char *text)
         return text_argument_part(arena, text, strlen(text));
 }
 
+bool text_lists(const char *nodes, const char *node)
+{
+        size_t length = strlen(node);
+        for (const char *p = nodes; p; p = strstr(p, ", ") ? strstr(p, ", ") + 2 : NULL)
+                if (!strncmp(p, node, length) && (!p[length] || !strncmp(p + length, ", ", 2)))
+                        return true;
+        return false;
+}
+
 char *text_shell_word(struct arena *arena, const char *text)
 {
         static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+@%-";

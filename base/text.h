@@ -30,6 +30,9 @@ char *text_shell_word(struct arena *arena, const char *text);
  * C. */
 bool text_is_remark(const char *text, size_t length);
 
+/* Whether a node is among those of a location, "conv1, relu1"; NULL has none. */
+bool text_lists(const char *nodes, const char *node);
+
 /* The body of a C string literal (no quotes) that denotes exactly these bytes; no trigraphs. */
 char *text_literal(struct arena *arena, const char *bytes, size_t length);
 

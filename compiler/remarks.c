@@ -54,19 +54,9 @@ bool remarks_prepare(struct run *run)
         return true;
 }
 
-/* among "conv1, relu1" */
-static bool names(const char *nodes, const char *node)
-{
-        size_t length = strlen(node);
-        for (const char *p = nodes; p; p = strstr(p, ", ") ? strstr(p, ", ") + 2 : NULL)
-                if (!strncmp(p, node, length) && (!p[length] || !strncmp(p + length, ", ", 2)))
-                        return true;
-        return false;
-}
-
 static bool is_about(const struct remark *r, const char *node)
 {
-        return !node || names(r->made, node) || names(r->read, node);
+        return !node || text_lists(r->made, node) || text_lists(r->read, node);
 }
 
 static const char *node_text(struct arena *arena, const char *nodes, const char *operation)

@@ -5,25 +5,16 @@
 
 #include <string.h>
 
-/* name is one of a list's, ", " between them */
-static bool is_among(const char *name, const char *list)
-{
-        size_t length = strlen(name);
-        for (const char *p = list; p; p = strstr(p, ", ") ? strstr(p, ", ") + 2 : NULL)
-                if (!strncmp(p, name, length) && (!p[length] || !strncmp(p + length, ", ", 2)))
-                        return true;
-        return false;
-}
-
 static bool is_called(const struct calibrated *c, const char *name)
 {
         const char *where = c->value->kind == VALUE_RESULT ? c->value->op->location : NULL;
-        return !strcmp(c->name, name) || is_among(name, where);
+        return !strcmp(c->name, name) || text_lists(where, name);
 }
 
-bool keep_float_find(struct arena *arena, const struct quantize_policy *policy,
-                     const struct calibrated *known, int count, bool *keep, struct diag *diag)
+const bool *keep_float_find(struct arena *arena, const struct quantize_policy *policy,
+                            const struct calibrated *known, int count, struct diag *diag)
 {
+        bool *keep = arena_array(arena, (size_t)count + 1, sizeof *keep);
         for (int i = 0; i < policy->keep_float_count; i++) {
                 const char *given = policy->keep_float[i],
                            *name = text_safe(arena, given, strlen(given));
@@ -39,7 +30,7 @@ bool keep_float_find(struct arena *arena, const struct quantize_policy *policy,
                 diag_error(diag, EXIT_USAGE,
                            "--keep-float=%s: no node or value of the model is called that%s",
                            text_argument(arena, given), suggest_text(&names, true));
-                return false;
+                return NULL;
         }
-        return true;
+        return keep;
 }

@@ -209,8 +209,8 @@ static void keep_site(struct site *s)
 
 static bool keep_named(struct quantizing *q, const struct calibrated *known, int count)
 {
-        bool *keep = arena_array(q->arena, (size_t)count + 1, sizeof *keep);
-        if (!keep_float_find(q->arena, q->policy, known, count, keep, q->context->diag))
+        const bool *keep = keep_float_find(q->arena, q->policy, known, count, q->context->diag);
+        if (!keep)
                 return false;
         for (int i = 0; i < count; i++)
                 if (keep[i] && site_of(known[i].value))

@@ -46,9 +46,10 @@ bool quantize_steps_parse(const char *list, bool steps[STEP_COUNT], const char *
 const char *quantize_steps_learning(const char *list);
 void quantize_steps_help(void);         /* on standard output */
 
-/* keep[i]: --keep-float names known[i] (keep_float.c). False after an error: a name is of none. */
-bool keep_float_find(struct arena *arena, const struct quantize_policy *policy,
-                     const struct calibrated *known, int count, bool *keep, struct diag *diag);
+/* For each of `count` known values whether --keep-float names it (keep_float.c). NULL after an error: a
+ * name is of none. */
+const bool *keep_float_find(struct arena *arena, const struct quantize_policy *policy,
+                            const struct calibrated *known, int count, struct diag *diag);
 
 /* ---- one run of the pass ---- */
 

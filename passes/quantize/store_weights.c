@@ -210,8 +210,8 @@ static bool keep_named(struct storing *q)
 {
         int count;
         const struct calibrated *known = calibrated_values(q->arena, q->f, &count);
-        bool *keep = arena_array(q->arena, (size_t)count + 1, sizeof *keep);
-        if (!keep_float_find(q->arena, q->policy, known, count, keep, q->context->diag))
+        const bool *keep = keep_float_find(q->arena, q->policy, known, count, q->context->diag);
+        if (!keep)
                 return false;
         for (int i = 0; i < count; i++)
                 if (keep[i] && known[i].value->kind == VALUE_RESULT)
