@@ -1,7 +1,6 @@
 #include "passes/quantize/weights.h"
 
 #include <math.h>
-#include <string.h>
 
 static bool is_weights(const struct constant *c, const struct limits *limits)
 {
@@ -34,11 +33,7 @@ struct constant **weights_find(struct arena *arena, const struct function *f,
 /* weights come by the hundred million, nearly all of them f32 */
 static double weight(const struct constant *c, int64_t i)
 {
-        float v;
-        if (c->value.type->element != E_F32)
-                return constant_element(c, i).f;
-        memcpy(&v, (const char *)c->data + i * (int64_t)sizeof v, sizeof v);
-        return (double)v;
+        return c->value.type->element == E_F32 ? (double)constant_float(c, i) : constant_element(c, i).f;
 }
 
 /* to the nearest whole number, halves to even; |x| < 2^51 */
