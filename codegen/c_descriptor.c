@@ -247,7 +247,7 @@ static bool is_returned(const struct c_writer *w, const char *error)
                 return w->options->weights != PRINT_WEIGHTS_INLINE;
         if (!strcmp(error, "TILES"))
                 return c_tiles_level(w) < w->level_count;
-        return strcmp(error, "PROCESSOR") || w->level_count > 1;
+        return strcmp(error, "PROCESSOR") || w->level_count > 1 || target_length(w->target);
 }
 
 static void put_errors(struct c_writer *w)

@@ -169,6 +169,13 @@ static void put_version(struct text *out, const struct target *t, const char *co
                          older, version, t->name, compiler, target_attribute(t), version);
 }
 
+static const char *older_clang(struct c_writer *w, const struct cpu_compilers *c)
+{
+        static const char older[] = "defined(__clang__) && !defined(__apple_build_version__)";
+        return c->flag ? arena_printf(w->arena, "%s && !defined(%s) && __clang_major__", older, c->macro)
+                       : arena_printf(w->arena, "%s && __clang_major__", older);
+}
+
 static void put_guards(struct c_writer *w, struct text *out, int first)
 {
         put_machine_guard(w, out, first);
@@ -181,9 +188,8 @@ static void put_guards(struct c_writer *w, struct text *out, int first)
                         continue;
                 c_level_open(w, out, i);
                 put_version(out, t, "gcc", "defined(__GNUC__) && !defined(__clang__) && __GNUC__", c.gcc);
-                put_version(out, t, "clang",
-                            "defined(__clang__) && !defined(__apple_build_version__) && __clang_major__",
-                            c.clang);
+                put_version(out, t, c.flag ? arena_printf(w->arena, "clang without %s", c.flag) : "clang",
+                            older_clang(w, &c), c.clang);
                 c_level_close(w, out, i);
         }
 }
@@ -211,6 +217,29 @@ static void put_best(struct c_writer *w, struct text *out)
         text_add(out, "#endif\n");
 }
 
+static bool includes(const struct target *t, const char *header)
+{
+        while (t && !(t->include && !strcmp(t->include, header)))
+                t = t->base;
+        return t != NULL;
+}
+
+/* headers of intrinsics, a base's first, but for those of the level below */
+static void put_includes(struct c_writer *w, struct text *out, int level, const struct target *below)
+{
+        const char *headers[8];
+        int count = 0;
+        for (const struct target *t = w->levels[level].target; t; t = t->base)
+                if (t->include && !includes(below, t->include) && !includes(t->base, t->include) && count < 8)
+                        headers[count++] = t->include;
+        if (!count)
+                return;
+        c_level_open(w, out, level);
+        while (count)
+                text_add(out, "#include %s\n", headers[--count]);
+        c_level_close(w, out, level);
+}
+
 void c_levels_top(struct c_writer *w, struct text *out)
 {
         int vectors = c_levels_vectors(w);
@@ -227,11 +256,8 @@ void c_levels_top(struct c_writer *w, struct text *out)
                 c_level_close(w, out, i);
                 break;
         }
-        if (vectors < w->level_count && target_include(w->options->target)) {
-                c_level_open(w, out, vectors);
-                text_add(out, "#include %s\n", target_include(w->options->target));
-                c_level_close(w, out, vectors);
-        }
+        for (int i = vectors; i < w->level_count; i++)
+                put_includes(w, out, i, i > vectors ? w->levels[i - 1].target : NULL);
 }
 
 /* ---- which of them ---- */
@@ -303,6 +329,7 @@ static void put_answer(struct c_writer *w, int level, const struct cpu_needs *al
                                       (unsigned)needs.leaves[i].bits[r]);
         if (w->levels[level].uses_tiles)
                 c_put(w, " &&" C_SOFT "enable_tiles()");
+        c_length_condition(w, level);
         c_put(w, ")");
         c_end(w);
         w->indent++;

@@ -216,6 +216,7 @@ static void put_top(struct c_writer *w, struct text *out, const struct text *int
         w->out = out;
         c_flush_top(w, out);
         c_helpers_print(w);
+        c_length_top(w, out);
         c_vectors_print(w, out);
         c_tiles_top(w, out);
         c_parallel_top(w, out);

@@ -236,6 +236,7 @@ static void put_checks(struct c_writer *w)
 
 static void put_main(struct c_writer *w, struct text *body)
 {
+        c_length_check(w);
         c_tiles_enable(w);
         put_pointers(w);
         if (w->options->profile)

@@ -49,6 +49,7 @@ void c_vectors_reserve(struct c_writer *w)
                 if (!w->has_vectors)
                         continue;
                 c_reserve(w, attribute_name(w));
+                c_length_reserve(w);
                 c_reserve(w, "KEEP");
                 c_reserve(w, "PIN");
                 c_reserve(w, "enable_tiles");
@@ -233,7 +234,7 @@ static void put_ramp(struct c_writer *w, const struct spelling *row, const struc
                 text_add(&list, "%s%s", l ? "," C_SOFT : "",
                          c_literal(w->arena, t == E_U32 ? E_I32 : t, n));
         }
-        c_row(w, row, (const struct c_operand[C_OPERANDS_MAX]){ { .text = list.data } });
+        c_row(w, row, (const struct c_operand[C_OPERANDS_MAX]){ { .text = list.data }, { .value = e->args[0] }, { .value = e->args[1] } });
         text_free(&list);
 }
 

@@ -207,6 +207,14 @@ struct c_vectored {
         struct c_vectored *next;
 };
 
+/* ---- registers of any length (c_length.c) ---- */
+
+void c_length_reserve(struct c_writer *w);
+void c_length_top(struct c_writer *w, struct text *out);  /* how long they are */
+void c_length_check(struct c_writer *w);                  /* what run does before it uses them */
+/* behind a condition, where the level's vectors may not fit: " && vector_bytes() >= 32" */
+void c_length_condition(struct c_writer *w, int level);
+
 /* ---- sums in registers (c_keep.c) ---- */
 
 void c_keep(struct c_writer *w, const struct loop_stmt *s);

@@ -15,6 +15,7 @@
 #endif
 #if defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #define IS_ARM 1
 #else
 #define IS_ARM 0
@@ -48,7 +49,11 @@ static const struct capability {
         const char *name;
         uint8_t bit;
         int gcc, clang;
-} capabilities[] = { { "dotprod", 20, 8, 0 }, { "i8mm", CPU_SECOND_WORD + 13, 10, 11 } };
+        const char *flag, *macro;
+} capabilities[] = {
+        { "dotprod", 20, 8, 0, NULL, NULL }, { "i8mm", CPU_SECOND_WORD + 13, 10, 11, NULL, NULL },
+        { "sve", 22, 10, 16, "-march=armv8-a+sve", "__ARM_FEATURE_SVE" },
+};
 
 static bool read_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])
 {
@@ -125,6 +130,10 @@ struct cpu_compilers cpu_compilers(const char *list)
                         if (is_called(capabilities[i].name, list, length)) {
                                 at_least(&c.gcc, capabilities[i].gcc);
                                 at_least(&c.clang, capabilities[i].clang);
+                                if (capabilities[i].flag) {
+                                        c.flag = capabilities[i].flag;
+                                        c.macro = capabilities[i].macro;
+                                }
                         }
                 list += length;
         }
@@ -217,6 +226,18 @@ static uint64_t read_capabilities(void)
 {
 #if IS_ARM
         return (uint64_t)getauxval(AT_HWCAP2) << CPU_SECOND_WORD | (uint32_t)getauxval(AT_HWCAP);
+#else
+        return 0;
+#endif
+}
+
+/* by number (Documentation/arm64/sve.rst): older headers lack its name */
+int cpu_vector_bytes(void)
+{
+#if IS_ARM
+        enum { GET_LENGTH = 51, LENGTH_BITS = 0xffff };
+        const int length = prctl(GET_LENGTH);
+        return length < 0 ? 0 : length & LENGTH_BITS;
 #else
         return 0;
 #endif

@@ -11,6 +11,8 @@
 /* All of a comma list of features as compilers name them ("avx2,fma"), switched on by the operating
  * system, too. */
 bool cpu_has(const char *features);
+/* Of the registers of vectors of any length, as SVE has them; 0: it has none. */
+int cpu_vector_bytes(void);
 /* Is it one of these? Of a machine with several kinds of cores: is one of them? */
 bool cpu_is(const struct processor *processors);
 /* The same of the machine that this text of Linux describes, /proc/cpuinfo on ARM. */
@@ -34,8 +36,9 @@ extern const struct cpu_needs cpu_needs_none;
 /* Adds what the features of a list need. False: nothing is known of one of them. */
 bool cpu_needs(const char *features, struct cpu_needs *needs);
 
-/* The first releases of compilers that know all features of a list; 0: any, or nothing is known. */
-struct cpu_compilers { int gcc, clang; };
+/* The first releases of compilers that know all features of a list; 0: any, or nothing is known. Of
+ * clang releases before that do with a flag, which defines a macro; or NULL. */
+struct cpu_compilers { int gcc, clang; const char *flag, *macro; };
 struct cpu_compilers cpu_compilers(const char *features);
 
 #endif

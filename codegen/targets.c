@@ -20,6 +20,8 @@ enum { TARGET_COUNT = sizeof targets / sizeof *targets };
 bool target_runs_here(const struct target *t)
 {
         const char *attribute = target_attribute(t), *machine = target_machine(t);
+        if (target_length(t) && cpu_vector_bytes() < target_vector_bytes(t))
+                return false;
         return attribute ? cpu_has(attribute) : t == targets[0] || (machine && cpu_is_kind(machine));
 }
 

@@ -5,7 +5,7 @@
  * What has no row is rewritten before the printer sees it (passes/vectorize/legalize.c), in the end lane by
  * lane. A table needs at least TYPE, SPLAT, RAMP (but of bool), LOAD and STORE of each element it
  * has vectors of, bool included; every further row makes it faster. The row of RAMP is for a
- * literal start, and its operand are the numbers of all lanes: "1, 3, 5, 7". */
+ * literal start, and its operands are the numbers of all lanes, "1, 3, 5, 7", start, and step. */
 #ifndef IR_SPELLING_H
 #define IR_SPELLING_H
 

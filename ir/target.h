@@ -52,6 +52,9 @@ struct target {
 
         /* vectors; 0, false and NULL: the base's */
         int vector_bytes;               /* of a register; none in generic */
+        const char *length;             /* in C, of functions with the attribute: how many bytes the
+                                         * processor's registers have, where they may be fewer than
+                                         * vector_bytes; NULL: as many */
         int vector_registers;
         bool has_fma;                   /* in one instruction; else fma is a function of the
                                          * library */
@@ -91,6 +94,7 @@ TARGET_FIELD(const struct printer *, printer)
 TARGET_FIELD(int64_t, workspace_align)
 TARGET_FIELD(int64_t, stack_bytes)
 TARGET_FIELD(int, vector_bytes)
+TARGET_FIELD(const char *, length)
 TARGET_FIELD(int, vector_registers)
 TARGET_FIELD(bool, has_fma)
 TARGET_FIELD(bool, has_masks)
