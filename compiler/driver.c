@@ -98,8 +98,7 @@ static bool prepare_context(struct run *run)
                                                  .threads = o->threads };
         context->threads = o->threads;
         if (o->requantize && o->emit == EMIT_ONNX) {
-                diag_error(&run->diag, EXIT_USAGE,
-                           "--requantize=integer shapes code: not with --emit=onnx");
+                diag_error(&run->diag, EXIT_USAGE, "--requantize shapes code: not with --emit=onnx");
                 return false;
         }
         if (!choose_targets(run))
@@ -273,9 +272,12 @@ static const char *passes_asked(const struct run *run)
         const char *list = more ? passes_with(run->arena, all, o->passes + 1) : o->passes;
         if (writes_ranges(o))
                 return pipeline_calibrated();
-        if (o->requantize && !is_model)
+        if (o->requantize == REQUANTIZE_INTEGER && !is_model)
                 list = passes_with(run->arena, list ? list : pipeline_passes(o->level),
                                    "requantize_integer");
+        if (o->requantize == REQUANTIZE_SHIFT && !is_model)
+                list = arena_printf(run->arena, "%s,shift_scales,%s", pipeline_calibrated(),
+                                    list ? list : pipeline_passes(o->level));
         return is_model && (more || !list) ? pipeline_model(run->arena, list) : list;
 }
 
@@ -342,14 +344,14 @@ static bool compile_as_asked(struct run *run)
                 .print_after = o->print_after,
                 .print_before = o->print_before,
                 .dump_dir = o->dump_dir,
-                .neutral = run->context.quantize || o->calibrate ? target_at(0) : NULL,
+                .neutral = run->context.quantize || o->calibrate || o->requantize == REQUANTIZE_SHIFT ? target_at(0)
+                                                                                                      : NULL,
                 .verify = !o->no_verify,
                 .check = o->check,
                 .time = o->time_passes,
                 .stats = o->stats,
-                .part = (emits_tensors(o) && !runs_model(o)) || o->tune || writes_ranges(o)
-                                ? PIPELINE_TENSOR
-                                : PIPELINE_WHOLE,
+                .part = (emits_tensors(o) && !runs_model(o)) || o->tune || writes_ranges(o) ? PIPELINE_TENSOR
+                                                                                            : PIPELINE_WHOLE,
                 .nearest_target = target_nearest,
                 .run_compiled = compiled_check,
                 .observe = o->report ? report_observe : NULL,

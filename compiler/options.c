@@ -318,7 +318,7 @@ char *options_canonical(struct arena *arena, const struct options *options)
         if (options->precision)
                 text_add(&text, " --precision=bf16");
         if (options->requantize)
-                text_add(&text, " --requantize=integer");
+                text_add(&text, " --requantize=%s", options->requantize == REQUANTIZE_SHIFT ? "shift" : "integer");
         add_quantization(&text, options);
         if (options->goal == GOAL_MEMORY)
                 text_add(&text, " --goal=memory");

@@ -308,12 +308,12 @@ static int passes_before(const struct pipeline_state *state, const struct pipeli
 static int neutral_passes(const struct pipeline_options *options, const struct pass *const *list,
                           int count)
 {
-        static const char *const quantizing[] = { "quantize", "quantize_products", "store_weights" };
-        int end = options->neutral ? count : 0;
-        for (int i = 0; i < end; i++)
-                for (size_t k = 0; k < sizeof quantizing / sizeof *quantizing; k++)
-                        end = strcmp(list[i]->name, quantizing[k]) ? end : i + 1;
-        return end;
+        static const char *const of_model[] = { "quantize", "quantize_products", "store_weights", "shift_scales" };
+        int end = 0;
+        for (int i = 0; i < count; i++)
+                for (size_t k = 0; k < sizeof of_model / sizeof *of_model; k++)
+                        end = strcmp(list[i]->name, of_model[k]) ? end : i + 1;
+        return !options->neutral ? 0 : end ? end : count;
 }
 
 /* ---- all of them ---- */

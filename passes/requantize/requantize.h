@@ -20,6 +20,10 @@ int requantize_terms(struct op *op, struct pass_context *context);
  * by a whole multiplier for each of the two (byte_functions.c). The same returns. */
 int requantize_bytes(struct op *op, struct pass_context *context);
 
+/* Where op adds up decoded bytes, of windows or whole dimensions, adds the bytes up. The same returns.
+ * (windows.c) */
+int requantize_windows(struct op *op, struct pass_context *context);
+
 /* Where op makes bytes of a softmax of bytes, makes them by a table and a division of integers. The
  * same returns. (byte_softmax.c) */
 int requantize_softmax(struct op *op, struct pass_context *context);

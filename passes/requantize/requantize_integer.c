@@ -16,42 +16,6 @@
 #include "passes/requantize/requantize.h"
 #include "passes/simplify/ranges.h"
 
-/* ---- sums of decoded bytes ---- */
-
-/* sum(cast(x: i32) * c) = cast(sum(x)) * c, of windows or whole dimensions; 1: done, 0: it stays */
-static int sum_whole(struct op *op, struct pass_context *context)
-{
-        bool window = op->code == OP_reduce_window;
-        if ((!window && op->code != OP_reduce) || op_int(op, "kind") != REDUCE_sum ||
-            op_result(op)->type->element != E_F32 || !type_is_static(op_operand(op, 0)->type))
-                return 0;
-        struct value *v = op_operand(op, 0), *factor = NULL;
-        if (op_is(v, OP_mul) && value_is_splat(op_operand(v->op, 1), NULL)) {
-                factor = op_operand(v->op, 1);
-                v = op_operand(v->op, 0);
-        }
-        struct value *x = op_is(v, OP_cast) ? op_operand(v->op, 0) : NULL;
-        if (!x || !element_is_integer(x->type->element) || element_info[x->type->element].bytes > 4 ||
-            whole_largest(whole_range_of(x)) * (double)type_elements(x->type) > INT32_MAX)
-                return 0;
-        struct builder b = builder_before(op, context->diag);
-        struct attr attrs[ATTR_MAX];
-        struct value *operands[] = { build_cast(&b, x, E_I32), window ? NULL : op_operand(op, 1) };
-        memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[op->code].attr_count);
-        attr_set(attrs, op->code, "accumulator", E_COMPUTE);
-        struct value *sum = value_build(&b, op->code, operands, window ? 1 : 2, attrs,
-                                        type_with_element(b.m, op_result(op)->type, E_I32));
-        sum = build_cast(&b, sum, E_F32);
-        if (factor && sum)
-                sum = build_binary(&b, OP_mul, sum,
-                                   constant_splat(b.m, sum->type, factor->constant->data));
-        if (!sum)
-                return -1;
-        value_replace(op_result(op), sum);
-        op_erase(op);
-        return 1;
-}
-
 /* ---- bytes ---- */
 
 static int encode_whole(struct op *op, struct pass_context *context)
@@ -116,8 +80,7 @@ static int each_op(struct function *f, struct pass_context *context,
 
 int pass_requantize_integer(struct function *f, struct pass_context *context)
 {
-        int sums = each_op(f, context, sum_whole),
-            bytes = sums < 0 ? -1 : each_op(f, context, encode_whole);
+        int sums = each_op(f, context, requantize_windows), bytes = sums < 0 ? -1 : each_op(f, context, encode_whole);
         if (bytes < 0 || pass_dce(f, context) < 0)
                 return -1;
         name_rest(f, context->diag);

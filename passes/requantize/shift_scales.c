@@ -1,0 +1,450 @@
+/* shift_scales: the scales of quantized layers become powers of two, for machines that can only shift.
+ *
+ *   y = bound(round(f32(s + bias) * m) + zero)    ->    y = bound((s' + bias') >> n)
+ *
+ * s' is the sum with weights that are w * m * 2^n, rounded to bytes (shift_weights.h), n one for each
+ * block of 16 outputs; bias' holds the zero point and a half. Bytes of other branches are multiplied by
+ * a byte, k / 2^n, and where there are both, the layer's sum is first brought to steps of 2^-n:
+ *
+ *   y = bound((((s' + bias') >> n') + q * k + c) >> n)          n' may be 0
+ *
+ * A branch that is a layer itself, whose bytes nobody else reads, is added as its sum: it is rounded
+ * once less. Means and sums of windows are whole numbers that are multiplied by a byte, too.
+ *
+ * It approximates: weights lose up to half a step, on which the outputs' error depends; a warning says
+ * how much. What it makes is ordinary: integers alone, the same bits on every target, for it sees the graph
+ * before anything is done for one. */
+#include <math.h>
+#include <string.h>
+
+#include "passes/requantize/requantize.h"
+#include "passes/requantize/shift_weights.h"
+#include "passes/requantize/terms.h"
+#include "passes/simplify/ranges.h"
+
+enum { FACTOR_MOST = 127, SHIFT_MOST = 15, SHIFT_OF_SUMS = 7 };
+
+/* what the whole function loses */
+struct figure {
+        int layers;
+        double signal, error, worst;    /* worst: error / signal of a layer */
+        const char *name;               /* of that layer */
+};
+
+/* factor * s + added, s the sums of a layer; between bounds perhaps */
+struct layer {
+        struct op *product;             /* convolve, dot */
+        int along;                      /* dimension of its outputs; in the weights: whole_outputs */
+        int64_t outputs;
+        double *factors, *added, zero;  /* zero: of x, where the sums are of x as it is */
+        bool bounded;
+        double low, high;
+        struct shifted_weights weights;        /* of its factors by 2^shift of the parts */
+};
+
+/* a whole number that is multiplied by a byte; where it is 0 in the numbers that it stands for */
+struct branch {
+        struct value *value;
+        int source;
+        double zero;
+};
+
+/* y = bound(round(one + the layers + the branches)) */
+struct parts {
+        int layer_count, branch_count, shift; /* shift: of what layers and branches are brought to */
+        struct layer layers[TERMS_SOURCES];
+        struct branch branches[TERMS_SOURCES];
+};
+
+static double decibels(double error_to_signal) { return -10 * log10(error_to_signal); }
+
+/* ---- what a source is ---- */
+
+static int64_t window_elements(const struct op *op)
+{
+        int count;
+        const int64_t *extents = op_ints(op, "window", &count);
+        int64_t elements = 1;
+        for (int i = 0; i < count; i++)
+                elements *= extents[i];
+        return elements;
+}
+
+/* the zero point of bytes, or of sums of bytes, as far as what makes them says; where nothing does, 0 */
+static double zero_of(struct arena *arena, const struct value *v)
+{
+        struct terms own;
+        double count = 1;
+        for (const struct op *op; v->kind == VALUE_RESULT; v = op_operand(op, 0)) {
+                op = v->op;
+                const struct type *x = op->operand_count ? op_operand(op, 0)->type : NULL;
+                const bool window = op->code == OP_reduce_window,
+                           sum = (window || op->code == OP_reduce) && op_int(op, "kind") == REDUCE_sum;
+                if (terms_find(arena, op, &own))
+                        return own.zero * count;
+                if (op->code != OP_reshape && op->code != OP_transpose && op->code != OP_slice && op->code != OP_pad &&
+                    op->code != OP_reduce && !window && (op->code != OP_cast || element_is_float(x->element)))
+                        return 0;
+                if (sum && window)
+                        count *= (double)window_elements(op);
+                else if (sum)
+                        count *= (double)type_elements(x) / (double)type_elements(v->type);
+        }
+        return 0;
+}
+
+/* all that is made of v ends in op */
+static bool leads_to(const struct value *v, const struct op *op)
+{
+        while (value_has_one_use(v) && v->uses->user != op && v->uses->user->result_count == 1)
+                v = op_result(v->uses->user);
+        return value_has_one_use(v) && v->uses->user == op;
+}
+
+/* The sums of a layer, and what is added to each, as if x had its zero point taken off; *along: as spread_find has it. */
+static bool find_layer(struct arena *arena, struct value *v, int *along, struct layer *l)
+{
+        enum { SUMMANDS = 4 };
+        struct spread summands[SUMMANDS];
+        double signs[SUMMANDS];
+        int count = 0;
+        const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
+        for (int i = 1; op && (op->code == OP_add || op->code == OP_sub) && count < SUMMANDS; i = 1) {
+                while (i >= (op->code == OP_sub) && !spread_find(op_operand(op, i), along, &summands[count]))
+                        i--;
+                if (i < (op->code == OP_sub))
+                        return false;
+                signs[count++] = op->code == OP_sub ? -1 : 1;
+                v = op_operand(op, 1 - i);
+                op = v->kind == VALUE_RESULT ? v->op : NULL;
+        }
+        if (!op || (op->code != OP_convolve && op->code != OP_dot) || v->type->element != E_I32)
+                return false;
+        const struct value *w = op_operand(op, 1);
+        if (whole_outputs(op) < 0 || !value_is_constant(w) || !type_is_static(w->type) ||
+            !element_is_integer(w->type->element) || whole_sum_bound(op) > INT32_MAX)
+                return false;
+        *l = (struct layer){ .product = v->op, .zero = zero_of(arena, op_operand(op, 0)) };
+        l->along = op->code == OP_convolve ? 1 : v->type->rank - 1;
+        l->outputs = w->type->dims[whole_outputs(op)];
+        if ((*along >= 0 && *along != l->along) || l->outputs != v->type->dims[l->along])
+                return false;
+        l->factors = arena_array(arena, (size_t)l->outputs, sizeof *l->factors);
+        l->added = arena_array(arena, (size_t)l->outputs, sizeof *l->added);
+        for (int64_t i = 0; i < l->outputs; i++) {
+                l->added[i] = l->zero * shifted_weights_sum(w->constant, whole_outputs(op), i);
+                for (int k = 0; k < count; k++)
+                        l->added[i] += signs[k] * (double)spread_number(&summands[k], i).i;
+        }
+        return true;
+}
+
+/* its numbers at place i of its dimension */
+static const struct line *line_at(const struct terms *t, int64_t i) { return &t->lines[t->places > 1 ? i : 0]; }
+
+/* Source k of t, the line that op rounds, where it is a layer's sums. */
+static bool find_sums(struct arena *arena, const struct op *op, struct terms *t, int k, struct layer *l)
+{
+        if (!find_layer(arena, t->sources[k], &t->along, l) || !leads_to(op_result(l->product), op))
+                return false;
+        for (int64_t i = 0; i < l->outputs; i++) {
+                l->factors[i] = line_at(t, i)->of[k];
+                l->added[i] *= l->factors[i];
+        }
+        return true;
+}
+
+/* Source k of t, where it is bytes that a layer makes for op alone. */
+static bool find_inside(struct arena *arena, const struct op *op, struct terms *t, int k, struct layer *l)
+{
+        struct value *v = t->sources[k];
+        struct terms own;
+        if (t->places > 1 || v->kind != VALUE_RESULT || !terms_find(arena, v->op, &own) || own.source_count != 1 ||
+            !find_layer(arena, own.sources[0], &own.along, l) || (t->along >= 0 && t->along != l->along) ||
+            !leads_to(op_result(l->product), op))
+                return false;
+        const double by = t->lines[0].of[k];
+        for (int64_t i = 0; i < l->outputs; i++) {
+                const struct line *line = line_at(&own, i);
+                l->factors[i] = by * line->of[0];
+                l->added[i] = by * line->one + l->factors[i] * l->added[i];
+        }
+        l->bounded = true; /* quantizers leave out a Relu where the byte's own end is one */
+        l->low = fmin(by * own.low, by * own.high);
+        l->high = fmax(by * own.low, by * own.high);
+        return true;
+}
+
+static bool is_byte(const struct value *v) { return element_info[v->type->element].bytes == 1; }
+
+static struct branch branch_of(struct arena *arena, const struct terms *t, int k)
+{
+        double zero = t->zeros[k] != 0 ? t->zeros[k] : zero_of(arena, t->sources[k]);
+        return (struct branch){ t->sources[k], k, zero };
+}
+
+/* The layers and branches of the line t; the last layer whose bytes op alone reads is one of them, as its
+ * sums. False: something else is in it. */
+static bool find_parts(struct arena *arena, const struct op *op, struct terms *t, struct parts *p)
+{
+        bool inside = false;
+        *p = (struct parts){ 0 };
+        for (int k = t->source_count - 1; k >= 0; k--) {
+                struct layer *l = &p->layers[p->layer_count];
+                if (!is_byte(t->sources[k])) {
+                        if (find_sums(arena, op, t, k, l))
+                                p->layer_count++;
+                        else if (whole_largest(requantize_range(t->sources[k])) <= WHOLE_IN_FLOATS)
+                                p->branches[p->branch_count++] = branch_of(arena, t, k);
+                        else
+                                return false;
+                } else if (t->source_count > 1 && !inside && find_inside(arena, op, t, k, l)) {
+                        inside = true;
+                        p->layer_count++;
+                } else {
+                        p->branches[p->branch_count++] = branch_of(arena, t, k);
+                }
+        }
+        return true;
+}
+
+/* ---- shifts ---- */
+
+static bool find_weights(struct arena *arena, struct parts *p)
+{
+        for (struct layer *l = p->layers; l < p->layers + p->layer_count; l++) {
+                const struct op *op = l->product;
+                double *factors = arena_array(arena, (size_t)l->outputs, sizeof *factors);
+                for (int64_t i = 0; i < l->outputs; i++)
+                        factors[i] = ldexp(l->factors[i], p->shift);
+                if (!shifted_weights_find(arena, op_operand(op, 1)->constant, whole_outputs(op), factors, !p->shift,
+                                          &l->weights))
+                        return false;
+        }
+        return true;
+}
+
+/* The steps that layers and branches are brought to: as fine as a byte's factors allow, and the weights of
+ * layers, where these are no finer. False: a factor is too large. */
+static bool find_shift(struct arena *arena, const struct terms *t, struct parts *p)
+{
+        double most = 0;
+        int exponent;
+        if (p->layer_count == 1 && !p->branch_count)
+                return find_weights(arena, p);
+        for (int k = 0; k < p->branch_count; k++)
+                for (int64_t i = 0; i < t->places; i++)
+                        most = fmax(most, fabs(t->lines[i].of[p->branches[k].source]));
+        if (!isfinite(most))
+                return false;
+        frexp((FACTOR_MOST + 0.5) / fmax(most, ldexp(1, -SHIFT_MOST)), &exponent);
+        p->shift = !p->branch_count ? SHIFT_OF_SUMS : exponent - 1 < SHIFT_MOST ? exponent - 1 : SHIFT_MOST;
+        while (p->shift >= 1 && !find_weights(arena, p))
+                p->shift--;
+        return p->shift >= 1;
+}
+
+/* ---- the rewrite ---- */
+
+/* what is built, and the largest magnitude that it can have at any place */
+struct sum {
+        struct value *value;
+        double most;
+};
+
+static struct value *whole_numbers(struct builder *b, const struct type *like, int along, struct arena *arena,
+                                   const double *numbers, int64_t count, const char *name)
+{
+        int32_t *whole = arena_array(arena, (size_t)count, sizeof *whole);
+        for (int64_t i = 0; i < count; i++)
+                whole[i] = (int32_t)numbers[i];
+        return spread_build(b, like, along, E_I32, whole, count, name);
+}
+
+/* the layer's product with numbers for weights */
+static struct value *product_with(struct builder *b, const struct op *op, int8_t *numbers)
+{
+        const struct value *w = op_operand(op, 1);
+        struct attr attrs[ATTR_MAX];
+        memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[op->code].attr_count);
+        struct value *operands[] = { op_operand(op, 0),
+                                     constant_dense(b->m, type_with_element(b->m, w->type, E_I8),
+                                                    arena_copy(b->m->arena, numbers, (size_t)type_elements(w->type)),
+                                                    w->constant->name) };
+        return value_build(b, op->code, operands, 2, attrs, op_result(op)->type);
+}
+
+/* (s' + bias') >> n, in steps of 2^-shift, with what is added to all where there is nothing else; its
+ * value is NULL where it has none, or after an error */
+static struct sum shifted_layer(struct builder *b, struct arena *arena, const struct terms *t, const struct parts *p,
+                                const struct layer *l, struct figure *figure)
+{
+        const bool alone = !p->shift;
+        const struct op *op = l->product;
+        const struct shifted_weights *s = &l->weights;
+        struct sum sum = { 0 };
+        double *biases = arena_array(arena, (size_t)l->outputs, sizeof *biases);
+        bool shifted = false;
+        const double operand = whole_largest(whole_range_of(op_operand(op, 0)));
+        for (int64_t i = 0; i < l->outputs; i++) {
+                double added = ldexp(l->added[i] + (alone ? line_at(t, i)->one : 0), p->shift + s->shifts[i]);
+                biases[i] = rint(added) + (s->shifts[i] ? ldexp(0.5, s->shifts[i]) : 0) - l->zero * s->sums[i];
+                shifted |= s->shifts[i] != 0;
+                const double most = s->magnitudes[i] * operand + fabs(biases[i]);
+                if (!(most < INT32_MAX))
+                        return sum;
+                sum.most = fmax(sum.most, ldexp(most, -s->shifts[i]) + 1);
+        }
+        const struct type *type = op_result(op)->type;
+        const char *location = b->location;
+        b->location = op->location;
+        struct value *v = product_with(b, op, s->numbers);
+        v = build_binary(b, OP_add, v, whole_numbers(b, type, l->along, arena, biases, l->outputs, "bias"));
+        if (shifted)
+                v = build_binary(b, OP_shr, v, spread_build(b, type, l->along, E_I32, s->shifts, l->outputs, "shift"));
+        if (l->bounded && v)
+                v = build_binary(b, OP_max, v, constant_number(b->m, type, rint(ldexp(l->low, p->shift))));
+        if (l->bounded && v)
+                v = build_binary(b, OP_min, v, constant_number(b->m, type, rint(ldexp(l->high, p->shift))));
+        b->location = location;
+        sum.value = v;
+        figure->layers++;
+        figure->signal += s->signal;
+        figure->error += s->error;
+        if (s->error > figure->worst * s->signal) {
+                figure->worst = s->error / s->signal;
+                figure->name = op->location;
+        }
+        return sum;
+}
+
+static double factor_of(const struct terms *t, const struct parts *p, const struct branch *q, int64_t i)
+{
+        return rint(ldexp(t->lines[i].of[q->source], p->shift));
+}
+
+/* branch * factor, by 2^shift */
+static struct sum multiplied(struct builder *b, struct arena *arena, const struct terms *t, const struct parts *p,
+                             const struct branch *branch)
+{
+        struct sum sum = { 0 };
+        double *factors = arena_array(arena, (size_t)t->places, sizeof *factors);
+        const double most = whole_largest(requantize_range(branch->value));
+        for (int64_t i = 0; i < t->places; i++) {
+                factors[i] = factor_of(t, p, branch, i);
+                sum.most = fmax(sum.most, fabs(factors[i]) * most);
+        }
+        struct value *x = build_cast(b, branch->value, E_I32);
+        sum.value =
+                build_binary(b, OP_mul, x, whole_numbers(b, t->type, t->along, arena, factors, t->places, "factor"));
+        return sum;
+}
+
+/* the sum of all parts, and what is added, brought to whole steps */
+static struct value *shifted_parts(struct builder *b, struct arena *arena, const struct terms *t, const struct parts *p,
+                                   struct figure *figure)
+{
+        struct sum all = { 0 };
+        for (int k = 0; k < p->layer_count + p->branch_count; k++) {
+                struct sum one = k < p->layer_count ? shifted_layer(b, arena, t, p, &p->layers[k], figure)
+                                                    : multiplied(b, arena, t, p, &p->branches[k - p->layer_count]);
+                if (!one.value)
+                        return NULL;
+                all.value = k ? build_binary(b, OP_add, all.value, one.value) : one.value;
+                all.most += one.most;
+        }
+        if (!p->shift)
+                return all.value;
+        double *added = arena_array(arena, (size_t)t->places, sizeof *added);
+        for (int64_t i = 0; i < t->places; i++) {
+                double exact = ldexp(t->lines[i].one, p->shift);
+                for (const struct branch *q = p->branches; q < p->branches + p->branch_count; q++)
+                        exact += (ldexp(t->lines[i].of[q->source], p->shift) - factor_of(t, p, q, i)) * q->zero;
+                added[i] = rint(exact) + ldexp(0.5, p->shift);
+                if (!(all.most + fabs(added[i]) < INT32_MAX))
+                        return NULL;
+        }
+        struct value *v = build_binary(b, OP_add, all.value,
+                                       whole_numbers(b, t->type, t->along, arena, added, t->places, "offset"));
+        return v ? build_binary(b, OP_shr, v, constant_number(b->m, v->type, p->shift)) : NULL;
+}
+
+static int shift_op(struct op *op, struct pass_context *context, struct figure *figure)
+{
+        struct arena *arena = arena_new();
+        struct builder b = builder_before(op, context->diag);
+        struct terms t;
+        struct parts p;
+        struct value *y = NULL;
+        const struct figure before = *figure;
+        if (terms_find(arena, op, &t) && find_parts(arena, op, &t, &p) && find_shift(arena, &t, &p))
+                y = terms_byte(&b, &t, shifted_parts(&b, arena, &t, &p, figure));
+        arena_free(arena);
+        if (!y) {
+                *figure = before;
+                return context->diag->code ? -1 : 0;
+        }
+        value_replace(op_result(op), y);
+        op_erase(op);
+        return 1;
+}
+
+/* ---- the pass ---- */
+
+/* layers whose sums become floats */
+static void name_rest(const struct function *f, const struct figure *figure, struct diag *diag)
+{
+        enum { NAMED = 8 };
+        struct text rest = { 0 };
+        int count = 0;
+        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
+                const struct value *v = (op->code == OP_convolve || op->code == OP_dot) ? op_result(op) : NULL;
+                while (v && v->type->element == E_I32 && value_has_one_use(v) &&
+                       (v->uses->user->code == OP_add || v->uses->user->code == OP_sub))
+                        v = op_result(v->uses->user);
+                if (v && v->type->element == E_I32 && value_has_one_use(v) && v->uses->user->code == OP_cast &&
+                    count++ < NAMED)
+                        text_add(&rest, "%s%s", count > 1 ? ", " : "",
+                                 op->location ? op->location : op_info[op->code].name);
+        }
+        if (figure->layers)
+                diag_warning(diag,
+                             "shift_scales: weights of %d layer%s by powers of two, signal to error %.1f dB, least "
+                             "%.1f dB%s%s",
+                             figure->layers, figure->layers == 1 ? "" : "s", decibels(figure->error / figure->signal),
+                             decibels(figure->worst), figure->name ? " of " : "", figure->name ? figure->name : "");
+        if (count)
+                diag_warning(diag, "shift_scales: %d layer%s: %s%s", count,
+                             count == 1 ? " keeps its scale" : "s keep their scales", rest.data,
+                             count > NAMED ? ", ..." : "");
+        text_free(&rest);
+}
+
+int pass_shift_scales(struct function *f, struct pass_context *context)
+{
+        struct figure figure = { 0 };
+        int count = 0, rewrites = 0;
+        for (struct op *op = region_walk(&f->body, NULL), *next; op && rewrites >= 0; op = next) {
+                next = region_walk(&f->body, op);
+                int done = requantize_windows(op, context);
+                rewrites = done < 0 ? -1 : rewrites + done;
+        }
+        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
+                count++;
+        /* from the last to the first, so that what is added up takes in the layers before it */
+        struct arena *arena = arena_new();
+        struct op **ops = arena_array(arena, (size_t)count, sizeof *ops);
+        count = 0;
+        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
+                ops[count++] = op;
+        while (count-- > 0 && rewrites >= 0) {
+                bool used = ops[count]->result_count == 1 && op_result(ops[count])->uses;
+                int done = used ? shift_op(ops[count], context, &figure) : 0;
+                rewrites = done < 0 ? -1 : rewrites + done;
+        }
+        arena_free(arena);
+        if (rewrites < 0 || pass_dce(f, context) < 0)
+                return -1;
+        name_rest(f, &figure, context->diag);
+        return rewrites;
+}
