@@ -131,6 +131,8 @@ static bool write_groups(struct stage *s, struct loop_expr *from, struct loop_ex
         struct contract *c = (struct contract *)s;
         if (in_tiles(c))
                 contract_tiles_begin(c);
+        else
+                contract_sums_begin(c);
         c->group = s->group ? s->group
                             : emit_for(s->e, "group", number(s->e, 0), number(s->e, c->groups));
         bool good = write_strips(c, from, to, first, end);

@@ -92,6 +92,9 @@ struct contract {
         int64_t line, panel_size;       /* outputs that tiles and blocks have whole numbers of;
                                          * elements of w in a panel */
         int width;                      /* outputs of a tile */
+        /* numbers of outputs (a bias) that sums in vectors begin with, or NULL: zeros */
+        struct loop_buffer *first;
+        int64_t first_step;             /* in them, from a block of outputs to the next */
         /* of hardware tiles */
         int64_t depth;                  /* words of a row of a tile */
         bool merged;                    /* a row of a tile is all channels of a row of the window */
@@ -115,6 +118,8 @@ struct loop_expr *contract_next(struct contract *c, struct loop_expr *panel);
 void contract_index(struct contract *c, struct loop_expr *line, int row, int column, int j,
                     struct loop_expr **index, struct loop_expr **first_lane);
 
+/* Sums that are integers begin with what is added to them. */
+void contract_sums_begin(struct contract *c);
 /* what is added up, and what becomes of it, for a tile of rows * columns positions */
 bool contract_sums(struct contract *c, int rows, int columns);
 bool contract_tiles(struct contract *c, int rows, int columns);

@@ -295,6 +295,48 @@ static struct place place_of(struct contract *c, const struct tile *t, struct lo
         return place;
 }
 
+/* numbers of each output, of blocks and lanes or of lanes alone, that lie outside the kernel: v in
+ * all positions */
+static bool is_of_outputs(const struct contract *c, struct value *v)
+{
+        const struct type *t = v->type;
+        int count, last = t->rank - 1;
+        if (!op_is(v, OP_broadcast) || value_is_inside(op_operand(v->op, 0), c->s.region))
+                return false;
+        const int64_t *dims = op_ints(v->op, "dims", &count);
+        const struct type *own = op_operand(v->op, 0)->type;
+        return count > 0 && count <= 2 && dims[count - 1] == last && own->dims[count - 1] == t->dims[last] &&
+               (count == 1 ? t->dims[1] == 1 : dims[0] == 1 && own->dims[0] == t->dims[1]);
+}
+
+void contract_sums_begin(struct contract *c)
+{
+        struct value *sums = op_result(c->s.op);
+        struct op *add = value_has_one_use(sums) ? sums->uses->user : NULL;
+        if (c->s.adds || c->s.channels || c->s.multiply->order != ORDER_EXACT || !add || add->code != OP_add ||
+            add->region != c->s.region || op_result(add)->type->element != c->s.multiply->sum)
+                return;
+        struct value *other = op_operand(add, op_operand(add, 0) == sums);
+        if (!is_of_outputs(c, other))
+                return;
+        c->first = emit_parameter(c->s.e, op_operand(other->op, 0));
+        c->first_step = op_int(c->s.op, "block");
+        c->s.sums = op_result(add);
+}
+
+static void begin_sums(struct contract *c, const struct tile *t, int live)
+{
+        struct emit *e = c->s.e;
+        struct loop_expr *line = first_line(c);
+        for (int j = 0; j < t->vectors; j++) {
+                struct place of = place_of(c, t, line, 0, j, live);
+                struct loop_expr *at = plus(e, times(e, of.index[1], c->first_step), of.first_lane);
+                struct loop_expr *first = stage_load(&c->s, "first", c->first, at, 0, of.live);
+                for (int i = 0; i < t->rows * t->columns; i++)
+                        stage_set(&c->s, t->sums, i, j, first);
+        }
+}
+
 /* the sums as they were left: what is stored is the sums themselves */
 static void resume_sums(struct contract *c, const struct tile *t, int live)
 {
@@ -354,6 +396,8 @@ bool contract_sums(struct contract *c, int rows, int columns)
         tile_open(&t);
         if (s->adds)
                 resume_sums(c, &t, live);
+        else if (c->first)
+                begin_sums(c, &t, live);
         write_sums(c, &t, x_at);
         return write_epilogue(c, &t, live);
 }

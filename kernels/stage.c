@@ -222,13 +222,13 @@ bool stage_write_vector(struct stage *s, const struct stage_vector *v, struct lo
         struct loop_block *scalar = emit_aside(e);
         struct loop_variable *lane =
                 loop_variable_new(s->arena, "lane", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
-        enum element element = op_result(s->op)->type->element;
+        enum element element = s->sums->type->element;
         struct loop_variable *value =
                 loop_variable_new(s->arena, "sum", LOOP_TYPE(element), VARIABLE_LET);
         lane->number = value->number = e->scope->depth;
         v->index[s->rank - 1] = loop_use(s->arena, lane);
         if (v->sum)
-                emit_define(e, op_result(s->op), v->index, value);
+                emit_define(e, s->sums, v->index, value);
         struct loop_expr *result = emit_element(e, v->value, v->index);
         at = plus(e, at, v->index[s->rank - 1]);
         emit_store(e, to, at, result);
@@ -448,7 +448,7 @@ static bool find_access(struct stage *s, struct value *result)
 bool stage_begin(struct stage *s, struct emit *e, const struct region *region, const struct op *op)
 {
         const struct target *target = e->options->target;
-        *s = (struct stage){ .e = e, .arena = e->arena, .op = op, .region = region, .lanes = target_lanes(target, E_F32),
+        *s = (struct stage){ .e = e, .arena = e->arena, .op = op, .sums = op_result(op), .region = region, .lanes = target_lanes(target, E_F32),
                              .has_fma = target_has_fma(target), .rank = op_result(op)->type->rank };
         if (!op->schedule)
                 return false;

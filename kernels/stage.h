@@ -30,6 +30,8 @@ struct stage {
         const struct multiply *multiply;          /* that adds up its sums; before a lowering says
                                                    * another, that of floats */
         const struct op *op;            /* the contraction */
+        const struct value *sums;       /* what its sums are: its result, or that and what they
+                                         * begin with */
         const struct region *region;
         struct value *result;           /* in the index space of op: before the moves at the end */
         struct access x, y;
