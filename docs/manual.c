@@ -254,23 +254,24 @@ static void print_man(void)
 static void print_remarks(void)
 {
         puts("# Remarks\n\nFrom [passes/remarks.def](../passes/remarks.def); `make docs` writes it.\n\n"
-             "`dnncc model.onnx --remarks` says of each value that one operation, A, makes and another one, B, reads, whether both are in one kernel "
-             "and why not: exactly one reason, of the place in the code that decided. `--explain=NODE` shows what is said of one node, with the texts "
-             "below; `--report=FILE` has all of it as `remarks`. Nothing is noted unless one of them is given.\n\n"
-             "`(decided at X)`: because of X, another reader of A. Reasons are those of the moment: passes that run later (attention, prologues, strips, "
-             "siblings, stream) may still make one kernel of two.");
-        const char *pass = "";
-        for (int i = 0; i < REMARK_REASONS; i++) {
-                const struct remark_info *r = &remark_info[i];
-                if (strcmp(pass, r->pass)) {
-                        printf("\n## %s\n\n| reason | | what it means |\n|---|---|---|\n", r->pass);
-                        pass = r->pass;
+             "`dnncc model.onnx --remarks` says what passes did with the operations of a model, and what they refused: of each exactly one reason, of the "
+             "place in the code that decided. `--remarks=fuse,plan` is what these passes say; `--explain=NODE` what is said of one node, with the texts "
+             "below; `--report=FILE` has all of it as `remarks`. Nothing is noted unless one of them is given. [questions.md](questions.md) asks, and has "
+             "the answers.");
+        for (const struct remark_pass *pass = remark_passes; pass->name; pass++) {
+                printf("\n## %s\n\n%s\n\n| reason | | what it means |\n|---|---|---|\n", pass->name, pass->doc);
+                for (int i = 0; i < REMARK_REASONS; i++) {
+                        const struct remark_info *r = &remark_info[i];
+                        if (strcmp(pass->name, r->pass))
+                                continue;
+                        printf("| `%s` | ", r->reason);
+                        if (r->left)
+                                printf("%s: ", r->left);
+                        cell(r->text);
+                        fputs(" | ", stdout);
+                        cell(r->doc);
+                        puts(" |");
                 }
-                printf("| `%s` | ", r->reason);
-                cell(r->text);
-                fputs(" | ", stdout);
-                cell(r->doc);
-                puts(" |");
         }
 }
 

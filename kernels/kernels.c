@@ -32,6 +32,14 @@ const struct lowering *kernels_lowering(const struct op *op)
         return NULL;
 }
 
+bool kernels_code(enum opcode code)
+{
+        for (int i = 0; i < LOWERING_COUNT; i++)
+                if (lowerings[i].code == code)
+                        return true;
+        return false;
+}
+
 bool kernels_heed(const struct op *op, enum schedule_word word)
 {
         const struct lowering *lowering = kernels_lowering(op);

@@ -28,6 +28,8 @@ struct lowering {
 
 /* the one that can write op; NULL: none */
 const struct lowering *kernels_lowering(const struct op *op);
+/* one that can write such operations, of some elements */
+bool kernels_code(enum opcode code);
 /* Does it do what the word of a schedule says? */
 bool kernels_heed(const struct op *op, enum schedule_word word);
 /* what a scheduled lowering could write of a fusion's region (or, region NULL, of op): its

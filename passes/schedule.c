@@ -7,23 +7,47 @@
  * a semicolon stands why: what it is predicted to cost, and which one comes next. Nothing else
  * changes: a schedule says how, not what. */
 #include "kernels/kernels.h"
-#include "passes/pass.h"
+#include "passes/remark.h"
 #include "schedule/book.h"
 #include "schedule/schedule.h"
 
-int pass_schedule(struct function *f, struct pass_context *context)
+static enum remark_reason choose(struct op *op, const struct module *m, const struct pass_context *context)
 {
         const struct schedule_machine machine = { context->target, context->lower.threads };
+        if (op->schedule)
+                return REMARK_schedule_kept;
+        if (!target_has_vectors(context->target))
+                return REMARK_schedule_no_vectors;
+        if (context->exact)
+                return REMARK_schedule_in_order;
+        if (!kernels_lowering(op))
+                return kernels_code(op->code) ? REMARK_schedule_elements : REMARK_schedule_own_layout;
+        const struct schedule *given = context->book ? schedule_book_find(context->book, m, op) : NULL;
+        op->schedule = given ? given : schedule_for(op, &machine, m->arena);
+        return given ? REMARK_schedule_given : REMARK_schedule_chosen;
+}
+
+static void remark(struct remarks *remarks, const struct op *op, enum remark_reason why)
+{
+        struct text words = { 0 };
+        if (op->schedule)
+                schedule_print(&words, op->schedule);
+        remark_op(remarks, why, op, op->schedule ? words.data : NULL);
+        text_free(&words);
+}
+
+int pass_schedule(struct function *f, struct pass_context *context)
+{
         int count = 0;
-        if (!target_has_vectors(context->target) || context->exact)
-                return 0;
+        if (context->remarks && f == f->module->functions)
+                remarks_begin(context->remarks, "schedule");
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
-                if (op->schedule || !kernels_lowering(op))
+                if (!kernels_code(op->code) && !(op_info[op->code].traits & TRAIT_CONTRACTION))
                         continue;
-                const struct schedule *given =
-                        context->book ? schedule_book_find(context->book, f->module, op) : NULL;
-                op->schedule = given ? given : schedule_for(op, &machine, f->module->arena);
-                count++;
+                enum remark_reason why = choose(op, f->module, context);
+                count += why == REMARK_schedule_chosen || why == REMARK_schedule_given;
+                if (context->remarks)
+                        remark(context->remarks, op, why);
         }
         return count;
 }

@@ -55,7 +55,15 @@ function showKernel(index) {
   });
   entry("operation", call.summary);
   entry("schedule", call.schedule || "none: the canonical nest");
-  if (call.schedule) entry("chosen", "of those that fit, the one of least predicted time (docs/schedules.md)");
+  const own = new Set(call.nodes), said = (pass) => facts.remarks.filter((r) => r.pass === pass);
+  const tell = (name, remarks, text) => {
+    const lines = new Set(remarks.map(text));
+    const where = lines.size ? entry(name) : null;
+    for (const line of lines) make(where, "div", {}, line);
+  };
+  const what = (r) => `${r.location} (${r.operation}): ${r.why}${r.detail ? `: ${r.detail}` : ""}`;
+  tell("chosen", said("schedule").filter((r) => own.has(r.location)), what);
+  tell("layout", said("layout").filter((r) => own.has(r.location)), what);
   entry("predicted", `${whole(call.cycles)} cycles, ${percent(call.cycles, total("cycles"))} of all; ${scaled(call.flops, "FLOP")}, ${scaled(call.bytes, "B")}`);
   if (timed) entry("measured", `${(call.seconds * 1e6).toFixed(1)} µs, ${percent(call.seconds, total("seconds"))} of all`);
   const shared = calls.filter((other) => other.kernel === call.kernel);
@@ -66,12 +74,10 @@ function showKernel(index) {
     make(memory, "div", {}, `${call.access[k]} ${name}${b && b.name !== name ? ` (part of ${b.name})` : ""}${b ? `, ${b.space}, ${scaled(b.bytes, "B")}` : ""}`);
   });
   // why what reads its results, or makes what it reads, is another kernel
-  const own = new Set(call.nodes), apart = facts.remarks.filter((r) => r.reason !== "joined" && own.has(r.location) !== own.has(r.reader));
-  if (apart.length) {
-    const why = entry("apart from");
-    for (const text of new Set(apart.map((r) => `${own.has(r.location) ? r.reader : r.location}: ${r.pass}, ${r.why} (A: ${r.operation}, B: ${r.reader_operation})`)))
-      make(why, "div", {}, text);
-  }
+  tell("apart from", said("fuse").filter((r) => !r.done && own.has(r.location) !== own.has(r.reader)),
+    (r) => `${own.has(r.location) ? r.reader : r.location}: ${r.pass}, ${r.why} (A: ${r.operation}, B: ${r.reader_operation})`);
+  tell("memory", said("plan").filter((r) => r.reader === call.location),
+    (r) => `${r.operation} (A): ${r.why}`);
   const text = (title, lines, head) => {
     const found = functionText(lines, head);
     const box = make(panel, "details", {});

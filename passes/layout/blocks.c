@@ -41,15 +41,18 @@ bool layout_dot_blocks(struct layout *l, struct op *op)
         const struct packed_bits p = packed_bits_of(op);
         const struct multiply *m = multiply_in_vectors(l->context, E_I8, E_U8);
         bool zeros = op_operand(op, ZEROS);
-        if (!m || !m->body || p.lanes != 1 || p.vectors != 1 || p.bytes % m->group ||
-            !value_is_constant(op_operand(op, 1)) || !value_is_constant(op_operand(op, SCALES)) ||
+        if (!m || !m->body)
+                return layout_refuse(l, REMARK_layout_multiply);
+        if (p.lanes != 1 || p.vectors != 1 || p.bytes % m->group)
+                return layout_refuse(l, REMARK_layout_padding);
+        if (!value_is_constant(op_operand(op, 1)) || !value_is_constant(op_operand(op, SCALES)) ||
             (zeros && !value_is_constant(op_operand(op, ZEROS))))
-                return false;
+                return layout_refuse(l, REMARK_layout_packing);
         struct value *operands[OPERAND_ROW_MAX];
         int64_t rows = op_operand(op, 0)->type->dims[2], outputs = op_int(op, "outputs"),
                 vectors = multiply_few(l->context->target, m, outputs, rows);
         if (!stays_small(&p, outputs, vectors * m->outputs))
-                return false;
+                return layout_refuse(l, REMARK_layout_padding);
         for (int i = 0; i < op->operand_count; i++) {
                 struct value *v = op_operand(op, i);
                 operands[i] =

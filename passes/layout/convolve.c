@@ -496,9 +496,18 @@ bool layout_convolve(struct layout *l, struct op *op)
                                  .spatial = op_operand(op, 0)->type->rank - 2 };
         bool whole = op_all_ones(op, "input_dilations");
         c.multiply = layout_multiply(l, op, c.w);
-        if (!c.multiply || (is_depthwise(&c) && !layout_lanes_sum(l, op)) || c.spatial < 1 || c.spatial > SPATIAL_MAX || layout_stays(op) ||
-            (!whole && !layout_has_phases(op)) || !bring_groups(&c))
-                return false;
+        if (!c.multiply)
+                return layout_refuse(l, REMARK_layout_multiply);
+        if (is_depthwise(&c) && !layout_lanes_sum(l, op))
+                return layout_refuse(l, REMARK_layout_sums);
+        if (c.spatial < 1 || c.spatial > SPATIAL_MAX)
+                return layout_refuse(l, REMARK_layout_window);
+        if (layout_stays(op))
+                return layout_refuse(l, is_depthwise(&c) ? REMARK_layout_plain : REMARK_layout_stays);
+        if (!whole && !layout_has_phases(op))
+                return layout_refuse(l, REMARK_layout_phases);
+        if (!bring_groups(&c))
+                return layout_refuse(l, REMARK_layout_groups);
         bool few = !is_depthwise(&c) && !blocks_of(c.x) && c.x->type->dims[1] < l->block;
         int group = is_depthwise(&c) ? 1 : c.multiply->group;
         struct value *x = !few        ? whole_words(l, layout_blocked(l, c.x), group)
@@ -513,7 +522,7 @@ bool layout_convolve(struct layout *l, struct op *op)
                 l->failed |= !y;
                 if (y)                  /* in its own shape */
                         value_replace(op_result(op), y);
-                return false;
+                return layout_refuse(l, REMARK_layout_at_once);
         }
         if (whole)
                 y = contract(&c, layout_halo(&l->b, x, 2, op_ints(op, "pads", NULL), c.spatial),

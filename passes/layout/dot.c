@@ -218,11 +218,13 @@ bool layout_dot(struct layout *l, struct op *op)
         int64_t batch = a.extent[BATCH], rows = a.extent[FREE], inner = a.extent[CONTRACT],
                 outputs = b.extent[FREE];
         const struct multiply *m = multiply_of(l, op, &a, &b);
-        if (!m || outputs > INT32_MAX ||
-            2.0 * (double)batch * (double)rows * (double)inner * (double)outputs < LEAST_WORK ||
-            (!value_is_constant(b.value) && !is_panel(l, &b, m) &&
-             rows < (is_decoded(b.value, 0) ? DECODED_ROWS : LEAST_ROWS)))
-                return false;
+        if (!m || outputs > INT32_MAX)
+                return layout_refuse(l, REMARK_layout_multiply);
+        if (2.0 * (double)batch * (double)rows * (double)inner * (double)outputs < LEAST_WORK)
+                return layout_refuse(l, REMARK_layout_small);
+        if (!value_is_constant(b.value) && !is_panel(l, &b, m) &&
+            rows < (is_decoded(b.value, 0) ? DECODED_ROWS : LEAST_ROWS))
+                return layout_refuse(l, REMARK_layout_packing);
         bool halves = m->registers && element_is_float(m->x.memory);
         int64_t padded = halves ? round_up(inner, l->block) : layout_row_of(m, inner);
         int limit = turned ? 0 : multiply_limit(op_operand(op, 1));

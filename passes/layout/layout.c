@@ -113,13 +113,48 @@ static void reuse_weights(struct layout *l)
         module_drop_constants(l->m);
 }
 
+static bool reads_blocks(const struct op *op)
+{
+        for (int i = 0; i < op->operand_count; i++)
+                if (op_operand(op, i) && blocks_of(op_operand(op, i)))
+                        return true;
+        return false;
+}
+
+/* of contractions, and where blocks end or go on */
+static void remark(const struct layout *l, const struct op *op, bool converted)
+{
+        struct remarks *remarks = l->context->remarks;
+        if (!remarks || op->code == OP_yield || !(op_info[op->code].traits & TRAIT_CONTRACTION || reads_blocks(op)))
+                return;
+        const struct value *y = op->result_count == 1 ? op_result(op) : NULL,
+                           *form = !converted ? NULL : rows_of(y) ? rows_of(y) : blocks_of(y);
+        enum remark_reason why = !converted          ? l->why
+                                 : form == rows_of(y) ? REMARK_layout_rows
+                                 : is_last(l, y)      ? REMARK_layout_last
+                                                      : REMARK_layout_blocks;
+        remark_op(remarks, why, op, form ? type_text(remarks->arena, l->m, form->type) : NULL);
+}
+
+/* why nothing has another form */
+static bool refuses(const struct pass_context *context, enum remark_reason *why)
+{
+        *why = !target_has_vectors(context->target) ? REMARK_layout_vectors
+               : context->exact                     ? REMARK_layout_exact
+                                                    : REMARK_layout_unblocked;
+        return *why != REMARK_layout_unblocked || context->unblocked;
+}
+
 static void visit_region(struct layout *l, struct region *region)
 {
         for (struct op *op = region->first, *next; op && !l->failed; op = next) {
                 next = op->next;
                 for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
                         visit_region(l, op->regions[i]);
-                if (!has_elements(op) || !convert(l, op))
+                l->why = op->result_count == 1 ? REMARK_layout_empty : REMARK_layout_channels;
+                bool converted = has_elements(op) && convert(l, op);
+                remark(l, op, converted);
+                if (!converted)
                         continue;
                 ARENA_GROW(l->arena, l->replaced, l->replaced_count);
                 l->replaced[l->replaced_count++] = op;
@@ -164,8 +199,15 @@ static const struct multiply *find_tiles(const struct function *f,
 
 int pass_layout(struct function *f, struct pass_context *context)
 {
-        if (!target_has_vectors(context->target) || context->exact || context->unblocked)
+        enum remark_reason none;
+        if (context->remarks && f == f->module->functions)
+                remarks_begin(context->remarks, "layout");
+        if (refuses(context, &none)) {
+                for (const struct op *op = region_walk(&f->body, NULL); op && context->remarks; op = region_walk(&f->body, op))
+                        if (op_info[op->code].traits & TRAIT_CONTRACTION)
+                                remark_op(context->remarks, none, op, NULL);
                 return 0;
+        }
         const struct multiply *tiles = find_tiles(f, context);
         struct layout l = { .m = f->module, .context = context, .arena = arena_new(),
                             .block = tiles ? multiply_row(tiles)

@@ -4,6 +4,7 @@
 
 #include "passes/layout/multiplies.h"
 #include "passes/pass.h"
+#include "passes/remark.h"
 
 /* What <N x C x S..> may be: <N x C/16 x S.. x 16>, <N x 1 x S.. x C>, or what it is
  * (choose.c). */
@@ -36,8 +37,15 @@ struct layout {
         int formed_count;
         struct op **replaced;           /* operations that have been built anew on other forms */
         int replaced_count;
+        enum remark_reason why;         /* the operation that is looked at stays as it is; set by who decides */
         bool failed;
 };
+
+static inline bool layout_refuse(struct layout *l, enum remark_reason why)
+{
+        l->why = why;
+        return false;
+}
 
 static inline int64_t layout_blocks(int64_t extent, int64_t block)
 {
@@ -100,8 +108,8 @@ struct value *layout_blocked(struct layout *l, struct value *v);
 /* v in blocks of 16 or (last) one block, whatever its form is */
 struct value *layout_blocked_as(struct layout *l, struct value *v, bool last);
 
-/* What takes an operation to another form; false: it cannot, or need not be, done so. Each fills in
- * the form of its result. */
+/* What takes an operation to another form; false: it cannot, or need not be, done so, for the reason l->why. Each
+ * fills in the form of its result. */
 
 /* ---- integers.c ---- */
 

@@ -7,6 +7,12 @@
 
 #include "ir/relation.h"
 
+static struct value *refuse(struct layout *l, enum remark_reason why)
+{
+        l->why = why;
+        return NULL;
+}
+
 /* ---- element-wise ---- */
 
 /* a broadcast of something smaller to the blocked type `to`: channels, where it has them, become
@@ -149,7 +155,7 @@ static struct value *reduce(struct layout *l, struct op *op)
         int count;
         if (!value_ints(op_operand(op, 1), axes, RANK_MAX, &count) ||
             op_result(op)->type->rank != x->type->rank - count || !relation_keeps(op, 0, 0))
-                return NULL;
+                return refuse(l, REMARK_layout_channels);
         struct value *operands[] = { blocks_of(x), constant_ints(l->m, axes, count) };
         return value_build(&l->b, OP_reduce, operands, 2, op->attrs, NULL);
 }
@@ -186,7 +192,7 @@ static struct value *shuffle(struct layout *l, const struct op *op, struct value
         dim_t dims[RANK_MAX];
         int rank = y->rank;
         if (rank == RANK_MAX)
-                return NULL;
+                return refuse(l, REMARK_layout_channels);
         memcpy(dims, y->dims, (size_t)rank * sizeof *dims);
         for (int d = 0; d <= rank; d++)
                 perm[d] = d;
@@ -205,7 +211,7 @@ static struct value *reshape(struct layout *l, struct op *op)
         struct value *x = op_operand(op, 0);
         const struct type *y = op_result(op)->type;
         if (y->rank < 2 || y->dims[0] != x->type->dims[0] || y->dims[1] != x->type->dims[1])
-                return NULL;
+                return refuse(l, REMARK_layout_channels);
         const struct type *to = result_type(l, op);
         return build_reshape(&l->b, blocks_of(x), to->rank, to->dims);
 }
@@ -219,10 +225,10 @@ static struct value *repeat(struct layout *l, struct op *op)
         int rank = x->type->rank;
         memcpy(dims, op_ints(op, "dims", NULL), (size_t)rank * sizeof *dims);
         if (!relation_keeps(op, 0, 0))
-                return NULL;
+                return refuse(l, REMARK_layout_channels);
         for (const struct use *u = op_result(op)->uses; u; u = u->next)
                 if (u->user->code != OP_reshape)
-                        return NULL;
+                        return refuse(l, REMARK_layout_repeated);
         const struct type *to = result_type(l, op);
         dims[rank] = to->rank - 1;
         return build_broadcast(&l->b, blocks_of(x), to, dims);
@@ -238,7 +244,7 @@ static struct value *concat(struct layout *l, struct op *op)
                 const struct value *x = op_operand(op, i);
                 any |= blocks_of(x) != NULL;
                 if (axis == 1 && !last && i + 1 < op->operand_count && x->type->dims[1] % l->block)
-                        return NULL;
+                        return refuse(l, REMARK_layout_uneven);
         }
         for (int i = 0; any && i < op->operand_count; i++)
                 parts[i] = blocked_operand(l, op_operand(op, i), last);
@@ -254,13 +260,13 @@ static struct value *slice(struct layout *l, struct op *op)
         int count, rank = x->type->rank;
         if (!value_ints(op_operand(op, 1), starts, RANK_MAX, &count) ||
             !value_ints(op_operand(op, 2), steps, RANK_MAX, &count))
-                return NULL;
+                return refuse(l, REMARK_layout_uneven);
         bool last = is_last(l, x);
         const struct type *to = result_type(l, op);
         if (op_result(op)->type->dims[1] == 1)
                 steps[1] = 1;
         if (!last && (steps[1] != 1 || starts[1] % l->block))
-                return NULL;
+                return refuse(l, REMARK_layout_uneven);
         starts[rank] = last ? starts[1] : 0;
         steps[rank] = last ? steps[1] : 1;
         starts[1] = last ? 0 : starts[1] / l->block;
@@ -274,7 +280,7 @@ static struct value *pad(struct layout *l, struct op *op)
         int64_t low[RANK_MAX];
         int count;
         if (!value_ints(op_operand(op, 2), low, RANK_MAX, &count))
-                return NULL;
+                return refuse(l, REMARK_layout_channels);
         low[x->type->rank] = 0;
         struct value *operands[] = { blocks_of(x), op_operand(op, 1),
                                      constant_ints(l->m, low, x->type->rank + 1) };
@@ -289,8 +295,10 @@ static struct value *gather(struct layout *l, struct op *op)
 
 static struct value *on_blocks(struct layout *l, struct op *op)
 {
-        if (!op->operand_count || op_result(op)->type->rank >= RANK_MAX || is_plain(op_result(op)))
-                return NULL;
+        if (is_plain(op_result(op)))
+                return refuse(l, REMARK_layout_plain);
+        if (!op->operand_count || op_result(op)->type->rank >= RANK_MAX)
+                return refuse(l, REMARK_layout_channels);
         if (op_info[op->code].traits & TRAIT_ELEMENTWISE)
                 return elementwise(l, op);
         if (op->code == OP_concat)
@@ -298,22 +306,23 @@ static struct value *on_blocks(struct layout *l, struct op *op)
         struct value *shuffled = layout_shuffled(op);
         if (shuffled && blocks_of(shuffled) && is_last(l, shuffled) && is_last(l, op_result(op)))
                 return shuffle(l, op, shuffled);
-        if (!op_operand(op, 0) || !blocks_of(op_operand(op, 0)) ||
-            is_last(l, op_operand(op, 0)) != is_last(l, op_result(op)))
-                return NULL;
+        if (!op_operand(op, 0) || !blocks_of(op_operand(op, 0)) || op_result(op)->type->rank < 2)
+                return refuse(l, REMARK_layout_channels);
+        if (is_last(l, op_operand(op, 0)) != is_last(l, op_result(op)))
+                return refuse(l, REMARK_layout_apart);
         if (op->code == OP_reshape)
                 return reshape(l, op);
         if (op->code == OP_slice)
                 return slice(l, op);
         if (!relation_keeps(op, 0, 1))
-                return NULL;
+                return refuse(l, REMARK_layout_channels);
         switch (op->code) {
         case OP_reduce_window: return window(l, op);
         case OP_reduce:        return reduce(l, op);
         case OP_broadcast:     return repeat(l, op);
         case OP_pad:           return pad(l, op);
         case OP_gather:        return gather(l, op);
-        default:               return NULL;
+        default:               return refuse(l, REMARK_layout_channels);
         }
 }
 

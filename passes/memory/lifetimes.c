@@ -360,22 +360,34 @@ static void move_spans(struct lifetimes *l, struct storage *from, struct storage
         to->carried |= from->carried;
 }
 
-static bool share(struct lifetimes *l, const struct loop_stmt *call, int operand, int result,
-                  int now)
+static enum remark_reason share(struct lifetimes *l, const struct loop_stmt *call, int operand, int result,
+                                int now)
 {
         struct touch x = touch_argument(call, operand, now), y = touch_argument(call, result, now);
         struct storage *to = storage_of(l, &y), *own = storage_of(l, &x);
         bool moves = call->offsets && (call->offsets[operand] || call->offsets[result]);
-        if (moves || !to || to->into || !own || x.start || storage_bytes(x.end) != own->bytes)
-                return false;
+        if (moves)
+                return REMARK_plan_turns;
+        if (!to || !own)
+                return REMARK_plan_port;
+        if (to->into)
+                return REMARK_plan_taken;
+        if (x.start || storage_bytes(x.end) != own->bytes)
+                return REMARK_plan_part;
         struct storage *from = representative(own);
         bool whole = !y.start && storage_bytes(y.end) == to->bytes;
         bool fits = y.start % STORAGE_ALIGN == 0 &&
                     (y.end % STORAGE_ALIGN == 0 || storage_bytes(y.end) == to->bytes);
-        if (from == to || from->bytes != storage_bytes(y.end - y.start) || !fits ||
-            !ends(from, now) || !is_born(to, y.start, storage_bytes(y.end), now) ||
-            !only_reader(l, call, operand, from))
-                return false;
+        if (from == to)
+                return REMARK_plan_taken;
+        if (from->bytes != storage_bytes(y.end - y.start) || !fits)
+                return REMARK_plan_size;
+        if (!ends(from, now))
+                return REMARK_plan_later;
+        if (!is_born(to, y.start, storage_bytes(y.end), now))
+                return REMARK_plan_in_use;
+        if (!only_reader(l, call, operand, from))
+                return REMARK_plan_twice;
         for (int i = 0; i < from->span_count; i++)
                 if (from->spans[i].last == now)
                         from->spans[i].last = now - 1;
@@ -383,38 +395,66 @@ static bool share(struct lifetimes *l, const struct loop_stmt *call, int operand
                 move_spans(l, to, from, 0);
         else
                 move_spans(l, from, to, y.start);
-        return true;
+        return REMARK_plan_in_place;
 }
 
-static void share_results(struct lifetimes *l, const struct loop_stmt *call, int now)
+struct sharing { struct lifetimes *lifetimes; bool shares; struct remarks *remarks; int time; };
+
+/* of operands in the workspace, and results that somebody reads (no memory of the kernel's own) */
+static void remark(const struct sharing *s, const struct loop_stmt *call, int operand, int result, enum remark_reason why)
+{
+        struct touch x = touch_argument(call, operand, 0), y = touch_argument(call, result, 0);
+        const struct storage *to = storage_of(s->lifetimes, &y);
+        for (int i = 0; i < operand; i++)
+                if (call->buffers[i] == call->buffers[operand])
+                        return;
+        if (storage_of(s->lifetimes, &x) && (!to || to->touch_count > 1))
+                remark_note(s->remarks, (struct remark){ .reason = why,
+                                                         .made = call->buffers[operand]->location,
+                                                         .made_by = call->buffers[operand]->name,
+                                                         .read = loop_call_location(call),
+                                                         .read_by = call->function->name });
+}
+
+static void share_results(const struct sharing *s, const struct loop_stmt *call, int now)
 {
         const struct loop_function *kernel = call->function;
         for (int out = 0; out < kernel->buffer_count; out++) {
                 const struct loop_buffer *result = kernel->buffers[out];
-                bool shared = !(result->access & ACCESS_OUT) || result->alias_class <= 0;
-                for (int in = 0; in < kernel->buffer_count && !shared; in++)
-                        shared = kernel->buffers[in]->access == ACCESS_IN &&
-                                 kernel->buffers[in]->alias_class == result->alias_class &&
-                                 share(l, call, in, out, now);
+                bool shared = !(result->access & ACCESS_OUT);
+                for (int in = 0; in < kernel->buffer_count && (!shared || s->remarks); in++) {
+                        if (kernel->buffers[in]->access != ACCESS_IN || !(result->access & ACCESS_OUT))
+                                continue;
+                        bool apart = result->alias_class <= 0 || kernel->buffers[in]->alias_class != result->alias_class;
+                        enum remark_reason why = !s->shares ? REMARK_plan_sharing_off
+                                                 : apart    ? REMARK_plan_elsewhere
+                                                 : shared   ? REMARK_plan_taken
+                                                            : share(s->lifetimes, call, in, out, now);
+                        shared |= why == REMARK_plan_in_place;
+                        if (s->remarks)
+                                remark(s, call, in, out, why);
+                }
         }
 }
 
-static void share_block(struct lifetimes *l, const struct loop_block *block, int *time)
+static void share_block(struct sharing *s, const struct loop_block *block)
 {
-        for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
-                int now = (*time)++;
-                if (s->kind == STMT_CALL)
-                        share_results(l, s, now);
-                share_block(l, s->body, time);
-                share_block(l, s->other, time);
+        for (const struct loop_stmt *at = block ? block->first : NULL; at; at = at->next) {
+                int now = s->time++;
+                if (at->kind == STMT_CALL)
+                        share_results(s, at, now);
+                share_block(s, at->body);
+                share_block(s, at->other);
         }
 }
 
-void lifetimes_share(struct lifetimes *l, struct loop_program *p)
+void lifetimes_share_saying(struct lifetimes *l, struct loop_program *p, bool shares, struct remarks *remarks)
 {
-        int time = 0;
-        share_block(l, p->main->body, &time);
+        struct sharing s = { l, shares, remarks, 0 };
+        share_block(&s, p->main->body);
 }
+
+void lifetimes_share(struct lifetimes *l, struct loop_program *p) { lifetimes_share_saying(l, p, true, NULL); }
 
 /* ---- sums ---- */
 

@@ -17,7 +17,7 @@
 #ifndef PASSES_MEMORY_LIFETIMES_H
 #define PASSES_MEMORY_LIFETIMES_H
 
-#include "ir/loop.h"
+#include "passes/remark.h"
 
 /* A block of main; the statements of a loop's body are those between from and to, the loop itself
  * the first of them. */
@@ -73,6 +73,8 @@ struct lifetimes lifetimes_find(struct arena *arena, struct loop_program *p);
  * last time, result and operand become one storage; where the result is a part of a storage, the
  * operand lies there before it is written. */
 void lifetimes_share(struct lifetimes *l, struct loop_program *p);
+/* the same, saying why (or, shares false, nothing but that); remarks: or NULL */
+void lifetimes_share_saying(struct lifetimes *l, struct loop_program *p, bool shares, struct remarks *remarks);
 /* bytes in use by each statement, 0..statements-1; *peak: the first of the largest, or 0 */
 int64_t *lifetimes_live(const struct lifetimes *l, int *peak);
 /* bytes that the statement that touches most cannot do without, in whatever order */

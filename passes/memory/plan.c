@@ -26,6 +26,7 @@
 struct plan {
         struct arena *arena;
         struct loop_program *p;
+        struct remarks *remarks;        /* or NULL */
         struct lifetimes lifetimes;
         struct item *items;             /* storages with a place of their own */
         int count, peak;
@@ -87,8 +88,8 @@ static void make_plan(struct plan *plan, bool shares, enum place_effort effort)
 {
         plan->lifetimes = lifetimes_find(plan->arena, plan->p);
         struct lifetimes *l = &plan->lifetimes;
-        if (shares)
-                lifetimes_share(l, plan->p);
+        if (shares || plan->remarks)
+                lifetimes_share_saying(l, plan->p, shares, plan->remarks);
         int64_t *live = lifetimes_live(l, &plan->peak), bound = plan->live_peak = live[plan->peak];
         plan->items = arena_array(plan->arena, (size_t)l->count + 1, sizeof *plan->items);
         plan->region = arena_array(plan->arena, (size_t)l->count + 1, sizeof *plan->region);
@@ -109,21 +110,23 @@ static void make_plan(struct plan *plan, bool shares, enum place_effort effort)
 }
 
 static struct plan best_plan(struct arena *arena, struct loop_program *p, bool shares,
-                             enum place_effort effort)
+                             enum place_effort effort, struct remarks *remarks)
 {
-        struct plan plan = { .arena = arena, .p = p };
+        struct plan plan = { .arena = arena, .p = p, .remarks = remarks };
         make_plan(&plan, shares, effort);
         if (!shares || plan.proved || p->region_count)
                 return plan;
         struct plan apart = { .arena = arena, .p = p };
         make_plan(&apart, false, effort);
+        if (apart.size < plan.size && remarks)
+                remarks_change(remarks, REMARK_plan_in_place, REMARK_plan_smaller);
         return apart.size < plan.size ? apart : plan;
 }
 
 int64_t plan_size(struct loop_program *p, bool shares, enum place_effort effort, bool *proved)
 {
         struct arena *arena = arena_new();
-        struct plan plan = best_plan(arena, p, shares, effort);
+        struct plan plan = best_plan(arena, p, shares, effort, NULL);
         *proved = plan.proved;
         arena_free(arena);
         return plan.size;
@@ -159,8 +162,10 @@ int pass_plan(struct loop_program *p, struct pass_context *context)
                                         (size_t)context->region_count * sizeof *p->regions);
                 p->region_count = context->region_count;
         }
+        if (context->remarks)
+                remarks_begin(context->remarks, "plan");
         /* off at -O0 */
-        struct plan plan = best_plan(arena, p, context->lower.views, PLACE_WELL);
+        struct plan plan = best_plan(arena, p, context->lower.views, PLACE_WELL, context->remarks);
         p->live_peak = plan.live_peak;
         p->workspace_size = plan.size;
         p->workspace_align = target_workspace_align(context->target);

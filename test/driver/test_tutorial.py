@@ -1,13 +1,15 @@
-"""docs/tutorial.md shows what the compiler prints: its blocks are commands and their output. BLESS=1 writes the output anew."""
+"""docs/tutorial.md and docs/questions.md show what the compiler prints: their blocks are commands and their output. BLESS=1 writes the
+output anew."""
 import os
 import pathlib
 import re
 import subprocess
 
+import pytest
 from test_command_line import DIGITS
 import dnncc  # the path is set by test_command_line
 
-TUTORIAL = dnncc.ROOT / "docs" / "tutorial.md"
+PAGES = {"tutorial": 10, "questions": 12}        # and how many blocks they have at least
 BLOCK = re.compile(r"^```\n(\$ .*?)^```\n", re.M | re.S)
 
 
@@ -23,14 +25,16 @@ def play(block, folder):
     return shown
 
 
-def test_tutorial(tmp_path):
+@pytest.mark.parametrize("page", PAGES)
+def test_tutorial(page, tmp_path):
     """the commands run one after the other in one folder, which holds examples/digits"""
     (tmp_path / "examples" / "digits").mkdir(parents=True)
     (tmp_path / "examples" / "digits" / DIGITS.name).write_bytes(DIGITS.read_bytes())
-    text = TUTORIAL.read_text()
+    path = dnncc.ROOT / "docs" / f"{page}.md"
+    text = path.read_text()
     now = BLOCK.sub(lambda block: f"```\n{play(block.group(1), tmp_path)}```\n", text)
     if os.environ.get("BLESS"):
-        TUTORIAL.write_text(now)
+        path.write_text(now)
         return
-    assert len(BLOCK.findall(text)) > 10
-    assert now == text, "docs/tutorial.md is not what the compiler prints: BLESS=1"
+    assert len(BLOCK.findall(text)) > PAGES[page]
+    assert now == text, f"docs/{page}.md is not what the compiler prints: BLESS=1"

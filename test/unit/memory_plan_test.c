@@ -10,6 +10,7 @@
 
 #include "passes/memory/arrange_search.h"
 #include "passes/memory/place.h"
+#include "passes/remark.h"
 
 static uint64_t state = 88172645463325252u;
 static int draw(int count)
@@ -249,11 +250,25 @@ static void test_orders(void **test)
         }
 }
 
+/* where the plan without sharing is the smaller one, nothing lies on its operand; no small program is known where it is */
+static void test_smaller(void **test)
+{
+        (void)test;
+        struct remarks remarks = { .arena = arena_new() };
+        remark_note(&remarks, (struct remark){ .reason = REMARK_plan_in_place, .made_by = "a", .read_by = "k" });
+        remark_note(&remarks, (struct remark){ .reason = REMARK_plan_later, .made_by = "b", .read_by = "k" });
+        remarks_change(&remarks, REMARK_plan_in_place, REMARK_plan_smaller);
+        assert_int_equal(remarks.items[0].reason, REMARK_plan_smaller);
+        assert_int_equal(remarks.items[1].reason, REMARK_plan_later);
+        assert_string_equal(remarks.items[0].made, "");
+        arena_free(remarks.arena);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_places), cmocka_unit_test(test_parts), cmocka_unit_test(test_fragmented),
-                cmocka_unit_test(test_within), cmocka_unit_test(test_orders),
+                cmocka_unit_test(test_within), cmocka_unit_test(test_orders), cmocka_unit_test(test_smaller),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
