@@ -51,8 +51,8 @@ static const struct capability {
         int gcc, clang;
         const char *flag, *macro;
 } capabilities[] = {
-        { "dotprod", 20, 8, 0, NULL, NULL }, { "i8mm", CPU_SECOND_WORD + 13, 10, 11, NULL, NULL },
-        { "sve", 22, 10, 16, "-march=armv8-a+sve", "__ARM_FEATURE_SVE" },
+        { "fullfp16", 10, 8, 0, NULL, NULL }, { "dotprod", 20, 8, 0, NULL, NULL }, { "fp16fml", 23, 8, 0, NULL, NULL },
+        { "i8mm", CPU_SECOND_WORD + 13, 10, 11, NULL, NULL }, { "sve", 22, 10, 16, "-march=armv8-a+sve", "__ARM_FEATURE_SVE" },
 };
 
 static bool read_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])

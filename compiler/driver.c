@@ -91,7 +91,7 @@ static bool prepare_context(struct run *run)
         context->diag = &run->diag;
         context->limits = limits_preset;
         context->exact = o->exact;
-        context->precision = o->precision ? E_BF16 : E_F32;
+        context->precision = options_precision(o);
         context->assume_finite = o->assume_finite;
         context->lower = (struct lower_options){ .unchecked = o->unchecked,
                                                  .views = o->level > 0 && !o->no_alias,
@@ -206,7 +206,8 @@ static void warn_idle(struct run *run)
                              : o->exact ? "with --exact no schedules are followed"
                                         : arena_printf(run->arena, "code for %s follows no schedules: it has no vectors", t->name));
         if (o->precision && silent)
-                diag_warning(&run->diag, "--precision=bf16 changes nothing %s",
+                diag_warning(&run->diag, "--precision=%s changes nothing %s",
+                             element_info[options_precision(o)].text,
                              o->exact ? "with --exact"
                                       : arena_printf(run->arena, "for %s, which has no vectors", t->name));
 }

@@ -304,6 +304,12 @@ static void add_quantization(struct text *text, const struct options *o)
                 text_add(text, " --quantize-steps=%s", remark(o->quantize_steps));
 }
 
+enum element options_precision(const struct options *options)
+{
+        static const enum element elements[] = { E_F32, E_BF16, E_F16 };        /* as --precision has them */
+        return elements[options->precision];
+}
+
 char *options_canonical(struct arena *arena, const struct options *options)
 {
         struct text text = { 0 };
@@ -316,7 +322,7 @@ char *options_canonical(struct arena *arena, const struct options *options)
         if (options->threads > 1)
                 text_add(&text, " --threads=%d", options->threads);
         if (options->precision)
-                text_add(&text, " --precision=bf16");
+                text_add(&text, " --precision=%s", element_info[options_precision(options)].text);
         if (options->requantize)
                 text_add(&text, " --requantize=%s", options->requantize == REQUANTIZE_SHIFT ? "shift" : "integer");
         add_quantization(&text, options);

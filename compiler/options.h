@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/diag.h"
+#include "ir/element.h"
 #include "base/memory.h"
 
 #define DNNCC_VERSION "0.1.0"
@@ -42,6 +43,9 @@ struct options {
         int channels;                   /* enum channel_axis */
         struct list dims, inputs, outputs, keep, regions, limits, tests, merge, keep_float;
 };
+
+/* that contractions may read */
+enum element options_precision(const struct options *o);
 
 /* Tensor IR is what is written, in one form or another: passes stop before `lower`. */
 static inline bool emits_tensors(const struct options *o)

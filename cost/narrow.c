@@ -1,4 +1,4 @@
-/* What a contraction is predicted to cost in f32, and where it reads bf16.
+/* What a contraction is predicted to cost in f32, and where it reads bf16 or f16.
  *
  *      f32       products at the speed of register tiles, outputs in whole blocks; reading the
  *                weights
@@ -20,6 +20,7 @@
 #include "ir/loop.h"
 #include "ir/rates.h"
 
+enum { NARROW_BYTES = 2 };               /* of an element of bf16, of f16 */
 enum { BLOCK_TILES = 4 };               /* of sums in hardware tiles that are stored together */
 
 static double whole(int64_t extent, int64_t block)
@@ -141,7 +142,7 @@ static double rounding_cycles(const struct op *op, const struct target *target)
 {
         enum { MOVES = 8 };
         double elements = op->code == OP_dot ? given_elements(op_operand(op, 1), MOVES) : 0;
-        return elements * (element_info[E_F32].bytes + element_info[E_BF16].bytes) /
+        return elements * (element_info[E_F32].bytes + NARROW_BYTES) /
                rate_memory(target);
 }
 
@@ -155,7 +156,7 @@ double narrow_tiles_cost(const struct op *op, const struct target *target,
         return tiles_cost(target, m, tiles / BLOCK_TILES, (double)work.steps, BLOCK_TILES, 0) +
                rate_tile_paired(target) * work.paired + rate_tile_kernel(target) +
                rounding_cycles(op, target) +
-               (double)element_info[E_BF16].bytes * work.weights / rate_memory(target);
+               (double)NARROW_BYTES * work.weights / rate_memory(target);
 }
 
 /* by words in registers: so many channels at once */
@@ -167,8 +168,8 @@ double narrow_words_cost(const struct op *op, const struct target *target,
         const double products = narrow_f32_cost(op, target, target_block(target)) -
                                 element_info[E_F32].bytes * reading;
         double each = rate_multiply(target, m) * rate_issue(target);
-        return products * each / m->group + element_info[E_BF16].bytes * reading +
-               rounding_cycles(op, target) + rate_tile_kernel(target);
+        return products * each / m->group + NARROW_BYTES * reading +
+               rounding_cycles(op, target) + (m->group > 1 ? rate_tile_kernel(target) : 0);
 }
 
 double narrow_winograd_cost(const struct op *op, int tile, const struct target *target,
@@ -201,6 +202,6 @@ double narrow_weights_cost(const struct op *op, const struct target *target)
         double vectors = work.weights / target_lanes(target, E_F32),
                rows = (double)divide_up(work.length, target_vector_registers(target) / 2);
         return narrow_f32_cost(op, target, target_block(target)) -
-               (double)element_info[E_BF16].bytes * work.weights / rate_memory(target) +
+               (double)NARROW_BYTES * work.weights / rate_memory(target) +
                rate_packed_widen(target) * vectors * rows / rate_issue(target);
 }

@@ -1,4 +1,4 @@
-/* The cost models of contractions in f32 and in bf16 (narrow.c), before there are layouts and
+/* The cost models of contractions in f32 and in 16 bits (narrow.c), before there are layouts and
  * schedules: predicted cycles of one core. */
 #ifndef COST_NARROW_H
 #define COST_NARROW_H
@@ -17,12 +17,12 @@ double narrow_f32_cost(const struct op *op, const struct target *target, int64_t
  * its weights, in bytes */
 double narrow_winograd_cost(const struct op *op, int tile, const struct target *target,
                             double *growth);
-/* operands in bf16: in hardware tiles; by words in registers */
+/* operands in 16 bits: in hardware tiles; by words in registers */
 double narrow_tiles_cost(const struct op *op, const struct target *target,
                          const struct multiply *m);
 double narrow_words_cost(const struct op *op, const struct target *target,
                          const struct multiply *m);
-/* products in f32, weights stored in bf16 */
+/* products in f32, weights stored in 16 bits */
 double narrow_weights_cost(const struct op *op, const struct target *target);
 
 #endif

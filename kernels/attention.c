@@ -176,7 +176,7 @@ static void find_memory(struct block *b, struct loop_buffer *result)
                                          .stride = { 0, 0, b->width, 1 } };
         b->multiplied = b->scores;
         if (rounds(b))
-                b->multiplied = (struct emit_place){ .buffer = emit_scratch(e, "shares", E_BF16,
+                b->multiplied = (struct emit_place){ .buffer = emit_scratch(e, "shares", (enum element)b->a.multiplied->type->element,
                                                                             b->tasks * b->rows *
                                                                                     width_read(b)),
                                                      .stride = { 0, 0, width_read(b), 1 } };
@@ -328,7 +328,7 @@ static void clear_rest(struct block *b, struct loop_expr *at)
                          *steps = emit_op_int(e, LOOP_DIV, plus(e, end, number(e, row - 1)), row);
         struct loop_expr *j = emit_for(e, "j", end, times(e, steps, row));
         emit_store(e, b->multiplied.buffer, plus(e, at, j),
-                   loop_cast(e->arena, E_BF16, float_number(b, 0)));
+                   loop_cast(e->arena, b->multiplied.buffer->element, float_number(b, 0)));
         emit_end(e);
 }
 
@@ -355,7 +355,7 @@ static void write_shares(struct block *b)
         emit_store(e, b->scores.buffer, score_at, share);
         if (rounds(b))
                 emit_store(e, b->multiplied.buffer, plus(e, shares_at, column),
-                           loop_cast(e->arena, E_BF16, share));
+                           loop_cast(e->arena, b->multiplied.buffer->element, share));
         end_columns(b);
         if (rounds(b))
                 clear_rest(b, shares_at);

@@ -13,7 +13,8 @@ static bool is_pool(const struct op *op) { return op->code == OP_reduce_window; 
 static bool can_link(const struct op *op)
 {
         bool links = op->code == OP_convolve_packed || op->code == OP_convolve_lanes || is_pool(op);
-        return links && op_operand(op, 0)->type->element == E_F32;
+        const unsigned element = op_operand(op, 0)->type->element;
+        return links && (element == E_F32 || element == E_F16);
 }
 
 /* rows of x that a row of the result needs */

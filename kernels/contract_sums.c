@@ -38,6 +38,7 @@ static struct loop_expr *load_x(const struct tile *t, struct loop_expr *at, int 
         struct loop_expr *x = group > 1   ? loop_load_words(s->arena, t->xs, at, s->multiply->x.word, group, words)
                               : words > 1 ? loop_load_vector(s->arena, t->xs, at, words, NULL)
                                           : loop_load(s->arena, t->xs, at);
+        x = loop_cast(s->arena, s->multiply->x.word, x);
         return emit_let(s->e, "a", words > 1 ? x : loop_splat(s->arena, s->lanes, x));
 }
 

@@ -8,7 +8,7 @@
 #define HEED(word) (1u << WORD_##word)
 #define TASKS (HEED(row_tasks) | HEED(panel_tasks))
 static const struct lowering lowerings[] = {
-        { OP_convolve_packed, OF(F32) | OF(BF16) | OF(I8) | OF(U8) | OF(I16),
+        { OP_convolve_packed, OF(F32) | OF(BF16) | OF(F16) | OF(I8) | OF(U8) | OF(I16),
           HEED(rows) | HEED(columns) | HEED(vectors) | HEED(unroll) | HEED(split) | HEED(strip) |
                   HEED(flat) | HEED(pack) | HEED(prefetch) | TASKS,
           contract_prepare },
@@ -19,7 +19,7 @@ static const struct lowering lowerings[] = {
                   HEED(group) | TASKS,
           winograd_prepare },
         { OP_dot_blocks, OF(I8), HEED(columns) | HEED(vectors) | TASKS, blocks_prepare },
-        { OP_reduce_window, OF(F32) | OF(BF16), HEED(columns) | TASKS, windows_prepare },
+        { OP_reduce_window, OF(F32) | OF(BF16) | OF(F16), HEED(columns) | TASKS, windows_prepare },
 };
 enum { LOWERING_COUNT = sizeof lowerings / sizeof *lowerings };
 

@@ -84,7 +84,7 @@ static bool prepare_stage(struct strips *s, int i, const struct kernel_request *
         const struct chain_link *link = &s->chain.links[i];
         struct stage common;
         if (!stage_begin(&common, s->e, request->region, link->op) ||
-            link->result->type->element != common.multiply->sum)
+            (link->result->type->element != E_F32 && link->result->type->element != E_F16))
                 return false;
         bool in_tiles = i >= s->chain.wide && s->strip % common.schedule.rows == 0 &&
                         s->rows % common.schedule.rows == 0;

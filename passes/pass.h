@@ -30,7 +30,7 @@ struct pass_context {
         int64_t fold_steps;             /* spent so far, of limits.fold_total_steps */
         int threads;                    /* that generated code may use; 1: no threading code at
                                          * all */
-        enum element precision;         /* that contractions read: E_F32 (0 too), or E_BF16 */
+        enum element precision;         /* that contractions read: E_F32 (0 too), E_BF16 or E_F16 */
         bool memory;                    /* the goal is little memory rather than speed */
         int64_t max_ram;                /* rows are passed on until the workspace and all regions
                                          * take no more bytes; -1: they are not */

@@ -4,7 +4,7 @@
  * of two positions in a vector, which no kernel has. */
 #include "codegen/targets/arm.h"
 
-extern const struct target target_aarch64_dotprod, target_aarch64_i8mm;
+extern const struct target target_aarch64_fp16, target_aarch64_i8mm;
 
 #define DOT(name, instruction, operands) \
         .text = name "($0, $1, $2)", \
@@ -30,10 +30,10 @@ static const struct multiply multiplies[] = {
 
 const struct target target_aarch64_i8mm = {
         .name = "aarch64-i8mm",
-        .doc = "what aarch64-dotprod has, and products of bytes with and without a sign (i8mm)",
-        .base = &target_aarch64_dotprod,
-        .attribute = "i8mm,dotprod",
-        .gcc_attribute = "arch=armv8.2-a+dotprod+i8mm",
+        .doc = "what aarch64-fp16 has, and products of bytes with and without a sign (i8mm)",
+        .base = &target_aarch64_fp16,
+        .attribute = "i8mm,fp16fml,fullfp16,dotprod",
+        .gcc_attribute = "arch=armv8.2-a+dotprod+fp16fml+i8mm",
         .multiplies = multiplies,
         .spellings = spellings,
 };

@@ -5,12 +5,12 @@
  * a sum waits 4 (3 of SDOT); three loads. */
 #include "ir/rates.h"
 
-extern const struct target target_aarch64_dotprod, target_apple_m1;
+extern const struct target target_aarch64_fp16, target_apple_m1;
 
 const struct target target_apple_m1 = {
         .name = "apple-m1",
-        .doc = "what aarch64-dotprod has, with four products of vectors a cycle",
-        .base = &target_aarch64_dotprod,
+        .doc = "what aarch64-fp16 has, with four products of vectors a cycle",
+        .base = &target_aarch64_fp16,
         .processors = (const struct processor[]){
                 { "0x61", 8, 0x22, 0x25 },        /* M1, M1 Pro */
                 { "0x61", 8, 0x28, 0x29 },        /* M1 Max */

@@ -110,6 +110,7 @@
 /* half words: four of them in a register of 64 bits */
 #define ARM_STORED(e, type, s) \
         ROW(SPELL_TYPE, e, type), OP(SPLAT, e, "vdup_n_" s "($0)"), \
+        OP(LANE, e, "vget_lane_" s "($0, $1)"), \
         OP(LOAD, e, "vld1_" s "((const void *)$0)"), ROW(SPELL_STORE, e, "vst1_" s "((void *)$0, $1)")
 #define ARM_HALVES \
         ARM_STORED(I16, "int16x4_t", "s16"), ARM_STORED(U16, "uint16x4_t", "u16"), \
@@ -135,6 +136,12 @@
           .x = { .memory = E_F32, .word = E_F32, .place = PLACE_LANE }, \
           .w = { .memory = E_##w_, .word = E_F32, .place = PLACE_VECTOR, .decode = function }, \
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 1 }
+/* of f16 as it lies in memory */
+#define ARM_HALVES_BY_LANE(called, lanes, word_, ...) \
+        { .name = called, .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
+          .x = { .memory = E_F16, .word = E_##word_, .place = PLACE_LANE }, \
+          .w = { .memory = E_F16, .word = E_##word_, .place = PLACE_VECTOR }, \
+          .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = __VA_ARGS__ }
 /* words of four bytes */
 #define ARM_BYTES_BY_LANE(called, x_, w_, function, ...) \
         { .name = called, .positions = 1, .outputs = 4, .depth = 1, .group = 4, \
@@ -145,10 +152,11 @@
         LOAD_WORDS(e, 4, "vreinterpretq_u32_" s "(vld1q_" s "($0))"), LOAD_WORDS(e, 4, "word_of($0)", ARM_WORD_OF, .lanes = 1)
 
 /* rows of a function of the library for words of x in all lanes, LANE(lane) */
-#define ARM_DOT_LANES(function_, LANE) \
-        { .op = LOOP_CALL, .element = E_I32, .function = function_, .lane = 1, LANE("0") }, \
-        { .op = LOOP_CALL, .element = E_I32, .function = function_, .lane = 2, LANE("1") }, \
-        { .op = LOOP_CALL, .element = E_I32, .function = function_, .lane = 3, LANE("2") }, \
-        { .op = LOOP_CALL, .element = E_I32, .function = function_, .lane = 4, LANE("3") }
+#define ARM_DOT_LANES(function_, LANE) ARM_LANES(I32, function_, LANE)
+#define ARM_LANES(sum, function_, LANE) \
+        { .op = LOOP_CALL, .element = E_##sum, .function = function_, .lane = 1, LANE("0") }, \
+        { .op = LOOP_CALL, .element = E_##sum, .function = function_, .lane = 2, LANE("1") }, \
+        { .op = LOOP_CALL, .element = E_##sum, .function = function_, .lane = 3, LANE("2") }, \
+        { .op = LOOP_CALL, .element = E_##sum, .function = function_, .lane = 4, LANE("3") }
 
 #endif

@@ -117,7 +117,8 @@ static struct value *grouped_channels(struct layout *l, struct value *x, int gro
         dim_t dims[RANK_MAX];
         int64_t perm[RANK_MAX] = { 0 },
                 missing = round_up(x->type->dims[1], group) - x->type->dims[1];
-        bool rounded = x->type->element == E_BF16 && op_is(x, OP_cast) &&
+        const enum element e = (enum element)x->type->element;
+        bool rounded = (e == E_BF16 || e == E_F16) && op_is(x, OP_cast) &&
                        op_operand(x->op, 0)->type->element == E_F32;
         x = rounded ? op_operand(x->op, 0) : x;
         for (int d = 1; d < rank; d++)
@@ -129,7 +130,7 @@ static struct value *grouped_channels(struct layout *l, struct value *x, int gro
         dims[0] = x->type->dims[0];
         dims[1] = 1;
         x = layout_reshape(&l->b, x, rank + 1, dims);
-        return layout_halo(&l->b, rounded ? build_cast(&l->b, x, E_BF16) : x, rank,
+        return layout_halo(&l->b, rounded ? build_cast(&l->b, x, e) : x, rank,
                            (int64_t[]){ 0, missing }, 1);
 }
 

@@ -1,10 +1,10 @@
-/* precision: contractions read bf16 where they are faster so, as --precision=bf16 allows.
+/* precision: contractions read bf16 where they are faster so, as --precision=bf16 allows; the same of f16.
  *
  *   %1 = max(%0, 0.0)                            %1 = cast(max(%0, 0.0)) to=bf16
  *   %2 = convolve(%1, @w)               ->       %2 = convolve(%1, @w rounded) accumulator=f32
  *   %3 = add(%1, ...)                            %3 = add(cast(%1) to=f32, ...)
  *
- * Both operands are rounded to the nearest bf16 (8 bits), halves to even; products are exact, and
+ * Both operands are rounded to the nearest bf16 (8 bits; f16: 11), halves to even; products are exact, and
  * added up in f32. So what is computed stands in the IR. Which contractions, precision_choose.c
  * says. On targets with vectors but no multiply for them it is weights alone that are rounded, where reading
  * them is what takes the time: dot(%1, cast(@w rounded) to=f32).
@@ -70,7 +70,7 @@ static struct value *rounded_move(struct rounding *r, struct value *v, int depth
         struct builder b = behind(r, v);
         const struct type *type = op->code == OP_concat || op->code == OP_transpose
                                           ? NULL
-                                          : type_with_element(r->m, v->type, E_BF16);
+                                          : type_with_element(r->m, v->type, r->context->precision);
         return value_build(&b, op->code, operands, op->operand_count, op->attrs, type);
 }
 
@@ -119,12 +119,12 @@ static struct value *round_value(struct rounding *r, struct value *v, int depth)
                 return v->scratch;
         struct value *rounded;
         if (v->kind == VALUE_CONSTANT && v->constant->kind == CONSTANT_DENSE) {
-                rounded = constant_cast(r->m, v->constant, E_BF16);
+                rounded = constant_cast(r->m, v->constant, r->context->precision);
         } else if (v->kind == VALUE_RESULT && depth < MOVES_MAX && is_move(v->op)) {
                 rounded = rounded_move(r, v, depth);
         } else {
                 struct builder b = behind(r, v);
-                rounded = build_cast(&b, v, E_BF16);
+                rounded = build_cast(&b, v, r->context->precision);
         }
         r->failed |= !rounded;
         if (rounded) {
@@ -168,11 +168,11 @@ static bool round_operands(struct rounding *r, struct op *op)
 
 int pass_precision(struct function *f, struct pass_context *context)
 {
-        if (context->exact || context->precision != E_BF16 ||
-            !target_has_vectors(context->target))
+        const enum element e = context->precision;
+        if (context->exact || (e != E_BF16 && e != E_F16) || !target_has_vectors(context->target))
                 return 0;
         const struct target *t = context->target;
-        bool multiplies = multiply_registers(t) || multiply_for(t, E_BF16, E_BF16, false);
+        bool multiplies = multiply_for(t, e, e, true) || multiply_for(t, e, e, false);
         int contractions = precision_choose(f, context);
         if (!contractions)
                 return 0;

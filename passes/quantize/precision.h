@@ -1,11 +1,11 @@
-/* Which contractions read bf16. */
+/* Which contractions read bf16 or f16, as context->precision says. */
 #ifndef PASSES_QUANTIZE_PRECISION_H
 #define PASSES_QUANTIZE_PRECISION_H
 
 #include "passes/pass.h"
 
 /* Marks (op->number) those that are predicted to take the share of their time that
- * --limit bf16_percent says so, at most. Returns how many there are. */
+ * --limit bf16_percent (f16_percent) says so, at most. Returns how many there are. */
 int precision_choose(struct function *f, const struct pass_context *context);
 
 #endif

@@ -1,10 +1,11 @@
-/* Which contractions read bf16: those that the target has a multiply for, in hardware tiles or in
+/* Which contractions read bf16 or f16: those that the target has a multiply for, in hardware tiles or in
  * registers, where that is predicted to be faster. (Without any: those by so many weights and so few
  * rows that reading half the bytes is.) What each way costs, cost/narrow.c says.
  *
  * Where one of them reads bf16 in tiles, all convolutions have blocks of 32 channels, and those of few
  * outputs that stay in f32 compute more of nothing. So in the end all reads f32 unless the whole is
- * faster. Faster: by what --limit bf16_percent says, for numbers are rounded. */
+ * faster. Faster: by what --limit bf16_percent (f16_percent) says, for numbers are rounded. Weights that f16 has
+ * no finite number for stay in f32, and what they multiply. */
 #include "cost/narrow.h"
 #include "cost/room.h"
 #include "ir/spelling.h"
@@ -12,6 +13,7 @@
 #include "passes/layout/layout.h"
 #include "passes/layout/winograd.h"
 #include "passes/quantize/precision.h"
+#include "passes/quantize/weights.h"
 
 enum { SPATIAL_MAX = 6 };
 
@@ -29,7 +31,7 @@ static bool is_stored(const struct value *v)
 }
 
 /* a contraction of known extents; its weights may be a product's second operand that is computed */
-static bool is_candidate(const struct op *op)
+static bool is_candidate(const struct op *op, enum element e)
 {
         if ((op->code != OP_convolve && op->code != OP_dot) || value_is_constant(op_operand(op, 0)))
                 return false;
@@ -38,7 +40,7 @@ static bool is_candidate(const struct op *op)
                 value_is_constant(w) ? w->constant->kind == CONSTANT_DENSE : op->code == OP_dot && !is_stored(w);
         return weights && is_f32(x) && is_f32(w) && is_f32(op_result(op)) &&
                type_is_static(x->type) && type_is_static(w->type) && type_elements(x->type) &&
-               type_elements(w->type);
+               type_elements(w->type) && (!value_is_constant(w) || weights_fit(w->constant, e));
 }
 
 /* Tiles can multiply it: any product (zeros fill up the last row of its terms), whole rows of
@@ -60,10 +62,10 @@ static bool fits_tiles(const struct op *op, const struct multiply *m)
         return groups == 1 || (channels % row == 0 && w->dims[0] / groups % row == 0);
 }
 
-/* its weights come from memory, all of them for each run, and the target has vectors of bf16 */
-static bool is_streamed(const struct op *op, const struct target *target)
+/* its weights come from memory, all of them for each run, and the target has vectors of e */
+static bool is_streamed(const struct op *op, const struct target *target, enum element e)
 {
-        const struct loop_type narrow = LOOP_VECTOR(E_BF16, target_lanes(target, E_F32));
+        const struct loop_type narrow = LOOP_VECTOR(e, target_lanes(target, E_F32));
         return op->code == OP_dot &&
                type_bytes(op_operand(op, 1)->type) > room_whole(target) &&
                spelling_of_type(target, narrow);
@@ -108,7 +110,7 @@ static int choose_words(struct function *f, const struct pass_context *context,
         double constants = winograd_constants(f->module);
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
                 op->number = 0;
-                if (!is_candidate(op) || !fits_words(op, target))
+                if (!is_candidate(op, context->precision) || !fits_words(op, target))
                         continue;
                 double words = narrow_words_cost(op, target, m),
                        plain = narrow_f32_cost(op, target, target_block(target));
@@ -130,12 +132,12 @@ static int choose_words(struct function *f, const struct pass_context *context,
         return chosen;
 }
 
-static int choose_narrow(struct function *f, const struct target *target, double share)
+static int choose_narrow(struct function *f, const struct target *target, enum element e, double share)
 {
         int chosen = 0;
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
-                op->number = is_candidate(op) && value_is_constant(op_operand(op, 1)) &&
-                             is_streamed(op, target) &&
+                op->number = is_candidate(op, e) && value_is_constant(op_operand(op, 1)) &&
+                             is_streamed(op, target, e) &&
                              narrow_weights_cost(op, target) <
                                      share * narrow_f32_cost(op, target, target_block(target));
                 chosen += op->number;
@@ -147,15 +149,17 @@ int precision_choose(struct function *f, const struct pass_context *context)
 {
         const struct target *target = context->target;
         int chosen = 0;
-        double without = 0, with = 0, share = (double)context->limits.bf16_percent / 100;
-        const struct multiply *words = multiply_for(target, E_BF16, E_BF16, false);
-        const struct multiply *tile = multiply_for(target, E_BF16, E_BF16, true);
+        const enum element e = context->precision;
+        const int64_t percent = e == E_F16 ? context->limits.f16_percent : context->limits.bf16_percent;
+        double without = 0, with = 0, share = (double)percent / 100;
+        const struct multiply *words = multiply_for(target, e, e, false);
+        const struct multiply *tile = multiply_for(target, e, e, true);
         if (!tile)
                 return words ? choose_words(f, context, words, share)
-                             : choose_narrow(f, target, share);
+                             : choose_narrow(f, target, e, share);
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
                 op->number = 0;
-                if (!is_candidate(op))
+                if (!is_candidate(op, e))
                         continue;
                 double plain = narrow_f32_cost(op, target, target_block(target)),
                        tiles = narrow_tiles_cost(op, target, tile);

@@ -118,18 +118,10 @@ static bool encode(struct module *m, struct constant *c, enum element e, unsigne
 
 /* ---- floats of 16 bits ---- */
 
-static bool has_overflow(const struct constant *from, const struct constant *to)
-{
-        bool infinite = false;
-        for (int64_t i = 0, count = type_elements(from->value.type); i < count && !infinite; i++)
-                infinite = isinf(constant_element(to, i).f) && isfinite(constant_element(from, i).f);
-        return infinite;
-}
-
 static bool round_to(struct module *m, struct constant *c, enum element e, struct stored_weights *s)
 {
         *s = (struct stored_weights){ .numbers = constant_cast(m, c, e) };
-        return !has_overflow(c, s->numbers->constant);
+        return weights_fit(c, e);
 }
 
 /* ---- where they are read ---- */

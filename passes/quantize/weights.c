@@ -36,6 +36,18 @@ static double weight(const struct constant *c, int64_t i)
         return c->value.type->element == E_F32 ? (double)constant_float(c, i) : constant_element(c, i).f;
 }
 
+bool weights_fit(const struct constant *c, enum element e)
+{
+        double most = 0;
+        for (int64_t i = 0, count = type_elements(c->value.type); i < count; i++) {
+                double size = fabs(weight(c, i));
+                most = size > most && isfinite(size) ? size : most;
+        }
+        uint64_t rounded = 0;
+        element_store(e, &rounded, 0, (union scalar){ .f = most });
+        return isfinite(element_load(e, &rounded, 0).f);
+}
+
 /* to the nearest whole number, halves to even; |x| < 2^51 */
 static double nearest(double x)
 {

@@ -20,6 +20,9 @@ struct stored_weights {
  * f32 */
 bool weights_widen(struct op *user, const struct stored_weights *s, struct pass_context *context);
 
+/* rounded to e (16 bits), no finite number of c becomes infinite */
+bool weights_fit(const struct constant *c, enum element e);
+
 /* The step and zero point of some weights: the whole number q, 0 <= q < steps, stands for (q -
  * zero) * step. Zero stands for itself; any other weight is at most half a step away. */
 struct weight_grid { double step, zero; };

@@ -70,11 +70,11 @@ def counted(folder, emulator, plugin):
     return counts
 
 
-def measure(compiler, model, target, plugin):
+def measure(compiler, model, target, plugin, precision="f32"):
     """(instructions, products, [(instructions, kernel, products)])"""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        subprocess.run([compiler, model, f"--target={target}", *bindings(model), "-q", "-o", folder / "model.c", f"--report={folder / 'r.json'}"], check=True)
+        subprocess.run([compiler, model, f"--target={target}", f"--precision={precision}", *bindings(model), "-q", "-o", folder / "model.c", f"--report={folder / 'r.json'}"], check=True)
         report = json.loads((folder / "r.json").read_text())
         counts = counted(folder, processor.emulator(target), plugin)
     flops = collections.Counter()
@@ -90,6 +90,7 @@ def main():
     p.add_argument("--target", default="aarch64,aarch64-dotprod")
     p.add_argument("--dnncc", default=ROOT / "build" / "dnncc")
     p.add_argument("--before", metavar="DNNCC", help="another build")
+    p.add_argument("--precision", default="f32")
     p.add_argument("--kernels", action="store_true", help="a line for each kernel, too")
     o = p.parse_args()
     print("| model | target | instructions | products an instruction |" + (" of before's |" if o.before else ""))
@@ -99,8 +100,8 @@ def main():
         for name in o.models.split(","):
             model = pathlib.Path(name) if name.endswith(".onnx") else MODELS / name / "model.onnx"
             for target in o.target.split(","):
-                count, products, kernels = measure(o.dnncc, model, target, plugin)
-                more = f" {count / measure(o.before, model, target, plugin)[0]:.2f} |" if o.before else ""
+                count, products, kernels = measure(o.dnncc, model, target, plugin, o.precision)
+                more = f" {count / measure(o.before, model, target, plugin, o.precision)[0]:.2f} |" if o.before else ""
                 print(f"| {name} | {target} | {count / 1e6:.3f} M | {products / count:.2f} |{more}", flush=True)
                 for n, kernel, of_kernel in kernels if o.kernels else []:
                     print(f"    {n:12d} {of_kernel / n:6.2f}  {kernel}", flush=True)

@@ -20,7 +20,7 @@ import machine_code  # noqa: E402
 
 MODELS = pathlib.Path(os.environ.get("DNNCC_MODELS", ROOT.parent / "shared" / "models"))
 CORES = ["cortex-a53", "cortex-a55", "cortex-a72", "neoverse-n1", "neoverse-v1", "apple-m1"]
-EACH = {"fmla": 4, "sdot": 16, "usdot": 16, "sudot": 16, "smull": 8, "smlal": 8}        # products of an instruction
+EACH = {"fmla": 4, "fmlal": 4, "sdot": 16, "usdot": 16, "sudot": 16, "smull": 8, "smlal": 8}        # products of an instruction
 TURNS = 100
 
 
@@ -28,12 +28,12 @@ def products_of(body):
     return sum(EACH.get(text.split()[0], 0) for text in body)
 
 
-def largest_loop(name, target, folder):
+def largest_loop(name, target, precision, folder):
     """the loop of most products, of those that are tiles"""
     model = MODELS / name / "model.onnx"
     shapes = model.with_name("shapes.txt")
     bind = [f"--input={line.split()[0]}={line.split()[2]}" for line in shapes.read_text().splitlines()] if shapes.exists() else []
-    dnncc.compile_model(model, folder, [f"--target={target}", *bind])
+    dnncc.compile_model(model, folder, [f"--target={target}", f"--precision={precision}", *bind])
     subprocess.run(["aarch64-linux-gnu-gcc", "-O2", "-c", folder / "model.c", "-o", folder / "model.o"], check=True)
     tiles = [body for _, body in machine_code.tile_loops(machine_code.listing(folder / "model.o"))]
     return max(tiles, key=products_of)
@@ -42,7 +42,7 @@ def largest_loop(name, target, folder):
 def cycles(body, core, mca):
     """of one turn"""
     lines = [re.sub(r"^(b\.?\w*|cbn?z\s+\w+,|tbn?z\s+\w+, #\d+,)\s+[0-9a-f]+ <.*", r"\1 0", text.split("//")[0]) for text in body]
-    done = subprocess.run([mca, "-mtriple=aarch64", "-mattr=+dotprod,+i8mm", f"-mcpu={core}", f"-iterations={TURNS}", "-instruction-info=0", "-resource-pressure=0"],
+    done = subprocess.run([mca, "-mtriple=aarch64", "-mattr=+dotprod,+i8mm,+fullfp16,+fp16fml", f"-mcpu={core}", f"-iterations={TURNS}", "-instruction-info=0", "-resource-pressure=0"],
                           input="\n".join(lines) + "\n", capture_output=True, text=True)
     found = re.search(r"^Total Cycles:\s+(\d+)", done.stdout, re.M)
     if not found:
@@ -53,16 +53,16 @@ def cycles(body, core, mca):
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--mca", default="llvm-mca-19")
-    p.add_argument("--kernels", default="resnet8_fp32:aarch64,resnet8_int8:aarch64,resnet8_int8:aarch64-dotprod", help="model:target")
+    p.add_argument("--kernels", default="resnet8_fp32:aarch64,resnet8_int8:aarch64,resnet8_int8:aarch64-dotprod", help="model:target, or model:target:precision")
     o = p.parse_args()
-    kernels = [kernel.split(":") for kernel in o.kernels.split(",")]
-    print("| core | " + " | ".join(f"{name}, {target}" for name, target in kernels) + " |")
+    kernels = [(kernel + ":f32").split(":")[:3] for kernel in o.kernels.split(",")]
+    print("| core | " + " | ".join(f"{name}, {target}" + (f", {precision}" if precision != "f32" else "") for name, target, precision in kernels) + " |")
     print("| --- |" + " ---: |" * len(kernels))
     with tempfile.TemporaryDirectory() as folder:
         loops = []
-        for k, (name, target) in enumerate(kernels):
+        for k, (name, target, precision) in enumerate(kernels):
             (pathlib.Path(folder) / str(k)).mkdir()
-            loops.append(largest_loop(name, target, pathlib.Path(folder) / str(k)))
+            loops.append(largest_loop(name, target, precision, pathlib.Path(folder) / str(k)))
         for core in CORES:
             print(f"| {core} | " + " | ".join(f"{products_of(body) / cycles(body, core, o.mca):.1f}" for body in loops) + " |", flush=True)
 

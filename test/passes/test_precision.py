@@ -1,4 +1,4 @@
-"""--precision=bf16: random networks keep their meaning through every pass behind `precision`; networks of the kinds there are, compiled
+"""--precision=bf16 and f16: random networks keep their meaning through every pass behind `precision`; networks of the kinds there are, compiled
 for targets with and without tiles, agree with the canonical program and are near to f32."""
 import json
 import pathlib
@@ -21,22 +21,26 @@ from test_tiles import COMPILERS, needs_tiles  # noqa: E402
 SHARE = 20
 
 
-@pytest.mark.parametrize("network,first", [(Network, 0), (Network, SHARE), (Attention, 0)])
-def test_every_pass(tmp_path, network, first, target="sapphirerapids"):
+@pytest.mark.parametrize("network,first,target,element,share", [
+    (Network, 0, "sapphirerapids", "bf16", SHARE), (Network, SHARE, "sapphirerapids", "bf16", SHARE), (Attention, 0, "sapphirerapids", "bf16", SHARE),
+    (Network, 0, "aarch64-fp16", "f16", 8), (Attention, 0, "aarch64-fp16", "f16", 8),
+    pytest.param(Network, 8, "neoverse-v1", "f16", 5 * SHARE, marks=pytest.mark.long),
+    pytest.param(Attention, 8, "aarch64", "f16", 5 * SHARE, marks=pytest.mark.long)])
+def test_every_pass(tmp_path, network, first, target, element, share):
     """what `precision` itself rounds differs; from there on every pass keeps it"""
     rounded = 0
-    for seed in range(first, first + SHARE):
+    for seed in range(first, first + share):
         path, narrow = tmp_path / f"n{seed}.dnn", tmp_path / f"r{seed}.dnn"
         path.write_text(network(seed).text())
-        options = [f"--target={target}", "--precision=bf16", "--limit=bf16_percent=1000000"]
+        options = [f"--target={target}", f"--precision={element}", f"--limit={element}_percent=1000000"]
         done = dnncc.run([dnncc.DNNCC, path, *options, "--passes=precision,dce", "--emit=ir", "-o", narrow])
         assert done.returncode == 0, (seed, done.stderr)
-        rounded += "to=bf16" in narrow.read_text()
+        rounded += f"to={element}" in narrow.read_text()
         done = dnncc.run([dnncc.DNNCC, narrow, f"--target={target}", "-o", tmp_path / "n.loops", "--emit=loops", "--check"], cwd=tmp_path)
         assert done.returncode == 0, (seed, done.stderr[-3000:])
         checks = [line for line in done.stderr.splitlines() if line.startswith("check: ")]
         assert checks and all(line.endswith(": equal") for line in checks), (seed, checks)
-    assert rounded > SHARE // 8, rounded
+    assert rounded > share // 8, rounded
 
 
 class Model:
@@ -134,13 +138,13 @@ SERIAL = "void dnncc_parallel(void (*task)(void *, int, int), void *arg, int cou
 ROUNDED = ["--target=sapphirerapids", "--precision=bf16"]
 
 
-def run(path, folder, options, values, cc="gcc"):
+def run(path, folder, options, values, cc="gcc", emulator=None):
     folder.mkdir(exist_ok=True)
     dnncc.compile_model(path, folder, options)
     if "dnncc_parallel" in (folder / "model.c").read_text():
         with open(folder / "model.c", "a") as c:
             c.write(SERIAL)
-    host = dnncc.build_host(folder, ["-O1", "-w"], cc)
+    host = dnncc.build_host(folder, ["-O1", "-w"], cc, emulator=emulator)
     return dnncc.run_host(host, values)[0], (folder / "model.c").read_text()
 
 
@@ -171,6 +175,46 @@ def test_models(kind, tmp_path):
             assert np.abs(again - canonical).max() / largest < 1e-2
             assert threads == 1 or np.array_equal(again, before)
             before = again
+
+
+@processor.needs("aarch64-fp16")
+@pytest.mark.parametrize("kind", [mobile, attention, *(pytest.param(kind, marks=pytest.mark.long) for kind in (residual, transposed, rows, patches, recurrent))])
+def test_halves(kind, tmp_path):
+    """products of f16 under qemu: near to the canonical program, whether widened by an instruction or in the product, to the same bits"""
+    m = Model()
+    y, shape = kind(m)
+    path, rounded = tmp_path / "model.onnx", tmp_path / "r.dnn"
+    m.save(path, y, *shape)
+    values = [np.random.default_rng(1).standard_normal(shape).astype(np.float32)]
+    options = ["--precision=f16", "--limit=f16_percent=1000000"]
+    done = dnncc.run([dnncc.DNNCC, path, "--target=aarch64-fp16", *options, "--passes=simplify,fold,cse,dce,precision,dce", "--emit=ir", "-o", rounded])
+    assert done.returncode == 0 and "to=f16" in rounded.read_text(), done.stderr
+    exact, _ = run(path, tmp_path / "f32", ["--target=generic"], values)
+    canonical, _ = run(rounded, tmp_path / "f16", ["--target=generic", "-O1"], values)
+    largest, before = np.abs(exact).max(), None
+    assert 1e-5 < np.abs(exact - canonical).max() / largest < 4e-3
+    for target in ("aarch64-fp16", "aarch64"):
+        emulator = processor.emulator(target)
+        got, text = run(path, tmp_path / target, [f"--target={target}", *options], values, emulator=emulator)
+        assert np.abs(got - canonical).max() / largest < 1e-3
+        assert ("fmlal_lane" if target == "aarch64-fp16" else "vcvt_f32_f16") in text
+        assert before is None or np.array_equal(got, before)
+        before = got
+
+
+def test_weights_beyond_f16(tmp_path):
+    """a finite weight that would become infinite: its product stays in f32, and only that"""
+    m = Model()
+    a = m.add("MatMul", "x", m.weight(64, 64))
+    m.save(tmp_path / "m.onnx", m.add("MatMul", a, m.weight(64, 64)), 40, 64)
+    model = onnx.load(tmp_path / "m.onnx")
+    for largest, count in ((65519, 2), (65520, 1), (np.inf, 2)):
+        numbers = numpy_helper.to_array(model.graph.initializer[1]).copy()
+        numbers[3, 5] = largest
+        model.graph.initializer[1].CopyFrom(numpy_helper.from_array(numbers, "w1"))
+        onnx.save(model, tmp_path / "m.onnx")
+        done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "--target=aarch64-fp16", "--precision=f16", "--passes=simplify,fold,precision,dce", "--emit=ir", "-o", "-"])
+        assert done.returncode == 0 and len(re.findall(r"^const.*f16>", done.stdout, re.M)) == count, (largest, done.stdout)
 
 
 @needs_tiles
@@ -234,8 +278,8 @@ def test_sums_beside_norms(tmp_path):
     assert text.count("to=bf16") == 3 and len(re.findall(r"cast\(%\d+\) : .* f32>", text)) == 1, text
 
 
-@pytest.mark.parametrize("target", ["x86-64-v4", "x86-64-v3"])
-def test_narrow_weights(target, tmp_path):
+@pytest.mark.parametrize("target,element", [("x86-64-v4", "bf16"), ("x86-64-v3", "bf16"), ("x86-64-v3", "f16")])
+def test_narrow_weights(target, element, tmp_path):
     """without tiles: many weights and few rows, weights alone are rounded, in half the memory; else nothing changes"""
     m = Model()
     a = m.add("Relu", m.add("MatMul", "x", m.weight(600, 1003)))
@@ -244,8 +288,10 @@ def test_narrow_weights(target, tmp_path):
     wide, narrow = (numpy_helper.to_array(w) for w in m.weights)
     assert wide.nbytes > 2 << 20 and narrow.nbytes > 1 << 20
     rounded = [((w.view(np.uint32) + (0x7fff + (w.view(np.uint32) >> 16 & 1))) & 0xffff0000).view(np.float32) for w in (wide, narrow)]
+    if element == "f16":
+        rounded = [w.astype(np.float16).astype(np.float32) for w in (wide, narrow)]
     want = np.maximum(x @ rounded[0], 0) @ rounded[1]
-    options, before = [f"--target={target}", "--precision=bf16"], None
+    options, before = [f"--target={target}", f"--precision={element}"], None
     for cc in COMPILERS:
         for threads in (1, 3):
             got, text = run(tmp_path / "m.onnx", tmp_path / f"{cc}{threads}", [*options, f"--threads={threads}"], [x], cc)
@@ -260,4 +306,4 @@ def test_narrow_weights(target, tmp_path):
     assert json.loads((tmp_path / "r.json").read_text())["constants"] < 0.55 * (wide.nbytes + narrow.nbytes)
     m.save(tmp_path / "many.onnx", m.nodes[-1].output[0], 200, 600)
     many = dnncc.run([dnncc.DNNCC, tmp_path / "many.onnx", *options, "-o", "-", "--emit=ir", "--passes=simplify,precision,dce"]).stdout
-    assert "dot(" in many and "bf16>" not in many
+    assert "dot(" in many and "f16>" not in many

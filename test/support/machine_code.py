@@ -2,7 +2,7 @@
 import re
 import subprocess
 
-PRODUCTS = {"fmla", "sdot", "usdot", "sudot", "smull", "smlal", "sadalp"}
+PRODUCTS = {"fmla", "sdot", "usdot", "sudot", "smull", "smlal", "sadalp", "fmlal"}
 
 
 def listing(path):

@@ -16,7 +16,7 @@ import machine_code  # noqa: E402
 import processor  # noqa: E402
 from zoo import twins  # noqa: E402
 
-TARGETS = ["aarch64", "aarch64-dotprod", "aarch64-i8mm"]
+TARGETS = ["aarch64", "aarch64-dotprod", "aarch64-fp16", "aarch64-i8mm"]
 DIGITS = dnncc.ROOT / "examples" / "digits" / "digits.onnx"
 MODELS = dnncc.ROOT.parent / "shared" / "models"
 pytestmark = [processor.needs("aarch64"), pytest.mark.slow]
@@ -117,7 +117,7 @@ def test_choice(tmp_path):
     cc = processor.emulator("aarch64").cc
     done = dnncc.run([cc, *dnncc.STRICT, "-O1", "-static", f"-I{tmp_path}", tmp_path / "main.c", tmp_path / "model.c", "-o", tmp_path / "main"], timeout=600)
     assert done.returncode == 0, done.stderr[:3000]
-    for cpu, level in (("max", 2), ("cortex-a76", 1), ("cortex-a53", 0)):
+    for cpu, level in (("max", 3), ("cortex-a76", 1), ("cortex-a53", 0)):
         assert dnncc.run(["qemu-aarch64", "-cpu", cpu, tmp_path / "main"]).stdout == f"{level}\n", cpu
 
 
