@@ -56,7 +56,7 @@ static inline bool emits_tensors(const struct options *o)
 /* --calibrate by itself: ranges are what is written. Else passes look at its samples. */
 static inline bool writes_ranges(const struct options *o)
 {
-        return o->calibrate && !o->quantize && !o->quantize_weights;
+        return o->calibrate && !o->quantize && !o->quantize_weights && o->requantize != REQUANTIZE_SHIFT;
 }
 
 /* --test, --run, --bench: the model is run, and what --emit says is not written. */

@@ -220,7 +220,8 @@ static bool take(void *context, int64_t sample, int value, int64_t from, const v
                 return true;            /* it is of others */
         const struct type *type = first->view.x;
         for (int64_t k = 0; k < count; k++) {
-                float x = (float)element_load(type->element, data, (size_t)k).f;
+                const union scalar number = element_load(type->element, data, (size_t)k);
+                float x = element_is_float(type->element) ? (float)number.f : (float)number.i;
                 if (isnan(x))
                         return fail(r, first, sample, from + k);
                 r->whole[from + k] = isinf(x) ? 0 : x;
@@ -310,8 +311,8 @@ bool moments_possible(const struct op *op)
         if ((op->code != OP_convolve && op->code != OP_dot) || whole_outputs(op) < 0)
                 return false;
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
-        return element_is_float(x->element) && type_is_static(x) && type_is_static(w) &&
-               type_is_static(op_result(op)->type) && type_elements(x) && type_elements(w) &&
+        return (element_is_float(x->element) || element_info[x->element].bytes <= 4) &&
+               type_is_static(x) && type_is_static(w) && type_is_static(op_result(op)->type) && type_elements(x) && type_elements(w) &&
                type_elements(op_result(op)->type);
 }
 

@@ -1,5 +1,5 @@
 /* Moments: what layers multiply on the samples (--calibrate), as far as rounding and scaling of
- * their weights has to know. A layer is a convolution or a product by a matrix, in any floats; each
+ * their weights has to know. A layer is a convolution or a product by a matrix, in floats or integers of up to 32 bits; each
  * of its outputs is a sum over `depth` features,
  *
  *      y[o] = sum over k < depth of w[o][k] * x[k]         k counts w's elements of an output, in

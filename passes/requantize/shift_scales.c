@@ -12,7 +12,7 @@
  * once less. Means and sums of windows are whole numbers that are multiplied by a byte, too.
  *
  * It approximates: weights lose up to half a step, on which the outputs' error depends; a warning says
- * how much. What it makes is ordinary: integers alone, the same bits on every target, for it sees the graph
+ * how much. Where there are samples (--calibrate), which way they go is what changes sums least on these. What it makes is ordinary: integers alone, the same bits on every target, for it sees the graph
  * before anything is done for one. */
 #include <math.h>
 #include <string.h>
@@ -36,8 +36,8 @@ struct layer {
         struct op *product;             /* convolve, dot */
         int along;                      /* dimension of its outputs; in the weights: whole_outputs */
         int64_t outputs;
-        double *factors, *added, zero;  /* zero: of x, where the sums are of x as it is */
-        bool bounded;
+        double *factors, *added, zero;  /* zero: of x, where it is not taken off */
+        const struct op *inside;        /* what makes bytes of it alone, which the line's op reads; or NULL */
         double low, high;
         struct shifted_weights weights;        /* of its factors by 2^shift of the parts */
 };
@@ -101,7 +101,7 @@ static bool leads_to(const struct value *v, const struct op *op)
         return value_has_one_use(v) && v->uses->user == op;
 }
 
-/* The sums of a layer, and what is added to each, as if x had its zero point taken off; *along: as spread_find has it. */
+/* The sums of a layer, and what is added to each; *along: as spread_find has it. */
 static bool find_layer(struct arena *arena, struct value *v, int *along, struct layer *l)
 {
         enum { SUMMANDS = 4 };
@@ -131,11 +131,9 @@ static bool find_layer(struct arena *arena, struct value *v, int *along, struct 
                 return false;
         l->factors = arena_array(arena, (size_t)l->outputs, sizeof *l->factors);
         l->added = arena_array(arena, (size_t)l->outputs, sizeof *l->added);
-        for (int64_t i = 0; i < l->outputs; i++) {
-                l->added[i] = l->zero * shifted_weights_sum(w->constant, whole_outputs(op), i);
+        for (int64_t i = 0; i < l->outputs; i++)
                 for (int k = 0; k < count; k++)
                         l->added[i] += signs[k] * (double)spread_number(&summands[k], i).i;
-        }
         return true;
 }
 
@@ -169,7 +167,7 @@ static bool find_inside(struct arena *arena, const struct op *op, struct terms *
                 l->factors[i] = by * line->of[0];
                 l->added[i] = by * line->one + l->factors[i] * l->added[i];
         }
-        l->bounded = true; /* quantizers leave out a Relu where the byte's own end is one */
+        l->inside = v->op;              /* with its bounds: quantizers leave out a Relu where the byte's own end is one */
         l->low = fmin(by * own.low, by * own.high);
         l->high = fmax(by * own.low, by * own.high);
         return true;
@@ -217,8 +215,7 @@ static bool find_weights(struct arena *arena, struct parts *p)
                 double *factors = arena_array(arena, (size_t)l->outputs, sizeof *factors);
                 for (int64_t i = 0; i < l->outputs; i++)
                         factors[i] = ldexp(l->factors[i], p->shift);
-                if (!shifted_weights_find(arena, op_operand(op, 1)->constant, whole_outputs(op), factors, !p->shift,
-                                          &l->weights))
+                if (!shifted_weights_find(arena, op, factors, !p->shift, l->zero, &l->weights))
                         return false;
         }
         return true;
@@ -287,8 +284,8 @@ static struct sum shifted_layer(struct builder *b, struct arena *arena, const st
         bool shifted = false;
         const double operand = whole_largest(whole_range_of(op_operand(op, 0)));
         for (int64_t i = 0; i < l->outputs; i++) {
-                double added = ldexp(l->added[i] + (alone ? line_at(t, i)->one : 0), p->shift + s->shifts[i]);
-                biases[i] = rint(added) + (s->shifts[i] ? ldexp(0.5, s->shifts[i]) : 0) - l->zero * s->sums[i];
+                double added = ldexp(l->added[i] + (alone ? line_at(t, i)->one : 0), p->shift) + s->lost[i];
+                biases[i] = rint(ldexp(added, s->shifts[i])) + (s->shifts[i] ? ldexp(0.5, s->shifts[i]) : 0);
                 shifted |= s->shifts[i] != 0;
                 const double most = s->magnitudes[i] * operand + fabs(biases[i]);
                 if (!(most < INT32_MAX))
@@ -302,9 +299,9 @@ static struct sum shifted_layer(struct builder *b, struct arena *arena, const st
         v = build_binary(b, OP_add, v, whole_numbers(b, type, l->along, arena, biases, l->outputs, "bias"));
         if (shifted)
                 v = build_binary(b, OP_shr, v, spread_build(b, type, l->along, E_I32, s->shifts, l->outputs, "shift"));
-        if (l->bounded && v)
+        if (l->inside && v)
                 v = build_binary(b, OP_max, v, constant_number(b->m, type, rint(ldexp(l->low, p->shift))));
-        if (l->bounded && v)
+        if (l->inside && v)
                 v = build_binary(b, OP_min, v, constant_number(b->m, type, rint(ldexp(l->high, p->shift))));
         b->location = location;
         sum.value = v;
@@ -369,24 +366,80 @@ static struct value *shifted_parts(struct builder *b, struct arena *arena, const
         return v ? build_binary(b, OP_shr, v, constant_number(b->m, v->type, p->shift)) : NULL;
 }
 
-static int shift_op(struct op *op, struct pass_context *context, struct figure *figure)
+/* ---- plans ---- */
+
+struct plan {
+        struct op *op;                  /* what makes bytes */
+        struct terms terms;
+        struct parts parts;
+};
+
+/* one for each operation that makes bytes of a line */
+static struct plan *find_plans(struct arena *arena, const struct function *f, int *count)
 {
-        struct arena *arena = arena_new();
-        struct builder b = builder_before(op, context->diag);
-        struct terms t;
-        struct parts p;
-        struct value *y = NULL;
+        int ops = 0;
+        *count = 0;
+        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
+                ops++;
+        struct op **all = arena_array(arena, (size_t)ops, sizeof *all);
+        struct plan *plans = arena_array(arena, (size_t)ops, sizeof *plans);
+        ops = 0;
+        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
+                all[ops++] = op;
+        /* from the last to the first, so that what is added up takes in the layer before it */
+        while (ops-- > 0) {
+                struct plan *p = &plans[*count];
+                bool inside = false;
+                for (const struct plan *q = plans; q < p && !inside; q++)
+                        for (int k = 0; k < q->parts.layer_count; k++)
+                                inside |= q->parts.layers[k].inside == all[ops];
+                p->op = all[ops];
+                *count += !inside && terms_find(arena, p->op, &p->terms) &&
+                          find_parts(arena, p->op, &p->terms, &p->parts) &&
+                          find_shift(arena, &p->terms, &p->parts);
+        }
+        return plans;
+}
+
+/* numbers by samples; false after an error */
+static bool learn(struct arena *arena, struct plan *plans, int count, struct pass_context *context)
+{
+        int layers = 0;
+        struct layer **all = arena_array(arena, (size_t)count * TERMS_SOURCES, sizeof *all);
+        struct op **ops = arena_array(arena, (size_t)count * TERMS_SOURCES, sizeof *ops);
+        for (struct plan *p = plans; p < plans + count; p++)
+                for (int k = 0; k < p->parts.layer_count; k++)
+                        if (moments_possible(p->parts.layers[k].product)) {
+                                ops[layers] = p->parts.layers[k].product;
+                                all[layers++] = &p->parts.layers[k];
+                        }
+        if (!context->sampler || !layers)
+                return true;
+        struct moments_run *run = moments_begin(context, ops, layers, true);
+        bool fine = run != NULL;
+        for (int i = 0; i < layers && fine; i++) {
+                const struct moments *m = moments_of(run, i);
+                fine = m != NULL;
+                if (m)
+                        shifted_weights_learn(&all[i]->weights, m);
+        }
+        moments_end(run);
+        return fine;
+}
+
+static bool apply(struct arena *arena, const struct plan *p, struct pass_context *context,
+                  struct figure *figure)
+{
+        struct builder b = builder_before(p->op, context->diag);
         const struct figure before = *figure;
-        if (terms_find(arena, op, &t) && find_parts(arena, op, &t, &p) && find_shift(arena, &t, &p))
-                y = terms_byte(&b, &t, shifted_parts(&b, arena, &t, &p, figure));
-        arena_free(arena);
+        struct value *y = terms_byte(&b, &p->terms, shifted_parts(&b, arena, &p->terms, &p->parts, figure));
         if (!y) {
                 *figure = before;
-                return context->diag->code ? -1 : 0;
+                return false;
         }
-        value_replace(op_result(op), y);
-        op_erase(op);
-        return 1;
+        value_replace(op_result(p->op), y);
+        op_erase(p->op);
+        return true;
 }
 
 /* ---- the pass ---- */
@@ -429,21 +482,15 @@ int pass_shift_scales(struct function *f, struct pass_context *context)
                 int done = requantize_windows(op, context);
                 rewrites = done < 0 ? -1 : rewrites + done;
         }
-        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
-                count++;
-        /* from the last to the first, so that what is added up takes in the layers before it */
         struct arena *arena = arena_new();
-        struct op **ops = arena_array(arena, (size_t)count, sizeof *ops);
-        count = 0;
-        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
-                ops[count++] = op;
-        while (count-- > 0 && rewrites >= 0) {
-                bool used = ops[count]->result_count == 1 && op_result(ops[count])->uses;
-                int done = used ? shift_op(ops[count], context, &figure) : 0;
-                rewrites = done < 0 ? -1 : rewrites + done;
+        struct plan *plans = find_plans(arena, f, &count);
+        bool fine = rewrites >= 0 && learn(arena, plans, count, context);
+        for (int i = 0; i < count && fine; i++) {
+                rewrites += apply(arena, &plans[i], context, &figure);
+                fine = !context->diag->code;
         }
         arena_free(arena);
-        if (rewrites < 0 || pass_dce(f, context) < 0)
+        if (!fine || pass_dce(f, context) < 0)
                 return -1;
         name_rest(f, &figure, context->diag);
         return rewrites;

@@ -8,22 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "passes/quantize/rounding.h"
+
 enum { BLOCK = 16, MOST = 127, SHIFT_MOST = 30 };
 
-/* weights of an output, in runs of `inner` elements, `step` from run to run */
-struct output {
-        int64_t first, inner, step, count;
-};
-
-static struct output output_of(const struct type *t, int along, int64_t i)
+/* weight k of output o, times its factor */
+static double exact(const struct shifted_weights *s, int64_t o, int64_t k)
 {
-        int64_t inner = 1;
-        for (int d = along + 1; d < t->rank; d++)
-                inner *= t->dims[d];
-        return (struct output){ i * inner, inner, inner * t->dims[along], type_elements(t) / t->dims[along] };
+        return s->factors[o] * (double)constant_element(s->w, weight_place(&s->places, o, k)).i;
 }
-
-static int64_t place_of(const struct output *o, int64_t k) { return o->first + k / o->inner * o->step + k % o->inner; }
 
 static double rounded(double x)
 {
@@ -32,31 +25,14 @@ static double rounded(double x)
 }
 
 /* what an output loses at a shift, in squares */
-static double lost(const struct constant *w, const struct output *o, double factor, int shift)
+static double lost_at(const struct shifted_weights *s, int64_t o, int shift)
 {
-        double sum = 0, scale = ldexp(factor, shift);
-        for (int64_t k = 0; k < o->count; k++) {
-                double x = scale * (double)constant_element(w, place_of(o, k)).i, e = ldexp(x - rounded(x), -shift);
+        double sum = 0;
+        for (int64_t k = 0; k < s->places.depth; k++) {
+                double x = ldexp(exact(s, o, k), shift), e = ldexp(x - rounded(x), -shift);
                 sum += e * e;
         }
         return sum;
-}
-
-double shifted_weights_sum(const struct constant *w, int along, int64_t i)
-{
-        const struct output o = output_of(w->value.type, along, i);
-        double sum = 0;
-        for (int64_t k = 0; k < o.count; k++)
-                sum += (double)constant_element(w, place_of(&o, k)).i;
-        return sum;
-}
-
-static double largest(const struct constant *w, const struct output *o)
-{
-        double most = 0;
-        for (int64_t k = 0; k < o->count; k++)
-                most = fmax(most, fabs((double)constant_element(w, place_of(o, k)).i));
-        return most;
 }
 
 /* ---- rounding ---- */
@@ -96,85 +72,117 @@ static void even_out(struct rest *rests, int64_t count, int8_t *numbers)
 }
 
 /* Rounds an output's numbers: even over each window, and over all. */
-static void round_output(const struct constant *w, const struct output *o, int64_t window, double scale,
-                         struct rest *rests, int8_t *numbers)
+static void round_output(struct shifted_weights *s, int64_t o, int64_t window, struct rest *rests)
 {
-        for (int64_t k = 0; k < o->count; k++) {
-                int64_t place = place_of(o, k);
-                double x = scale * (double)constant_element(w, place).i, y = rounded(x);
-                numbers[place] = (int8_t)y;
-                rests[k] = (struct rest){ x - y, place };
+        const int64_t depth = s->places.depth;
+        for (int64_t k = 0; k < depth; k++) {
+                double x = ldexp(exact(s, o, k), s->shifts[o]), y = rounded(x);
+                rests[k] = (struct rest){ x - y, weight_place(&s->places, o, k) };
+                s->numbers[rests[k].place] = (int8_t)y;
         }
-        for (int64_t k = 0; k < o->count && window > 1; k += window)
-                even_out(rests + k, window, numbers);
-        even_out(rests, o->count, numbers);
+        for (int64_t k = 0; k < depth && window > 1; k += window)
+                even_out(rests + k, window, s->numbers);
+        even_out(rests, depth, s->numbers);
 }
 
-static void measure(const struct constant *w, const struct output *o, double factor, int64_t i,
-                    struct shifted_weights *s)
+/* what there is to know of the numbers; means: of operand k of output o's group; NULL: `average`, of all */
+static void measure(struct shifted_weights *s, const struct moments *m, double average)
 {
-        for (int64_t k = 0; k < o->count; k++) {
-                int64_t place = place_of(o, k);
-                double x = factor * (double)constant_element(w, place).i,
-                       e = x - ldexp(s->numbers[place], -s->shifts[i]);
-                s->sums[i] += s->numbers[place];
-                s->magnitudes[i] += abs(s->numbers[place]);
-                s->signal += x * x;
-                s->error += e * e;
+        const int64_t depth = s->places.depth, outputs = m ? s->places.outputs / m->groups : 0;
+        s->signal = s->error = 0;
+        for (int64_t o = 0; o < s->places.outputs; o++) {
+                s->magnitudes[o] = s->lost[o] = 0;
+                for (int64_t k = 0; k < depth; k++) {
+                        double x = exact(s, o, k), number = s->numbers[weight_place(&s->places, o, k)],
+                               e = x - ldexp(number, -s->shifts[o]);
+                        s->magnitudes[o] += fabs(number);
+                        s->lost[o] += e * (m ? m->sums[o / outputs * depth + k] / (double)m->rows : average);
+                        s->signal += x * x;
+                        s->error += e * e;
+                }
         }
 }
 
 /* ---- shifts ---- */
 
 /* of the outputs from `from` to `to`; negative: none of at least `least` */
-static int find_shift(const struct constant *w, int along, const double *factors, int64_t from, int64_t to, int least)
+static int find_shift(const struct shifted_weights *s, int64_t from, int64_t to, int least)
 {
-        const struct type *t = w->value.type;
         double most = 0, now = 0, next = 0;
         int exponent;
-        for (int64_t i = from; i < to; i++) {
-                const struct output o = output_of(t, along, i);
-                most = fmax(most, fabs(factors[i]) * largest(w, &o));
-        }
+        for (int64_t o = from; o < to; o++)
+                for (int64_t k = 0; k < s->places.depth; k++)
+                        most = fmax(most, fabs(exact(s, o, k)));
         if (!isfinite(most))
                 return -1;
         frexp((MOST + 0.5) / fmax(most, ldexp(1, -SHIFT_MOST)), &exponent);
         int shift = exponent - 1 < SHIFT_MOST - 1 ? exponent - 1 : SHIFT_MOST - 1;
         if (shift < least)
                 return -1;
-        for (int64_t i = from; i < to; i++) {
-                const struct output o = output_of(t, along, i);
-                now += lost(w, &o, factors[i], shift);
-                next += lost(w, &o, factors[i], shift + 1);
+        for (int64_t o = from; o < to; o++) {
+                now += lost_at(s, o, shift);
+                next += lost_at(s, o, shift + 1);
         }
         return next < now ? shift + 1 : shift;
 }
 
-bool shifted_weights_find(struct arena *arena, const struct constant *w, int along, const double *factors, int least,
-                          struct shifted_weights *s)
+bool shifted_weights_find(struct arena *arena, const struct op *op, const double *factors, int least,
+                          double average, struct shifted_weights *s)
 {
-        const struct type *t = w->value.type;
-        const size_t outputs = (size_t)t->dims[along];
-        *s = (struct shifted_weights){ .outputs = t->dims[along] };
+        const struct type *t = op_operand(op, 1)->type;
+        *s = (struct shifted_weights){ .places = weight_places_of(op), .w = op_operand(op, 1)->constant,
+                                       .factors = factors };
+        const size_t outputs = (size_t)s->places.outputs;
         s->numbers = arena_array(arena, (size_t)type_elements(t), sizeof *s->numbers);
         s->shifts = arena_array(arena, outputs, sizeof *s->shifts);
-        s->sums = arena_array(arena, outputs, sizeof *s->sums);
+        s->lost = arena_array(arena, outputs, sizeof *s->lost);
         s->magnitudes = arena_array(arena, outputs, sizeof *s->magnitudes);
-        int64_t window = 1; /* weights of the same channel stand beside each other */
-        for (int d = 2; d < t->rank; d++)
+        int64_t window = 1;             /* weights of the same channel stand beside each other */
+        for (int d = 2; d < t->rank && op->code == OP_convolve; d++)
                 window *= t->dims[d];
-        struct rest *rests = arena_array(arena, (size_t)output_of(t, along, 0).count, sizeof *rests);
-        for (int64_t from = 0, to; from < s->outputs; from = to) {
-                to = from + BLOCK < s->outputs ? from + BLOCK : s->outputs;
-                int shift = find_shift(w, along, factors, from, to, least);
+        struct rest *rests = arena_array(arena, (size_t)s->places.depth, sizeof *rests);
+        for (int64_t from = 0, to; from < s->places.outputs; from = to) {
+                to = from + BLOCK < s->places.outputs ? from + BLOCK : s->places.outputs;
+                int shift = find_shift(s, from, to, least);
                 if (shift < 0)
                         return false;
-                for (int64_t i = from; i < to; i++) {
-                        const struct output o = output_of(t, along, i);
-                        s->shifts[i] = shift;
-                        round_output(w, &o, window, ldexp(factors[i], shift), rests, s->numbers);
-                        measure(w, &o, factors[i], i, s);
+                for (int64_t o = from; o < to; o++) {
+                        s->shifts[o] = shift;
+                        round_output(s, o, window, rests);
                 }
         }
+        measure(s, NULL, average);
+        return true;
+}
+
+/* ---- samples ---- */
+
+bool shifted_weights_learn(struct shifted_weights *s, const struct moments *m)
+{
+        const int64_t depth = m->depth, outputs = s->places.outputs / m->groups;
+        if (!m->products || !m->rows)
+                return false;
+        struct arena *arena = arena_new();
+        const size_t count = (size_t)(outputs * depth);
+        float *exacts = arena_array(arena, count, sizeof *exacts),
+              *scales = arena_array(arena, (size_t)outputs, sizeof *scales);
+        signed char *numbers = arena_array(arena, count, 1);
+        for (int64_t g = 0; g < m->groups; g++) {
+                struct arena *own = arena_new();
+                const float *h = rounding_matrix(own, m, g, true);
+                for (int64_t o = 0; o < outputs; o++) {
+                        scales[o] = ldexpf(1, -s->shifts[g * outputs + o]);
+                        for (int64_t k = 0; k < depth; k++)
+                                exacts[o * depth + k] = (float)exact(s, g * outputs + o, k);
+                }
+                rounding_learn(h, depth, exacts, scales, outputs, MOST, numbers);
+                for (int64_t o = 0; o < outputs; o++)
+                        for (int64_t k = 0; k < depth; k++)
+                                s->numbers[weight_place(&s->places, g * outputs + o, k)] =
+                                        (int8_t)numbers[o * depth + k];
+                arena_free(own);
+        }
+        arena_free(arena);
+        measure(s, m, 0);
         return true;
 }

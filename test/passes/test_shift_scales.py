@@ -189,6 +189,32 @@ def test_graphs(kind, seed, tmp_path):
     on_targets(graph, tmp_path, ["generic", TARGETS[1 + seed % (len(TARGETS) - 1)]])
 
 
+def test_samples(tmp_path):
+    """numbers that lose least on samples lose less on other inputs, too; their means move no result"""
+    graph = Graph(12, "qdq", False)
+    r = graph.r
+
+    def image():
+        fine = np.cumsum(np.cumsum(r.normal(0, 1, (1, 8, 16, 16)), 2), 3)
+        return np.clip(fine * 4 + r.uniform(-60, 100, (1, 8, 1, 1)), -128, 127).astype(I8)
+    x = Value("x", image(), .05, I8(-128))
+    graph.given["x"] = x.q
+    y = convolution(graph, convolution(graph, x, 24, .8, I8(-128), relu=True), 24, .2, I8(3))
+    graph.results[y.name] = (y.q, 0)
+    onnx.save(graph.model(), tmp_path / "m.onnx")
+    np.savez(tmp_path / "samples.npz", x=np.stack([image() for _ in range(24)]))
+    held, made = [image() for _ in range(8)], []
+    for i, flags in enumerate(([], [SHIFT], [SHIFT, f"--calibrate={tmp_path / 'samples.npz'}"])):
+        at = tmp_path / str(i)
+        at.mkdir()
+        dnncc.compile_model(tmp_path / "m.onnx", at, flags)
+        program = dnncc.build_host(at, ["-O1"])
+        made.append(np.stack([dnncc.run_host(program, [image])[0] for image in held]).astype(float))
+    plain, learnt = (made[i] - made[0] for i in (1, 2))
+    assert made[0].std() > 20 and (learnt ** 2).mean() < .75 * (plain ** 2).mean()
+    assert abs(learnt.mean()) < .1
+
+
 def test_what_stays(tmp_path):
     """no power of two is large enough: the layer is named, and as right as without"""
     graph = Graph(3, "qdq", False)
