@@ -11,11 +11,11 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= 2
 
-# The rooms. compiler/main.c is the program; everything else is libdnncc.a, which the unit tests link too.
+# The rooms. compiler/main.c and compiler/vta/main.c are the programs; everything else is libdnncc.a, which the unit tests link too.
 ROOMS := base ir cost schedule kernels passes $(addprefix passes/,simplify layout fuse vectorize memory calibrate quantize requantize) \
-         codegen codegen/targets compiler compiler/import compiler/export
+         codegen codegen/targets codegen/machines codegen/vta compiler compiler/import compiler/export compiler/vta
 SOURCES := $(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c)))
-OBJECTS := $(patsubst %.c,$(B)/obj/%.o,$(filter-out compiler/main.c,$(SOURCES))) $(B)/obj/onnx.pb-c.o
+OBJECTS := $(patsubst %.c,$(B)/obj/%.o,$(filter-out compiler/main.c compiler/vta/main.c,$(SOURCES))) $(B)/obj/onnx.pb-c.o
 GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc $(B)/harness_main.inc
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
@@ -83,9 +83,13 @@ $(B)/.samples: | python
 
 # ---- the compiler ----
 
-all: $(B)/dnncc $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so
+all: $(B)/dnncc $(B)/dnncc-vta $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so
 
 $(B)/dnncc: $(B)/obj/compiler/main.o $(B)/libdnncc.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# what runs programs for an accelerator: docs/accelerators.md
+$(B)/dnncc-vta: $(B)/obj/compiler/vta/main.o $(B)/libdnncc.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # one file that needs no library of the system that it runs on
@@ -143,13 +147,13 @@ $(B)/dnncc-config-version.cmake: cmake/dnncc-config-version.cmake.in FORCE
 FORCE:                                  # PREFIX may be another one each time
 
 # What goes where under PREFIX: source>place. share/dnncc/runtime is for cross builds (cmake/dnncc-config.cmake).
-PROGRAMS := $(B)/dnncc>bin/dnncc
+PROGRAMS := $(B)/dnncc>bin/dnncc $(B)/dnncc-vta>bin/dnncc-vta
 FILES := runtime/dnncc_runtime.h>include/dnncc_runtime.h $(B)/libdnncc_runtime.a>lib/libdnncc_runtime.a \
          $(B)/dnncc-runtime.pc>lib/pkgconfig/dnncc-runtime.pc \
          cmake/dnncc-config.cmake>lib/cmake/dnncc/dnncc-config.cmake \
          $(B)/dnncc-config-version.cmake>lib/cmake/dnncc/dnncc-config-version.cmake \
          $(foreach f,threads.c memory.c dnncc_runtime.h,runtime/$f>share/dnncc/runtime/$f) \
-         docs/dnncc.1>share/man/man1/dnncc.1 \
+         docs/dnncc.1>share/man/man1/dnncc.1 docs/dnncc-vta.1>share/man/man1/dnncc-vta.1 \
          $(B)/completion.bash>share/bash-completion/completions/dnncc \
          $(B)/completion.zsh>share/zsh/site-functions/_dnncc \
          $(B)/completion.fish>share/fish/vendor_completions.d/dnncc.fish \
@@ -243,7 +247,7 @@ $(B)/observe: test/quantize/observe.c $(B)/libdnncc.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
 
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider -n $(JOBS) --dist=worksteal
-PYTHON_TESTS := test/support test/driver test/golden test/passes test/targets test/threads test/systems test/models test/operators test/quantize test/hostile test/conformance test/bench test/python test/examples
+PYTHON_TESTS := test/support test/driver test/golden test/passes test/targets test/threads test/systems test/models test/operators test/quantize test/hostile test/vta test/conformance test/bench test/python test/examples
 export ONNX_MODELS := $(abspath $(B))/onnx_models
 check-python: $(B)/machines $(B)/observe
 	$(PYTEST) --tier=$(TIER) $(wildcard $(PYTHON_TESTS))
@@ -259,7 +263,7 @@ asan: setup
 	@$(MAKE) --no-print-directory python
 	@for cc in gcc clang; do \
 	    $(MAKE) --no-print-directory -j$(JOBS) CC=$$cc B=$(B)/asan-$$cc CFLAGS="$(SANITIZE)" all $(B)/asan-$$cc/observe check-unit && \
-	    DNNCC=$(abspath $(B))/asan-$$cc/dnncc $(PYTEST) test/driver test/golden test/quantize test/hostile || exit 1; \
+	    DNNCC=$(abspath $(B))/asan-$$cc/dnncc $(PYTEST) test/driver test/golden test/quantize test/hostile test/vta || exit 1; \
 	done
 
 bless: setup
@@ -267,18 +271,19 @@ bless: setup
 	BLESS=1 $(PY) -m pytest -q -p no:cacheprovider test/golden
 	@$(MAKE) --no-print-directory conformance CONFORMANCE_FLAGS=--bless
 
-# docs/ir.md, docs/dnncc.1 and docs/remarks.md come from the tables
+# docs/ir.md, docs/dnncc.1, docs/dnncc-vta.1 and docs/remarks.md come from the tables
 docs: $(B)/manual
 	$(B)/manual ir > docs/ir.md
 	$(B)/manual man > docs/dnncc.1
+	$(B)/manual vta-man > docs/dnncc-vta.1
 	$(B)/manual remarks > docs/remarks.md
 $(B)/manual: docs/manual.c $(B)/libdnncc.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LIBS)
 
 check-docs: $(B)/manual
 	@$(B)/manual ir | diff -u docs/ir.md - && $(B)/manual man | diff -u docs/dnncc.1 - && \
-	    $(B)/manual remarks | diff -u docs/remarks.md - || \
-	    { echo "docs/ir.md, docs/dnncc.1 or docs/remarks.md is not what the tables say: make docs"; exit 1; }
+	    $(B)/manual vta-man | diff -u docs/dnncc-vta.1 - && $(B)/manual remarks | diff -u docs/remarks.md - || \
+	    { echo "docs/ir.md, docs/dnncc.1, docs/dnncc-vta.1 or docs/remarks.md is not what the tables say: make docs"; exit 1; }
 
 # the lines of the uncommitted change; tables and aligned comments are laid out by hand
 format:
@@ -320,6 +325,6 @@ zoo-digest: all python
 	$(PY) test/bench/digest.py --dnncc=$(B)/dnncc --write=$(B)/zoo.digest $(DIGEST_FLAGS)
 
 clean:
-	rm -rf $(B)/obj $(B)/unit $(B)/asan $(B)/digits $(B)/dnncc $(B)/libdnncc.a $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so $(B)/wheel $(B)/dist $(GENERATED) $(B)/onnx.pb-c.c
+	rm -rf $(B)/obj $(B)/unit $(B)/asan $(B)/digits $(B)/dnncc $(B)/dnncc-vta $(B)/libdnncc.a $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so $(B)/wheel $(B)/dist $(GENERATED) $(B)/onnx.pb-c.c
 
 -include $(DEPENDENCIES)

@@ -1,10 +1,11 @@
 /* The manual that comes from the tables: `manual ir` prints docs/ir.md, `manual man` docs/dnncc.1,
- * `manual remarks` docs/remarks.md. */
+ * `manual vta-man` docs/dnncc-vta.1, `manual remarks` docs/remarks.md. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "compiler/options.h"
+#include "compiler/vta/options.h"
 #include "ir/loop.h"
 #include "ir/tensor.h"
 #include "passes/quantize/quantize.h"
@@ -281,6 +282,8 @@ int main(int argc, char **argv)
                 print_ir();
         else if (argc == 2 && !strcmp(argv[1], "man"))
                 print_man();
+        else if (argc == 2 && !strcmp(argv[1], "vta-man"))
+                vta_options_man(stdout);
         else if (argc == 2 && !strcmp(argv[1], "remarks"))
                 print_remarks();
         else

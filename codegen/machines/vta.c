@@ -1,0 +1,28 @@
+/* VTA (apache/tvm-vta, HW_VER 0.0.2; Moreau and others, IEEE Micro 2019) as all its sample configurations have it: an array of
+ * 16 x 16 multipliers for int8 with sums in int32. Memories stand in the order of their numbers in instructions.
+ *
+ * Cycles are near its Chisel design: a bus of 8 bytes whose one read channel all loads share, memory that answers after 16
+ * cycles (24 with the address), at most 256 beats a burst, products and operations at one step a cycle. They compare schedules;
+ * nobody has held them against the circuit. */
+#include "codegen/vta/vta.h"
+
+const struct machine machine_vta = {
+        .name = "vta",
+        .doc = "TVM's accelerator: 16 x 16 products of int8 a cycle, load, compute and store beside each other",
+        .batch = 1, .block_in = 16, .block_out = 16,
+        .memories = {
+                [VTA_UOP] = { "uop", 32 << 10, 1, 1, 32 },
+                [VTA_WGT] = { "wgt", 256 << 10, 16, 16, 8 },
+                [VTA_INP] = { "inp", 32 << 10, 1, 16, 8 },
+                [VTA_ACC] = { "acc", 128 << 10, 1, 16, 32 },
+                [VTA_OUT] = { "out", 32 << 10, 1, 16, 8 },
+        },
+        .cycles = {
+                .beat_bytes = 8, .burst_beats = 256,
+                .load_latency = 24, .load_burst = 2,
+                .store_latency = 8, .store_burst = 5,
+                .fetch_latency = 24,
+                .product_fill = 10, .operation_fill = 6,
+                .idle = 2,
+        },
+};

@@ -1,0 +1,202 @@
+/* Segments: what makes a program of them, and memory as they say. */
+#include "codegen/vta/program.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+const struct vta_kind_info vta_kinds[VTA_KINDS] = {
+#define KIND(id, number, name, zeros, read, written) { number, name, zeros, read, written },
+#include "codegen/vta/segments.def"
+};
+
+bool vta_name_is_good(const char *name, size_t length)
+{
+        static const char good[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+        size_t k = 0;
+        while (k < length && name[k] && strchr(good, name[k]))
+                k++;
+        return length && length < VTA_NAME && k == length;
+}
+
+static int64_t end_of(const struct vta_segment *s) { return s->address + s->bytes; }
+
+/* ---- holding them to the format ---- */
+
+static bool check_segment(const struct vta_program *p, const struct vta_segment *s, struct diag *diag)
+{
+        bool expect = s->kind == VTA_KIND_EXPECT;
+        if (s->bytes < 1)
+                diag_error(diag, EXIT_INVALID, "segment '%s' is empty", s->name);
+        else if (s->address < VTA_PAGE || s->address > p->dram_bytes || s->bytes > p->dram_bytes - s->address)
+                diag_error(diag, EXIT_INVALID, "segment '%s', %" PRId64 " bytes at 0x%" PRIx64 ", is not within memory, 0x1000 to 0x%" PRIx64,
+                           s->name, s->bytes, (uint64_t)s->address, (uint64_t)p->dram_bytes);
+        else if (!expect && s->address % VTA_ALIGN)
+                diag_error(diag, EXIT_INVALID, "segment '%s' is at 0x%" PRIx64 ", which is no multiple of %d", s->name, (uint64_t)s->address,
+                           VTA_ALIGN);
+        else if (!s->content && !vta_kinds[s->kind].zeros)
+                diag_error(diag, EXIT_INVALID, "segment '%s' (%s) has no content", s->name, vta_kinds[s->kind].name);
+        else
+                return true;
+        return false;
+}
+
+static int by_address(const void *a, const void *b)
+{
+        const struct vta_segment *x = *(const struct vta_segment *const *)a, *y = *(const struct vta_segment *const *)b;
+        return (x->address > y->address) - (x->address < y->address);
+}
+
+static int by_name(const void *a, const void *b)
+{
+        return strcmp((*(struct vta_segment *const *)a)->name, (*(struct vta_segment *const *)b)->name);
+}
+
+static void mark_shared(struct vta_program *p, struct arena *arena)
+{
+        struct vta_segment **list = arena_array(arena, (size_t)p->count, sizeof *list);
+        int count = 0;
+        for (int k = 0; k < p->count; k++)
+                if (p->segments[k].kind != VTA_KIND_EXPECT)
+                        list[count++] = &p->segments[k];
+        qsort(list, (size_t)count, sizeof *list, by_name);
+        for (int k = 1; k < count; k++)
+                if (!strcmp(list[k - 1]->name, list[k]->name))
+                        list[k - 1]->shared = list[k]->shared = true;
+}
+
+static void sort_places(struct vta_program *p, struct arena *arena)
+{
+        p->places = arena_array(arena, (size_t)p->count, sizeof *p->places);
+        p->place_count = 0;
+        for (int k = 0; k < p->count; k++)
+                if (p->segments[k].kind != VTA_KIND_EXPECT)
+                        p->places[p->place_count++] = &p->segments[k];
+        qsort(p->places, (size_t)p->place_count, sizeof *p->places, by_address);
+}
+
+static bool check_places(const struct vta_program *p, struct diag *diag)
+{
+        for (int k = 1; k < p->place_count; k++) {
+                const struct vta_segment *one = p->places[k - 1], *next = p->places[k];
+                if (end_of(one) > next->address) {
+                        diag_error(diag, EXIT_INVALID, "segments '%s' and '%s' overlap at 0x%" PRIx64, one->name, next->name,
+                                   (uint64_t)next->address);
+                        return false;
+                }
+        }
+        for (int k = 0; k < p->count; k++) {
+                const struct vta_segment *e = &p->segments[k];
+                const struct vta_segment *in = vta_program_segment(p, e->address, e->bytes);
+                if (e->kind == VTA_KIND_EXPECT && (!in || !vta_kinds[in->kind].written)) {
+                        diag_error(diag, EXIT_INVALID, "what is expected of '%s' at 0x%" PRIx64 " lies in no output or scratch", e->name,
+                                   (uint64_t)e->address);
+                        return false;
+                }
+        }
+        return true;
+}
+
+static bool check_code(const struct vta_program *p, struct diag *diag)
+{
+        int64_t length = p->code->bytes / VTA_BYTES;
+        if (p->code->bytes % VTA_BYTES || p->code->bytes >= VTA_STREAM_MOST) {
+                diag_error(diag, EXIT_INVALID, "the instructions are %" PRId64 " bytes: want a multiple of %d, below 32 MiB", p->code->bytes,
+                           VTA_BYTES);
+                return false;
+        }
+        const struct vta_field *opcode = &p->vta.fields[VTA_FIELD_opcode];
+        for (int64_t k = 0; k < length; k++) {
+                const unsigned char *bytes = vta_program_instruction(p, k);
+                bool last = k == length - 1, finish = (bytes[0] & ((1 << opcode->width) - 1)) == VTA_OPCODE_FINISH;
+                struct vta_instruction i;
+                if (finish != last) {
+                        diag_error(diag, EXIT_INVALID, "instruction %" PRId64 ": %s", k,
+                                   last ? "the last one is not finish" : "finish stands before the last instruction");
+                        return false;
+                }
+                if (last && (vta_decode(&p->vta, bytes, &i) || i.pop_prev || i.pop_next || i.push_prev || i.push_next)) {
+                        diag_error(diag, EXIT_INVALID, "instruction %" PRId64 ": finish has flags, or bits that are no field's", k);
+                        return false;
+                }
+        }
+        return true;
+}
+
+bool vta_program_begin(struct vta_program *p, struct arena *arena, struct diag *diag)
+{
+        int codes = 0;
+        if (p->count < 2 || p->count > VTA_SEGMENTS_MOST) {
+                diag_error(diag, EXIT_INVALID, "there are %d segments: want 2 to %d", p->count, VTA_SEGMENTS_MOST);
+                return false;
+        }
+        if (p->dram_bytes % VTA_PAGE || p->dram_bytes < 2 * VTA_PAGE || p->dram_bytes > VTA_DRAM_MOST) {
+                diag_error(diag, EXIT_INVALID, "memory has %" PRId64 " bytes: want a multiple of 4096, from 8192 to 2^32", p->dram_bytes);
+                return false;
+        }
+        for (int k = 0; k < p->count; k++) {
+                if (!check_segment(p, &p->segments[k], diag))
+                        return false;
+                if (p->segments[k].kind == VTA_KIND_CODE) {
+                        p->code = &p->segments[k];
+                        codes++;
+                }
+        }
+        if (codes != 1) {
+                diag_error(diag, EXIT_INVALID, "%d segments are instructions: want one", codes);
+                return false;
+        }
+        mark_shared(p, arena);
+        sort_places(p, arena);
+        return check_places(p, diag) && check_code(p, diag);
+}
+
+int64_t vta_program_length(const struct vta_program *p) { return p->code->bytes / VTA_BYTES; }
+
+const struct vta_segment *vta_program_segment(const struct vta_program *p, int64_t address, int64_t bytes)
+{
+        int low = 0, high = p->place_count;     /* the last one that begins at or before it */
+        while (low < high) {
+                int middle = (low + high) / 2;
+                if (p->places[middle]->address <= address)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        const struct vta_segment *s = low ? p->places[low - 1] : NULL;
+        return s && address + bytes <= end_of(s) ? s : NULL;
+}
+
+/* ---- memory ---- */
+
+unsigned char *vta_program_memory(const struct vta_program *p)
+{
+        unsigned char *memory = memory_alloc((size_t)p->dram_bytes);
+        for (int k = 0; k < p->count; k++) {
+                const struct vta_segment *s = &p->segments[k];
+                if (s->content && s->kind != VTA_KIND_EXPECT)
+                        memcpy(memory + s->address, s->content, (size_t)s->bytes);
+        }
+        return memory;
+}
+
+bool vta_program_holds(const struct vta_program *p, const unsigned char *memory, struct diag *diag)
+{
+        bool fine = true;
+        for (int k = 0; k < p->count; k++) {
+                const struct vta_segment *s = &p->segments[k];
+                if (s->kind != VTA_KIND_EXPECT || !memcmp(memory + s->address, s->content, (size_t)s->bytes))
+                        continue;
+                const unsigned char *got = memory + s->address;
+                int64_t first = 0, count = 0;
+                for (int64_t b = s->bytes; b-- > 0;)
+                        if (got[b] != s->content[b])
+                                first = b, count++;
+                diag_error(diag, EXIT_INTERNAL, "'%s' is not as expected: %" PRId64 " of %" PRId64 " bytes differ, the first at +%" PRId64
+                           " is %d, want %d", s->name, count, s->bytes, first, (signed char)got[first], (signed char)s->content[first]);
+                fine = false;
+        }
+        return fine;
+}

@@ -1,0 +1,71 @@
+/* A program: one launch with all that it reads, as exchange files (.vta) and assembly text (.vta.s) hold it. */
+#ifndef CODEGEN_VTA_PROGRAM_H
+#define CODEGEN_VTA_PROGRAM_H
+
+#include "base/text.h"
+#include "codegen/vta/vta.h"
+
+enum vta_kind {
+#define KIND(id, number, name, zeros, read, written) VTA_KIND_##id,
+#include "codegen/vta/segments.def"
+        VTA_KINDS
+};
+struct vta_kind_info { int number; const char *name; bool zeros, read, written; };
+extern const struct vta_kind_info vta_kinds[VTA_KINDS];
+
+enum { VTA_SEGMENTS_MOST = 4096, VTA_NAME = 32, VTA_ALIGN = 256 };
+
+struct vta_segment {
+        char name[VTA_NAME];            /* A-Z a-z 0-9 _ . - */
+        enum vta_kind kind;
+        int64_t address, bytes;
+        const unsigned char *content;   /* bytes of them; NULL: zeros */
+        bool shared;                    /* another segment has its name, too; what is expected does not count */
+};
+
+/* Contents are somebody else's memory: of the file that was read, or of an arena. */
+struct vta_program {
+        struct vta vta;
+        int64_t dram_bytes;
+        struct vta_segment *segments;
+        int count;
+        const struct vta_segment *code;
+        const struct vta_segment **places;      /* all but what is expected, by address */
+        int place_count;
+};
+
+/* ---- program.c ---- */
+
+bool vta_name_is_good(const char *name, size_t length);
+/* Finds the code and holds the segments to the format: addresses, overlaps, one segment of instructions of which the last alone
+ * is FINISH. False after one EXIT_INVALID error. */
+bool vta_program_begin(struct vta_program *p, struct arena *arena, struct diag *diag);
+int64_t vta_program_length(const struct vta_program *p);         /* instructions */
+static inline const unsigned char *vta_program_instruction(const struct vta_program *p, int64_t k)
+{
+        return p->code->content + k * VTA_BYTES;
+}
+/* The segment, other than of what is expected, that holds all these bytes; NULL: none does. */
+const struct vta_segment *vta_program_segment(const struct vta_program *p, int64_t address, int64_t bytes);
+/* dram_bytes of memory, to be freed, as it is before the launch. */
+unsigned char *vta_program_memory(const struct vta_program *p);
+/* Whether memory holds what is expected; says the first byte of each segment that is not. */
+bool vta_program_holds(const struct vta_program *p, const unsigned char *memory, struct diag *diag);
+
+/* ---- exchange.c ---- */
+
+/* Reads the bytes of a file for a machine; they must stay. False after one EXIT_INVALID error. */
+bool vta_exchange_read(struct vta_program *p, const struct vta *v, const unsigned char *bytes, size_t length, struct arena *arena,
+                       struct diag *diag);
+bool vta_is_exchange(const unsigned char *bytes, size_t length);
+void vta_exchange_write(const struct vta_program *p, struct text *out);
+
+/* ---- assembly_print.c, assembly_parse.c: text that reads back to the same program ---- */
+
+void vta_assembly_print(const struct vta_program *p, struct text *out);
+/* one instruction, without a newline; p may be NULL */
+void vta_assembly_instruction(const struct vta *v, const struct vta_program *p, const unsigned char bytes[VTA_BYTES], struct text *out);
+/* For the machine that the text names. False after one EXIT_INVALID error, which names the line. */
+bool vta_assembly_parse(struct vta_program *p, const char *text, size_t length, struct arena *arena, struct diag *diag);
+
+#endif

@@ -1,0 +1,36 @@
+#include "codegen/vta/stream.h"
+
+#include <inttypes.h>
+
+#include "codegen/vta/check.h"
+
+static void find(struct vta_stream *s, int stage, int64_t from)
+{
+        struct vta_next *next = &s->next[stage];
+        for (next->number = from; next->number < s->count; next->number++)
+                if (!vta_decode(s->v, s->bytes + next->number * VTA_BYTES, &next->instruction) &&
+                    (int)vta_stage_of(&next->instruction) == stage)
+                        return;
+        next->number = -1;
+}
+
+bool vta_stream_begin(struct vta_stream *s, const struct vta *v, const unsigned char *bytes, int64_t count, struct diag *diag)
+{
+        *s = (struct vta_stream){ v, bytes, count, { { .number = 0 } } };
+        for (int64_t k = 0; k < count; k++) {
+                struct vta_instruction i;
+                const char *why = vta_decode(v, bytes + k * VTA_BYTES, &i);
+                for (int f = 0; f < VTA_FLAGS && !why; f++)
+                        if (vta_queue(&i, f) == -1)
+                                why = vta_rules[VTA_RULE_flags].text;
+                if (why) {
+                        diag_error(diag, EXIT_INVALID, "instruction %" PRId64 " cannot run: %s", k, why);
+                        return false;
+                }
+        }
+        for (int stage = 0; stage < VTA_STAGES; stage++)
+                find(s, stage, 0);
+        return true;
+}
+
+void vta_stream_advance(struct vta_stream *s, int stage) { find(s, stage, s->next[stage].number + 1); }

@@ -1,0 +1,6 @@
+#include "compiler/vta/driver.h"
+
+int main(int argc, char **argv)
+{
+        return (int)vta_driver_main(argc, argv);
+}
