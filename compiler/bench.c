@@ -91,21 +91,11 @@ static bool build(const struct benching *b, const char *name, bool profiled)
 {
         const struct harness *h = &b->harness;
         struct run run = *h->run;
-        const char *const endings[] = { target_printer(run.context.target)->suffix, ".h", ".weights" };
-        enum { FILES = sizeof endings / sizeof *endings };
-        FILE *files[FILES];
-        bool fine = true;
         run.prefix = "timed";
         run.options.weights = WEIGHTS_FILE;
         run.options.profile = profiled;
-        for (int i = 0; i < FILES; i++)
-                fine &= (files[i] = fopen(harness_path(h, name, endings[i]), "wb")) != NULL;
-        bool printed = fine && emit_code(&run, name, files[0], files[1], files[2]);
+        bool printed = emit_into(&run, h->folder, name);
         h->run->diag = run.diag;
-        for (int i = 0; i < FILES; i++)
-                fine &= files[i] && !fclose(files[i]);
-        if (!fine)
-                return harness_cannot_write(h);
         return printed && harness_compile(h, name, "timed", profiled ? b->calls.count : -1, false);
 }
 

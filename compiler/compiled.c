@@ -60,15 +60,6 @@ struct compiled {
         const struct loop_buffer **inputs, **outputs;
 };
 
-/* of the files that emit_code writes */
-enum { GENERATED = 3 };
-static const char *ending(const struct run *run, int file)
-{
-        const char *const endings[] = { target_printer(run->context.target)->suffix, ".h",
-                                        ".weights" };
-        return endings[file];
-}
-
 static char *path_in(struct compiled *c, const char *name, const char *tail)
 {
         return arena_printf(c->arena, "%s/%s%s", c->folder, name, tail);
@@ -103,14 +94,7 @@ static bool read_file(const char *path, void *data, size_t bytes)
 static bool write_sources(struct compiled *c, const void *const *inputs)
 {
         const char *prefix = c->run.prefix;
-        FILE *files[GENERATED] = { 0 };
-        bool fine = true;
-        int count = c->run.options.weights > WEIGHTS_INLINE ? GENERATED : GENERATED - 1;
-        for (int i = 0; i < count; i++)
-                fine &= (files[i] = fopen(path_in(c, prefix, ending(&c->run, i)), "wb")) != NULL;
-        fine = fine && emit_code(&c->run, prefix, files[0], files[1], files[2]);
-        for (int i = 0; i < count; i++)
-                fine = (!files[i] || !fclose(files[i])) && fine;
+        bool fine = emit_into(&c->run, c->folder, prefix);
         const char *text = arena_printf(c->arena, main_text, prefix, prefix, prefix, FAILED);
         fine = fine && write_file(path_in(c, "run_test", ".c"), text, strlen(text));
         for (int k = 0; k < c->input_count && fine; k++)
@@ -127,7 +111,7 @@ static bool run_in_folder(struct compiled *c, const void *const *inputs, void *c
         if (!write_sources(c, inputs))
                 return false;
         int status = command_run(arena_printf(c->arena, "cd %s && %s -o run_test run_test.c %s%s%s",
-                                              text_shell_word(c->arena, c->folder), c->cc, c->run.prefix, ending(&c->run, 0),
+                                              text_shell_word(c->arena, c->folder), c->cc, c->run.prefix, target_printer(c->run.context.target)->suffix,
                                               c->run.options.fast_libm ? " -lm" : ""));
         if (status) {
                 diag_error(&c->run.diag, EXIT_IO, "%s failed to compile the generated code", c->cc);
@@ -155,8 +139,7 @@ static void expect_files(struct compiled *c)
                 temporary_expect(port_path(c, "in", k));
         for (int k = 0; k < c->output_count; k++)
                 temporary_expect(port_path(c, "out", k));
-        for (int i = 0; i < GENERATED; i++)
-                temporary_expect(path_in(c, c->run.prefix, ending(&c->run, i)));
+        emit_expect(&c->run, c->folder, c->run.prefix);
 }
 
 bool compiled_run(struct run *run, struct loop_program *p, const char *cc,

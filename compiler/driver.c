@@ -282,21 +282,30 @@ static const char *passes_asked(const struct run *run)
         return is_model && (more || !list) ? pipeline_model(run->arena, list) : list;
 }
 
-/* --calibrate takes the model another way than all that asks for code, or gives passes samples */
+/* --tune, and --calibrate unless it gives passes samples, write a file of their own, and nothing else that may be asked for. */
+static bool check_alone(struct run *run)
+{
+        const struct options *o = &run->options;
+        const struct { bool given, beside_tune; const char *name; } others[] = {
+                { o->emit != EMIT_C, false, "--emit" }, { o->tests.count, false, "--test" }, { o->run != NULL, false, "--run" },
+                { o->tune, true, "--tune" },            { o->bench != NULL, false, "--bench" },
+                { o->passes != NULL, true, "--passes" }, { o->report != NULL, false, "--report" },
+        };
+        for (size_t i = 0; i < sizeof others / sizeof *others && (writes_ranges(o) || o->tune); i++) {
+                if (!others[i].given || (others[i].beside_tune && !writes_ranges(o)))
+                        continue;
+                diag_error(&run->diag, EXIT_USAGE, writes_ranges(o)
+                                   ? "--calibrate writes ranges alone: not with %s, unless --quantize or --quantize-weights takes them"
+                                   : "--tune writes schedules alone: not with %s, which --schedule=FILE goes with afterwards",
+                           others[i].name);
+                return false;
+        }
+        return true;
+}
+
 static bool check_calibration(struct run *run)
 {
         const struct options *o = &run->options;
-        const struct { bool given; const char *name; } others[] = {
-                { o->emit != EMIT_C, "--emit" },   { o->tests.count, "--test" },   { o->run != NULL, "--run" }, { o->tune, "--tune" },
-                { o->bench != NULL, "--bench" },
-                { o->passes != NULL, "--passes" }, { o->report != NULL, "--report" },
-        };
-        for (size_t i = 0; i < sizeof others / sizeof *others && writes_ranges(o); i++)
-                if (others[i].given) {
-                        diag_error(&run->diag, EXIT_USAGE, "--calibrate writes ranges alone: not with %s, unless --quantize or --quantize-weights takes them",
-                                   others[i].name);
-                        return false;
-                }
         if (!o->calibrate && (o->samples || o->channels)) {
                 diag_error(&run->diag, EXIT_USAGE, "%s wants --calibrate",
                            o->samples ? "--samples" : "--channels");
@@ -330,7 +339,7 @@ static bool compile_as_asked(struct run *run)
 {
         const struct options *o = &run->options;
         double start = clock_seconds();
-        if (!read_model(run) || !read_schedules(run) || !check_calibration(run) ||
+        if (!check_alone(run) || !read_model(run) || !read_schedules(run) || !check_calibration(run) ||
             !quantization_read(run) || !report_read_against(run))
                 return false;
         remember_command(run);

@@ -84,6 +84,10 @@ bool emit_report(struct run *run);
 /* The planned program by its target's printer. Beside it, under the same stem and each when it is
  * not NULL: the header (else its text goes into the code), and the weights that are not inline. */
 bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE *weights);
+/* FOLDER/STEM.c and what belongs to it, in a folder that is thrown away: false after an error. And that the files will be there
+ * (temporary_expect). */
+bool emit_into(struct run *run, const char *folder, const char *stem);
+void emit_expect(const struct run *run, const char *folder, const char *stem);
 
 /* All passes, for all targets, within --max-ram as far as that can be (budget.c). */
 bool compile_within(struct run *run, const struct pipeline_options *pipeline);

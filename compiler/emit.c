@@ -5,6 +5,7 @@
 
 #include "compiler/emit_graph.h"
 #include "compiler/export/export.h"
+#include "compiler/process.h"
 #include "compiler/report.h"
 
 /* What nothing needs is not printed, loops run on several threads, hardware tiles have numbers, and
@@ -48,6 +49,35 @@ bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE
         };
         return prepare(run) && target_printer(options.target)->print(code, header, run->state.program,
                                                                    &options, &run->diag);
+}
+
+/* of the files that a folder gets */
+enum { CODE, HEADER, WEIGHTS, FILE_COUNT };
+static char *path_in(const struct run *run, const char *folder, const char *stem, int file)
+{
+        const char *const endings[] = { target_printer(run->context.target)->suffix, ".h", ".weights" };
+        return arena_printf(run->arena, "%s/%s%s", folder, stem, endings[file]);
+}
+
+void emit_expect(const struct run *run, const char *folder, const char *stem)
+{
+        for (int i = 0; i < FILE_COUNT; i++)
+                temporary_expect(path_in(run, folder, stem, i));
+}
+
+bool emit_into(struct run *run, const char *folder, const char *stem)
+{
+        FILE *files[FILE_COUNT] = { NULL };
+        int count = run->options.weights > WEIGHTS_INLINE ? FILE_COUNT : WEIGHTS;
+        bool fine = true;
+        for (int i = 0; i < count; i++)
+                fine &= (files[i] = fopen(path_in(run, folder, stem, i), "wb")) != NULL;
+        fine = fine && emit_code(run, stem, files[CODE], files[HEADER], files[WEIGHTS]);
+        for (int i = 0; i < count; i++)
+                fine = (!files[i] || !fclose(files[i])) && fine;
+        if (!fine && !run->diag.errors)
+                diag_error(&run->diag, EXIT_IO, "cannot write to %s: %s", folder, strerror(errno));
+        return fine;
 }
 
 /* Whether constants of a model go into a file beside it: where that is asked for, or they are more

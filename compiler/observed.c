@@ -48,12 +48,9 @@ static const char main_text[] =
         "        }\n"
         "        return 0;\n}\n";
 
-static const char *const endings[] = { ".c", ".h", ".weights", "_main.c", "" };
-enum { GENERATED = 3, ENDINGS = sizeof endings / sizeof *endings };
-
-static char *path_in(const struct observed *o, int ending)
+static char *path_in(const struct observed *o, const char *ending)
 {
-        return arena_printf(o->arena, "%s/" PREFIX "%s", o->folder, endings[ending]);
+        return arena_printf(o->arena, "%s/" PREFIX "%s", o->folder, ending);
 }
 
 /* ---- the module ---- */
@@ -119,14 +116,7 @@ static bool cannot_write(struct observed *o)
 
 static bool write_sources(struct observed *o)
 {
-        FILE *files[GENERATED] = { 0 };
-        bool fine = true;
-        for (int i = 0; i < GENERATED; i++)
-                fine &= (files[i] = fopen(path_in(o, i), "wb")) != NULL;
-        fine = fine && emit_code(&o->run, PREFIX, files[0], files[1], files[2]);
-        for (int i = 0; i < GENERATED; i++)
-                fine = (!files[i] || !fclose(files[i])) && fine;
-        FILE *out = fine ? fopen(path_in(o, GENERATED), "w") : NULL;
+        FILE *out = emit_into(&o->run, o->folder, PREFIX) ? fopen(path_in(o, "_main.c"), "w") : NULL;
         if (out)
                 fprintf(out, main_text, o->input_count + 1, o->output_count + 1, FAILED);
         return (out && !fclose(out)) || cannot_write(o);
@@ -138,8 +128,9 @@ static bool compile(struct observed *o)
         if (!(o->folder = temporary_workshop(o->arena, "calibrate", diag)))
                 return false;
         const char *folder = text_shell_word(o->arena, o->folder);
-        for (int i = 0; i < ENDINGS; i++)
-                temporary_expect(path_in(o, i));
+        emit_expect(&o->run, o->folder, PREFIX);
+        temporary_expect(path_in(o, "_main.c"));
+        temporary_expect(path_in(o, ""));
         if (!write_sources(o))
                 return false;
         if (command_run(arena_printf(o->arena,

@@ -172,7 +172,7 @@ static bool build(struct tuning *t, const char *name)
         o.depfile = 0;
         o.runner = NULL;
         o.depfile_name = o.print_after = o.print_before = o.dump_dir = NULL;
-        o.report_against = o.remarks = o.explain = NULL;        /* of what the user asked for, once */
+        o.remarks = o.explain = NULL;   /* of what the user asked for, once */
         if (process_run(compile_in_child, &o))
                 return harness_fail(h, EXIT_INTERNAL, "compiling with other schedules failed");
         return read_calls(t, name) &&
