@@ -106,8 +106,8 @@ static double widened_words(const struct multiply *m, double xs, double vectors)
 static double x_loads(const struct packed_work *work, const struct schedule *s)
 {
         const struct multiply *m = work->multiply;
-        bool lanes = m && m->x.place == PLACE_LANE && work->inner > 1 && s->unroll % m->outputs == 0;
-        return lanes ? 1. / m->outputs : 1;
+        bool lanes = m && m->x.place == PLACE_LANE && work->inner > 1 && s->unroll % MULTIPLY_LANES == 0;
+        return lanes ? 1. / MULTIPLY_LANES : 1;
 }
 
 static struct tile_cost tile_cost(const struct packed_work *work, const struct schedule *s,

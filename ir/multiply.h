@@ -28,11 +28,14 @@
 enum multiply_place {
         PLACE_SCALAR,                   /* one word */
         PLACE_BROADCAST,                /* one word in all lanes */
-        PLACE_LANE,                     /* the same, a lane of a vector of words where those of
-                                         * several channels lie side by side */
+        PLACE_LANE,                     /* the same, a lane of a vector of MULTIPLY_LANES words
+                                         * where those of several channels lie side by side */
         PLACE_VECTOR,                   /* a word in each lane */
         PLACE_TILE                      /* a hardware tile: positions or depth rows of words */
 };
+
+/* as ARM's instructions have them, however long their vectors of sums are */
+enum { MULTIPLY_LANES = 4 };
 
 /* How sums are added up: what comparisons may expect of two ways to compute the same. */
 enum multiply_order {
@@ -64,6 +67,7 @@ struct multiply {
         int registers;                  /* of hardware tiles; 0 where sums are in vectors */
         int spare;                      /* vector registers that its instructions take beside sums
                                          * and operands */
+        int lane_registers;             /* that a vector may be in whose lanes x is; 0: any */
         int limit;                      /* the largest magnitude of w for which body is what w's
                                          * elements say: where products are added up in fewer
                                          * bits; 0: any */

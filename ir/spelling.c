@@ -124,11 +124,11 @@ bool spelling_truths(const struct loop_expr *e, uint64_t *bits)
 
 static bool is_negation(const struct loop_expr *e) { return e->op == LOOP_NEG; }
 
-/* 1 + n for lane n of a vector in all lanes, else 0 */
+/* 1 + n for lane n of a vector of MULTIPLY_LANES in all lanes, else 0 */
 static int lane_in_all(const struct loop_expr *e)
 {
         bool lane =
-                e->op == LOOP_SPLAT && e->args[0]->op == LOOP_LANE && e->args[0]->args[0]->type.lanes == e->type.lanes;
+                e->op == LOOP_SPLAT && e->args[0]->op == LOOP_LANE && e->args[0]->args[0]->type.lanes == MULTIPLY_LANES;
         return lane ? 1 + (int)e->args[0]->args[1]->literal.u : 0;
 }
 
@@ -139,7 +139,7 @@ struct loop_expr *spelling_operand(const struct spelling *row, const struct loop
                                                  : row->op == SPELL_FMA_FROM && k == (is_negation(e->args[0]) ? 0 : 1);
         if (negated || row->op == SPELL_CAST_ROUNDED)
                 return operand->args[0];
-        return row->lane && k == 1 ? operand->args[0]->args[0] : operand;
+        return row->lane && k == (row->op == LOOP_CALL) ? operand->args[0]->args[0] : operand;
 }
 
 static const struct spelling *spelling_of_call(const struct target *t, const struct loop_expr *e)
@@ -158,7 +158,12 @@ static const struct spelling *spelling_of_fma(const struct target *t, const stru
         bool less = is_negation(e->args[2]),
              from = is_negation(e->args[0]) || is_negation(e->args[1]);
         int op = less == from ? (int)LOOP_FMA : less ? SPELL_FMA_LESS : SPELL_FMA_FROM;
-        const struct spelling *row = find_plain(t, op, e->type);
+        const struct spelling *row = NULL;
+        if (op == LOOP_FMA && lane_in_all(e->args[0]))
+                row = find(t, (struct spelling){ .op = LOOP_FMA, .element = e->type.element, .lane = (uint8_t)lane_in_all(e->args[0]) },
+                           e->type.lanes);
+        if (!row)
+                row = find_plain(t, op, e->type);
         return row || op == LOOP_FMA ? row : find_plain(t, LOOP_FMA, e->type);
 }
 

@@ -56,8 +56,9 @@ struct spelling {
         uint8_t level;                  /* PREFETCH: 0 L1, 1 L2, 2 past the caches; LOAD_WORDS:
                                          * elements of a word */
         const char *function;           /* CALL: of the library */
-        uint8_t lane;                   /* CALL: 1 + n where operand 1 is lane n of a vector in all
-                                         * lanes, and that vector stands for it; 0: any operand */
+        uint8_t lane;                   /* CALL, FMA: 1 + n where operand 1 (of FMA 0) is lane n of a
+                                         * vector of MULTIPLY_LANES in all lanes, and that vector
+                                         * stands for it; 0: any operand */
         uint8_t lanes;                  /* 0: a vector of the target; 1: a scalar, inside kernels */
 };
 

@@ -64,7 +64,7 @@ static void load_words(const struct tile *t, struct loop_expr *x_at, struct loop
 {
         struct emit *e = t->s->e;
         for (int i = 0; i < t->rows * t->columns; i++)
-                words[i] = load_x(t, plus(e, x_at, number(e, position_at(t, i))), t->s->lanes);
+                words[i] = load_x(t, plus(e, x_at, number(e, position_at(t, i))), MULTIPLY_LANES);
 }
 
 /* The products of one word of channels at one offset. lanes: the words of x, of a vector for each
@@ -109,7 +109,7 @@ struct run { const struct sum_loop *loop; struct loop_expr *x, *w, *number; };
 /* Are the words of x in a turn whole vectors, for a multiply that takes their lanes? */
 static bool has_lanes(const struct tile *t, const struct sum_loop *loop, int turn)
 {
-        return t->s->multiply->x.place == PLACE_LANE && turn % t->s->lanes == 0 && loop->x_step == group_of(t);
+        return t->s->multiply->x.place == PLACE_LANE && turn % MULTIPLY_LANES == 0 && loop->x_step == group_of(t);
 }
 
 /* `turn` channels from k on; set: which of the split sums the first one is for */
@@ -125,13 +125,13 @@ static void add_turn(const struct tile *t, const struct run *run, struct loop_ex
         struct loop_expr *words[TILE_MAX];
         bool lanes = has_lanes(t, loop, turn);
         for (int u = 0; u < turn; u++) {
-                if (lanes && u % t->s->lanes == 0)
+                if (lanes && u % MULTIPLY_LANES == 0)
                         load_words(t, plus(e, x, number(e, u * loop->x_step)), words);
                 add_products(t, x, w,
                              (struct word){ .x_add = u * loop->x_step,
                                             .w_add = u * w_step,
                                             .lanes = lanes ? words : NULL,
-                                            .lane = u % t->s->lanes,
+                                            .lane = u % MULTIPLY_LANES,
                                             .set = (int)((set + u) % schedule->split) });
         }
         if (turn == schedule->unroll && t->prefetch_base && loop->number_step == 1)

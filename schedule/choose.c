@@ -13,7 +13,10 @@ enum { PACKED_PANELS = 16 };            /* that read x before it is worth gather
 int schedule_positions(const struct target *target, const struct multiply *m, int vectors, int inputs)
 {
         int registers = target_vector_registers(target) - vectors - (m ? m->spare : 0);
-        return m && m->x.place == PLACE_LANE ? (registers - 1) / (vectors + 1) : (registers - inputs) / vectors;
+        if (!m || m->x.place != PLACE_LANE)
+                return (registers - inputs) / vectors;
+        int positions = (registers - 1) / (vectors + 1);
+        return m->lane_registers && m->lane_registers < positions ? m->lane_registers : positions;
 }
 
 /* sums, weights, one channel of x and the next one stay in registers; of one vector there is one

@@ -16,6 +16,8 @@
         "        return " SVE_PATTERN(n) ";\n" \
         "}"
 
+/* of all lanes that there are: an instruction without a predicate, which need not overwrite an operand */
+#define SVE_ANY(name, operands) name "_x(svptrue_b32(), " operands ")"
 /* operations of one intrinsic, whose first operand is the predicate */
 #define SVE_OP(n, operation, e, name, operands) OP(operation, e, name "(" SVE_ALL(n) ", " operands ")", SVE_ALL_OF(n))
 #define SVE_ROW(n, operation, e, name, operands) ROW(operation, e, name "(" SVE_ALL(n) ", " operands ")", SVE_ALL_OF(n))
@@ -50,8 +52,8 @@
         SVE_ROW(n, SPELL_SCATTER, e, "svst1_scatter_s32index_" s, "$0, $1, $2"), \
         ROW(SPELL_SCATTER_MASKED, e, "svst1_scatter_s32index_" s "($3, $0, $1, $2)"), \
         OP(LANE, e, "svlasta_" s "(svpfalse_b(), svdup_lane_" s "($0, $1))"), OP(SELECT, e, "svsel_" s "($0, $1, $2)"), \
-        SVE_OP(n, ADD, e, "svadd_" s "_x", "$0, $1"), SVE_OP(n, SUB, e, "svsub_" s "_x", "$0, $1"), \
-        SVE_OP(n, MUL, e, "svmul_" s "_x", "$0, $1"), SVE_OP(n, DIV, e, "svdiv_" s "_x", "$0, $1")
+        OP(ADD, e, SVE_ANY("svadd_" s, "$0, $1")), OP(SUB, e, SVE_ANY("svsub_" s, "$0, $1")), \
+        OP(MUL, e, SVE_ANY("svmul_" s, "$0, $1")), SVE_OP(n, DIV, e, "svdiv_" s "_x", "$0, $1")
 
 /* ---- floats ---- */
 
@@ -223,29 +225,44 @@
 
 /* ---- multiplies (ir/multiply.h) ---- */
 
-/* words of four bytes; bytes: of a vector */
-#define SVE_PRODUCTS(bytes) \
+/* Words of x are lanes of 128 bits, which each part of a vector so long has for itself: the instruction takes a lane of its own part,
+ * out of the first eight registers. Words of four bytes; bytes: of a vector. */
+#define SVE_PRODUCTS(n, bytes) \
         SVE_FOUR(bytes, I8, "s8"), SVE_FOUR(bytes, U8, "u8"), \
         { .op = LOOP_CALL, .element = E_I32, .function = "dot_i8", \
-          .text = "svdot_s32($0, svreinterpret_s8_u32($1), svreinterpret_s8_u32($2))" }
+          .text = "svdot_s32($0, svreinterpret_s8_u32($1), svreinterpret_s8_u32($2))" }, \
+        SVE_LANES(n, "1", 1), SVE_LANES(n, "2", 2), SVE_LANES(n, "3", 3), SVE_LANES(n, "0", 0)
 #define SVE_FOUR(bytes, e, s) \
         LOAD_WORDS(e, 4, "svreinterpret_u32_" s "(svld1_" s "(svptrue_pat_b8(SV_VL" bytes "), $0))")
-#define SVE_MULTIPLIES(lanes) \
-        { .name = "sdot", .positions = 1, .outputs = lanes, .depth = 1, .group = 4, \
-          .x = { .memory = E_I8, .word = E_U32, .place = PLACE_BROADCAST }, \
-          .w = { .memory = E_I8, .word = E_U32, .place = PLACE_VECTOR }, \
+#define SVE_LANES(n, number, k) \
+        { .op = LOOP_FMA, .element = E_F32, .lane = 1 + k, .text = "svmla_lane_f32($2, $1, each_f32x4($0), " number ")", \
+          .definition = SVE_EACH("float32", "f32") }, \
+        { .op = LOOP_CALL, .element = E_I32, .function = "dot_i8", .lane = 1 + k, \
+          .text = "svdot_lane_s32($0, svreinterpret_s8_u32($2), svreinterpret_s8_u32(each_u32x4($1)), " number ")", \
+          .definition = SVE_EACH("uint32", "u32") }
+#define SVE_EACH(type, s) \
+        "sv" type "_t each_" s "x4(" type "x4_t a)\n" \
+        "{\n" \
+        "        sv" type "_t parts;\n" \
+        "        __asm__ (\"mov\\t%0.q, %q1\" : \"=w\"(parts) : \"w\"(a));\n" \
+        "        return parts;\n" \
+        "}"
+#define SVE_MULTIPLIES(count) \
+        { .name = "sdot", .positions = 1, .outputs = count, .depth = 1, .group = 4, \
+          .x = { .memory = E_I8, .word = E_U32, .place = PLACE_LANE }, \
+          .w = { .memory = E_I8, .word = E_U32, .place = PLACE_VECTOR }, .lane_registers = 8, \
           .sum = E_I32, .body = "dot_i8", .order = ORDER_EXACT, .instructions = 1 }, \
-        SVE_FMA(lanes, F32, NULL), SVE_FMA(lanes, BF16, NULL), SVE_FMA(lanes, F16, NULL), \
-        SVE_FMA(lanes, F8E4M3, "finite_f8e4m3fn"), SVE_FMA(lanes, F8E5M2, "finite_f8e5m2")
-#define SVE_FMA(lanes, w_, function) \
-        { .name = "fma", .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
-          .x = { .memory = E_F32, .word = E_F32, .place = PLACE_BROADCAST }, \
-          .w = { .memory = E_##w_, .word = E_F32, .place = PLACE_VECTOR, .decode = function }, \
+        SVE_FMA(count, F32, NULL), SVE_FMA(count, BF16, NULL), SVE_FMA(count, F16, NULL), \
+        SVE_FMA(count, F8E4M3, "finite_f8e4m3fn"), SVE_FMA(count, F8E5M2, "finite_f8e5m2")
+#define SVE_FMA(count, w_, function) \
+        { .name = "fma", .positions = 1, .outputs = count, .depth = 1, .group = 1, \
+          .x = { .memory = E_F32, .word = E_F32, .place = PLACE_LANE }, \
+          .w = { .memory = E_##w_, .word = E_F32, .place = PLACE_VECTOR, .decode = function }, .lane_registers = 8, \
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 1 }
 
 /* all of them; half, STEPS: of n, see above */
 #define SVE_ROWS(n, half, bytes, STEPS) \
         SVE_FLOATS(n, STEPS), SVE_WORDS(n), SVE_NARROW(n, I8, U8, "b", "-128", "127", "255"), \
-        SVE_NARROW(n, I16, U16, "h", "-32768", "32767", "65535"), SVE_STORAGE(n, half), SVE_TRUTHS(n), SVE_PRODUCTS(bytes)
+        SVE_NARROW(n, I16, U16, "h", "-32768", "32767", "65535"), SVE_STORAGE(n, half), SVE_TRUTHS(n), SVE_PRODUCTS(n, bytes)
 
 #endif

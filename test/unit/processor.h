@@ -30,6 +30,9 @@ static const struct emulator emulators[] = {
         { "defined(__aarch64__)", "aarch64-linux-gnu-gcc", "qemu-aarch64 -cpu max" },
 };
 
+/* What `run` takes more, where registers of vectors are of any length: how many bytes. */
+#define EMULATED_LENGTH ",sve-default-vector-length=%d"
+
 /* NULL: nothing stands for a machine of the target's kind */
 static inline const struct emulator *emulator_of(const struct target *t)
 {

@@ -146,8 +146,16 @@ static void finish(struct source *s, struct loop_program *programs[2])
         text_free(&s->main);
 }
 
-/* What the program computes as it is, C of what legalize makes of it computes, too. */
-static void check(struct source *s, const struct target *t)
+static const struct emulator *with_length(const struct emulator *e, int bytes)
+{
+        struct emulator *longer = ARENA_NEW(arena, struct emulator);
+        *longer = *e;
+        longer->run = arena_printf(arena, "%s" EMULATED_LENGTH, e->run, bytes);
+        return longer;
+}
+
+/* What the program computes as it is, C of what legalize makes of it computes, too; registers of any length are so many bytes long. */
+static void check_at(struct source *s, const struct target *t, int length)
 {
         static const char *const compilers[] = { "gcc -std=c99 -O2", "clang -std=gnu11 -O2" };
         struct loop_program *programs[2], *p;
@@ -163,6 +171,8 @@ static void check(struct source *s, const struct target *t)
         assert_true(pass_plan(p, &context) >= 0);
         assert_true(print_with(p, &options));
         emulator = target_runs_here(t) ? NULL : emulator_of(t);
+        if (emulator && target_length(t))
+                emulator = with_length(emulator, length);
         if (emulator)
                 compare(programs[0], "model", &ports, arena_printf(arena, "%s -std=c99 -O2", emulator->cc));
         for (int i = 0; i < 2 && !emulator; i++)
@@ -170,6 +180,8 @@ static void check(struct source *s, const struct target *t)
                         compare(programs[0], "model", &ports, compilers[i]);
         drop(&ports);
 }
+
+static void check(struct source *s, const struct target *t) { check_at(s, t, target_vector_bytes(t)); }
 
 static bool mentions(const char *text, const char *row_text)
 {
@@ -201,7 +213,8 @@ static const char *call_text(const struct spelling *row)
         if (!strcmp(row->function, "scale"))      /* of such alone */
                 return "scale(1.0 + min(abs($a), 1.0), round(select($b < 150.0, select($b > -150.0, $b, -7.0), 9.0)))";
         if (f->scalar_count == 3 && row->lane)
-                return arena_printf(arena, "%s($a, splat<#>(lane(bits_u32($b), %d)), bits_u32($c))", row->function, row->lane - 1);
+                return arena_printf(arena, "%s($a, splat<#>(lane(bits_u32(%%b<%d>[%%n]), %d)), bits_u32($c))", row->function,
+                                    MULTIPLY_LANES, row->lane - 1);
         if (f->scalar_count == 3)       /* of a multiply: a sum and words */
                 return arena_printf(arena, "%s($a, bits_u32($b), bits_u32($c))", row->function);
         return arena_printf(arena, f->scalar_count == 1 ? "%s($a)" : "%s($a, $b)", row->function);
@@ -271,6 +284,8 @@ static void add_row(struct source *s, const struct target *t, const struct spell
                     "select((ramp<#>(3:i32, -1) < splat<#>(1:i32)) & (ramp<#>(0:i32, 3) >= splat<#>(9:i32)), $a, $b) + "
                     "select(splat<#>(4294967295:u32) > ramp<#>(4294967290:u32, 1), $a, "
                     "select(ramp<#>(-2:i32, 1) <= splat<#>(-2:i32), $c, select(ramp<#>(1:i32, 1) != splat<#>(3:i32), $b, $c)))");
+        else if (row->op == LOOP_FMA && row->lane)
+                add(s, lanes, e, e, arena_printf(arena, "fma(splat<#>(lane(%%b<%d>[%%n], %d)), $a, $c)", MULTIPLY_LANES, row->lane - 1));
         else if (row->op == SPELL_FMA_LESS)
                 add(s, lanes, e, e, "fma($a, $b, -$c)");
         else if (row->op == SPELL_FMA_FROM)
@@ -285,23 +300,31 @@ static void add_row(struct source *s, const struct target *t, const struct spell
                 add_memory_row(s, row, lanes);
 }
 
+static void every_row_at(const struct target *t, int length)
+{
+        struct source s = { .count = 0 };
+        for (const struct spelling *row = t->spellings; row->text; row++)
+                add_row(&s, t, row);
+        if (!s.count)                   /* tiles alone */
+                return;
+        check_at(&s, t, length);
+        const char *c = slurp("model.c");
+        for (const struct spelling *row = t->spellings; row->text; row++)
+                if (row->op < SPELL_TILES && !mentions(c, row->text))
+                        fail_msg("%s: '%s' is not used", t->name, row->text);
+}
+
+/* registers of any length: as long as the vectors, and longer */
 static void every_row(void **state)
 {
         (void)state;
         const struct target *t;
         for (int k = 0; (t = target_at(k)); k++) {
-                struct source s = { .count = 0 };
                 if (!t->spellings || !runs_here(t))
                         continue;
-                for (const struct spelling *row = t->spellings; row->text; row++)
-                        add_row(&s, t, row);
-                if (!s.count)           /* tiles alone */
-                        continue;
-                check(&s, t);
-                const char *c = slurp("model.c");
-                for (const struct spelling *row = t->spellings; row->text; row++)
-                        if (row->op < SPELL_TILES && !mentions(c, row->text))
-                                fail_msg("%s: '%s' is not used", t->name, row->text);
+                every_row_at(t, target_vector_bytes(t));
+                if (target_length(t))
+                        every_row_at(t, 4 * target_vector_bytes(t));
         }
 }
 
