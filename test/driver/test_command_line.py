@@ -342,6 +342,16 @@ def test_header_of_another_build_is_refused(tmp_path):
     assert dnncc.run(["gcc", "-c", tmp_path / "d.c", "-o", tmp_path / "d.o"]).returncode != 0
 
 
+def test_names_of_ports(tmp_path):
+    """are those of the model, but for what C, its library and run itself use"""
+    names = ["state", "region", "error", "n", "x.1", "workspace", "weights", "int", "index"]
+    model = save(tmp_path / "m.onnx", [helper.make_node("Sum", names, ["State"])], [value(name, (2,)) for name in names], [value("State", (2,))])
+    assert call(model, "-o", tmp_path / "m.c").returncode == 0
+    wanted = [*names[:4], "x_1", *(f"{name}_2" for name in names[5:])]
+    words = re.findall(r"float \*(\w+)", re.search(r"int m_run\(([^;]*)\);", (tmp_path / "m.h").read_text())[1])
+    assert words == [*wanted, "State_2"]
+
+
 def test_only_allowed_symbols(tmp_path):
     assert call(DIGITS, "-o", tmp_path / "d.c").returncode == 0
     assert dnncc.run(["gcc", "-std=c99", "-O2", "-fno-pie", "-c", tmp_path / "d.c", "-o", tmp_path / "d.o"]).returncode == 0
