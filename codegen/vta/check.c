@@ -2,13 +2,15 @@
 #include "codegen/vta/check.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 
 enum { CHISEL_MICRO_OPS = 2048, SHIFT_MOST = 15, APART = 3 };
-enum { IS_THERE = 1, IS_STALE = 2 };
+enum { IS_THERE = 1, IS_STALE = 2, DETAIL = 96 };
+#define NO_DETAIL "%s", ""
 
 struct checker {
         const struct vta_program *p;
@@ -23,27 +25,26 @@ struct checker {
         struct vta_races *races;                /* NULL: a token was missing, so no order is known */
 };
 
-/* once for each instruction and rule; detail: "" or what begins with ": " */
-static void report(struct checker *c, enum vta_rule rule, const char *detail)
+/* Once for each instruction and rule; the format is of what is so here; NO_DETAIL: the rule says all. */
+static void report(struct checker *c, enum vta_rule rule, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void report(struct checker *c, enum vta_rule rule, const char *format, ...)
 {
         if (c->said[rule])
                 return;
         c->said[rule] = true;
         if (c->found++ >= c->most)
                 return;
-        struct text text = { 0 };
-        vta_assembly_instruction(c->v, c->p, vta_program_instruction(c->p, c->number), &text);
-        text.data[strcspn(text.data, " ")] = 0;
-        diag_error(c->diag, EXIT_INVALID, "instruction %" PRId64 " (%s): %s%s [%s]", c->number, text.data, vta_rules[rule].text, detail,
-                   vta_rules[rule].name);
-        text_free(&text);
-}
-
-static void report_number(struct checker *c, enum vta_rule rule, const char *what, int64_t number)
-{
-        char detail[96];
-        snprintf(detail, sizeof detail, ": %s %" PRId64, what, number);
-        report(c, rule, detail);
+        struct text name = { 0 };
+        char detail[DETAIL];
+        va_list list;
+        va_start(list, format);
+        vsnprintf(detail, sizeof detail, format, list);
+        va_end(list);
+        vta_assembly_instruction(c->v, c->p, vta_program_instruction(c->p, c->number), &name);
+        name.data[strcspn(name.data, " ")] = 0;
+        diag_error(c->diag, EXIT_INVALID, "instruction %" PRId64 " (%s): %s%s%s [%s]", c->number, name.data, vta_rules[rule].text,
+                   *detail ? ": " : "", detail, vta_rules[rule].name);
+        text_free(&name);
 }
 
 /* ---- what an instruction says by itself ---- */
@@ -53,17 +54,17 @@ static void check_move(struct checker *c)
         const struct vta_instruction *i = &c->now;
         bool y_pads = i->y_pad_0 || i->y_pad_1, x_pads = i->x_pad_0 || i->x_pad_1, load = i->opcode == VTA_OPCODE_LOAD;
         if (load && i->memory == VTA_ACC8)
-                report(c, VTA_RULE_acc8, "");
+                report(c, VTA_RULE_acc8, NO_DETAIL);
         if (!i->x_size && (y_pads || x_pads))
-                report(c, VTA_RULE_no_x, "");
+                report(c, VTA_RULE_no_x, NO_DETAIL);
         if (!i->y_size && i->x_size)
-                report(c, VTA_RULE_no_y, "");
+                report(c, VTA_RULE_no_y, NO_DETAIL);
         if (load && i->memory == VTA_WGT && (y_pads || x_pads))
-                report(c, VTA_RULE_wgt_pad, "");
+                report(c, VTA_RULE_wgt_pad, NO_DETAIL);
         if (load && i->memory == VTA_UOP && vta_moves(i) && (i->y_size != 1 || i->x_stride != i->x_size || y_pads || x_pads))
-                report(c, VTA_RULE_uop_row, "");
+                report(c, VTA_RULE_uop_row, NO_DETAIL);
         if (!load && (y_pads || x_pads))
-                report(c, VTA_RULE_store_pad, "");
+                report(c, VTA_RULE_store_pad, NO_DETAIL);
 }
 
 static void check_segments(struct checker *c)
@@ -74,9 +75,9 @@ static void check_segments(struct checker *c)
                 int64_t address = vta_row_address(c->v, i, y);
                 const struct vta_segment *s = vta_program_segment(c->p, address, i->x_size * c->v->bytes[i->memory]);
                 if (store ? !s || !vta_kinds[s->kind].written : !s || !vta_kinds[s->kind].read)
-                        report_number(c, store ? VTA_RULE_written : VTA_RULE_read, "not so at address", address);
+                        report(c, store ? VTA_RULE_written : VTA_RULE_read, "not so at address %" PRId64, address);
                 else if (i->memory == VTA_UOP && vta_kinds[s->kind].written)
-                        report(c, VTA_RULE_fixed, "");
+                        report(c, VTA_RULE_fixed, NO_DETAIL);
         }
 }
 
@@ -85,12 +86,12 @@ static void check_micro_ops(struct checker *c)
         const struct vta_instruction *i = &c->now;
         bool alu = i->opcode == VTA_OPCODE_ALU;
         if (alu && i->use_imm && (i->dst_out != i->src_out || i->dst_in != i->src_in))
-                report(c, VTA_RULE_same, "");
+                report(c, VTA_RULE_same, NO_DETAIL);
         for (int64_t u = i->uop_begin; u < i->uop_end && alu; u++) {
                 if (i->use_imm && c->uops[u].dst != c->uops[u].src)
-                        report_number(c, VTA_RULE_same, "not so in micro-op", u);
+                        report(c, VTA_RULE_same, "not so in micro-op %" PRId64, u);
                 if (c->uops[u].wgt)
-                        report_number(c, VTA_RULE_no_wgt, "not so in micro-op", u);
+                        report(c, VTA_RULE_no_wgt, "not so in micro-op %" PRId64, u);
         }
 }
 
@@ -99,15 +100,15 @@ static void check_work(struct checker *c)
         const struct vta_instruction *i = &c->now;
         bool alu = i->opcode == VTA_OPCODE_ALU, shift = alu && i->operation == VTA_OPERATION_SHR;
         if (!vta_steps(i))
-                report(c, VTA_RULE_loops, "");
+                report(c, VTA_RULE_loops, NO_DETAIL);
         if (i->uop_end > CHISEL_MICRO_OPS)
-                report_number(c, VTA_RULE_resident, "the last is", i->uop_end - 1);
+                report(c, VTA_RULE_resident, "the last is %" PRId64, i->uop_end - 1);
         if (shift && i->use_imm && (i->imm < -SHIFT_MOST || i->imm > SHIFT_MOST))
-                report_number(c, VTA_RULE_shift, "not by", i->imm);
+                report(c, VTA_RULE_shift, "not by %" PRId64, i->imm);
         if (shift && !i->use_imm)
-                report(c, VTA_RULE_shift_tensor, "");
+                report(c, VTA_RULE_shift_tensor, NO_DETAIL);
         if (alu && i->operation == VTA_OPERATION_MUL)
-                report(c, VTA_RULE_mul, "");
+                report(c, VTA_RULE_mul, NO_DETAIL);
         check_micro_ops(c);
 }
 
@@ -124,9 +125,7 @@ static void check_distance(struct checker *c)
                                 int64_t s = c->uops[u].src + y * i->src_out + x * i->src_in;
                                 for (int k = 0; k < APART - 1; k++)
                                         if (d == before[k] || (reads && s == before[k])) {
-                                                char detail[96];
-                                                snprintf(detail, sizeof detail, ": element %" PRId64 " of acc at distance %d", before[k], k + 1);
-                                                report(c, VTA_RULE_distance, detail);
+                                                report(c, VTA_RULE_distance, "element %" PRId64 " of acc at distance %d", before[k], k + 1);
                                                 return;
                                         }
                                 before[1] = before[0];
@@ -139,7 +138,6 @@ static void check_distance(struct checker *c)
 static void access_state(struct checker *c, int memory, int64_t first, int64_t count, enum vta_access access)
 {
         unsigned char *state = c->state[memory] + first;
-        char detail[96];
         if (access != VTA_READS) {
                 memset(state, access == VTA_SPOILS ? IS_STALE : IS_THERE, (size_t)count);
                 return;
@@ -147,8 +145,8 @@ static void access_state(struct checker *c, int memory, int64_t first, int64_t c
         for (int64_t k = 0; k < count; k++) {
                 if (state[k] == IS_THERE)
                         continue;
-                snprintf(detail, sizeof detail, ": element %" PRId64 " of %s", first + k, vta_memory_names[memory]);
-                report(c, state[k] == IS_STALE ? VTA_RULE_stale : VTA_RULE_undefined, detail);
+                report(c, state[k] == IS_STALE ? VTA_RULE_stale : VTA_RULE_undefined, "element %" PRId64 " of %s", first + k,
+                       vta_memory_names[memory]);
                 return;
         }
 }
@@ -164,10 +162,9 @@ static void visit(void *context, int memory, int64_t first, int64_t count, enum 
         vta_races_access(c->races, memory, first, count, &with, &element);
         if (with < 0)
                 return;
-        char detail[96];
-        snprintf(detail, sizeof detail, ": not with instruction %" PRId64 ", %s %" PRId64 " of %s", with,
-                 memory == VTA_DRAM ? "byte" : "element", element, memory == VTA_DRAM ? "memory" : vta_memory_names[memory]);
-        report(c, VTA_RULE_race, detail);
+        bool dram = memory == VTA_DRAM;
+        report(c, VTA_RULE_race, "not with instruction %" PRId64 ", %s %" PRId64 " of %s", with, dram ? "byte" : "element", element,
+               dram ? "memory" : vta_memory_names[memory]);
 }
 
 static void load_micro_ops(struct checker *c)
@@ -201,7 +198,7 @@ static void take_tokens(struct checker *c)
 {
         if (!c->races || vta_races_start(c->races, &c->now, c->number))
                 return;
-        report(c, VTA_RULE_taken, ": what follows is not looked at for races");
+        report(c, VTA_RULE_taken, "what follows is not looked at for races");
         end_races(c);
 }
 
@@ -212,19 +209,13 @@ static void give_tokens(struct checker *c)
         vta_races_finish(c->races);
         for (int f = VTA_POPS; f < VTA_FLAGS; f++) {
                 int k = vta_queue(&c->now, f);
-                if (k >= 0 && vta_races_tokens(c->races, k) > VTA_TOKENS_MOST) {
-                        char detail[96];
-                        snprintf(detail, sizeof detail, ": not from %s", vta_queue_names[k]);
-                        report(c, VTA_RULE_tokens, detail);
-                }
+                if (k >= 0 && vta_races_tokens(c->races, k) > VTA_TOKENS_MOST)
+                        report(c, VTA_RULE_tokens, "not from %s", vta_queue_names[k]);
         }
         bool last = c->number == vta_program_length(c->p) - 1;
         for (int k = 0; k < VTA_QUEUES && last; k++)
-                if (vta_races_tokens(c->races, k)) {
-                        char detail[96];
-                        snprintf(detail, sizeof detail, ": %" PRId64 " from %s", vta_races_tokens(c->races, k), vta_queue_names[k]);
-                        report(c, VTA_RULE_left, detail);
-                }
+                if (vta_races_tokens(c->races, k))
+                        report(c, VTA_RULE_left, "%" PRId64 " from %s", vta_races_tokens(c->races, k), vta_queue_names[k]);
 }
 
 static void check_one(struct checker *c)
@@ -235,7 +226,7 @@ static void check_one(struct checker *c)
         if (move)
                 check_move(c);
         if (unsafe != VTA_RULES)
-                report(c, unsafe, "");
+                report(c, unsafe, NO_DETAIL);
         if (unsafe == VTA_RULE_flags)
                 end_races(c);                   /* whose tokens these are nobody knows */
         take_tokens(c);
@@ -258,9 +249,7 @@ static bool walk(struct checker *c, int64_t work)
                 const char *why = vta_decode(c->v, vta_program_instruction(c->p, c->number), &c->now);
                 memset(c->said, 0, sizeof c->said);
                 if (why) {
-                        char detail[96];
-                        snprintf(detail, sizeof detail, ": %s", why);
-                        report(c, VTA_RULE_instruction, detail);
+                        report(c, VTA_RULE_instruction, "%s", why);
                         end_races(c);
                         continue;
                 }

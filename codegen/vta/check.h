@@ -19,6 +19,8 @@ struct vta_micro_op { int32_t dst, src, wgt; bool fine; };        /* fine: no bi
 
 /* The first `must` rule that an instruction breaks, or VTA_RULES; uops: the memory of micro-ops, depth of it. */
 enum vta_rule vta_unsafe(const struct vta *v, const struct vta_instruction *i, const struct vta_micro_op *uops, int64_t dram_bytes);
+/* the same of a load or store, of which micro-ops say nothing */
+enum vta_rule vta_unsafe_move(const struct vta *v, const struct vta_instruction *i, int64_t dram_bytes);
 /* How much work it is: steps and elements moved, and one. */
 int64_t vta_work(const struct vta_instruction *i);
 /* what one launch may take where nobody says otherwise: a minute or two */

@@ -23,7 +23,7 @@ static bool dram_is_good(const struct vta *v, const struct vta_instruction *i, i
         return vta_row_address(v, i, 0) >= VTA_PAGE && end <= dram_bytes;
 }
 
-static enum vta_rule unsafe_move(const struct vta *v, const struct vta_instruction *i, int64_t dram_bytes)
+enum vta_rule vta_unsafe_move(const struct vta *v, const struct vta_instruction *i, int64_t dram_bytes)
 {
         bool store = i->opcode == VTA_OPCODE_STORE;
         if (!vta_moves(i) && store)
@@ -64,7 +64,7 @@ enum vta_rule vta_unsafe(const struct vta *v, const struct vta_instruction *i, c
                 return VTA_RULE_flags;
         if (vta_works(i))
                 return unsafe_steps(v, i, uops);
-        return i->opcode == VTA_OPCODE_FINISH ? VTA_RULES : unsafe_move(v, i, dram_bytes);
+        return i->opcode == VTA_OPCODE_FINISH ? VTA_RULES : vta_unsafe_move(v, i, dram_bytes);
 }
 
 int64_t vta_work(const struct vta_instruction *i)

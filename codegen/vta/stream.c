@@ -14,15 +14,27 @@ static void find(struct vta_stream *s, int stage, int64_t from)
         next->number = -1;
 }
 
+/* why it runs nowhere, whatever memory and micro-ops hold; NULL: it may */
+static const char *wrong(const struct vta *v, const unsigned char *bytes)
+{
+        struct vta_instruction i;
+        const char *why = vta_decode(v, bytes, &i);
+        if (why)
+                return why;
+        for (int f = 0; f < VTA_FLAGS; f++)
+                if (vta_queue(&i, f) == -1)
+                        return vta_rules[VTA_RULE_flags].text;
+        if (vta_form_of(i.opcode) != VTA_FORM_MOVE)
+                return NULL;
+        enum vta_rule unsafe = vta_unsafe_move(v, &i, INT64_MAX);
+        return unsafe == VTA_RULE_sram || unsafe == VTA_RULE_memory ? vta_rules[unsafe].text : NULL;
+}
+
 bool vta_stream_begin(struct vta_stream *s, const struct vta *v, const unsigned char *bytes, int64_t count, struct diag *diag)
 {
         *s = (struct vta_stream){ v, bytes, count, { { .number = 0 } } };
         for (int64_t k = 0; k < count; k++) {
-                struct vta_instruction i;
-                const char *why = vta_decode(v, bytes + k * VTA_BYTES, &i);
-                for (int f = 0; f < VTA_FLAGS && !why; f++)
-                        if (vta_queue(&i, f) == -1)
-                                why = vta_rules[VTA_RULE_flags].text;
+                const char *why = wrong(v, bytes + k * VTA_BYTES);
                 if (why) {
                         diag_error(diag, EXIT_INVALID, "instruction %" PRId64 " cannot run: %s", k, why);
                         return false;

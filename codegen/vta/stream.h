@@ -12,7 +12,8 @@ struct vta_stream {
         struct vta_next next[VTA_STAGES];
 };
 
-/* False after an EXIT_INVALID error: bytes that are no instruction, or a token of a stage that is not there. */
+/* False after an EXIT_INVALID error: bytes that are no instruction, a token of a stage that is not there, elements that no memory
+ * has. */
 bool vta_stream_begin(struct vta_stream *s, const struct vta *v, const unsigned char *bytes, int64_t count, struct diag *diag);
 void vta_stream_advance(struct vta_stream *s, int stage);
 
