@@ -22,6 +22,7 @@ struct checker {
         bool said[VTA_RULES];                   /* of this instruction */
         struct vta_micro_op *uops;
         unsigned char *state[VTA_MEMORIES];     /* IS_.. of each element */
+        int64_t last[VTA_STAGES];               /* 1 + number of the last instruction of each stage */
         struct vta_races *races;                /* NULL: a token was missing, so no order is known */
 };
 
@@ -218,6 +219,14 @@ static void give_tokens(struct checker *c)
                         report(c, VTA_RULE_left, "%" PRId64 " from %s", vta_races_tokens(c->races, k), vta_queue_names[k]);
 }
 
+/* at finish, which is the last */
+static void check_pending(struct checker *c)
+{
+        for (int k = 0; k < VTA_STAGES && c->races; k++)
+                if (k != VTA_STAGE_COMPUTE && vta_races_done(c->races, k) < c->last[k])
+                        report(c, VTA_RULE_pending, "not of instruction %" PRId64, c->last[k] - 1);
+}
+
 static void check_one(struct checker *c)
 {
         const struct vta_instruction *i = &c->now;
@@ -230,6 +239,9 @@ static void check_one(struct checker *c)
         if (unsafe == VTA_RULE_flags)
                 end_races(c);                   /* whose tokens these are nobody knows */
         take_tokens(c);
+        c->last[vta_stage_of(i)] = c->number + 1;
+        if (i->opcode == VTA_OPCODE_FINISH)
+                check_pending(c);
         if (unsafe == VTA_RULES && move)
                 check_segments(c);
         if (unsafe == VTA_RULES && vta_works(i)) {

@@ -56,6 +56,8 @@ bool vta_races_start(struct vta_races *r, const struct vta_instruction *i, int64
 /* Its accesses (vta_accesses); after one that races, *with is the other instruction's number, else -1. */
 void vta_races_access(struct vta_races *r, int memory, int64_t first, int64_t count, int64_t *with, int64_t *element);
 void vta_races_finish(struct vta_races *r);                      /* gives its tokens */
+/* 1 + the last instruction of a stage that the current one's stage knows to be done, ; 0: of none */
+int64_t vta_races_done(const struct vta_races *r, int stage);
 int64_t vta_races_tokens(const struct vta_races *r, int queue);
 
 #endif

@@ -64,6 +64,8 @@ void vta_races_end(struct vta_races *r)
 
 int64_t vta_races_tokens(const struct vta_races *r, int queue) { return r->queues[queue].count; }
 
+int64_t vta_races_done(const struct vta_races *r, int stage) { return r->clocks[vta_stage_of(&r->now)].done[stage]; }
+
 static void give(struct queue *q, const struct clock *clock)
 {
         if (q->first + q->count == q->room) {

@@ -1,11 +1,12 @@
 """The convolutions of ResNet-18: cycles that were worked out by hand, and results as numpy has them."""
 import re
+import resource
 
 import pytest
 
 import cycle_model
 from vta_convolution import Layer, Stream, file_of
-from vta_tool import LOAD, WGT, vta
+from vta_tool import LOAD, SANITIZED, WGT, vta
 
 # how often in ResNet-18, cycles, utilization, and that of the serial stream
 WORKED = {
@@ -89,6 +90,19 @@ def test_round_trip(files, tmp_path):
     assert vta("dump", tmp_path / "a.vta") == text.read_text() == vta("dump", text)
     assert figures(text) == figures(file)
     assert re.search(r"gemm pop_prev push_prev uop=\d+,\d+ loop=7,7 dst=7,1 src=26,2", text.read_text())
+
+
+@pytest.mark.skipif(SANITIZED, reason="sanitizers are slower")
+def test_speed(files):
+    """five million product steps a second, of processor time"""
+    def spent():
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    times = []
+    for _ in range(5):
+        before = spent()
+        vta("run", files("C2"))
+        times.append(spent() - before)
+    assert 451584 / min(times) > 5e6
 
 
 def test_counts(files):

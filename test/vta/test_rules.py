@@ -41,6 +41,7 @@ BROKEN = {
     "tokens": ({1: LINES[1] + 255 * "\nload.inp push_next", 9: LINES[9] + 255 * "\nload.uop pop_prev"}, 256, NOTHING),
     "left": ({9: "load.uop"}, 10, NOTHING),
     "race": ({4: "gemm uop=0,1 loop=1,1", 9: "load.uop pop_prev pop_next"}, 4, NOTHING),
+    "pending": ({9: "load.uop pop_next\nload.inp"}, 11, NOTHING),
     "undefined": ({0: "load.inp sram=4 dram=@x size=1,1 stride=1"}, 4, NOTHING),
     "stale": ({5: "", 6: "", 7: "gemm reset push_next uop=1,2 loop=1,1"}, 6, NOTHING),
     "fixed": ({}, 2, {"uops_kind": "scratch"}),

@@ -11,6 +11,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
 
+SANITIZED = any(part.startswith("asan") for part in pathlib.Path(dnncc.DNNCC).parts)
 VTA = str(pathlib.Path(dnncc.DNNCC).resolve().parent / "dnncc-vta")
 
 LOAD, STORE, GEMM, FINISH, ALU = range(5)
