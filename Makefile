@@ -153,12 +153,16 @@ FILES := runtime/dnncc_runtime.h>include/dnncc_runtime.h $(B)/libdnncc_runtime.a
          cmake/dnncc-config.cmake>lib/cmake/dnncc/dnncc-config.cmake \
          $(B)/dnncc-config-version.cmake>lib/cmake/dnncc/dnncc-config-version.cmake \
          $(foreach f,threads.c memory.c dnncc_runtime.h,runtime/$f>share/dnncc/runtime/$f) \
+         docs/dnncc-schedule.5>share/man/man5/dnncc-schedule.5 docs/dnncc-ir.5>share/man/man5/dnncc-ir.5 \
          docs/dnncc.1>share/man/man1/dnncc.1 docs/dnncc-vta.1>share/man/man1/dnncc-vta.1 \
          $(B)/completion.bash>share/bash-completion/completions/dnncc \
          $(B)/completion.zsh>share/zsh/site-functions/_dnncc \
          $(B)/completion.fish>share/fish/vendor_completions.d/dnncc.fish \
+         $(B)/editor/vim-dnn>share/vim/vimfiles/syntax/dnn.vim $(B)/editor/vim-loops>share/vim/vimfiles/syntax/loops.vim \
+         $(B)/editor/vim-detect>share/vim/vimfiles/ftdetect/dnncc.vim $(B)/editor/extension>share/dnncc/vscode/package.json \
+         $(B)/editor/dnn>share/dnncc/vscode/dnn.tmLanguage.json $(B)/editor/loops>share/dnncc/vscode/loops.tmLanguage.json \
          $(foreach f,README.md LICENSE $(sort $(wildcard docs/*.md)),$f>share/doc/dnncc/$(notdir $f))
-OWN_FOLDERS := lib/cmake/dnncc share/dnncc/runtime share/dnncc share/doc/dnncc
+OWN_FOLDERS := lib/cmake/dnncc share/dnncc/runtime share/dnncc/vscode share/dnncc share/doc/dnncc
 TOP := $(DESTDIR)$(PREFIX)
 source_of = $(firstword $(subst >, ,$1))
 place_of = $(TOP)/$(lastword $(subst >, ,$1))
@@ -175,6 +179,13 @@ uninstall:
 	@rm -f $(foreach f,$(PROGRAMS) $(FILES),"$(call place_of,$f)")
 	@for d in $(OWN_FOLDERS); do [ ! -d "$(TOP)/$$d" ] || rmdir --ignore-fail-on-non-empty "$(TOP)/$$d"; done
 	@echo "removed from $(TOP)"
+
+# syntax files of Vim, grammars of VS Code
+$(B)/editor/%: $(B)/editor/print
+	@$< $(notdir $@) > $@
+$(B)/editor/print: docs/editor.c $(B)/libdnncc.a
+	@mkdir -p $(@D)
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
 
 $(B)/completion.%: $(B)/completion
 	@$(B)/completion $* > $@
@@ -271,19 +282,15 @@ bless: setup
 	BLESS=1 $(PY) -m pytest -q -p no:cacheprovider test/golden
 	@$(MAKE) --no-print-directory conformance CONFORMANCE_FLAGS=--bless
 
-# docs/ir.md, docs/dnncc.1, docs/dnncc-vta.1 and docs/remarks.md come from the tables
+# what comes from the tables
+MADE := ir.md remarks.md dnncc.1 dnncc-vta.1 dnncc-schedule.5 dnncc-ir.5
 docs: $(B)/manual
-	$(B)/manual ir > docs/ir.md
-	$(B)/manual man > docs/dnncc.1
-	$(B)/manual vta-man > docs/dnncc-vta.1
-	$(B)/manual remarks > docs/remarks.md
-$(B)/manual: docs/manual.c $(B)/libdnncc.a
-	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LIBS)
+	$(foreach f,$(MADE),$(call line,$(B)/manual $f > docs/$f))
+$(B)/manual: docs/manual.c docs/manual_pages.c docs/manual.h $(B)/libdnncc.a
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ docs/manual.c docs/manual_pages.c $(B)/libdnncc.a $(LIBS)
 
 check-docs: $(B)/manual
-	@$(B)/manual ir | diff -u docs/ir.md - && $(B)/manual man | diff -u docs/dnncc.1 - && \
-	    $(B)/manual vta-man | diff -u docs/dnncc-vta.1 - && $(B)/manual remarks | diff -u docs/remarks.md - || \
-	    { echo "docs/ir.md, docs/dnncc.1, docs/dnncc-vta.1 or docs/remarks.md is not what the tables say: make docs"; exit 1; }
+	@for f in $(MADE); do $(B)/manual $$f | diff -u docs/$$f - || { echo "docs/$$f is not what the tables say: make docs"; exit 1; }; done
 
 # the lines of the uncommitted change; tables and aligned comments are laid out by hand
 format:

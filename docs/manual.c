@@ -1,11 +1,12 @@
-/* The manual that comes from the tables: `manual ir` prints docs/ir.md, `manual man` docs/dnncc.1,
- * `manual vta-man` docs/dnncc-vta.1, `manual remarks` docs/remarks.md. */
+/* The manual that comes from the tables: `manual FILE` prints docs/FILE, ir.md and remarks.md from here, pages of man from
+ * manual_pages.c. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "compiler/options.h"
 #include "compiler/vta/options.h"
+#include "docs/manual.h"
 #include "ir/loop.h"
 #include "ir/tensor.h"
 #include "passes/quantize/quantize.h"
@@ -211,47 +212,6 @@ static void print_ir(void)
 #include "passes/limits.def"
 }
 
-/* roff: a leading dot or quote and backslashes mean something */
-static void roff(const char *text)
-{
-        for (; *text; text++)
-                if (*text == '-')
-                        fputs("\\-", stdout);
-                else if (*text == '\\')
-                        fputs("\\e", stdout);
-                else
-                        putchar(*text);
-}
-
-static void print_man(void)
-{
-        printf(".TH DNNCC 1 \"\" \"dnncc " DNNCC_VERSION "\" \"User Commands\"\n.SH NAME\ndnncc \\- compile a neural network to C\n"
-               ".SH SYNOPSIS\n.B dnncc\n[\\fIoptions\\fR] \\fIMODEL\\fR\n.SH DESCRIPTION\nCompiles MODEL (.onnx, .dnn, .loops, or \\- for "
-               "standard input) to a C99 source file and its header.\n.SH OPTIONS\n");
-#define GROUP(title) printf(".SS %s\n", title);
-#define OPTION(text, argument, kind, field, doc)                                        \
-        {                                                                               \
-                const char *arg = argument;                                             \
-                fputs(".TP\n.B ", stdout);                                              \
-                roff(text);                                                             \
-                if (arg) {                                                              \
-                        bool equal = (text)[1] == '-' && !strchr(arg, '=');             \
-                        fputs(*arg == '[' ? "" : equal ? "=" : " ", stdout);            \
-                        roff(arg);                                                      \
-                }                                                                       \
-                putchar('\n');                                                          \
-                roff(doc);                                                              \
-                putchar('\n');                                                          \
-        }
-#include "compiler/options.def"
-        puts(".SH OBSERVERS\nWhich numbers of a tensor its steps are to hold, of what \\-\\-calibrate has seen:");
-#define OBSERVER(id, name, function, argument, doc) \
-        fputs(".TP\n.B ", stdout), roff(name), putchar('\n'), roff(doc), putchar('\n');
-#include "passes/calibrate/observers.def"
-        puts(".SH EXIT STATUS\n0 ok, 1 usage, 2 cannot read or write, 3 invalid model, 4 unsupported, 5 budget exceeded, "
-             "70 internal error.");
-}
-
 static void print_remarks(void)
 {
         puts("# Remarks\n\nFrom [passes/remarks.def](../passes/remarks.def); `make docs` writes it.\n\n"
@@ -276,17 +236,18 @@ static void print_remarks(void)
         }
 }
 
+static void print_vta_man(void) { vta_options_man(stdout); }
+
 int main(int argc, char **argv)
 {
-        if (argc == 2 && !strcmp(argv[1], "ir"))
-                print_ir();
-        else if (argc == 2 && !strcmp(argv[1], "man"))
-                print_man();
-        else if (argc == 2 && !strcmp(argv[1], "vta-man"))
-                vta_options_man(stdout);
-        else if (argc == 2 && !strcmp(argv[1], "remarks"))
-                print_remarks();
-        else
-                return 1;
-        return 0;
+        static const struct { const char *name; void (*print)(void); } files[] = {
+                { "ir.md", print_ir },         { "remarks.md", print_remarks },         { "dnncc.1", print_man },
+                { "dnncc-ir.5", print_man_ir }, { "dnncc-schedule.5", print_man_schedule }, { "dnncc-vta.1", print_vta_man },
+        };
+        for (size_t i = 0; i < sizeof files / sizeof *files && argc == 2; i++)
+                if (!strcmp(argv[1], files[i].name)) {
+                        files[i].print();
+                        return 0;
+                }
+        return 1;
 }
