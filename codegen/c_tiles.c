@@ -35,6 +35,15 @@ static struct c_operand literal(struct c_writer *w, long long n)
         return (struct c_operand){ .text = arena_printf(w->arena, "%lld", n) };
 }
 
+/* tile number n: by its number, or, where tiles are vector registers, an entry of the variable with
+ * the sums, which has room for all that they need */
+static struct c_operand tile(struct c_writer *w, const struct loop_variable *sums, int n)
+{
+        return target_tile_shapes(w->target)
+                       ? literal(w, n)
+                       : (struct c_operand){ .text = arena_printf(w->arena, "%s[%d]", c_use(w, sums), n) };
+}
+
 /* ---- shapes ---- */
 
 /* rows of so many bytes each; false: the target has no such tile */
@@ -89,26 +98,31 @@ static void put_shapes(struct c_writer *w, const struct loop_tiles *t)
 
 /* ---- products ---- */
 
-static void put_load(struct c_writer *w, int tile, struct loop_buffer *b,
-                     const struct loop_expr *at, int64_t add, int64_t step)
+/* rows of a tile in memory: so many elements each, and as many from row to row */
+struct rows { int64_t step, size; int count; };
+
+static void put_load(struct c_writer *w, struct c_operand to, struct loop_buffer *b,
+                     const struct loop_expr *at, int64_t add, struct rows rows)
 {
         struct loop_expr *base = (struct loop_expr *)(uintptr_t)at;
         struct loop_expr *from = loop_op(w->arena, LOOP_ADD, base, loop_index(w->arena, add), NULL);
         int bytes = element_info[b->element].bytes;
         put(w, SPELL_TILE_LOAD,
-            (struct c_operand[C_OPERANDS_MAX]){ literal(w, tile),
+            (struct c_operand[C_OPERANDS_MAX]){ to,
                                                 { .address = b, .value = from },
-                                                literal(w, bytes * step) });
+                                                literal(w, bytes * rows.step),
+                                                literal(w, bytes * rows.size), literal(w, rows.count) });
 }
 
 static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
 {
         const struct loop_tiles *t = &s->tiles;
-        const int lanes = s->variable->type.lanes, group = t->group, pair = group * lanes;
+        const struct loop_variable *v = s->variable;
+        const int lanes = v->type.lanes, group = t->group, pair = group * lanes;
         const struct multiply *m = multiply_find(w->target, s->buffer->element,
                                                  s->weights->element, true, lanes, group, 0);
         const struct spelling *row =
-                m && m->sum == s->variable->type.element && !strcmp(m->body, s->function->name)
+                m && m->sum == v->type.element && !strcmp(m->body, s->function->name)
                         ? spelling_of_products(w->target, s->buffer->element, s->weights->element)
                         : NULL;
         const int tiles = (int)divide_up(t->positions, t->rows);
@@ -119,22 +133,30 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
         for (int j = 0; j < t->vectors; j++)
                 for (int i = 0; i < tiles; i++) {
                         int x = t->x.first + i % t->x.count, weights = t->w.first + j % t->w.count;
-                        int sums = s->variable->registers.first + i * t->vectors + j;
+                        int sums = v->registers.first + i * t->vectors + j;
                         if (!i)
-                                put_load(w, weights, s->weights, s->b, pair * j, pair * t->vectors);
+                                put_load(w, tile(w, v, weights), s->weights, s->b, pair * j,
+                                         (struct rows){ pair * t->vectors, pair, t->depth });
                         if (!j || t->x.count < tiles)
-                                put_load(w, x, s->buffer, s->a, t->jump * i, t->step);
+                                put_load(w, tile(w, v, x), s->buffer, s->a, t->jump * i,
+                                         (struct rows){ t->step, group * t->depth, rows_of(t, i) });
                         put_row(w, row,
                                 (struct c_operand[C_OPERANDS_MAX]){
-                                        literal(w, sums), literal(w, x), literal(w, weights) });
+                                        tile(w, v, sums), tile(w, v, x), tile(w, v, weights) });
                 }
 }
 
-static void put_zeros(struct c_writer *w, struct tile_range sums)
+static void put_zeros(struct c_writer *w, struct loop_variable *v)
 {
-        for (int k = 0; k < sums.count; k++)
+        if (!target_tile_shapes(w->target)) {
+                c_name_set(w, v, c_local(w, v->name));
+                put(w, SPELL_TILES,
+                    (struct c_operand[C_OPERANDS_MAX]){ { .text = c_use(w, v) },
+                                                        literal(w, multiply_registers(w->target)) });
+        }
+        for (int k = 0; k < v->registers.count; k++)
                 put(w, SPELL_TILE_ZERO,
-                    (struct c_operand[C_OPERANDS_MAX]){ literal(w, sums.first + k) });
+                    (struct c_operand[C_OPERANDS_MAX]){ tile(w, v, v->registers.first + k) });
 }
 
 static void put_unload(struct c_writer *w, const struct loop_stmt *s)
@@ -149,23 +171,26 @@ static void put_unload(struct c_writer *w, const struct loop_stmt *s)
                                                        loop_index(w->arena, first), NULL);
                         put(w, SPELL_TILE_STORE,
                             (struct c_operand[C_OPERANDS_MAX]){
-                                    literal(w, sums),
+                                    tile(w, s->variable, sums),
                                     { .address = s->buffer, .value = at },
-                                    literal(w, bytes * lanes * t->vectors) });
+                                    literal(w, bytes * lanes * t->vectors),
+                                    literal(w, bytes * lanes),
+                                    literal(w, t->positions - i < t->rows ? t->positions - i : t->rows) });
                 }
 }
 
 void c_tiles(struct c_writer *w, const struct loop_stmt *s)
 {
+        const bool told = target_tile_shapes(w->target);
         if (s->kind == STMT_VAR)
-                put_zeros(w, s->variable->registers);
+                put_zeros(w, s->variable);
         else if (s->kind == STMT_MULTIPLY)
                 put_multiply(w, s);
         else if (s->kind == STMT_UNLOAD)
                 put_unload(w, s);
-        else if (s->tiles.positions)
+        else if (told && s->tiles.positions)
                 put_shapes(w, &s->tiles);
-        else
+        else if (told)
                 put(w, SPELL_TILES_END, (struct c_operand[C_OPERANDS_MAX]){ { 0 } });
 }
 
@@ -185,7 +210,7 @@ void c_tiles_enable(struct c_writer *w)
         bool found = false;
         for (struct loop_function *k = w->p->kernels; k; k = k->next)
                 loop_block_walk(k->body, find_tiles, NULL, &found);
-        if (!found)
+        if (!found || !target_tile_shapes(w->target))
                 return;
         w->levels[w->level].uses_tiles = true;
         c_line(w, "if (!enable_tiles())");

@@ -187,7 +187,7 @@ struct c_operand {
         int scale;                      /* value times that, in bytes; 0: none */
         const char *text;               /* as it is */
 };
-enum { C_OPERANDS_MAX = 4 };
+enum { C_OPERANDS_MAX = 5 };
 struct c_shape c_row(struct c_writer *w, const struct spelling *row,
                      const struct c_operand operands[C_OPERANDS_MAX]);
 

@@ -92,7 +92,8 @@ static bool check_shapes(struct verifier *v, const struct loop_tiles *t)
                                      t->word));
 }
 
-/* MULTIPLY: are words of both operands as wide as a sum, of its element's kind? */
+/* MULTIPLY: are words of both operands as wide as a sum, or of narrower elements twice, of its
+ * element's kind? */
 static bool check_tile_words(struct verifier *v, const struct loop_stmt *s)
 {
         enum element sum = (enum element)s->variable->type.element;
@@ -102,8 +103,8 @@ static bool check_tile_words(struct verifier *v, const struct loop_stmt *s)
                 bool alike = element_is_float(sum)
                                      ? info->class == CLASS_FLOAT
                                      : info->class == CLASS_SINT || info->class == CLASS_UINT;
-                if (!alike || s->tiles.group < 1 ||
-                    info->bytes * s->tiles.group != element_info[sum].bytes)
+                const int64_t word = (int64_t)info->bytes * s->tiles.group, own = element_info[sum].bytes;
+                if (!alike || (word != own && (word != 2 * own || info->bytes == own)))
                         return verify_error(v, "words of %d %s for sums of %s", s->tiles.group,
                                             info->text, element_info[sum].text);
         }

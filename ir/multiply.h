@@ -64,10 +64,13 @@ struct multiply {
         enum multiply_order order;
         bool flushes;                   /* subnormal operands and sums are zeros */
         int instructions;               /* that it takes */
-        int registers;                  /* of hardware tiles; 0 where sums are in vectors */
+        int registers;                  /* of hardware tiles, or vector registers that each hold a small
+                                         * one; 0 where sums are in vectors */
         int spare;                      /* vector registers that its instructions take beside sums
                                          * and operands */
         int lane_registers;             /* that a vector may be in whose lanes x is; 0: any */
+        int least;                      /* products of a sum from which on it is faster than the next
+                                         * row; 0: always */
         int limit;                      /* the largest magnitude of w for which body is what w's
                                          * elements say: where products are added up in fewer
                                          * bits; 0: any */

@@ -35,10 +35,12 @@ enum spelling_op {
         SPELL_SHL_LITERAL, SPELL_SHR_LITERAL,     /* vector, an i32 literal from 0 to width - 1 */
         SPELL_PREFETCH,                 /* address; `level` says where to */
         /* hardware tiles, by number; a table has all of these, of F32 but for the last, or none */
-        SPELL_TILES,                    /* address of what says their shapes (struct tile_shapes) */
+        SPELL_TILES,                    /* address of what says their shapes (struct tile_shapes); or, where
+                                         * they are vector registers, a name and how many */
         SPELL_TILES_END,                /* none */
         SPELL_TILE_ZERO,                /* tile */
-        SPELL_TILE_LOAD,                /* tile, address of its first row, bytes from row to row */
+        SPELL_TILE_LOAD,                /* tile, address of its first row, bytes from row to row, bytes of a
+                                         * row, rows */
         SPELL_TILE_STORE,               /* the same */
         SPELL_TILE_MULTIPLY             /* tile of sums, of positions, of groups of weights; a row
                                          * for each element, `to` that of weights */

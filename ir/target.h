@@ -68,7 +68,8 @@ struct target {
                                          * target itself */
         const struct multiply *multiplies;        /* its own, best first; ends with a row without
                                                    * name; the base's are behind them */
-        const struct tile_shapes *tile_shapes;    /* where multiplies have hardware tiles */
+        const struct tile_shapes *tile_shapes;    /* where multiplies have hardware tiles that are told
+                                                   * their shapes */
         const char *machine;            /* when the compiler is for such a processor, as a condition
                                          * of the preprocessor */
         const char *compilers;          /* the same in words, for who has another: "gcc or clang for

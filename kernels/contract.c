@@ -150,7 +150,7 @@ static int64_t line_of(const struct contract *c, int64_t tile)
 {
         const struct op *op = c->s.op;
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
-        int64_t block = op_int(op, "block"), lanes = packed_lanes(x, w),
+        int64_t block = op_int(op, "block"), lanes = round_up(packed_lanes(x, w), c->s.lanes),
                 line = target_line(c->s.e->options->target, c->s.multiply->sum);
         bool lines = packed_panel(x, w) % line == 0 && line % lanes == 0 && tile % line == 0 &&
                      (block % line == 0 || block == op_int(op, "outputs"));
@@ -186,7 +186,8 @@ static struct stage *prepare(const struct stage *common, const struct multiply *
         c->s.write = write_groups;
         c->s.enter = in_tiles(c) ? contract_tiles_enter : NULL;
         measure(c);
-        if (multiply->outputs != c->s.lanes || c->line % c->s.lanes || c->width % c->line ||
+        bool vectors = in_tiles(c) ? c->width % c->s.lanes == 0 : multiply->outputs == c->s.lanes;
+        if (!vectors || c->line % c->s.lanes || c->width % c->line ||
             c->s.panel_width % c->width || (c->word > 1 && c->s.x.stride[c->s.rank - 1] != 1))
                 return NULL;
         stage_spatial(&c->s, 2);

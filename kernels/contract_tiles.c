@@ -205,6 +205,13 @@ static int find_loops(const struct contract *c, struct product_loop loops[LOOPS_
         return n;
 }
 
+/* products of a turn of the innermost loop */
+static int turn_of(const struct contract *c, const struct product_loop *loop)
+{
+        int unroll = c->s.schedule.unroll;
+        return loop->count || loop->extent % unroll ? 1 : unroll;
+}
+
 static void add_up(struct contract *c, struct loop_variable *sums, const struct loop_tiles *shape)
 {
         struct emit *e = c->s.e;
@@ -217,28 +224,33 @@ static void add_up(struct contract *c, struct loop_variable *sums, const struct 
                 base = plus(e, base, times(e, c->s.first_channel, c->s.panel_width));
         base = emit_let(e, "w_at", base);
         x = emit_let(e, "x_at", x);
+        const int turn = turn_of(c, &loops[n - 1]);
         int64_t count = 1;
         for (int i = 0; i < n; i++)
                 count *= loops[i].extent;
         for (int i = 0; i < n; i++) {
                 count /= loops[i].extent;
-                if (loops[i].extent == 1)
+                if (loops[i].extent == (i == n - 1 ? turn : 1))
                         continue;
                 struct loop_expr *extent =
                         loops[i].count ? loops[i].count : number(e, loops[i].extent);
                 struct loop_expr *k = emit_for(e, loops[i].name, number(e, 0), extent);
+                if (i == n - 1)
+                        emit_loop(e, turn, false);
                 x = emit_let(e, "xi", plus(e, x, times(e, k, loops[i].x_step)));
                 step = plus(e, step, times(e, k, count));
                 opened++;
         }
-        struct loop_stmt *s = loop_append(c->s.arena, e->scope->block, STMT_MULTIPLY);
-        s->variable = sums;
-        s->buffer = c->s.xs;
-        s->weights = c->s.ws;
-        s->a = x;
-        s->b = plus(e, base, times(e, step, step_of(c)));
-        s->tiles = *shape;
-        s->function = stage_product(&c->s);
+        for (int i = 0; i < turn; i++) {
+                struct loop_stmt *s = loop_append(c->s.arena, e->scope->block, STMT_MULTIPLY);
+                s->variable = sums;
+                s->buffer = c->s.xs;
+                s->weights = c->s.ws;
+                s->a = plus(e, x, number(e, i * loops[n - 1].x_step));
+                s->b = plus(e, base, times(e, plus(e, step, number(e, i)), step_of(c)));
+                s->tiles = *shape;
+                s->function = stage_product(&c->s);
+        }
         if (next)
                 fetch(c, next, step);
         while (opened-- > 0)
@@ -250,7 +262,7 @@ static void add_up(struct contract *c, struct loop_variable *sums, const struct 
 static bool write_position(struct contract *c, struct loop_expr *at)
 {
         struct stage *s = &c->s;
-        for (int j = 0; j < vectors_of(c); j++) {
+        for (int j = 0; j < c->width / s->lanes; j++) {
                 struct loop_expr *index[RANK_MAX], *first_lane;
                 int left = c->live - j * s->lanes;
                 if (left <= 0)
@@ -297,7 +309,7 @@ bool contract_tiles(struct contract *c, int rows, int columns)
 {
         struct stage *s = &c->s;
         struct loop_tiles shape = shape_of(c, rows, columns);
-        struct loop_type type = LOOP_VECTOR(s->multiply->sum, s->lanes);
+        struct loop_type type = LOOP_VECTOR(s->multiply->sum, s->multiply->outputs);
         type.tile = true;
         struct loop_variable *sums = emit_var(s->e, "acc", type, NULL);
         sums->rows = shape.positions;

@@ -9,6 +9,7 @@
 
 enum { POSITIONS_MAX = 64 };            /* in a row, as schedules say it */
 enum { PREFETCH_MAX = 16 };
+enum { TURN_BYTES = 64 };               /* of a row in a turn of the innermost loop */
 
 /* what choices compare: blocks of a panel's sums */
 struct panel {
@@ -72,11 +73,24 @@ static int64_t pitch_in_memory(const struct op *op)
                           x.stride[last] * strides[last - 2]);
 }
 
+/* small tiles: several products a turn */
+static int unroll_of(const struct op *op, const struct multiply *m)
+{
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        int64_t words = w->dims[w->rank - 3] / m->depth;
+        int unroll = TURN_BYTES / (element_info[x->element].bytes * multiply_row(m));
+        while (unroll > 1 && words % unroll)
+                unroll /= 2;
+        return unroll > 1 ? unroll : 1;
+}
+
 struct schedule tiles_choose(const struct op *op, const struct schedule_machine *machine,
                              struct arena *arena)
 {
         (void)arena;
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
+        const struct target *target = machine->target;
+        const struct multiply *m = contract_multiply(op, target, true);
         struct schedule s = schedule_preset();
         int k = y->rank - 3, vectors = (int)w->dims[w->rank - 2];
         bool flat = k > 1 && schedule_can_flatten(op);
@@ -86,9 +100,8 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
         rows = flat ? 1 : rows;
         s.flat = flat;
         s.vectors = vectors;
+        s.unroll = unroll_of(op, m);
         const struct type *x = op_operand(op, 0)->type;
-        const struct target *target = machine->target;
-        const struct multiply *m = contract_multiply(op, target, true);
         int64_t steps =
                 type_elements(w) / w->dims[0] / vectors / m->outputs / multiply_row(m);
         const struct panel panel = { target, m, vectors, steps };

@@ -1,8 +1,10 @@
 /* 64-bit ARM with the integer products of Armv8.6: bytes without a sign by bytes with one, in Neoverse
  * V1 (2020), Cortex-A510 and A710 (2021) and later. Products by lane are usdot and sudot: the
- * instruction names first whose bytes are in the vector. Its products of matrices (smmla) want sums
- * of two positions in a vector, which no kernel has. */
+ * instruction names first whose bytes are in the vector. Products of matrices (smmla) have sums of
+ * two positions by two outputs in a vector, a tile; eight channels of a position are a row of
+ * another. */
 #include "codegen/targets/arm.h"
+#include "ir/rates.h"
 
 extern const struct target target_aarch64_fp16, target_aarch64_i8mm;
 
@@ -16,24 +18,36 @@ extern const struct target target_aarch64_fp16, target_aarch64_i8mm;
 #define SUDOT(lane) DOT("sudot_lane" lane, "sudot", "%2.16b, %1.4b[" lane "]")
 #define USDOT(lane) DOT("usdot_lane" lane, "usdot", "%2.16b, %1.4b[" lane "]")
 
+/* sums leave their tiles through memory, which takes as long as so many products */
+#define TILES(called, x, w) ARM_MATRICES_OF(called, 8, x, w, I32, .order = ORDER_EXACT, .least = 100)
+
 static const struct spelling spellings[] = {
         { .op = LOOP_CALL, .element = E_I32, .function = "dot_u8_i8", DOT("sudot", "usdot", "%1.16b, %2.16b") },
         ARM_DOT_LANES("dot_u8_i8", SUDOT),
         { .op = LOOP_CALL, .element = E_I32, .function = "dot_i8_u8", DOT("usdot", "usdot", "%2.16b, %1.16b") },
         ARM_DOT_LANES("dot_i8_u8", USDOT),
+        ARM_TILES, ARM_MATRICES(I8, I8, "smmla"), ARM_MATRICES(U8, I8, "usmmla"), ARM_MATRICES(U8, U8, "ummla"),
         { 0 }
 };
 
 static const struct multiply multiplies[] = {
+        TILES("smmla", I8, I8), TILES("usmmla", U8, I8), TILES("ummla", U8, U8),
         ARM_BYTES_BY_LANE("sudot", U8, I8, "dot_u8_i8", 1), ARM_BYTES_BY_LANE("usdot", I8, U8, "dot_i8_u8", 1), { 0 }
 };
 
 const struct target target_aarch64_i8mm = {
         .name = "aarch64-i8mm",
-        .doc = "what aarch64-fp16 has, and products of bytes with and without a sign (i8mm)",
+        .doc = "what aarch64-fp16 has, and products of bytes with and without a sign, and of matrices of them (i8mm)",
         .base = &target_aarch64_fp16,
         .attribute = "i8mm,fp16fml,fullfp16,dotprod",
         .gcc_attribute = "arch=armv8.2-a+dotprod+fp16fml+i8mm",
+        .rates = &(const struct rates){
+                .tile_multiply = 1,
+                .tile_load = 1.5,       /* two rows */
+                .tile_shape = .01,      /* nobody is told */
+                .tile_block = 40,
+                .tile_kernel = 10,
+        },
         .multiplies = multiplies,
         .spellings = spellings,
 };

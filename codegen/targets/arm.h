@@ -151,6 +151,39 @@
 #define ARM_WORDS(e, s) \
         LOAD_WORDS(e, 4, "vreinterpretq_u32_" s "(vld1q_" s "($0))"), LOAD_WORDS(e, 4, "word_of($0)", ARM_WORD_OF, .lanes = 1)
 
+/* Tiles of two rows of eight bytes, in vector registers: two positions of a word, or two outputs; sums
+ * of two positions by two outputs. */
+#define ARM_MATRICES_OF(called, channels, x_, w_, sum_, ...) \
+        { .name = called, .positions = 2, .outputs = 2, .depth = 1, .group = channels, \
+          .x = { .memory = E_##x_, .word = E_##sum_, .place = PLACE_TILE }, \
+          .w = { .memory = E_##w_, .word = E_##sum_, .place = PLACE_TILE }, .sum = E_##sum_, \
+          .body = "add_product", .instructions = 1, .registers = 32, __VA_ARGS__ }
+#define ARM_TILES \
+        ROW(SPELL_TILES, F32, "int32x4_t $0[$1]"), ROW(SPELL_TILE_ZERO, F32, "$0 = vdupq_n_s32(0)"), \
+        ROW(SPELL_TILE_LOAD, F32, "$0 = load_tile($1, $2, $3, $4)", \
+            "int32x4_t load_tile(const void *x, ptrdiff_t step, int bytes, int rows)\n" \
+            "{\n" \
+            "        const int8_t *from = x;\n" \
+            "        if (bytes == 16)\n" \
+            "                return vreinterpretq_s32_s8(vld1q_s8(from));\n" \
+            "        return vreinterpretq_s32_s8(vcombine_s8(vld1_s8(from), rows > 1 ? vld1_s8(from + step) : vdup_n_s8(0)));\n" \
+            "}"), \
+        ROW(SPELL_TILE_STORE, F32, "store_tile($0, $1, $2, $4)", \
+            "void store_tile(int32x4_t tile, void *y, ptrdiff_t step, int rows)\n" \
+            "{\n" \
+            "        char *to = y;\n" \
+            "        vst1_s32((void *)to, vget_low_s32(tile));\n" \
+            "        if (rows > 1)\n" \
+            "                vst1_s32((void *)(to + step), vget_high_s32(tile));\n" \
+            "}")
+#define ARM_MATRICES(x, w, instruction) \
+        ROW(SPELL_TILE_MULTIPLY, x, "$0 = " instruction "($0, $1, $2)", \
+            "int32x4_t " instruction "(int32x4_t sum, int32x4_t x, int32x4_t w)\n" \
+            "{\n" \
+            "        __asm__ (\"" instruction "\\t%0.4s, %1.16b, %2.16b\" : \"+w\"(sum) : \"w\"(x), \"w\"(w));\n" \
+            "        return sum;\n" \
+            "}", .to = E_##w)
+
 /* rows of a function of the library for words of x in all lanes, LANE(lane) */
 #define ARM_DOT_LANES(function_, LANE) ARM_LANES(I32, function_, LANE)
 #define ARM_LANES(sum, function_, LANE) \

@@ -1,7 +1,7 @@
 /* Neoverse V1 (2020): Graviton 3.
  *
  * Rates: Arm Neoverse V1 Software Optimization Guide, tables of advanced SIMD instructions and of
- * loads: those of the Cortex-X1, whose core it is, and USDOT as SDOT. */
+ * loads: those of the Cortex-X1, whose core it is, and USDOT and SMMLA as SDOT. */
 #include "ir/rates.h"
 
 extern const struct target target_aarch64_i8mm, target_neoverse_v1;
@@ -21,7 +21,8 @@ const struct target target_neoverse_v1 = {
                 .load = 1.33,           /* three a cycle */
                 .latency = 2,           /* of a sum, forwarded */
                 .multiplies = (const struct multiply_rate[]){
-                        { "smlal", 1 }, { "smull", 1 }, { "sdot", .25 }, { "sudot", .25 }, { "usdot", .25 }, { 0 }
+                        { "smlal", 1 }, { "smull", 1 }, { "sdot", .25 }, { "sudot", .25 }, { "usdot", .25 },
+                        { "smmla", .25 }, { "usmmla", .25 }, { "ummla", .25 }, { 0 }
                 },
         },
 };

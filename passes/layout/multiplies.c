@@ -1,5 +1,7 @@
 #include "passes/layout/multiplies.h"
 
+#include "passes/simplify/ranges.h"
+
 static bool fits(const struct pass_context *context, const struct multiply *m, int limit)
 {
         bool native = m->registers || m->outputs == target_lanes(context->target, m->sum);
@@ -9,17 +11,26 @@ static bool fits(const struct pass_context *context, const struct multiply *m, i
                                         0, m->group, limit));
 }
 
+/* Are sums long enough, and channels no more than a third short of whole words? */
+static bool pays(const struct multiply *m, const struct op *op)
+{
+        int64_t products = whole_products(op),
+                channels = op->code == OP_convolve ? op_operand(op, 1)->type->dims[1] : products;
+        return !m->least || (products >= m->least && 3 * round_up(channels, m->group) <= 4 * channels);
+}
+
 /* where sums may be */
 enum { IN_VECTORS = 1, IN_TILES = 2 };
 
 static const struct multiply *find(const struct pass_context *context, enum element x,
-                                   enum element w, int places, int limit)
+                                   enum element w, int places, int limit, const struct op *op)
 {
         const struct multiply *m;
         for (int i = 0; (m = multiply_at(context->target, i)); i++)
                 if (m->x.memory == x && m->w.memory == w &&
                     places & (m->registers ? IN_TILES : IN_VECTORS) &&
-                    multiply_is_right(m, limit) && fits(context, m, limit))
+                    multiply_is_right(m, limit) && fits(context, m, limit) &&
+                    (!op || pays(m, op)))
                         return m;
         return NULL;
 }
@@ -27,19 +38,19 @@ static const struct multiply *find(const struct pass_context *context, enum elem
 const struct multiply *multiply_in(const struct pass_context *context, enum element x,
                                    enum element w)
 {
-        return find(context, x, w, IN_VECTORS | IN_TILES, 0);
+        return find(context, x, w, IN_VECTORS | IN_TILES, 0, NULL);
 }
 
 const struct multiply *multiply_in_tiles(const struct pass_context *context, enum element x,
                                          enum element w)
 {
-        return find(context, x, w, IN_TILES, 0);
+        return find(context, x, w, IN_TILES, 0, NULL);
 }
 
 const struct multiply *multiply_in_vectors(const struct pass_context *context, enum element x,
                                            enum element w)
 {
-        return find(context, x, w, IN_VECTORS, 0);
+        return find(context, x, w, IN_VECTORS, 0, NULL);
 }
 
 int multiply_limit(const struct value *w)
@@ -62,7 +73,7 @@ const struct multiply *multiply_of_bytes(const struct pass_context *context, con
         bool bytes = element_is_integer(x) && element_is_integer(w) && element_info[x].bytes == 1 &&
                      element_info[w].bytes == 1 && op_result(op)->type->element == E_I32;
         return bytes && target_has_vectors(context->target)
-                       ? find(context, x, w, IN_VECTORS | IN_TILES, multiply_limit(op_operand(op, 1)))
+                       ? find(context, x, w, IN_VECTORS | IN_TILES, multiply_limit(op_operand(op, 1)), op)
                        : NULL;
 }
 
@@ -92,7 +103,10 @@ int64_t multiply_panel(const struct target *target, const struct multiply *m, in
         int line = target_line(target, m->sum);
         bool loads = m->group > 2 && !m->registers;
         int64_t lines = outputs <= line ? 1 : outputs > 2 * line && (positions == 1 || loads) ? 4 : 2;
-        return lines * line > m->outputs ? lines * line / m->outputs : 1;
+        int64_t vectors = lines * line > m->outputs ? lines * line / m->outputs : 1;
+        /* tiles of sums, as many for other positions, and what goes into them */
+        int64_t most = m->registers / (positions == 1 ? 2 : 4);
+        return m->registers && vectors > most ? most : vectors;
 }
 
 int64_t multiply_few(const struct target *target, const struct multiply *m, int64_t outputs,

@@ -69,8 +69,8 @@ def check(path, x, expected, tmp_path, all_threads=False):
 KERNELS = [(1, 1), (3, 3), (1, 5), (5, 2), (7, 7)]
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_convolutions(seed, tmp_path):
+def convolution(seed, path):
+    """a random one, in the file; what it reads, what it should make of that"""
     r, n = random.Random(seed), np.random.default_rng(seed)
     kernel, strides, dilations = KERNELS[seed % len(KERNELS)], [r.choice([1, 1, 2]), r.choice([1, 1, 2])], [r.choice([1, 1, 2])] * 2
     groups = r.choice([1, 1, 1, 2, "depthwise"])
@@ -88,13 +88,18 @@ def test_convolutions(seed, tmp_path):
     zero_w = w_type(r.choice([0, 0, w_info.min, w_info.max]))
     expected = convolved(x.astype(np.int64) - int(zero_x), w.astype(np.int64) - int(zero_w), strides, dilations, pads, groups)
     node = helper.make_node("ConvInteger", ["x", "w", "zx", "zw"], ["y"], strides=strides, dilations=dilations, pads=pads, group=groups)
-    save(tmp_path / "m.onnx", node, x, expected, {"w": w, "zx": zero_x, "zw": zero_w})
+    save(path, node, x, expected, {"w": w, "zx": zero_x, "zw": zero_w})
+    return x, expected
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_convolutions(seed, tmp_path):
+    x, expected = convolution(seed, tmp_path / "m.onnx")
     check(tmp_path / "m.onnx", x, expected, tmp_path, seed < 3)
 
 
-@pytest.mark.parametrize("depth", [1, 3, 64, 101, 4608])
-@pytest.mark.parametrize("types", ["u8 i8", "i8 i8", "u8 u8", "i8 u8"])
-def test_products(types, depth, tmp_path):
+def product(types, depth, path):
+    """the same of matrices"""
     r, n = random.Random(depth), np.random.default_rng(depth)
     x_type, w_type = (TYPES[t] for t in types.split())
     rows, columns = r.choice([1, 4, 29]), r.choice([3, 16, 40, 130])
@@ -102,8 +107,14 @@ def test_products(types, depth, tmp_path):
     x[-1], w[:, 0], w[:, -1] = np.iinfo(x_type).max, np.iinfo(w_type).min, np.iinfo(w_type).max       # sums as large as they get
     zero_x, zero_w = x_type(r.choice([0, np.iinfo(x_type).max])), w_type(r.choice([0, np.iinfo(w_type).min]))
     expected = (x.astype(np.int64) - int(zero_x)) @ (w.astype(np.int64) - int(zero_w))
-    save(tmp_path / "m.onnx", helper.make_node("MatMulInteger", ["x", "w", "zx", "zw"], ["y"]), x, expected,
-         {"w": w, "zx": zero_x, "zw": zero_w})
+    save(path, helper.make_node("MatMulInteger", ["x", "w", "zx", "zw"], ["y"]), x, expected, {"w": w, "zx": zero_x, "zw": zero_w})
+    return x, expected
+
+
+@pytest.mark.parametrize("depth", [1, 3, 64, 101, 4608])
+@pytest.mark.parametrize("types", ["u8 i8", "i8 i8", "u8 u8", "i8 u8"])
+def test_products(types, depth, tmp_path):
+    x, expected = product(types, depth, tmp_path / "m.onnx")
     check(tmp_path / "m.onnx", x, expected, tmp_path)
 
 

@@ -11,9 +11,11 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "passes"))
 import dnncc  # noqa: E402
 import machine_code  # noqa: E402
 import processor  # noqa: E402
+import test_bytes as of_bytes  # noqa: E402
 from zoo import twins  # noqa: E402
 
 TARGETS = ["aarch64", "aarch64-dotprod", "aarch64-fp16", "aarch64-i8mm"]
@@ -69,7 +71,26 @@ def test_bytes(name, target, tmp_path):
     got = results(model, target, tmp_path / target, inputs, *bind)
     for ours, exact in zip(got, want, strict=True):
         np.testing.assert_array_equal(ours, exact)
-    assert operands_of(tmp_path / target, "smull" if target == "aarch64" else "sdot")
+    assert operands_of(tmp_path / target, {"aarch64": "smull", "aarch64-dotprod": "sdot", "aarch64-i8mm": "smmla"}[target])
+
+
+def check_sums(path, x, expected, targets, tmp_path):
+    for target in targets:
+        got = results(path, target, tmp_path / target, [x])[0]
+        np.testing.assert_array_equal(got, expected.astype(np.int64).astype(np.int32), err_msg=target)        # sums wrap
+
+
+@pytest.mark.parametrize("seed", range(9))
+def test_convolutions_of_bytes(seed, tmp_path):
+    """tails everywhere: of positions, of channels, of outputs"""
+    x, expected = of_bytes.convolution(seed, tmp_path / "m.onnx")
+    check_sums(tmp_path / "m.onnx", x, expected, TARGETS if seed < 3 else TARGETS[-1:], tmp_path)
+
+
+@pytest.mark.parametrize("types, depth", [("i8 i8", 1), ("i8 i8", 101), ("u8 i8", 64), ("u8 u8", 101), ("i8 u8", 4608)])
+def test_products_of_bytes(types, depth, tmp_path):
+    x, expected = of_bytes.product(types, depth, tmp_path / "m.onnx")
+    check_sums(tmp_path / "m.onnx", x, expected, TARGETS[-1:], tmp_path)
 
 
 def schedules(model, target, folder):

@@ -340,18 +340,24 @@ static void tiles_of_tables(void **state)
                         const struct tile_shapes *shapes = target_tile_shapes(t);
                         if (!m->registers)
                                 continue;
-                        assert_non_null(shapes);
-                        int word = element_info[m->sum].bytes;
-                        assert_int_equal(element_info[m->x.memory].bytes * m->group, word);
+                        assert_non_null(spelling_of_products(t, m->x.memory, m->w.memory));
+                        assert_true(m->body && m->x.word == m->sum && m->w.word == m->sum);
+                        int word = element_info[m->x.memory].bytes * m->group;
                         assert_int_equal(element_info[m->w.memory].bytes * m->group, word);
+                        if (!shapes) {            /* each in a vector register */
+                                int bytes = target_vector_bytes(t);
+                                assert_int_equal(m->registers, target_vector_registers(t));
+                                assert_true(m->positions * m->depth * word <= bytes && m->outputs * m->depth * word <= bytes &&
+                                            m->positions * m->outputs * element_info[m->sum].bytes <= bytes);
+                                continue;
+                        }
+                        assert_int_equal(element_info[m->sum].bytes, word);
                         assert_true(m->positions <= shapes->rows && m->depth <= shapes->rows);
                         assert_true(m->outputs * word <= shapes->row_bytes &&
                                     m->depth * word <= shapes->row_bytes);
                         assert_true(shapes->row_bytes_at + 2 * m->registers <= shapes->bytes &&
                                     shapes->rows_at + m->registers <= shapes->bytes &&
                                     shapes->bytes <= TILE_SHAPES_MAX);
-                        assert_non_null(spelling_of_products(t, m->x.memory, m->w.memory));
-                        assert_true(m->body && m->x.word == m->sum && m->w.word == m->sum);
                 }
 }
 
