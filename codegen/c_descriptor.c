@@ -240,6 +240,25 @@ static void put_port_macros(struct c_writer *w)
         }
 }
 
+static void put_step_macros(struct c_writer *w)
+{
+        bool said = false;
+        for (int i = 0; i < port_count(w) * w->options->step_count; i++) {
+                const struct loop_buffer *b = port(w, i / w->options->step_count);
+                const struct print_steps *s = &w->options->steps[i % w->options->step_count];
+                if (!b->port || strcmp(b->port, s->port) || (b->space == SPACE_OUTPUT) != s->output)
+                        continue;
+                if (!said)
+                        text_add(w->out, "\n/* the number q stands for (q - ZERO) * SCALE */\n");
+                said = true;
+                const char *name = c_name(w, b)->text;
+                const char *scale = arena_printf(w->arena, "%.9g", (double)s->scale);
+                c_line(w, "#define %s %s%sf", c_macro(w, arena_printf(w->arena, "%s_SCALE", name)), scale,
+                       strpbrk(scale, ".e") ? "" : ".0");
+                c_line(w, "#define %s %d", c_macro(w, arena_printf(w->arena, "%s_ZERO", name)), s->zero);
+        }
+}
+
 /* run may return it: not all codes are for all kinds of code */
 static bool is_returned(const struct c_writer *w, const char *error)
 {
@@ -297,6 +316,7 @@ void c_header(struct c_writer *w, struct text *out)
         put_workspace(w);
         put_weights(w);
         put_port_macros(w);
+        put_step_macros(w);
         put_errors(w);
         text_add(out, "\n");
         c_run_prototype(w, arena_printf(w->arena, "int %s_run(", w->options->prefix));

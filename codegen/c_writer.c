@@ -380,7 +380,7 @@ static void name_library(struct c_writer *w)
 static void name_ports(struct c_writer *w)
 {
         static const char *const run_words[] = { "workspace", "memory", "status" };
-        static const char *const endings[] = { "_ELEMS", "_RANK", "_SHAPE" };
+        static const char *const endings[] = { "_ELEMS", "_RANK", "_SHAPE", "_SCALE", "_ZERO" };
         for (int i = 0; i < 3; i++)
                 names_reserve(w->globals, run_words[i]);
         w->regions = arena_array(w->arena, (size_t)w->p->region_count + 1, sizeof *w->regions);

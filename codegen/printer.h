@@ -21,6 +21,9 @@ enum print_weights {
 /* A planned program, and the target it is for. */
 struct print_program { struct loop_program *program; const struct target *target; };
 
+/* A port of whole numbers: q stands for (q - zero) * scale. */
+struct print_steps { const char *port; bool output; float scale; int zero; };
+
 struct print_options {
         const char *prefix;             /* identifier every public symbol begins with */
         const char *header_name;        /* what the code includes; NULL: the header's text goes into
@@ -40,6 +43,8 @@ struct print_options {
                                                    * first: run takes the best that fits. All have
                                                    * one printer. */
         int lesser_count;
+        const struct print_steps *steps;        /* of ports that have some; the header says them */
+        int step_count;
         enum print_weights weights;
         FILE *weights_file;             /* receives them, unless inline */
         const char *weights_name;       /* of that file, without a folder */

@@ -7,6 +7,7 @@
 #include "compiler/export/export.h"
 #include "compiler/process.h"
 #include "compiler/report.h"
+#include "passes/quantize/quantize.h"
 
 /* What nothing needs is not printed, loops run on several threads, hardware tiles have numbers, and
  * vectors their registers, whichever passes the user chose: after these passes nothing is left to do
@@ -25,10 +26,24 @@ static bool prepare(struct run *run)
         return fine;
 }
 
+/* what --quantize-port has made, for the header */
+static const struct print_steps *steps_of_ports(const struct run *run, int *count)
+{
+        const struct quantized_ports *ports = run->context.quantize ? run->context.quantize->ports : NULL;
+        *count = ports ? ports->count : 0;
+        struct print_steps *steps = arena_array(run->arena, (size_t)*count + 1, sizeof *steps);
+        for (int i = 0; i < *count; i++) {
+                const struct port_affine *p = &ports->items[i];
+                steps[i] = (struct print_steps){ p->name, p->output, p->affine.scale, p->affine.zero };
+        }
+        return steps;
+}
+
 bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE *weights)
 {
         static const enum print_weights
                 how[] = { [WEIGHTS_INCBIN] = PRINT_WEIGHTS_INCBIN, [WEIGHTS_FILE] = PRINT_WEIGHTS_FILE };
+        int steps;
         struct print_options options = {
                 .prefix = run->prefix,
                 .version = DNNCC_VERSION,
@@ -42,11 +57,13 @@ bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE
                 .profile = run->options.profile,
                 .fast_libm = run->options.fast_libm,
                 .flush_denormals = run->options.flush_denormals,
+                .steps = steps_of_ports(run, &steps),
                 .threads = run->options.threads,
                 .target = run->context.target,
                 .lesser = run->lesser,
                 .lesser_count = run->lesser ? run->target_count - 1 : 0,
         };
+        options.step_count = steps;
         return prepare(run) && target_printer(options.target)->print(code, header, run->state.program,
                                                                    &options, &run->diag);
 }

@@ -335,6 +335,7 @@ char *options_canonical(struct arena *arena, const struct options *options)
                 { "--output", offsetof(struct options, outputs) }, { "--keep", offsetof(struct options, keep) },
                 { "--limit", offsetof(struct options, limits) },
                 { "--keep-float", offsetof(struct options, keep_float) },
+                { "--quantize-port", offsetof(struct options, quantize_ports) },
         };
         for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
                 const struct list *list = (const void *)((const char *)options + lists[i].field);

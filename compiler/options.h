@@ -41,7 +41,7 @@ struct options {
         int64_t max_ram, max_consts;    /* -1: no budget */
         int64_t samples;                /* 0: all */
         int channels;                   /* enum channel_axis */
-        struct list dims, inputs, outputs, keep, regions, limits, tests, merge, keep_float;
+        struct list dims, inputs, outputs, keep, regions, limits, tests, merge, keep_float, quantize_ports;
 };
 
 /* that contractions may read */

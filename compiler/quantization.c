@@ -115,6 +115,32 @@ static bool read_choices(struct run *run, struct quantize_policy *p)
         return true;
 }
 
+static bool read_ports(struct run *run, struct quantize_policy *p)
+{
+        const struct list *asked = &run->options.quantize_ports;
+        struct quantized_ports *ports = asked->count ? ARENA_NEW(run->arena, struct quantized_ports) : NULL;
+        p->ports = ports;
+        if (!ports)
+                return true;
+        ports->choices = arena_array(run->arena, (size_t)asked->count, sizeof *ports->choices);
+        for (int i = 0; i < asked->count; i++) {
+                struct port_choice *c = &ports->choices[ports->choice_count++];
+                if (!port_choice_parse(run->arena, asked->items[i], c)) {
+                        diag_error(&run->diag, EXIT_USAGE,
+                                   "--quantize-port=%s: want NAME=rows, NAME=u8,SCALE,ZERO (a normal number, and one that u8, s8, u16 or s16 has), or NAME=u8 with --quantize",
+                                   text_argument(run->arena, asked->items[i]));
+                        return false;
+                }
+                if (c->steps == PORT_RANGES && !p->layers) {
+                        diag_error(&run->diag, EXIT_USAGE,
+                                   "--quantize-port=%s wants ranges: --quantize=FILE, or a scale, as in NAME=u8,0.0078125,128",
+                                   text_argument(run->arena, asked->items[i]));
+                        return false;
+                }
+        }
+        return true;
+}
+
 /* options that say how, without those that say that */
 static bool has_owner(struct run *run)
 {
@@ -152,10 +178,10 @@ bool quantization_read(struct run *run)
 {
         const struct options *o = &run->options;
         struct quantize_policy *p = ARENA_NEW(run->arena, struct quantize_policy);
-        const char *option = o->quantize ? "--quantize" : "--quantize-weights";
+        const char *option = o->quantize ? "--quantize" : o->quantize_weights ? "--quantize-weights" : "--quantize-port";
         if (!has_owner(run))
                 return false;
-        if (!o->quantize && !o->quantize_weights)
+        if (!o->quantize && !o->quantize_weights && !o->quantize_ports.count)
                 return true;
         if (o->exact) {
                 diag_error(&run->diag, EXIT_USAGE, "%s approximates: not with --exact", option);
@@ -166,7 +192,7 @@ bool quantization_read(struct run *run)
                            option);
                 return false;
         }
-        if (!read_choices(run, p))
+        if (!read_choices(run, p) || !read_ports(run, p))
                 return false;
         if (o->quantize && p->weights && weights_are_floats(p->weights)) {
                 diag_error(&run->diag, EXIT_USAGE,
@@ -193,28 +219,43 @@ static bool has_pass(const char *list, const char *name)
         return found;
 }
 
+/* the passes that the options stand for, in order, and each with its option; how many */
+static int passes_of(const struct run *run, const char *names[], const char *options[])
+{
+        const struct quantize_policy *p = run->context.quantize;
+        const bool floats = p->weights && weights_are_floats(p->weights);
+        int count = 0;
+        if (p->layers || p->dynamic || p->weights) {
+                options[count] = run->options.quantize ? "--quantize" : "--quantize-weights";
+                names[count++] = p->layers ? "quantize" : floats ? "store_weights" : "quantize_products";
+        }
+        if (p->ports) {
+                options[count] = "--quantize-port";
+                names[count++] = "quantize_ports";
+        }
+        return count;
+}
+
 const char *quantization_passes(struct run *run, const char *list)
 {
-        const char *asked = run->options.passes;
+        const char *asked = run->options.passes, *names[2], *options[2];
         const char *done = run->state.module ? run->state.module->passes_done : "";
-        const struct quantize_policy *p = run->context.quantize;
-        if (!p)
+        if (!run->context.quantize)
                 return list;
-        bool floats = p->weights && weights_are_floats(p->weights);
-        const char *pass = p->layers ? "quantize" : floats ? "store_weights" : "quantize_products",
-                   *option = run->options.quantize ? "--quantize" : "--quantize-weights";
+        const int count = passes_of(run, names, options);
         bool exact = asked && *asked != '+';
-        if (asked && exact != has_pass(asked + !exact, pass)) {
-                diag_error(&run->diag, EXIT_USAGE,
-                           exact ? "%s wants the pass %s in the list of --passes"
-                                 : "%s has put the pass %s where it belongs: leave it out of --passes",
-                           option, pass);
-                return NULL;
-        }
+        for (int i = 0; i < count; i++)
+                if (asked && exact != has_pass(asked + !exact, names[i])) {
+                        diag_error(&run->diag, EXIT_USAGE,
+                                   exact ? "%s wants the pass %s in the list of --passes"
+                                         : "%s has put the pass %s where it belongs: leave it out of --passes",
+                                   options[i], names[i]);
+                        return NULL;
+                }
         if (exact)
                 return list;
-        const char *before = pipeline_calibrated();
-        bool there = !strcmp(done, before);
-        return arena_printf(run->arena, "%s%s%s,%s", there ? "" : before, there ? "" : ",", pass,
-                            list ? list : pipeline_passes(run->options.level));
+        const char *before = pipeline_calibrated(), *all = !strcmp(done, before) ? "" : arena_printf(run->arena, "%s,", before);
+        for (int i = 0; i < count; i++)
+                all = arena_printf(run->arena, "%s%s,", all, names[i]);
+        return arena_printf(run->arena, "%s%s", all, list ? list : pipeline_passes(run->options.level));
 }

@@ -26,7 +26,7 @@ static void copy_function(const struct function *f, struct module *copy)
         own->input_ports = f->input_ports;
         own->output_ports = f->output_ports;
         own->output_count = f->output_count;
-        region_reserve(&own->body, f->body.argument_count);
+        region_reserve(&own->body, 2 * f->body.argument_count);         /* passes may add some */
         region_clone(&(struct builder){ .m = copy }, &f->body, &own->body);
 }
 

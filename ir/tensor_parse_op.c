@@ -77,7 +77,7 @@ static bool read_arguments(struct reader *r, struct argument **arguments, int *c
 static bool add_arguments(struct reader *r, struct region *region, struct scope *scope,
                           const struct argument *arguments, int count)
 {
-        region_reserve(region, count);
+        region_reserve(region, region->owner ? count : 2 * count);      /* passes may add some */
         for (int i = 0; i < count; i++) {
                 const struct argument *a = &arguments[i];
                 struct value *v = region->owner

@@ -308,7 +308,7 @@ static int passes_before(const struct pipeline_state *state, const struct pipeli
 static int neutral_passes(const struct pipeline_options *options, const struct pass *const *list,
                           int count)
 {
-        static const char *const of_model[] = { "quantize", "quantize_products", "store_weights", "shift_scales" };
+        static const char *const of_model[] = { "quantize", "quantize_products", "store_weights", "quantize_ports", "shift_scales" };
         int end = 0;
         for (int i = 0; i < count; i++)
                 for (size_t k = 0; k < sizeof of_model / sizeof *of_model; k++)

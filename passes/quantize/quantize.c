@@ -323,6 +323,30 @@ static bool equalize(struct quantizing *q)
         return scaled >= 0 && q->calibration && (!scaled || prepare(q));
 }
 
+/* ---- inputs and outputs by ranges ---- */
+
+static void choose_port(struct quantizing *q, const char *name, const struct value *v, bool output)
+{
+        const struct port_choice *c = port_choice_find(q->policy->ports, name);
+        struct site *s = c && c->steps == PORT_RANGES ? site_of(v) : NULL;
+        if (!s || !s->range || s->unfit)
+                return;
+        const struct grid grid = { .to = c->to };
+        bool same = s->bytes && c->to == q->policy->grid.to;     /* that it has anyway */
+        port_affine_add(q->m->arena, q->policy->ports, (struct port_affine){
+                name, output, c->to,
+                same ? *quantize_affine(s) : affine_of(observe_extent(s->range, q->policy->observer, &grid), &grid) });
+}
+
+static void choose_ports(struct quantizing *q)
+{
+        const struct function *f = q->f;
+        for (int i = 0; i < f->body.argument_count; i++)
+                choose_port(q, f->input_ports[i].name, &f->body.arguments[i], false);
+        for (int i = 0; i < f->output_count; i++)
+                choose_port(q, f->output_ports[i].name, op_operand(f->body.last, i), true);
+}
+
 static bool quantize(struct quantizing *q)
 {
         if (!prepare(q) || !equalize(q))
@@ -330,6 +354,7 @@ static bool quantize(struct quantizing *q)
         quantize_choose_bytes(q);
         if (!quantize_choose_scales(q))
                 return false;
+        choose_ports(q);
         struct moments_run *r = begin_moments(q);
         bool fine = !q->context->diag->errors && quantize_insert(q) && quantize_layers(q, r);
         moments_end(r);

@@ -6,6 +6,7 @@
 #include "passes/pass.h"
 #include "passes/calibrate/moments.h"
 #include "passes/calibrate/sampler.h"
+#include "passes/quantize/ports.h"
 #include "passes/quantize/weights_types.h"
 
 /* ---- what is asked for ---- */
@@ -28,6 +29,7 @@ struct quantize_policy {
         bool first, last;               /* the first layer, the last one stays in floats */
         const char *const *keep_float;  /* nodes or values */
         int keep_float_count;
+        struct quantized_ports *ports;  /* --quantize-port; or NULL */
         /* told of each layer that stays in floats; may be NULL */
         void (*kept)(void *runner, const struct op *op, const char *why);
         void *runner;
