@@ -45,6 +45,14 @@ double element_code_number(const struct element_code *c, unsigned bits)
         return bits >> 7 & 1 ? -size : size;
 }
 
+bool element_codes_finite(const struct element_code *c, const unsigned char *codes, int64_t count)
+{
+        int64_t i = 0;
+        while (i < count && (codes[i] & 0x7fu) <= c->largest)
+                i++;
+        return i == count;
+}
+
 /* ---- the short floats: sign, `exponent` bits, `fraction` bits; IEEE rules ---- */
 
 enum { DOUBLE_FRACTION = 52, DOUBLE_BIAS = 1023 };

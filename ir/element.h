@@ -50,6 +50,7 @@ struct element_code {
 };
 const struct element_code *element_code(enum element e);   /* NULL: it is none */
 double element_code_number(const struct element_code *c, unsigned bits);         /* a finite one */
+bool element_codes_finite(const struct element_code *c, const unsigned char *codes, int64_t count);
 
 /* One element of any stored type, widened: floats in f, signed integers in i, unsigned integers and
  * bool in u. */

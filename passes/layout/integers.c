@@ -59,11 +59,7 @@ struct value *layout_decoded(struct layout *l, struct value *v)
 /* codes of floats, none of which is infinite or NaN */
 static bool all_finite(const struct constant *c, const struct element_code *code)
 {
-        const unsigned char *bytes = c->data;
-        int64_t count = c->kind == CONSTANT_SPLAT ? 1 : type_elements(c->value.type), i = 0;
-        while (i < count && (bytes[i] & 0x7fu) <= code->largest)
-                i++;
-        return i == count;
+        return element_codes_finite(code, c->data, c->kind == CONSTANT_SPLAT ? 1 : type_elements(c->value.type));
 }
 
 struct value *layout_stored(const struct layout *l, struct value *w)

@@ -6,6 +6,7 @@ quantizer (QDQ, a step for each output's weights); and models of the zoo, by the
 Data is loaded, never kept here: digits comes with scikit-learn (pip install scikit-learn==1.9.1), MNIST is two files of
 ../shared/data/mnist (DNNCC_DATA), CIFAR-10 the folder cifar-10-batches-py or -bin that DNNCC_CIFAR10 names. Calibration takes images alone, no labels.
 """
+import contextlib
 import gzip
 import logging
 import os
@@ -84,14 +85,26 @@ def cifar_batch(folder, name):
     return planes.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1).astype(np.float32), labels
 
 
+def cifar_folder(given):
+    """where the batches are: the folder itself, or one that holds what either archive holds; None: nowhere"""
+    folders = [pathlib.Path(given), *(pathlib.Path(given) / f"cifar-10-batches-{kind}" for kind in ("bin", "py"))]
+    return next((f for f in folders if (f / "test_batch.bin").exists() or (f / "test_batch").exists()), None)
+
+
 def cifar():
-    """ResNet-8 on the 10,000 test images; training images calibrate"""
-    folder = os.environ.get("DNNCC_CIFAR10")
-    if not folder:
+    """ResNet-8 on the 10,000 test images; training images calibrate, where there are none the first test images, which count no more"""
+    given = os.environ.get("DNNCC_CIFAR10")
+    if not given:
         return None
 
+    folder = cifar_folder(given)
+    if folder is None:
+        raise FileNotFoundError(f"DNNCC_CIFAR10={given}: no test_batch.bin and no test_batch")
     x, y = cifar_batch(folder, "test_batch")
-    return MODELS / "resnet8_fp32" / "model.onnx", cifar_batch(folder, "data_batch_1")[0][:CALIBRATED], x, y
+    training = any((folder / f"data_batch_1{end}").exists() for end in ("", ".bin"))
+    samples = cifar_batch(folder, "data_batch_1")[0][:CALIBRATED] if training else x[:CALIBRATED]
+    skipped = 0 if training else CALIBRATED
+    return MODELS / "resnet8_fp32" / "model.onnx", samples, x[skipped:], y[skipped:]
 
 
 TASKS = {"digits": digits, "mnist": mnist, "cifar": cifar}
@@ -161,6 +174,12 @@ def by_onnxruntime(model, samples, x, method):
         return np.concatenate([session.run(None, {name: v[None]})[0] for v in x])
 
 
+def silently(function, *given):
+    """the quantizer says what it does"""
+    with open(os.devnull, "w") as null, contextlib.redirect_stdout(null):
+        return function(*given)
+
+
 def line(what, y, labels, original):
     noise = np.sqrt(np.mean(np.square(y.astype(np.float64) - original)) / np.mean(np.square(original.astype(np.float64))))
     right = int((y.argmax(1) == labels).sum())
@@ -188,13 +207,7 @@ def task(name):
             line(" ".join(["dnncc", *options]), outputs(model, x, given(options, file)), labels, original)
     for method in METHODS:
         try:
-            with open(os.devnull, "w") as null:
-                before, sys.stdout = sys.stdout, null
-                try:
-                    y = by_onnxruntime(model, samples, x, method)
-                finally:
-                    sys.stdout = before
-            line(f"onnxruntime {method}", y, labels, original)
+            line(f"onnxruntime {method}", silently(by_onnxruntime, model, samples, x, method), labels, original)
         except ValueError as error:     # its histograms do not take every model
             print(f"  onnxruntime {method}: {error}")
 

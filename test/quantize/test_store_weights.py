@@ -1,6 +1,7 @@
 """Weights in floats of fewer bits (--quantize-weights=f16, bf16, f8e4m3, f8e5m2): what is stored is what numpy and ml_dtypes round to, to
 the bit, on every target; and what does not fit stays."""
 import pathlib
+import re
 import sys
 
 import ml_dtypes
@@ -66,6 +67,43 @@ def test_each_weight(kind, target, tmp_path):
     want = rounded(w, kind, 0)
     want = want[0] * want[1] if kind.startswith("f8") else want
     np.testing.assert_array_equal(got, want + F32(0))
+
+
+@pytest.mark.parametrize("kind, codes", [("f8e4m3", (0x7f, 0xff)), ("f8e5m2", (0x7c, 0x7d, 0xff))])
+def test_codes_that_are_not_finite(kind, codes, tmp_path):
+    """a model's own weights decode as their type says, on every target; a text of packed ones, whose kernels know none, is refused"""
+    narrow, r = TYPES[kind], np.random.default_rng(3)
+    w = r.integers(0, 0x78, (64, 48)).astype(np.uint8)
+    for i, code in enumerate(codes):
+        w[7 * i, 5 * i] = code
+    onnx_type = TensorProto.FLOAT8E4M3FN if kind == "f8e4m3" else TensorProto.FLOAT8E5M2
+    graph = helper.make_graph([helper.make_node("Cast", ["w"], ["f"], to=TensorProto.FLOAT), helper.make_node("MatMul", ["x", "f"], ["y"])], "g",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, [64, 64])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [64, 48])],
+                              [helper.make_tensor("w", onnx_type, [64, 48], w.tobytes(), raw=True)])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), tmp_path / "m.onnx")
+    x = np.eye(64, dtype=F32)
+    with np.errstate(invalid="ignore"):
+        want = x @ w.view(narrow).astype(F32)       # 0 times NaN, too
+    for target in ("generic", "x86-64-v3"):
+        processor.require(target)
+        (got,), _ = run(tmp_path / "m.onnx", tmp_path / target, target, [x])
+        np.testing.assert_array_equal(got, want)
+    floats = save(tmp_path, [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", TensorProto.FLOAT, [64, 64])], [("y", [64, 48])],
+                  {"w": r.standard_normal((64, 48)).astype(F32)})
+    done = dnncc.run([dnncc.DNNCC, floats, f"--quantize-weights={kind}", "--target=x86-64-v3", "--emit=ir", "-o", "-",
+                      "--passes=simplify,fold,cse,dce,store_weights,precision,layout,cse,dce"])
+    assert done.returncode == 0 and "convolve_packed" in done.stdout, done.stderr
+    text = tmp_path / "packed.dnn"
+    text.write_text(done.stdout)
+    again = [dnncc.DNNCC, text, "--target=x86-64-v3", "--emit=ir", "--passes=dce", "-o", "-"]
+    assert dnncc.run(again).returncode == 0
+    for code in codes:
+        written, count = re.subn(rf'(x {kind}[a-z]*> = hex ")..', rf"\g<1>{code:02x}", done.stdout)
+        assert count == 1
+        text.write_text(written)
+        refused = dnncc.run(again)
+        assert refused.returncode == dnncc.INVALID and re.search("its weights are f8e.*none is infinite or NaN", refused.stderr)
 
 
 @pytest.mark.slow
