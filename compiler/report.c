@@ -132,7 +132,7 @@ bool report_budgets(struct run *run)
         if (o->max_consts >= 0 && constants > o->max_consts)
                 diag_error(&run->diag, EXIT_BUDGET,
                            "the constants take %" PRId64 " bytes, --max-consts allows %" PRId64
-                           "%s\n  %-9s --quantize-weights=TYPE (--quantize-weights=help lists them), or --passes=+quantize_weights",
+                           "%s\n  %-9s --quantize-weights=TYPE (--quantize-weights=help lists them), or --passes=+byte_weights",
                            constants, o->max_consts, largest_constants(run), "try");
         return run->diag.code != EXIT_BUDGET;
 }

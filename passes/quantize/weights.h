@@ -1,4 +1,4 @@
-/* Weights on even steps: what round_weights and quantize_weights share. */
+/* Weights on even steps: what round_weights and byte_weights share. */
 #ifndef PASSES_QUANTIZE_WEIGHTS_H
 #define PASSES_QUANTIZE_WEIGHTS_H
 

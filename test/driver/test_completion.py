@@ -33,7 +33,7 @@ CASES = [
     ("dnncc --observer=ent", ["--observer=entropy"]),
     ("dnncc --quantize-steps=-awq,-func", ["--quantize-steps=-awq,-functions"]),
     ("dnncc --passes=+fold_b", ["--passes=+fold_batch_norms"]),
-    ("dnncc --print-ir-after=quantize_w", ["--print-ir-after=quantize_weights"]),
+    ("dnncc --print-ir-after=byte_w", ["--print-ir-after=byte_weights"]),
     ("dnncc --quantize=dyn", ["--quantize=dynamic"]),
     ("dnncc --info=j", ["--info=json"]),
     ("dnncc --schedule=a", ["--schedule=a.schedule"]),

@@ -1,4 +1,4 @@
-"""The graph transforms by name: what they leave out, and by how much round_weights and quantize_weights are off. A product by the
+"""The graph transforms by name: what they leave out, and by how much round_weights and byte_weights are off. A product by the
 identity and a gather give the weights back, so that every one of them is held against the bound that its step gives."""
 import json
 import pathlib
@@ -57,7 +57,7 @@ def test_rounded_weights(tmp_path, target):
 @pytest.mark.parametrize("target", TARGETS)
 def test_quantized_weights(tmp_path, target):
     w, inputs = lookups(tmp_path / "m.onnx")
-    (y, z), report = outputs_of(tmp_path / "m.onnx", tmp_path / "o", inputs, f"--target={target}", "--passes=+quantize_weights")
+    (y, z), report = outputs_of(tmp_path / "m.onnx", tmp_path / "o", inputs, f"--target={target}", "--passes=+byte_weights")
     assert target != "generic" or report["workspace"] <= 64 * (48 + 12)      # rows of the table as they are stored, what they are decoded with
     step = (np.maximum(w.max(0), 0) - np.minimum(w.min(0), 0)) / 255        # of an output, of a row of the table
     assert (np.abs(z.T - w) <= step * .5001 + 1e-6 * np.abs(w)).all() and (z.T[w == 0] == 0).all() and (z.T != w).any()
@@ -95,22 +95,22 @@ def test_network_in_8_bits(tmp_path, target, elements):
     path, inputs = network(tmp_path / "m.onnx", elements)
     small = ["--limit=weight_elements=64"]
     (want,), before = outputs_of(path, tmp_path / "a", inputs, f"--target={target}")
-    (got,), after = outputs_of(path, tmp_path / "b", inputs, f"--target={target}", "--passes=+quantize_weights", *small)
+    (got,), after = outputs_of(path, tmp_path / "b", inputs, f"--target={target}", "--passes=+byte_weights", *small)
     assert not np.array_equal(got, want) and np.abs(got - want).max() < .02 * np.abs(want).max()
     assert after["constants"] < before["constants"] * (.3 if elements is np.float32 else .58)
     if target == "generic":
         assert after["workspace"] == before["workspace"] and len(after["calls"]) == len(before["calls"])
-    done = dnncc.run([dnncc.DNNCC, path, f"--target={target}", "--passes=+quantize_weights", *small, "--check", "--emit=loops", "-o", tmp_path / "n.loops"])
+    done = dnncc.run([dnncc.DNNCC, path, f"--target={target}", "--passes=+byte_weights", *small, "--check", "--emit=loops", "-o", tmp_path / "n.loops"])
     lines = [line for line in done.stderr.splitlines() if line.startswith("check: ")]
-    assert done.returncode == 0 and "check: quantize_weights: skipped: it approximates on purpose" in lines, done.stderr
-    assert all(line.endswith(": equal") for line in lines if "quantize_weights" not in line) and len(lines) > 10, lines
+    assert done.returncode == 0 and "check: byte_weights: skipped: it approximates on purpose" in lines, done.stderr
+    assert all(line.endswith(": equal") for line in lines if "byte_weights" not in line) and len(lines) > 10, lines
 
 
 def test_streams_of_8_bits(tmp_path):
     """--max-ram and weights in 8 bits go together: the same bits"""
     path, inputs = network(tmp_path / "m.onnx")
-    plain, before = outputs_of(path, tmp_path / "a", inputs, "--passes=+quantize_weights", "--limit=weight_elements=64")
-    tight, after = outputs_of(path, tmp_path / "b", inputs, "--passes=+quantize_weights", "--limit=weight_elements=64",
+    plain, before = outputs_of(path, tmp_path / "a", inputs, "--passes=+byte_weights", "--limit=weight_elements=64")
+    tight, after = outputs_of(path, tmp_path / "b", inputs, "--passes=+byte_weights", "--limit=weight_elements=64",
                               f"--max-ram={before['workspace'] * 3 // 4}")
     assert after["workspace"] < before["workspace"] and np.array_equal(plain[0], tight[0])
 
@@ -125,7 +125,7 @@ def test_weights_that_stay(tmp_path):
         save(tmp_path / "m.onnx", [helper.make_node("MatMul", ["x", "w"], ["t"]), helper.make_node("Add", ["t", "b"], ["y"])],
              [("x", TensorProto.FLOAT, (n, n))], {**weights, "b": r.standard_normal((n, n)).astype(np.float32)})
         plain, changed = (dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "--emit=ir", "-o", "-", *o]).stdout
-                          for o in ((), ("--passes=+round_weights,quantize_weights",)))
+                          for o in ((), ("--passes=+round_weights,byte_weights",)))
         assert changed and re.findall("const.*", plain) == re.findall("const.*", changed)
 
 
@@ -137,16 +137,16 @@ def test_names_and_places(tmp_path):
         assert done.returncode == code, done.stderr
         return re.search('passes "([^"]*)"', done.stdout).group(1) if not code else done.stderr
     assert passes("--passes=strip_unused,fold_constants,fold_batch_norms,remove_identities,round_weights,quantize_weights,lower,legalize,plan") == \
-        "dce,fold,fold_batch_norms,remove_identities,round_weights,quantize_weights,lower,legalize,plan"
+        "dce,fold,fold_batch_norms,remove_identities,round_weights,byte_weights,lower,legalize,plan"
     usual = passes()
-    for extra, place in (("fold_batch_norms", 0), ("round_weights", usual.index("cse,requantize,dce,hoist")), ("quantize_weights", usual.index("fuse,")),
+    for extra, place in (("fold_batch_norms", 0), ("round_weights", usual.index("cse,requantize,dce,hoist")), ("byte_weights", usual.index("fuse,")),
                          ("vectorize", usual.index("vectorize,")), ("plan", len(usual) + 1)):
         found = passes(f"--passes=+{extra}")
         assert sorted(found.split(",")) == sorted([*usual.split(","), extra]), found
         assert extra in ("vectorize", "plan") or found.index(extra) == place, (found, place)
     assert "no pass is called 'quantise'" in passes("--passes=+quantise", code=1)
-    assert "cannot run after quantize_weights: weights stay in 8 bits" in passes("--passes=quantize_weights,fold", code=1)
-    for name in ("round_weights", "quantize_weights"):
+    assert "cannot run after byte_weights: weights stay in 8 bits" in passes("--passes=byte_weights,fold", code=1)
+    for name in ("round_weights", "byte_weights"):
         assert f"pass {name} approximates: not with --exact" in passes(f"--passes=+{name}", "--exact", code=1)
     for steps in (1, 65537):
         assert "want 2 to 65536" in passes("--passes=round_weights", f"--limit=round_steps={steps}", code=1)
@@ -154,7 +154,7 @@ def test_names_and_places(tmp_path):
 
 @pytest.mark.skipif(not (ROOT / "build" / "zoo" / "mobilenet_v2.onnx").exists(), reason="no zoo")
 def test_mobilenet_in_8_bits(tmp_path):
-    done = dnncc.run([dnncc.DNNCC, ROOT / "build" / "zoo" / "mobilenet_v2.onnx", "--passes=+quantize_weights", "--emit=c", "--weights=file",
+    done = dnncc.run([dnncc.DNNCC, ROOT / "build" / "zoo" / "mobilenet_v2.onnx", "--passes=+byte_weights", "--emit=c", "--weights=file",
                       "-o", tmp_path / "m.c", f"--report={tmp_path / 'r.json'}"])
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "r.json").read_text())["constants"] < 3.7e6        # of 13.95 million bytes

@@ -1,4 +1,4 @@
-/* quantize_weights: weights are kept in 8 bits, with a step and a zero point, and decoded where
+/* byte_weights: weights are kept in 8 bits, with a step and a zero point, and decoded where
  * they are read.
  *
  *   %1 = convolve(%0, @w)                      %1 = cast(@q) to=f32                            ; @q : <64 x 32 x 3 x 3 x u8>
@@ -120,7 +120,7 @@ static struct constant *by_outputs(struct function *f, struct constant *c,
         return c;
 }
 
-int pass_quantize_weights(struct function *f, struct pass_context *context)
+int pass_byte_weights(struct function *f, struct pass_context *context)
 {
         struct arena *arena = arena_new();
         int count, encoded = 0;
