@@ -68,17 +68,28 @@ static void check_move(struct checker *c)
                 report(c, VTA_RULE_store_pad, NO_DETAIL);
 }
 
+/* from one segment to the next where a row goes on there */
+static void check_row(struct checker *c, int64_t address, int64_t end)
+{
+        bool store = c->now.opcode == VTA_OPCODE_STORE;
+        while (address < end) {
+                const struct vta_segment *s = vta_program_segment(c->p, address, 1);
+                if (!s || !(store ? vta_kinds[s->kind].written : vta_kinds[s->kind].read)) {
+                        report(c, store ? VTA_RULE_written : VTA_RULE_read, "not so at address %" PRId64, address);
+                        return;
+                }
+                if (c->now.memory == VTA_UOP && vta_kinds[s->kind].written)
+                        report(c, VTA_RULE_fixed, "not segment '%s'", s->name);
+                address = s->address + s->bytes;
+        }
+}
+
 static void check_segments(struct checker *c)
 {
         const struct vta_instruction *i = &c->now;
-        bool store = i->opcode == VTA_OPCODE_STORE;
         for (int64_t y = 0; y < i->y_size && vta_moves(i); y++) {
                 int64_t address = vta_row_address(c->v, i, y);
-                const struct vta_segment *s = vta_program_segment(c->p, address, i->x_size * c->v->bytes[i->memory]);
-                if (store ? !s || !vta_kinds[s->kind].written : !s || !vta_kinds[s->kind].read)
-                        report(c, store ? VTA_RULE_written : VTA_RULE_read, "not so at address %" PRId64, address);
-                else if (i->memory == VTA_UOP && vta_kinds[s->kind].written)
-                        report(c, VTA_RULE_fixed, NO_DETAIL);
+                check_row(c, address, address + i->x_size * c->v->bytes[i->memory]);
         }
 }
 

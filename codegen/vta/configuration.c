@@ -53,16 +53,12 @@ static void name_fields(struct vta *v)
 /* rows of a form stand together, and behind those of the form that it goes on from */
 static bool place_fields(struct vta *v)
 {
-        static const enum vta_form after[VTA_FORMS] = {
-#define FORM(id, after) VTA_FORM_##after,
-#include "codegen/vta/isa.def"
-        };
         int end[VTA_FORMS] = { 0 };
         bool fits = true;
         for (int n = 0; n < VTA_FIELDS; n++) {
                 struct vta_field *f = &v->fields[n];
                 if (!n || f->form != f[-1].form)
-                        end[f->form] = f->form == after[f->form] ? 0 : end[after[f->form]];
+                        end[f->form] = f->form == vta_form_after[f->form] ? 0 : end[vta_form_after[f->form]];
                 int *at = &end[f->form];
                 if (*at < MIDDLE && *at + f->width > MIDDLE)
                         *at = MIDDLE;

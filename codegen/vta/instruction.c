@@ -7,18 +7,18 @@ static const enum vta_form forms[VTA_OPCODES] = {
 #define OPCODE(id, name, form) VTA_FORM_##form,
 #include "codegen/vta/isa.def"
 };
-static const enum vta_form after[VTA_FORMS] = {
+const enum vta_form vta_form_after[VTA_FORMS] = {
 #define FORM(id, after) VTA_FORM_##after,
 #include "codegen/vta/isa.def"
 };
 
 enum vta_form vta_form_of(int64_t opcode) { return forms[opcode]; }
 
-bool vta_form_has(enum vta_form form, enum vta_form other)
+bool vta_form_has(enum vta_form form, enum vta_form part)
 {
-        while (form != other && after[form] != form)
-                form = after[form];
-        return form == other;
+        while (form != part && vta_form_after[form] != form)
+                form = vta_form_after[form];
+        return form == part;
 }
 
 static int64_t number_of(const struct vta_instruction *i, const struct vta_field *f)

@@ -42,7 +42,6 @@ int64_t vta_row_address(const struct vta *v, const struct vta_instruction *i, in
 /* ---- tokens ---- */
 
 const char *const vta_queue_names[VTA_QUEUES] = { "load to compute", "compute to store", "compute to load", "store to compute" };
-const char *const vta_flag_names[VTA_FLAGS] = { "pop_prev", "pop_next", "push_prev", "push_next" };
 
 int vta_queue(const struct vta_instruction *i, int flag)
 {

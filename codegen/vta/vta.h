@@ -83,8 +83,8 @@ const char *vta_begin(struct vta *v, const struct machine *machine);
 /* "inp=16K,acc=64K,block=32": the default with other sizes; memories by name, batch, block_in, block_out, block (both).
  * False after one EXIT_USAGE error. */
 bool vta_begin_sizes(struct vta *v, const char *sizes, struct diag *diag);
-/* What of it is not as in the default, in the same form; "" when all is. 128 bytes hold it. */
-enum { VTA_SIZES_TEXT = 128 };
+/* What of it is not as in the default, in the same form; "" when all is. */
+enum { VTA_SIZES_TEXT = 192 };            /* eight sizes of 10 digits fit */
 void vta_sizes(const struct vta *v, char text[VTA_SIZES_TEXT]);
 /* In logarithms, as exchange files have them: bits of inputs, weights, sums and outputs; batch, block_in, block_out; bytes of
  * UOP, INP, WGT, ACC, OUT. */
@@ -93,6 +93,7 @@ void vta_configuration(const struct vta *v, unsigned char bytes[VTA_CONFIGURATIO
 
 /* ---- instruction.c ---- */
 
+extern const enum vta_form vta_form_after[VTA_FORMS];           /* what each goes on from */
 enum vta_form vta_form_of(int64_t opcode);
 bool vta_form_has(enum vta_form form, enum vta_form part);      /* fields of `part` are among those of `form` */
 /* The first field whose number does not fit; NULL: all do. Of a micro-op, too (form VTA_FORM_MICRO_OP). */
@@ -126,6 +127,6 @@ int64_t vta_row_address(const struct vta *v, const struct vta_instruction *i, in
  * such neighbour, -2: the flag is not set. */
 enum { VTA_QUEUES = 4, VTA_TOKENS_MOST = 255, VTA_FLAGS = 4, VTA_POPS = 2 };   /* flags in the order of bits; pops come first */
 int vta_queue(const struct vta_instruction *i, int flag);
-extern const char *const vta_queue_names[VTA_QUEUES], *const vta_flag_names[VTA_FLAGS];
+extern const char *const vta_queue_names[VTA_QUEUES];
 
 #endif

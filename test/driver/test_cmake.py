@@ -246,8 +246,8 @@ def test_install_and_uninstall(tmp_path):
     make("install", "PREFIX=/usr/local", destination)
     place = tmp_path / "dest" / "usr" / "local"
     found = {str(p.relative_to(place)) for p in place.rglob("*") if p.is_file()}
-    assert {"bin/dnncc", "include/dnncc_runtime.h", "lib/libdnncc_runtime.a", "lib/pkgconfig/dnncc-runtime.pc", "lib/cmake/dnncc/dnncc-config.cmake",
-            "lib/cmake/dnncc/dnncc-config-version.cmake", "share/dnncc/runtime/threads.c", "share/man/man1/dnncc.1", "share/man/man5/dnncc-ir.5", "share/man/man5/dnncc-schedule.5",
+    assert {"bin/dnncc", "bin/dnncc-vta", "include/dnncc_runtime.h", "lib/libdnncc_runtime.a", "lib/pkgconfig/dnncc-runtime.pc", "lib/cmake/dnncc/dnncc-config.cmake",
+            "lib/cmake/dnncc/dnncc-config-version.cmake", "share/dnncc/runtime/threads.c", "share/man/man1/dnncc.1", "share/man/man1/dnncc-vta.1", "share/man/man5/dnncc-ir.5", "share/man/man5/dnncc-schedule.5",
             "share/vim/vimfiles/syntax/dnn.vim", "share/dnncc/vscode/package.json",
             "share/bash-completion/completions/dnncc", "share/zsh/site-functions/_dnncc", "share/fish/vendor_completions.d/dnncc.fish"} <= found
     assert "prefix=/usr/local\n" in (place / "lib/pkgconfig/dnncc-runtime.pc").read_text()

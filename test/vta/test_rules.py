@@ -82,6 +82,16 @@ def test_refused_by_the_simulator(tmp_path, rule):
     assert f"instruction {number} " in said
 
 
+def test_rows_over_two_segments(tmp_path):
+    """a row may go on in the segment behind, where that may be read, too"""
+    lines = changed({0: "load.inp sram=3 dram=@x size=1,17 stride=17"})
+    whole = program(lines).replace("input x 0x6000 {\n", "input x 0x6000 {\n        " + "00 " * 240 + "\n").replace("expect y", "expect y_of_zeros")
+    assembled(whole, tmp_path)
+    vta("check", tmp_path / "p.vta")
+    assembled(program(lines), tmp_path)
+    assert broken(vta("check", tmp_path / "p.vta", code=3)) == {(0, "read")}
+
+
 @pytest.mark.parametrize("change, said", [
     ({1: "load.wgt sram=2 dram=@w size=1,1 stride=1"}, "instruction 4 (gemm) waits for a token that never comes"),
     ({9: "load.uop"}, "1 tokens from store to compute are left at the end")])
