@@ -28,7 +28,8 @@ DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 # ---- set-up: the packages of a fresh Debian, and Python for the tests ----
 
 PACKAGES := gcc clang make pkg-config libprotobuf-c-dev zlib1g-dev protobuf-c-compiler libcmocka-dev python3 python3-venv \
-            libclang-rt-14-dev locales gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user cmake ninja-build
+            libclang-rt-14-dev locales gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
+            gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-user cmake ninja-build
 VENV := $(B)/venv
 PY := $(VENV)/bin/python
 PYTHON_PACKAGES := onnx==1.22.0 onnxruntime==1.31.1 numpy==2.4.6 pytest==9.2.0 pytest-xdist==3.8.0
@@ -40,7 +41,8 @@ $(B)/.packages:
 	@if command -v protoc-c >/dev/null && command -v clang >/dev/null && [ -f /usr/include/cmocka.h ] && \
 	    [ -f /usr/include/protobuf-c/protobuf-c.h ] && [ -f /usr/include/zlib.h ] && python3 -c 'import ensurepip' 2>/dev/null && \
 	    [ -f /usr/share/i18n/locales/de_DE ] && command -v aarch64-linux-gnu-gcc >/dev/null && \
-	    [ -f /usr/aarch64-linux-gnu/include/stdio.h ] && command -v qemu-aarch64 >/dev/null && \
+	    [ -f /usr/aarch64-linux-gnu/include/stdio.h ] && command -v arm-linux-gnueabihf-gcc >/dev/null && \
+	    [ -f /usr/arm-linux-gnueabihf/include/stdio.h ] && command -v qemu-aarch64 >/dev/null && \
 	    command -v cmake >/dev/null && command -v ninja >/dev/null; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(PACKAGES) >/dev/null; \

@@ -65,6 +65,9 @@ void c_flush_rules(struct c_writer *w)
                 text_add(
                         w->out,
                         " *\n * Denormal numbers count as 0 in it; the processor's state is the caller's again when it returns.\n");
+        for (int i = 0; i < w->level_count && !flushes(w); i++)
+                if (target_flushes(w->levels[i].target))
+                        text_add(w->out, " *\n * Denormal numbers count as 0 in vectors of %s.\n", w->levels[i].target->name);
 }
 
 void c_flush_top(struct c_writer *w, struct text *out)

@@ -64,10 +64,17 @@ void c_levels_begin(struct c_writer *w)
         }
 }
 
-/* every processor that runs the code at all has it: the first of its kind of machine */
+static bool asks_linux(const struct target *t)
+{
+        const char *attribute = target_attribute(t);
+        struct cpu_needs needs = cpu_needs_none;
+        return attribute && cpu_needs(attribute, &needs) && needs.capabilities;
+}
+
+/* every processor that runs the code at all has it: the first of its kind of machine, where that has all that it asks for */
 static bool is_sure(const struct target *t)
 {
-        return !target_attribute(t) || !target_machine(t->base);
+        return !target_attribute(t) || (!target_machine(t->base) && !asks_linux(t));
 }
 
 const char *c_level_macro(struct c_writer *w, int level)
@@ -196,13 +203,6 @@ static void put_guards(struct c_writer *w, struct text *out, int first)
 
 /* ---- what is compiled in ---- */
 
-static bool asks_linux(struct c_writer *w, int level)
-{
-        const char *attribute = target_attribute(w->levels[level].target);
-        struct cpu_needs needs = cpu_needs_none;
-        return attribute && cpu_needs(attribute, &needs) && needs.capabilities;
-}
-
 static void put_best(struct c_writer *w, struct text *out)
 {
         int best = w->level_count - 1;
@@ -251,7 +251,7 @@ void c_levels_top(struct c_writer *w, struct text *out)
                 if (is_sure(w->levels[i].target))
                         continue;
                 c_level_open(w, out, i);
-                text_add(out, asks_linux(w, i) ? "#if defined(__linux__)\n#include <sys/auxv.h>\n#endif\n"
+                text_add(out, asks_linux(w->levels[i].target) ? "#if defined(__linux__)\n#include <sys/auxv.h>\n#endif\n"
                                                : "#include <cpuid.h>\n");
                 c_level_close(w, out, i);
                 break;
@@ -381,7 +381,7 @@ void c_levels_choice(struct c_writer *w, struct text *out)
         w->out = out;
         text_add(out, "\n/* The best target that the processor has (%s) and the operating system saves the registers of. */\n"
                       "int %s_level(void)\n{\n",
-                 asks_linux(w, w->level_count - 1) ? "HWCAP" : "CPUID", w->options->prefix);
+                 asks_linux(w->levels[w->level_count - 1].target) ? "HWCAP" : "CPUID", w->options->prefix);
         w->indent = 1;
         put_choice(w, sure);
         put_sure(w, sure);

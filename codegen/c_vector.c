@@ -393,18 +393,13 @@ void c_prefetch(struct c_writer *w, const struct loop_stmt *s)
 
 static void put_attribute(struct c_writer *w, struct text *out)
 {
-        const char *name = attribute_name(w), *attribute = target_attribute(target(w));
-        const struct target *t = target(w);
-        while (!t->attribute)
-                t = t->base;
+        const char *name = attribute_name(w), *attribute = target_attribute(target(w)), *of_gcc = target_gcc_attribute(target(w));
+        const bool differ = strcmp(attribute, of_gcc) != 0;
         text_add(out, "\n/* Code for %s, whatever processor the compiler's options name. */\n", target(w)->name);
-        if (t->gcc_attribute)
-                text_add(out, "#if defined(__clang__)\n");
-        else
-                text_add(out, "#if defined(__GNUC__)\n");
+        text_add(out, differ ? "#if defined(__clang__)\n" : "#if defined(__GNUC__)\n");
         text_add(out, "#define %s __attribute__((target(\"%s\")))\n", name, attribute);
-        if (t->gcc_attribute)
-                text_add(out, "#elif defined(__GNUC__)\n#define %s __attribute__((target(\"%s\")))\n", name, t->gcc_attribute);
+        if (differ)
+                text_add(out, "#elif defined(__GNUC__)\n#define %s __attribute__((target(\"%s\")))\n", name, of_gcc);
         text_add(out, "#else\n#define %s\n#endif\n", name);
 }
 

@@ -1,5 +1,5 @@
-/* Features of x86 by CPUID (Intel's manual, volume 2A) and XGETBV, of 64-bit ARM by what Linux says
- * (its Documentation/arm64/elf_hwcaps.rst); other processors have none of them. */
+/* Features of x86 by CPUID (Intel's manual, volume 2A) and XGETBV, of ARM by what Linux says (its
+ * Documentation/arm64/elf_hwcaps.rst, arch/arm/include/uapi/asm/hwcap.h); other processors have none of them. */
 #include "codegen/cpu.h"
 
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #else
 #define IS_X86 0
 #endif
-#if defined(__aarch64__) && defined(__linux__)
+#if (defined(__aarch64__) || defined(__arm__)) && defined(__linux__)
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #define IS_ARM 1
@@ -45,14 +45,16 @@ static const struct feature {
         { "avx512vnni", 7, 0, ECX, 11, ZMM, 8, 6 }, { "avxvnni", 7, 1, EAX, 4, YMM, 11, 12 },
 };
 
+/* the same bit means one thing in 64-bit programs, and another in those of 32 */
 static const struct capability {
         const char *name;
-        uint8_t bit;
+        uint8_t word, bit;
         int gcc, clang;
         const char *flag, *macro;
 } capabilities[] = {
-        { "fullfp16", 10, 8, 0, NULL, NULL }, { "dotprod", 20, 8, 0, NULL, NULL }, { "fp16fml", 23, 8, 0, NULL, NULL },
-        { "i8mm", CPU_SECOND_WORD + 13, 10, 11, NULL, NULL }, { "sve", 22, 10, 16, "-march=armv8-a+sve", "__ARM_FEATURE_SVE" },
+        { "fullfp16", 64, 10, 8, 0, NULL, NULL }, { "dotprod", 64, 20, 8, 0, NULL, NULL }, { "fp16fml", 64, 23, 8, 0, NULL, NULL },
+        { "i8mm", 64, CPU_SECOND_WORD + 13, 10, 11, NULL, NULL }, { "sve", 64, 22, 10, 16, "-march=armv8-a+sve", "__ARM_FEATURE_SVE" },
+        { "neon", 32, 12, 0, 0, NULL, NULL }, { "vfp4", 32, 16, 0, 0, NULL, NULL },
 };
 
 static bool read_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])
@@ -109,6 +111,7 @@ static bool add_feature(struct cpu_needs *needs, const char *name, size_t length
         for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++)
                 if (is_called(capabilities[i].name, name, length)) {
                         needs->capabilities |= UINT64_C(1) << capabilities[i].bit;
+                        needs->word = capabilities[i].word;
                         return true;
                 }
         return false;
@@ -219,7 +222,7 @@ bool cpu_is(const struct processor *processors)
 bool cpu_is_kind(const char *machine)
 {
         static const char arm[] = "defined(__aarch64__)";
-        return IS_ARM && !strncmp(machine, arm, sizeof arm - 1);
+        return IS_ARM && sizeof(void *) == 8 && !strncmp(machine, arm, sizeof arm - 1);
 }
 
 static uint64_t read_capabilities(void)
@@ -249,7 +252,7 @@ bool cpu_has(const char *list)
         if (!cpu_needs(list, &needs))
                 return false;
         if (needs.capabilities)
-                return (read_capabilities() & needs.capabilities) == needs.capabilities;
+                return needs.word == 8 * sizeof(void *) && (read_capabilities() & needs.capabilities) == needs.capabilities;
         if ((saved_registers() & needs.saved) != needs.saved)
                 return false;
         for (int i = 0; i < needs.count; i++) {

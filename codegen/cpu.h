@@ -31,6 +31,7 @@ struct cpu_needs {
         uint32_t saved;                 /* of XCR0: registers that the operating system must save */
         uint64_t capabilities;          /* of ARM, as Linux has them: getauxval(AT_HWCAP), and from
                                          * CPU_SECOND_WORD on AT_HWCAP2 */
+        unsigned word;                  /* of the programs that those are for: 32 or 64 bits */
 };
 extern const struct cpu_needs cpu_needs_none;
 /* Adds what the features of a list need. False: nothing is known of one of them. */

@@ -110,7 +110,8 @@ static bool write_main(const struct harness *h, const char *name, const char *pr
                 prefix, profiled < 0 ? 0 : profiled, by_thread ? "CLOCK_THREAD_CPUTIME_ID" : "CLOCK_MONOTONIC");
         fprintf(out, "#define LANES %d\n#define THREADS %d\n", harness_lanes(t), h->run->context.threads);
         if (target_attribute(t))
-                fprintf(out, "#define ATTRIBUTE \"%s\"\n", target_attribute(t));
+                fprintf(out, "#if defined(__clang__)\n#define ATTRIBUTE \"%s\"\n#else\n#define ATTRIBUTE \"%s\"\n#endif\n",
+                        target_attribute(t), target_gcc_attribute(t));
         for (int i = 0; i < MAIN_LINES; i++)
                 fputs(main_text[i], out);
         return !fclose(out) || harness_cannot_write(h);

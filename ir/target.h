@@ -59,6 +59,8 @@ struct target {
         bool has_fma;                   /* in one instruction; else fma is a function of the
                                          * library */
         bool has_masks;                 /* masked loads and stores at no extra cost */
+        bool flushes;                   /* arithmetic on vectors of f32 takes denormal numbers for
+                                         * zeros, and gives them as such */
         int64_t l1_bytes, l2_bytes;     /* data caches of one core: what a schedule may count on */
         int line_bytes;                 /* of a line of them */
         const struct rates *rates;      /* ir/rates.h: what it costs to compute and to move, as far
@@ -99,6 +101,7 @@ TARGET_FIELD(const char *, length)
 TARGET_FIELD(int, vector_registers)
 TARGET_FIELD(bool, has_fma)
 TARGET_FIELD(bool, has_masks)
+TARGET_FIELD(bool, flushes)
 TARGET_FIELD(int64_t, l1_bytes)
 TARGET_FIELD(int64_t, l2_bytes)
 TARGET_FIELD(int, line_bytes)
@@ -111,6 +114,14 @@ TARGET_FIELD(const char *, gcc_optimize)
 TARGET_FIELD(const struct float_control *, control)
 TARGET_FIELD(const char *, include)
 #undef TARGET_FIELD
+
+/* the attribute in gcc's words; NULL: none */
+static inline const char *target_gcc_attribute(const struct target *t)
+{
+        while (t && !t->attribute)
+                t = t->base;
+        return !t ? NULL : t->gcc_attribute ? t->gcc_attribute : t->attribute;
+}
 
 static inline bool target_has_vectors(const struct target *t) { return target_vector_bytes(t) > 0; }
 

@@ -129,13 +129,13 @@
 /* ---- multiplies (ir/multiply.h): x in a lane of a vector ---- */
 
 #define ARM_FLOATS_BY_LANE(lanes) \
-        ARM_FLOATS_OF(lanes, F32, NULL), ARM_FLOATS_OF(lanes, BF16, NULL), ARM_FLOATS_OF(lanes, F16, NULL), \
-        ARM_FLOATS_OF(lanes, F8E4M3, "finite_f8e4m3fn"), ARM_FLOATS_OF(lanes, F8E5M2, "finite_f8e5m2")
-#define ARM_FLOATS_OF(lanes, w_, function) \
+        ARM_FLOATS_OF(lanes, F32, NULL, 0), ARM_FLOATS_OF(lanes, BF16, NULL, 0), ARM_FLOATS_OF(lanes, F16, NULL, 0), \
+        ARM_FLOATS_OF(lanes, F8E4M3, "finite_f8e4m3fn", 0), ARM_FLOATS_OF(lanes, F8E5M2, "finite_f8e5m2", 0)
+#define ARM_FLOATS_OF(lanes, w_, function, registers) \
         { .name = "fma", .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
           .x = { .memory = E_F32, .word = E_F32, .place = PLACE_LANE }, \
           .w = { .memory = E_##w_, .word = E_F32, .place = PLACE_VECTOR, .decode = function }, \
-          .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 1 }
+          .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 1, .spare = registers }
 /* of f16 as it lies in memory */
 #define ARM_HALVES_BY_LANE(called, lanes, word_, ...) \
         { .name = called, .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \

@@ -142,6 +142,27 @@ def test_choice(tmp_path):
         assert dnncc.run(["qemu-aarch64", "-cpu", cpu, tmp_path / "main"]).stdout == f"{level}\n", cpu
 
 
+def test_none_of_them(tmp_path):
+    """a processor that lacks even the least: an error before anything is computed"""
+    dnncc.compile_model(DIGITS, tmp_path, ["--target=aarch64-dotprod,aarch64-i8mm"])
+    (tmp_path / "main.c").write_text("""#include <stdio.h>
+#include "model.h"
+MODEL_WORKSPACE_DEFINE(workspace);
+static float image[MODEL_IMAGE_ELEMS], probabilities[MODEL_PROBABILITIES_ELEMS] = { 0.375f };
+int main(void)
+{
+        const int code = model_run(workspace, image, probabilities);
+        printf("%d %d %g\\n", model_level() < 0, code == MODEL_ERROR_PROCESSOR, (double)probabilities[0]);
+        return 0;
+}
+""")
+    cc = processor.emulator("aarch64").cc
+    done = dnncc.run([cc, *dnncc.STRICT, "-O1", "-static", f"-I{tmp_path}", tmp_path / "main.c", tmp_path / "model.c", "-o", tmp_path / "main"], timeout=600)
+    assert done.returncode == 0, done.stderr[:3000]
+    for cpu, told in (("cortex-a53", "1 1 0.375"), ("cortex-a76", "0 0 ")):
+        assert dnncc.run(["qemu-aarch64", "-cpu", cpu, tmp_path / "main"]).stdout.startswith(told), cpu
+
+
 # ---- spills ----
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])

@@ -11,12 +11,14 @@ import dnncc  # noqa: E402
 DIGITS = dnncc.ROOT / "examples" / "digits" / "digits.onnx"
 X86, ARM = ("gcc or clang for 64-bit x86", "gcc or clang for 64-bit ARM")
 OTHER = [("x86-64-v3", "aarch64-linux-gnu-gcc", [], X86), ("x86-64-v4,x86-64-v4-vnni", "clang", ["--target=aarch64-linux-gnu"], X86),
-         ("x86-64", "arm-none-eabi-gcc", [], X86), ("aarch64", "gcc", [], ARM), ("aarch64-dotprod", "clang", [], ARM)]
+         ("x86-64", "arm-none-eabi-gcc", [], X86), ("aarch64", "gcc", [], ARM), ("aarch64-dotprod", "clang", [], ARM),
+         ("armv7-neon", "gcc", [], "gcc for ARMv7-A"), ("armv7-neon", "arm-none-eabi-gcc", ["-mcpu=cortex-m4"], "gcc for ARMv7-A"),
+         ("armv7-neon", "aarch64-linux-gnu-gcc", [], "gcc for ARMv7-A")]
 OLD = [("x86-64-v4-vnni", "gcc", ["-U__GNUC__", "-D__GNUC__=7"], "gcc knows its instructions (avx512vnni,", "from version 8 on"),
        ("sapphirerapids", "gcc", ["-U__GNUC__", "-D__GNUC__=10"], "gcc knows its instructions (amx-tile,", "from version 11 on"),
        ("x86-64-v3-vnni", "clang", ["-U__clang_major__", "-D__clang_major__=11"], "clang knows its instructions (avxvnni,", "from version 12 on")]
 NATIVE = [("x86-64-v3", "gcc", []), ("sapphirerapids", "gcc", []), ("x86-64-v4-vnni", "clang", []), ("generic,x86-64-v3", "aarch64-linux-gnu-gcc", []),
-          ("aarch64-dotprod", "aarch64-linux-gnu-gcc", [])]
+          ("aarch64-dotprod", "aarch64-linux-gnu-gcc", []), ("armv7-neon", "arm-linux-gnueabihf-gcc", []), ("generic,armv7-neon", "gcc", [])]
 
 
 def preprocess(folder, target, compiler, flags):

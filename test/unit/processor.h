@@ -28,6 +28,7 @@ static inline void first_missing(const char *list, char feature[FEATURE_MAX])
 struct emulator { const char *machine, *cc, *run; };
 static const struct emulator emulators[] = {
         { "defined(__aarch64__)", "aarch64-linux-gnu-gcc", "qemu-aarch64 -cpu max" },
+        { "defined(__ARMEL__)", "arm-linux-gnueabihf-gcc", "qemu-arm -cpu max" },
 };
 
 /* What `run` takes more, where registers of vectors are of any length: how many bytes. */
