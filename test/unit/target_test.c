@@ -215,11 +215,13 @@ static const char *call_text(const struct spelling *row)
         assert_non_null(f);
         if (!strcmp(row->function, "scale"))      /* of such alone */
                 return "scale(1.0 + min(abs($a), 1.0), round(select($b < 150.0, select($b > -150.0, $b, -7.0), 9.0)))";
-        if (f->scalar_count == 3 && row->lane)
-                return arena_printf(arena, "%s($a, splat<#>(lane(bits_u32(%%b<%d>[%%n]), %d)), bits_u32($c))", row->function,
-                                    MULTIPLY_LANES, row->lane - 1);
-        if (f->scalar_count == 3)       /* of a multiply: a sum and words */
-                return arena_printf(arena, "%s($a, bits_u32($b), bits_u32($c))", row->function);
+        if (f->scalar_count == 3) {     /* of a multiply: a sum, and words or what else it takes */
+                const enum element x = (enum element)f->scalars[1]->type.element;
+                const char *as = arena_printf(arena, x == E_U32 ? "bits_%s" : "%s", text_of(x)),
+                           *lane = row->lane ? arena_printf(arena, "splat<#>(lane(%s(%%b<%d>[%%n]), %d))", as, MULTIPLY_LANES, row->lane - 1)
+                                             : arena_printf(arena, "%s($b)", as);
+                return arena_printf(arena, "%s($a, %s, %s($c))", row->function, lane, as);
+        }
         return arena_printf(arena, f->scalar_count == 1 ? "%s($a)" : "%s($a, $b)", row->function);
 }
 
@@ -277,6 +279,8 @@ static void add_row(struct source *s, const struct target *t, const struct spell
                 add(s, lanes, e, e, call_text(row));
         else if (row->op == LOOP_SELECT)
                 add(s, lanes, e, e, row->element == E_BOOL ? "select($m, $b, $c)" : "select($m, $a, $b)");
+        else if (row->op == LOOP_LANE && element_info[row->element].compute != row->element)     /* no more than stored */
+                add(s, lanes, e, e, "splat<#>(lane($a, 2))");
         else if (row->op == LOOP_LANE)
                 add(s, lanes, e, e, "splat<#>(lane($a, 2)) + splat<#>(lane($b, 0))");
         else if (row->op == LOOP_SUM_LANES || row->op == LOOP_MAX_LANES || row->op == LOOP_MIN_LANES)
