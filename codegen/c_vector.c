@@ -255,6 +255,10 @@ static struct c_shape put_operation(struct c_writer *w, const struct spelling *r
         struct c_operand operands[C_OPERANDS_MAX] = { 0 };
         for (int i = 0; i < e->arity; i++)
                 operands[i].value = spelling_operand(row, e, i);
+        if (row->loaded) {
+                struct c_operand *lanes = &operands[row->op == LOOP_CALL];
+                *lanes = (struct c_operand){ .address = lanes->value->buffer, .value = lanes->value->args[0] };
+        }
         if (e->op == LOOP_LITERAL) {
                 literal.type = LOOP_TYPE(e->type.element);
                 literal.literal = e->literal;

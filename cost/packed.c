@@ -106,7 +106,7 @@ static double widened_words(const struct multiply *m, double xs, double vectors)
 static double x_loads(const struct packed_work *work, const struct schedule *s)
 {
         const struct multiply *m = work->multiply;
-        bool lanes = m && m->x.place == PLACE_LANE && work->inner > 1 && s->unroll % MULTIPLY_LANES == 0;
+        bool lanes = m && multiply_takes_lanes(m) && work->inner > 1 && s->unroll % MULTIPLY_LANES == 0;
         return lanes ? 1. / MULTIPLY_LANES : 1;
 }
 

@@ -30,6 +30,8 @@ enum multiply_place {
         PLACE_BROADCAST,                /* one word in all lanes */
         PLACE_LANE,                     /* the same, a lane of a vector of MULTIPLY_LANES words
                                          * where those of several channels lie side by side */
+        PLACE_LANE_LOADED,              /* the same, of such words in memory: the instruction's
+                                         * vector has them in each of its parts, and is loaded so */
         PLACE_VECTOR,                   /* a word in each lane */
         PLACE_TILE                      /* a hardware tile: positions or depth rows of words */
 };
@@ -84,6 +86,11 @@ static inline bool multiply_widens(const struct multiply *m, const struct multip
 {
         return element_is_integer(o->memory) &&
                m->group * element_info[o->memory].bytes < element_info[o->word].bytes;
+}
+
+static inline bool multiply_takes_lanes(const struct multiply *m)
+{
+        return m->x.place == PLACE_LANE || m->x.place == PLACE_LANE_LOADED;
 }
 
 /* for all w that are no larger in magnitude than that; 0: than anything */

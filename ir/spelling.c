@@ -5,7 +5,7 @@
 static bool matches(const struct spelling *row, const struct spelling *want)
 {
         return row->op == want->op && row->element == want->element && row->to == want->to &&
-               row->level == want->level && row->lanes == want->lanes && row->lane == want->lane &&
+               row->level == want->level && row->lanes == want->lanes && row->lane == want->lane && row->loaded == want->loaded &&
                (row->op != LOOP_CALL || !strcmp(row->function, want->function));
 }
 
@@ -132,6 +132,27 @@ static int lane_in_all(const struct loop_expr *e)
         return lane ? 1 + (int)e->args[0]->args[1]->literal.u : 0;
 }
 
+/* is it one of memory as it is, MULTIPLY_LANES * 4 bytes from an address on? */
+static bool is_whole_load(const struct loop_expr *e)
+{
+        return e->op == LOOP_LOAD && e->args[0]->type.lanes == 1 && !e->args[1] &&
+               (e->group ? e->group : 1) * element_info[e->buffer->element].bytes == 4;
+}
+
+/* the row for e whose operand is a lane of a vector; NULL: it has no such operand, or row */
+static const struct spelling *find_lane(const struct target *t, struct spelling want, const struct loop_expr *operand, int lanes)
+{
+        const struct spelling *row = NULL;
+        want.lane = (uint8_t)lane_in_all(operand);
+        if (!want.lane)
+                return NULL;
+        want.loaded = is_whole_load(operand->args[0]->args[0]);
+        if (want.loaded)
+                row = find(t, want, lanes);
+        want.loaded = false;
+        return row ? row : find(t, want, lanes);
+}
+
 struct loop_expr *spelling_operand(const struct spelling *row, const struct loop_expr *e, int k)
 {
         struct loop_expr *operand = e->args[k];
@@ -145,11 +166,7 @@ struct loop_expr *spelling_operand(const struct spelling *row, const struct loop
 static const struct spelling *spelling_of_call(const struct target *t, const struct loop_expr *e)
 {
         struct spelling want = { .op = LOOP_CALL, .element = e->type.element, .function = e->function->name };
-        const struct spelling *row = NULL;
-        want.lane = e->arity > 1 ? (uint8_t)lane_in_all(e->args[1]) : 0;
-        if (want.lane)
-                row = find(t, want, e->type.lanes);
-        want.lane = 0;
+        const struct spelling *row = e->arity > 1 ? find_lane(t, want, e->args[1], e->type.lanes) : NULL;
         return row ? row : find(t, want, e->type.lanes);
 }
 
@@ -159,9 +176,8 @@ static const struct spelling *spelling_of_fma(const struct target *t, const stru
              from = is_negation(e->args[0]) || is_negation(e->args[1]);
         int op = less == from ? (int)LOOP_FMA : less ? SPELL_FMA_LESS : SPELL_FMA_FROM;
         const struct spelling *row = NULL;
-        if (op == LOOP_FMA && lane_in_all(e->args[0]))
-                row = find(t, (struct spelling){ .op = LOOP_FMA, .element = e->type.element, .lane = (uint8_t)lane_in_all(e->args[0]) },
-                           e->type.lanes);
+        if (op == LOOP_FMA)
+                row = find_lane(t, (struct spelling){ .op = LOOP_FMA, .element = e->type.element }, e->args[0], e->type.lanes);
         if (!row)
                 row = find_plain(t, op, e->type);
         return row || op == LOOP_FMA ? row : find_plain(t, LOOP_FMA, e->type);

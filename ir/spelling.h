@@ -61,6 +61,8 @@ struct spelling {
         uint8_t lane;                   /* CALL, FMA: 1 + n where operand 1 (of FMA 0) is lane n of a
                                          * vector of MULTIPLY_LANES in all lanes, and that vector
                                          * stands for it; 0: any operand */
+        bool loaded;                    /* it is a load, of as many bytes as the lanes have, and its
+                                         * address stands for it */
         uint8_t lanes;                  /* 0: a vector of the target; 1: a scalar, inside kernels */
 };
 

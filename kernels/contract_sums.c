@@ -39,6 +39,8 @@ static struct loop_expr *load_x(const struct tile *t, struct loop_expr *at, int 
                               : words > 1 ? loop_load_vector(s->arena, t->xs, at, words, NULL)
                                           : loop_load(s->arena, t->xs, at);
         x = loop_cast(s->arena, s->multiply->x.word, x);
+        if (words > 1 && s->multiply->x.place == PLACE_LANE_LOADED)
+                return x;
         return emit_let(s->e, "a", words > 1 ? x : loop_splat(s->arena, s->lanes, x));
 }
 
@@ -109,7 +111,7 @@ struct run { const struct sum_loop *loop; struct loop_expr *x, *w, *number; };
 /* Are the words of x in a turn whole vectors, for a multiply that takes their lanes? */
 static bool has_lanes(const struct tile *t, const struct sum_loop *loop, int turn)
 {
-        return t->s->multiply->x.place == PLACE_LANE && turn % MULTIPLY_LANES == 0 && loop->x_step == group_of(t);
+        return multiply_takes_lanes(t->s->multiply) && turn % MULTIPLY_LANES == 0 && loop->x_step == group_of(t);
 }
 
 /* `turn` channels from k on; set: which of the split sums the first one is for */

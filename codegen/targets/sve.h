@@ -235,28 +235,28 @@
 #define SVE_FOUR(bytes, e, s) \
         LOAD_WORDS(e, 4, "svreinterpret_u32_" s "(svld1_" s "(svptrue_pat_b8(SV_VL" bytes "), $0))")
 #define SVE_LANES(n, number, k) \
-        { .op = LOOP_FMA, .element = E_F32, .lane = 1 + k, .text = "svmla_lane_f32($2, $1, each_f32x4($0), " number ")", \
-          .definition = SVE_EACH("float32", "f32") }, \
-        { .op = LOOP_CALL, .element = E_I32, .function = "dot_i8", .lane = 1 + k, \
-          .text = "svdot_lane_s32($0, svreinterpret_s8_u32($2), svreinterpret_s8_u32(each_u32x4($1)), " number ")", \
-          .definition = SVE_EACH("uint32", "u32") }
-#define SVE_EACH(type, s) \
-        "sv" type "_t each_" s "x4(" type "x4_t a)\n" \
+        { .op = LOOP_FMA, .element = E_F32, .lane = 1 + k, .loaded = true, \
+          .text = "svmla_lane_f32($2, $1, words_f32($0), " number ")", .definition = SVE_WORDS_OF("svfloat32_t", "f32") }, \
+        { .op = LOOP_CALL, .element = E_I32, .function = "dot_i8", .lane = 1 + k, .loaded = true, \
+          .text = "svdot_lane_s32($0, svreinterpret_s8_u32($2), words_s8($1), " number ")", .definition = SVE_WORDS_OF("svint8_t", "s8") }
+/* four words, in each part; in one of these registers from the start: gcc gives others first, and copies for each lane */
+#define SVE_WORDS_OF(type, s) \
+        type " words_" s "(const void *x)\n" \
         "{\n" \
-        "        sv" type "_t parts;\n" \
-        "        __asm__ (\"mov\\t%0.q, %q1\" : \"=w\"(parts) : \"w\"(a));\n" \
-        "        return parts;\n" \
+        "        " type " words = svld1rq_" s "(svptrue_b8(), x);\n" \
+        "        __asm__ (\"\" : \"+y\"(words));\n" \
+        "        return words;\n" \
         "}"
 #define SVE_MULTIPLIES(count) \
         { .name = "sdot", .positions = 1, .outputs = count, .depth = 1, .group = 4, \
-          .x = { .memory = E_I8, .word = E_U32, .place = PLACE_LANE }, \
+          .x = { .memory = E_I8, .word = E_U32, .place = PLACE_LANE_LOADED }, \
           .w = { .memory = E_I8, .word = E_U32, .place = PLACE_VECTOR }, .lane_registers = 8, \
           .sum = E_I32, .body = "dot_i8", .order = ORDER_EXACT, .instructions = 1 }, \
         SVE_FMA(count, F32, NULL), SVE_FMA(count, BF16, NULL), SVE_FMA(count, F16, NULL), \
         SVE_FMA(count, F8E4M3, "finite_f8e4m3fn"), SVE_FMA(count, F8E5M2, "finite_f8e5m2")
 #define SVE_FMA(count, w_, function) \
         { .name = "fma", .positions = 1, .outputs = count, .depth = 1, .group = 1, \
-          .x = { .memory = E_F32, .word = E_F32, .place = PLACE_LANE }, \
+          .x = { .memory = E_F32, .word = E_F32, .place = PLACE_LANE_LOADED }, \
           .w = { .memory = E_##w_, .word = E_F32, .place = PLACE_VECTOR, .decode = function }, .lane_registers = 8, \
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 1 }
 

@@ -293,6 +293,10 @@ static void add_row(struct source *s, const struct target *t, const struct spell
                     "select(ramp<#>(-2:i32, 1) <= splat<#>(-2:i32), $c, select(ramp<#>(1:i32, 1) != splat<#>(3:i32), $b, $c)))");
         else if (row->op == LOOP_FMA && row->lane)
                 add(s, lanes, e, e, arena_printf(arena, "fma(splat<#>(lane(%%b<%d>[%%n], %d)), $a, $c)", MULTIPLY_LANES, row->lane - 1));
+        else if (row->op == LOOP_CALL && row->loaded)   /* words of bytes */
+                add(s, lanes, "i8", e,
+                    arena_printf(arena, "%s(%%at<#>[%%n], splat<#>(lane(%%b<%d u32 of 4>[%%n / 4], %d)), %%c<# u32 of 4>[%%n / 2])",
+                                 row->function, MULTIPLY_LANES, row->lane - 1));
         else if (row->op == SPELL_FMA_LESS)
                 add(s, lanes, e, e, "fma($a, $b, -$c)");
         else if (row->op == SPELL_FMA_FROM)
