@@ -235,6 +235,10 @@ static bool is_mover(const struct op *op)
         switch (op->code) {
         case OP_reshape: case OP_transpose: case OP_slice: case OP_concat: return true;
         case OP_reduce_window: return op_int(op, "kind") == REDUCE_max;
+        case OP_reduce:                 /* of no numbers it is infinite */
+                return (op_int(op, "kind") == REDUCE_max || op_int(op, "kind") == REDUCE_min) &&
+                       type_is_static(op_operand(op, 0)->type) && type_elements(op_operand(op, 0)->type) > 0 &&
+                       op_operand(op, 0)->type->rank > op_result(op)->type->rank;
         case OP_gather: return !value_is_constant(op_operand(op, 0));
         case OP_pad:
                 return !op_operand(op, 1) ||
