@@ -1,6 +1,5 @@
 """Code for SVE, of 8 and of 16 lanes, under qemu with registers of several lengths: whole numbers are those of generic, floats under
 --exact, too; where registers are too short, nothing is computed."""
-import itertools
 import pathlib
 import re
 import shutil
@@ -62,7 +61,7 @@ def test_floats(target, options, tmp_path):
 
 
 @pytest.mark.parametrize("target", BYTES)
-@pytest.mark.parametrize("name", ["resnet8_int8", "dscnn_kws_int8"])
+@pytest.mark.parametrize("name", ["resnet8_int8", *(pytest.param(name, marks=pytest.mark.long) for name in ("dscnn_kws_int8", "micro_kws_qoperator"))])
 def test_bytes(name, target, tmp_path):
     model = real(name)
     kind = {1: np.float32, 3: np.int8, 2: np.uint8}
@@ -119,7 +118,8 @@ def test_short_registers(target, tmp_path):
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-@pytest.mark.parametrize("name, target", list(itertools.product(["resnet8_fp32", "resnet8_int8"], BYTES)))
+@pytest.mark.parametrize("name, target", [("resnet8_fp32", "aarch64-sve256"), ("resnet8_int8", "aarch64-sve256"),
+                                          *(pytest.param(name, "aarch64-sve512", marks=pytest.mark.long) for name in ("resnet8_fp32", "resnet8_int8"))])
 def test_sums_stay_in_registers(name, target, compiler, tmp_path):
     """of gcc's loops all; clang 14 stores and loads one now and then"""
     model = real(name)
