@@ -53,7 +53,8 @@ static const struct capability {
         const char *flag, *macro;
 } capabilities[] = {
         { "fullfp16", 64, 10, 8, 0, NULL, NULL }, { "dotprod", 64, 20, 8, 0, NULL, NULL }, { "fp16fml", 64, 23, 8, 0, NULL, NULL },
-        { "i8mm", 64, CPU_SECOND_WORD + 13, 10, 11, NULL, NULL }, { "sve", 64, 22, 10, 16, "-march=armv8-a+sve", "__ARM_FEATURE_SVE" },
+        { "i8mm", 64, CPU_SECOND_WORD + 13, 10, 11, NULL, NULL }, { "bf16", 64, CPU_SECOND_WORD + 14, 10, 11, NULL, NULL },
+        { "sve", 64, 22, 10, 16, "-march=armv8-a+sve", "__ARM_FEATURE_SVE" },
         { "neon", 32, 12, 0, 0, NULL, NULL }, { "vfp4", 32, 16, 0, 0, NULL, NULL },
 };
 

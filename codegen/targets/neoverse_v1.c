@@ -22,7 +22,7 @@ const struct target target_neoverse_v1 = {
                 .latency = 2,           /* of a sum, forwarded */
                 .multiplies = (const struct multiply_rate[]){
                         { "smlal", 1 }, { "smull", 1 }, { "sdot", .25 }, { "sudot", .25 }, { "usdot", .25 },
-                        { "smmla", .25 }, { "usmmla", .25 }, { "ummla", .25 }, { 0 }
+                        { "smmla", .25 }, { "usmmla", .25 }, { "ummla", .25 }, { "bfdot", .25 }, { 0 }
                 },
         },
 };

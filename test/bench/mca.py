@@ -20,7 +20,7 @@ import machine_code  # noqa: E402
 
 MODELS = pathlib.Path(os.environ.get("DNNCC_MODELS", ROOT.parent / "shared" / "models"))
 CORES = ["cortex-a53", "cortex-a55", "cortex-a72", "neoverse-n1", "neoverse-v1", "apple-m1"]
-EACH = {"fmla": 4, "fmad": 4, "fmlal": 4, "sdot": 16, "usdot": 16, "sudot": 16, "smmla": 32, "usmmla": 32, "ummla": 32,
+EACH = {"fmla": 4, "fmad": 4, "fmlal": 4, "sdot": 16, "usdot": 16, "sudot": 16, "smmla": 32, "usmmla": 32, "ummla": 32, "bfdot": 8,
         "smull": 8, "smlal": 8}        # products of an instruction, of 128 bits
 LENGTH = 2                              # of neoverse-v1's SVE registers, in these
 TURNS = 100
@@ -44,7 +44,7 @@ def largest_loop(name, target, precision, folder):
 def cycles(body, core, mca):
     """of one turn"""
     lines = [re.sub(r"^(b\.?\w*|cbn?z\s+\w+,|tbn?z\s+\w+, #\d+,)\s+[0-9a-f]+ <.*", r"\1 0", text.split("//")[0]) for text in body]
-    done = subprocess.run([mca, "-mtriple=aarch64", "-mattr=+dotprod,+i8mm,+fullfp16,+fp16fml,+sve", f"-mcpu={core}", f"-iterations={TURNS}", "-instruction-info=0", "-resource-pressure=0"],
+    done = subprocess.run([mca, "-mtriple=aarch64", "-mattr=+dotprod,+i8mm,+bf16,+fullfp16,+fp16fml,+sve", f"-mcpu={core}", f"-iterations={TURNS}", "-instruction-info=0", "-resource-pressure=0"],
                           input="\n".join(lines) + "\n", capture_output=True, text=True)
     found = re.search(r"^Total Cycles:\s+(\d+)", done.stdout, re.M)
     if not found:

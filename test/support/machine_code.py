@@ -2,7 +2,7 @@
 import re
 import subprocess
 
-PRODUCTS = {"fmla", "sdot", "usdot", "sudot", "smmla", "usmmla", "ummla", "smull", "smlal", "sadalp", "fmlal", "fmad"}
+PRODUCTS = {"fmla", "sdot", "usdot", "sudot", "smmla", "usmmla", "ummla", "bfdot", "smull", "smlal", "sadalp", "fmlal", "fmad"}
 
 
 def listing(path):

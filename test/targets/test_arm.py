@@ -194,3 +194,52 @@ def test_clang(target, tmp_path):
     done = dnncc.run(["clang", "--target=aarch64-linux-gnu", "-I/usr/aarch64-linux-gnu/include", "-O2", *dnncc.STRICT, "-c", tmp_path / "model.c",
                       "-o", tmp_path / "model.o"], timeout=600)
     assert done.returncode == 0, done.stderr[:3000]
+
+
+# ---- bf16 ----
+
+SUMS_OF_PAIRS = """loop 3
+program "t" source ""
+buffer @s : f32[{n}] input "s"
+buffer @x : u32[{n}] input "x"
+buffer @w : u32[{n}] input "w"
+buffer @y : f32[{n}] output "y"
+kernel @k(%s: in f32[{n}], %x: in u32[{n}], %w: in u32[{n}], %y: out f32[{n}]) {{
+  for %i = 0 to {n} step 4 {{
+    store %y[%i] = dot_bf16_odd(%s<4>[%i], {x}, %w<4>[%i])
+  }}
+}}
+main {{
+  call @k(@s, @x, @w, @y)
+}}
+"""
+
+
+@pytest.mark.parametrize("x", ["%x<4>[%i]", "splat<4>(lane(%x<4>[%i], 2))"], ids=["vector", "lane"])
+def test_sums_of_pairs(x, tmp_path, count=40000):
+    """bfdot rounds to odd and takes subnormal numbers for zero: as the library says it, to the bit"""
+    r = np.random.default_rng(7)
+    near = [r.integers(0, 2**32, count, np.uint32) & np.uint32(0x87ff87ff) | np.uint32(0x3c003c00) for _ in range(2)]     # exponents close to each other
+    far = [r.integers(0, 2**32, count, np.uint32) for _ in range(2)]
+    words = [np.where(np.arange(count) // 4 % 2, a, b) for a, b in zip(near, far)]
+    sums = r.integers(0, 2**32, count, np.uint32)
+    sums = np.where(np.arange(count) % 3 == 0, sums, sums & np.uint32(0x87ffffff) | np.uint32(0x3c000000)).view(np.float32)
+    (tmp_path / "m.loops").write_text(SUMS_OF_PAIRS.format(n=count, x=x))
+    given = [sums, *words]
+    (tmp_path / "generic").mkdir()
+    dnncc.compile_model(tmp_path / "m.loops", tmp_path / "generic", ["--target=generic"])
+    want = dnncc.run_host(dnncc.build_host(tmp_path / "generic", ["-O2"]), given)[0]
+    got = results(tmp_path / "m.loops", "aarch64-i8mm", tmp_path / "arm", given)[0]
+    assert operands_of(tmp_path / "arm", "bfdot") and np.isfinite(want).mean() > .5
+    np.testing.assert_array_equal(got[np.isfinite(want)], want[np.isfinite(want)])
+    assert not np.isfinite(got[~np.isfinite(want)]).any()
+
+
+def test_products_of_pairs(tmp_path):
+    """a network in bf16: near to the one in f32, by lanes"""
+    image = np.random.default_rng(3).random((1, 1, 8, 8)).astype(np.float32)
+    options = ["--precision=bf16", "--limit=bf16_percent=1000000"]
+    want = results(DIGITS, "generic", tmp_path / "generic", [image])[0]
+    got = results(DIGITS, "aarch64-i8mm", tmp_path / "arm", [image], *options)[0]
+    assert any("[" in operands for operands in operands_of(tmp_path / "arm", "bfdot")) and operands_of(tmp_path / "arm", "bfcvtn")
+    assert 0 < np.abs(got - want).max() <= 2e-2 * np.abs(want).max()
