@@ -8,6 +8,7 @@
 #include "cost/blocks.h"
 
 #include "cost/core.h"
+#include "ir/block_weights.h"
 #include "ir/rates.h"
 
 double blocks_weights(const struct op *op)
@@ -25,7 +26,7 @@ double blocks_tile_cost(const struct op *op, int64_t positions, int64_t vectors,
 {
         enum { TO_FLOAT = 3, UNPACK = 2 }; /* convert, multiply, multiply-add; shift, mask */
         const struct packed_bits p = packed_bits_of(op);
-        const struct multiply *m = multiply_find(target, E_I8, E_U8, false, 0, (int)p.group, 0);
+        const struct multiply *m = multiply_find(target, E_I8, E_U8, false, 0, (int)p.group, block_weights_limit(p.bits));
         double words = (double)(p.bytes / p.group), planes = 8 / p.bits, sums = (double)(positions * vectors),
                issue = rate_issue(target), operation = rate_code_operation(target);
         double adds = words * planes * sums * rate_multiply(target, m),

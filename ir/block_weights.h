@@ -56,6 +56,9 @@ struct value *build_bits_apart(struct builder *b, struct value *x, int64_t bits,
 struct value *build_block_product(struct builder *b, const struct block_weights *w, struct value *x);
 struct value *build_rounded_block_product(struct builder *b, const struct block_weights *w,
                                           struct value *x);
+/* the largest of their numbers, where bytes of such are the same with a sign: for a multiply's `limit`; 0:
+ * any byte */
+static inline int block_weights_limit(int bits) { return bits < 8 ? (1 << bits) - 1 : 0; }
 /* sums of whole products of a block fit into i32 */
 bool block_weights_sum_fits(int64_t block);
 

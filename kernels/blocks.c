@@ -12,6 +12,7 @@
  * away, which is one number for a row where all weights have the same. Numbers are unpacked once
  * for all rows of a tile; totals are added up in the order of blocks, as the canonical lowering
  * does. */
+#include "ir/block_weights.h"
 #include "kernels/stage.h"
 
 enum { X, W, STEPS, SUMS, SCALES, ZEROS };
@@ -260,7 +261,8 @@ struct stage *blocks_prepare(const struct stage *common)
         struct stage *s = &b->s;
         *s = *common;
         b->bits = packed_bits_of(s->op);
-        s->multiply = multiply_find(s->e->options->target, E_I8, E_U8, false, 0, (int)b->bits.group, 0);
+        s->multiply = multiply_find(s->e->options->target, E_I8, E_U8, false, 0, (int)b->bits.group,
+                                    block_weights_limit(b->bits.bits));
         b->width = b->bits.vectors * b->bits.lanes;
         b->outputs = op_int(s->op, "outputs");
         b->panel_size = b->bits.blocks * b->bits.bytes * b->width;

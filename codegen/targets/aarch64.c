@@ -84,6 +84,7 @@ static const struct spelling spellings[] = {
 
 static const struct multiply multiplies[] = {
         ARM_BYTES_BY_LANE("smlal", I8, I8, "dot_i8_short", 3, .spare = 7, .limit = 127),
+        ARM_BYTES_BY_LANE("smlal", I8, U8, "dot_i8_short", 3, .spare = 7, .limit = 127), /* the same bits */
         ARM_BYTES_BY_LANE("smull", I8, I8, "dot_i8", 4, .spare = 7), ARM_FLOATS_BY_LANE(4),
         ARM_HALVES_BY_LANE("fma", 4, F32, 2),   /* and instructions that widen, beside up to as many */
         { 0 }

@@ -18,7 +18,11 @@ static const struct spelling spellings[] = {
         { 0 }
 };
 
-static const struct multiply multiplies[] = { ARM_BYTES_BY_LANE("sdot", I8, I8, "dot_i8", 1), { 0 } };
+static const struct multiply multiplies[] = {
+        ARM_BYTES_BY_LANE("sdot", I8, I8, "dot_i8", 1),
+        ARM_BYTES_BY_LANE("sdot", I8, U8, "dot_i8", 1, .limit = 127), /* the same bits */
+        { 0 }
+};
 
 const struct target target_aarch64_dotprod = {
         .name = "aarch64-dotprod",

@@ -8,6 +8,7 @@
  * A word of the multiply is `group` bytes, and a number of each of them is a word of as many
  * numbers: unpacking is a shift and a mask of whole vectors. So weights stay as small as the model
  * has them. */
+#include "ir/block_weights.h"
 #include "passes/layout/layout.h"
 
 enum { SCALES = 4, ZEROS };
@@ -39,7 +40,7 @@ static bool stays_small(const struct packed_bits *p, int64_t outputs, int64_t pa
 bool layout_dot_blocks(struct layout *l, struct op *op)
 {
         const struct packed_bits p = packed_bits_of(op);
-        const struct multiply *m = multiply_in_vectors(l->context, E_I8, E_U8);
+        const struct multiply *m = multiply_in_vectors(l->context, E_I8, E_U8, block_weights_limit(p.bits));
         bool zeros = op_operand(op, ZEROS);
         if (!m || !m->body)
                 return layout_refuse(l, REMARK_layout_multiply);

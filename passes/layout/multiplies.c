@@ -48,9 +48,9 @@ const struct multiply *multiply_in_tiles(const struct pass_context *context, enu
 }
 
 const struct multiply *multiply_in_vectors(const struct pass_context *context, enum element x,
-                                           enum element w)
+                                           enum element w, int limit)
 {
-        return find(context, x, w, IN_VECTORS, 0, NULL);
+        return find(context, x, w, IN_VECTORS, limit, NULL);
 }
 
 int multiply_limit(const struct value *w)

@@ -12,9 +12,9 @@ const struct multiply *multiply_in(const struct pass_context *context, enum elem
 /* the same among those whose sums are in hardware tiles */
 const struct multiply *multiply_in_tiles(const struct pass_context *context, enum element x,
                                          enum element w);
-/* and among those whose sums are in vectors */
+/* and among those whose sums are in vectors, for w that are no larger than `limit`; 0: not known */
 const struct multiply *multiply_in_vectors(const struct pass_context *context, enum element x,
-                                           enum element w);
+                                           enum element w, int limit);
 /* The largest magnitude of constant weights of i8; 0: they are none. For a multiply that is right for
  * small ones (its `limit`). */
 int multiply_limit(const struct value *w);

@@ -117,17 +117,18 @@ def test_core_files_are_short():
             assert len(text.splitlines()) <= 30 and re.search("[Gg]uide", text), path
 
 
-@pytest.mark.parametrize("name", ["mobilenet_v2_qdq", "gpt_step_nbits4"])
-def test_bytes_without_a_sign(name, tmp_path):
-    """of activations, of weights in blocks: usdot and sudot take them as they are"""
+@pytest.mark.parametrize("name, target", [("mobilenet_v2_qdq", "aarch64-i8mm"), ("gpt_step_nbits4", "aarch64-i8mm"),
+                                          ("gpt_step_nbits4", "aarch64-dotprod"), ("gpt_step_nbits4", "aarch64")])
+def test_bytes_without_a_sign(name, target, tmp_path):
+    """of activations, of weights in blocks: usdot and sudot take them as they are, others those that have no eighth bit"""
     if "nbits" in name:
         pytest.importorskip("onnx_ir", reason="onnxruntime's MatMulNBitsQuantizer wants it: build/bench-venv")
     model, given = twins.build(name), list(twins.inputs(name, seed=1).values())
     want = results(model, "generic", tmp_path / "generic", given)
-    got = results(model, "aarch64-i8mm", tmp_path / "i8mm", given)
+    got = results(model, target, tmp_path / "arm", given)
     for ours, exact in zip(got, want, strict=True):
         np.testing.assert_allclose(ours, exact, rtol=1e-3, atol=1e-4)
-    assert operands_of(tmp_path / "i8mm", "(?:usdot|sudot)")
+    assert operands_of(tmp_path / "arm", {"aarch64-i8mm": "(?:usdot|sudot)", "aarch64-dotprod": "sdot", "aarch64": "smull"}[target])
 
 
 def test_choice(tmp_path):
