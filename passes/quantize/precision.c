@@ -113,12 +113,20 @@ static void replace_readers(struct rounding *r, struct value *v, struct value *r
         }
 }
 
+/* the model's own numbers of that type */
+static bool was_rounded(const struct value *v, enum element e)
+{
+        return op_is(v, OP_cast) && op_operand(v->op, 0)->type->element == e;
+}
+
 static struct value *round_value(struct rounding *r, struct value *v, int depth)
 {
         if (v->scratch)
                 return v->scratch;
         struct value *rounded;
-        if (v->kind == VALUE_CONSTANT && v->constant->kind == CONSTANT_DENSE) {
+        if (was_rounded(v, r->context->precision)) {
+                rounded = op_operand(v->op, 0);
+        } else if (v->kind == VALUE_CONSTANT && v->constant->kind == CONSTANT_DENSE) {
                 rounded = constant_cast(r->m, v->constant, r->context->precision);
         } else if (v->kind == VALUE_RESULT && depth < MOVES_MAX && is_move(v->op)) {
                 rounded = rounded_move(r, v, depth);
@@ -169,13 +177,16 @@ static bool round_operands(struct rounding *r, struct op *op)
 int pass_precision(struct function *f, struct pass_context *context)
 {
         const enum element e = context->precision;
-        if (context->exact || (e != E_BF16 && e != E_F16) || !target_has_vectors(context->target))
+        if (context->exact || !target_has_vectors(context->target))
                 return 0;
+        const int widened = precision_widen(f, context);
+        if (widened < 0 || (e != E_BF16 && e != E_F16))
+                return widened;
         const struct target *t = context->target;
         bool multiplies = multiply_for(t, e, e, true) || multiply_for(t, e, e, false);
         int contractions = precision_choose(f, context);
         if (!contractions)
-                return 0;
+                return widened;
         struct rounding r = { .m = f->module, .context = context, .arena = arena_new() };
         for (struct op *op = region_walk(&f->body, NULL), *next; op && !r.failed; op = next) {
                 next = region_walk(&f->body, op);
@@ -186,9 +197,9 @@ int pass_precision(struct function *f, struct pass_context *context)
         for (int i = 0; i < r.count; i++) {
                 struct value *v = r.rounded[i], *rounded = v->scratch;
                 v->scratch = NULL;
-                if (!r.failed && v->kind == VALUE_RESULT && !is_of_rows(v, 0))
+                if (!r.failed && v->kind == VALUE_RESULT && !was_rounded(v, e) && !is_of_rows(v, 0))
                         replace_readers(&r, v, rounded);
         }
         arena_free(r.arena);
-        return r.failed ? -1 : contractions;
+        return r.failed ? -1 : widened + contractions;
 }

@@ -24,10 +24,15 @@ static bool is_f32(const struct value *v)
         return v->type->kind == TYPE_TENSOR && v->type->element == E_F32;
 }
 
-/* constants in fewer bits, which stay so */
+/* constants in fewer bits, which stay so; as e, they are what is wanted */
 static bool is_stored(const struct value *v)
 {
         return op_is(v, OP_cast) && value_is_constant(op_operand(v->op, 0));
+}
+
+static bool is_stored_as(const struct value *v, enum element e)
+{
+        return is_stored(v) && op_operand(v->op, 0)->type->element == e;
 }
 
 /* a contraction of known extents; its weights may be a product's second operand that is computed */
@@ -36,8 +41,8 @@ static bool is_candidate(const struct op *op, enum element e)
         if ((op->code != OP_convolve && op->code != OP_dot) || value_is_constant(op_operand(op, 0)))
                 return false;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
-        bool weights =
-                value_is_constant(w) ? w->constant->kind == CONSTANT_DENSE : op->code == OP_dot && !is_stored(w);
+        bool weights = value_is_constant(w) ? w->constant->kind == CONSTANT_DENSE
+                                            : is_stored_as(w, e) || (op->code == OP_dot && !is_stored(w));
         return weights && is_f32(x) && is_f32(w) && is_f32(op_result(op)) &&
                type_is_static(x->type) && type_is_static(w->type) && type_elements(x->type) &&
                type_elements(w->type) && (!value_is_constant(w) || weights_fit(w->constant, e));

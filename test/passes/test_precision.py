@@ -202,6 +202,38 @@ def test_halves(kind, tmp_path):
         before = got
 
 
+def narrowed(path, kind, shape):
+    """a model of halves, ports and weights; its input"""
+    m = Model()
+    y, dims = kind(m)
+    m.save(path, y, *dims)
+    model = onnx.load(path)
+    element = helper.np_dtype_to_tensor_dtype(np.dtype(shape))
+    for weights in model.graph.initializer:
+        if weights.data_type == TensorProto.FLOAT:
+            weights.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weights).astype(shape), weights.name))
+    for port in (*model.graph.input, *model.graph.output):
+        port.type.tensor_type.elem_type = element
+    onnx.save(model, path)
+    return [np.random.default_rng(1).standard_normal(dims).astype(shape)]
+
+
+@pytest.mark.parametrize("kind", [attention, *(pytest.param(kind, marks=pytest.mark.long) for kind in (mobile, residual, transposed, rows, patches))])
+def test_models_of_halves(kind, tmp_path):
+    """are computed in f32, by kernels of register tiles, with ports and weights as they are; --precision=f16 multiplies their weights as they are"""
+    path = tmp_path / "model.onnx"
+    values = narrowed(path, kind, np.float16)
+    want = run(path, tmp_path / "generic", ["--target=generic"], values)[0].astype(np.float64)
+    assert want.dtype == np.float64 and np.abs(want).max() > 0.01
+    for target, *options in (("x86-64-v3",), ("aarch64-fp16",), ("aarch64-fp16", "--precision=f16", "--limit=f16_percent=1000000")):
+        done = dnncc.run([dnncc.DNNCC, path, f"--target={target}", *options, "--emit=ir", "-o", "-"])
+        assert done.returncode == 0 and "convolve_packed" in done.stdout and not re.search(r" (convolve|dot)\(", done.stdout), done.stdout
+        if processor.here(target):
+            got, text = run(path, tmp_path / f"{target}{len(options)}", [f"--target={target}", *options], values, emulator=processor.emulator(target))
+            assert got.dtype == np.float16 and np.abs(got - want).max() < 2e-3 * np.abs(want).max()
+            assert bool(options) == ("fmlal_lane" in text)
+
+
 def test_weights_beyond_f16(tmp_path):
     """a finite weight that would become infinite: its product stays in f32, and only that"""
     m = Model()
