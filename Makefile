@@ -57,9 +57,14 @@ $(B)/.python: | setup
 	@touch $@
 
 # Compilers for other systems, for the tests that want them (check-all).
+RISCV := clang-16 gcc-riscv64-linux-gnu libc6-dev-riscv64-cross llvm-16
 systems: $(B)/.systems
 $(B)/.systems: | python
 	@$(VENV)/bin/pip install -q --disable-pip-version-check ziglang==0.17.1
+	@if command -v $(word 1,$(RISCV)) >/dev/null && [ -f /usr/riscv64-linux-gnu/include/stdio.h ]; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(RISCV) >/dev/null; \
+	else echo "no $(RISCV): the tests that need them are skipped"; fi
 	@touch $@
 
 # The page of --report is looked at with this.

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "codegen/cpu.h"
 #include "ir/loop_bounds.h"
 #include "ir/spelling.h"
 #include "passes/vectorize/legalize.h"
@@ -400,7 +401,11 @@ static void put_attribute(struct c_writer *w, struct text *out)
         const char *name = attribute_name(w), *attribute = target_attribute(target(w)), *of_gcc = target_gcc_attribute(target(w));
         const bool differ = strcmp(attribute, of_gcc) != 0;
         text_add(out, "\n/* Code for %s, whatever processor the compiler's options name. */\n", target(w)->name);
-        text_add(out, differ ? "#if defined(__clang__)\n" : "#if defined(__GNUC__)\n");
+        const char *compiler = differ ? "__clang__" : "__GNUC__", *macro = cpu_compilers(attribute).macro;
+        if (macro)
+                text_add(out, "#if defined(%s) && !defined(%s)\n", compiler, macro);
+        else
+                text_add(out, "#if defined(%s)\n", compiler);
         text_add(out, "#define %s __attribute__((target(\"%s\")))\n", name, attribute);
         if (differ)
                 text_add(out, "#elif defined(__GNUC__)\n#define %s __attribute__((target(\"%s\")))\n", name, of_gcc);

@@ -56,6 +56,7 @@ static const struct capability {
         { "i8mm", 64, CPU_SECOND_WORD + 13, 10, 11, NULL, NULL }, { "bf16", 64, CPU_SECOND_WORD + 14, 10, 11, NULL, NULL },
         { "sve", 64, 22, 10, 16, "-march=armv8-a+sve", "__ARM_FEATURE_SVE" },
         { "neon", 32, 12, 0, 0, NULL, NULL }, { "vfp4", 32, 16, 0, 0, NULL, NULL },
+        { "arch=+v", 64, 'V' - 'A', 14, 18, "-march=rv64gcv", "__riscv_vector" },
 };
 
 static bool read_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])

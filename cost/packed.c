@@ -98,7 +98,7 @@ static struct cuts cut(int64_t extent, int64_t most)
 /* of a step, each of which takes an instruction more */
 static double widened_words(const struct multiply *m, double xs, double vectors)
 {
-        return (m && multiply_widens(m, &m->x) ? xs : 0) + (m && multiply_widens(m, &m->w) ? vectors : 0);
+        return (m && m->x.place != PLACE_SCALAR && multiply_widens(m, &m->x) ? xs : 0) + (m && multiply_widens(m, &m->w) ? vectors : 0);
 }
 
 /* loads of x in a step, for each position: less than one where a multiply takes lanes of what is

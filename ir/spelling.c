@@ -6,6 +6,7 @@ static bool matches(const struct spelling *row, const struct spelling *want)
 {
         return row->op == want->op && row->element == want->element && row->to == want->to &&
                row->level == want->level && row->lanes == want->lanes && row->lane == want->lane && row->loaded == want->loaded &&
+               row->scalar == want->scalar &&
                (row->op != LOOP_CALL || !strcmp(row->function, want->function));
 }
 
@@ -153,12 +154,23 @@ static const struct spelling *find_lane(const struct target *t, struct spelling 
         return row ? row : find(t, want, lanes);
 }
 
+/* of an FMA its first factor, of a multiply's function the word of x */
+static int scalar_operand(int op) { return op == LOOP_FMA ? 0 : 1; }
+
+static bool has_scalar(const struct loop_expr *e)
+{
+        const int k = scalar_operand(e->op);
+        return k < e->arity && e->args[k]->op == LOOP_SPLAT;
+}
+
 struct loop_expr *spelling_operand(const struct spelling *row, const struct loop_expr *e, int k)
 {
         struct loop_expr *operand = e->args[k];
         bool negated = row->op == SPELL_FMA_LESS ? k == 2
                                                  : row->op == SPELL_FMA_FROM && k == (is_negation(e->args[0]) ? 0 : 1);
         if (negated || row->op == SPELL_CAST_ROUNDED)
+                return operand->args[0];
+        if (row->scalar && k == scalar_operand(row->op))
                 return operand->args[0];
         return row->lane && k == (row->op == LOOP_CALL) ? operand->args[0]->args[0] : operand;
 }
@@ -167,6 +179,10 @@ static const struct spelling *spelling_of_call(const struct target *t, const str
 {
         struct spelling want = { .op = LOOP_CALL, .element = e->type.element, .function = e->function->name };
         const struct spelling *row = e->arity > 1 ? find_lane(t, want, e->args[1], e->type.lanes) : NULL;
+        want.scalar = !row && has_scalar(e);
+        if (want.scalar)
+                row = find(t, want, e->type.lanes);
+        want.scalar = false;
         return row ? row : find(t, want, e->type.lanes);
 }
 
@@ -178,6 +194,8 @@ static const struct spelling *spelling_of_fma(const struct target *t, const stru
         const struct spelling *row = NULL;
         if (op == LOOP_FMA)
                 row = find_lane(t, (struct spelling){ .op = LOOP_FMA, .element = e->type.element }, e->args[0], e->type.lanes);
+        if (!row && op == LOOP_FMA && has_scalar(e))
+                row = find(t, (struct spelling){ .op = LOOP_FMA, .element = e->type.element, .scalar = true }, e->type.lanes);
         if (!row)
                 row = find_plain(t, op, e->type);
         return row || op == LOOP_FMA ? row : find_plain(t, LOOP_FMA, e->type);

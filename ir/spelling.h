@@ -63,6 +63,8 @@ struct spelling {
                                          * stands for it; 0: any operand */
         bool loaded;                    /* it is a load, of as many bytes as the lanes have, and its
                                          * address stands for it */
+        bool scalar;                    /* FMA, CALL: operand 0, or 1, is a scalar in all lanes, which stands
+                                         * for it */
         uint8_t lanes;                  /* 0: a vector of the target; 1: a scalar, inside kernels */
 };
 

@@ -41,6 +41,8 @@ static struct loop_expr *load_x(const struct tile *t, struct loop_expr *at, int 
         x = loop_cast(s->arena, s->multiply->x.word, x);
         if (words > 1 && s->multiply->x.place == PLACE_LANE_LOADED)
                 return x;
+        if (s->multiply->x.place == PLACE_SCALAR)
+                return loop_splat(s->arena, s->lanes, emit_let(s->e, "a", x));
         return emit_let(s->e, "a", words > 1 ? x : loop_splat(s->arena, s->lanes, x));
 }
 

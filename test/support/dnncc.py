@@ -74,7 +74,7 @@ def host_object(flags, cc):
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         scratch = path.with_suffix(f".{os.getpid()}")
-        done = run([cc, "-std=c11", "-DDESCRIBE=model_describe", *flags, "-c", HOST, "-o", scratch])
+        done = run([*cc.split(), "-std=c11", "-DDESCRIBE=model_describe", *flags, "-c", HOST, "-o", scratch])
         assert done.returncode == 0, done.stderr
         scratch.rename(path)
     return path
@@ -90,8 +90,8 @@ def build_host(folder, flags=(), cc=CC, timeout=600, emulator=None):
         program.write_text(f'#!/bin/sh\nexec {" ".join(emulator.run)} {real} "$@"\n')
         program.chmod(0o755)
         return program
-    for command in ([cc, *STRICT, *flags, f"-I{folder}", "-c", folder / "model.c", "-o", folder / "model.o"],
-                    [cc, *flags, host_object(flags, cc), folder / "model.o", "-o", program]):
+    for command in ([*cc.split(), *STRICT, *flags, f"-I{folder}", "-c", folder / "model.c", "-o", folder / "model.o"],
+                    [*cc.split(), *flags, host_object(flags, cc), folder / "model.o", "-o", program]):
         done = run(command, timeout=timeout)
         assert done.returncode == 0, done.stderr[:4000]
     return program

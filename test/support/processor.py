@@ -67,7 +67,7 @@ def emulator(name):
 def missing(name):
     """the first feature that this processor lacks of a target, or of this one feature, or the tool that stands for another; or None"""
     if name in MACHINES:
-        return next((tool for tool in (MACHINES[name].cc, MACHINES[name].run[0]) if not shutil.which(tool)), None)
+        return next((tool for tool in (MACHINES[name].cc.split()[0], MACHINES[name].run[0]) if not shutil.which(tool)), None)
     return next((f for f in NEEDS.get(name, (name,)) if plain(f) not in FEATURES), None)
 
 

@@ -228,8 +228,9 @@ static inline void exchange(const struct loop_program *p, int space, void *const
         }
 }
 
-/* The same for code of another machine: a program of its own (test/host.c), run by its emulator. */
-static inline void run_emulated(const struct loop_program *p, const char *prefix, const struct ports *ports,
+/* The same for code of another machine: a program of its own (test/host.c), run by its emulator. False: that gave up, by a mistake of its
+ * own: QEMU 7.2 does where a translated block begins with vfcvt.rtz. */
+static inline bool run_emulated(const struct loop_program *p, const char *prefix, const struct ports *ports,
                                 const char *compiler)
 {
         char here[4096];
@@ -239,8 +240,12 @@ static inline void run_emulated(const struct loop_program *p, const char *prefix
                           folder, compiler, STRICT, prefix, emulator->cc, prefix, here));
         exchange(p, SPACE_INPUT, ports->inputs, true);
         exchange(p, SPACE_OUTPUT, ports->outputs, true);
-        assert_true(shell("cd %s && %s ./program --over in out", folder, emulator->run));
+        if (!shell("cd %s && %s ./program --over in out 2>errors || { cat errors; false; }", folder, emulator->run)) {
+                assert_true(shell("grep -q 'decode_save_opc: Assertion' %s/errors", folder));
+                return false;
+        }
         exchange(p, SPACE_OUTPUT, ports->outputs, false);
+        return true;
 }
 
 /* Both give the same code and, when it is 0, the same outputs. */
@@ -261,12 +266,13 @@ static inline void compare(const struct loop_program *p, const char *prefix, con
         assert_non_null(interp);
         int code = interp_run(interp, (const void *const *)want.inputs, want.outputs, 0, NULL);
         interp_free(interp);
+        bool gave_up = false;
         if (emulator)
-                run_emulated(p, prefix, &got, compiler);
+                gave_up = !run_emulated(p, prefix, &got, compiler);
         else
                 assert_int_equal(run_compiled(model, &got), code);
         for (int k = 0; k < want.output_count; k++) {
-                for (int64_t i = 0; code == 0 && i < outputs[k]->extent; i++)
+                for (int64_t i = 0; code == 0 && !gave_up && i < outputs[k]->extent; i++)
                         if (!same_element(outputs[k]->element, want.outputs[k], got.outputs[k],
                                           (size_t)i)) {
                                 union scalar w = element_load(outputs[k]->element, want.outputs[k],

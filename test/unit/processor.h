@@ -29,6 +29,7 @@ struct emulator { const char *machine, *cc, *run; };
 static const struct emulator emulators[] = {
         { "defined(__aarch64__)", "aarch64-linux-gnu-gcc", "qemu-aarch64 -cpu max" },
         { "defined(__ARMEL__)", "arm-linux-gnueabihf-gcc", "qemu-arm -cpu max" },
+        { "defined(__riscv)", "clang-16 --target=riscv64-linux-gnu -march=rv64gcv -fno-vectorize -fno-slp-vectorize", "qemu-riscv64 -cpu rv64,v=true,vlen=256,vext_spec=v1.0" },
 };
 
 /* What `run` takes more, where registers of vectors are of any length: how many bytes. */
@@ -50,8 +51,8 @@ static inline bool can_emulate(const struct target *t)
         char command[256];
         if (!e)
                 return false;
-        snprintf(command, sizeof command, "command -v %s >/dev/null && command -v %.*s >/dev/null", e->cc,
-                 (int)strcspn(e->run, " "), e->run);
+        snprintf(command, sizeof command, "command -v %.*s >/dev/null && command -v %.*s >/dev/null",
+                 (int)strcspn(e->cc, " "), e->cc, (int)strcspn(e->run, " "), e->run);
         return system(command) == 0;
 }
 

@@ -215,6 +215,8 @@ static const char *call_text(const struct spelling *row)
         assert_non_null(f);
         if (!strcmp(row->function, "scale"))      /* of such alone */
                 return "scale(1.0 + min(abs($a), 1.0), round(select($b < 150.0, select($b > -150.0, $b, -7.0), 9.0)))";
+        if (row->scalar)
+                return arena_printf(arena, "%s($a, splat<#>($A), $b)", row->function);
         if (f->scalar_count == 3) {     /* of a multiply: a sum, and words or what else it takes */
                 const enum element x = (enum element)f->scalars[1]->type.element;
                 const char *as = arena_printf(arena, x == E_U32 ? "bits_%s" : "%s", text_of(x)),
@@ -305,6 +307,8 @@ static void add_row(struct source *s, const struct target *t, const struct spell
                 add(s, lanes, e, e, "($a << 0) + ($b << 5) + ($c << 31)");
         else if (row->op == SPELL_SHR_LITERAL)
                 add(s, lanes, e, e, "($a >> 0) + ($b >> 5) + ($c >> 31)");
+        else if (row->scalar)
+                add(s, lanes, e, e, "fma(splat<#>($A), $b, $c)");
         else if (row->op < LOOP_CAST && row->op != LOOP_SPLAT && row->op != LOOP_RAMP)
                 add(s, lanes, e, loop_op_info[row->op].result == RESULT_BOOL ? "bool" : e, operation_text(row));
         else

@@ -1,0 +1,14 @@
+/* 64-bit RISC-V without vectors: RV64GC, which Linux distributions are compiled for. */
+#include "ir/rates.h"
+#include "ir/target.h"
+
+extern const struct target target_generic, target_riscv64;
+
+const struct target target_riscv64 = {
+        .name = "riscv64",
+        .doc = "any 64-bit RISC-V: no vectors",
+        .base = &target_generic,
+        .rates = &(const struct rates){ .scalar_registers = 32 },
+        .machine = "defined(__riscv) && __riscv_xlen == 64 && defined(__GNUC__)",
+        .compilers = "gcc or clang for 64-bit RISC-V (riscv64)",
+};

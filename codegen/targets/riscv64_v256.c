@@ -1,0 +1,16 @@
+/* 64-bit RISC-V with vector registers of 256 bits or more: SpacemiT K1 (2024). */
+#include "codegen/targets/riscv.h"
+
+extern const struct target target_riscv64_v, target_riscv64_v256;
+
+static const struct spelling spellings[] = { RVV_ROWS(RVV_8, "4", RVV_STEPS_8, RVV_BITS_M1, RVV_FLOAT_M1), { 0 } };
+static const struct multiply multiplies[] = { RVV_MULTIPLIES(8), { 0 } };
+
+const struct target target_riscv64_v256 = {
+        .name = "riscv64-v256",
+        .doc = "64-bit RISC-V with V 1.0, 8 lanes: registers of 256 bits or more",
+        .base = &target_riscv64_v,
+        .vector_bytes = 32,
+        .multiplies = multiplies,
+        .spellings = spellings,
+};

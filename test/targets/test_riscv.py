@@ -1,0 +1,176 @@
+"""Code for 64-bit RISC-V with vectors, compiled by clang and run under qemu, in registers of three lengths: whole numbers are those of generic,
+floats under --exact, too, and products take their factor of x from a scalar register."""
+import pathlib
+import re
+import shutil
+import sys
+
+import numpy as np
+import onnx
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+import processor  # noqa: E402
+
+TARGETS = {"riscv64-v": (128, 256, 512), "riscv64-v256": (256, 512)}      # and how many bits a register may have
+PLACES = [(target, bits) for target in TARGETS for bits in TARGETS[target]]
+MODELS = dnncc.ROOT.parent / "shared" / "models"
+DIGITS = dnncc.ROOT / "examples" / "digits" / "digits.onnx"
+pytestmark = [processor.needs("riscv64-v"), pytest.mark.slow]
+
+
+def registers(bits):
+    return f"rv64,v=true,vlen={bits},vext_spec=v1.0"
+
+
+def built(model, target, folder, *options, flags=("-O2",)):
+    """{bits of a register: the program}; generic's runs on this processor"""
+    folder.mkdir()
+    dnncc.compile_model(model, folder, [f"--target={target}", *options])
+    emulator = processor.emulator(target.split(",")[-1])
+    program = dnncc.build_host(folder, flags, emulator=emulator)
+    if not emulator:
+        return program
+    programs = {}
+    for bits in (128, 256, 512):
+        programs[bits] = folder / f"host{bits}"
+        programs[bits].write_text(f'#!/bin/sh\nexec qemu-riscv64 -cpu {registers(bits)} {folder / "host.emulated"} "$@"\n')
+        programs[bits].chmod(0o755)
+    return programs
+
+
+def run(program, inputs):
+    try:
+        return dnncc.run_host(program, inputs)
+    except AssertionError as error:
+        if "decode_save_opc" in str(error):
+            pytest.skip("QEMU 7.2 gives up where a translated block begins with vfcvt.rtz")
+        raise
+
+
+def real(name):
+    if not (MODELS / name).is_dir():
+        pytest.skip(f"no {name} in ../shared/models")
+    return MODELS / name / "model.onnx"
+
+
+def bound(model):
+    """inputs, and the options that say their shapes"""
+    kinds, r, inputs, options = {1: np.float32, 3: np.int8, 2: np.uint8}, np.random.default_rng(5), [], []
+    for port in onnx.load(model).graph.input:
+        t = port.type.tensor_type
+        shape, kind = [max(d.dim_value, 1) for d in t.shape.dim], kinds[t.elem_type]
+        inputs.append(r.standard_normal(shape).astype(kind) if kind == np.float32 else r.integers(np.iinfo(kind).min, np.iinfo(kind).max, shape, kind, True))
+        options.append(f"--input={port.name}={'x'.join(map(str, shape))}")
+    return inputs, options
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("options", [[], ["--exact"]], ids=["fast", "exact"])
+def test_floats(target, options, tmp_path):
+    image = np.random.default_rng(3).random((1, 1, 8, 8)).astype(np.float32)
+    want = run(built(DIGITS, "generic", tmp_path / "generic", *options), [image])[0]
+    programs = built(DIGITS, target, tmp_path / target, *options)
+    for bits in TARGETS[target]:
+        got = run(programs[bits], [image])[0]
+        if options:
+            np.testing.assert_array_equal(got, want)
+        else:
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", ["resnet8_int8", "dscnn_kws_int8", "micro_kws_qdq"])
+def test_bytes(name, target, tmp_path):
+    model = real(name)
+    inputs, bind = bound(model)
+    want = run(built(model, "generic", tmp_path / "generic", *bind), inputs)
+    programs = built(model, target, tmp_path / target, *bind)
+    for bits in TARGETS[target]:
+        for ours, exact in zip(run(programs[bits], inputs), want, strict=True):
+            np.testing.assert_array_equal(ours, exact)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", ["resnet8_fp32", "micro_kws_fp32"])
+def test_models(name, target, tmp_path):
+    model = real(name)
+    inputs, bind = bound(model)
+    want = run(built(model, "generic", tmp_path / "generic", *bind), inputs)
+    programs = built(model, target, tmp_path / target, *bind)
+    for bits in TARGETS[target]:
+        for ours, exact in zip(run(programs[bits], inputs), want, strict=True):
+            np.testing.assert_allclose(ours, exact, rtol=1e-3, atol=1e-4)
+
+
+def test_registers_that_are_too_short(tmp_path):
+    """nothing is computed, and run says so"""
+    programs = built(DIGITS, "riscv64-v256", tmp_path / "v256")
+    image = np.zeros((1, 1, 8, 8), np.float32)
+    with pytest.raises(AssertionError, match="returned -7"):
+        dnncc.run_host(programs[128], [image])
+    assert len(run(programs[256], [image])) == 1
+
+
+def test_choice(tmp_path):
+    """one file for all of them: what qemu is told the processor is, is what runs"""
+    dnncc.compile_model(DIGITS, tmp_path, ["--target=generic,riscv64-v,riscv64-v256"])
+    (tmp_path / "main.c").write_text('#include <stdio.h>\n#include "model.h"\nint main(void)\n{\n        printf("%d\\n", model_level());\n        return 0;\n}\n')
+    cc = processor.emulator("riscv64-v").cc.split()
+    done = dnncc.run([*cc, *dnncc.STRICT, "-O1", "-static", f"-I{tmp_path}", tmp_path / "main.c", tmp_path / "model.c", "-o", tmp_path / "main"], timeout=600)
+    assert done.returncode == 0, done.stderr[:3000]
+    for cpu, level in (("rv64", 0), (registers(128), 1), (registers(256), 2), (registers(1024), 2)):
+        assert dnncc.run(["qemu-riscv64", "-cpu", cpu, tmp_path / "main"]).stdout == f"{level}\n", cpu
+
+
+def test_flag(tmp_path):
+    """clang 16 wants to be told of vectors by a flag, and the error names it"""
+    dnncc.compile_model(DIGITS, tmp_path, ["--target=riscv64-v"])
+    cc = processor.emulator("riscv64-v").cc.replace("rv64gcv", "rv64gc").split()
+    done = dnncc.run([*cc, "-c", tmp_path / "model.c", "-o", tmp_path / "model.o"])
+    assert done.returncode and "-march=rv64gcv" in done.stderr, done.stderr[:1000]
+
+
+@pytest.mark.skipif(not shutil.which("clang-19"), reason="no clang-19")
+def test_without_a_flag(tmp_path):
+    """from clang 18 on functions say what they need"""
+    dnncc.compile_model(DIGITS, tmp_path, ["--target=generic,riscv64-v,riscv64-v256"])
+    done = dnncc.run(["clang-19", "--target=riscv64-linux-gnu", "-march=rv64gc", "-O2", *dnncc.STRICT, "-c", tmp_path / "model.c", "-o", tmp_path / "model.o"])
+    assert done.returncode == 0, done.stderr[:3000]
+
+
+# ---- machine code ----
+
+OBJDUMP = next(filter(shutil.which, ("llvm-objdump-16", "llvm-objdump-19")), "llvm-objdump-16")
+BRANCH = r"(?:b\w+|c\.b\w+|j|c\.j)\s.*?\b(?:0x)?([0-9a-f]+) <"
+
+
+def tile_loops(path, product):
+    """instructions of innermost loops of which half, and eight, are products"""
+    done = dnncc.run([OBJDUMP, "-d", "--no-show-raw-insn", "--mattr=+v", path])
+    assert done.returncode == 0, done.stderr
+    for body in re.findall(r"^[0-9a-f]+ <.*>:\n((?:.+\n)+)", done.stdout, re.M):
+        code = [(int(at, 16), re.sub(r"\s+", " ", line.strip())) for at, line in re.findall(r"^\s*([0-9a-f]+):\s+(.*)$", body, re.M)]
+        number = {at: k for k, (at, _) in enumerate(code)}
+        back = [(number[int(m[1], 16)], k) for k, (_, line) in enumerate(code) if (m := re.match(BRANCH, line)) and number.get(int(m[1], 16), k + 1) <= k]
+        for first, last in back:
+            lines = [line for _, line in code[first:last + 1]]
+            if not any((g, h) != (first, last) and first <= g and h <= last for g, h in back):
+                products = sum(line.startswith(product) for line in lines)
+                if products >= 8 and 2 * products >= len(lines):
+                    yield lines
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name, product", [("resnet8_fp32", "vfmacc.vf"), ("resnet8_int8", "vmacc.vx")])
+def test_sums_stay_in_registers(name, product, target, tmp_path):
+    """a product takes x from a scalar register; nothing of a vector is on the stack, nor is its length said anew where all are of 32 bits"""
+    dnncc.compile_model(real(name), tmp_path, [f"--target={target}"])
+    done = dnncc.run([*processor.emulator(target).cc.split(), "-O2", "-mno-relax", "-c", tmp_path / "model.c", "-o", tmp_path / "model.o"], timeout=600)
+    assert done.returncode == 0, done.stderr[:3000]
+    found = list(tile_loops(tmp_path / "model.o", product))
+    assert len(found) >= 2
+    for lines in found:
+        assert not [line for line in lines if re.match(r"v[ls]\d?r?e?\d*\S* .*\bsp\b", line)], lines
+        assert name != "resnet8_fp32" or not [line for line in lines if line.startswith("vset")], lines
