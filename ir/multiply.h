@@ -26,7 +26,7 @@
 #include "ir/element.h"
 
 enum multiply_place {
-        PLACE_SCALAR,                   /* one word */
+        PLACE_SCALAR,                   /* one word in a scalar register, for all lanes */
         PLACE_BROADCAST,                /* one word in all lanes */
         PLACE_LANE,                     /* the same, a lane of a vector of MULTIPLY_LANES words
                                          * where those of several channels lie side by side */

@@ -12,7 +12,6 @@
 
 #define RVV_4 "4", "m1", "mf2", "mf4", "m2", "32"
 #define RVV_8 "8", "m1", "mf2", "mf4", "m2", "32"
-#define RVV_8_PAIRS "8", "m2", "m1", "mf2", "m4", "16"
 
 /* RVV(MACRO, length, ...) is MACRO(n, m, h, q, d, b, ...) */
 #define RVV(MACRO, ...) MACRO(__VA_ARGS__)
@@ -57,8 +56,6 @@
 #define RVV_ITSELF(a) a
 #define RVV_BITS_M1(a) "__riscv_vreinterpret_v_f32m1_u32m1(" a ")"
 #define RVV_FLOAT_M1(a) "__riscv_vreinterpret_v_u32m1_f32m1(" a ")"
-#define RVV_BITS_M2(a) "__riscv_vreinterpret_v_f32m2_u32m2(" a ")"
-#define RVV_FLOAT_M2(a) "__riscv_vreinterpret_v_u32m2_f32m2(" a ")"
 
 /* ---- floats ---- */
 

@@ -52,7 +52,8 @@ def write_inputs(program, folder):
 
 def counted(folder, emulator, plugin):
     """{function: instructions} of one inference of folder/model.c"""
-    dnncc.build_host(folder, ["-O2", "-fno-inline-functions-called-once"], emulator=emulator)     # a kernel stays one
+    clang = ["-Wno-ignored-optimization-argument"] if "clang" in emulator.cc else []
+    dnncc.build_host(folder, ["-O2", "-fno-inline-functions-called-once", *clang], emulator=emulator)     # a kernel stays one
     program, given, results = folder / "host", folder / "in", folder / "out"
     write_inputs(program, given)
     results.mkdir()
