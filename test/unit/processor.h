@@ -29,11 +29,12 @@ struct emulator { const char *machine, *cc, *run; };
 static const struct emulator emulators[] = {
         { "defined(__aarch64__)", "aarch64-linux-gnu-gcc", "qemu-aarch64 -cpu max" },
         { "defined(__ARMEL__)", "arm-linux-gnueabihf-gcc", "qemu-arm -cpu max" },
-        { "defined(__riscv)", "clang-16 --target=riscv64-linux-gnu -march=rv64gcv -fno-vectorize -fno-slp-vectorize", "qemu-riscv64 -cpu rv64,v=true,vlen=256,vext_spec=v1.0" },
+        { "defined(__riscv)", "clang-16 --target=riscv64-linux-gnu -march=rv64gcv -fno-vectorize -fno-slp-vectorize", "qemu-riscv64 -cpu rv64,v=true,vext_spec=v1.0,vlen=256" },
 };
 
 /* What `run` takes more, where registers of vectors are of any length: how many bytes. */
 #define EMULATED_LENGTH ",sve-default-vector-length=%d"
+#define EMULATED_BITS ",vlen=%d"        /* of RISC-V, which counts bits */
 
 /* NULL: nothing stands for a machine of the target's kind */
 static inline const struct emulator *emulator_of(const struct target *t)

@@ -152,7 +152,8 @@ static const struct emulator *with_length(const struct emulator *e, int bytes)
 {
         struct emulator *longer = ARENA_NEW(arena, struct emulator);
         *longer = *e;
-        longer->run = arena_printf(arena, "%s" EMULATED_LENGTH, e->run, bytes);
+        longer->run = strstr(e->machine, "riscv") ? arena_printf(arena, "%s" EMULATED_BITS, e->run, 8 * bytes)
+                                                  : arena_printf(arena, "%s" EMULATED_LENGTH, e->run, bytes);
         return longer;
 }
 
