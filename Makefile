@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # dnncc. `make` builds build/dnncc; `make demo` shows it at work; `make check` tests it. README.md says the rest.
 
 B := build

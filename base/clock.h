@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Processor time: what a compilation costs, whatever else the machine does meanwhile. And the time of
  * those who wait for it. */
 #ifndef BASE_CLOCK_H

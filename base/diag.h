@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Diagnostics: one place that speaks to the user, and the exit codes.
  *
  *     model.onnx: error: node 'conv1' (Conv): pads has 3 values, want 4

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Arenas: memory by lifetime. Nothing is freed one by one; an arena frees all it gave at once.
  *
  * Every allocation succeeds or the program ends: memory_exhausted() reports "out of memory",

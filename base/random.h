@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Numbers by chance, the same on every machine (Marsaglia, Xorshift RNGs, 2003). */
 #ifndef BASE_RANDOM_H
 #define BASE_RANDOM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* FIPS 180-4, by the processor's own instructions where it has them: a compilation hashes all of
  * the model. */
 #include "base/sha256.h"

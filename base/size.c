@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/size.h"
 
 #include <ctype.h>

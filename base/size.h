@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Checked size arithmetic: the only place where sizes that a model names are added and
  * multiplied. */
 #ifndef BASE_SIZE_H

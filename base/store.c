@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/store.h"
 
 #include <stdint.h>

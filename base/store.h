@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stores: memory for large data that is made anew again and again, and left behind. Who owns a
  * store says now and then what is still read (store_keep, for each piece); store_sweep then gives
  * out the rest once more. Memory that the process has had before costs nothing; fresh pages cost

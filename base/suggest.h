@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What may be meant by a name that is none. */
 #ifndef BASE_SUGGEST_H
 #define BASE_SUGGEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Text that comes from outside, and text that goes out.
  *
  * There are exactly two ways for a name of a model to reach an output: text_identifier makes C

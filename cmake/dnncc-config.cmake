@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # find_package(dnncc): models as library targets.
 #
 #     find_package(dnncc REQUIRED)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Constants: readable numbers when there are few, else rows of bytes.
  *
  * The rows are string literals: they stay below C99's limit for those, keep types and alignment,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What others see of the generated code: the header, and the descriptor for generic callers. */
 #include "codegen/c_writer.h"
 

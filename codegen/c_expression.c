@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expressions. Every one is total and without effects, and so is what is printed here. */
 #include "codegen/c_writer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --flush-denormals: numbers too small for a full mantissa count as 0 while the model computes,
  * which takes processors hundreds of cycles less for each.
  *

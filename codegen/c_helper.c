@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Types in C, and the small functions of c_helpers.def. */
 #include "codegen/c_writer.h"
 

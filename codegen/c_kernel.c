@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Functions and their statements. */
 #include "codegen/c_writer.h"
 

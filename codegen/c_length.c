@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Registers of vectors that are as long as the processor has them (SVE). The code is for so many lanes, and right where they are no
  * longer than a register: the length is asked before anything is computed.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Code for several targets in one file: a level for each, the least first.
  *
  *     #if DIGITS_LEVEL >= DIGITS_LEVEL_X86_64_V3

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mathematics: functions of the library as they are used, or those of the C library
  * (--fast-libm). */
 #include "codegen/c_writer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tasks: a function takes a range of the iterations, and what its launch hands over travels in a
  * struct.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Puts the generated files together: head, guards, types, helpers, mathematics, constants, kernels,
  * run, descriptor. */
 #include "codegen/c_writer.h"

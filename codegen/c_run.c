@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The run function: checks, pointers into the workspace, main. With several targets the latter two
  * are a function for each. */
 #include "codegen/c_writer.h"

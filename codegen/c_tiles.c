@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sums in hardware tiles: the instructions, on the tiles that the pass `registers` has assigned. The
  * loads of what stays stand between the products, where the unit has time for them. */
 #include <string.h>

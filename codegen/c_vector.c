@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Vectors: rows of the target's table (ir/spelling.h) with their operands filled in.
  *
  *     const __m512 v = _mm512_fmadd_ps(_mm512_set1_ps(x[i]), _mm512_loadu_ps(&w[16 * k]), sum);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Weights beside the C file: constants of more than a few KB in a file that holds nothing else.
  *
  *     8 words of 64 bits      magic, format, bytes of the file, 0, digest of the build and the data

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lines and names of the generated C. */
 #include "codegen/c_writer.h"
 

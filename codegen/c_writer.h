@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the C printer share; nobody else includes this.
  *
  * All that the program holds is printed; what it does not need, `prune` has left out. Functions are

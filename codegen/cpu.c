@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Features of x86 by CPUID (Intel's manual, volume 2A) and XGETBV, of ARM by what Linux says (its
  * Documentation/arm64/elf_hwcaps.rst, arch/arm/include/uapi/asm/hwcap.h); other processors have none of them. */
 #include "codegen/cpu.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the processor this program runs on can do, and how another program asks for it. */
 #ifndef CODEGEN_CPU_H
 #define CODEGEN_CPU_H

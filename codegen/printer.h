@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Printers: what writes a planned program down, in a language that another compiler takes. A target
  * names its printer, or has its base's (struct target in ir/target.h); the driver knows none by
  * name. A new one is a const struct, a target that names it, and what these two need:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of targets. The struct is ir/target.h; a target is one file in codegen/targets/ and one
  * line in targets.def. */
 #ifndef CODEGEN_TARGETS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --bench: how fast the generated code is. It is compiled with --cc and run in a process of its own, on random
  * inputs or those of --test DIR (harness.h), by wall time:
  *

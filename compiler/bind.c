@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --dim NAME=N and --input NAME=1x3x8 on a module with symbols. */
 #include <inttypes.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compiling within --max-ram: first as without it, then, where that takes too much, again with ever
  * more done about it. What fits first is taken: who asks for little less than speed would take
  * loses little of it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --calibrate: runs a model on samples and writes what its tensors held. --merge: such files as
  * one. docs/quantization.md has the file. */
 #include "compiler/calibrate.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --calibrate and --merge: ranges of a model's tensors. */
 #ifndef COMPILER_CALIBRATE_H
 #define COMPILER_CALIBRATE_H

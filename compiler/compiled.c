@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Generated C, compiled and run at once, for --test and --check: `CMD -o PROGRAM FILES` in a folder
  * of its own. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "compiler/report.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One run of dnncc: options in, files out. main.c holds only main(). */
 #ifndef COMPILER_DRIVER_H
 #define COMPILER_DRIVER_H

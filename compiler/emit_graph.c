@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tensor IR for other tools: --emit=dot, a drawing for Graphviz, and --emit=json. Values are called
  * as in the IR's text. */
 #include "compiler/emit_graph.h"

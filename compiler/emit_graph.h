@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tensor IR for other tools (--emit=dot, --emit=json; docs/interface.md). Constants' contents stay
  * out. */
 #ifndef COMPILER_EMIT_GRAPH_H

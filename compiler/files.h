@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files: bounded reading, and outputs that appear all at once or not at all. */
 #ifndef COMPILER_FILES_H
 #define COMPILER_FILES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Generated code that is compiled and timed, in a folder of its own that goes with everything in it: what
  * --tune and --bench have in common. harness/main.c is the program that is compiled beside it. */
 #ifndef COMPILER_HARNESS_H

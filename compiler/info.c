@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --info: what is in a model, what stands in the way of compiling it, and the command that would do it. The
  * model is imported as ever, and what that complains of is listed. */
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writing JSON (RFC 8259), ASCII only and fit for a script element of HTML: < is escaped too. */
 #ifndef COMPILER_JSON_H
 #define COMPILER_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "compiler/driver.h"
 
 int main(int argc, char **argv)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "compiler/npz.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Arrays of NumPy: .npy files, and .npz, which is a zip of them, stored or deflated. Bytes are
  * hostile as any input.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The program that --calibrate looks into. The module gives all values asked for as outputs, and
  * goes on through the passes of -O2: in a target of this processor, or, under --exact, for
  * generic, so that each number is the same on every machine. Compiled, it is a process beside this

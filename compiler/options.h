@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The command line: options.def as a struct. */
 #ifndef COMPILER_OPTIONS_H
 #define COMPILER_OPTIONS_H

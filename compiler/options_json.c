@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --help=json: the options, and the codes that runs end with, for programs that drive dnncc. Rows as they
  * stand in options.def and fail_codes.def. */
 #include "compiler/json.h"

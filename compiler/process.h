@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a process must not leave behind: temporary files and folders, when a signal ends it, memory
  * runs out or an assertion fails. And the commands that it runs. */
 #ifndef COMPILER_PROCESS_H

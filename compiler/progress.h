@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How far something has come that takes long, on standard error. On a terminal it is one line, written
  * anew in place, never wider than the terminal, and gone at the end:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --quantize and --quantize-weights: what the passes quantize, quantize_products and store_weights are
  * asked for. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading what is compiled, a model or a text of dnncc's own, and what belongs to it: constants beside
  * it, schedules. All that is read is depended on, and no output may replace it. */
 #include <stdlib.h>

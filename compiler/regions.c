@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --region NAME=SIZE[,ALIGN[,SECTION]]: memory beside the workspace, as the plan and the generated
  * code want it. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --remarks, --explain: what passes say of what they did (passes/remark.h), on standard error:
  *
  *      fuse: A conv1 (convolve), B relu1 (max): one kernel

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a compilation came to: the budgets and --stats (report.c), --report as JSON (report_json.c)
  * and as a page for a browser (report_page.c), which shows the same JSON; what stays in floats
  * (report_floats.c). What the JSON holds is in docs/interface.md. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Quantized layers that are computed in floats, for --report: products of decoded bytes that no rule
  * made such of integers. They are looked for once simplify has run, before constants are decoded;
  * those stay that are there when products become kernels. */

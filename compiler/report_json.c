@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --report=FILE.json: the facts of a compilation for tools. What the members mean is in
  * docs/interface.md. */
 #include "compiler/report.h"

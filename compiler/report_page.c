@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --report=FILE.html: one page that needs nothing else: the parts in compiler/page, the facts of
  * report_json.c, the IR after each pass, and the code without its weights. Most passes leave most
  * lines alone, so each distinct line is stored once, and a text is runs of line numbers:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The samples of --calibrate for passes (passes/calibrate/sampler.h): copies of their modules become
  * programs (observed.c), and run on the samples. */
 #include <inttypes.h>

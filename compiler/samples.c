@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "compiler/samples.h"
 
 #include <dirent.h>

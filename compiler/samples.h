@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Samples of a model's inputs: what --calibrate is given.
  *
  *   PATH.npz       arrays by the inputs' names, or input_K or arr_K (K counts inputs from 0); an

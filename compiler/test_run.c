@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --test DIR: the program runs on DIR/input_K.pb and must give DIR/output_K.pb (TensorProto files,
  * in port order), or .npy. --run DIR: it runs on the same, and DIR/output_K.npy is what it gives.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --tune: measures schedules where they run, in the whole model, and writes what is better to the
  * file of --schedule.
  *

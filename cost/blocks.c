@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What dot_blocks is predicted to cost.
  *
  *      products   multiply-adds of words, and loads beside them; numbers unpacked for each tile

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The cost model of dot_blocks (blocks.c): predicted cycles of one core. */
 #ifndef COST_BLOCKS_H
 #define COST_BLOCKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What it takes to make a byte of a sum.
  *
  *      floats      the operations of the model, a conversion to floats and one back among them; a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The cost of a byte that is made of an integer sum (bytes.c). */
 #ifndef COST_BYTES_H
 #define COST_BYTES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What code costs, of vectors and of scalars: cycles of one core, summed over operations, for
  * choosing between forms of the same loops.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a block of Loop IR costs (code.c). */
 #ifndef COST_CODE_H
 #define COST_CODE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A core: what it reads from memory beside what it computes.
  *
  * Weights come from beyond the second cache at first: in a network they were last read a whole

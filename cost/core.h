@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What all models have in common (core.c): cycles of one core. */
 #ifndef COST_CORE_H
 #define COST_CORE_H

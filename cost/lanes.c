@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What depthwise convolutions and pools are predicted to cost.
  *
  *      products   of a register tile, or the time that a sum waits for the one before

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The cost models of windows of one channel each (lanes.c): predicted cycles of one core. */
 #ifndef COST_LANES_H
 #define COST_LANES_H

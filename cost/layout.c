@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What layouts are predicted to cost: what is moved, and what contractions lose by them.
  *
  *      moves          copies in order, and conversions where channels and positions change places

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The cost models of layouts (layout.c): predicted cycles of one core. */
 #ifndef COST_LAYOUT_H
 #define COST_LAYOUT_H

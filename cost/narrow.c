@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a contraction is predicted to cost in f32, and where it reads bf16 or f16.
  *
  *      f32       products at the speed of register tiles, outputs in whole blocks; reading the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The cost models of contractions in f32 and in 16 bits (narrow.c), before there are layouts and
  * schedules: predicted cycles of one core. */
 #ifndef COST_NARROW_H

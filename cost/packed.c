@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a schedule of convolve_packed is predicted to cost, in cycles of one core.
  *
  *      products   a step of a tile adds one channel at one offset to all sums: multiply-adds,

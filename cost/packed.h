@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The cost model of convolve_packed with sums in vectors (packed.c): predicted cycles of one core,
  * and what they are made of. */
 #ifndef COST_PACKED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shares of a core's second cache, as rates: half for what a kernel keeps while weights pass
  * through, a quarter for each of several things, three quarters for what the next kernel reads.
  * Set by hand; weights that a strip reads again are not subtracted, so that strips are too large

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What of a core's second cache a kernel may count on (room.c), in bytes. */
 #ifndef COST_ROOM_H
 #define COST_ROOM_H

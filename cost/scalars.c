@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a step of several sums of scalars is predicted to cost, on a small core.
  *
  *      issue      products, sums, loads, what is spilled, the turn of the loop, so many in a cycle

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The cost model of sums of scalars, side by side (scalars.c): predicted cycles of one core. */
 #ifndef COST_SCALARS_H
 #define COST_SCALARS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a contraction is predicted to cost that threads share: rows of tiles, or panels, or both.
  *
  *      thread      runs the largest share of the tiles

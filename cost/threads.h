@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The cost model of threads that share a contraction (threads.c): predicted cycles of the slowest
  * one. */
 #ifndef COST_THREADS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What sums in hardware tiles are predicted to cost.
  *
  *      products   of tiles, which take their time however few of their positions count

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The cost model of sums in hardware tiles (tiles.c): predicted cycles of one core. */
 #ifndef COST_TILES_H
 #define COST_TILES_H

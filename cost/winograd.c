@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a convolution by 3 x 3 windows is predicted to cost.
  *
  *      direct     products, and reading the weights

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The cost model of Winograd's algorithm (winograd.c): predicted cycles. */
 #ifndef COST_WINOGRAD_H
 #define COST_WINOGRAD_H

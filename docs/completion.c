@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Completion for shells, from the tables: `completion bash`, `zsh`, `fish` print what make install puts in place.
  *
  * An option is completed by what stands in its row of options.def: the words of a choice, files where its argument

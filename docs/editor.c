@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What editors show of .dnn and .loops files, from the tables: `editor vim-dnn`, `vim-loops` print syntax files of Vim,
  * `dnn`, `loops` grammars as TextMate, VS Code and others read them, `extension` the package.json of a VS Code extension. */
 #include <stdio.h>

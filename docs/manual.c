@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The manual that comes from the tables: `manual FILE` prints docs/FILE, ir.md and remarks.md from here, pages of man from
  * manual_pages.c. */
 #include <stdio.h>

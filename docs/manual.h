@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pages of man that come from the tables (manual_pages.c), on standard output. */
 #ifndef DOCS_MANUAL_H
 #define DOCS_MANUAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pages of man (manual.h). What stands in a table is printed from it. */
 #include "docs/manual.h"
 

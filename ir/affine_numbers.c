@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ir/affine_numbers.h"
 
 static struct value *spread(struct builder *b, struct value *v, const struct type *over)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What numbers of few bits stand for, in Tensor IR: what the importer makes of QuantizeLinear and
  * DequantizeLinear, and the pass `quantize` puts around operations. One statement of both, so that
  * the rules of simplify see the same operations from either.

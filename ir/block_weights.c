@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ir/block_weights.h"
 
 /* ---- shorthands, which hand NULL on ---- */

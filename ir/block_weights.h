@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Products by weights of few bits, in blocks with a step each, in Tensor IR: what the importer makes
  * of MatMulNBits, and the pass quantize_products of products of floats. One statement of both, so that
  * the same kernels serve them.

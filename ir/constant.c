@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Constants: dense data that lives elsewhere, and splats. */
 #include "ir/tensor.h"
 

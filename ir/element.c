@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ir/element.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Element types: the table of elements.def as an enum and descriptors. */
 #ifndef IR_ELEMENT_H
 #define IR_ELEMENT_H

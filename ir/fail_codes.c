@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ir/fail_codes.h"
 
 const char *fail_text(int code)

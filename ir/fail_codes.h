@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the generated run function returns: fail_codes.def as names and as texts. */
 #ifndef IR_FAIL_CODES_H
 #define IR_FAIL_CODES_H

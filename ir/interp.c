@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interpreter: a program's buffers in memory, and runs. */
 #include "ir/interp.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interpreter: runs a Loop IR program. It is the constant folder, the reference for --check and
  * --test.
  *

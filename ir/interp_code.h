@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Flat code: what interp_compile.c makes of a program and interp_run.c runs. Private to the
  * interpreter.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interpreter's compiler: statements, kernels and the program. */
 #include <stdlib.h>
 #include <string.h>

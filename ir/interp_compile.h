@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside the interpreter's compiler: cells, code lists, and who emits what.
  *
  * Code is made in one walk over the statements. Every open loop has two lists: its body, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interpreter's compiler: slots, code lists, and operations shared and moved out of loops. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interpreter's compiler: expressions. */
 #include <string.h>
 

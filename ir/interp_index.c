@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interpreter's compiler: subscripts. They are mostly affine in the loop variables; each is
  * summed from the outermost loop's terms inward, so that the parts that do not change in a loop are
  * computed before it, and shared. */

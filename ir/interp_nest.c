@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interpreter's compiler: nests of loops around one accumulation become one instruction.
  *
  *     for %c = 0 to 8 {                                      NEST MUL_ADD_F32  %sum, 3 loops with their bounds,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interpreter's loop. Everything that could be undefined in C is defined here: slots are 64
  * bits of unsigned arithmetic, conversions saturate by comparison first, memory is read and written
  * by memcpy after a check. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interpreter's compiler: innermost loops in strips.
  *
  *     for %i = 0 to 1000 {                          32 iterations at a time, each operation for all of them:

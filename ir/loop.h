@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loop IR: a program of buffers, kernels, and main. This header is the definition.
  *
  *   program    buffers, functions (kernels, tasks, and library functions it uses), and main

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bounds of subscripts: interval arithmetic, and greatest common divisors. Infinities are INT64_MIN
  * and INT64_MAX; what leaves the range of int64_t becomes one. */
 #include "ir/loop_bounds.h"

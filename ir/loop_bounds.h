@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is known of subscripts: between which numbers they lie, and what divides them.
  *
  *     for %i = 0 to 12 step 4 {            %i: 0 .. 8, multiple of 4

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ir/loop_contract.h"
 
 #include <string.h>

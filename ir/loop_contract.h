@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* a * b + c with one rounding instead of two, where the target has an instruction for it: faster,
  * and other bits. Nothing does it by itself: the contract pass does, and the library has a twin of
  * every function that gains by it, `exp_fused` of `exp`, within the same error bound. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A digest of a kernel or a task, by which equal ones are found: of everything but names. Its own
  * variables are numbered in order of declaration, buffers by position, those it allocates behind
  * them. */

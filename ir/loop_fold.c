@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loop IR: making operations. What is known of integers and subscripts is computed on the way, so
  * that lowerings may write the general form; floating-point operations stay as they are. */
 #include "ir/loop.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loop IR text: tokens, numbers, strings. */
 #include "ir/loop_parser.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The library of math functions and intrinsics, and formulas over it. */
 #include "ir/loop_parser.h"
 

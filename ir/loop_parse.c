@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loop IR text: programs. Any bytes give a program that the verifier passes, or one error. */
 #include "ir/loop_parser.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loop IR text: statements, and the functions of library text. */
 #include "ir/loop_parser.h"
 

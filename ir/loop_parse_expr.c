@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loop IR text: expressions, and where their literals get a type from.
  *
  * A literal carries its type (0.5:f64), or takes that of the other operand of its operation, or

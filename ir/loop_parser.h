@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files that read, print and check Loop IR text share.
  *
  * Three texts, one syntax. PROGRAM: variables carry %, buffers of the program @, any text is

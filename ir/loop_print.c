@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loop IR text: statements, functions, programs. */
 #include "ir/loop_printer.h"
 

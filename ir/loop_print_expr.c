@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loop IR text: types and expressions. A literal gets a suffix exactly where the reader
  * (loop_parse_expr.c) could not tell its type. */
 #include "ir/loop_printer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside the printer of Loop IR: loop_print_expr.c, loop_print.c. */
 #ifndef IR_LOOP_PRINTER_H
 #define IR_LOOP_PRINTER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What sums in hardware tiles mean, in statements on vectors: the function of the multiply, and from
  * the geometry which sums, positions, words and channels it is called for. The interpreter runs
  * this, and targets without tiles do. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Vectors from scalars: which variables differ from lane to lane, statements, and what may not be
  * reordered. */
 #include "ir/loop_vectorizer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Vectors from scalars: statements for one value of a loop variable become statements for `lanes`
  * consecutive ones.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Vectors from scalars: expressions. Subscripts stay scalar as long as they are affine in the
  * lane. */
 #include "base/size.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside vector_block: loop_vector.c rewrites statements, loop_vector_expr.c expressions. */
 #ifndef IR_LOOP_VECTORIZER_H
 #define IR_LOOP_VECTORIZER_H

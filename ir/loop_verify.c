@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The verifier of Loop IR: names, buffers, and what may stand where. What it passes, printers and the
  * interpreter may trust. */
 #include "ir/loop_verify.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside the verifier of Loop IR: loop_verify.c checks a function, loop_verify_expr.c its
  * expressions, loop_verify_tiles.c hardware tiles, loop_verify_program.c what joins functions and
  * buffers. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The verifier of Loop IR: expressions and their types. */
 #include "ir/loop_verify.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The verifier of Loop IR, program-wide: buffers, the plan, calls of kernels, the library. */
 #include "ir/loop_verify.h"
 

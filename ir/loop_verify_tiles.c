@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The verifier of Loop IR: sums in hardware tiles, and that no tile holds two of them. */
 #include "ir/loop_verify.h"
 

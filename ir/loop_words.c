@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Words: adjacent elements of a buffer in one operand of a multiply (ir/multiply.h).
  *
  *     %x<u32 of 4>[%i], bytes        x[i + 3]   x[i + 2]   x[i + 1]   x[i]

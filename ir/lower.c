@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering, the context of one kernel: open blocks, names, statements, and the elements of values.
  *
  *      for i0 { ...            scopes: kernel <- for i0 <- for i1; each has a block that grows

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From Tensor IR to Loop IR: the canonical lowering.
  *
  * An operation's meaning is its element function (op_info[].element): the Loop IR expression for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering of contractions: one accumulator per element of the result, summed in row-major order of
  * what is contracted. */
 #include "ir/lower_emit.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering of control flow: ifs and loops.
  *
  *      %r, %y = loop(none, none, %h, %x) steps=20 carried=1 {(%t, %a, %row)

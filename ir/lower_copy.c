@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering, finished kernels: a deep copy.
  *
  * While a kernel is written, expressions may stand in several places (an index in every load), and

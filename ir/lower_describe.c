@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering, what a kernel says of itself to the reader: name, nodes of the model, one line on what
  * it computes, and floating operations. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering of element-wise operations: each is its formula in the compute type, rounded once to the
  * element type. */
 #include "ir/lower_emit.h"

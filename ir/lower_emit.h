@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside the lowering: a kernel while it is written, and helpers that several element functions
  * share. Only the lower*.c files and
  * scheduled lowerings (kernels/) include this; what others may use is in lower.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering: index arithmetic. Shapes are dense and row-major; loop_op simplifies what it can on the
  * way. */
 #include "ir/lower_emit.h"

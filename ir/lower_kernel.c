@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering, one kernel: loops over the index of the result, the element, a store. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering, loops side by side: reductions of one row that do not need each other share a loop, so
  * that the row is read once.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering of a whole function: which kernels run, in which order. */
 #include <stdlib.h>
 #include <string.h>

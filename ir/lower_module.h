@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside the lowering of a whole function: lower_places.c says where values lie, lower_module.c
  * writes the calls of kernels, lower_control.c ifs and loops. */
 #ifndef IR_LOWER_MODULE_H

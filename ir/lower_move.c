@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering of operations that move elements: the element of the result is an element of an operand
  * at another index.
  *

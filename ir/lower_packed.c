@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering of contractions over blocked tensors: as plain sums, block by block. How they are really
  * computed is a schedule's business (kernels/). */
 #include "ir/lower_emit.h"

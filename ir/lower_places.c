@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering of a whole function: where its values lie.
  *
  * A value lies in a buffer of its own or in part of another one (a view). Places are given from the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering of reductions along axes: an accumulator per element of the result, loops over the axes
  * in ascending order. */
 #include <math.h>

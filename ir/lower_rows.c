@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering, rows: kernels that compute the elements of a row from reductions over that row. A
  * softmax:
  *

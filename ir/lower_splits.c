@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering: which dimensions of a kernel's values can share a loop.
  *
  * Dimensions that nothing in the kernel tells apart share one loop: an element function gets the

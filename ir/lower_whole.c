@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering of operations whose elements only come all together: scatter, argsort. Before everything
  * else the whole result is computed where the kernel's result lies, or, where another operation of
  * the kernel reads it, in memory of the kernel's own. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering of sliding windows: which offsets of a window lie in x, and the reductions over them.
  *
  *      x    0 1 2 3 4 5 6 7 8          low = 1, stride 2, window 3, dilation 1

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering of convolve_winograd: tile by tile, before everything else, into memory of the kernel's
  * own. An element of the result is then one of those. */
 #include "ir/lower_emit.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A machine that a processor hands work to: an array of multipliers with memories of its own, which a stream of
  * instructions fills, where a target (ir/target.h) has registers and caches. One file in codegen/machines/ each. */
 #ifndef IR_MACHINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ir/multiply.h"
 
 #include "ir/target.h"

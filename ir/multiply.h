@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Multiplies: how a machine adds products to sums, one row for each instruction (or two) that does.
  *
  *     x: words of `group` channels            w: words of `group` channels

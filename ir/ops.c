@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rows of ops.def and reducers.def as descriptors. */
 #include "ir/ops.h"
 

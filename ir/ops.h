@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The functions that rows of ops.def name, declared from the rows. */
 #ifndef IR_OPS_H
 #define IR_OPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rates: what things cost on a target (ir/rates.def lists them), and what its multiplies do. */
 #ifndef IR_RATES_H
 #define IR_RATES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The column of relations in ops.def, and what is asked about them. */
 #include "ir/relation.h"
 

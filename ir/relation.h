@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Relations: which elements of an operand an element of an operation's result needs. Each operation
  * states its own once, in a column of ops.def; whatever follows elements through operations
  * (fusion, streaming, layouts, addresses, loops) asks here.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ir/schedule.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Schedules: how an operation is computed, as data.
  *
  * What an operation means is its canonical lowering (ir/lower.h). A schedule says how to reach the

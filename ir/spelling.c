@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ir/spelling.h"
 
 #include <string.h>

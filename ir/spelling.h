@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How a target says operations on vectors: rows of C with places for operands. A target's table
  * holds the rows for its own vectors; those of the lanes of a base are found in the base's table,
  * so that x86-64-v4 has the 256-bit and 128-bit vectors of x86-64-v3 and x86-64 as well.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A target is a const struct: what it does not say, its base says; `generic` says everything. */
 #ifndef IR_TARGET_H
 #define IR_TARGET_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tensor IR: modules, functions, operations, and changing them. Every use of a value is in that
  * value's list, so that replacing a value costs its uses and erasing an operation its operands. */
 #include "ir/tensor.h"

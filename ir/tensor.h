@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tensor IR: whole tensors in typed SSA form. This header is the definition; docs/ir.md is derived
  * from the tables.
  *

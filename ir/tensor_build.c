@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shorthands for operations: each is value_build with the row's operands and attributes. */
 #include "ir/tensor.h"
 

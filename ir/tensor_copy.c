@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A second module to change without touching the first. Names, types and the data of constants are
  * those of the first. */
 #include "base/store.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tokens of the text of Tensor IR. */
 #include "ir/tensor_reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Numbers, names, quoted strings and bytes in the text of Tensor IR. */
 #include "ir/tensor_text.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loops of Tensor IR: their parts, and loops of other parts. */
 #include "ir/tensor.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads Tensor IR back: the lines of a module, types, constants. The grammar is in
  * tensor_text.h. */
 #include "ir/tensor_reader.h"

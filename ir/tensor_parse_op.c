@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads Tensor IR back: functions and operations. */
 #include "ir/schedule.h"
 #include "ir/tensor_reader.h"

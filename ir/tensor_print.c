@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Prints Tensor IR; the grammar is in tensor_text.h. What is printed here reads back to the same
  * module, constants shared as before, so that a run from a dump gives the same C. */
 #include "ir/tensor_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading the text of Tensor IR, inside: what tensor_lex.c, tensor_parse.c and tensor_parse_op.c
  * share. Input is hostile: every loop ends with the text, every size is checked before memory is
  * taken, nothing recurses beyond NESTING_MAX. */

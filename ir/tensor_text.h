@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The text form of Tensor IR: what its printer and its parser share.
  *
  *   text      dnn 1, module, then data, symbol, const and func lines

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Verifies Tensor IR: structure, order of definitions and uses, use lists, names, and every type
  * rule again. Linear: one walk numbers all values, a second checks. */
 #include "ir/tensor_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The type rule of loop. */
 #include "ir/type_rules.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Type rules of the operations that move elements. */
 #include "ir/type_rules.h"
 

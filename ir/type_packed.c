@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Type rules of contractions over blocked tensors. */
 #include "ir/type_rules.h"
 #include "ir/winograd.h"

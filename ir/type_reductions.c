@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Type rules of contractions and reductions. */
 #include "ir/type_rules.h"
 

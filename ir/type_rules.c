@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Type rules: what every operation may be given and what comes out. Hostile text arrives here, so
  * every operand and attribute is checked: first against the row (op_infer), then by the rule. This
  * file holds what rules share, and the element-wise and structural ones; type_moves.c and

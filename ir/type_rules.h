@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What type rules share. A rule sees an operation that fits its row (operand count and kinds,
  * attribute ranges); it checks the rest, fills in INTS, and sets or checks result types. All of
  * these report one error and return false or NULL. */

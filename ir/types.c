@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Dimensions and types: interned, so that equal ones are the same number or pointer. */
 #include "ir/tensor_text.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ir/winograd.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Winograd's minimal filtering F(m x m, 3 x 3): m x m results of a 3 x 3 window with (m + 2)^2
  * products instead of 9 m^2.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where the elements of a value lie: an offset and a stride for each of its dimensions, in elements
  * of a buffer. Moves (slice, transpose, reshape, pad) change those and nothing else. */
 #ifndef KERNELS_ACCESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scheduled lowering of attention, and of any two products with rows between them:
  *
  *      scores = q k', scaled and masked      <groups x rows x columns>       for a group (a head) and a block of its rows:

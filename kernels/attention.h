@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Attention: two products of one kernel, with rows between them. */
 #ifndef KERNELS_ATTENTION_H
 #define KERNELS_ATTENTION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is attention: two products, rows between them, and whether these rows are a softmax. */
 #include "kernels/attention.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which columns a mask hides, as far as that is known now: causal masks, windows that slide along
  * the rows.
  *

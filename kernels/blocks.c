@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scheduled lowering of dot_blocks: rows of whole numbers by weights in few bits, blocks of
  * which have a scale.
  *

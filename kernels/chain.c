@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/chain.h"
 
 #include "ir/relation.h"

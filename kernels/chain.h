@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Chains: contractions (and pools) of one kernel, each of what the one before makes, that can be
  * computed strip by strip. */
 #ifndef KERNELS_CHAIN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* convolve_packed: its stage, the loops around tiles, where outputs lie. See contract.h. */
 #include "kernels/contract.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scheduled lowering of convolve_packed: GEMM and convolution, driven by a multiply.
  *
  *                    V * m.outputs outputs of a panel

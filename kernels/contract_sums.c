@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sums in vectors: the register tile, the loops that add it up, and what becomes of its vectors.
  * See contract.h. */
 #include "kernels/contract.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sums in hardware tiles: which positions a tile has, what adds it up, what becomes of its sums.
  *
  *                     V * m.outputs outputs of a panel

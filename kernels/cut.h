@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A dimension in tiles: the first `large` of them have `size` elements, the others one less. */
 #ifndef KERNELS_CUT_H
 #define KERNELS_CUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Scheduled kernels: which lowering writes which operation, and what one may ask of them.
  *
  * What an operation means is its canonical lowering (ir/lower.h); how it is computed may be said by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scheduled lowering of convolve_lanes, where each lane is convolved by itself (depthwise): a
  * tile of rows * columns positions, one vector of lanes deep.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/meeting.h"
 
 int meetings_find(struct meeting *m, int positions, int window, int64_t x_step, int64_t x_window)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Meetings: where the positions of a tile meet the offsets of a window, along one dimension.
  * Several that read the same element of x share its load. */
 #ifndef KERNELS_MEETING_H

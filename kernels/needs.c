@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Needs: which elements of its operands an element of a result needs, along one dimension. Followed
  * backwards through the operations of a kernel, that says which rows (or columns) of one tensor a
  * row of another one needs: (row * scale + low) / per .. (row * scale + high) / per, rounded down.

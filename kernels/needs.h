@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which elements of its operands an element of a result needs, along one dimension: see needs.c. */
 #ifndef KERNELS_NEEDS_H
 #define KERNELS_NEEDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Prologues: what a contraction reads, computed once for a strip of its positions.
  *
  *      x --normalize, max--> strip --contract--> sums --epilogue--> y

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The lowering of a kernel that computes several large tensors, each from the one before, without
  * room for any of them: rows of the last result are computed one after the other, and what lies
  * between is made row by row as it is needed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernels that pass rows on through rings: see rings.c. */
 #ifndef KERNELS_RINGS_H
 #define KERNELS_RINGS_H

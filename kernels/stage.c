@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stages: what the scheduled lowerings of contractions share. */
 #include "kernels/stage.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the scheduled lowerings of contractions share: where a contraction reads and stores through
  * the moves around it, its positions cut into tiles, tasks, the epilogue on a vector of sums, the
  * halo.

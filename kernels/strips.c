@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scheduled lowering of a chain of contractions and pools, a strip of rows at a time:
  *
  *      x  --expand-->  strip  --depthwise-->  strip  --project-->  y

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scheduled lowering of reduce_window over lanes (pooling): a tile of columns, one vector of
  * lanes deep. As in lanes.c every vector of x is loaded once for a row of the window and goes into
  * all results whose windows it is in.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scheduled lowering of convolve_winograd, a group of tiles at a time:
  *
  *      x  --B^T x B-->  V [elements][tiles][channels]           each tile, a vector of channels at a time

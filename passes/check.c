@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --check: what a module or program computes on random inputs is compared before and after every
  * pass.
  *

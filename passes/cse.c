@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cse: equal expressions are computed once, equal constants are stored once.
  *
  *   %1 = exp(%0)                     %1 = exp(%0)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dce: operations whose results nothing uses vanish; so do, at the end of every pass, constants
  * that nothing uses.
  *

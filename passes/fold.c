@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fold: an operation on constants becomes the constant it computes.
  *
  *   %2 = mul(@w, <8 x f32> 2.0)        ->      @w_2

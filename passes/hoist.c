@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* hoist: what a loop computes again and again is computed once, before it.
  *
  *   %r = loop(none, none, %h) steps=9 {(%i, %a)           %1 = exp(%w)

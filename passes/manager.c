@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "passes/manager.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The pass manager: runs a list of passes over a module, then over the program that `lower` makes
  * of it. */
 #ifndef PASSES_MANAGER_H

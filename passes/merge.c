@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* merge: kernels that are equal but for scalar constants become one, which takes these as arguments.
  *
  *     kernel @first(%x: in i32[64], %y: out f32[64]) {     kernel @first(%x: in i32[64], %y: out f32[64], %scale: f32) {

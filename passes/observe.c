@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What shows a state of compilation to the user: texts on standard error, numbered files, sizes. */
 #include "passes/observe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Looking at a state of compilation (observe.c), and comparing what two of them compute
  * (check.c). */
 #ifndef PASSES_OBSERVE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Legal orders of passes: what may run on a state, given what it has been through. The rules are
  * rows of passes.def. */
 #include "passes/manager.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* outline: parallel loops become tasks, functions of what they use and of the iteration.
  *
  *     kernel @scale(%x: in f32[784], %y: out f32[6272]) {      task @scale_task(%x: in f32[784], %y: out f32[6272],

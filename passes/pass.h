@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Passes: one file each, listed in passes.def; the manager runs a list of them, verifies, dumps,
  * counts. */
 #ifndef PASSES_PASS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* prune: what nothing needs is left out, so that a printer prints all there is.
  *
  *     buffer @t_120 : f32[32] view @t + 0                  (a view that main does not mention)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "passes/remark.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Remarks: what a pass did with an operation, or refused, and why, from the place in the code that decided. The
  * reasons are a table, remarks.def. Nothing is noted unless somebody asks (struct pass_context: remarks). */
 #ifndef PASSES_REMARK_H

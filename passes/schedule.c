@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* schedule: every contraction that a scheduled lowering can write gets its schedule, unless it has
  * one.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """One wheel for all Pythons of a system: programs lie in it, but no extension module."""
 import pathlib
 import subprocess

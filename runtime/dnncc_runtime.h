@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What generated code calls when it was compiled with --threads=N: a pool of threads. And memory
  * for those around it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Memory on huge pages: it begins where one can begin.
  *
  * A file's pages are huge where its file system has large folios and nobody read it before in small

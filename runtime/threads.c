@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The pool of threads behind dnncc_parallel.
  *
  * A worker has one word that says what it does, on a cache line of its own:

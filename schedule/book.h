@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A file of schedules: --tune writes it, --schedule=FILE reads it, and anyone may edit it.
  *
  *      dnncc-schedule 1

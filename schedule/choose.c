@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which schedule: the register tile, strips, prefetch and tasks for a contraction on a machine.
  * Tiles that registers have room for and that cut the positions evenly are compared by what they
  * are predicted to cost (cost/packed.c); the rest follows from the tile. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The choices of schedule.c's table, each in a file of its name: a good schedule for an operation,
  * the one of least predicted time; why, in arena, may be part of it. */
 #ifndef SCHEDULE_CHOOSE_H

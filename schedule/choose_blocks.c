@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which schedule for dot_blocks (kernels/blocks.c): the tile of rows that is predicted to take
  * least time. Sums and totals of a tile, weights and a word of x stay in registers. */
 #include "cost/blocks.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which schedule for convolve_lanes (kernels/lanes.c): the register tile that is predicted to take
  * least time, with the tasks that share it. */
 #include "cost/lanes.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which schedule, where sums are in hardware tiles (kernels/contract_tiles.c): the block of
  * positions that takes least time, and what follows from it. */
 #include "cost/tiles.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which schedule for reductions of windows (kernels/windows.c): as many columns as registers
  * hold. */
 #include "cost/lanes.h"

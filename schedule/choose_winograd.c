@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Winograd's algorithm or not, and how: by predicted time (cost/winograd.c). */
 #include "cost/winograd.h"
 #include "schedule/choose.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The moves that --tune tries: each changes one or two words of a schedule. */
 #include "kernels/kernels.h"
 #include "schedule/schedule.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "schedule/schedule.h"
 
 #include "kernels/contract.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The choice of schedules (ir/schedule.h) for a machine: by predicted time, in tasks that threads
  * share; and what --tune tries beside it. */
 #ifndef SCHEDULE_SCHEDULE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How threads share a contraction: rows of tiles, or panels, or both. Whatever takes the slowest
  * thread least (cost/threads.c); what is soon done runs on one. */
 #include "kernels/kernels.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Tiers: which tests run (--tier). And what every run says at its end: what was left out because of this processor
 (support/processor.py), and with --slowest=N which tests took the most processor time, which others on the machine do not change."""
 import collections

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs any generated model through its descriptor: link it with model.c.
  *
  *   host IN_DIR OUT_DIR     reads IN_DIR/0.bin, 1.bin, ... (raw, little-endian, exactly the bytes of each input),

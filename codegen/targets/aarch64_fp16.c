@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* 64-bit ARM with floats of 16 bits: FMLAL of Armv8.2 (FP16 and FHM), whose products of two halves are exact and are
  * added up in f32. In Neoverse V1 and Apple's A13 (2019), Cortex-A510 and A710 (2021) and later. It takes four products as
  * FMLA of floats does; what is won is memory, of which half is read and no instruction widens it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* 64-bit ARM with the integer products of Armv8.6: bytes without a sign by bytes with one, in Neoverse
  * V1 (2020), Cortex-A510 and A710 (2021) and later. Products by lane are usdot and sudot: the
  * instruction names first whose bytes are in the vector. Products of matrices (smmla) have sums of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* 64-bit ARM with SVE registers of 256 bits or more: Neoverse V1 (2020), A64FX (2019). */
 #include "codegen/targets/sve.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* 64-bit ARM with SVE registers of 512 bits or more: A64FX (2019). */
 #include "codegen/targets/sve.h"
 

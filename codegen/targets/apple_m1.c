@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Apple M1 (2020), its performance cores: four vector pipelines of 128 bits.
  *
  * Rates: Apple has no public guide of instruction times; measured by D. Johnson (Apple M1

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of NEON, 128 bits, for 64-bit and 32-bit ARM alike: elements of 32 bits, and narrower ones four at a time in a
  * register of 64. s: the suffix of their intrinsics. */
 #ifndef CODEGEN_TARGETS_ARM_H

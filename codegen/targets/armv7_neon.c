@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* 32-bit ARM with NEON and VFPv4: Cortex-A5, A7, A15 and later, and 64-bit processors under a system of 32 bits. Four lanes of 32
  * bits, 16 registers, none of them for f64; vectors have no quotients, square roots or roundings, and a fused product takes no lane.
  * What NEON computes of floats takes denormal numbers for zeros, whatever FPSCR says. */

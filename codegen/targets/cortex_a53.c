@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cortex-A53 (2012), of the Raspberry Pi 3 and of small cores beside large ones: in order, two
  * instructions a cycle, vectors of 128 bits in two halves.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cortex-A55 (2017): in order, the small core beside Cortex-A75 to A78.
  *
  * Rates: Arm Cortex-A55 Software Optimization Guide (EPM128372), tables of advanced SIMD

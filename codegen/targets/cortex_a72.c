@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cortex-A72 (2015), of the Raspberry Pi 4 and Graviton: out of order, two vector pipelines that
  * share FMLA of 128 bits.
  *

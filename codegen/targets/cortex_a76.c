@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cortex-A76 (2018), of the Raspberry Pi 5: two vector pipelines of 128 bits.
  *
  * Rates: Arm Cortex-A76 Software Optimization Guide, tables of advanced SIMD instructions and of

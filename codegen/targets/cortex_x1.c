@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cortex-X1 (2020): four vector pipelines of 128 bits.
  *
  * Rates: Arm Cortex-X1 Software Optimization Guide, tables of advanced

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Plain C99 without a single extension: has everything, always right, the base of all others. */
 #include "codegen/c_printer.h"
 

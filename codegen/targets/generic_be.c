@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* generic for big-endian machines: constants of any size are numbers. */
 #include "ir/target.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Xeon 6 with P-cores (2024): Granite Rapids.
  *
  * Measured, but by probes of their own and not yet by make fit-cost, on a Xeon with its caches

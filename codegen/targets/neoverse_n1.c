@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Neoverse N1 (2019): Graviton 2, Ampere Altra. Its guide (Arm Neoverse N1 Software Optimization
  * Guide) has the rates of the Cortex-A76, whose core it is, for the same tables. */
 #include "ir/target.h"

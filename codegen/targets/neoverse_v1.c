@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Neoverse V1 (2020): Graviton 3.
  *
  * Rates: Arm Neoverse V1 Software Optimization Guide, tables of advanced SIMD instructions and of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of RISC-V's vector extension 1.0, for vectors of a fixed number of lanes in registers of any length: RVV_ROWS(RVV_4, ...) is for 4
  * lanes of 32 bits, on all processors whose registers are no shorter. Every intrinsic is told how many lanes; what lies behind them in
  * vectors is anything.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* 64-bit RISC-V without vectors: RV64GC, which Linux distributions are compiled for. */
 #include "ir/rates.h"
 #include "ir/target.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* 64-bit RISC-V with its vector extension 1.0, 4 lanes: registers of 128 bits, which every such processor has, or more. */
 #include "codegen/targets/riscv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* 64-bit RISC-V with vector registers of 256 bits or more: SpacemiT K1 (2024). */
 #include "codegen/targets/riscv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How rows of a target's table are written (ir/spelling.h): what for, the element or elements, the text, and the definition of a
  * function that it calls. */
 #ifndef CODEGEN_TARGETS_ROWS_H

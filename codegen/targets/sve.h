@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of SVE, for vectors of a fixed number of lanes in registers of any length: SVE_ROWS("8", "32") is for 8 lanes of 32 bits, 32
  * bytes, on all processors whose registers are no shorter. The predicate all_x8() is true for these lanes alone, and so is every mask;
  * what lies behind them in vectors is anything.

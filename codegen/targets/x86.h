@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows that the vectors of x86 have in common, whatever their length: M is what names of intrinsics
  * begin with ("_mm512_"), F and I the types of floats and integers, S the suffix of integer
  * registers, and N what ends names of helper functions ("x16"). Include ir/spelling.h first.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every 64-bit x86: SSE2. No masked loads, no gathers, no fma, no rounding instructions: legalize
  * and the library's formulas stand in. */
 #include "ir/rates.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* x86 since Haswell (2013) and Excavator (2015): AVX2 and FMA. */
 #include "ir/spelling.h"
 

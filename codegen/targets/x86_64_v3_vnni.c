@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* x86 with AVX-VNNI: Alder Lake (2021), Zen 5 (2024) and later. */
 #include "ir/spelling.h"
 

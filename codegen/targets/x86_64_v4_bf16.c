@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* x86 with AVX-512 BF16: Cooper Lake (2020), Zen 4 (2022), Sapphire Rapids (2023). */
 #include "ir/spelling.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* x86 with AVX-512 VNNI: Cascade Lake (2019), Zen 4 (2022) and later. */
 #include "ir/spelling.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* AMD Zen 4 (2022). Vectors of 512 bits run as two halves, so that one multiply-add of them starts
  * in a cycle.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* AMD Zen 5 (2024): Turin, Granite Ridge. Not those for laptops, models from 0x20 to 0x2f and from
  * 0x60 on, whose vectors of 512 bits run as two halves.
  *

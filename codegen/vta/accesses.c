@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which elements an instruction reads and writes. */
 #include "codegen/vta/check.h"
 

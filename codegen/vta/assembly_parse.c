@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads what assembly_print.c writes; its head comment shows the text. Twice: where segments lie first, so that instructions may
  * name any of them. */
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Programs as text:
  *
  *     machine vta

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Holds a program to the rules of rules.def, in one walk in program order. */
 #include "codegen/vta/check.h"
 

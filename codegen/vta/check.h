@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rules of programs (rules.def), and what holds programs to them without running them. */
 #ifndef CODEGEN_VTA_CHECK_H
 #define CODEGEN_VTA_CHECK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sizes of a machine, and what follows: depths, and where fields lie. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The cycle model: see codegen/vta/cycles.h, which is its specification. */
 #include "codegen/vta/cycles.h"
 

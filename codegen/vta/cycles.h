@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How long a stream takes: a model in whole cycles, exact by definition, for comparing streams.
  *
  *     beats(row)  = ceil((a + n) / B) - floor(a / B)                  a: its address, n: its bytes, B: bytes of a beat

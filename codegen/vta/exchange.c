@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Exchange files. What a file says is believed of nothing before it is checked.
  *
  *      0  "VTAPROG1"                     64  a record for each segment:            then contents, each at a multiple of 16

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Instructions and micro-ops as bytes. */
 #include <string.h>
 

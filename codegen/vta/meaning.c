@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What instructions do, in numbers: stages, tokens, elements, steps. */
 #include "codegen/vta/vta.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Segments: what makes a program of them, and memory as they say. */
 #include "codegen/vta/program.h"
 

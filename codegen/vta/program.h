@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A program: one launch with all that it reads, as exchange files (.vta) and assembly text (.vta.s) hold it. */
 #ifndef CODEGEN_VTA_PROGRAM_H
 #define CODEGEN_VTA_PROGRAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Races, by vector clocks (Lamport, 1978; Flanagan and Freund, FastTrack, 2009): a stage knows up to which instruction each other
  * stage is done, a token carries what its sender knew.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What an instruction must keep so that anything can run it at all: nothing it names lies outside. */
 #include "codegen/vta/check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The machine's stages one instruction at a time. An instruction is done as a whole: what another stage may see of it in the
  * middle is a race, which codegen/vta/check.c finds. */
 #include "codegen/vta/simulate.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A VTA that runs: functional, for any legal order of its stages. */
 #ifndef CODEGEN_VTA_SIMULATE_H
 #define CODEGEN_VTA_SIMULATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "codegen/vta/stream.h"
 
 #include <inttypes.h>

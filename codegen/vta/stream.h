@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A stream as its stages see it: the next instruction of each. */
 #ifndef CODEGEN_VTA_STREAM_H
 #define CODEGEN_VTA_STREAM_H

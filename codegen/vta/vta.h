@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* VTA: instructions as numbers and as bytes (isa.def has them), and its configuration.
  *
  *     DRAM --load--> INP, WGT --compute (products, operations)--> ACC, OUT --store--> DRAM

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The door of the exporter: Tensor IR as an ONNX model (--emit=onnx). What each operation becomes is
  * export_nodes.def; docs/ir.md says which results are equal. */
 #ifndef COMPILER_EXPORT_EXPORT_H

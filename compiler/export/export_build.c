@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the writers of operations build with: names, nodes, initializers, and shorthands over them. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Control flow: If, Loop and Scan, whose bodies are graphs that see the values around them. */
 #include <string.h>
 

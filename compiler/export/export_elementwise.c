@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Element-wise operations. Their operands have the result's shape; nodes of ONNX broadcast, so what
  * is a broadcast, or one number, is written as it was before. */
 #include <math.h>

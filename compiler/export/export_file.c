@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The graph in memory as the bytes of an ONNX file. Nothing of it depends on where or when that is
  * done. Elements of constants are handed to protobuf-c as they lie. */
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The last step of the exporter (export_file.c). */
 #ifndef COMPILER_EXPORT_EXPORT_FILE_H
 #define COMPILER_EXPORT_EXPORT_FILE_H

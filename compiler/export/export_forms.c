@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Forms: several operations that are one node of ONNX. They are what the importer makes of that node,
  * so a model that is written and read again has the same operations. */
 #include <float.h>

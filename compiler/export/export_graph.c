@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tensor IR to a graph of nodes. From the last operation to the first it is decided which form each
  * that is needed takes (a form may be several operations, which are then not needed by themselves);
  * then they are written in their order. */

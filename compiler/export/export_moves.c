@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What moves elements, and what sorts them. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* MatMulNBits of com.microsoft: products by weights of few bits in blocks (ir/block_weights.h), with x
  * as it is or, accuracy_level 4, rounded. They are what the importer makes of that node, so it comes
  * back as it was, but for the order of numbers in their bytes and for zero points that are floats. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Contractions: convolve and dot. */
 #include <float.h>
 #include <math.h>

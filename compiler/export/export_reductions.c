@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reductions along axes, and what is made of them: means, Softmax. */
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reductions of windows: pools, sums of slices, running sums. */
 #include <float.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The exporter inside: a graph of nodes is built in memory by the writers of operations, then
  * export_file.c writes it down. Only that file knows protobuf. */
 #ifndef COMPILER_EXPORT_EXPORTER_H

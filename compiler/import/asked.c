@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "compiler/import/asked.h"
 
 struct asked asked_begin(struct arena *arena, const char *model)

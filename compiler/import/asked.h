@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The command that would bind what a model leaves open, shown in errors and by --info: the model, options
  * that were given, and one for each dimension or input that is open, as far as a line has room.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Import: a model file becomes a module of Tensor IR. One function per framework format. */
 #ifndef COMPILER_IMPORT_IMPORT_H
 #define COMPILER_IMPORT_IMPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ONNX import, inside: what the files of this room share. The room's door is onnx_import
  * (compiler/import/import.h).
  *

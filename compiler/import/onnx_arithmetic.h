@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Arithmetic in short, for operators that are formulas. */
 #ifndef COMPILER_IMPORT_ONNX_ARITHMETIC_H
 #define COMPILER_IMPORT_ONNX_ARITHMETIC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Checked access to a node's attributes. A type tag must be there and say the truth; every
  * attribute must be asked for by the importer, or it has a meaning that dnncc does not know. */
 #include "compiler/import/onnx_model.h"

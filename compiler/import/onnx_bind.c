@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Types of values: what the file declares, with symbols bound by --dim and --input. After this
  * every input of the graph has a static shape, or the user has been told which options would give
  * it one. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Control flow: If. A branch that is known at compile time stands in the node's place and the other
  * one is never looked at, which is how exporters guard code for other shapes. A branch that only a
  * run can choose may be for other shapes, too (another sampling rate, say): where its values are

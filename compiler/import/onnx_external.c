@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tensor data in other files. The location is a word of the model, so it is trusted with nothing:
  * it names a file inside one folder, the model's own or the one given by --allow-external. The path
  * is walked component by component from a descriptor of that folder, links are not followed, and

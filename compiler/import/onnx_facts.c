@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a model says of itself: ports, operator sets, operators, parameters. Nothing is built, so it holds
  * for models that cannot be imported, too. */
 #include "compiler/import/onnx_model.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Functions of a model: a node that no row makes may call one, and the body stands in its place. A
  * body sees its inputs and nothing else; its nodes may take attributes from the call. Calls must
  * not come back to where they started, and what they expand to is counted before anything is

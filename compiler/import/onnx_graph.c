@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Graphs: scopes of names, and nodes one after the other. A node finds its inputs by name, then
  * either its row's importer builds it or the function it calls is expanded in its place. What is
  * not supported is listed, its results become unknown, and the nodes that need them are passed

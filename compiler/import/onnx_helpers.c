@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the operator importers share: checks of operands and attributes, and shorthands over the
  * tensor builder. */
 #include "compiler/import/onnx_helpers.h"

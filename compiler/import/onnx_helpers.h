@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the operator importers (onnx_op_*.c) share: shorthands over the tensor builder that take and
  * give values of the import, and the checks that every operator needs. A NULL operand gives NULL
  * without a further message, so a chain is tested once, where onnx_output stores its end. */

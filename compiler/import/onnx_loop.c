@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Control flow: Loop and Scan. A body becomes the region of a loop; what is known at compile time
  * (how often, that the condition holds) is not computed. Scan's axes are brought outermost before
  * the loop and back behind it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The door: bytes of a model file become a module with one function, main. */
 #include "compiler/import/onnx_model.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The importer's own state: the model as a whole, scopes of names, functions, the node at hand.
  * Shared by the files that walk graphs; importers of operators need only onnx.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Types that nothing computes in: floats of 8 and 4 bits, integers of 4 and 2. Each is a byte
  * (elements.def), made and read by bitcasts and the arithmetic here, element by element, so that
  * kernels take it in.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Activation functions. f16 and bf16 are computed in f32 and rounded once, as the operators'
  * functions state them. */
 #include <math.h>

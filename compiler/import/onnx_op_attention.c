@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Attention and rotary position embeddings: softmax(scale q k' + bias) v over heads. As the
  * standard's function says; where groups of query heads share keys and values, simplify makes the
  * group's queries rows of one product. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Convolutions: Conv, FusedConv, ConvInteger, QLinearConv, ConvTranspose. All are the convolve
  * operation, which has strides, dilations of window and input, pads that may be negative, and
  * groups. */

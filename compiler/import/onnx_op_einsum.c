@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Einsum. Every operand dimension has a label; a pair of operands is one dot: labels that both have
  * and that are needed later are its batch, labels that both have and nobody needs are contracted.
  * Diagonals and sums of one operand come first. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Element-wise operators: arithmetic, logic, comparison, selection. Most are one operation of the
  * Tensor IR after broadcasting; the row's variant says which. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Operators that make tensors out of attributes and shapes: Constant, ConstantOfShape, Range. */
 #include <math.h>
 

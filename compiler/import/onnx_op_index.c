@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Operators that pick elements by an index tensor, or build masks out of indices. */
 #include "compiler/import/onnx_helpers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Operators that move elements: Transpose, Concat, Split, Slice, Pad, DepthToSpace and their kin.
  * Starts, pads and axes that are run-time values are brought into full rank by tensor operations;
  * the result's shape is then the declared one. */

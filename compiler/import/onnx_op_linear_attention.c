@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* LinearAttention: a state <d_k x d_v> per head instead of all keys and values, one step after the
  * other, as the standard's function says:
  *

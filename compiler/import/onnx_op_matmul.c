@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Matrix products of floats: MatMul, Gemm, FusedMatMul. onnx_op_matmul_integer.c has those of
  * integers. */
 #include "compiler/import/onnx_helpers.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Matrix products of integers: MatMulInteger, QLinearMatMul, and of com.microsoft QGemm,
  * MatMulIntegerToFloat and DynamicQuantizeMatMul. Operands are less their zero points, products are
  * summed in i32, and scales go behind the sums. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* com.microsoft, tables that are kept in few bits: MatMulNBits, GatherBlockQuantized. A model holds
  * them packed to be small, so the bytes stay as they are; what decodes them stands in front of what
  * reads it, where fuse takes it into the kernel (ir/block_weights.h).

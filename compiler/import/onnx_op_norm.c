@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Normalizations and the softmax family. All are sums over axes and element-wise arithmetic,
  * computed in the operand's wide type (or the stash type, where the operator has one) and rounded
  * once at the end. */

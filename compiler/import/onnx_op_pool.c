@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pools over a sliding window: MaxPool, AveragePool, LpPool. */
 #include "compiler/import/onnx_helpers.h"
 

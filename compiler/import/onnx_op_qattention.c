@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* com.microsoft QAttention: one product of integers makes queries, keys and values of all heads;
  * then softmax(scale q k' + mask) v in floats. */
 #include <float.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* com.microsoft, QLinear...: operators on floats between a dequantization and a quantization, each of
  * which has one scale and one zero point for all. */
 #include "compiler/import/onnx_helpers.h"

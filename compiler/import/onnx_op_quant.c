@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Quantization. q = saturate(round_half_even(real / scale) + zero_point): a division, never a
  * product with 1 / scale, which differs at halves; rounded first, then moved by the zero point.
  * Operators between quantizations: onnx_op_qlinear.c, onnx_op_matmul_integer.c. */

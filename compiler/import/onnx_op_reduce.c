@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reductions along axes: Reduce*, ArgMax, ArgMin, Hardmax, the global pools, CumSum, CumProd. Axes
  * that are run-time values go straight into the reduce operation; the result's shape is then the
  * declared one. */

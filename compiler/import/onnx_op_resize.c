@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Resize and Upsample: interpolation, separable, one axis after the other. For each axis the
  * coordinate of every output in the input is a vector of f64 that tensor operations compute (so
  * scales, sizes and regions may be run-time values; constant ones fold away); the neighbours are

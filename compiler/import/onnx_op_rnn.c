@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Recurrent operators: RNN, GRU, LSTM, and DynamicQuantizeLSTM of com.microsoft. What the inputs add
  * to the gates is one product for all steps; the steps are a loop, or, when they are few, written
  * one after the other. State beyond a sequence's own length stays as it is, and the output there

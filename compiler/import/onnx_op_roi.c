@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* RoiAlign: regions of images, each brought to one size by sampling its bins between pixels. */
 #include "compiler/import/onnx_helpers.h"
 

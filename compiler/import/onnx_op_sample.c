@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GridSample and AffineGrid. Each neighbour of a sample point is one gather; outside the image a
  * neighbour is 0, clamped, or reflected. */
 #include "compiler/import/onnx_arithmetic.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Operators that put elements where an index tensor says. */
 #include "compiler/import/onnx_helpers.h"
 

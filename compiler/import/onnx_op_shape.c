@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Operators that give the same elements another shape, repeat them, or ask for shapes. A target
  * shape that is a run-time value is taken from the declared type of the result. */
 #include "base/size.h"

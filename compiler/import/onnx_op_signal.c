@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Signal processing: DFT, STFT, window functions. A transform is a product with the matrix of its
  * roots of unity, which tensor operations compute from indices reduced modulo the period, so angles
  * stay small and exact; one of many elements is several small ones (J. W. Cooley and J. W. Tukey,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Operators that order elements, or find those for which something holds. */
 #include "compiler/import/onnx_helpers.h"
 

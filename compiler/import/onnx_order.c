@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which node needs which. A node needs the producers of its inputs and of every name that its
  * subgraphs refer to; inner names that shadow outer ones are errors, so counting all of a
  * subgraph's names is right. Kahn's algorithm: linear, no recursion but into subgraphs, whose depth

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is said about a model: errors at nodes, the list of what is not supported, limits. */
 #include "compiler/import/onnx_model.h"
 

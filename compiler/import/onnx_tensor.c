@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* TensorProto to constant. Values come as raw little-endian bytes, as a typed list, or from another
  * file; their number must be exactly what the shape says. Nothing is copied where the bytes can be
  * used as they lie: in the file, or where unpacking put large fields.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The windows of convolutions and pools: kernel, strides, dilations, pads, auto_pad, and where they
  * come to lie. */
 #include "compiler/import/onnx_helpers.h"

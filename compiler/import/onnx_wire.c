@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Scan of a model's bytes before protobuf-c unpacks them.
  *
  * protobuf-c recurses once per nested message, merges messages that are given twice, cuts wide

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "compiler/vta/driver.h"
 
 #include <errno.h>

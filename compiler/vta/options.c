@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "compiler/vta/options.h"
 
 #include <stddef.h>

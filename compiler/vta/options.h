@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The command line of dnncc-vta: options.def as a struct. */
 #ifndef COMPILER_VTA_OPTIONS_H
 #define COMPILER_VTA_OPTIONS_H

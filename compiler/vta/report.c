@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a program takes, as a table. */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Classifies handwritten digits with the network that dnncc compiled to digits.c, and draws them. */
 #include <stdio.h>
 #include <time.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Written by train.py: digits the network never saw, 8 x 8 pixels of 0..16, with what they are. */
 static const struct { unsigned char digit, pixels[64]; } samples[] = {
         {5, { 0,  0, 12, 16, 16, 15,  3,  0,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Trains the digit classifier of this example and writes digits.onnx and samples.h (both are committed).
 
     build/venv/bin/pip install scikit-learn==1.9.1 && build/venv/bin/python examples/digits/train.py

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The least a program needs to use a network compiled by dnncc: no file, no library, no malloc.
  *
  *     dnncc digits.onnx -o digits.c && cc main.c digits.c

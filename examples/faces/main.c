@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds faces in a photograph, and draws boxes around them.
  *
  *     faces people.jpg out.jpg

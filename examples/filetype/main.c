@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Says of what type files are, by what is in them, not by their names.
  *
  *     filetype config.min.json FILE..

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* examples/digits on a microcontroller, in bytes: classifies the digits of samples.h and says how many are
  * right, where the debugger or emulator shows it (semihosting). README.md: how it is made. */
 #include <stdint.h>

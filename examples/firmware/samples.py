@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """samples.npz of the last twenty digits of ../digits/samples.h, as the network wants them: what calibrates."""
 import pathlib
 import re

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds things of 80 kinds in a photograph, and draws boxes around them.
  *
  *     objects street.jpg out.jpg

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The 80 kinds of things of the data set COCO, in the order of networks trained on it. */
 #ifndef NAMES_H
 #define NAMES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Says what a photograph shows: the middle of it, 32 x 32 pixels small, in a network for ten classes.
  *
  *     photo cat.jpg ..

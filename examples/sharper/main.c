@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Makes an image three times as large, and sharper than interpolation does.
  *
  *     sharper small.jpg large.jpg

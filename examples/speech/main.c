@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Says when somebody speaks, while the sound comes in: 32 ms of it at a time, and what the network remembers of all before.
  *
  *     speech sound.wav

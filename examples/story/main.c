@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tells a story: a language model of 260 thousand weights says which token is the most likely next one, again and again.
  *
  *     story tok512.bin [TOKENS]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Boxes that a detector found. */
 #ifndef SUPPORT_BOXES_H
 #define SUPPORT_BOXES_H

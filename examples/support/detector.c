@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "detector.h"
 
 #include <stdio.h>

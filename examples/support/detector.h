@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A program around a network that finds boxes in pictures:
  *
  *     NAME IMAGE [OUT]        prints what it finds in IMAGE, and writes it to OUT with the boxes drawn

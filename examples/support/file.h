@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A whole file in memory. Functions of this folder that can fail return NULL, or what is wrong in words. */
 #ifndef SUPPORT_FILE_H
 #define SUPPORT_FILE_H

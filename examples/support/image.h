@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Images: rows of red, green, blue, a byte each. Functions that can fail return NULL, or what is wrong in words; image_free is
  * right after either. */
 #ifndef SUPPORT_IMAGE_H

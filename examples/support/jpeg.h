@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the JPEG reader share: jpeg_decode.c reads segments, jpeg_scan.c the bits of blocks. The writer
  * needs their order. */
 #ifndef SUPPORT_JPEG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads JPEG images: baseline and extended sequential with Huffman codes (ITU-T T.81), what cameras and most programs write.
  *
  *     SOI  DQT..  SOF0  DHT..  SOS  bits of blocks ..  EOI       a block: 8 x 8 coefficients of one component

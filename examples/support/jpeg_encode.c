@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes baseline JPEG (ITU-T T.81): three components at full size, so that drawn lines stay sharp, with the steps of quantization and
  * the codes for brightness that the standard gives as examples (its annex K) for all three. */
 #include <math.h>

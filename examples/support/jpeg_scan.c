@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "jpeg.h"
 
 const unsigned char jpeg_zigzag[64] = {

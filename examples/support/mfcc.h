@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mel-frequency cepstral coefficients: what a short window of sound is, in a few numbers, as networks for speech are trained on.
  *
  *     window -> Hann -> |FFT| -> triangles evenly spaced in mel -> log(x + 1e-6) -> cosine transform

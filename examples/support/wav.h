@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* WAV files, read as a stream: from a file or from standard input, as much as is asked for. */
 #ifndef SUPPORT_WAV_H
 #define SUPPORT_WAV_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Says of each row of a table of which class it is: 13 numbers of a chemical analysis, and which of three growers made the wine.
  *
  *     table wine.csv

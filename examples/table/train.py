@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Trains the trees that lie here: python3 train.py (with scikit-learn and onnx). A forest of 20 trees, on two rows of three of scikit-learn's table of wines;
 the third rows, which it never saw, are counted."""
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Tree ensembles in standard operators: dnncc has none for trees, and needs none.
 
     python3 trees.py model.onnx trees.onnx         # of one TreeEnsembleClassifier, as XGBoost, LightGBM and scikit-learn are exported

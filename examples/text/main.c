@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds lines of text in a photograph or a page, and draws boxes around them.
  *
  *     text page.jpg out.jpg

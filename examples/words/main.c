@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Says which of ten words is spoken in the loudest second of a sound.
  *
  *     words yes.wav ..

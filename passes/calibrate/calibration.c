@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calibrations: which values of a function they are of, by what names, and two of them as one. */
 #include "passes/calibrate/calibration.h"
 

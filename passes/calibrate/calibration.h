@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calibration: what numbers the tensors of a model took on samples, and the steps of whole numbers
  * that follow from that. compiler/calibrate.c runs the model and writes a file of ranges; the pass
  * quantize reads it. docs/quantization.md has formats and formulas.

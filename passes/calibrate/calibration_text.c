@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The file of a calibration. Words of a line are separated by one space; a float is written with
  * the fewest digits that read back as the same one. */
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "passes/calibrate/exact_sum.h"
 
 #include <math.h>

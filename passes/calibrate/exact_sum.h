@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sums of doubles that do not round, so that any order gives the same (Kulisch's long accumulator,
  * Computer Arithmetic and Validity, 2008): a whole number of 832 bits, in units of 2^-384. Room for
  * 2^63 squares of floats. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Moments of what layers multiply. The sampler's program gives the values that layers read; rows are
  * gathered from them, 64 at a time, in panels of 8 features, so that a tile of products is a small
  * loop over neighbours:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Moments: what layers multiply on the samples (--calibrate), as far as rounding and scaling of
  * their weights has to know. A layer is a convolution or a product by a matrix, in floats or integers of up to 32 bits; each
  * of its outputs is a sum over `depth` features,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* entropy: the threshold that loses least information (S. Migacz, 8-bit inference with TensorRT,
  * GPU Technology Conference 2017).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mse: of 100 thresholds, k / 100 of the largest magnitude, the one whose steps make the least mean
  * square error.
  *

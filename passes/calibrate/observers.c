@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Observers: the steps of whole numbers for what a range says. observers.def lists them,
  * docs/quantization.md has their formulas. */
 #include <float.h>

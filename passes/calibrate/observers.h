@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the observers share (calibration.h has what others need of them). */
 #ifndef PASSES_CALIBRATE_OBSERVERS_H
 #define PASSES_CALIBRATE_OBSERVERS_H

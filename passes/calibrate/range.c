@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is known of one tensor: extremes, counts, sums, and a histogram that grows by powers of
  * two. */
 #include <math.h>

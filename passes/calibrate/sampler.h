@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Samples of the model's inputs that a pass may look at: with --calibrate beside what writes code,
  * pass_context has a sampler. compiler/sampler.c is what runs functions on them. */
 #ifndef PASSES_CALIBRATE_SAMPLER_H

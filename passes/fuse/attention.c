@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* attention: the kernels of two products, with rows between them, become one.
  *
  *   %1 = fusion(%q, %k) { ... convolve_packed groups=12 ... }        %4 = fusion(%q, %k, %v) { ... convolve_packed groups=12 ...

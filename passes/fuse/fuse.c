@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuse: operations that can run as one loop nest become one kernel.
  *
  *   %2 = convolve(%0, @w)                    %5 = fusion(%0, @w, @b) {

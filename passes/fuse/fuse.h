@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the fuse pass share. */
 #ifndef PASSES_FUSE_FUSE_H
 #define PASSES_FUSE_FUSE_H

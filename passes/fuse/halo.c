@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fuse, halos: what is computed once is stored once, inside the zeros (or zero points) that a
  * contraction wants around it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Several kernels as one. */
 #include "passes/fuse/join.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What passes that make one kernel of several share. */
 #ifndef PASSES_FUSE_JOIN_H
 #define PASSES_FUSE_JOIN_H

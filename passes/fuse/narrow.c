@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fuse, narrow values: what a contraction, a window or a transpose behind one reads lies in memory
  * as narrow as it was made.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* prologues: an element-wise kernel whose result one contraction reads becomes part of that
  * contraction's kernel.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* siblings: kernels with the same index, element-wise ones and reductions of the same rows, become
  * one kernel of several results where that moves fewer bytes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stream: kernels that hand large tensors on become one kernel that passes them on row by row,
  * until memory is enough.
  *

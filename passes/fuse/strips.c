@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* strips: kernels that hand a large tensor to the next one become one kernel that makes and reads
  * it strip by strip.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Layout of dot_blocks: bytes that hold several numbers each, in words of a multiply.
  *
  *      w <outputs x blocks x bytes x 1 x 1>, scales <outputs x blocks x 1 x 1>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Layout, the choice: channels in blocks of 16, or all channels of a position side by side (one
  * block, "last"), or the value as it is, channel by channel ("plain").
  *

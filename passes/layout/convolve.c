@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Layout of convolutions: convolve becomes convolve_packed or, depthwise, convolve_lanes.
  *
  *   groups        few channels of several groups are one group whose weights are blocks on a diagonal of zeros; several outputs

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Layout of dot: a product of matrices is a convolution with one spatial dimension, a row each
  * position.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Layout, whole numbers: contractions of integers become such of floats where these are exact, and
  * weights that are decoded where they are read are decoded here.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* layout: contractions read and write channels in blocks of 16, and what lies between them does,
  * too.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the layout pass share. */
 #ifndef PASSES_LAYOUT_LAYOUT_H
 #define PASSES_LAYOUT_LAYOUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Layout of operations that keep channels apart: the same operation on blocked operands, its
  * dimensions numbered as in the blocked form (0: N, 1: blocks of C, 2 ..: as before, last:
  * lanes). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "passes/layout/multiplies.h"
 
 #include "passes/simplify/ranges.h"

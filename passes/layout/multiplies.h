@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which multiply (ir/multiply.h) a contraction gets, before its operands are packed for it. */
 #ifndef PASSES_LAYOUT_MULTIPLIES_H
 #define PASSES_LAYOUT_MULTIPLIES_H

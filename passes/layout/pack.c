@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Layout, the conversions: between a logical value <N x C x S.. > and its blocks <N x C/16 x S.. x
  * 16>, as pads, reshapes and transposes; of constants at once. */
 #include "passes/layout/layout.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Layout, windows: extremes and sums of a window of several dimensions are those along one after
  * those along the others.
  *

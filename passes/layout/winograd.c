@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* winograd: 3 x 3 convolutions by tiles of their result, with fewer products (ir/winograd.h), where
  * that is faster.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which convolutions Winograd's algorithm may have, with the bytes that constants may grow by. */
 #ifndef PASSES_LAYOUT_WINOGRAD_H
 #define PASSES_LAYOUT_WINOGRAD_H

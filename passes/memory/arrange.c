@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* arrange: the order of the statements of main.
  *
  *   call @wide(@x, @a)                   call @wide(@x, @a)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #ifndef PASSES_MEMORY_ARRANGE_H
 #define PASSES_MEMORY_ARRANGE_H
 

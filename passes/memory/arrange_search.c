@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The order of least peak, between cuts: steps that come after all before them and before all
  * behind them. What is in use there is the same in every order, so what lies between two cuts is
  * ordered on its own.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Orders of steps that need the least memory at once. Knows nothing of programs. */
 #ifndef PASSES_MEMORY_ARRANGE_SEARCH_H
 #define PASSES_MEMORY_ARRANGE_SEARCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* detach: parts of something larger (operands of a concat, results of a split) get memory of their
  * own, and are copied, where the plan is smaller then.
  *

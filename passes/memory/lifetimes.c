@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "passes/memory/lifetimes.h"
 
 #include <stdlib.h>

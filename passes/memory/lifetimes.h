@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* When memory is in use: what the statements of main touch, and the storages of the workspace.
  *
  * Statements of main are numbered in the order of the text, nested ones too. A storage is one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Heuristics first: items are placed one by one, each at the lowest or the tightest gap where it
  * fits below and between those placed before, in several orders. Where the best of these is above
  * the bound, what reaches the top is placed earlier, again and again; and then a search

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Placing: rectangles of statements by bytes, as low as possible. Knows nothing of programs. */
 #ifndef PASSES_MEMORY_PLACE_H
 #define PASSES_MEMORY_PLACE_H

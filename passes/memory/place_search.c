@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Branch and bound over placings, for each stretch of time that shares nothing with the others.
  *
  * In some best placing nothing can be pushed down; sorted by offset, each item then lies on what is

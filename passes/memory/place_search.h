@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #ifndef PASSES_MEMORY_PLACE_SEARCH_H
 #define PASSES_MEMORY_PLACE_SEARCH_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plan: every workspace buffer gets a region and an offset.
  *
  *   buffer @a : f32[64] workspace                     buffer @a : f32[64] workspace offset 0

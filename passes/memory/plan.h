@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the plan knows of memory, for reports. */
 #ifndef PASSES_MEMORY_PLAN_H
 #define PASSES_MEMORY_PLAN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The four numbers of a plan, and who is there when most bytes are in use. */
 #include <stdlib.h>
 #include <string.h>

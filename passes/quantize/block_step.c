@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Weights to steps, a block of them.
  *
  * A block of numbers of an output has a scale, and where the type has them a zero point:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The step of a block of weights, and their numbers (block_step.c). */
 #ifndef PASSES_QUANTIZE_BLOCK_STEP_H
 #define PASSES_QUANTIZE_BLOCK_STEP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* byte_weights: weights are kept in 8 bits, with a step and a zero point, and decoded where
  * they are read.
  *

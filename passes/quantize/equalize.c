@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Scales of channels: which, and what they change.
  *
  * With A the step of x, of n levels, and B[o] those of a reader's weights, whole numbers are off by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Steps `equalize` and `smooth`: channels of what layers multiply are scaled so that they fill the
  * same steps. Layers that read x multiply x / s by w * s, s of each channel: the same in real
  * numbers. What makes x takes 1 / s in,

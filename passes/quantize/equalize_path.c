@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What can take in a scale of each channel of x: the way from x back to what makes it, through what
  * commutes with positive scales.
  *

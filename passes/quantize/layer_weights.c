@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "passes/quantize/layer_weights.h"
 
 #include <math.h>

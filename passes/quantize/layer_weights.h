@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where the weights of a layer lie, output by output; constants of one number for each output or
  * channel. */
 #ifndef PASSES_QUANTIZE_LAYER_WEIGHTS_H

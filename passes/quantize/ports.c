@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "passes/quantize/ports.h"
 
 #include <float.h>

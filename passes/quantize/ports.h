@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --quantize-port: which inputs and outputs are whole numbers, and in which steps. */
 #ifndef PASSES_QUANTIZE_PORTS_H
 #define PASSES_QUANTIZE_PORTS_H

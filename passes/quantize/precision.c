@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* precision: contractions read bf16 where they are faster so, as --precision=bf16 allows; the same of f16.
  *
  *   %1 = max(%0, 0.0)                            %1 = cast(max(%0, 0.0)) to=bf16

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which contractions read bf16 or f16, as context->precision says. */
 #ifndef PASSES_QUANTIZE_PRECISION_H
 #define PASSES_QUANTIZE_PRECISION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which contractions read bf16 or f16: those that the target has a multiply for, in hardware tiles or in
  * registers, where that is predicted to be faster. (Without any: those by so many weights and so few
  * rows that reading half the bytes is.) What each way costs, cost/narrow.c says.

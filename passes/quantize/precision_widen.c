@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a model computes in f16 or bf16 is computed in f32, where there are vectors.
  *
  *   %1 = convolve(%0, @w) : f16                  %1 = convolve(cast(%0) to=f32, cast(@w) to=f32) : f32

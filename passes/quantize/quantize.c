@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* quantize: layers multiply bytes, by what calibration has seen (static quantization after training).
  *
  *   %1 = convolve(%0, @w)               %1 = (u8(round(%0 / sx)) - zx) * sx      ; as Q and DQ nodes write it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The pass quantize: which values are kept in bytes (quantize_bytes.c), with which steps
  * (quantize_steps.c), what layers are made of (quantize_layers.c). */
 #ifndef PASSES_QUANTIZE_QUANTIZE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* quantize: which values are kept in bytes.
  *
  * A value is stored where something else than element-wise operations reads it, or operations of

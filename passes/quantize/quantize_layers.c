@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* quantize: weights and biases of layers.
  *
  *      w of output o:  scale = max |w| / 127, number = round(w / scale), -127 .. 127; no zero point

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* quantize_ports: inputs and outputs are whole numbers where the caller has or wants such, as
  * --quantize-port says.
  *

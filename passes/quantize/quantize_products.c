@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* quantize_products: products by constant weights keep these in few bits, as --quantize-weights says,
  * and with --quantize=dynamic multiply bytes, in steps found at run time.
  *

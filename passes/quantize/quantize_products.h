@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The pass quantize_products: which products (quantize_products.c), their weights in few bits
  * (round_products.c; by samples round_columns.c, scale_inputs.c), what is written
  * (write_products.c). */

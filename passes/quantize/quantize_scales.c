@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* quantize: in which steps values are kept in bytes, and the bytes themselves.
  *
  * What only moves numbers (concat, the largest of windows, slices) has the steps of what it reads,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* quantize_products: weights column by column, so that later ones make up for what rounding the
  * earlier ones makes wrong (step gptq).
  *

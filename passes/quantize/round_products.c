@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* quantize_products: the weights of a product to steps, each to the nearest number (block_step.c). */
 #include "passes/quantize/block_step.h"
 #include "passes/quantize/quantize_products.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* round_weights: a tensor of weights takes few values, in even steps, so that the file it is in
  * compresses better.
  *

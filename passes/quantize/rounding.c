@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "passes/quantize/rounding.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rounding that learns (step `round`): each weight goes up or down so that what an output loses on
  * the samples is least, not what the weight loses (Nagel et al., Up or Down? Adaptive Rounding for
  * Post-Training Quantization, 2020). For the weights w of an output in steps of `scale`

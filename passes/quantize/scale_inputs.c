@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* quantize_products: weights of large inputs lose less (step awq).
  *
  *      y = sum over k of (x[k] / s[k]) * (w[k] * s[k])           s[k] = (mean of x[k]^2)^(a / 2)

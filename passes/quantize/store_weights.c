@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* store_weights: weights of contractions are kept in floats of fewer bits, and widened where they
  * are read.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "passes/quantize/weights.h"
 
 #include <math.h>

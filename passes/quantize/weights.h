@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Weights on even steps: what round_weights and byte_weights share. */
 #ifndef PASSES_QUANTIZE_WEIGHTS_H
 #define PASSES_QUANTIZE_WEIGHTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "passes/quantize/weights_types.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What --quantize-weights may ask for (weights_types.def). */
 #ifndef PASSES_QUANTIZE_WEIGHTS_TYPES_H
 #define PASSES_QUANTIZE_WEIGHTS_TYPES_H

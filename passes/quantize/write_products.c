@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* quantize_products: rounded weights as operations.
  *
  *      a step for all of an output     dot(x, i8(@w) * scales), as the importer has DequantizeLinear

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What becomes of bytes element by element, in floats between, by integers alone.
  *
  *   of one tensor     a table of 256

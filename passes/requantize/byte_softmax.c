@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Softmax of bytes, by integers alone.
  *
  *   x = q * s                                          d = q - max(q)                   -255 to 0

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whole multipliers that are a rounding in floats, to the bit.
  *
  *      value                                             v  <=> least(v) <= s < least(v + 1)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* requantize: a sum of whole numbers becomes a byte by a whole multiplier and a shift.
  *
  *   %1 = convolve(%0, @w) accumulator=i32             %1 = convolve(%0, @w) accumulator=i32

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bytes by integers alone: what the passes requantize and requantize_integer share. */
 #ifndef PASSES_REQUANTIZE_REQUANTIZE_H
 #define PASSES_REQUANTIZE_REQUANTIZE_H

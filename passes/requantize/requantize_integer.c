@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* requantize_integer: quantized layers by integers alone, for machines without floats.
  *
  *   sums of products        a whole multiplier and a shift, the same byte where there is one for every

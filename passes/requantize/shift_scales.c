@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* shift_scales: the scales of quantized layers become powers of two, for machines that can only shift.
  *
  *   y = bound(round(f32(s + bias) * m) + zero)    ->    y = bound((s' + bias') >> n)

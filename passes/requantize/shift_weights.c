@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Weights whose scales are powers of two (shift_weights.h).
  *
  * A block's shift is the largest at which all its numbers fit into a byte, or one more, where cutting a

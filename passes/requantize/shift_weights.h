@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Weights whose scales are powers of two. (shift_weights.c) */
 #ifndef PASSES_REQUANTIZE_SHIFT_WEIGHTS_H
 #define PASSES_REQUANTIZE_SHIFT_WEIGHTS_H

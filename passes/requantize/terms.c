@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bytes that floats make of a line in several whole numbers (terms.h): what multiplies each, and what
  * is added, found in the operations between. */
 #include "passes/requantize/terms.h"

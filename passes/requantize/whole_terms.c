@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bytes of several whole numbers that floats scale and add up, by integers alone.
  *
  *   y = cast(round(bound((cast(s) * @a + @b + cast(q) * c) / d)) + zero)

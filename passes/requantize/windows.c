@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sums of decoded bytes, of windows or whole dimensions, by integers: sum(cast(x) * c) = cast(sum(x)) * c,
  * which floats would round. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rule of simplify.def that takes away transposes on both sides of operations that do not mind
  * the order of dimensions:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules of simplify.def on arithmetic that need no more than the operations next to each other:
  * signs, rounding, powers, integers, constants that meet. */
 #include "passes/simplify/simplify.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules of simplify.def that multiply whole numbers as such: networks of 8 bits are written as
  * products of decoded numbers. Their sums are exact, and so the same on every target; how they are
  * added up is for layout to say: by a multiply for bytes, as floats where these are exact, too

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules of simplify.def on comparisons, selections and bits. */
 #include "passes/simplify/simplify.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules of simplify.def that bring operations together which a move (reshape, transpose,
  * gather) keeps apart. */
 #include "cost/scalars.h"

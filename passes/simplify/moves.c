@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules of simplify.def on operations that move elements, on convolve, and on control flow. */
 #include "passes/simplify/simplify.h"
 

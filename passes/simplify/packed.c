@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules of simplify.def that see through chains of reshapes and transposes, and what packed
  * contractions do with them. */
 #include "passes/simplify/simplify.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rule of simplify.def for what becomes of one or two bytes between quantizations by floats.
  *
  *      %1 = mul(cast(sub(cast(%x: u8) to=i32, 3)), 0.1)

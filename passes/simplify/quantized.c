@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules of simplify.def for values of 8 bits between floats: one rule of rounding, whatever the
  * target.
  *

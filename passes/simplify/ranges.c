@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ranges of integers, and of their sums. */
 #include "passes/simplify/ranges.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whole numbers: what is known of integers that are multiplied. */
 #ifndef PASSES_SIMPLIFY_RANGES_H
 #define PASSES_SIMPLIFY_RANGES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules of simplify.def that recover what an operator means from the steps that exporters, and
  * the functions of the standard, make of it, where that computes better: without cancellation,
  * overflow or a factor and its inverse. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules of simplify.def on element-wise operations. */
 #include "passes/layout/multiplies.h"
 #include "passes/simplify/ranges.h"

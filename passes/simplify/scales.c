@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules of simplify.def that bring scales and shifts into contractions, and leave out what
  * nothing reads. */
 #include "passes/simplify/simplify.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* simplify: algebraic rewrites, one rule a line in simplify.def with its class:
  *
  *   E  exact to the bit, NaN, -0 and infinities included        always

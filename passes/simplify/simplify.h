@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules of simplify.def as functions, and the pattern helpers they share. */
 #ifndef PASSES_SIMPLIFY_SIMPLIFY_H
 #define PASSES_SIMPLIFY_SIMPLIFY_H

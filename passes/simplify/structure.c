@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules of simplify.def that move, join or cancel reshapes, transposes, broadcasts, slices,
  * pads and concats, and those of reductions behind them. */
 #include "passes/simplify/simplify.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rule of simplify.def that makes a table of what happens to one byte.
  *
  *      %1 = cast(%0: u8) to=f32

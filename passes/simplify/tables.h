@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What becomes of bytes element by element: all of it in a table (tables.c). */
 #ifndef PASSES_SIMPLIFY_TABLES_H
 #define PASSES_SIMPLIFY_TABLES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* contract: on vectors, products that are added are not rounded before, where the target does both
  * in one instruction.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A proof that iterations do not touch each other's memory.
  *
  * All accesses to memory that the loop writes, loads as well as stores, must have subscripts of the

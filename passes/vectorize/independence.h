@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which iterations of a loop may run at the same time. */
 #ifndef PASSES_VECTORIZE_INDEPENDENCE_H
 #define PASSES_VECTORIZE_INDEPENDENCE_H

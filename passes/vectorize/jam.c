@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* jam: nests of sums compute several results at a time, side by side (unroll and jam), for targets
  * without vectors.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside jam: jam.c finds nests and writes them anew, jam_copy.c copies statements several at a
  * time, jam_choose.c says how many, jam_strip.c writes strips of columns. */
 #ifndef PASSES_VECTORIZE_JAM_H

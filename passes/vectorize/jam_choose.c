@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* jam, the choice: which loops, how many iterations at a time, and which columns in strips. Times are
  * cost/scalars.c's. */
 #include "passes/vectorize/jam.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* jam, the copies: statements for one iteration become such for several, side by side. */
 #include "ir/loop_vector.h"
 #include "passes/vectorize/jam.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* jam, first: two loops that go over memory as one do are one.
  *
  *     for %oh = 0 to 14 {                               for %ow = 0 to 196 {

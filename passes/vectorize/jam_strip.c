@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* jam, strips: the sums of many columns lie in an array, and the innermost loop goes over columns.
  *
  *     for %i = 0 to 197 {                             for %i = 0 to 196 step 98 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* keep: values beside sums stay in their registers up to their last use.
  *
  *     set %acc{0, 0} = fma(%a, %w0, %acc{0, 0})

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* legalize: what the target has no vector instruction for becomes what it has.
  *
  *     max(%v, 0.0)                         ->  max_ordered(0.0, %v): one instruction where a literal is no NaN

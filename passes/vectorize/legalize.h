@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside legalize, and what the printer asks of it. */
 #ifndef PASSES_VECTORIZE_LEGALIZE_H
 #define PASSES_VECTORIZE_LEGALIZE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Subscripts as sums with one constant, last:
  *
  *     ((%h + %i) * 58 + %q + 3) * 16 + %c + 2    ->    %h * 928 + %i * 928 + %q * 16 + %c + 50

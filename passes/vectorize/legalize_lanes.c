@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lane by lane: a vector that the target has no instruction for is computed into an array on the
  * stack.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* parallelize: the outermost loops of kernels run on several threads.
  *
  *     for %i = 0 to 64 {                       for %i = 0 to 64 parallel {

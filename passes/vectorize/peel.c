@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* peel: the first iteration of a loop stands before it, where it computes less than the others.
  *
  *                                                            %0 = slice(%x, row 0), as a row

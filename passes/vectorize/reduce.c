@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vectorize: reductions along the loop, in vectors of partial results.
  *
  *     for %k = 0 to 100 {                    var %sums : f32x16 = 0.0

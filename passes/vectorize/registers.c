@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* registers: says which hardware tiles hold what.
  *
  *     tiles 28 by 2 rows 14 depth 16 lanes 16 word 4             ->  .. sums 0 to 4 x 4 to 6 w 6 to 8

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vectorize: where a loop is cut, so that its body asks nothing of the loop's variable in between.
  *
  *     for %j = 0 to 34 {                                             for %j = 0 to 1 { store %y[%j] = 0.0 }

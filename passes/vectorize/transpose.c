@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vectorize: where what is stored side by side is read far apart, and the other way round, along
  * another loop.
  *

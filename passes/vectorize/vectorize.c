@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vectorize: loops of the canonical lowering become loops over vectors of the target's own width.
  *
  *     for %i = 0 to 50 {                              for %i = 0 to 48 step 16 {

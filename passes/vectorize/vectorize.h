@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside vectorize: vectorize.c chooses loops, reduce.c writes reductions,
  * transpose.c transposes; cost/code.c says what code costs. */
 #ifndef PASSES_VECTORIZE_VECTORIZE_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """dnncc: neural networks compiled to C, called from Python.
 
     import dnncc

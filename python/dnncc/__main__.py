@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """python -m dnncc: the compiler's command line."""
 import os
 import sys

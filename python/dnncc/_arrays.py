@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Arrays at a model's ports: types, checks, addresses."""
 import ctypes
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """compile(): the compiler writes C, the C compiler a library, and the cache keeps it."""
 import hashlib
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Compiled models on disk.
 
     $XDG_CACHE_HOME/dnncc/ab/abc...        a folder: model.so, model.json, perhaps model.weights

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Files: whole ones, and folders that go when what needs them goes."""
 import os
 import shutil

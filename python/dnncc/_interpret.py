@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Without a C compiler: dnncc's own interpreter runs the model, a process for each call. The results are those of the C
 for the same target, to the bit; they take long."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Models that can be called: a library's descriptor (docs/interface.md) by ctypes.
 
 ctypes lets go of the interpreter's lock while a model runs. Each run has a workspace of its own: they lie in a pool,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The page of --report, as notebooks show it."""
 import html
 import os

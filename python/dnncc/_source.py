@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What is compiled: a file, or bytes."""
 import hashlib
 import os

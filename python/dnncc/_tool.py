@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The compiler as a program: where it is, how keywords become its options, how it is run.
 
 What options there are, it says itself (--help=json): there is no list of them here.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """balance.py NAME [OPTIONS OF DNNCC]: what N threads could take at best, and which kernels keep them from it.
 
 The tasks of a parallel loop run one after another on one thread, each timed (CPU time, so a busy machine does not matter): the longest

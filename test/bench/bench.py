@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """How fast generated code is, beside other engines on the same machine in the same minutes.
 
     make bench                                   # everything; docs/benchmarks.md

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What compiling costs: the passes, all of dnncc with the weights, its memory; and what a C compiler makes of what it wrote.
 
     make bench-compile                                      # dnncc on all models and large graphs: docs/compile-time.md

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Digests of all C that dnncc makes of the zoo and of ../shared/models: what a refactoring must not change.
 
     make zoo-digest DIGEST_FLAGS=--write=before        # of the code as it was

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Processes that run one model each, taking turns: only the one whose turn it is may run, the others are stopped (SIGSTOP), so that no
 engine's spinning threads take cores from another. Beside every turn stands what other processes of the machine did meanwhile."""
 import contextlib

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Probes of a machine for fit_cost.py, in cycles of one core:
  *
  *      fit_cost VECTOR_BYTES L2_BYTES         "name value spread" of what a core, its memory and a second core do

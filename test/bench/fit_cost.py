@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Measures this machine, and says what the rates of a target (ir/rates.def) are here, each beside the one that the target has:
 
     make fit-cost                                 # of the processor's own target; FIT_FLAGS: as below

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A plugin of QEMU that counts instructions by function: exactly, and the same again each time.
  *
  *      gcc -std=gnu11 -O2 -fPIC -shared -o instructions.so instructions.c

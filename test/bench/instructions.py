@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """How many instructions generated code takes on machines that are emulated: exact, and the same again each time.
 
     instructions.py                                        # models of ../shared/models on all such targets

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How fast the interpreter is: ns per innermost step of a convolution, a matrix product and element-wise loops, and
  * microseconds to compile and run a program of one addition (what the constant folder does thousands of times). */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Every kernel of a network while the network runs, against what the machine can do in the same process in the same seconds."""
 import json
 import math

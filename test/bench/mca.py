@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Products in a cycle of the loops of register tiles, as LLVM's models of cores predict it, beside what dnncc's own models count on.
 
     mca.py --models=resnet8_fp32,resnet8_int8 --mca=llvm-mca-19

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The models of operators.py: one operator each, by group. A case is its name, operator, inputs and attributes; of the inputs,
 those in `weights` are constants of the model."""
 import itertools

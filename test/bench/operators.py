@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Single operators (operator_cases.py) against onnxruntime, on one thread, interleaved in one process: processor time, so that other
 processes matter little. Ratios above 1: dnncc is faster. With --write, docs/operators.md."""
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The engines dnncc is compared with, and every setting they run with. bench.py starts one process of this file for each.
 
     peers.py wheels              what `make bench-setup` installs, pinned

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the machine can do right now on the cores given: multiply-adds of floats, and reading. Clocks wander and other
  * guests of the machine interfere, so a kernel's share of the peak means something only against a peak probed beside it. */
 #ifndef TEST_BENCH_PROBE_H

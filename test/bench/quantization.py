@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What quantization costs in accuracy: models that are trained, on data they were not calibrated with, by dnncc and by onnxruntime's
 quantizer (QDQ, a step for each output's weights); and models of the zoo, by the distance of their outputs from those in f32.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a target says of itself, for fit_cost.py:
  *
  *      rates TARGET

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs a generated model for bench.py, which talks to it over pipes.
  *
  *   runner MODEL.so IN_DIR OUT_DIR CORE[,CORE..] [LANES FOOTPRINT]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Times the kernels of a model that schedules.py wrote: all compute the same from the same operands, each by another schedule.
  *
  *      schedules SECONDS

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """How good the schedules are that dnncc chooses: every distinct contraction of the zoo, by the schedule chosen and by those that --tune
 would try, each alone in a kernel with a bias and a maximum behind it.
 

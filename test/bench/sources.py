@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Peers that write C, as dnncc does. Their C is compiled by the same compiler with the same flags, and runs in the same runner: a file
 beside it gives it the interface of a generated model (docs/interface.md).
 

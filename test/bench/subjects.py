@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What is measured: the zoo and the real models of ../shared/models, with fixed shapes and inputs; dnncc's compilation of a model; and
 the results in double precision that every engine's error is measured against."""
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """docs/benchmarks.md from the results."""
 import json
 import statistics

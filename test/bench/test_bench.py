@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The benchmark harness: a whole run on a tiny model, and what the tables make of results."""
 import json
 import os

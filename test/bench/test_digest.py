@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """make zoo-digest: the same lines for the same C, others for other C or weights."""
 import pathlib
 import re

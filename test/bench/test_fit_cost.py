@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """fit_cost.py: what it measures here are numbers that a processor can have, and its table tells those that differ from those that do not."""
 import pathlib
 import re

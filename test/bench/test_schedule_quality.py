@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """That schedules.py measures and reports, that what it compares differs; and what it measured, against what dnncc chooses today."""
 import argparse
 import math

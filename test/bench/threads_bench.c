@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the pool costs: hand-offs to spinning and to sleeping threads, and the barrier of a team.
  *
  *     threads_bench [MEMBERS]        2 members unless told otherwise. Microseconds: the best tenth (a quiet machine), the median */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Bytes moved between kernels, and FLOPs of contractions: dnncc's kernels beside the graph that onnxruntime makes of the same model.
 
     traffic.py                                   # the zoo and ../shared/models

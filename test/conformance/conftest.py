@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Scores a conformance run per class, writes docs/conformance.md (--write-score) and holds the score.
 
 test/conformance/passing.txt lists every test that passed when it was last blessed: each of them must pass again.

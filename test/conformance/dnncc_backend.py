@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """dnncc behind onnx.backend: a model is compiled to C, the C to a program, and the program calls the descriptor.
 
 Strict: every graph input stays a run-time argument. A model that dnncc declines (exit 4) is skipped with its reason; any other

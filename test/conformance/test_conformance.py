@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The backend tests of the onnx wheel through dnncc (dnncc_backend.py)."""
 import pathlib
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--fast-libm and --flush-denormals: what the C library or the processor's state does instead, and no more than that."""
 import pathlib
 import shutil

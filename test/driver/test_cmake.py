@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The CMake package as `make install` puts it in place: what is rebuilt when, cross builds, and what README.md says."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The command line: options, exit codes, files that appear whole or not at all."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Completion in the shells themselves, as far as they are installed: keys are typed, and the line that came of them is read."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Syntax files of editors and the pages of man, which come from the tables (docs/editor.c, docs/manual_pages.c)."""
 import json
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--if-changed: what would be the same again keeps its time; without it every output is new."""
 import os
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--info: what is in a model, what is missing, and a command that compiles it."""
 import json
 import os

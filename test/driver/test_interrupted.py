@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Outputs appear whole or not at all, and nothing temporary stays, whatever ends the program: a signal, memory that runs out, a failed
 write. A library that the program is started with sends the signal, or refuses the memory, at the moment wanted."""
 import os

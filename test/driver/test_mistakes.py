@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """mistakes.txt: commands that are wrong, and all that is said of them."""
 import os
 import pathlib

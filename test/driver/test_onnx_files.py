@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--emit=onnx: the file and what lies beside it, names, what has no form, options that it does not go with. What the written models
 compute: test/models/test_emit_onnx.py."""
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The order of operations is that of statements: no call has two arguments that build operations, for a C compiler may take them from either
 end, and what it builds would not be what another builds."""
 import pathlib

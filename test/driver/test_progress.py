@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """How far something has come: a line on a terminal, plain lines elsewhere."""
 import fcntl
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--report: what came of a model, as JSON and as a page. --emit=dot, json. --profile: the code says when a kernel call ends."""
 import html
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--run DIR: arrays in, arrays out. --help=json: the tables for programs."""
 import json
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--schedule and --tune: schedules from a file, and the file that tuning writes."""
 import pathlib
 import sys

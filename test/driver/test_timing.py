@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--bench, and --runner for machines that this one is not."""
 import json
 import pathlib

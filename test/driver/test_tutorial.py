@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """docs/tutorial.md and docs/questions.md show what the compiler prints: their blocks are commands and their output. BLESS=1 writes the
 output anew."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--weights: large constants inside the C file, beside it for the assembler, or handed to run."""
 import ctypes
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the tests of the examples share: build one, as its page says, and where pictures and voices come from.
 
 Models of others lie beside the project (DNNCC_MODELS, default ../shared/models), pictures and a table are samples of scikit-image and scikit-learn (`make samples`),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tests call of examples/support:
  *
  *     support image FILE OUT [LEFT TOP WIDTH HEIGHT TO_WIDTH TO_HEIGHT]       reads, resamples, writes

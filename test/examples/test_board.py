@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """docs/arm.md, "For a board": the smallest program built by each cross compiler and run by qemu, and the runner that goes over ssh."""
 import pathlib
 import re

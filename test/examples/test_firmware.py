@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """examples/firmware: from f32 to code for a microcontroller, by the commands of its page; run where there is an emulator of the board."""
 import re
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Each example, built as its page says, against the same done in Python: Pillow, NumPy and onnxruntime. What is not generated runs once
 more under ASan and UBSan."""
 import importlib.util

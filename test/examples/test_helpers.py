@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """examples/support against Pillow and NumPy, and against hostile files; all under ASan and UBSan."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Golden texts: what passes make of small programs, and the C that comes out. `make bless` renews them.
 
 NAME.dnn or NAME.loops begins with a comment "; run: OPTIONS"; NAME.expected holds what dnncc with these OPTIONS and -o - prints.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the hostile tests share: models made byte by byte, dnncc under limits, and what a refusal or an answer must look like.
 
 Verdicts of the catalogue: E is refused(), L is refused(limit=NAME), A is accepted(); E/A is answered().

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """External tensor data, rows 47 to 52 of the catalogue."""
 import os
 import threading

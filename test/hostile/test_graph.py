@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Models and graphs, rows 16 to 35 of the catalogue."""
 
 import numpy as np

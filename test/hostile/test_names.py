@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Names, text and generated source, rows 81 to 90 of the catalogue: all valid models."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Operators with attributes and operands that no exporter writes: each must end in a clear error or a right result.
 
 Every model here is built without the checker. E: exit 3 or 4 and one line; L: exit 3 naming a limit; A: it compiles, and the C is

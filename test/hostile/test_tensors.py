@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Tensors, rows 36 to 46 of the catalogue."""
 import struct
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Wire format, rows 1 to 15 of the catalogue."""
 import os
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--emit=onnx: models that dnncc writes are valid, mean to onnxruntime what the original means, and read back to the same operations.
 The trained models live beside the project, see test_models.py; node models are a sample of those in the onnx wheel."""
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Real trained models against their vectors. The models live beside the project (DNNCC_MODELS, default ../shared/models), not in
 it: without that folder these tests are skipped."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The benchmark zoo: its small models are what the table says, healthy, the same bytes every time, and right when compiled."""
 import pathlib
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The com.microsoft operators that onnxruntime's optimizer and quantizer write, against onnxruntime itself."""
 import pathlib
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Recurrent operators as loops and written out, Scan and Loop with all that they may have, against onnxruntime."""
 import pathlib
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Types that nothing computes in, exhaustively against ml_dtypes: every code to a number, and to every code the numbers that round to it,
 halves between neighbours, what is too large, NaN; also as packed weights of a model, moved, and through a dump of each level."""
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Every operator under every opset from 6 on, in the forms that the conformance suite (mostly the newest opsets) does not show:
 attributes that later became inputs, the broadcasting before opset 7, defaults that changed, every element type.
 

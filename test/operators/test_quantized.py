@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Quantized operators of com.microsoft: many shapes and every option, against exact references in numpy, which are written from the
 operators' documentation, and against onnxruntime where that has a kernel. What ends in a quantization must give the same bytes."""
 import collections

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """One rule of rounding for quantized networks (test/support/quantized.py): random graphs of both kinds that quantizers write, QDQ and
 QOperator, against a reference in numpy. What is a contraction between quantizations, moved, bounded or scaled anew has the same bytes on
 every target, with any number of threads."""

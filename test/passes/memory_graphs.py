@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Small networks whose order of nodes matters for memory, and the tables of docs/memory.md:
 
     python test/passes/memory_graphs.py --write docs/memory.md

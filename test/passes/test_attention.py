@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Rows (softmax, norms) as one kernel, and attention as one, against canonical C: odd extents, masks with infinities and NaN, rows that
 are masked fully; the same bits for every number of threads; both compilers, every target that this machine has."""
 import pathlib

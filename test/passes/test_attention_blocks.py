@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Attention in blocks of columns, against canonical C: masks that hide columns for sure (compared indices, constants, windows that slide)
 and near twins that do not, masks of infinities that blocks lie in fully or in part, any blocks, the same bits for every number of
 threads."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A few rows by many keys, as the steps of a decoder with its caches have them: heads that share keys, run-time masks, against canonical C;
 keys and values are read where they lie."""
 import pathlib

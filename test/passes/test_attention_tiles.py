@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Attention of products that read bf16, in hardware tiles: one kernel, against canonical C of the same roundings and in the interpreter;
 whole rows and blocks of columns, masks that hide all of a row, the same bits for every number of threads."""
 import pathlib

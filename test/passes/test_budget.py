@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--max-ram: what fits as for speed is left so; the rest is tried step by step, for one target and for several, and an error says what is in
 the way."""
 import pathlib

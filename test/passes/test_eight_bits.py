@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Networks of 8 bits: tensors between kernels are of 8 bits, contractions of integers run as such of floats where these are exact, and
 results are those of the program as it stands, to the bit, on any target, with any number of threads. All numbers are small and whole, or
 such by a power of two, so that sums of floats are exact in every order."""

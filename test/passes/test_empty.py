@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Tensors without elements are valid wherever others are."""
 import pathlib
 import sys

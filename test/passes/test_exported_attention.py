@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Attention and rotary embeddings as exporters write them, of five to thirty nodes, end in as many kernels as the operators; what is near
 to them, and is not them, does not end in theirs, and all compute what onnxruntime does."""
 import json

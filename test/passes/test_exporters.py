@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What exporters make of an operator ends in the kernels of the operator as one node, and what is almost that does not: twins with
 another number, another axis, or an intermediate that is wanted too compute what onnxruntime computes."""
 import json

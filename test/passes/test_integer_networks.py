@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--quantize with --requantize=integer: networks of f32 become such of integers between the rounding of their inputs and what makes floats of
 their outputs; and they stay as near to the floats as without it."""
 import pathlib

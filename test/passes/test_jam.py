@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Sums side by side and in strips, on the target without vectors: the same bits as of the canonical nests. Widths around those of
 strips, borders, strides, groups, sums of integers of 8 bits, results in the place of operands, threads, and --check through every pass."""
 import pathlib

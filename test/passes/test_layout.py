@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Random small convolutional networks: --check compares what they compute before and after layout and every other pass, for a
 target with vectors. Extents are small and channels of all kinds: tails of blocks, few, one, groups, depthwise."""
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Random loops (carried values that change places, rows forward and backward, conditions, ifs and loops inside) against numpy:
 the generated C at every level, and --check through every pass."""
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The plan and the order of kernels: numbers that hold on every model, orders against brute force, regions that change no bit."""
 import itertools
 import random

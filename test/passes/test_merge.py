@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Kernels that are equal but for scalar constants are one; the bytes are those of kernels of their own."""
 import json
 import pathlib

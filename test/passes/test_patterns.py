@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A composite operator and the ONNX function it stands for end in the same kernels: the backend tests of the onnx wheel come in both forms,
 test_X and test_X_expanded. Pairs whose shapes only a run could tell are compared with their axes, shapes and the like as constants.
 patterns.txt lists those that end the same; none may stop, and BLESS=1 adds new ones.

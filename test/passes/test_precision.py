@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--precision=bf16 and f16: random networks keep their meaning through every pass behind `precision`; networks of the kinds there are, compiled
 for targets with and without tiles, agree with the canonical program and are near to f32."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Kernels that take in the element-wise one in front of them give the same bits as apart, whatever the number of threads; for the targets
 that this machine can run."""
 import pathlib

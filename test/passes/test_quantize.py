@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--quantize: small models against a statement of their own in numpy (test/support/quantizing.py) of what is rounded where; choices,
 errors, and that the same is made everywhere and of what is quantized already."""
 import pathlib

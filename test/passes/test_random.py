@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Random typed programs: --check compares what they compute before and after every pass (bit for bit for integers and for exact
 passes), and the generated C must agree with the unoptimized one."""
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--remarks and --explain: each value between two operations is in one kernel, or there is exactly one reason why not; so have layout,
 schedule and plan one for each operation that they decide about. Each reason of the table has a program, or a model, that it is said of."""
 import json

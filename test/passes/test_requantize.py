@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Sums that become bytes by a whole multiplier and a shift: the same byte as by floats, for every sum that there can be."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--requantize=integer: quantized layers by integers alone, against references in Python's own integers."""
 import pathlib
 import re

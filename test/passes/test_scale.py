@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Graphs of 100,000 nodes: a chain, values that a thousand others read, a thousand branches side by side. All of a compilation, the
 verifier included, stays within seconds of processor time, because no pass is quadratic in nodes, uses, or what is alive at once; and
 weights pass through it at the speed of memory, in little more memory than they take."""

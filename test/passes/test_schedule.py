@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Scheduled kernels against canonical ones: random contractions, with random schedules, fusions around them and targets. --check
 runs both in the interpreter; the C of this machine's targets is compiled, too, and must agree with the interpreter's result."""
 import pathlib

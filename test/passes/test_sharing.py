@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Kernels in a row share their work alike, so that threads find in their own caches what they made before; the bits are those of one
 thread, whatever the order of tasks."""
 import pathlib

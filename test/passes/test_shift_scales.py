@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--requantize=shift: scales become powers of two, and weights take the rest. What numbers are chosen is held against a reference in numpy,
 what they make against these numbers, and against the graph as it was; and every target makes the same bytes."""
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Kernels of several results give the same bits as apart: random networks of element-wise operations around slices, transposes and
 products, for the targets that this machine can run; so do those of reductions that share what they read (sums in vectors: nearly)."""
 import pathlib

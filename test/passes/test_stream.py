@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Kernels that pass rows on through rings, in patches of columns where rows are too long, compute the same bits as kernels apart, with
 less memory; and they stop where all rows are needed at once."""
 import json

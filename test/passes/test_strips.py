@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Kernels joined by the strips pass give the same bits as apart, whatever the number of threads; for the targets that this machine can
 run. Inverted bottlenecks of all kinds, large enough to be joined: --emit=ir shows that they are."""
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Contractions of bf16 and of 8-bit integers in hardware tiles against canonical ones: random shapes, schedules and fusions, in the interpreter; compiled,
 where this processor has tiles; as plain vectors on targets that have none. And the machine code of the sums."""
 import pathlib

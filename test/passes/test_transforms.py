@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The graph transforms by name: what they leave out, and by how much round_weights and byte_weights are off. A product by the
 identity and a gather give the weights back, so that every one of them is held against the bound that its step gives."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Rows whose elements take turns where they are stored (transpose.c): random extents, elements and halos, for every target."""
 import pathlib
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Loops that become vectors only where they are cut, or where what they store goes lane by lane: random extents, for every target."""
 import pathlib
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Winograd's algorithm: where it is chosen, and how large its errors are."""
 import pathlib
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The package of python/, under a name of its own here: `dnncc` is what the tests share (test/support/dnncc.py). Its cache is a
 folder of the test run."""
 import importlib.util

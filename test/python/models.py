@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Small models for the tests of the package."""
 import numpy as np
 import onnx

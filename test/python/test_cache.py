@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What is compiled once is not compiled again, by no process; and what went into it counts, all of it."""
 import gc
 import os

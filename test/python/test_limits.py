@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What a call costs over C, what a process that loads ten thousand times keeps, how soon a cached model answers. Time is of the
 processor; the least of several turns."""
 import ctypes

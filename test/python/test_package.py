@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """dnncc.compile and what it returns: inputs, outputs, errors, files."""
 import os
 import pathlib

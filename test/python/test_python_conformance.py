@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The backend tests of the onnx wheel through the package: one of twenty, and all in the tier all. Which of them are supported is
 test/conformance's matter; what is compiled must give the same results here."""
 import dnncc_package

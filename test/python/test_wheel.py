@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The package as it is installed: `make wheel`, a fresh virtual environment with numpy and nothing else, and what README.md and
 docs/user-guide.md say there."""
 import os

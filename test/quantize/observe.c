@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What observers make of a file of ranges: a line for each tensor, observer and grid. */
 #include <stdio.h>
 #include <stdlib.h>

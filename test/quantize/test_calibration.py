@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--calibrate and --merge: what they see is what onnxruntime and numpy see, in whichever form samples come, and whoever runs the model."""
 import os
 import pathlib

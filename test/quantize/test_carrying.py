@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The table of docs/quantization.md that says what is computed by integers and what by floats, row by row: the program of a row is compiled,
 and floats are in it or are not."""
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--quantize --emit=onnx: the bytes between layers of the model that is written, by onnxruntime and by dnncc."""
 import pathlib
 import sys

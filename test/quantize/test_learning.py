@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--quantize with the samples of --calibrate in the same run: one command for two, and the steps that learn from samples."""
 import pathlib
 import re

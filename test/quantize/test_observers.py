@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Observers (docs/quantization.md) beside a second implementation of their formulas, on distributions of many shapes."""
 import pathlib
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--quantize-port: inputs and outputs of whole numbers. Caches of keys and values with a scale for each row, which a decoder's step hands on
 as they came; bytes in constant steps, given or by ranges. Against a statement of their own in numpy."""
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--quantize-weights and --quantize=dynamic: products whose weights are in few bits, against a statement of their own in numpy; what the
 steps search, gptq and awq promise; the models that --emit=onnx writes of them."""
 import pathlib

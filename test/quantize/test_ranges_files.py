@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Files of ranges that --quantize reads: hostile ones end in one error that names line and number, without much time or memory; those of the same
 function are the same, however it came about; what lies within loops is not calibrated, and -v says so."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Weights in floats of fewer bits (--quantize-weights=f16, bf16, f8e4m3, f8e5m2): what is stored is what numpy and ml_dtypes round to, to
 the bit, on every target; and what does not fit stays."""
 import pathlib

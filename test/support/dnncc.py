@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the Python tests share: run dnncc, compile what it wrote with the strict warning set, run it on arrays.
 
 Environment: DNNCC (default build/dnncc), DNNCC_CC (default gcc), DNNCC_KEEP (a folder that keeps every generated file).

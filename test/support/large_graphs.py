@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Graphs of many nodes, as text: a chain, values that a thousand others read, a thousand branches side by side."""
 WIDTH = 1000
 STEPS = ["tanh({})", "sigmoid({})", "add({}, 1.0)", "mul({}, 0.5)", "erf({})"]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Loops of 64-bit ARM's machine code, as objdump lists it."""
 import re
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A command's processor time and peak memory, by a small process in between: what memory a process had before exec counts as its own."""
 import json
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What this processor can run. Tests ask here, and what they leave out because of it is counted: pytest says it at the end of a run
 (test/conftest.py). What a target needs stands in its table, codegen/targets/, and nowhere else."""
 import pathlib

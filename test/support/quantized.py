@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """References of quantized arithmetic in numpy, exact: integer sums, and floats rounded where the rule says.
 
 The rule of rounding. A quantized value is (q - zero) * scale. A contraction of such, between dequantizations and a quantization, is

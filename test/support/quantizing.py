@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What --quantize makes of a model, stated once more in numpy: steps from ranges, weights, biases, and which values are rounded. Nothing
 here knows how dnncc does it; docs/quantization.md has the formulas."""
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Files of ranges (docs/quantization.md), read independently of the compiler."""
 import dataclasses
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--emit=onnx: what a model says of itself, so that two can be compared; a model through dnncc and back."""
 import hashlib
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the tests share: limits of processor time, and what is said about what a processor lacks."""
 import pathlib
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Other systems than this one: all sources and generated code compile for them without a warning, by a clang that brings their headers (ziglang
 of PyPI: make systems). What was built for musl runs here; for Windows, where wine is."""
 import os

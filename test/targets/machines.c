@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dnncc for machines that nobody has built: its targets are not those of codegen/targets.def, but what their names say.
  *
  *      machines MODEL --target=lanes8-registers10-fma-masks-bytes --test DIR

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """docs/adding-a-target.md is true: its file and its line, in a copy of the tree, are a new target; so are the least table of vectors, the
 target with a printer of its own, and the one for another processor, whose code runs here under qemu."""
 import os

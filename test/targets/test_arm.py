@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Code for 64-bit ARM, compiled by gcc and clang and run under qemu: whole numbers are those of generic, floats under --exact, too, and the
 machine code takes lanes of vectors where the schedule does."""
 import pathlib

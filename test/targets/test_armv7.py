@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Code for 32-bit ARM with NEON, run under qemu: whole numbers are those of generic, floats under --exact, too; what asks for the processor
 asks Linux; compilers that lack an option are told so."""
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The machine code of vector kernels written as Loop IR: nothing contracts by itself, a register tile's loop is its products
 and the loads they need, prefetches are there, with gcc and clang."""
 import pathlib

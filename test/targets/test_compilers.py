@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Code with vectors says itself which compilers it is for, before they stumble over its headers."""
 import pathlib
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--target=A,B,C: one file for several targets. Every level computes what its target alone would, to the bit; the level is the
 best that the processor has; nothing else depends on the list."""
 import itertools

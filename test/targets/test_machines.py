@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """How a machine is made is data: machines that nobody has built, of few and many registers and of vectors from short to very long, get
 kernels for the whole zoo, and these are right: the interpreter runs them on small twins of it (test/targets/machines.c, zoo/twins.py)."""
 import itertools

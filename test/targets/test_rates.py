@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Constants of cost stand in one table, which targets override and cost/ alone reads."""
 import pathlib
 import re

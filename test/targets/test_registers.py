@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The machine code of register tiles: in every innermost loop with fused multiply-adds no vector goes to the stack (gcc: at most one of
 28), and their number is what the schedule says, with gcc and clang."""
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Code for 64-bit RISC-V with vectors, compiled by clang and run under qemu, in registers of three lengths: whole numbers are those of generic,
 floats under --exact, too, and products take their factor of x from a scalar register."""
 import pathlib

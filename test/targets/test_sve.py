@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Code for SVE, of 8 and of 16 lanes, under qemu with registers of several lengths: whole numbers are those of generic, floats under
 --exact, too; where registers are too short, nothing is computed."""
 import pathlib

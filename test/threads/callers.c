@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two threads run one model at the same time, each with memory of its own: link it with model.c and a dnncc_parallel.
  *
  *   callers RUNS       exit 0: all runs gave the bits of the first one */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The smallest dnncc_parallel there can be: what a system without threads provides. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A dnncc_parallel that starts a thread for every index: a data race between tasks shows whatever the timing. */
 #include <pthread.h>
 #include <stdlib.h>

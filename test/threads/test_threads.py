@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--threads=N: the same bits for every N, no data races, any dnncc_parallel will do, and the pool behind it."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* base/: sizes, memory, names, text, maps, numbers, digests, diagnostics. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The C printer, the file as a whole: what shares memory and names, headers, hostile names, what it
  * refuses. Programs are read from text, printed, compiled and run, as in c_printer_test.c. */
 #include "c_harness.h"

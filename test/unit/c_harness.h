@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* For tests of the C printer: programs are read from text, printed, compiled without a warning, loaded, run, and compared
  * with the interpreter, bit for bit (any NaN equals any NaN). */
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The C printer: programs are read from text, printed, compiled without a warning by gcc and clang,
  * loaded, run, and compared with the interpreter, bit for bit (any NaN equals any NaN). */
 #include "c_harness.h"

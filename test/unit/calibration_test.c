@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calibration: sums that do not round, ranges in any order, observers by closed forms, files. */
 #include <setjmp.h>
 #include <stdarg.h>

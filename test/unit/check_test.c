@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --check from the inside: a state that changes between before and after has a culprit, a reproducer and a message. */
 #include "test/unit/tensor_bench.h"
 

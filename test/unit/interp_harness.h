@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tests of the interpreter share: a place to work in, running a program, and programs of one expression. */
 #ifndef TEST_UNIT_INTERP_HARNESS_H
 #define TEST_UNIT_INTERP_HARNESS_H

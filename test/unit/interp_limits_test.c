@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interpreter's edges: buffers and where they lie, subscripts out of range, steps, threads, floats as double. */
 #include "test/unit/interp_harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interpreter on whole programs: loops, control flow, strips, vectors and tiles, against the same in C. */
 #include "test/unit/interp_harness.h"
 

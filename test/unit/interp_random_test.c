@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random programs: the optimised code must give the bits of the plain code. */
 #include "test/unit/interp_harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interpreter, operation by operation: every one on every type, against results worked out here in another way, on
  * scalars and vectors, as optimised and as plain code. */
 #include "test/unit/interp_harness.h"

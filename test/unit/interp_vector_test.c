@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Library functions of vectors: every lane as the function of that lane, bit for bit. */
 #include "test/unit/interp_harness.h"
 

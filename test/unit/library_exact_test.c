@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the library of math functions gets right to the bit: special values, square roots, integers,
  * conversions of storage types, the multiply-add that rounds once. */
 #include "test/unit/library_harness.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tests of the math library share: running one of its functions on many values, and values
  * to try. */
 #ifndef TEST_UNIT_LIBRARY_HARNESS_H

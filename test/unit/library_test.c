@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The library of math functions: how far every function is from the exact result, against the bound
  * that its error clause states. With an argument: prints the measured distances. */
 #include "test/unit/library_harness.h"

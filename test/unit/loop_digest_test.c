@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Digests of kernels: the same for what differs in names alone, another for any other difference. */
 #include "loop_harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tests of Loop IR share: a place to work in, and a program that uses everything. */
 #ifndef TEST_UNIT_LOOP_HARNESS_H
 #define TEST_UNIT_LOOP_HARNESS_H

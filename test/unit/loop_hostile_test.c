@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loop IR text from strangers: an error or a sound program, in linear time, whatever the bytes. */
 #include "test/unit/loop_harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loop IR: building and simplifying, the verifier of what is built, formulas, the library. */
 #include "test/unit/loop_harness.h"
 

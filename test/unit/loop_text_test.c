@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loop IR text: what is printed reads back as the same program. */
 #include "test/unit/loop_harness.h"
 

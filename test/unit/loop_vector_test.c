@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Vectors from scalars: the loop over %j becomes strips of vectors and a masked rest, which must compute the same. */
 #include "test/unit/interp_harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* For the tests of the lowering: build a function, run it in the interpreter in several forms,
  * compare with arrays that the test computed on its own.
  *

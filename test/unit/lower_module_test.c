@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The lowering of functions: how many loops, kernels and calls there are; where values lie. */
 #include "test/unit/lower_harness.h"
 

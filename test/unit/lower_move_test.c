@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The lowering of operations that move elements, against loops over every index of the result. */
 #include "test/unit/lower_harness.h"
 

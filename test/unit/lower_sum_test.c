@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The lowering of contractions, reductions and windows, against sums over every pair of indices.
  * All numbers are small integers, so every sum is exact, whatever its order. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The lowering of element-wise operations and of fusions, and its limits. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The lowering of operations that are computed all at once, against plain C. */
 #include <math.h>
 

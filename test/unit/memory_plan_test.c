@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Placing and ordering against brute force, on random small cases. */
 #include <setjmp.h>
 #include <stdarg.h>

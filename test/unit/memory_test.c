@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Workspaces; weights files in memory: whole, aligned, read only, or refused. */
 #include <setjmp.h>
 #include <stdarg.h>

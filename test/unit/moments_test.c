@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Moments, against the operations themselves: feature k of a row is what the operation gives where
  * its weights are 1 at k alone. A sampler that hands out arrays takes the place of the compiler's. */
 #include "passes/calibrate/moments.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Arrays and zip files, whole and damaged. */
 #include <setjmp.h>
 #include <stdarg.h>

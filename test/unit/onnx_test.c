@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The importer's core from the inside: what it makes of a model, what it copies, what it says.
  * Hostile files are the business of test/hostile. Models are built as protobuf-c structures and
  * packed. */

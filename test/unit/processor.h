@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a unit test leaves out because of this processor is counted, and said at the end of the program as pytest says it. */
 #ifndef TEST_UNIT_PROCESSOR_H
 #define TEST_UNIT_PROCESSOR_H

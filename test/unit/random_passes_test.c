@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random programs through random legal orders of passes: every state is sound, no pass changes a result, and a run that goes on
  * from a dump ends in the same text.
  *

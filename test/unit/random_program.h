@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random typed programs in Tensor IR, built in memory: one function, one to three inputs, a few dozen operations.
  *
  * A program is a seed and a mask of steps: step k draws from a stream of its own, so that a program without step k is much like

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The steps of random programs: each adds an operation or a pattern of some to the values there are, and is a row of the table
  * at the end. A step that finds no value that it could take does nothing. */
 #ifndef TEST_RANDOM_STEPS_H

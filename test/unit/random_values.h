@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What random programs are made from: a stream of numbers, and the values that a program has so far. */
 #ifndef TEST_RANDOM_VALUES_H
 #define TEST_RANDOM_VALUES_H

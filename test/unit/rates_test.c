@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rates: what a target says, what its bases say, and neutral ones in the end; of multiplies too. */
 #include <setjmp.h>
 #include <stdarg.h>

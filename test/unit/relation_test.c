@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Relations, against the operations themselves: an element of an operand is changed, and the results
  * that change are among those whose relation says that they need it; where it is exact, all of them
  * are. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every rule of simplify.def, one section of test/passes/rules.txt each:
  *
  *     == add_neg

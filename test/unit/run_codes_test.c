@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What codes say in the runtime, which knows nothing of the compiler, is what the compiler's table says. */
 #include <setjmp.h>
 #include <stdarg.h>

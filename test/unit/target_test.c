@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Targets: every row of every spelling table that this processor can run, what is left to legalize, and the library on
  * vectors: compiled by gcc and clang and compared with the interpreter on special and random values. */
 #include "c_harness.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tests of Tensor IR share: a diagnostic that keeps what was said, texts that are checked or refused. */
 #ifndef TEST_TENSOR_BENCH_H
 #define TEST_TENSOR_BENCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tensor IR in memory: dimensions, elements, constants, building, changing, binding, and what the verifier finds. */
 #include "test/unit/tensor_bench.h"
 

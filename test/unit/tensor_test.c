@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The text of Tensor IR: what is printed reads back, everything else is refused with one error. */
 #include "test/unit/tensor_bench.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Type rules: what each operation refuses, with the message. */
 #include "test/unit/tensor_bench.h"
 

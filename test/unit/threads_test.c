@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The pool of threads: every index once, whoever else calls, at any time of its life. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Programs for VTA that are damaged by chance, as files and as text: whatever is read is either refused with one error or is a program
  * that every command takes, and that reads back to itself. Blocks have exactly the bytes that they hold, for AddressSanitizer. */
 #include <setjmp.h>

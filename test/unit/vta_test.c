@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* VTA from C: instructions as bytes, machines of other sizes, and launches on memory of the caller. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The cycle model once more, in Python: a second reading of its definition (codegen/vta/cycles.h)."""
 import collections
 

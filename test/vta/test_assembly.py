@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Assembly text: golden instructions both ways, other sizes of the machine, and texts that are wrong."""
 import struct
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Exchange files that are damaged: refused with the place and a reason, by all commands, and nothing past their end is read
 (test/unit/vta_hostile_test.c damages many more)."""
 import struct

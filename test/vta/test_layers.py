@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The convolutions of ResNet-18: cycles that were worked out by hand, and results as numpy has them."""
 import re
 import resource

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Random streams against a machine written here, in a few lines of numpy: padded and strided loads, rows that repeat, products and
 operations over loops, stores. Memory must be the same for every order of stages and every garbage on the chip."""
 import numpy as np

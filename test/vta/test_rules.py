@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Every rule of rules.def is broken by hand, and found where it is broken; hazards between stages and within instructions."""
 import dataclasses
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Convolutions as streams written by hand: no optimizer had a part in them.
 
 For each tile of outputs: reset, load the bias; for each block of input channels: load inputs, load weights, multiply; SHR, ADD the bias,

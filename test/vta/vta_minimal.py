@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The smallest program that uses every stage: out[o] = clamp((bias[o] + sum over i of x[i] w[o][i]) >> 4)."""
 import numpy as np
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """VTA in Python, for the tests: instructions as bytes, exchange files, and dnncc-vta itself. Bytes are made without dnncc, so that two
 readings of one description meet.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The benchmark zoo: models of fixed names, shapes and parameter counts, written by these scripts into build/zoo.
 
     from zoo import MODELS, build, inputs       # with test/bench in sys.path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Looks at every value that a model of the zoo computes."""
 import os
 

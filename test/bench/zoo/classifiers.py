@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Image classifiers, layer for layer as torchvision defines them, batch norms unfolded."""
 import math
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A graph that computes while it is written: every node runs in onnxruntime as it is added, so a builder sees shapes and values.
 That is how batch norms are calibrated, and how no value is ever NaN, infinite, denormal, exploding or vanishing.
 """

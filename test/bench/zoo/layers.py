@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Layers as exporters write them, on a Graph."""
 import math
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Models with an answer per pixel or per place: a U-Net and a detector."""
 import numpy as np
 

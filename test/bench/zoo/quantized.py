@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Models of the zoo in 8 and 4 bits, as onnxruntime's own quantizers make them; written into build/zoo beside those they are made of.
 
     from zoo import quantized

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Transformers, a recurrent network and a recommender."""
 import math
 

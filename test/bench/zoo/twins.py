@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Small twins of the zoo: the same graphs on smaller images and shorter texts, for what takes too long on the zoo itself.
 
     from zoo import twins

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Writes models of the zoo, all or those named, and prints what they are.
 
     build/venv/bin/python test/bench/zoo/zoo.py [--check] [NAMES]
