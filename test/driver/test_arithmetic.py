@@ -137,6 +137,17 @@ int main(void)
                 assert told[0] == "0" and told[3] == (str(ELEMENTS) if machine == "armv7-neon" else "0")     # its vectors always do
 
 
+def test_remainders_of_what_is_far_when_denormals_are_flushed(tmp_path):
+    """are made without denormal numbers on the way"""
+    processor.require("x86-64")
+    x = np.concatenate([10.0 ** np.arange(5, 38), [7, 1e30, -1e25], np.ldexp(1.0, np.arange(24, 120, 7))]).astype(np.float32)
+    y = save(tmp_path / "m.onnx", [helper.make_node("Constant", [], ["c"], value_float=3.1), helper.make_node("Mod", ["x", "c"], ["y"], fmod=1)], [len(x)], ["y"])
+    want = np.fmod(x.astype(np.float64), np.float64(np.float32(3.1))).astype(np.float32)
+    for options in ([], ["--target=x86-64", "--flush-denormals"]):
+        made = dnncc.run_host(program(y, tmp_path / f"m{len(options)}", options), [x])[0]
+        assert (made == want).all() and len(np.unique(want)) > 40, options
+
+
 def test_what_does_not_go_together(functions, tmp_path):
     for options in (["--exact", "--fast-libm"], ["--exact", "--flush-denormals", "--target=x86-64"], ["--flush-denormals"],
                     ["--flush-denormals", "--target=generic"]):
