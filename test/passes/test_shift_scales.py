@@ -82,7 +82,7 @@ def check_weights(given, factors, made, shifts):
 
 
 @pytest.mark.parametrize("kind", ["conv", "depthwise", "gemm"])
-@pytest.mark.parametrize("zero", [0, -7])
+@pytest.mark.parametrize("zero", [-7, pytest.param(0, marks=pytest.mark.long)])
 def test_numbers(kind, zero, tmp_path):
     """of one layer: weights, shifts, biases; and its bytes, for these"""
     graph = Graph(5, "qdq", False)
@@ -140,7 +140,7 @@ def convolution(graph, x, outputs, sy, zy, relu=False):
 
 
 @pytest.mark.parametrize("t", [I8, pytest.param(U8, marks=pytest.mark.long)])
-@pytest.mark.parametrize("way", ["identity", "both", "relu", "concat", "end"])
+@pytest.mark.parametrize("way", ["identity", "end", *(pytest.param(way, marks=pytest.mark.long) for way in ("both", "relu", "concat"))])
 def test_residual(way, t, tmp_path):
     """two branches: one as bytes, the other as its sums; what is added has no error that all results share"""
     graph = Graph(8, "qdq", False)
