@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The rules of simplify.def that move, join or cancel reshapes, transposes, broadcasts, slices,
  * pads and concats, and those of reductions behind them. */
-#include "passes/simplify/ranges.h"
 #include "passes/simplify/simplify.h"
 
 #include <math.h>
@@ -465,32 +464,6 @@ struct value *rewrite_sum_scaled(struct builder *b, struct op *op, struct pass_c
                            : NULL;
         }
         return NULL;
-}
-
-/* of windows only where sums become exact: they are the same on every target, then */
-struct value *rewrite_window_scaled(struct builder *b, struct op *op, struct pass_context *context)
-{
-        (void)context;
-        struct value *v = op_operand(op, 0), *c = NULL, *x = NULL;
-        int count;
-        double most = WHOLE_IN_FLOATS;
-        if (op_int(op, "kind") != REDUCE_sum || !op_is(v, OP_mul) || !value_has_one_use(v) ||
-            v->type->element != E_F32 || op_result(op)->type->element != E_F32)
-                return NULL;
-        for (int i = 0; i < 2 && !c; i++)
-                if (value_is_splat(op_operand(v->op, i), NULL)) {
-                        c = op_operand(v->op, i);
-                        x = op_operand(v->op, 1 - i);
-                }
-        const int64_t *window = op_ints(op, "window", &count);
-        for (int d = 0; d < count; d++)
-                most /= (double)window[d];
-        if (!c || !op_is(x, OP_cast) || !element_is_integer(op_operand(x->op, 0)->type->element) ||
-            whole_largest(whole_range_of(op_operand(x->op, 0))) > most)
-                return NULL;
-        struct value *sum = value_build(b, OP_reduce_window, &x, 1, op->attrs, op_result(op)->type);
-        return sum ? build_binary(b, OP_mul, sum, constant_splat(b->m, sum->type, c->constant->data))
-                   : NULL;
 }
 
 /* ---- windows ---- */

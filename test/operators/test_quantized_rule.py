@@ -404,22 +404,6 @@ def test_pairs(case, tmp_path):
         assert not wrong, (target, flags, wrong)
 
 
-def test_averages(tmp_path):
-    """a sum of decoded bytes is that of the bytes, times the scale: where scales cancel, means lie half between two numbers again and again,
-    and no order of additions may decide these"""
-    graph, scale = Graph(3, "qdq", False), F32(0.12706915)
-    x = Value("x", graph.r.integers(-128, 128, (1, 400, 8, 8)).astype(I8), scale, I8(-5))
-    graph.given["x"] = x.q
-    sums = quantized.wide(x.q, x.zero).sum((2, 3), keepdims=True)
-    real = sums.astype(F32) * scale * F32(1 / 64) / scale
-    assert (sums % 64 == 32).sum() > 3
-    q = np.clip(np.rint(real) + I8(9), -128, 127).astype(I8)
-    y = graph.quantized(graph.node("AveragePool", [graph.dequantized(x)], kernel_shape=[8, 8]), q, scale, I8(9))
-    graph.results[y.name] = (y.q, 0)
-    for target in processor.these(TARGETS):
-        assert not any(r[1] for r in differences(graph, tmp_path / target, target, 1)), target
-
-
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3"])
 def test_scales_of_many(target, tmp_path):
     """f32(f32(sx * sw) / sy) is one number for an output, though it is spread over more places than are folded: no rule rounds it otherwise"""
