@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "base/diag.h"
-#include "ir/element.h"
 #include "base/memory.h"
+#include "ir/element.h"
 
 #define DNNCC_VERSION "0.1.0"
 #define OPTIONS_PRESET "-O2"            /* options_canonical of no options */

@@ -158,11 +158,11 @@ bool shifted_weights_find(struct arena *arena, const struct op *op, const double
 
 /* ---- samples ---- */
 
-bool shifted_weights_learn(struct shifted_weights *s, const struct moments *m)
+void shifted_weights_learn(struct shifted_weights *s, const struct moments *m)
 {
         const int64_t depth = m->depth, outputs = s->places.outputs / m->groups;
         if (!m->products || !m->rows)
-                return false;
+                return;
         struct arena *arena = arena_new();
         const size_t count = (size_t)(outputs * depth);
         float *exacts = arena_array(arena, count, sizeof *exacts),
@@ -185,5 +185,4 @@ bool shifted_weights_learn(struct shifted_weights *s, const struct moments *m)
         }
         arena_free(arena);
         measure(s, m, 0);
-        return true;
 }

@@ -25,8 +25,7 @@ struct shifted_weights {
  * or no number. */
 bool shifted_weights_find(struct arena *arena, const struct op *op, const double *factors, int least,
                           double average, struct shifted_weights *s);
-/* The same by what operands are on samples (passes/quantize/rounding.h); false: m has no products, and all
- * stays. */
-bool shifted_weights_learn(struct shifted_weights *s, const struct moments *m);
+/* The same by what operands are on samples (passes/quantize/rounding.h); all stays where m has no products. */
+void shifted_weights_learn(struct shifted_weights *s, const struct moments *m);
 
 #endif

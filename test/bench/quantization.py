@@ -30,7 +30,8 @@ CALIBRATED = 100                        # images
 TARGET = "native"
 VARIANTS = ((), ("--observer=mse",), ("--observer=percentile-99.99",), ("--activations=s8-symmetric",), ("--quantize-steps=-correct",),
             ("--keep-float=first", "--keep-float=last"), ("--calibrate=SAMPLES",), ("--calibrate=SAMPLES", "--quantize-steps=+equalize,+smooth"),
-            ("--quantize-weights=s4",), ("--calibrate=SAMPLES", "--quantize-weights=s4"))
+            ("--quantize-weights=s4",), ("--calibrate=SAMPLES", "--quantize-weights=s4"),
+            ("--requantize=shift",), ("--calibrate=SAMPLES", "--requantize=shift"))
 METHODS = ("MinMax", "Entropy", "Percentile")
 MANY = """
 #include <stdio.h>

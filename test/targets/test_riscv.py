@@ -67,14 +67,18 @@ def bound(model):
     return inputs, options
 
 
+def results(model, target, folder, inputs, *options):
+    """(what it makes, what generic makes), for each length of registers and each output"""
+    want = run(built(model, "generic", folder / "generic", *options), inputs)
+    programs = built(model, target, folder / target, *options)
+    return [pair for bits in TARGETS[target] for pair in zip(run(programs[bits], inputs), want, strict=True)]
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("options", [[], ["--exact"]], ids=["fast", "exact"])
 def test_floats(target, options, tmp_path):
     image = np.random.default_rng(3).random((1, 1, 8, 8)).astype(np.float32)
-    want = run(built(DIGITS, "generic", tmp_path / "generic", *options), [image])[0]
-    programs = built(DIGITS, target, tmp_path / target, *options)
-    for bits in TARGETS[target]:
-        got = run(programs[bits], [image])[0]
+    for got, want in results(DIGITS, target, tmp_path, [image], *options):
         if options:
             np.testing.assert_array_equal(got, want)
         else:
@@ -84,25 +88,17 @@ def test_floats(target, options, tmp_path):
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ["resnet8_int8", "dscnn_kws_int8", "micro_kws_qdq"])
 def test_bytes(name, target, tmp_path):
-    model = real(name)
-    inputs, bind = bound(model)
-    want = run(built(model, "generic", tmp_path / "generic", *bind), inputs)
-    programs = built(model, target, tmp_path / target, *bind)
-    for bits in TARGETS[target]:
-        for ours, exact in zip(run(programs[bits], inputs), want, strict=True):
-            np.testing.assert_array_equal(ours, exact)
+    inputs, bind = bound(real(name))
+    for got, want in results(real(name), target, tmp_path, inputs, *bind):
+        np.testing.assert_array_equal(got, want)
 
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ["resnet8_fp32", "micro_kws_fp32"])
 def test_models(name, target, tmp_path):
-    model = real(name)
-    inputs, bind = bound(model)
-    want = run(built(model, "generic", tmp_path / "generic", *bind), inputs)
-    programs = built(model, target, tmp_path / target, *bind)
-    for bits in TARGETS[target]:
-        for ours, exact in zip(run(programs[bits], inputs), want, strict=True):
-            np.testing.assert_allclose(ours, exact, rtol=1e-3, atol=1e-4)
+    inputs, bind = bound(real(name))
+    for got, want in results(real(name), target, tmp_path, inputs, *bind):
+        np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-4)
 
 
 def test_registers_that_are_too_short(tmp_path):
