@@ -61,8 +61,8 @@ static bool is_constant_in_loop(const struct loop_expr *e, int depth)
 
 static void put_for(struct c_writer *w, const struct loop_stmt *s)
 {
-        if (s->for_kind == FOR_GPU_BLOCK || s->for_kind == FOR_GPU_THREAD) {
-                c_fail(w, EXIT_UNSUPPORTED, "target %s has no GPU loops", w->target->name);
+        if (loop_for_is_grid(s->for_kind)) {
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no grid of blocks", w->target->name);
                 return;
         }
         c_declare(w, s->variable);
@@ -334,9 +334,6 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
                 c_end(w);
                 break;
         case STMT_ALLOC: put_alloc(w, s->buffer); break;
-        case STMT_BARRIER:
-                c_fail(w, EXIT_UNSUPPORTED, "target %s has no barrier", w->target->name);
-                break;
         case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD: c_tiles(w, s); break;
         case STMT_KEEP: c_keep(w, s); break;
         case STMT_PREFETCH:

@@ -113,8 +113,7 @@ static int new_descriptor(struct compiler *c, enum element e, int64_t extent, in
         return interp->descriptor_count++;
 }
 
-/* Memory of its own for the whole run. What lies in it when the block begins is garbage; but shared
- * memory is allocated once, not by every thread of the loop around it. */
+/* Memory of its own for the whole run. What lies in it when the block begins is garbage. */
 static void compile_alloc(struct compiler *c, const struct loop_stmt *s)
 {
         struct loop_buffer *b = s->buffer;
@@ -125,21 +124,12 @@ static void compile_alloc(struct compiler *c, const struct loop_stmt *s)
                 return;
         }
         b->number = new_descriptor(c, b->element, b->extent, offset);
-        if (b->space != SPACE_SHARED)
-                emit(c, (struct instruction){ .code = I_ALLOC, .a = b->number });
+        emit(c, (struct instruction){ .code = I_ALLOC, .a = b->number });
 }
 
 /* ---- control ---- */
 
-static void loop_body(struct compiler *c, const struct loop_stmt *s, void *context)
-{
-        (void)context;
-        compile_block(c, s->body);
-}
-
-static void compile_loop(struct compiler *c, const struct loop_stmt *s,
-                         void (*body)(struct compiler *c, const struct loop_stmt *s, void *context),
-                         void *context)
+static void compile_loop(struct compiler *c, const struct loop_stmt *s)
 {
         struct chunk chunk;
         int counter = new_slots(c, 2), copy;
@@ -150,11 +140,11 @@ static void compile_loop(struct compiler *c, const struct loop_stmt *s,
                 emit_move(c, copy, end, 1);
                 end = value_here(c, copy, 1);
         }
-        if (body == loop_body && compile_strips(c, s, counter, start, end))
+        if (compile_strips(c, s, counter, start, end))
                 start.slot = counter;
         chunk_open(c, &chunk, true);
         bind_variable(c, s->variable, value_here(c, counter, 1), -1);
-        body(c, s, context);
+        compile_block(c, s->body);
         loop_close(c, &chunk,
                    (struct instruction){ .code = I_LOOP_BEGIN,
                                          .a = counter,
@@ -194,91 +184,6 @@ static void compile_if(struct compiler *c, const struct loop_stmt *s)
                 chunk_close(c, &chunk);
         }
         emit_label(c, end);
-}
-
-/* ---- threads ---- */
-
-static bool has_barrier(const struct loop_block *block, int depth)
-{
-        for (const struct loop_stmt *s = block && depth < BLOCKS_MAX ? block->first : NULL; s;
-             s = s->next)
-                if (s->kind == STMT_BARRIER || has_barrier(s->body, depth + 1) ||
-                    has_barrier(s->other, depth + 1))
-                        return true;
-        return false;
-}
-
-/* Between two barriers all threads run one after the other: the nest of thread loops is run once
- * per part of its innermost body. What a part declares is gone in the next, except shared memory
- * and what can be computed again. */
-struct part {
-        const struct loop_stmt *first, *end;
-};
-
-static bool is_thread_nest(const struct loop_stmt *s)
-{
-        return s && s->kind == STMT_FOR && s->for_kind == FOR_GPU_THREAD && has_barrier(s->body, 0);
-}
-
-static bool computes_again(const struct loop_expr *e)
-{
-        if (e->op == LOOP_LOAD || e->op == LOOP_TILE_ENTRY ||
-            (e->op == LOOP_VARIABLE && e->variable->kind == VARIABLE_VAR))
-                return false;
-        for (int i = 0; i < e->arity; i++)
-                if (!computes_again(e->args[i]))
-                        return false;
-        return true;
-}
-
-static void forget(struct compiler *c, const struct loop_stmt *s)
-{
-        int n = s->variable ? s->variable->number : -1;
-        if (n >= 0 && n < c->bound_count && c->bounds[n].variable == s->variable)
-                c->bounds[n].variable = NULL;
-        if (s->kind == STMT_ALLOC && s->buffer->space != SPACE_SHARED)
-                s->buffer->number = -1;
-}
-
-static void part_body(struct compiler *c, const struct loop_stmt *s, void *context)
-{
-        const struct part *part = context;
-        const struct loop_stmt *t = s->body->first;
-        if (is_thread_nest(t)) {
-                compile_loop(c, t, part_body, context);
-                return;
-        }
-        for (; t != part->first; t = t->next) {
-                if (t->kind == STMT_LET && computes_again(t->a))
-                        compile_let(c, t);
-                else if (t->kind == STMT_LET || t->kind == STMT_VAR || t->kind == STMT_ALLOC)
-                        forget(c, t);
-        }
-        for (; t != part->end; t = t->next)
-                compile_stmt(c, t);
-}
-
-static void compile_threads(struct compiler *c, const struct loop_stmt *s)
-{
-        const struct loop_stmt *innermost = s;
-        while (is_thread_nest(innermost->body->first) && !innermost->body->first->next)
-                innermost = innermost->body->first;
-        for (const struct loop_stmt *t = innermost->body->first; t; t = t->next)
-                if (has_barrier(t->body, 0) || has_barrier(t->other, 0)) {
-                        compiler_fail(c, EXIT_UNSUPPORTED,
-                                      "a barrier deeper inside a thread than its outermost block");
-                        return;
-                }
-        struct part part = { innermost->body->first, NULL };
-        for (const struct loop_stmt *t = part.first;; t = t->next) {
-                if (t && t->kind != STMT_BARRIER)
-                        continue;
-                part.end = t;
-                compile_loop(c, s, part_body, &part);
-                if (!t)
-                        break;
-                part.first = t->next;
-        }
 }
 
 /* ---- calls of kernels ---- */
@@ -358,10 +263,8 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s)
 {
         switch (s->kind) {
         case STMT_FOR:
-                if (is_thread_nest(s))
-                        compile_threads(c, s);
-                else if (c->options->plain || !compile_nest(c, s))
-                        compile_loop(c, s, loop_body, NULL);
+                if (c->options->plain || !compile_nest(c, s))
+                        compile_loop(c, s);
                 break;
         case STMT_WHILE: compile_while(c, s); break;
         case STMT_IF: compile_if(c, s); break;
@@ -380,9 +283,7 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s)
         case STMT_ALLOC: compile_alloc(c, s); break;
         case STMT_MULTIPLY:
         case STMT_UNLOAD: compile_tiles(c, s); break;
-        case STMT_TILES:
-        case STMT_BARRIER:
-        case STMT_PREFETCH: case STMT_KEEP: break;
+        case STMT_TILES: case STMT_PREFETCH: case STMT_KEEP: break;
         }
 }
 

@@ -245,10 +245,5 @@ int compile_address(struct compiler *c, const struct loop_buffer *buffer,
 
 int descriptor_of(struct compiler *c, const struct loop_buffer *buffer)
 {
-        if (buffer->space == SPACE_PARAMETER)
-                return c->parameters + buffer->number;
-        if (buffer->number < 0)
-                compiler_fail(c, EXIT_UNSUPPORTED,
-                              "a thread's own buffer is used beyond a barrier");
-        return buffer->number < 0 ? 0 : buffer->number;
+        return buffer->space == SPACE_PARAMETER ? c->parameters + buffer->number : buffer->number;
 }

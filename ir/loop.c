@@ -85,6 +85,12 @@ struct loop_variable *loop_scalar_add(struct arena *arena, struct loop_function 
         return v;
 }
 
+bool loop_is_grid(const struct loop_function *f)
+{
+        const struct loop_stmt *s = f->kind == FUNCTION_KERNEL ? f->body->first : NULL;
+        return s && s->kind == STMT_FOR && s->for_kind == FOR_GPU_BLOCK;
+}
+
 struct loop_block *loop_block_new(struct arena *arena)
 {
         struct loop_block *block = ARENA_NEW(arena, struct loop_block);

@@ -19,7 +19,7 @@
  *
  * Text form (loop_print.c, loop_parse.c; print(parse(print(p))) == print(p)):
  *
- *     loop 1                                              ; 3: with hardware tiles, or `keep`
+ *     loop 1                                              ; 3: with hardware tiles, or `keep`; 4: in grid form
  *     program "mnist" source "3f2a..."
  *     region "dtcm" limit 65536 align 8 section ".dtcm" size 4096
  *     buffer @input : f32[784] input "Input3" shape <1 x 1 x 28 x 28>
@@ -79,7 +79,7 @@ static inline bool loop_is_compute(enum element e) { return element_info[e].comp
 
 /* Expressions and blocks nest no deeper than this (verified): whoever walks them may recurse. */
 enum { EXPR_DEPTH_MAX = 1000, BLOCK_DEPTH_MAX = 200, TILE_MAX = 64 };     /* TILE_MAX: rows, columns */
-enum { LOOP_VERSION = 3 };              /* of the text form, the newest */
+enum { LOOP_VERSION = 4 };              /* of the text form, the newest */
 #define EXTENT_MAX (INT64_C(1) << 59)             /* elements of a buffer; bytes fit int64_t */
 
 /* ---- buffers ---- */
@@ -90,7 +90,7 @@ enum loop_space {
         SPACE_WORKSPACE,                /* in `region` at `offset` once planned */
         SPACE_VIEW,                     /* part of another buffer, from view_offset elements on */
         SPACE_PARAMETER,                /* of a kernel */
-        SPACE_STACK, SPACE_THREAD, SPACE_SHARED           /* from an alloc statement */
+        SPACE_STACK, SPACE_SHARED       /* from an alloc statement; shared: by the warps of a gpu_block */
 };
 enum loop_access { ACCESS_IN = 1, ACCESS_OUT = 2, ACCESS_INOUT = 3 };
 
@@ -193,8 +193,7 @@ enum loop_stmt_kind {
         STMT_FAIL,                      /* leave the program with code */
         STMT_RETURN,                    /* a: last statement of a library function */
         STMT_ALLOC,                     /* buffer lives until the end of this block */
-        STMT_BARRIER, STMT_PREFETCH,    /* prefetch: buffer[a], code 0..2 = to L1, L2,
-                                         * non-temporal */
+        STMT_PREFETCH,                  /* buffer[a], code 0..2 = to L1, L2, non-temporal */
         STMT_KEEP,                      /* variable, a vector or an index, has a register up to here,
                                          * and an index is not looked through: a hint to C
                                          * compilers, no meaning */
@@ -237,10 +236,41 @@ struct loop_tiles {
         struct tile_range sums, x, w;   /* TILES; x and w: MULTIPLY */
 };
 /* PARALLEL: iterations may run in any order and at the same time. Outermost in a kernel (an if may
- * stand around it); sets no variable and reads no register tile from outside, holds no fail and no
- * barrier. That no iteration reads or writes what another one writes is for who makes such a loop
- * to know. */
-enum loop_for_kind { FOR_SERIAL, FOR_UNROLL, FOR_PARALLEL, FOR_GPU_BLOCK, FOR_GPU_THREAD };
+ * stand around it); sets no variable and reads no register tile from outside, and holds no fail.
+ * That no iteration reads or writes what another one writes is for who makes such a loop to know.
+ *
+ * A kernel in grid form is a sequence of GPU_BLOCK loops, phases; all iterations of one are done
+ * before the next one begins. Iterations of a GPU_BLOCK loop may run in any order and at the same
+ * time, each on a multiprocessor; so may those of a GPU_WARP loop in it, each on a warp, which is a
+ * core whose vectors have 32 lanes. The warps wait for each other at the end of each GPU_WARP loop,
+ * where shared memory is handed on, and so the kernel stays a serial program: what it means is what
+ * the loops do one iteration after the other.
+ *
+ *     for %b = 0 to 96 gpu_block {                   ; bounds are literals, from 0 on in steps of 1
+ *       alloc %tile : f32[4096] shared               ; of the block: its warps see it
+ *       for %k = 0 to %n {                           ; all warps alike: no store here, and loads only
+ *         for %w = 0 to 4 gpu_warp {                 ; of what the kernel does not write
+ *           store %tile[%w * 32] = ...
+ *         }
+ *         for %w = 0 to 4 gpu_warp {                 ; as many in all such loops of a block
+ *           let %x : f32x32 = %tile<32>[(3 - %w) * 32]
+ *           ...                                      ; sets no variable of the block
+ *         }
+ *       }
+ *     }
+ *
+ * Memory on the stack is a warp's, declared in its loop. A fail leaves the GPU_WARP loop's iteration
+ * and the program ends with its code, after other iterations, and phases, have run or not; so all
+ * fails of such a kernel have one code. It launches no tasks and has no other kind of parallel loop. */
+enum loop_for_kind { FOR_SERIAL, FOR_UNROLL, FOR_PARALLEL, FOR_GPU_BLOCK, FOR_GPU_WARP };
+/* of a grid: blocks, warps of one, bytes of its shared memory (verified; a target may have less) */
+enum { GRID_BLOCKS_MAX = INT32_MAX, GRID_WARPS_MAX = 32, GRID_SHARED_MAX = 232448 };
+static inline bool loop_for_is_grid(enum loop_for_kind kind)
+{
+        return kind == FOR_GPU_BLOCK || kind == FOR_GPU_WARP;
+}
+/* in grid form? */
+bool loop_is_grid(const struct loop_function *f);
 
 struct loop_stmt {
         enum loop_stmt_kind kind;
@@ -269,7 +299,7 @@ struct loop_block { struct loop_stmt *first, **end; };
 /* ---- functions and programs ---- */
 
 /* TASK: its calls may run in any order and at the same time, as iterations of a PARALLEL loop, and
- * it holds no fail, no barrier, and no launch. */
+ * it holds no fail and no launch. */
 enum loop_function_kind { FUNCTION_KERNEL, FUNCTION_TASK, FUNCTION_LIBRARY, FUNCTION_MAIN };
 struct loop_function {
         enum loop_function_kind kind;

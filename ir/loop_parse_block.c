@@ -56,7 +56,7 @@ static const char *const for_words[] = { [FOR_SERIAL] = "serial",
                                          [FOR_UNROLL] = "unroll",
                                          [FOR_PARALLEL] = "parallel",
                                          [FOR_GPU_BLOCK] = "gpu_block",
-                                         [FOR_GPU_THREAD] = "gpu_thread" };
+                                         [FOR_GPU_WARP] = "gpu_warp" };
 
 /* "a to b step n" */
 static bool parse_range(struct loop_parser *p, struct loop_stmt *s)
@@ -72,7 +72,7 @@ static bool parse_for(struct loop_parser *p, struct loop_stmt *s)
         char *name = parse_new_name(p);
         if (!name || !loop_lex_expect(p, "=") || !parse_range(p, s))
                 return false;
-        for (int kind = FOR_SERIAL; kind <= FOR_GPU_THREAD; kind++)
+        for (int kind = FOR_SERIAL; kind <= FOR_GPU_WARP; kind++)
                 if (loop_lex_accept(p, for_words[kind])) {
                         s->for_kind = (enum loop_for_kind)kind;
                         break;
@@ -329,21 +329,12 @@ static bool parse_alloc(struct loop_parser *p, struct loop_stmt *s)
                 return false;
         if (loop_lex_accept(p, "stack"))
                 b->space = SPACE_STACK;
-        else if (loop_lex_accept(p, "thread"))
-                b->space = SPACE_THREAD;
         else if (loop_lex_accept(p, "shared"))
                 b->space = SPACE_SHARED;
         else
-                return loop_lex_error(p, "want stack, thread or shared, found %s",
-                                      loop_lex_shown(p));
+                return loop_lex_error(p, "want stack or shared, found %s", loop_lex_shown(p));
         s->buffer = b;
         return loop_declare(p, b->name, NULL, b);
-}
-
-static bool parse_barrier(struct loop_parser *p, struct loop_stmt *s)
-{
-        (void)s;
-        return !p->failed;
 }
 
 static bool parse_keep(struct loop_parser *p, struct loop_stmt *s)
@@ -460,7 +451,6 @@ static const struct {
         { "fail", STMT_FAIL, IN_KERNEL | IN_MAIN, parse_fail },
         { "return", STMT_RETURN, IN_LIBRARY, parse_return },
         { "alloc", STMT_ALLOC, IN_KERNEL, parse_alloc },
-        { "barrier", STMT_BARRIER, IN_KERNEL, parse_barrier },
         { "prefetch", STMT_PREFETCH, IN_KERNEL, parse_prefetch },
         { "keep", STMT_KEEP, IN_KERNEL, parse_keep },
         { "tiles", STMT_TILES, IN_KERNEL, parse_tiles },

@@ -16,7 +16,7 @@ static const char *const for_suffix[] = { [FOR_SERIAL] = "",
                                           [FOR_UNROLL] = " unroll",
                                           [FOR_PARALLEL] = " parallel",
                                           [FOR_GPU_BLOCK] = " gpu_block",
-                                          [FOR_GPU_THREAD] = " gpu_thread" };
+                                          [FOR_GPU_WARP] = " gpu_warp" };
 
 static const char *fail_name(int code)
 {
@@ -135,7 +135,7 @@ static void print_set(struct loop_printer *p, const struct loop_stmt *s)
 
 static void print_alloc(struct loop_printer *p, const struct loop_buffer *b)
 {
-        static const char *const words[] = { "stack", "thread", "shared" };
+        static const char *const words[] = { "stack", "shared" };
         const char *space = words[b->space - SPACE_STACK];
         text_add(p->out, "alloc %%%s : %s[%lld] %s", b->name, element_info[b->element].text,
                  (long long)b->extent, space);
@@ -199,7 +199,6 @@ static void print_head(struct loop_printer *p, const struct loop_stmt *s)
         case STMT_FAIL: text_add(p->out, "fail %s", fail_name(s->code)); break;
         case STMT_RETURN: print_condition(p, "return", s->a); break;
         case STMT_ALLOC: print_alloc(p, s->buffer); break;
-        case STMT_BARRIER: text_add(p->out, "barrier"); break;
         case STMT_PREFETCH: print_access(p, "prefetch", s); text_add(p->out, " %d", s->code); break;
         case STMT_KEEP: text_add(p->out, "keep %%%s", s->variable->name); break;
         case STMT_TILES: print_tiles(p, s); break;
@@ -464,20 +463,24 @@ static void print_buffer(struct loop_printer *p, const struct loop_buffer *b,
         text_add(p->out, "\n");
 }
 
-static void find_new(struct loop_stmt *s, void *found)
+static void find_new(struct loop_stmt *s, void *context)
 {
+        int *version = context;
         enum loop_stmt_kind kind = s->kind;
-        *(bool *)found |= kind == STMT_TILES || kind == STMT_MULTIPLY || kind == STMT_UNLOAD ||
-                          kind == STMT_KEEP;
+        if (kind == STMT_FOR && loop_for_is_grid(s->for_kind))
+                *version = 4;
+        if (*version < 3 && (kind == STMT_TILES || kind == STMT_MULTIPLY || kind == STMT_UNLOAD ||
+                             kind == STMT_KEEP))
+                *version = 3;
 }
 
 /* the least that has all that the program holds */
 static int version_of(const struct loop_program *program)
 {
-        bool found = false;
+        int version = 1;
         for (const struct loop_function *k = program->kernels; k; k = k->next)
-                loop_block_walk(k->body, find_new, NULL, &found);
-        return found ? LOOP_VERSION : 1;
+                loop_block_walk(k->body, find_new, NULL, &version);
+        return version;
 }
 
 void loop_print(struct text *out, const struct loop_program *program,

@@ -125,17 +125,19 @@ static bool check_for(struct verifier *v, const struct loop_stmt *s, int depth)
         if (!x || x->kind != VARIABLE_LOOP || x->rows ||
             !loop_type_same(x->type, LOOP_TYPE(E_INDEX)))
                 return verify_error(v, "the loop variable is not an index");
-        if ((int)s->for_kind < FOR_SERIAL || s->for_kind > FOR_GPU_THREAD)
+        if ((int)s->for_kind < FOR_SERIAL || s->for_kind > FOR_GPU_WARP)
                 return verify_error(v, "a bad kind of loop");
-        bool parallel = s->for_kind == FOR_PARALLEL;
-        if (parallel && (v->function->kind != FUNCTION_KERNEL || v->loops))
+        bool warp = s->for_kind == FOR_GPU_WARP, parallel = s->for_kind == FOR_PARALLEL || warp;
+        if (parallel && !warp && (v->function->kind != FUNCTION_KERNEL || v->loops))
                 return verify_error(v, "a parallel loop stands outermost in a kernel");
         v->parallel |= parallel;
+        v->warp |= warp;
         v->loops++;
         if (!declare(v, x->name, x) || !check_block(v, s->body, depth + 1))
                 return false;
         close_scope(v, outer);
         v->parallel &= !parallel;
+        v->warp &= !warp;
         v->loops--;
         return true;
 }
@@ -178,8 +180,7 @@ static bool check_store(struct verifier *v, const struct loop_stmt *s)
 static bool check_alloc(struct verifier *v, const struct loop_stmt *s)
 {
         const struct loop_buffer *b = s->buffer;
-        bool space = b && (b->space == SPACE_STACK || b->space == SPACE_THREAD ||
-                           b->space == SPACE_SHARED);
+        bool space = b && (b->space == SPACE_STACK || b->space == SPACE_SHARED);
         if (!space || !element_is_stored(b->element) || b->extent < 0 || b->extent > EXTENT_MAX)
                 return verify_error(v, "a bad alloc");
         return declare(v, b->name, b);
@@ -234,7 +235,7 @@ static bool check_fail(struct verifier *v, const struct loop_stmt *s)
 #include "ir/fail_codes.def"
         };
         v->fails = true;
-        if (v->parallel)
+        if (v->parallel && !v->warp)
                 return verify_error(v, "a parallel loop cannot be left");
         for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
                 if (codes[i] == s->code)
@@ -304,14 +305,12 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
                 if (!in_kernel(v))
                         return verify_error(v, "only kernels have hardware tiles");
                 return verify_tiles(v, s, depth);
-        case STMT_KEEP: case STMT_ALLOC: case STMT_BARRIER: case STMT_PREFETCH:
+        case STMT_KEEP: case STMT_ALLOC: case STMT_PREFETCH:
                 if (!in_kernel(v))
                         return verify_error(v, "only kernels have this statement");
-                if (s->kind == STMT_BARRIER && v->parallel)
-                        return verify_error(v, "iterations of a parallel loop wait for each other");
                 return s->kind == STMT_ALLOC  ? check_alloc(v, s)
                        : s->kind == STMT_KEEP ? check_keep(v, s)
-                                              : s->kind == STMT_BARRIER || check_prefetch(v, s);
+                                              : check_prefetch(v, s);
         }
         return verify_error(v, "no statement %d", (int)s->kind);
 }
@@ -367,11 +366,12 @@ bool verify_function(struct verifier *v, const struct loop_function *f)
         v->innermost = NULL;
         v->fails = v->returns = false;
         v->parallel = f->kind == FUNCTION_TASK;
+        v->warp = false;
         v->loops = 0;
         if ((f->location && !text_is_remark(f->location, strlen(f->location))) ||
             (f->summary && !text_is_remark(f->summary, strlen(f->summary))))
                 return verify_error(v, "location or summary is no safe text");
-        if (!check_parameters(v) || !check_block(v, f->body, 1))
+        if (!check_parameters(v) || !check_block(v, f->body, 1) || !verify_grid(v))
                 return false;
         v->stmt = NULL;
         if (f->kind == FUNCTION_LIBRARY &&

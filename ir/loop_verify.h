@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Inside the verifier of Loop IR: loop_verify.c checks a function, loop_verify_expr.c its
- * expressions, loop_verify_tiles.c hardware tiles, loop_verify_program.c what joins functions and
- * buffers. */
+ * expressions, loop_verify_tiles.c hardware tiles, loop_verify_grid.c kernels in grid form,
+ * loop_verify_program.c what joins functions and buffers. */
 #ifndef IR_LOOP_VERIFY_H
 #define IR_LOOP_VERIFY_H
 
 #include "ir/loop_parser.h"
 
-/* `shared`: declared outside the parallel loop that is open */
+/* `shared`: declared outside the parallel loop, or loop over warps, that is open */
 struct verify_name {
         const struct loop_function *function;
         const void *object;
@@ -28,7 +28,7 @@ struct verifier {
                                          * it */
         struct verify_name *innermost;
         int loops;                      /* open */
-        bool parallel;                  /* ... one of them */
+        bool parallel, warp;            /* ... one of them; one of a grid's warps */
         bool failed, fails, returns;
         /* who has hardware tile number k, and how deep in blocks it was declared */
         struct { const struct loop_variable *sums; int depth; } tiles[TILE_MAX];
@@ -67,6 +67,12 @@ bool verify_tiles(struct verifier *v, const struct loop_stmt *s, int depth);
 bool verify_take_tiles(struct verifier *v, const struct loop_variable *x, int depth);
 /* what was taken so deep or deeper, of x alone or (NULL) of all */
 void verify_give_tiles_back(struct verifier *v, const struct loop_variable *x, int depth);
+
+/* ---- loop_verify_grid.c ---- */
+
+/* The function, all else of which is right: loops over blocks and warps stand where they may, and hold
+ * what they may; or there are none. */
+bool verify_grid(struct verifier *v);
 
 /* ---- loop_verify_program.c ---- */
 

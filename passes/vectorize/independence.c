@@ -254,7 +254,7 @@ static void find_own(struct loop_stmt *s, void *context)
         switch (s->kind) {
         case STMT_FOR: case STMT_LET: case STMT_VAR: put(p->own, s->variable, s); break;
         case STMT_ALLOC: put(p->own, s->buffer, s); break;
-        case STMT_FAIL: case STMT_BARRIER: case STMT_CALL:
+        case STMT_FAIL: case STMT_CALL:
         case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD: p->failed = true; break;
         default: break;
         }

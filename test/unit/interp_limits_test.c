@@ -238,61 +238,51 @@ static void test_steps(void **state)
         assert_int_equal(run_steps(counted, needed / 2, &steps), INTERP_OUT_OF_STEPS);
 }
 
-/* ---- threads ---- */
+/* ---- grids ---- */
 
-static const char threads[] = "buffer @x : f32[64] input \"x\"\n"
-                              "buffer @y : f32[64] output \"y\"\n"
-                              "kernel @k(%x: in f32[64], %y: out f32[64]) {\n"
-                              "  for %b = 0 to 4 gpu_block {\n"
-                              "    for %u = 0 to 4 gpu_thread {\n"
-                              "      for %t = 0 to 4 gpu_thread {\n"
-                              "        alloc %s : f32[16] shared\n"
-                              "        let %at : index = %b * 16 + %u * 4\n"
-                              "        let %own : f32 = %x[%at + %t]\n"
-                              "        store %s[%u * 4 + %t] = %own * 2.0\n"
-                              "        barrier\n"
-                              "        store %y[%at + %t] = %s[15 - (%u * 4 + %t)]\n"
-                              "        barrier\n"
-                              "        store %s[%t * 4 + %u] = 0.0\n"
-                              "      }\n"
-                              "    }\n"
-                              "  }\n"
-                              "  for %i = 0 to 64 parallel {\n"
-                              "    prefetch %x[%i * 1000] 0\n"
-                              "  }\n"
-                              "}\n"
-                              "main {\n  call @k(@x, @y)\n}\n";
+static const char grid[] = "buffer @x : f32[128] input \"x\"\n"
+                           "buffer @n : i32[1] input \"n\"\n"
+                           "buffer @y : f32[128] output \"y\"\n"
+                           "kernel @k(%x: in f32[128], %n: in i32[1], %y: inout f32[128]) {\n"
+                           "  for %b = 0 to 2 gpu_block {\n"
+                           "    alloc %s : f32[64] shared\n"
+                           "    for %turn = 0 to 3 {\n"
+                           "      for %w = 0 to 2 gpu_warp {\n"
+                           "        let %at : index = %b * 64 + %w * 32\n"
+                           "        let %own : f32x32 = %x<32>[%at]\n"
+                           "        store %s[%w * 32] = %own * splat<32>(f32(%turn))\n"
+                           "      }\n"
+                           "      for %v = 0 to 2 gpu_warp {\n"
+                           "        store %y[%b * 64 + %v * 32] = %s[ramp<32>(63 - %v * 32, -1)]\n"
+                           "      }\n"
+                           "    }\n"
+                           "  }\n"
+                           "  for %c = 0 to 128 gpu_block {\n"
+                           "    for %u = 0 to 1 gpu_warp {\n"
+                           "      alloc %one : f32[1] stack\n"
+                           "      if %n[0] > 3 {\n"
+                           "        fail INDEX\n"
+                           "      }\n"
+                           "      store %one[0] = %y[%c]\n"
+                           "      store %y[%c] = %one[0] + 1\n"
+                           "    }\n"
+                           "  }\n"
+                           "}\n"
+                           "main {\n  call @k(@x, @n, @y)\n}\n";
 
-static void test_threads(void **state)
+static void test_grid(void **state)
 {
         (void)state;
-        float x[64], y[64];
-        fill(x, 64, 4);
-        const void *inputs[] = { x };
+        float x[128], y[128];
+        int32_t n = 3;
+        fill(x, 128, 4);
+        const void *inputs[] = { x, &n };
         void *outputs[] = { y };
-        assert_int_equal(run_text(threads, inputs, outputs), INTERP_OK);
-        for (int i = 0; i < 64; i++)
-                assert_true(y[i] == x[i / 16 * 16 + 15 - i % 16] * 2);
-        static const char *const unsupported[] = {
-                "    var %v : f32 = %x[%t]\n    barrier\n    store %y[%t] = %v\n",
-                "    for %k = 0 to 2 {\n      barrier\n    }\n",
-                "    alloc %a : f32[1] thread\n    store %a[0] = 1.0\n    barrier\n    store %y[%t] = %a[0]\n",
-        };
-        for (size_t k = 0; k < sizeof unsupported / sizeof *unsupported; k++) {
-                struct harness h;
-                harness_open(&h);
-                struct text text = { 0 };
-                text_add(&text,
-                         "buffer @x : f32[4] input \"x\"\nbuffer @y : f32[4] output \"y\"\nkernel @k(%%x: in f32[4], "
-                         "%%y: inout f32[4]) {\n"
-                         "  for %%t = 0 to 4 gpu_thread {\n%s  }\n}\nmain {\n  call @k(@x, @y)\n}\n",
-                         unsupported[k]);
-                assert_null(interp_new(harness_parse(&h, text.data), false, 0, &h.diag));
-                assert_int_equal(h.diag.code, EXIT_UNSUPPORTED);
-                assert_int_equal(h.diag.errors, 1);
-                text_free(&text);
-                harness_close(&h);
-        }
+        assert_int_equal(run_text(grid, inputs, outputs), INTERP_OK);
+        for (int i = 0; i < 128; i++)
+                assert_true(y[i] == x[i / 64 * 64 + 63 - i % 64] * 2 + 1);
+        n = 4;
+        assert_int_equal(run_text(grid, inputs, outputs), -3);
 }
 
 /* ---- floats as double ---- */
@@ -369,7 +359,7 @@ int main(void)
                 cmocka_unit_test(test_memory),        cmocka_unit_test(test_fresh_memory),
                 cmocka_unit_test(test_memory_budget), cmocka_unit_test(test_bounds),
                 cmocka_unit_test(test_bad_plan),      cmocka_unit_test(test_steps),
-                cmocka_unit_test(test_threads),       cmocka_unit_test(test_doubles),
+                cmocka_unit_test(test_grid),       cmocka_unit_test(test_doubles),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

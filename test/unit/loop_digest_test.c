@@ -18,7 +18,7 @@ static const char kernel[] =
         "store %one[%i] = exp(%a) * 0.5 "
         "if %n < 3 { store %y[%i] = %a streaming } else { fail INDEX } "
         "} "
-        "while %n > 5 { barrier } "
+        "while %n > 5 { prefetch %z[7] 0 } "
         "prefetch %z[3] 1 "
         "store %y[0] = lane(%acc{0, 1}, 2) - %two[0] + %f "
         "tiles 4 by 1 rows 2 depth 4 lanes 16 word 4 sums 0 to 4 x 4 to 5 w 5 to 7 "
@@ -49,7 +49,6 @@ static const struct { const char *here, *other; bool name; } differences[] = {
         { "lane(%acc{0, 1}", "lane(%acc{1, 1}", false },
         { "lane(%acc{0, 1}", "lane(%acc{0, 0}", false },
         { "%one : f32[8] stack", "%one : f32[9] stack", false },
-        { "%one : f32[8] stack", "%one : f32[8] thread", false },
         { "%two[0]", "%one[0]", false },
         { "to 8 step", "to 6 step", false },
         { "step 2", "step 4", false },
@@ -61,7 +60,7 @@ static const struct { const char *here, *other; bool name; } differences[] = {
         { "fail INDEX", "fail EXTENT", false },
         { "if %n < 3 { store %y[%i] = %a streaming } else { fail INDEX }",
           "if %n < 3 { store %y[%i] = %a streaming fail INDEX }", false },
-        { "barrier", "", false },
+        { "prefetch %z[7] 0", "", false },
         { "%z[3] 1", "%z[3] 2", false },
         { "tiles 4 by 1 rows 2", "tiles 4 by 1 rows 4", false },
         { "word 4", "word 1", false },

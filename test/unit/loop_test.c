@@ -396,7 +396,7 @@ static void test_names_and_walks(void **state)
         struct loop_program *p = parse_well(&b, everything);
         int counts[2] = { 0, 0 };
         loop_block_walk(p->kernels->body, count_statement, count_load, counts);
-        assert_int_equal(counts[0], 18);
+        assert_int_equal(counts[0], 17);
         assert_int_equal(counts[1], 4);
         counts[0] = 0;
         loop_block_walk(p->main->body, count_statement, NULL, counts);

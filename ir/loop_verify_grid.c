@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* The verifier of Loop IR: kernels in grid form (ir/loop.h). Names, types and what warps share of
+ * variables were checked with all the rest. */
+#include "ir/loop_verify.h"
+
+/* of the kernel, so far */
+struct grid {
+        struct verifier *v;
+        int64_t shared;                 /* bytes of the block */
+        int64_t warps;                  /* of the block; 0: not known yet */
+        int code;                       /* of its fails; 0: none yet */
+        bool failed;
+};
+
+static bool is_read_only(const struct loop_function *f, const struct loop_buffer *b)
+{
+        if (b->space != SPACE_PARAMETER || b->access != ACCESS_IN)
+                return false;
+        for (int i = 0; b->alias_class && i < f->buffer_count; i++)
+                if (f->buffers[i]->alias_class == b->alias_class && f->buffers[i]->access != ACCESS_IN)
+                        return false;
+        return true;
+}
+
+static void check_load(struct loop_expr *e, void *context)
+{
+        struct grid *g = context;
+        if (e->op == LOOP_LOAD && !is_read_only(g->v->function, e->buffer))
+                g->failed = g->failed || !verify_error(g->v, "outside of its warps a block reads what the kernel writes");
+}
+
+static bool check_bounds(struct grid *g, const struct loop_stmt *s, const char *what, int64_t most)
+{
+        int64_t from, to;
+        if (!loop_is_int(s->a, &from) || !loop_is_int(s->b, &to) || from != 0 || s->step != 1)
+                return verify_error(g->v, "%s are not counted from 0 to a literal", what);
+        return (to >= 1 && to <= most) ||
+               verify_error(g->v, "%lld %s, want 1 to %lld", (long long)to, what, (long long)most);
+}
+
+/* a statement of a warp, with all in it */
+static void check_warp_statement(struct loop_stmt *s, void *context)
+{
+        struct grid *g = context;
+        g->v->stmt = s;
+        bool good = true;
+        if (s->kind == STMT_FOR && s->for_kind != FOR_SERIAL && s->for_kind != FOR_UNROLL)
+                good = verify_error(g->v, "a warp has serial loops only");
+        else if (s->kind == STMT_ALLOC && s->buffer->space == SPACE_SHARED)
+                good = verify_error(g->v, "%s is shared, but by one warp", s->buffer->name);
+        else if (s->kind == STMT_FAIL && g->code && g->code != s->code)
+                good = verify_error(g->v, "it fails with two codes, and nobody would know which is first");
+        if (s->kind == STMT_FAIL)
+                g->code = s->code;
+        g->failed |= !good;
+}
+
+static bool check_warps(struct grid *g, const struct loop_stmt *s)
+{
+        if (!check_bounds(g, s, "warps", GRID_WARPS_MAX))
+                return false;
+        if (g->warps && g->warps != s->b->literal.i)
+                return verify_error(g->v, "%lld warps, but %lld before", (long long)s->b->literal.i, (long long)g->warps);
+        g->warps = s->b->literal.i;
+        loop_block_walk(s->body, check_warp_statement, NULL, g);
+        return !g->failed;
+}
+
+static bool check_shared(struct grid *g, const struct loop_buffer *b)
+{
+        if (b->space != SPACE_SHARED)
+                return verify_error(g->v, "%s is of a warp, but declared outside of its loop", b->name);
+        bool fits = b->extent <= GRID_SHARED_MAX;
+        g->shared += fits ? storage_bytes(b->extent * element_info[b->element].bytes) : 0;
+        return (fits && g->shared <= GRID_SHARED_MAX) ||
+               verify_error(g->v, "a block shares more than %d bytes", GRID_SHARED_MAX);
+}
+
+/* what all warps of a block do alike */
+static bool check_block(struct grid *g, const struct loop_block *block)
+{
+        for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
+                struct loop_expr *const exprs[] = { s->a, s->b, s->c };
+                g->v->stmt = s;
+                bool good = true;
+                if (s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP) {
+                        if (!check_warps(g, s))
+                                return false;
+                        continue;
+                }
+                for (int i = 0; i < 3; i++)
+                        if (exprs[i])
+                                loop_expr_walk(exprs[i], check_load, g);
+                if (g->failed)
+                        return false;
+                switch (s->kind) {
+                case STMT_FOR:
+                        if (s->for_kind != FOR_SERIAL && s->for_kind != FOR_UNROLL)
+                                return verify_error(g->v, "a block has serial loops and loops over warps only");
+                        break;
+                case STMT_ALLOC: good = check_shared(g, s->buffer); break;
+                case STMT_IF: case STMT_WHILE: case STMT_LET: case STMT_VAR: case STMT_SET: break;
+                default: return verify_error(g->v, "this is for a warp to do");
+                }
+                if (!good || !check_block(g, s->body) || !check_block(g, s->other))
+                        return false;
+        }
+        return true;
+}
+
+static void find_grid(struct loop_stmt *s, void *found)
+{
+        *(bool *)found |= (s->kind == STMT_FOR && loop_for_is_grid(s->for_kind)) ||
+                          (s->kind == STMT_ALLOC && s->buffer->space == SPACE_SHARED);
+}
+
+bool verify_grid(struct verifier *v)
+{
+        const struct loop_function *f = v->function;
+        bool found = false;
+        loop_block_walk(f->body, find_grid, NULL, &found);
+        if (!found)
+                return true;
+        v->stmt = NULL;
+        if (f->kind != FUNCTION_KERNEL)
+                return verify_error(v, "only kernels have a grid");
+        struct grid g = { .v = v };
+        for (const struct loop_stmt *s = f->body->first; s; s = s->next) {
+                v->stmt = s;
+                if (s->kind != STMT_FOR || s->for_kind != FOR_GPU_BLOCK)
+                        return verify_error(v, "a kernel in grid form has loops over blocks only");
+                g.shared = g.warps = 0;
+                if (!check_bounds(&g, s, "blocks", GRID_BLOCKS_MAX) || !check_block(&g, s->body))
+                        return false;
+        }
+        return true;
+}
