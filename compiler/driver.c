@@ -397,6 +397,7 @@ static bool print_help(struct run *run, bool *fine)
         const struct options *o = &run->options;
         bool help_steps = o->quantize_steps && !strcmp(o->quantize_steps, "help");
         bool help_observers = o->observer && !strcmp(o->observer, "help");
+        bool help_activations = o->activations && !strcmp(o->activations, "help");
         bool help_weights = o->quantize_weights && !strcmp(o->quantize_weights, "help");
         bool help_limits = o->limits.count && !strcmp(o->limits.items[0], "help");
         if (o->help && !strcmp(o->help, "json"))
@@ -415,6 +416,8 @@ static bool print_help(struct run *run, bool *fine)
                 quantize_steps_help();
         else if (help_weights)
                 weights_types_help();
+        else if (help_activations)
+                grid_help();
         else if (help_observers)
                 observer_help();
         else if (!strcmp(o->target, "help"))

@@ -299,8 +299,7 @@ static void add_quantization(struct text *text, const struct options *o)
         if (o->observer)
                 text_add(text, " --observer=%s", remark(o->observer));
         if (o->activations)
-                text_add(text, " --activations=%s",
-                         o->activations == ACTIVATIONS_S8 ? "s8" : "s8-symmetric");
+                text_add(text, " --activations=%s", remark(o->activations));
         if (o->quantize_steps)
                 text_add(text, " --quantize-steps=%s", remark(o->quantize_steps));
 }

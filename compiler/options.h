@@ -21,7 +21,6 @@ enum { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE };
 enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 enum { GOAL_SPEED, GOAL_MEMORY };
 enum { REQUANTIZE_FLOAT, REQUANTIZE_INTEGER, REQUANTIZE_SHIFT };
-enum { ACTIVATIONS_U8, ACTIVATIONS_S8, ACTIVATIONS_S8_SYMMETRIC };
 
 #define QUANTIZE_DYNAMIC "dynamic"      /* of --quantize; else a path */
 
@@ -30,9 +29,9 @@ struct options {
         const char *output, *name, *target, *depfile_name, *external, *cc, *report, *report_against,
                 *schedule, *calibrate, *run, *runner, *bench, *remarks, *explain;
         const char *quantize;           /* ranges; "": those of --calibrate; QUANTIZE_DYNAMIC */
-        const char *quantize_weights, *observer, *quantize_steps;
+        const char *quantize_weights, *observer, *activations, *quantize_steps;
         const char *passes, *print_after, *print_before, *dump_dir;
-        int emit, weights, level, threads, precision, requantize, goal, no_alias, activations;
+        int emit, weights, level, threads, precision, requantize, goal, no_alias;
         int no_descriptor, depfile, if_changed, exact, assume_finite, unchecked, fast_libm, flush_denormals,
                 no_verify, check, time_passes, stats, profile, tune;
         const char *help;               /* "": all, "json", or a group; NULL: none is asked for */

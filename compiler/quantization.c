@@ -40,13 +40,14 @@ static bool is_unknown(struct run *run, const char *option, const char *name,
 }
 
 /* those of layers that multiply bytes */
-static bool read_layer_weights(struct run *run, const struct quantize_policy *p, bool block)
+static bool read_layer_weights(struct run *run, struct quantize_policy *p, const char *behind)
 {
         bool whole = p->weights->element == E_I8 || p->weights->element == E_I4;
-        if ((!block && whole) || weights_are_floats(p->weights))     /* floats have a message of their own */
+        p->one_step = whole && !strcmp(behind, ":layer");
+        if ((whole && (!*behind || p->one_step)) || weights_are_floats(p->weights))     /* floats have a message of their own */
                 return true;
         diag_error(&run->diag, EXIT_USAGE,
-                   "--quantize-weights=%s with --quantize: weights of layers are s8 or s4, a step for each output",
+                   "--quantize-weights=%s with --quantize: want s8 or s4, a step for each output of a layer, or s8:layer, s4:layer, one for all of it",
                    text_argument(run->arena, run->options.quantize_weights));
         return false;
 }
@@ -62,7 +63,7 @@ static bool read_weights(struct run *run, struct quantize_policy *p)
                                   sizeof types / sizeof *types);
         p->block = p->weights->block;
         if (p->layers)
-                return read_layer_weights(run, p, text[length]);
+                return read_layer_weights(run, p, text + length);
         if (!text[length])
                 return true;
         if (weights_are_floats(p->weights)) {
@@ -83,8 +84,7 @@ static bool read_choices(struct run *run, struct quantize_policy *p)
 {
         const struct options *o = &run->options;
         const char *name = o->quantize_steps;
-        p->grid = (struct grid){ .to = o->activations ? E_I8 : E_U8,
-                                 .symmetric = o->activations == ACTIVATIONS_S8_SYMMETRIC };
+        p->grid = (struct grid){ .to = E_U8 };
         p->kept = o->report ? report_keep_float : NULL;
         p->runner = run;
         p->dynamic = is_dynamic(o);
@@ -104,6 +104,12 @@ static bool read_choices(struct run *run, struct quantize_policy *p)
         if (o->observer && !observer_from_text(o->observer, &p->observer))
                 return is_unknown(run, "--observer", o->observer, observers,
                                   sizeof observers / sizeof *observers);
+        if (o->activations && !grid_from_text(o->activations, &p->grid)) {
+                diag_error(&run->diag, EXIT_USAGE,
+                           "--activations=%s: want u8, s8, u16, s16, u4 or s4, with -symmetric behind it, or -powers, or -symmetric-powers (--activations=help says more)",
+                           text_argument(run->arena, o->activations));
+                return false;
+        }
         const char **names = arena_array(run->arena, (size_t)o->keep_float.count + 1, sizeof *names);
         for (int i = 0; i < o->keep_float.count; i++) {
                 const char *item = o->keep_float.items[i];

@@ -57,6 +57,13 @@ static void add_observers(struct completion *c)
         add(c, "help");
 }
 
+static void add_grids(struct completion *c)
+{
+#define GRID(name, element, stored, doc) add(c, #name); add(c, #name "-symmetric");
+#include "passes/calibrate/grids.def"
+        add(c, "help");
+}
+
 static void add_steps(struct completion *c)
 {
 #define STEP(id, ...) add(c, #id);
@@ -87,7 +94,7 @@ static void add_layers(struct completion *c)
 static const struct source { const char *option; void (*add)(struct completion *); bool list; } sources[] = {
         { "--target", add_targets, true }, { "--passes", add_passes, true },
         { "--print-ir-after", add_passes, false }, { "--print-ir-before", add_passes, false },
-        { "--observer", add_observers, false }, { "--quantize-steps", add_steps, true },
+        { "--observer", add_observers, false }, { "--activations", add_grids, false }, { "--quantize-steps", add_steps, true },
         { "--quantize-weights", add_weights, false }, { "--limit", add_limits, false },
         { "--keep-float", add_layers, false },
 };

@@ -63,7 +63,7 @@ int range_bin(const struct range *r, float x);
 int range_exponent(struct extent e);                      /* that of a histogram for it */
 double range_mean(const struct range *r);                 /* sum / count; 0 of no numbers */
 
-/* ---- steps (observers.c, observer_entropy.c, observer_error.c) ---- */
+/* ---- steps (grid.c, observers.c, observer_entropy.c, observer_error.c) ---- */
 
 enum observer {
 #define OBSERVER(id, ...) OBSERVE_##id,
@@ -89,6 +89,13 @@ struct extent observe_extent(const struct range *r, enum observer o, const struc
 struct affine affine_of(struct extent e, const struct grid *g);
 /* the numbers used */
 void grid_limits(const struct grid *g, int32_t *lowest, int32_t *highest);
+/* the step that is used for one: of f32, no less than the least normal number; of powers of two the next one up */
+float grid_scale(double step, const struct grid *g);
+enum element grid_stored(const struct grid *g); /* which holds its numbers: 4 bits are in bytes */
+/* TYPE[-symmetric][-powers] (grids.def); and TYPE alone */
+bool grid_from_text(const char *text, struct grid *g);
+bool grid_element_from_text(const char *name, size_t length, enum element *to);
+void grid_help(void);                   /* on standard output */
 /* the mean square error that rounding to it makes, by the histogram: numbers are even within
  * bins */
 double affine_error(const struct range *r, struct affine a, const struct grid *g);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Observers: the steps of whole numbers for what a range says. observers.def lists them,
  * docs/quantization.md has their formulas. */
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,53 +39,7 @@ void observer_help(void)
                 printf("  %-18s %s\n", observers[i].name, observers[i].doc);
 }
 
-/* ---- from an extent to steps ---- */
-
-void grid_limits(const struct grid *g, int32_t *lowest, int32_t *highest)
-{
-        bool is_signed = g->to == E_I8 || g->to == E_I16 || g->to == E_I4;
-        int bits = g->to == E_I16 || g->to == E_U16 ? 16 : g->to == E_I4 || g->to == E_U4 ? 4 : 8;
-        *lowest = is_signed ? -(1 << (bits - 1)) : 0;
-        *highest = *lowest + (1 << bits) - 1;
-        *lowest += g->symmetric;
-}
-
-struct extent extent_on(struct extent e, const struct grid *g)
-{
-        if (extent_is_none(e))
-                return (struct extent){ 0, 0 };
-        e = extent_join(e, (struct extent){ 0, 0 });
-        float far = fmaxf(-e.least, e.most);
-        return g->symmetric ? (struct extent){ -far, far } : e;
-}
-
-static float scale_for(double step, const struct grid *g)
-{
-        if (g->power_of_two) {
-                int exponent;
-                double mantissa = frexp(step, &exponent); /* in [1/2, 1) */
-                step = ldexp(1, mantissa == 0.5 ? exponent - 1 : exponent);
-        }
-        float scale = (float)step;
-        return scale < FLT_MIN ? FLT_MIN : scale;
-}
-
-struct affine affine_of(struct extent e, const struct grid *g)
-{
-        int32_t lowest, highest;
-        grid_limits(g, &lowest, &highest);
-        e = extent_on(e, g);
-        int32_t middle = lowest + (highest - lowest) / 2;
-        if (e.least == e.most)          /* both 0 */
-                return (struct affine){ 1, g->symmetric ? middle : 0 };
-        float scale = scale_for(((double)e.most - (double)e.least) / (highest - lowest), g);
-        if (g->symmetric)
-                return (struct affine){ scale, middle };
-        double zero = nearbyint(lowest - (double)e.least / (double)scale);      /* in range but for
-                                                                                 * rounding */
-        zero = zero < lowest ? lowest : zero > highest ? highest : zero;
-        return (struct affine){ scale, (int32_t)zero };
-}
+/* ---- from a range to steps ---- */
 
 struct extent observe_extent(const struct range *r, enum observer o, const struct grid *g)
 {

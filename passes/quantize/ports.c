@@ -6,10 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct { const char *name; enum element to; } elements[] = {
-        { "u8", E_U8 }, { "s8", E_I8 }, { "u16", E_U16 }, { "s16", E_I16 },
-};
-
 /* SCALE[,ZERO], to the end of the text */
 static bool read_affine(const char *text, enum element to, struct affine *a)
 {
@@ -35,13 +31,11 @@ bool port_choice_parse(struct arena *arena, const char *text, struct port_choice
                 return true;
         size_t length = strcspn(equal + 1, ",");
         const char *rest = equal + 1 + length;
-        for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
-                if (strlen(elements[i].name) == length && !strncmp(equal + 1, elements[i].name, length)) {
-                        choice->to = elements[i].to;
-                        choice->steps = *rest ? PORT_NUMBERS : PORT_RANGES;
-                        return !*rest || read_affine(rest + 1, choice->to, &choice->affine);
-                }
-        return false;
+        if (!grid_element_from_text(equal + 1, length, &choice->to) ||
+            grid_stored(&(struct grid){ .to = choice->to }) != choice->to)
+                return false;
+        choice->steps = *rest ? PORT_NUMBERS : PORT_RANGES;
+        return !*rest || read_affine(rest + 1, choice->to, &choice->affine);
 }
 
 /* Where the rest does not fit behind a *, this one reaches a character further: earlier ones need not. */

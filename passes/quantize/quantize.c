@@ -169,7 +169,7 @@ static void find_layers(struct quantizing *q)
                         continue;
                 struct layer *l = &q->layers[q->layer_count++];
                 *l = (struct layer){ .op = op, .x = site_of(op_operand(op, 0)), .both = both };
-                l->obstacle = quantize_obstacle(l);
+                l->obstacle = quantize_obstacle(l, &q->policy->grid);
                 if (!l->obstacle && (l->x->unfit || (both && site_of(op_operand(op, 1))->unfit)))
                         l->obstacle = "what it multiplies is not always finite";
                 site_of_op(op)->layer = l;

@@ -24,6 +24,7 @@ struct quantize_policy {
         bool dynamic;                   /* products by constant weights multiply bytes */
         const struct weights_type *weights;     /* NULL: s8; those of layers have no zero points, nor blocks */
         int64_t block;                  /* numbers of an output that share a step; 0: all */
+        bool one_step;                  /* all weights of a layer share one */
         enum observer observer;
         struct grid grid;               /* of activations */
         bool steps[STEP_COUNT];
@@ -150,8 +151,9 @@ const struct affine *quantize_affine(struct site *s);
 /* Puts bytes into the graph where they were chosen. */
 bool quantize_insert(struct quantizing *q);
 
-/* NULL: a convolve or dot of floats can be quantized, as far as its weights and shape say */
-const char *quantize_obstacle(const struct layer *l);
+/* NULL: a convolve or dot of floats can be quantized, as far as its weights and shape say, and g, what x
+ * becomes */
+const char *quantize_obstacle(const struct layer *l, const struct grid *g);
 /* weights and bias of a layer whose x is decoded; it may find an obstacle yet. m: what samples show of
  * its rows, or NULL */
 bool quantize_layer(struct quantizing *q, struct layer *l, const struct moments *m);

@@ -23,13 +23,13 @@ enum { BIAS_MOST = 1 << 24, BIAS_BITS = 16 };
 static const double TINY = 0x1p-64;
 
 /* sums leave as much room as the rules of simplify want */
-static bool sums_fit(const struct op *op, bool both)
+static bool sums_fit(const struct op *op, bool both)     /* of bytes; of 16 bits they may be floats */
 {
         enum { ROOM = 1 << 25, BYTE = 255, SIGNED = 128 };
         return (double)whole_products(op) * BYTE * (both ? BYTE : SIGNED) < INT32_MAX - ROOM;
 }
 
-const char *quantize_obstacle(const struct layer *l)
+const char *quantize_obstacle(const struct layer *l, const struct grid *g)
 {
         const struct op *op = l->op;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
@@ -45,7 +45,7 @@ const char *quantize_obstacle(const struct layer *l)
                 return "its weights are not all finite";
         if (!type_elements(w->type) || !type_elements(x->type))
                 return "it multiplies nothing";
-        if (!sums_fit(op, l->both))
+        if (element_info[grid_stored(g)].bytes == 1 && !sums_fit(op, l->both))
                 return "a sum of so many products may not fit into i32";
         return NULL;
 }
@@ -94,20 +94,24 @@ static int64_t output_of(const struct weights *w, int64_t i)
         return weight_output(&w->places, i);
 }
 
-static void choose_scales(struct weights *w, float sx)
+static void choose_scales(struct weights *w, float sx, const struct quantize_policy *p)
 {
         for (int64_t o = 0; o < w->outputs; o++)
                 w->scales[o] = 0;
         for (int64_t i = 0; i < w->count; i++)
                 w->scales[output_of(w, i)] =
                         fmaxf(w->scales[output_of(w, i)], fabsf(w->numbers[i]));
+        for (int64_t o = 1; o < w->outputs && p->one_step; o++)
+                w->scales[0] = fmaxf(w->scales[0], w->scales[o]);
+        for (int64_t o = 1; o < w->outputs && p->one_step; o++)
+                w->scales[o] = w->scales[0];
         for (int64_t o = 0; o < w->outputs; o++) {
                 double scale = (double)w->scales[o] / w->largest;
                 if (!(scale >= FLT_MIN && (scale >= TINY || scale * (double)sx >= FLT_MIN)))     /* they add nothing */
                         scale = w->biases && w->biases[o] != 0
                                         ? ldexp(fabs((double)w->biases[o]) / sx, -BIAS_BITS)
                                         : 1;
-                w->scales[o] = (float)scale;
+                w->scales[o] = grid_scale(scale, &p->grid);
         }
 }
 
@@ -236,7 +240,7 @@ bool quantize_layer(struct quantizing *q, struct layer *l, const struct moments 
                 take_factor(q, &b, l, &w);
         add = w.places.along < 0 ? NULL : constant_behind(q, &b, op_result(op), OP_add, along, w.outputs, &biases, &operand);
         w.biases = biases;
-        choose_scales(&w, sx);
+        choose_scales(&w, sx, q->policy);
         if (!scales_fit(&w, sx)) {
                 l->obstacle = "its steps are too small, or too large, to be multiplied";
                 return true;

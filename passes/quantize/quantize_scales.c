@@ -113,7 +113,7 @@ bool quantize_choose_scales(struct quantizing *q)
                 s->extent = extent_none;
                 if (!s->bytes)
                         continue;
-                s->pinned = quantize_find_decoded(s->value, q->policy->grid.to, &s->affine);
+                s->pinned = quantize_find_decoded(s->value, grid_stored(&q->policy->grid), &s->affine);
                 if (s->pinned || is_moved(s))
                         continue;
                 if (!has_range(q, s))
@@ -138,10 +138,12 @@ bool quantize_choose_scales(struct quantizing *q)
 
 /* ---- bytes in the graph ---- */
 
-/* Saturation does what the bounds around u would: v is read as u. */
-static struct value *without_bounds(struct value *v, struct affine a, enum element to)
+/* Saturation does what the bounds around v would: v is read as it was before. */
+static struct value *without_bounds(struct value *v, struct affine a, const struct grid *g)
 {
-        double c, least = to == E_U8 ? 0 : -128, most = least + 255;
+        double c;
+        int32_t least, most;
+        grid_limits(&(struct grid){ .to = g->to }, &least, &most);
         while (op_is(v, OP_max) || op_is(v, OP_min)) {
                 bool lower = v->op->code == OP_max;
                 if (!value_is_splat(op_operand(v->op, 1), &c))
@@ -152,6 +154,17 @@ static struct value *without_bounds(struct value *v, struct affine a, enum eleme
                 v = op_operand(v->op, 0);
         }
         return v;
+}
+
+/* v within the numbers of the grid, where what stores them has more */
+static struct value *bounded(struct builder *b, struct value *v, struct affine a, const struct grid *g)
+{
+        int32_t least, most;
+        grid_limits(g, &least, &most);
+        if (grid_stored(g) == g->to)
+                return v;
+        v = build_binary(b, OP_max, v, build_like(b, v, (double)((float)(least - a.zero) * a.scale)));
+        return v ? build_binary(b, OP_min, v, build_like(b, v, (double)((float)(most - a.zero) * a.scale))) : NULL;
 }
 
 /* constants fold, as where the importer builds */
@@ -171,10 +184,12 @@ static bool insert_at(struct quantizing *q, struct site *s)
 {
         struct builder b = behind(q, s->value);
         struct affine a = *quantize_affine(s);
-        enum element to = q->policy->grid.to;
+        const struct grid *g = &q->policy->grid;
+        enum element to = grid_stored(g);
         struct value *v = s->value, *scale = build_like(&b, v, a.scale),
-                     *zero = constant_number(q->m, type_with_element(q->m, v->type, to), a.zero);
-        struct value *bytes = build_quantize(&b, without_bounds(v, a, to), scale, zero, to);
+                     *zero = constant_number(q->m, type_with_element(q->m, v->type, to), a.zero),
+                     *real = bounded(&b, without_bounds(v, a, g), a, g);
+        struct value *bytes = real ? build_quantize(&b, real, scale, zero, to) : NULL;
         s->decoded = bytes ? build_dequantize(&b, bytes, scale, zero) : NULL;
         q->byte_count++;
         return s->decoded != NULL;

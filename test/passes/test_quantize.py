@@ -86,26 +86,27 @@ def along(v, s):
     return v.reshape(-1, *[1] * (s.ndim - 2)) if s.ndim > 2 else v
 
 
-def sums(q, x, w, pads=0, groups=1, axis=0):
+def sums(q, x, w, pads=0, groups=1, axis=0, **form):
     """of bytes q of x by the numbers of w; and their scales"""
-    numbers, sw = quantizing.weights(w, axis)
+    numbers, sw = quantizing.weights(w, axis, **form)
     centered = quantized.wide(q, x.zero)
     if w.ndim == 2:
         return centered @ (numbers.astype(I64) if axis else numbers.astype(I64).T), sw
     return quantized.convolve(centered, numbers.astype(I64), [1, 1], [1, 1], [pads] * 4, groups), sw
 
 
-def layer(q, x, w, b, y, pads=0, groups=1, axis=0, low=None, high=None):
+def layer(q, x, w, b, y, pads=0, groups=1, axis=0, low=None, high=None, **form):
     """bytes of y: one rounding"""
-    s, sw = sums(q, x, w, pads, groups, axis)
+    s, sw = sums(q, x, w, pads, groups, axis, **form)
     s = s + along(quantizing.bias(b, x.scale, sw), s)
     m = F32(F32(x.scale * sw) / y.scale)
-    return quantized.requantize(s, along(m, s), y.zero, y.t, low, high)
+    q = quantized.requantize(s, along(m, s), y.zero, y.t, low, high)
+    return np.clip(q, y.low, y.high).astype(y.t) if y.within else q
 
 
-def reals(q, x, w, b, pads=0, axis=0):
+def reals(q, x, w, b, pads=0, axis=0, **form):
     """sums as floats: a layer whose result stays such"""
-    s, sw = sums(q, x, w, pads, 1, axis)
+    s, sw = sums(q, x, w, pads, 1, axis, **form)
     whole = quantizing.bias(b, x.scale, sw).astype(F32) * F32(x.scale * sw)
     return s.astype(F32) * along(F32(x.scale * sw), s) + along(whole, s)
 
@@ -131,21 +132,53 @@ def chain(folder, activations=np.uint8):
     return m.finish("gemm"), w, b
 
 
-@pytest.mark.parametrize("how", ["u8", "s8", "s8-symmetric"])
+GRIDS = {"u8": (np.uint8, 8), "s8": (np.int8, 8), "u16": (np.uint16, 16), "s16": (np.int16, 16), "u4": (np.uint8, 4), "s4": (np.int8, 4)}
+
+
+@pytest.mark.parametrize("how", ["u8", "s8", "s8-symmetric", "s16", "s16-symmetric", "u4", "s4-symmetric", "s8-symmetric-powers",
+                                 pytest.param("u8-symmetric", marks=pytest.mark.long), pytest.param("u16", marks=pytest.mark.long),
+                                 pytest.param("s4", marks=pytest.mark.long), pytest.param("u4-powers", marks=pytest.mark.long)])
 def test_chain(how, tmp_path):
-    """layers with biases, bounds and a pool: bytes from end to end; a bound of what follows is where its bytes end"""
+    """layers with biases, bounds and a pool: whole numbers from end to end; a bound of what follows is where they end"""
     m, w, b = chain(tmp_path)
-    form = (np.uint8 if how == "u8" else np.int8, how == "s8-symmetric")
-    x, y1, y2 = (m.bytes(name, *form) for name in ("x", "relu1.max", "clip.min"))
-    if how != "s8-symmetric":
-        assert y1.zero == np.iinfo(form[0]).min and abs(y2.scale - F32(.5 / 255)) < 1e-9
-    q = layer(x.encode(m.x), x, w[0], b[0], y1, 1, low=0)
-    q = layer(q, y1, w[1], b[1], y2, 1, 8, low=0, high=F32(F32(.5) / y2.scale))
+    t, bits = GRIDS[how.split("-")[0]]
+    symmetric, powers = "-symmetric" in how, "-powers" in how
+    x, y1, y2 = (m.bytes(name, t, symmetric, bits, powers) for name in ("x", "relu1.max", "clip.min"))
+    if not symmetric and not powers:
+        assert y1.zero == y1.low and abs(y2.scale - F32(.5 / (2 ** bits - 1))) < 1e-9
+    q = layer(x.encode(m.x), x, w[0], b[0], y1, 1, low=0, powers=powers)
+    q = layer(q, y1, w[1], b[1], y2, 1, 8, low=0, high=F32(F32(.5) / y2.scale), powers=powers)
     flat = pooled(q).reshape(1, -1)
-    expected = reals(flat, y2, w[2], b[2])
+    expected = reals(flat, y2, w[2], b[2], powers=powers)
     result, = m.run(PLAIN, f"--activations={how}")
     np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
     assert m.stats(f"--activations={how}") == (3, 3, 5)
+
+
+def test_one_step_of_weights(tmp_path):
+    """for all outputs of a layer"""
+    m, w, b = chain(tmp_path)
+    x, y1, y2 = (m.bytes(name) for name in ("x", "relu1.max", "clip.min"))
+    q = layer(x.encode(m.x), x, w[0], b[0], y1, 1, low=0, layer=True)
+    q = layer(q, y1, w[1], b[1], y2, 1, 8, low=0, high=F32(F32(.5) / y2.scale), layer=True)
+    expected = reals(pooled(q).reshape(1, -1), y2, w[2], b[2], layer=True)
+    result, = m.run(PLAIN, "--quantize-weights=s8:layer")
+    np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
+    assert not np.array_equal(result, m.run(PLAIN)[0])
+
+
+def test_sums_of_16_bits_that_do_not_fit(tmp_path):
+    """into i32 are sums of floats, of the same whole numbers"""
+    m = Model(tmp_path, [2, 900])
+    w, b = m.weights(5, 900), m.biases(5)
+    m.node("Gemm", ["x", w, b], "y", transB=1)
+    m.finish("y")
+    x = m.bytes("x", np.int16)
+    expected = reals(x.encode(m.x), x, w, b)
+    assert np.abs(quantized.wide(x.encode(m.x), x.zero)).max() * 127 * 900 > 2 ** 31
+    for target in "generic", "x86-64-v3":
+        np.testing.assert_allclose(m.run(PLAIN, "--activations=s16", target=target)[0], expected, rtol=1e-4, atol=1e-5)
+    assert m.stats("--activations=s16") == (1, 1, 1)
 
 
 def test_biases_are_corrected(tmp_path):
@@ -389,17 +422,18 @@ def test_all_targets(tmp_path):
     assert len(texts) == 1
 
 
-def test_twice(tmp_path):
+@pytest.mark.parametrize("how", ["u8", pytest.param("s16", marks=pytest.mark.slow), "u4", pytest.param("s8-symmetric-powers", marks=pytest.mark.slow)])
+def test_twice(how, tmp_path):
     """what is quantized stays as it is"""
     m, *_ = chain(tmp_path)
-    text = tmp_path / "once.dnn"
-    done = dnncc.run([dnncc.DNNCC, m.path, f"--quantize={m.file}", "--passes=simplify,fold,cse,dce,quantize,simplify,fold,cse,dce",
+    text, how = tmp_path / "once.dnn", f"--activations={how}"
+    done = dnncc.run([dnncc.DNNCC, m.path, f"--quantize={m.file}", how, "--passes=simplify,fold,cse,dce,quantize,simplify,fold,cse,dce",
                       "--emit=ir", "-o", text])
     assert done.returncode == 0, done.stderr
     samples = {"x": np.stack([m.x, -m.x])}
     again = quantizing.calibrate(text, tmp_path, samples)
     codes = []
-    for options in ([], [f"--quantize={again}"]):
+    for options in ([], [f"--quantize={again}", how]):
         (tmp_path / f"c{len(codes)}").mkdir()
         dnncc.compile_model(text, tmp_path / f"c{len(codes)}", options)
         code = (tmp_path / f"c{len(codes)}" / "model.c").read_text()

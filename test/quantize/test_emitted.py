@@ -12,6 +12,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for fo
 import dnncc  # noqa: E402
 import processor  # noqa: E402
 import test_integer_networks  # noqa: E402
+from test_quantize import chain  # noqa: E402
 
 STEPS, SHARE = 1, 1 / 1000              # no byte is off by more, nor more of a layer's bytes
 
@@ -63,3 +64,23 @@ def test_same_outputs(name, tmp_path):
         program = dnncc.build_host(folder, ["-O1"])
         results.append(np.concatenate([dnncc.run_host(program, [x])[0] for x in images[:10]]))
     np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("how", ["s16-symmetric", "u4", "s8-symmetric-powers", pytest.param("u16", marks=pytest.mark.long), pytest.param("s4-symmetric", marks=pytest.mark.long)])
+def test_grids(how, tmp_path):
+    """whole numbers of other sizes: a valid model, of which onnxruntime makes what --quantize compiles"""
+    m, *_ = chain(tmp_path)
+    ours, = m.run(f"--activations={how}")
+    done = dnncc.run([dnncc.DNNCC, m.path, f"--quantize={m.file}", f"--activations={how}", "--emit=onnx", "-o", tmp_path / "q.onnx"])
+    assert done.returncode == 0, done.stderr
+    model = onnx.load(tmp_path / "q.onnx")
+    onnx.checker.check_model(model, full_check=True)
+    constants = {i.name: onnx.numpy_helper.to_array(i) for i in model.graph.initializer}
+    scales = [constants[n.input[1]] for n in model.graph.node if n.op_type == "DequantizeLinear"]
+    assert len(scales) > 6 and all((np.frexp(s)[0] == .5).all() for s in scales) == how.endswith("powers")
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(tmp_path / "q.onnx"), options, providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(session.run(None, {"x": m.x})[0], ours, atol=1e-6)
+    m.path = tmp_path / "q.onnx"
+    np.testing.assert_array_equal(m.run(quantize=False)[0], ours)

@@ -60,8 +60,8 @@ def test_one_command_writes_models(tmp_path):
     (["--quantize", "--samples=2"], dnncc.USAGE, "--samples wants --calibrate"),
     (["--quantize", "--calibrate=samples.npz", "--exact"], dnncc.USAGE, "not with --exact"),
     (["--quantize", "--calibrate=nan.npz"], dnncc.INVALID, "NaN"),
-    (["--quantize", "--calibrate=samples.npz", "--quantize-weights=u4"], dnncc.USAGE, "weights of layers are s8 or s4"),
-    (["--quantize", "--calibrate=samples.npz", "--quantize-weights=s4:32"], dnncc.USAGE, "weights of layers are s8 or s4"),
+    (["--quantize", "--calibrate=samples.npz", "--quantize-weights=u4"], dnncc.USAGE, "want s8 or s4"),
+    (["--quantize", "--calibrate=samples.npz", "--quantize-weights=s4:32"], dnncc.USAGE, "want s8 or s4"),
 ])
 def test_errors(options, code, text, tmp_path):
     m, *_ = chain(tmp_path)

@@ -55,23 +55,32 @@ def stats(model, options):
 
 # ---- the formulas ----
 
+def step(size, powers):
+    return F32(2.0 ** np.ceil(np.log2(size)) if powers and size else size)
+
+
 class Bytes:
     """a value kept in bytes"""
 
-    def __init__(self, least, most, t=np.uint8, symmetric=False):
+    def __init__(self, least, most, t=np.uint8, symmetric=False, bits=None, powers=False):
         self.t, i = t, np.iinfo(t)
+        bits = bits or i.bits
+        self.low = i.min // 2 ** (i.bits - bits) + symmetric
+        self.high = i.max // 2 ** (i.bits - bits)
         least, most = min(F32(least), F32(0)), max(F32(most), F32(0))
         if symmetric:
             largest = max(-least, most)
-            self.scale, self.zero = F32(float(largest) / 127), np.array((i.min + i.max + 1) // 2, t)
+            self.scale, self.zero = step(float(largest) / (2 ** (bits - 1) - 1), powers), np.array((self.low + self.high) // 2, t)
         else:
-            self.scale = F32((float(most) - float(least)) / 255)
-            self.zero = np.array(np.clip(np.rint(i.min - float(least) / float(self.scale)), i.min, i.max), t)
+            self.scale = step((float(most) - float(least)) / (2 ** bits - 1), powers)
+            self.zero = np.array(np.clip(np.rint(self.low - float(least) / float(self.scale)), self.low, self.high), t)
         if self.scale == 0:
             self.scale, self.zero = F32(1), np.array(0, t)
+        self.within = bits < i.bits             # numbers that bytes have, and these do not
 
     def encode(self, real):
-        return quantized.encode(real, self.scale, self.zero, self.t)
+        q = quantized.encode(real, self.scale, self.zero, self.t)
+        return np.clip(q, self.low, self.high).astype(self.t) if self.within else q
 
     def decode(self, q):
         return quantized.decode(q, self.scale, self.zero)
@@ -80,10 +89,13 @@ class Bytes:
         return self.decode(self.encode(real))
 
 
-def weights(w, axis):
-    """numbers and scales of w, outputs along axis"""
+def weights(w, axis, powers=False, layer=False):
+    """numbers and scales of w, outputs along axis; layer: one scale for all of it"""
     others = tuple(d for d in range(w.ndim) if d != axis)
-    scales = F32(np.abs(w).max(axis=others).astype(np.float64) / 127)
+    scales = np.abs(w).max(axis=others).astype(np.float64) / 127
+    if layer:
+        scales = np.full_like(scales, scales.max())
+    scales = F32([step(s, powers) for s in scales])
     spread = np.expand_dims(scales.astype(np.float64), others)
     return np.clip(np.rint(w.astype(np.float64) / spread), -127, 127).astype(np.int8), scales
 
