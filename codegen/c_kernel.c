@@ -335,6 +335,9 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
                 break;
         case STMT_ALLOC: put_alloc(w, s->buffer); break;
         case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD: c_tiles(w, s); break;
+        case STMT_COPY: case STMT_COMMIT: case STMT_WAIT:
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no asynchronous copies", w->target->name);
+                break;
         case STMT_KEEP: c_keep(w, s); break;
         case STMT_PREFETCH:
                 c_prefetch(w, s);

@@ -186,6 +186,14 @@ static void compile_if(struct compiler *c, const struct loop_stmt *s)
         emit_label(c, end);
 }
 
+/* ---- copies ---- */
+
+static void compile_copies(struct compiler *c, const struct loop_stmt *s)
+{
+        if (s->kind != STMT_ALLOC || c->late)
+                compile_block(c, loop_copies_expand(c->late, c->p->arena, s));
+}
+
 /* ---- calls of kernels ---- */
 
 static struct kernel *kernel_of(struct compiler *c, struct loop_function *f)
@@ -253,7 +261,11 @@ static void compile_kernel(struct compiler *c, int number)
                 k.function->buffers[i]->number = i;
         for (int i = 0; i < k.function->scalar_count; i++)
                 bind_variable(c, k.function->scalars[i], value_here(c, k.scalars + i, 1), -1);
+        c->late = c->options->late ? loop_copies_late(c->p->arena, k.function) : NULL;
+        if (c->late)
+                compile_block(c, loop_copies_begin(c->late));
         compile_block(c, k.function->body);
+        c->late = NULL;
         emit(c, (struct instruction){ .code = I_RETURN, .a = k.back });
 }
 
@@ -280,7 +292,12 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s)
                 if (s->a->op == LOOP_VARIABLE && s->a->variable->kind == VARIABLE_VAR)
                         c->returned.changes = false; /* nobody sets it any more */
                 break;
-        case STMT_ALLOC: compile_alloc(c, s); break;
+        case STMT_ALLOC:
+                compile_alloc(c, s);
+                compile_copies(c, s);
+                break;
+        case STMT_COPY:
+        case STMT_COMMIT: case STMT_WAIT: compile_copies(c, s); break;
         case STMT_MULTIPLY:
         case STMT_UNLOAD: compile_tiles(c, s); break;
         case STMT_TILES: case STMT_PREFETCH: case STMT_KEEP: break;

@@ -73,6 +73,7 @@ struct compiler {
         int parameters;                 /* descriptor of the first buffer parameter of the kernel
                                          * being compiled */
 
+        const struct loop_copies *late; /* of the kernel being compiled: its copies arrive late */
         int depth;                      /* of the recursion over expressions, blocks and inlined
                                          * functions */
         int calls;                      /* library functions being inlined */

@@ -200,7 +200,11 @@ enum loop_stmt_kind {
         STMT_TILES,                     /* from here on, hardware tiles are for sums of this shape;
                                          * all 0: there are none */
         STMT_MULTIPLY,                  /* variable += buffer[a..] times weights[b..], by function */
-        STMT_UNLOAD                     /* buffer[a..] = variable, row by row */
+        STMT_UNLOAD,                    /* buffer[a..] = variable, row by row */
+        STMT_COPY,                      /* buffer[a..] = source[b..], `code` elements a lane, or zeros where
+                                         * the mask c, or NULL, does not say so */
+        STMT_COMMIT,                    /* what was copied since the last one is a group */
+        STMT_WAIT                       /* for all but the last `code` groups */
 };
 /* Sums in hardware tiles, f32x16tile[positions][vectors]; what it means in plain statements, which
  * is what is interpreted: loop_tiles.c.
@@ -235,6 +239,21 @@ struct loop_tiles {
         int64_t step, jump;
         struct tile_range sums, x, w;   /* TILES; x and w: MULTIPLY */
 };
+/* Asynchronous copies into shared memory. What a lane copies are 4, 8 or 16 bytes, whose places in
+ * both buffers are multiples of as many elements.
+ *
+ *     copy %s[ramp<32>(0, 8)] = %x[ramp<32>(%i, 8)] of 8 mask %m
+ *     commit
+ *     wait 1
+ *
+ * They arrive at some time between the copy and the wait that lets its group not stand out: what
+ * lies in the buffer until then is garbage, and both executions are legal that loop_copies.c writes
+ * in plain statements, at once and as late as may be. Copies are for warps to make; commit and wait
+ * stand outside of their loops, and are for what all warps of the block copied. On every way through
+ * the kernel a wait stands between a copy and what reads its buffer; a buffer is stored to, and
+ * ends, when nothing is under way into it (verified; that n is small enough is for who makes the
+ * kernel to know). Sources are only read by the kernel. */
+enum { COPY_BYTES = 16, COPY_GROUPS_MAX = 16 };
 /* PARALLEL: iterations may run in any order and at the same time. Outermost in a kernel (an if may
  * stand around it); sets no variable and reads no register tile from outside, and holds no fail.
  * That no iteration reads or writes what another one writes is for who makes such a loop to know.
@@ -276,14 +295,14 @@ struct loop_stmt {
         enum loop_stmt_kind kind;
         struct loop_stmt *next;
         struct loop_variable *variable;
-        struct loop_buffer *buffer, *weights;
+        struct loop_buffer *buffer, *weights, *source;    /* MULTIPLY; COPY */
         struct loop_tiles tiles;        /* TILES, MULTIPLY, UNLOAD: all of it */
         struct loop_expr *a, *b, *c;
         int64_t step;                   /* FOR: > 0 */
         enum loop_for_kind for_kind;
         int row, column;                /* SET of a tile entry */
         bool streaming;                 /* STORE: past the caches, no meaning */
-        int code;                       /* FAIL, PREFETCH */
+        int code;                       /* FAIL, PREFETCH, COPY, WAIT */
         struct loop_block *body, *other;
         struct loop_function *function; /* CALL, LAUNCH; MULTIPLY: of the library */
         const char *location;           /* CALL: nodes of the model it computes, where its kernel was
@@ -458,6 +477,15 @@ void loop_block_walk(struct loop_block *b, void (*stmt)(struct loop_stmt *s, voi
  * (loop_tiles.c) */
 struct loop_block *loop_tiles_expand(struct arena *arena, const struct loop_stmt *s,
                                      struct loop_variable *sums);
+
+/* COPY, COMMIT, WAIT, and the ALLOC of what is copied into, in statements on vectors: what they do
+ * beside what they are (loop_copies.c). late: NULL, copies arrive at once; or as late as may be, in
+ * f, whose body stands behind what loop_copies_begin says, statement by statement in order. */
+struct loop_copies;
+struct loop_copies *loop_copies_late(struct arena *arena, const struct loop_function *f);          /* NULL: no copies */
+struct loop_block *loop_copies_begin(const struct loop_copies *late);
+struct loop_block *loop_copies_expand(const struct loop_copies *late, struct arena *arena,
+                                      const struct loop_stmt *s);
 
 /* A formula of ops.def or reducers.def with its variables x, y, z replaced: literals take the type
  * of args[0]; calls resolve in the library. NULL after an error (a formula that does not parse is a

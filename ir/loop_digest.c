@@ -93,6 +93,7 @@ static void digest_block(struct text *out, const struct loop_block *block)
                 }
                 add_number(out, s->buffer ? s->buffer->number : -1);
                 add_number(out, s->weights ? s->weights->number : -1);
+                add_number(out, s->source ? s->source->number : -1);
                 if (s->kind == STMT_ALLOC) {
                         add_small(out, (int)s->buffer->element, (int)s->buffer->space, 0, 0);
                         add_number(out, s->buffer->extent);

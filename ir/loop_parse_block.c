@@ -433,6 +433,36 @@ static bool parse_unload(struct loop_parser *p, struct loop_stmt *s)
                parse_tiles(p, s);
 }
 
+/* "%to[places] = %from[places] of N mask m" */
+static bool parse_copy(struct loop_parser *p, struct loop_stmt *s)
+{
+        struct loop_stmt from = { 0 };
+        int64_t elements;
+        if (!parse_place(p, s) || !loop_lex_expect(p, "=") || !parse_place(p, &from) ||
+            !loop_lex_expect(p, "of") || !loop_lex_int(p, "elements of a lane", 1, COPY_BYTES, &elements))
+                return false;
+        s->source = from.buffer;
+        s->b = from.a;
+        s->code = (int)elements;
+        return !loop_lex_accept(p, "mask") ||
+               (s->c = loop_parse_expr(p, LOOP_VECTOR(E_BOOL, s->a->type.lanes)));
+}
+
+static bool parse_commit(struct loop_parser *p, struct loop_stmt *s)
+{
+        (void)s;
+        return !p->failed;
+}
+
+static bool parse_wait(struct loop_parser *p, struct loop_stmt *s)
+{
+        int64_t groups;
+        if (!loop_lex_int(p, "groups", 0, COPY_GROUPS_MAX - 1, &groups))
+                return false;
+        s->code = (int)groups;
+        return true;
+}
+
 static const struct {
         const char *word;
         enum loop_stmt_kind kind;
@@ -456,6 +486,9 @@ static const struct {
         { "tiles", STMT_TILES, IN_KERNEL, parse_tiles },
         { "multiply", STMT_MULTIPLY, IN_KERNEL, parse_multiply },
         { "unload", STMT_UNLOAD, IN_KERNEL, parse_unload },
+        { "copy", STMT_COPY, IN_KERNEL, parse_copy },
+        { "commit", STMT_COMMIT, IN_KERNEL, parse_commit },
+        { "wait", STMT_WAIT, IN_KERNEL, parse_wait },
 };
 
 static bool parse_statement(struct loop_parser *p, struct loop_block *block)

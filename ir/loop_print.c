@@ -177,6 +177,19 @@ static void print_unload(struct loop_printer *p, const struct loop_stmt *s)
         print_tiles(p, s);
 }
 
+/* "copy %to[places] = %from[places] of N mask m" */
+static void print_copy(struct loop_printer *p, const struct loop_stmt *s)
+{
+        print_access(p, "copy", s);
+        text_add(p->out, " = %%%s[", s->source->name);
+        print_expression(p, s->b, false);
+        text_add(p->out, "] of %d", s->code);
+        if (s->c) {
+                text_add(p->out, " mask ");
+                print_expression(p, s->c, true);
+        }
+}
+
 static void print_condition(struct loop_printer *p, const char *word,
                             const struct loop_expr *condition)
 {
@@ -204,6 +217,9 @@ static void print_head(struct loop_printer *p, const struct loop_stmt *s)
         case STMT_TILES: print_tiles(p, s); break;
         case STMT_MULTIPLY: print_multiply(p, s); break;
         case STMT_UNLOAD: print_unload(p, s); break;
+        case STMT_COPY: print_copy(p, s); break;
+        case STMT_COMMIT: text_add(p->out, "commit"); break;
+        case STMT_WAIT: text_add(p->out, "wait %d", s->code); break;
         }
 }
 

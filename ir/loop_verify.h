@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Inside the verifier of Loop IR: loop_verify.c checks a function, loop_verify_expr.c its
  * expressions, loop_verify_tiles.c hardware tiles, loop_verify_grid.c kernels in grid form,
- * loop_verify_program.c what joins functions and buffers. */
+ * loop_verify_copies.c asynchronous copies, loop_verify_program.c what joins functions and buffers. */
 #ifndef IR_LOOP_VERIFY_H
 #define IR_LOOP_VERIFY_H
 
@@ -73,6 +73,13 @@ void verify_give_tiles_back(struct verifier *v, const struct loop_variable *x, i
 /* The function, all else of which is right: loops over blocks and warps stand where they may, and hold
  * what they may; or there are none. */
 bool verify_grid(struct verifier *v);
+
+/* ---- loop_verify_copies.c ---- */
+
+/* COPY, COMMIT, WAIT by themselves */
+bool verify_copy(struct verifier *v, const struct loop_stmt *s);
+/* all of a kernel in grid form, whose statements were checked */
+bool verify_copies(struct verifier *v);
 
 /* ---- loop_verify_program.c ---- */
 

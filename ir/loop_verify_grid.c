@@ -50,6 +50,8 @@ static void check_warp_statement(struct loop_stmt *s, void *context)
                 good = verify_error(g->v, "%s is shared, but by one warp", s->buffer->name);
         else if (s->kind == STMT_FAIL && g->code && g->code != s->code)
                 good = verify_error(g->v, "it fails with two codes, and nobody would know which is first");
+        else if (s->kind == STMT_COMMIT || s->kind == STMT_WAIT)
+                good = verify_error(g->v, "this is for all warps to do alike");
         if (s->kind == STMT_FAIL)
                 g->code = s->code;
         g->failed |= !good;
@@ -100,6 +102,7 @@ static bool check_block(struct grid *g, const struct loop_block *block)
                         break;
                 case STMT_ALLOC: good = check_shared(g, s->buffer); break;
                 case STMT_IF: case STMT_WHILE: case STMT_LET: case STMT_VAR: case STMT_SET: break;
+                case STMT_COMMIT: case STMT_WAIT: break;
                 default: return verify_error(g->v, "this is for a warp to do");
                 }
                 if (!good || !check_block(g, s->body) || !check_block(g, s->other))
@@ -111,7 +114,8 @@ static bool check_block(struct grid *g, const struct loop_block *block)
 static void find_grid(struct loop_stmt *s, void *found)
 {
         *(bool *)found |= (s->kind == STMT_FOR && loop_for_is_grid(s->for_kind)) ||
-                          (s->kind == STMT_ALLOC && s->buffer->space == SPACE_SHARED);
+                          (s->kind == STMT_ALLOC && s->buffer->space == SPACE_SHARED) ||
+                          s->kind == STMT_COPY || s->kind == STMT_COMMIT || s->kind == STMT_WAIT;
 }
 
 bool verify_grid(struct verifier *v)
@@ -133,5 +137,5 @@ bool verify_grid(struct verifier *v)
                 if (!check_bounds(&g, s, "blocks", GRID_BLOCKS_MAX) || !check_block(&g, s->body))
                         return false;
         }
-        return true;
+        return verify_copies(v);
 }

@@ -346,6 +346,8 @@ static void mark_stmt(struct loop_stmt *s, void *context)
         kernel->can_fail |= s->kind == STMT_FAIL;
         if (s->kind == STMT_MULTIPLY)
                 s->buffer->number = s->weights->number = 1;
+        if (s->kind == STMT_COPY)
+                s->source->number = 1;
 }
 
 static void mark_load(struct loop_expr *x, void *context)

@@ -234,7 +234,7 @@ static bool does_something(const struct pruning *p, const struct loop_stmt *s)
                         return map_get(p->entries, (const char *)&key, sizeof key);
                 }
                 return s->variable->number;
-        case STMT_STORE: case STMT_UNLOAD: case STMT_ALLOC: case STMT_PREFETCH:
+        case STMT_STORE: case STMT_UNLOAD: case STMT_ALLOC: case STMT_PREFETCH: case STMT_COPY:
                 return !is_own(s->buffer) || s->buffer->number;
         case STMT_LAUNCH: return s->function->body->first;
         default: return true;

@@ -255,7 +255,8 @@ static void find_own(struct loop_stmt *s, void *context)
         case STMT_FOR: case STMT_LET: case STMT_VAR: put(p->own, s->variable, s); break;
         case STMT_ALLOC: put(p->own, s->buffer, s); break;
         case STMT_FAIL: case STMT_CALL:
-        case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD: p->failed = true; break;
+        case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD:
+        case STMT_COPY: case STMT_COMMIT: case STMT_WAIT: p->failed = true; break;
         default: break;
         }
 }

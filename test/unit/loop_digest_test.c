@@ -24,6 +24,7 @@ static const char kernel[] =
         "tiles 4 by 1 rows 2 depth 4 lanes 16 word 4 sums 0 to 4 x 4 to 5 w 5 to 7 "
         "var %sum : f32x16tile[4][1] in 0 to 2 "
         "multiply %sum += %z[0] * %one[0] by add_product rows 2 depth 4 group 1 step 8 jump 16 x 4 to 5 w 5 to 6 "
+        "copy %two[ramp<4>(0, 1)] = %z[ramp<4>(7, 1)] of 1 mask splat<4>(%n < 4) commit wait 1 "
         "} "
         "main { }";
 static const struct { const char *here, *other; bool name; } differences[] = {
@@ -71,6 +72,13 @@ static const struct { const char *here, *other; bool name; } differences[] = {
         { "%z[0] * %one[0]", "%one[0] * %z[0]", false },
         { "step 8", "step 4", false },
         { "jump 16", "jump 32", false },
+        { "copy %two", "copy %one", false },
+        { "= %z[ramp<4>(7", "= %y[ramp<4>(7", false },
+        { "ramp<4>(7, 1)", "ramp<4>(8, 1)", false },
+        { "of 1", "of 2", false },
+        { " mask splat<4>(%n < 4)", "", false },
+        { "commit", "", false },
+        { "wait 1", "wait 0", false },
 };
 
 static void replace(struct text *out, const char *text, const char *here, const char *other, bool all)

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* The verifier of Loop IR: asynchronous copies. On every way through a kernel, what is copied into a
+ * buffer is committed and waited for before the buffer is read, and all of it has arrived before the
+ * buffer is stored to or ends.
+ *
+ * How far the copies into a buffer are, from the best to the worst: what joins two ways is the worse
+ * of both. A loop is walked twice, the second time from what it leaves behind; a third time would
+ * say nothing new, because each statement either sets a state or makes it no worse. */
+#include "ir/loop_verify.h"
+
+enum state { ARRIVED, ARRIVED_IN_PART, COMMITTED, COPIED };
+enum { BUFFERS_MAX = 16, TWICE_MAX = 6 };
+
+struct copies {
+        struct verifier *v;
+        const struct loop_buffer *buffers[BUFFERS_MAX];   /* shared, in scope */
+        enum state states[BUFFERS_MAX];
+        int count, twice;
+};
+
+static int find(const struct copies *c, const struct loop_buffer *b)
+{
+        for (int i = 0; b && i < c->count; i++)
+                if (c->buffers[i] == b)
+                        return i;
+        return -1;
+}
+
+static void check_read(struct copies *c, const struct loop_buffer *b)
+{
+        int i = find(c, b);
+        if (i >= 0 && c->states[i] >= COMMITTED)
+                verify_error(c->v, "%%%s is read before what is copied into it was waited for", b->name);
+}
+
+static void check_load(struct loop_expr *e, void *context)
+{
+        if (e->op == LOOP_LOAD)
+                check_read(context, e->buffer);
+}
+
+static void check_written(struct copies *c, const struct loop_buffer *b)
+{
+        int i = find(c, b);
+        if (i >= 0 && c->states[i] != ARRIVED)
+                verify_error(c->v, "%%%s is written while copies into it are under way", b->name);
+}
+
+static void check_block(struct copies *c, const struct loop_block *block);
+
+static void join(struct copies *c, const struct copies *other)
+{
+        for (int i = 0; i < c->count; i++)
+                if (other->states[i] > c->states[i])
+                        c->states[i] = other->states[i];
+}
+
+/* FOR, WHILE: none of its iterations, one, or several; those of warps do not follow each other */
+static void check_loop(struct copies *c, const struct loop_stmt *s)
+{
+        const struct copies before = *c;
+        bool warps = s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP, worse = false;
+        check_block(c, s->body);
+        for (int i = 0; i < c->count; i++)
+                worse |= c->states[i] > before.states[i];
+        join(c, &before);
+        if (!worse || warps || c->v->failed)
+                return;
+        if (c->twice++ >= TWICE_MAX) {
+                c->v->stmt = s;
+                verify_error(c->v, "copies stand in more than %d loops", TWICE_MAX);
+        } else {
+                const struct copies once = *c;
+                check_block(c, s->body);
+                join(c, &once);
+        }
+        c->twice = before.twice;
+}
+
+static void check_if(struct copies *c, const struct loop_stmt *s)
+{
+        struct copies other = *c;
+        check_block(c, s->body);
+        if (s->other)
+                check_block(&other, s->other);
+        join(c, &other);
+}
+
+static void check_alloc(struct copies *c, const struct loop_buffer *b)
+{
+        if (b->space != SPACE_SHARED || c->count >= BUFFERS_MAX)
+                return;                 /* no copy goes into one that is not listed */
+        c->states[c->count] = ARRIVED;
+        c->buffers[c->count++] = b;
+}
+
+static void check_stmt(struct copies *c, const struct loop_stmt *s)
+{
+        struct loop_expr *const exprs[] = { s->a, s->b, s->c };
+        c->v->stmt = s;
+        for (int i = 0; i < 3; i++)
+                if (exprs[i])
+                        loop_expr_walk(exprs[i], check_load, c);
+        switch (s->kind) {
+        case STMT_FOR: case STMT_WHILE: check_loop(c, s); break;
+        case STMT_IF: check_if(c, s); break;
+        case STMT_ALLOC: check_alloc(c, s->buffer); break;
+        case STMT_STORE: case STMT_UNLOAD: check_written(c, s->buffer); break;
+        case STMT_MULTIPLY:
+                check_read(c, s->buffer);
+                check_read(c, s->weights);
+                break;
+        case STMT_COPY:
+                if (find(c, s->buffer) < 0)
+                        verify_error(c->v, "a block copies into more than %d buffers", BUFFERS_MAX);
+                else
+                        c->states[find(c, s->buffer)] = COPIED;
+                break;
+        case STMT_COMMIT: case STMT_WAIT:
+                for (int i = 0; i < c->count; i++)
+                        if (s->kind == STMT_COMMIT ? c->states[i] == COPIED
+                                                   : c->states[i] && c->states[i] != COPIED)
+                                c->states[i] = s->kind == STMT_COMMIT ? COMMITTED
+                                               : s->code              ? ARRIVED_IN_PART
+                                                                      : ARRIVED;
+                break;
+        default: break;
+        }
+}
+
+static void check_block(struct copies *c, const struct loop_block *block)
+{
+        int outer = c->count;
+        for (const struct loop_stmt *s = block->first; s && !c->v->failed; s = s->next)
+                check_stmt(c, s);
+        for (int i = outer; i < c->count && !c->v->failed; i++)
+                if (c->states[i] != ARRIVED)
+                        verify_error(c->v, "copies into %%%s are under way at its end",
+                                     c->buffers[i]->name);
+        c->count = outer;
+}
+
+bool verify_copies(struct verifier *v)
+{
+        struct copies c = { .v = v };
+        check_block(&c, v->function->body);
+        v->stmt = NULL;
+        return !v->failed;
+}
+
+/* ---- a statement by itself ---- */
+
+static bool check_vector(struct verifier *v, const struct loop_expr *e, enum element element,
+                         int lanes, const char *what)
+{
+        return verify_any(v, e) &&
+               ((e->type.element == element && e->type.lanes == lanes && lanes > 1 && !e->type.tile) ||
+                verify_error(v, "%s of a copy is no vector of its lanes", what));
+}
+
+static bool check_copy(struct verifier *v, const struct loop_stmt *s)
+{
+        if (!verify_buffer(v, s->buffer, ACCESS_OUT) || !verify_buffer(v, s->source, ACCESS_IN))
+                return false;
+        if (s->buffer->space != SPACE_SHARED)
+                return verify_error(v, "a copy into %s, which is not shared", s->buffer->name);
+        if (s->source->space != SPACE_PARAMETER || s->source->access != ACCESS_IN ||
+            s->source->alias_class)
+                return verify_error(v, "a copy of %s, which may be written", s->source->name);
+        int bytes = element_info[s->buffer->element].bytes;
+        if (s->buffer->element != s->source->element || s->code < 1 || s->code > COPY_BYTES ||
+            (s->code * bytes != 4 && s->code * bytes != 8 && s->code * bytes != COPY_BYTES))
+                return verify_error(v, "a copy of %d %s to %s: a lane has 4, 8 or %d bytes", s->code,
+                                    element_info[s->source->element].text,
+                                    element_info[s->buffer->element].text, COPY_BYTES);
+        int lanes = s->a ? s->a->type.lanes : 0;
+        return check_vector(v, s->a, E_INDEX, lanes, "a place") &&
+               check_vector(v, s->b, E_INDEX, lanes, "a place") &&
+               (!s->c || check_vector(v, s->c, E_BOOL, lanes, "the mask"));
+}
+
+bool verify_copy(struct verifier *v, const struct loop_stmt *s)
+{
+        if (s->kind == STMT_COPY)
+                return check_copy(v, s);
+        return s->kind == STMT_COMMIT || (s->code >= 0 && s->code < COPY_GROUPS_MAX) ||
+               verify_error(v, "a wait for all but %d groups", s->code);
+}
