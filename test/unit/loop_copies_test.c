@@ -189,8 +189,9 @@ static const struct { const char *body, *message; } wrong[] = {
         { "W copy %s[R] = %t[R] of 4 } commit wait 0", "a copy of t, which may be written" },
         { "W copy %y[R] = %x[R] of 4 } commit wait 0", "a copy into y, which is not shared" },
         { "W copy %s[R] = %i[R] of 4 } commit wait 0", "a copy of 4 i32 to f32" },
-        { "for %a = 0 to 2 { for %c = 0 to 2 { for %d = 0 to 2 { for %e = 0 to 2 { for %f = 0 to 2 { for %g = 0 to 2 { "
-          "for %h = 0 to 2 { W copy %s[R] = %x[R] of 4 } commit } } } } } } } wait 0", "in more than 6 loops" },
+        { "for %a = 0 to 2 { wait 0 for %c = 0 to 2 { wait 0 for %d = 0 to 2 { wait 0 for %e = 0 to 2 { wait 0 "
+          "for %f = 0 to 2 { wait 0 for %g = 0 to 2 { wait 0 for %h = 0 to 2 { wait 0 for %j = 0 to 2 { "
+          "W copy %s[R] = %x[R] of 4 } commit } } } } } } } } wait 0", "in more than 6 loops" },
         { "wait 16", "groups is out of range" },
         { "W copy %s[R] = %x[R] of 4 mask R } commit wait 0", "" },
 };

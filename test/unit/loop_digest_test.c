@@ -2,7 +2,7 @@
 /* Digests of kernels: the same for what differs in names alone, another for any other difference. */
 #include "loop_harness.h"
 
-/* the kernel, and texts in it with what else may stand there; NULL: another name, no difference */
+/* two kernels, and texts in them with what else may stand there; NULL: another name, no difference */
 static const char kernel[] =
         "loop 3 program \"p\" source \"\" "
         "kernel @k(%x: in u8[64], %y: inout f32[64] class 1, %z: in f32[64] class 1, %n: index, %f: f32) { "
@@ -24,8 +24,11 @@ static const char kernel[] =
         "tiles 4 by 1 rows 2 depth 4 lanes 16 word 4 sums 0 to 4 x 4 to 5 w 5 to 7 "
         "var %sum : f32x16tile[4][1] in 0 to 2 "
         "multiply %sum += %z[0] * %one[0] by add_product rows 2 depth 4 group 1 step 8 jump 16 x 4 to 5 w 5 to 6 "
-        "copy %two[ramp<4>(0, 1)] = %z[ramp<4>(7, 1)] of 1 mask splat<4>(%n < 4) commit wait 1 "
         "} "
+        "kernel @grid(%g: in f32[64], %h: in f32[64]) { for %b = 0 to 1 gpu_block { "
+        "alloc %s : f32[64] shared alloc %t : f32[64] shared for %v = 0 to 1 gpu_warp { "
+        "copy %s[ramp<4>(0, 4)] = %g[ramp<4>(20, 4)] of 4 mask splat<4>(%b < 4) "
+        "} commit wait 1 wait 0 } } "
         "main { }";
 static const struct { const char *here, *other; bool name; } differences[] = {
         { "%a", "%renamed", true },
@@ -72,13 +75,13 @@ static const struct { const char *here, *other; bool name; } differences[] = {
         { "%z[0] * %one[0]", "%one[0] * %z[0]", false },
         { "step 8", "step 4", false },
         { "jump 16", "jump 32", false },
-        { "copy %two", "copy %one", false },
-        { "= %z[ramp<4>(7", "= %y[ramp<4>(7", false },
-        { "ramp<4>(7, 1)", "ramp<4>(8, 1)", false },
-        { "of 1", "of 2", false },
-        { " mask splat<4>(%n < 4)", "", false },
-        { "commit", "", false },
-        { "wait 1", "wait 0", false },
+        { "copy %s", "copy %t", false },
+        { "= %g[ramp<4>", "= %h[ramp<4>", false },
+        { "ramp<4>(20, 4)", "ramp<4>(24, 4)", false },
+        { ")] of 4", ")] of 2", false },
+        { " mask splat<4>(%b < 4)", "", false },
+        { "commit wait 1", "commit", false },
+        { "wait 1", "wait 2", false },
 };
 
 static void replace(struct text *out, const char *text, const char *here, const char *other, bool all)
@@ -97,10 +100,14 @@ static void replace(struct text *out, const char *text, const char *here, const 
         }
 }
 
-static void digest_of(struct bench *b, const char *text, char hex[65])
+/* of both kernels, one behind the other */
+enum { DIGITS = 64, DIGESTS = 2 * DIGITS + 1 };
+static void digest_of(struct bench *b, const char *text, char hex[DIGESTS])
 {
         struct text scratch = { 0 };
-        loop_digest(parse_well(b, text)->kernels, &scratch, hex);
+        const struct loop_function *first = parse_well(b, text)->kernels;
+        loop_digest(first, &scratch, hex);
+        loop_digest(first->next, &scratch, hex + DIGITS);
         text_free(&scratch);
 }
 
@@ -109,7 +116,7 @@ static void test_digests(void **state)
         (void)state;
         struct bench b;
         bench_open(&b);
-        char whole[65], digests[sizeof differences / sizeof *differences][65];
+        char whole[DIGESTS], digests[sizeof differences / sizeof *differences][DIGESTS];
         digest_of(&b, kernel, whole);
         for (size_t i = 0; i < sizeof differences / sizeof *differences; i++) {
                 struct text t = { 0 };
