@@ -278,15 +278,29 @@ enum { COPY_BYTES = 16, COPY_GROUPS_MAX = 16 };
  *       }
  *     }
  *
- * Memory on the stack is a warp's, declared in its loop. A fail leaves the GPU_WARP loop's iteration
- * and the program ends with its code, after other iterations, and phases, have run or not; so all
- * fails of such a kernel have one code. It launches no tasks and has no other kind of parallel loop. */
-enum loop_for_kind { FOR_SERIAL, FOR_UNROLL, FOR_PARALLEL, FOR_GPU_BLOCK, FOR_GPU_WARP };
+ * Memory on the stack is a warp's, declared in its loop.
+ *
+ * Iterations of a GPU_LANE loop in a GPU_WARP loop may run in any order and at the same time as well,
+ * each on a lane of the warp: this is for statements on scalars, each lane going its own way.
+ *
+ *     for %l = 0 to 32 gpu_lane {
+ *       let %i : index = (%b * 4 + %w) * 32 + %l
+ *       if %i < 1000 {
+ *         store %y[%i] = max(%x[%i], 0.0)
+ *       }
+ *     }
+ *
+ * It holds no vectors, its memory on the stack is the lane's, and it sets no variable of the warp.
+ *
+ * A fail leaves the iteration and the program
+ * ends with its code, after other iterations, and phases, have run or not; so all fails of a kernel
+ * with more than one iteration have one code. It launches no tasks and has no other kind of parallel loop. */
+enum loop_for_kind { FOR_SERIAL, FOR_UNROLL, FOR_PARALLEL, FOR_GPU_BLOCK, FOR_GPU_WARP, FOR_GPU_LANE };
 /* of a grid: blocks, warps of one, bytes of its shared memory (verified; a target may have less) */
-enum { GRID_BLOCKS_MAX = INT32_MAX, GRID_WARPS_MAX = 32, GRID_SHARED_MAX = 232448 };
+enum { GRID_BLOCKS_MAX = INT32_MAX, GRID_WARPS_MAX = 32, GRID_LANES = 32, GRID_SHARED_MAX = 232448 };
 static inline bool loop_for_is_grid(enum loop_for_kind kind)
 {
-        return kind == FOR_GPU_BLOCK || kind == FOR_GPU_WARP;
+        return kind >= FOR_GPU_BLOCK;
 }
 /* in grid form? */
 bool loop_is_grid(const struct loop_function *f);

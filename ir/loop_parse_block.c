@@ -56,7 +56,8 @@ static const char *const for_words[] = { [FOR_SERIAL] = "serial",
                                          [FOR_UNROLL] = "unroll",
                                          [FOR_PARALLEL] = "parallel",
                                          [FOR_GPU_BLOCK] = "gpu_block",
-                                         [FOR_GPU_WARP] = "gpu_warp" };
+                                         [FOR_GPU_WARP] = "gpu_warp",
+                                         [FOR_GPU_LANE] = "gpu_lane" };
 
 /* "a to b step n" */
 static bool parse_range(struct loop_parser *p, struct loop_stmt *s)
@@ -72,7 +73,7 @@ static bool parse_for(struct loop_parser *p, struct loop_stmt *s)
         char *name = parse_new_name(p);
         if (!name || !loop_lex_expect(p, "=") || !parse_range(p, s))
                 return false;
-        for (int kind = FOR_SERIAL; kind <= FOR_GPU_WARP; kind++)
+        for (int kind = FOR_SERIAL; kind <= FOR_GPU_LANE; kind++)
                 if (loop_lex_accept(p, for_words[kind])) {
                         s->for_kind = (enum loop_for_kind)kind;
                         break;

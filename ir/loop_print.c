@@ -16,7 +16,8 @@ static const char *const for_suffix[] = { [FOR_SERIAL] = "",
                                           [FOR_UNROLL] = " unroll",
                                           [FOR_PARALLEL] = " parallel",
                                           [FOR_GPU_BLOCK] = " gpu_block",
-                                          [FOR_GPU_WARP] = " gpu_warp" };
+                                          [FOR_GPU_WARP] = " gpu_warp",
+                                          [FOR_GPU_LANE] = " gpu_lane" };
 
 static const char *fail_name(int code)
 {

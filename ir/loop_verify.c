@@ -53,7 +53,7 @@ static bool declare(struct verifier *v, const char *name, const void *object)
                 n = ARENA_NEW(v->arena, struct verify_name);
                 map_set(v->names, name, strlen(name), n);
         }
-        *n = (struct verify_name){ v->function, object, true, !v->parallel, v->innermost };
+        *n = (struct verify_name){ v->function, object, true, v->parallel, v->innermost };
         v->innermost = n;
         return true;
 }
@@ -72,7 +72,7 @@ bool verify_live(const struct verifier *v, const char *name, const void *object)
 
 bool verify_own(struct verifier *v, const struct loop_variable *x)
 {
-        return !v->parallel || !name_of(v, x->name)->shared ||
+        return name_of(v, x->name)->parallel == v->parallel ||
                verify_error(v, "%%%s is shared by the iterations of a parallel loop", x->name);
 }
 
@@ -125,18 +125,19 @@ static bool check_for(struct verifier *v, const struct loop_stmt *s, int depth)
         if (!x || x->kind != VARIABLE_LOOP || x->rows ||
             !loop_type_same(x->type, LOOP_TYPE(E_INDEX)))
                 return verify_error(v, "the loop variable is not an index");
-        if ((int)s->for_kind < FOR_SERIAL || s->for_kind > FOR_GPU_WARP)
+        if ((int)s->for_kind < FOR_SERIAL || s->for_kind > FOR_GPU_LANE)
                 return verify_error(v, "a bad kind of loop");
-        bool warp = s->for_kind == FOR_GPU_WARP, parallel = s->for_kind == FOR_PARALLEL || warp;
-        if (parallel && !warp && (v->function->kind != FUNCTION_KERNEL || v->loops))
+        bool warp = s->for_kind == FOR_GPU_WARP,
+             parallel = s->for_kind == FOR_PARALLEL || s->for_kind == FOR_GPU_LANE || warp;
+        if (s->for_kind == FOR_PARALLEL && (v->function->kind != FUNCTION_KERNEL || v->loops))
                 return verify_error(v, "a parallel loop stands outermost in a kernel");
-        v->parallel |= parallel;
+        v->parallel += parallel;
         v->warp |= warp;
         v->loops++;
         if (!declare(v, x->name, x) || !check_block(v, s->body, depth + 1))
                 return false;
         close_scope(v, outer);
-        v->parallel &= !parallel;
+        v->parallel -= parallel;
         v->warp &= !warp;
         v->loops--;
         return true;

@@ -7,11 +7,12 @@
 
 #include "ir/loop_parser.h"
 
-/* `shared`: declared outside the parallel loop, or loop over warps, that is open */
+/* parallel: how many loops were open whose iterations run at the same time */
 struct verify_name {
         const struct loop_function *function;
         const void *object;
-        bool live, shared;
+        bool live;
+        int parallel;
         struct verify_name *outer;
 };
 
@@ -28,7 +29,8 @@ struct verifier {
                                          * it */
         struct verify_name *innermost;
         int loops;                      /* open */
-        bool parallel, warp;            /* ... one of them; one of a grid's warps */
+        int parallel;                   /* ... of them parallel, over warps, or over lanes */
+        bool warp;                      /* ... one over warps */
         bool failed, fails, returns;
         /* who has hardware tile number k, and how deep in blocks it was declared */
         struct { const struct loop_variable *sums; int depth; } tiles[TILE_MAX];

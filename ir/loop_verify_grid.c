@@ -9,6 +9,7 @@ struct grid {
         int64_t shared;                 /* bytes of the block */
         int64_t warps;                  /* of the block; 0: not known yet */
         int code;                       /* of its fails; 0: none yet */
+        bool codes, iterations;         /* several of them */
         bool failed;
 };
 
@@ -38,23 +39,49 @@ static bool check_bounds(struct grid *g, const struct loop_stmt *s, const char *
                verify_error(g->v, "%lld %s, want 1 to %lld", (long long)to, what, (long long)most);
 }
 
-/* a statement of a warp, with all in it */
-static void check_warp_statement(struct loop_stmt *s, void *context)
+static void find_vector(struct loop_expr *e, void *found) { *(bool *)found |= e->type.lanes > 1; }
+
+static bool check_lanes(struct grid *g, const struct loop_stmt *s);
+
+/* a statement of a warp, or of a lane, alone */
+static bool check_statement(struct grid *g, const struct loop_stmt *s, bool lane)
 {
-        struct grid *g = context;
         g->v->stmt = s;
-        bool good = true;
-        if (s->kind == STMT_FOR && s->for_kind != FOR_SERIAL && s->for_kind != FOR_UNROLL)
-                good = verify_error(g->v, "a warp has serial loops only");
-        else if (s->kind == STMT_ALLOC && s->buffer->space == SPACE_SHARED)
-                good = verify_error(g->v, "%s is shared, but by one warp", s->buffer->name);
-        else if (s->kind == STMT_FAIL && g->code && g->code != s->code)
-                good = verify_error(g->v, "it fails with two codes, and nobody would know which is first");
-        else if (s->kind == STMT_COMMIT || s->kind == STMT_WAIT)
-                good = verify_error(g->v, "this is for all warps to do alike");
+        bool serial = s->kind != STMT_FOR || s->for_kind == FOR_SERIAL || s->for_kind == FOR_UNROLL, vectors = false;
+        struct loop_expr *const exprs[] = { s->a, s->b, s->c };
+        for (int i = 0; lane && i < 3; i++)
+                if (exprs[i])
+                        loop_expr_walk(exprs[i], find_vector, &vectors);
+        if (vectors || (lane && s->variable && s->variable->type.lanes > 1))
+                return verify_error(g->v, "a lane has scalars only");
+        if (s->kind == STMT_COMMIT || s->kind == STMT_WAIT)
+                return verify_error(g->v, "this is for all warps to do alike");
+        if (!serial)
+                return lane ? verify_error(g->v, "a lane has serial loops only") : check_lanes(g, s);
+        if (s->kind == STMT_ALLOC && s->buffer->space == SPACE_SHARED)
+                return verify_error(g->v, "%s is shared, but by one warp", s->buffer->name);
+        if (s->kind == STMT_FAIL && g->code && g->code != s->code)
+                g->codes = true;
         if (s->kind == STMT_FAIL)
                 g->code = s->code;
-        g->failed |= !good;
+        return true;
+}
+
+static bool check_warp(struct grid *g, const struct loop_block *block, bool lane)
+{
+        for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
+                bool lanes = s->kind == STMT_FOR && s->for_kind == FOR_GPU_LANE;
+                if (!check_statement(g, s, lane) || !check_warp(g, s->body, lane || lanes) || !check_warp(g, s->other, lane))
+                        return false;
+        }
+        return true;
+}
+
+static bool check_lanes(struct grid *g, const struct loop_stmt *s)
+{
+        g->iterations |= !loop_is_int(s->b, &(int64_t){ 0 }) || s->b->literal.i > 1;
+        return s->for_kind == FOR_GPU_LANE ? check_bounds(g, s, "lanes", GRID_LANES)
+                                           : verify_error(g->v, "a warp has serial loops and loops over lanes only");
 }
 
 static bool check_warps(struct grid *g, const struct loop_stmt *s)
@@ -64,8 +91,8 @@ static bool check_warps(struct grid *g, const struct loop_stmt *s)
         if (g->warps && g->warps != s->b->literal.i)
                 return verify_error(g->v, "%lld warps, but %lld before", (long long)s->b->literal.i, (long long)g->warps);
         g->warps = s->b->literal.i;
-        loop_block_walk(s->body, check_warp_statement, NULL, g);
-        return !g->failed;
+        g->iterations |= g->warps > 1;
+        return check_warp(g, s->body, false);
 }
 
 static bool check_shared(struct grid *g, const struct loop_buffer *b)
@@ -136,6 +163,10 @@ bool verify_grid(struct verifier *v)
                 g.shared = g.warps = 0;
                 if (!check_bounds(&g, s, "blocks", GRID_BLOCKS_MAX) || !check_block(&g, s->body))
                         return false;
+                g.iterations |= s->b->literal.i > 1 || s->next;
         }
+        v->stmt = NULL;
+        if (g.codes && g.iterations)
+                return verify_error(v, "it fails with two codes, and nobody would know which is first");
         return verify_copies(v);
 }
