@@ -266,7 +266,7 @@ $(B)/observe: test/quantize/observe.c $(B)/libdnncc.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
 
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider -n $(JOBS) --dist=worksteal
-PYTHON_TESTS := test/support test/driver test/golden test/passes test/targets test/threads test/systems test/models test/operators test/quantize test/hostile test/vta test/conformance test/bench test/python test/examples
+PYTHON_TESTS := test/support test/driver test/golden test/passes test/targets test/threads test/systems test/models test/operators test/quantize test/hostile test/vta test/cuda test/conformance test/bench test/python test/examples
 export ONNX_MODELS := $(abspath $(B))/onnx_models
 check-python: $(B)/machines $(B)/observe
 	$(PYTEST) --tier=$(TIER) $(wildcard $(PYTHON_TESTS))

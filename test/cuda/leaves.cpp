@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* Instructions of a warp, and copies into shared memory. Fragments are as the PTX manual has them (ISA 8.x, "Matrix Multiply-Accumulate
+ * Operation using mma instruction", "ldmatrix", "Asynchronous Warpgroup Level Matrix Multiply-Accumulate"). */
+#include <vector>
+
+#include "fibers.h"
+#include "sums.h"
+
+struct copy { void *to; const void *from; int bytes; bool there; };
+struct product { float *d; const void *x, *w; };
+struct leaf_state {
+        std::vector<std::vector<struct copy>> groups = std::vector<std::vector<struct copy>>(1);        /* the open one last */
+        std::vector<struct product> products;           /* of a warpgroup, not waited for */
+        bool fenced = false;                            /* since this thread's last store by a copy */
+};
+static struct leaf_state *state(void)
+{
+        if (!executor_self->leaves)
+                executor_self->leaves = new leaf_state;
+        return executor_self->leaves;
+}
+
+unsigned char *shared_memory(void) { return executor_shared(); }
+
+/* ---- shuffles and votes ---- */
+
+struct shuffle { uint64_t bits, got; int from; unsigned mask; };
+static void shuffle_work(void *const lanes[WARP])
+{
+        for (int l = 0; l < WARP; l++) {
+                struct shuffle *s = (struct shuffle *)lanes[l];
+                if (!s)
+                        continue;
+                if (!lanes[s->from])
+                        executor_found("lane %d asks for the value of lane %d, which is not in the mask %08x", l, s->from, s->mask);
+                s->got = ((struct shuffle *)lanes[s->from])->bits;
+        }
+}
+uint64_t executor_shuffle(enum executor_shuffle kind, unsigned mask, uint64_t bits, int by, int width, int line)
+{
+        static const char *const names[] = { "__shfl_xor_sync", "__shfl_sync", "__shfl_up_sync", "__shfl_down_sync" };
+        int lane = executor_lane(), first = lane / width * width, from = lane;
+        switch (kind) {
+        case SHUFFLE_XOR: from = lane ^ by; break;
+        case SHUFFLE_FROM: from = first + (by & (width - 1)); break;
+        case SHUFFLE_UP: from = lane - by; break;
+        case SHUFFLE_DOWN: from = lane + by; break;
+        }
+        if (from < first || from >= first + width || from >= WARP)
+                from = lane;            /* what CUDA says of a lane outside */
+        struct shuffle s = { bits, 0, from, mask };
+        executor_warp(names[kind], mask, &s, shuffle_work, line);
+        return s.got;
+}
+
+struct vote { bool yes; unsigned got; };
+static void vote_work(void *const lanes[WARP])
+{
+        unsigned all = 0;
+        for (int l = 0; l < WARP; l++)
+                all |= (unsigned)(lanes[l] && ((struct vote *)lanes[l])->yes) << l;
+        for (int l = 0; l < WARP; l++)
+                if (lanes[l])
+                        ((struct vote *)lanes[l])->got = all;
+}
+unsigned __ballot_sync(unsigned mask, int predicate, int line)
+{
+        struct vote v = { predicate != 0, 0 };
+        executor_warp("a vote", mask, &v, vote_work, line);
+        return v.got;
+}
+
+/* ---- copies of 16 bytes ---- */
+
+static void arrive(const struct copy *c)
+{
+        if (c->there)
+                memcpy(c->to, c->from, (size_t)c->bytes);
+        else
+                memset(c->to, 0, (size_t)c->bytes);
+}
+void copy_async(void *shared, const void *global, bool there)
+{
+        struct copy c = { shared, global, 16, there };
+        if ((uintptr_t)shared % 16 || (there && (uintptr_t)global % 16))
+                executor_found("a copy of 16 bytes from %s to %p: misaligned", executor_where(global), shared);
+        executor.counts.copied += there ? 16 : 0;
+        state()->fenced = false;
+        if (executor.late)
+                state()->groups.back().push_back(c);
+        else
+                arrive(&c);
+}
+void copy_commit(void) { state()->groups.emplace_back(); }
+static void wait_groups(struct leaf_state *s, size_t left)
+{
+        while (s->groups.size() > left + 1) {
+                for (const struct copy &c : s->groups.front())
+                        arrive(&c);
+                s->groups.erase(s->groups.begin());
+        }
+}
+void copy_wait(int left) { wait_groups(state(), (size_t)left); }
+
+/* ---- matrices ---- */
+
+struct load { uint32_t *r; const unsigned char *row; };
+static void load_work(void *const lanes[WARP])
+{
+        for (int j = 0; j < 4; j++) {
+                unsigned banks = 0;     /* eight rows of 16 bytes go at once if no two share banks */
+                for (int l = 8 * j; l < 8 * j + 8; l++)
+                        banks |= 1u << (uintptr_t)((struct load *)lanes[l])->row / 16 % 8;
+                executor.counts.conflicts += 8 - __builtin_popcount(banks);
+                for (int l = 0; l < WARP; l++)
+                        memcpy(((struct load *)lanes[l])->r + j, ((struct load *)lanes[8 * j + l / 4])->row + l % 4 * 4, 4);
+        }
+        executor.counts.ldmatrix++;
+}
+void load_matrices(uint32_t r[4], const void *row, int line)
+{
+        struct load l = { r, (const unsigned char *)row };
+        if ((uintptr_t)row % 16)
+                executor_found("line %d: load_matrices of a row that is not at a multiple of 16", line);
+        executor_warp("load_matrices", ~0u, &l, load_work, line);
+}
+
+struct mma { float *d; const uint32_t *a, *b; };
+static uint16_t half_at(const uint32_t *r, int i) { return (uint16_t)(r[i / 2] >> 16 * (i % 2)); }
+static void mma_work(void *const lanes[WARP])
+{
+        uint16_t a[16][16], b[8][16];
+        for (int l = 0; l < WARP; l++)
+                for (int i = 0; i < 2; i++) {
+                        const struct mma *m = (const struct mma *)lanes[l];
+                        int row = l / 4, k = l % 4 * 2 + i;
+                        a[row][k] = half_at(m->a, i);
+                        a[row + 8][k] = half_at(m->a + 1, i);
+                        a[row][k + 8] = half_at(m->a + 2, i);
+                        a[row + 8][k + 8] = half_at(m->a + 3, i);
+                        b[row][k] = half_at(m->b, i);
+                        b[row][k + 8] = half_at(m->b + 1, i);
+                }
+        float d[16][8];
+        for (int l = 0; l < WARP; l++)
+                for (int i = 0; i < 4; i++)
+                        d[l / 4 + i / 2 * 8][l % 4 * 2 + i % 2] = ((struct mma *)lanes[l])->d[i];
+        add_products(d[0], a[0], b[0], 16, 8, 16);
+        for (int l = 0; l < WARP; l++)
+                for (int i = 0; i < 4; i++)
+                        ((struct mma *)lanes[l])->d[i] = d[l / 4 + i / 2 * 8][l % 4 * 2 + i % 2];
+        executor.counts.mma++;
+}
+void mma_f16(float d[4], const uint32_t a[4], const uint32_t b[2], int line)
+{
+        struct mma m = { d, a, b };
+        executor_warp("mma_f16", ~0u, &m, mma_work, line);
+}
+
+/* ---- sm_90a: barriers in shared memory, bulk copies ---- */
+
+struct mbarrier { uint8_t wanted, left, parity, unused; int32_t bytes; };
+struct bulk { struct copy copy; struct mbarrier *b; };
+static std::vector<struct bulk> bulks;
+static void pass(struct mbarrier *b)
+{
+        if (b->left || b->bytes)
+                return;
+        b->left = b->wanted;
+        b->parity ^= 1;
+}
+void barrier_begin(uint64_t *b, unsigned arrivals)
+{
+        *(struct mbarrier *)b = { (uint8_t)arrivals, (uint8_t)arrivals, 0, 0, 0 };
+}
+void barrier_expect(uint64_t *b, unsigned bytes)
+{
+        struct mbarrier *m = (struct mbarrier *)b;
+        m->left--;
+        m->bytes += (int32_t)bytes;
+        pass(m);
+}
+static void bulk_arrive(struct bulk bulk)
+{
+        arrive(&bulk.copy);
+        bulk.b->bytes -= bulk.copy.bytes;
+        pass(bulk.b);
+}
+void copy_bulk(void *shared, const void *global, unsigned bytes, uint64_t *b)
+{
+        struct bulk bulk = { { shared, global, (int)bytes, true }, (struct mbarrier *)b };
+        if ((uintptr_t)shared % 16 || (uintptr_t)global % 16 || bytes % 16)
+                executor_found("a bulk copy of %u bytes from %s: not all multiples of 16", bytes, executor_where(global));
+        executor.counts.copied += bytes;
+        if (executor.late)
+                bulks.push_back(bulk);
+        else
+                bulk_arrive(bulk);
+}
+/* late: a copy arrives when all threads that could run have come to wait for it */
+void barrier_wait(uint64_t *b, unsigned parity)
+{
+        struct mbarrier *m = (struct mbarrier *)b;
+        for (int turn = 0; m->parity == parity; turn++) {
+                for (size_t i = 0; turn > 1 && i < bulks.size(); i++)
+                        if (bulks[i].b == m) {
+                                struct bulk bulk = bulks[i];
+                                bulks.erase(bulks.begin() + (long)i);
+                                bulk_arrive(bulk);
+                                break;
+                        }
+                if (turn > 100000)
+                        executor_found("a barrier in shared memory is never passed");
+                executor_spin();
+        }
+}
+
+/* ---- sm_90a: m64n128k16 on swizzled rows of 128 bytes ----
+ * Sums are computed at once or when they are waited for. */
+void shared_to_units(void) { state()->fenced = true; }
+struct wgmma { float *d; const unsigned char *x, *w; };
+static uint16_t element(const unsigned char *start, int row, int k)
+{
+        uintptr_t at = (uintptr_t)start + (uintptr_t)(row / 8 * 1024 + row % 8 * 128 + k * 2);
+        uint16_t h;
+        memcpy(&h, (const void *)(at ^ (at >> 7 & 7) << 4), 2);
+        return h;
+}
+static void wgmma_work(void *const lanes[WARP])
+{
+        const struct wgmma *first = (const struct wgmma *)lanes[0];
+        int warp = executor_self->number / WARP % 4;
+        uint16_t x[16][16], w[128][16];
+        for (int k = 0; k < 16; k++) {
+                for (int r = 0; r < 16; r++)
+                        x[r][k] = element(first->x, warp * 16 + r, k);
+                for (int n = 0; n < 128; n++)
+                        w[n][k] = element(first->w, n, k);
+        }
+        float d[16][128];
+        for (int l = 0; l < WARP; l++)
+                for (int i = 0; i < 64; i++)
+                        d[l / 4 + i / 2 % 2 * 8][i / 4 * 8 + l % 4 * 2 + i % 2] = ((struct wgmma *)lanes[l])->d[i];
+        add_products(d[0], x[0], w[0], 16, 128, 16);
+        for (int l = 0; l < WARP; l++)
+                for (int i = 0; i < 64; i++)
+                        ((struct wgmma *)lanes[l])->d[i] = d[l / 4 + i / 2 % 2 * 8][i / 4 * 8 + l % 4 * 2 + i % 2];
+        executor.counts.mma += 16;
+}
+void wgmma_f16(float d[64], const void *x, const void *w, int line)
+{
+        struct wgmma m = { d, (const unsigned char *)x, (const unsigned char *)w };
+        if (!state()->fenced)
+                executor_found("line %d: no fence between stores to shared memory and a product", line);
+        if (executor.late)
+                state()->products.push_back({ d, x, w });
+        else
+                executor_warp("wgmma_f16", ~0u, &m, wgmma_work, line);
+}
+void units_wait(float *, int line)
+{
+        std::vector<struct product> due;
+        due.swap(state()->products);
+        for (const struct product &p : due) {
+                struct wgmma m = { p.d, (const unsigned char *)p.x, (const unsigned char *)p.w };
+                executor_warp("wgmma_f16", ~0u, &m, wgmma_work, line);
+        }
+}
+
+void leaves_end(struct executor_thread *thread)
+{
+        struct leaf_state *s = thread->leaves;
+        if (!s->products.empty())
+                executor_found("the thread ends before its products are waited for");
+        wait_groups(s, 0);
+        for (const struct copy &c : s->groups.back())
+                arrive(&c);
+        s->groups.back().clear();
+        s->fenced = false;
+}

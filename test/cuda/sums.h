@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* f16, and sums of products of it. */
+#ifndef EXECUTOR_SUMS_H
+#define EXECUTOR_SUMS_H
+#include "executor.h"
+
+/* d += a b: d is rows x columns, a rows x depth, b columns x depth. Products are exact and their sum is rounded once, from double;
+ * with executor.bit_true as tensor cores do it: the terms are aligned to the largest exponent, cut off (towards zero) behind the bits
+ * that the adder keeps, added, and the sum is cut off to f32 (arXiv 2512.07004). columns <= 128, depth <= 64. */
+void add_products(float *d, const uint16_t *a, const uint16_t *b, int rows, int columns, int depth);
+#endif
