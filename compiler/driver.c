@@ -287,13 +287,16 @@ static const char *passes_asked(const struct run *run)
 static bool check_alone(struct run *run)
 {
         const struct options *o = &run->options;
-        const struct { bool given, beside_tune; const char *name; } others[] = {
-                { o->emit != EMIT_C, false, "--emit" }, { o->tests.count, false, "--test" }, { o->run != NULL, false, "--run" },
-                { o->tune, true, "--tune" },            { o->bench != NULL, false, "--bench" },
-                { o->passes != NULL, true, "--passes" }, { o->report != NULL, false, "--report" },
+        enum { RANGES = 1, TUNE = 2, BOTH = 3 };
+        const struct { bool given; int not_with; const char *name; } others[] = {
+                { o->emit != EMIT_C, BOTH, "--emit" },   { o->tests.count, BOTH, "--test" },     { o->run != NULL, BOTH, "--run" },
+                { o->tune, RANGES, "--tune" },           { o->bench != NULL, BOTH, "--bench" },  { o->passes != NULL, RANGES, "--passes" },
+                { o->report != NULL, BOTH, "--report" }, { o->output != NULL, TUNE, "-o" },      { o->depfile, TUNE, "-MD" },
+                { o->depfile_name != NULL, TUNE, "-MF" },
         };
-        for (size_t i = 0; i < sizeof others / sizeof *others && (writes_ranges(o) || o->tune); i++) {
-                if (!others[i].given || (others[i].beside_tune && !writes_ranges(o)))
+        int writes = writes_ranges(o) ? RANGES : o->tune ? TUNE : 0;
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+                if (!others[i].given || !(others[i].not_with & writes))
                         continue;
                 diag_error(&run->diag, EXIT_USAGE, writes_ranges(o)
                                    ? "--calibrate writes ranges alone: not with %s, unless --quantize or --quantize-weights takes them"

@@ -206,8 +206,7 @@ static void put_plan(FILE *out, struct run *run)
  * another (passes/memory/lifetimes.h). */
 static void put_memory(FILE *out, struct run *run)
 {
-        struct lifetimes l = lifetimes_find(run->arena, run->state.program);
-        lifetimes_share(&l, run->state.program);
+        struct lifetimes l = lifetimes_planned(run->arena, run->state.program);
         fputs("{", out);
         put_plan(out, run);
         fprintf(out, "\"statements\": %d, \"in_use\": [", l.statements);

@@ -6,7 +6,8 @@
  * the cost model chooses. A round makes one move (schedule_move) on the best of all kinds at once,
  * compiles the model with --profile (harness.h), and runs it and the model of the first schedules in
  * turn, twice. A kind keeps the move when its kernels are more than 3 % faster for it both times,
- * measured against the first schedules of the same turn. A last round compiles all that was kept
+ * measured against the first schedules of the same turn; none tries a schedule a second time, whatever
+ * moves lead to it. A last round compiles all that was kept
  * together, and what is not faster there goes: among so many moves some are better by luck; then what is
  * left is measured once more, so that the last line can say what all of it gives. Nothing starts that
  * would not be done in time (limit tune_seconds); with no time at all the file lists the first schedules
@@ -32,6 +33,8 @@ struct kind {
         int count;
         struct schedule first, best, tried;
         bool moved;                     /* in this round */
+        struct schedule *known;         /* those that rounds tried */
+        int known_count;
         double ratio;                   /* of the best schedule's time to the first one's */
         double time[2][TURNS];          /* first and tried, seconds of all its kernels */
 };
@@ -106,22 +109,34 @@ static void write_about(const struct tuning *t, FILE *out, const struct kind *ki
                 text_safe(t->arena, where, strlen(where)), why ? "; " : "", why ? why : "");
 }
 
-/* all that a round could try */
-static void write_neighbours(const struct tuning *t, FILE *out, const struct kind *kind)
+/* A move of what is best so far, to a schedule that was not tried yet. */
+static bool move_kind(struct tuning *t, struct kind *kind, int move)
 {
-        for (int move = 0; move < schedule_move_count; move++) {
-                struct schedule s = kind->first;
-                if (schedule_move(kind->op, &t->machine, move, &s))
-                        fprintf(out, ";   or %s\n", schedule_words(t->arena, &s));
-        }
+        kind->tried = kind->best;
+        if (!schedule_move(kind->op, &t->machine, move, &kind->tried) || schedule_equal(&kind->tried, &kind->first))
+                return false;
+        for (int i = 0; i < kind->known_count; i++)
+                if (schedule_equal(&kind->tried, &kind->known[i]))
+                        return false;
+        ARENA_GROW(t->arena, kind->known, kind->known_count);
+        kind->known[kind->known_count++] = kind->tried;
+        return true;
 }
 
-static void write_book(const struct tuning *t, FILE *out, bool tried)
+/* all that a first round could try */
+static void write_neighbours(struct tuning *t, FILE *out, struct kind *kind)
+{
+        for (int move = 0; move < schedule_move_count; move++)
+                if (move_kind(t, kind, move))
+                        fprintf(out, ";   or %s\n", schedule_words(t->arena, &kind->tried));
+}
+
+static void write_book(struct tuning *t, FILE *out, bool tried)
 {
         fputs(SCHEDULE_BOOK_HEAD, out);
         fprintf(out, "; %s, --threads=%d\n", t->machine.target->name, t->machine.threads);
         for (int i = 0; i < t->kind_count; i++) {
-                const struct kind *kind = &t->kinds[i];
+                struct kind *kind = &t->kinds[i];
                 const struct schedule *s = tried && kind->moved ? &kind->tried : &kind->best;
                 write_about(t, out, kind);
                 fprintf(out, "%s: %s", kind->key, schedule_words(t->arena, s));
@@ -211,8 +226,7 @@ static bool try_move(struct tuning *t, int move)
         bool any = false;
         for (int i = 0; i < t->kind_count; i++) {
                 struct kind *kind = &t->kinds[i];
-                kind->tried = kind->best;
-                kind->moved = schedule_move(kind->op, &t->machine, move, &kind->tried);
+                kind->moved = move_kind(t, kind, move);
                 any |= kind->moved;
         }
         return any;
@@ -321,6 +335,8 @@ static int count_moves(struct tuning *t)
         int count = 0;
         for (int move = 0; move < schedule_move_count; move++)
                 count += try_move(t, move);
+        for (int i = 0; i < t->kind_count; i++)
+                t->kinds[i].known_count = 0;
         return count;
 }
 

@@ -24,6 +24,14 @@ struct schedule schedule_preset(void)
         };
 }
 
+bool schedule_equal(const struct schedule *a, const struct schedule *b)
+{
+#define FIELD(name, ...) && a->name == b->name
+        return true
+#include "ir/schedule.def"
+                ;
+}
+
 static void print_words(struct text *out, const struct schedule *schedule)
 {
         struct schedule copy = *schedule;

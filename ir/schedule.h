@@ -37,6 +37,8 @@ int *schedule_word(struct schedule *schedule, enum schedule_word word);
 /* Text of an arena, safe in comments; schedule->why is part of it. False: the schedule cannot say
  * what stands at *wrong, up to a blank or the end. */
 bool schedule_parse(const char *text, struct schedule *schedule, const char **wrong);
+/* in all words */
+bool schedule_equal(const struct schedule *a, const struct schedule *b);
 /* words alone; at least one */
 const char *schedule_words(struct arena *arena, const struct schedule *schedule);
 /* words; why: what schedule_parse reads */

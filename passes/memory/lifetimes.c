@@ -457,6 +457,23 @@ void lifetimes_share_saying(struct lifetimes *l, struct loop_program *p, bool sh
 
 void lifetimes_share(struct lifetimes *l, struct loop_program *p) { lifetimes_share_saying(l, p, true, NULL); }
 
+/* Both are in use where a result is computed, so without sharing they lie apart. */
+static bool lies_on(const struct storage *s)
+{
+        const struct loop_buffer *own = s->buffer, *root = s->into->buffer;
+        return own->region == root->region && own->offset == root->offset + s->at;
+}
+
+struct lifetimes lifetimes_planned(struct arena *arena, struct loop_program *p)
+{
+        struct lifetimes shared = lifetimes_find(arena, p);
+        lifetimes_share(&shared, p);
+        for (int i = 0; i < shared.count; i++)
+                if (shared.storages[i].into && !lies_on(&shared.storages[i]))
+                        return lifetimes_find(arena, p);
+        return shared;
+}
+
 /* ---- sums ---- */
 
 int64_t *lifetimes_live(const struct lifetimes *l, int *peak)

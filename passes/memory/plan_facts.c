@@ -96,10 +96,8 @@ struct plan_facts plan_find_facts(struct arena *arena, struct loop_program *p, b
         struct plan_facts facts = { .live_peak = p->live_peak, .size = p->workspace_size };
         for (int i = 0; i < p->region_count; i++)
                 facts.size += p->regions[i].size;
-        struct lifetimes alone = lifetimes_find(arena, p), shared = lifetimes_find(arena, p);
+        struct lifetimes alone = lifetimes_find(arena, p), shared = lifetimes_planned(arena, p);
         int peak = 0;
-        if (shares)
-                lifetimes_share(&shared, p);
         lifetimes_live(&shared, &peak);
         find_residents(arena, &facts, &alone, &shared, peak);
         facts.where = find_nodes(p, peak);

@@ -114,9 +114,10 @@ def test_report_of_one_kernel(tmp_path):
                                "regions": [], "statements": 1, "in_use": []}
 
 
-def test_report_of_memory_and_passes(tmp_path):
-    """what is in use at a time lies apart, and reaches as high as the workspace; passes are those that ran"""
-    facts, stats = report(DIGITS, tmp_path)
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_report_of_memory_and_passes(tmp_path, level):
+    """what is in use at a time lies apart, and reaches as high as the workspace, as it was planned; passes are those that ran"""
+    facts, stats = report(DIGITS, tmp_path, level)
     blocks, statements = facts["memory"]["in_use"], facts["memory"]["statements"]
     assert max(b["offset"] + b["bytes"] for b in blocks) == facts["workspace"]
     for time in range(statements):

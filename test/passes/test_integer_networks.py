@@ -139,10 +139,8 @@ def real(name, folder):
         images = np.array([[int(x) for x in pixels.split(",")] for pixels in re.findall(r"\{([\d\s,]{100,})\}", text)], F32)
         model, images = dnncc.ROOT / "examples" / "digits" / "digits.onnx", (images / 16).reshape(-1, 1, 1, 8, 8)
     elif name == "mnist":
-        data = quantization.mnist()
-        if data is None:
-            pytest.skip("no ../shared/data/mnist")
-        model, images = data[0], data[2][:40, None]
+        model, _, x, _ = quantizing.there(name, quantization.mnist())
+        images = x[:40, None]
     else:
         model = MODELS / "resnet8_fp32" / "model.onnx"
         if not model.exists():

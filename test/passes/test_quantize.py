@@ -462,10 +462,7 @@ def test_digits(tmp_path):
 @pytest.mark.parametrize("name, points", [("mnist", .05), ("cifar", .5)])
 def test_accuracy(name, points, tmp_path):
     """on the whole test set, where that is there; and nearly all answers are those of the floats"""
-    data = quantization.TASKS[name]()
-    if data is None or not data[0].exists():
-        pytest.skip(f"no data of {name}")
-    check_task(data, points, tmp_path)
+    check_task(quantizing.there(name, quantization.TASKS[name]()), points, tmp_path)
 
 
 def check_task(data, points, folder):

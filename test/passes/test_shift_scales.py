@@ -17,6 +17,7 @@ import dnncc  # noqa: E402
 import processor  # noqa: E402
 import quantization  # noqa: E402
 import quantized  # noqa: E402
+import quantizing  # noqa: E402
 from quantized import F32, I64  # noqa: E402
 from test_models import MODELS, bindings  # noqa: E402
 from test_quantized_rule import TARGETS, Graph, Value  # noqa: E402
@@ -257,10 +258,7 @@ def test_models(name, tmp_path):
 @pytest.mark.parametrize("name", ["digits", "mnist"])
 def test_trained(name, tmp_path):
     """40 decibels of what the bytes had been, and one decision of 200 at most"""
-    data = quantization.TASKS[name]()
-    if data is None or not data[0].exists():
-        pytest.skip(f"no data of {name}")
-    model, samples, x, labels = data
+    model, samples, x, labels = quantizing.there(name, quantization.TASKS[name]())
     np.savez(tmp_path / "samples.npz", **{quantization.inputs(model)[0].name: samples[:, None]})
     options = ["--quantize", f"--calibrate={tmp_path / 'samples.npz'}"]
     y, z = (quantization.outputs(model, x[:1000], o).astype(float) for o in (options, [*options, SHIFT]))

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for folder in ("support", "bench", "passes")]
 import dnncc  # noqa: E402
 import quantization  # noqa: E402
+import quantizing  # noqa: E402
 from test_quantize import Model, chain  # noqa: E402
 
 
@@ -206,10 +207,7 @@ def test_steps_that_learn_want_samples(tmp_path):
 @pytest.mark.parametrize("name", ["digits", "mnist"])
 def test_four_bits_of_trained_models(name, tmp_path):
     """lose a point and a half at most"""
-    data = quantization.TASKS[name]()
-    if data is None or not data[0].exists():
-        pytest.skip(f"no data of {name}")
-    model, samples, x, labels = data
+    model, samples, x, labels = quantizing.there(name, quantization.TASKS[name]())
     np.savez(tmp_path / "samples.npz", **{quantization.inputs(model)[0].name: samples[:, None]})
     options = ["--quantize", f"--calibrate={tmp_path / 'samples.npz'}", "--quantize-weights=s4"]
     right, made = ((quantization.outputs(model, x, o).argmax(1) == labels).mean() for o in ([], options))
