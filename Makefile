@@ -156,6 +156,7 @@ FORCE:                                  # PREFIX may be another one each time
 
 # What goes where under PREFIX: source>place. share/dnncc/runtime is for cross builds (cmake/dnncc-config.cmake).
 PROGRAMS := $(B)/dnncc>bin/dnncc $(B)/dnncc-vta>bin/dnncc-vta
+EXAMPLES := $(filter-out %/__pycache__,$(wildcard examples/*.* examples/Makefile examples/*/*))
 FILES := runtime/dnncc_runtime.h>include/dnncc_runtime.h $(B)/libdnncc_runtime.a>lib/libdnncc_runtime.a \
          $(B)/dnncc-runtime.pc>lib/pkgconfig/dnncc-runtime.pc \
          cmake/dnncc-config.cmake>lib/cmake/dnncc/dnncc-config.cmake \
@@ -166,11 +167,16 @@ FILES := runtime/dnncc_runtime.h>include/dnncc_runtime.h $(B)/libdnncc_runtime.a
          $(B)/completion.bash>share/bash-completion/completions/dnncc \
          $(B)/completion.zsh>share/zsh/site-functions/_dnncc \
          $(B)/completion.fish>share/fish/vendor_completions.d/dnncc.fish \
+         $(B)/completion-vta.bash>share/bash-completion/completions/dnncc-vta \
+         $(B)/completion-vta.zsh>share/zsh/site-functions/_dnncc-vta \
+         $(B)/completion-vta.fish>share/fish/vendor_completions.d/dnncc-vta.fish \
          $(B)/editor/vim-dnn>share/vim/vimfiles/syntax/dnn.vim $(B)/editor/vim-loops>share/vim/vimfiles/syntax/loops.vim \
          $(B)/editor/vim-detect>share/vim/vimfiles/ftdetect/dnncc.vim $(B)/editor/extension>share/dnncc/vscode/package.json \
          $(B)/editor/dnn>share/dnncc/vscode/dnn.tmLanguage.json $(B)/editor/loops>share/dnncc/vscode/loops.tmLanguage.json \
+         $(foreach f,$(EXAMPLES),$f>share/dnncc/$f) \
          $(foreach f,README.md LICENSE $(sort $(wildcard docs/*.md)),$f>share/doc/dnncc/$(notdir $f))
-OWN_FOLDERS := lib/cmake/dnncc share/dnncc/runtime share/dnncc/vscode share/dnncc share/doc/dnncc
+OWN_FOLDERS := lib/cmake/dnncc share/dnncc/runtime share/dnncc/vscode \
+               $(sort $(foreach f,$(wildcard examples/*/.),share/dnncc/$(f:/.=))) share/dnncc/examples share/dnncc share/doc/dnncc
 TOP := $(DESTDIR)$(PREFIX)
 source_of = $(firstword $(subst >, ,$1))
 place_of = $(TOP)/$(lastword $(subst >, ,$1))
@@ -196,7 +202,9 @@ $(B)/editor/print: docs/editor.c $(B)/libdnncc.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
 
 $(B)/completion.%: $(B)/completion
-	@$(B)/completion $* > $@
+	@$(B)/completion dnncc $* > $@
+$(B)/completion-vta.%: $(B)/completion
+	@$(B)/completion dnncc-vta $* > $@
 $(B)/completion: docs/completion.c $(B)/libdnncc.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
 

@@ -8,151 +8,24 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/size.h"
 #include "base/suggest.h"
 #include "base/text.h"
 
-/* PERHAPS: text behind =, or "" */
-enum option_kind { FLAG, SET_0, SET_1, SET_2, SET_3, TEXT, PERHAPS, LIST, SIZE, COUNT, NUMBER, CHOICE };
-
-enum { COUNT_MAX = 256 };
-
-struct option {
-        const char *text, *argument;
-        enum option_kind kind;
-        size_t field;
-        const char *doc;
-};
-
 static const struct option option_table[] = {
-#define OPTION(text_, argument, kind, field, doc) { text_, argument, kind, offsetof(struct options, field), doc },
+#define OPTION(text, argument, kind, field, doc) { text, argument, OPTION_##kind, offsetof(struct options, field), doc, NULL },
 #include "compiler/options.def"
 };
-enum { OPTION_COUNT = sizeof option_table / sizeof *option_table };
-
-static void *field_of(struct options *options, const struct option *option)
-{
-        return (char *)options + option->field;
-}
-
-/* the index of the value among the words "a|b|c" of a choice; -1 after an error */
-static int choice_of(const struct option *option, const char *value, struct arena *arena,
-                     struct diag *diag)
-{
-        struct suggest known = suggest_new(arena, value, strlen(value));
-        int which = 0;
-        for (const char *p = option->argument; *p; which++) {
-                size_t length = strcspn(p, "|");
-                if (strlen(value) == length && !strncmp(p, value, length))
-                        return which;
-                suggest_add(&known, arena_printf(arena, "%.*s", (int)length, p));
-                p += length + (p[length] == '|');
-        }
-        diag_error(diag, EXIT_USAGE, "%s wants one of %s, not '%s'%s", option->text,
-                   option->argument, text_argument(arena, value), suggest_text(&known, false));
-        return -1;
-}
-
-static void unknown_option(const char *word, struct arena *arena, struct diag *diag)
-{
-        struct suggest known = suggest_new(arena, word, strcspn(word, "="));
-        for (int i = 0; i < OPTION_COUNT; i++)
-                suggest_add(&known, option_table[i].text);
-        const char *hint = suggest_text(&known, false);
-        diag_error(diag, EXIT_USAGE, "unknown option '%s'%s", text_argument(arena, word),
-                   *hint ? hint : ": see --help");
-}
-
-static bool set_option(struct options *options, const struct option *option, const char *value,
-                       struct arena *arena, struct diag *diag)
-{
-        void *field = field_of(options, option);
-        switch (option->kind) {
-        case FLAG:
-                *(int *)field = 1;
-                return true;
-        case SET_0: case SET_1: case SET_2: case SET_3:
-                *(int *)field = (int)option->kind - SET_0;
-                return true;
-        case TEXT:
-                *(const char **)field = value;
-                return true;
-        case PERHAPS:
-                *(const char **)field = value ? value : "";
-                return true;
-        case LIST: {
-                struct list *list = field;
-                ARENA_GROW(arena, list->items, list->count);
-                list->items[list->count++] = value;
-                return true;
-        }
-        case SIZE: {
-                uint64_t bytes;
-                if (!size_parse(value, &bytes)) {
-                        diag_error(diag, EXIT_USAGE, "%s wants a size such as 64K, 64KiB or 1M, not '%s'",
-                                   option->text, text_argument(arena, value));
-                        return false;
-                }
-                *(int64_t *)field = (int64_t)bytes;
-                return true;
-        }
-        case COUNT: {
-                int64_t count;
-                if (!int_parse(value, &count) || count < 1 || count > COUNT_MAX) {
-                        diag_error(diag, EXIT_USAGE, "%s wants a number from 1 to %d, not '%s'",
-                                   option->text, COUNT_MAX, text_argument(arena, value));
-                        return false;
-                }
-                *(int *)field = (int)count;
-                return true;
-        }
-        case NUMBER:
-                if (!int_parse(value, field) || *(int64_t *)field < 1) {
-                        diag_error(diag, EXIT_USAGE, "%s wants a number from 1 on, not '%s'",
-                                   option->text, text_argument(arena, value));
-                        return false;
-                }
-                return true;
-        case CHOICE: {
-                int which = choice_of(option, value, arena, diag);
-                if (which >= 0)
-                        *(int *)field = which;
-                return which >= 0;
-        }
-        }
-        return false;
-}
-
-/* "--name=x", "--name x", "-o x", "-ox"; *value NULL when the argument must follow. NULL: no such
- * option. */
-static const struct option *find_option(const char *word, const char **value)
-{
-        for (int i = 0; i < OPTION_COUNT; i++) {
-                const struct option *o = &option_table[i];
-                size_t length = strlen(o->text);
-                if (strncmp(word, o->text, length))
-                        continue;
-                *value = NULL;
-                if (!word[length])
-                        return o;
-                if (!o->argument)
-                        continue;
-                if (!strncmp(o->text, "--", 2) && word[length] != '=')
-                        continue;
-                *value = word + length + (word[length] == '=');
-                return o;
-        }
-        return NULL;
-}
+enum { ROWS = sizeof option_table / sizeof *option_table };
 
 bool options_parse(struct options *options, int argc, char **argv, struct arena *arena,
                    struct diag *diag)
 {
         *options = (struct options){ .level = 2, .threads = 1, .max_ram = -1, .max_consts = -1, .target = "generic" };
+        const struct option_reader reader = { option_table, ROWS, options, arena, diag };
         bool only_files = false;
         for (int i = 1; i < argc; i++) {
-                const char *word = argv[i], *value;
-                                if (!only_files && !strcmp(word, "--")) {
+                const char *word = argv[i];
+                if (!only_files && !strcmp(word, "--")) {
                         only_files = true;
                         continue;
                 }
@@ -166,20 +39,7 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
                         options->model = word;
                         continue;
                 }
-                const struct option *option = find_option(word, &value);
-                if (!option) {
-                        unknown_option(word, arena, diag);
-                        return false;
-                }
-                if (option->argument && !value && option->kind != PERHAPS) {
-                        if (i + 1 == argc) {
-                                diag_error(diag, EXIT_USAGE, "%s wants %s", option->text,
-                                           option->argument);
-                                return false;
-                        }
-                        value = argv[++i];
-                }
-                if (!set_option(options, option, value, arena, diag))
+                if (!option_read(&reader, argc, argv, &i))
                         return false;
         }
         return true;
@@ -187,37 +47,7 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
 
 /* ---- help ---- */
 
-enum { HELP_COLUMN = 30, HELP_WIDTH = 100 };
-
-/* in lines, each from the column on */
-static void print_wrapped(const char *text, int column)
-{
-        int at = column;
-        while (*text) {
-                int length = (int)strcspn(text, " ");
-                if (at > column && at + 1 + length > HELP_WIDTH) {
-                        printf("\n%*s", column, "");
-                        at = column;
-                }
-                printf("%s%.*s", at > column ? " " : "", length, text);
-                at += length + (at > column);
-                text += length;
-                text += *text == ' ';
-        }
-        putchar('\n');
-}
-
-static void print_option(const struct option *o)
-{
-        const char *arg = o->argument ? o->argument : "";
-        const char *mark = !*arg || *arg == '[' ? "" : o->text[1] == '-' && !strchr(arg, '=') ? "=" : " ";
-        int used = printf("  %s%s%s", o->text, mark, arg);
-        if (used < HELP_COLUMN)
-                printf("%*s", HELP_COLUMN - used, "");
-        else
-                printf("\n%*s", HELP_COLUMN, "");
-        print_wrapped(o->doc, HELP_COLUMN);
-}
+enum { HELP_COLUMN = 30 };
 
 /* "The model" is asked for as "model", in any case */
 static bool is_topic(const char *title, const char *topic)
@@ -261,9 +91,9 @@ bool options_help(const char *topic, struct arena *arena, struct diag *diag)
                 if (*topic && !is_topic(groups[g].title, topic))
                         continue;
                 printf("%s:\n", groups[g].title);
-                for (int i = 0; i < OPTION_COUNT; i++)
+                for (int i = 0; i < ROWS; i++)
                         if (lines[i] > groups[g].first && (g + 1 == GROUPS || lines[i] < groups[g + 1].first))
-                                print_option(&option_table[i]);
+                                option_print(option_table[i].text, option_table[i].argument, option_table[i].doc, HELP_COLUMN);
         }
         if (!*topic)
                 puts("\nExit codes: 0 ok, 1 usage, 2 cannot read or write, 3 invalid model, 4 unsupported,\n"

@@ -8,12 +8,11 @@
 
 #include "base/diag.h"
 #include "base/memory.h"
+#include "compiler/option_reader.h"
 #include "ir/element.h"
 
 #define DNNCC_VERSION "0.1.0"
 #define OPTIONS_PRESET "-O2"            /* options_canonical of no options */
-
-struct list { const char **items; int count; };
 
 enum { EMIT_C, EMIT_IR, EMIT_LOOPS, EMIT_DOT, EMIT_JSON, EMIT_ONNX };
 enum { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE };

@@ -4,16 +4,16 @@
 #include "compiler/json.h"
 #include "compiler/options.h"
 
-static void put_option(const char *group, const char *text, const char *argument, const char *kind,
-                       const char *field, const char *doc, bool first)
+void option_json(const struct option_words *o, bool first)
 {
-        json_member(stdout, first ? "\n    {" : ",\n    {", "option", text);
-        if (argument)
-                json_member(stdout, ", ", "argument", argument);
-        json_member(stdout, ", ", "kind", kind);
-        json_member(stdout, ", ", "field", field);
-        json_member(stdout, ", ", "group", group);
-        json_member(stdout, ", ", "doc", doc);
+        const struct { const char *name, *value; } members[] = {
+                { "argument", o->argument }, { "kind", o->kind }, { "field", o->field }, { "group", o->group },
+                { "commands", o->commands }, { "doc", o->doc },
+        };
+        json_member(stdout, first ? "\n    {" : ",\n    {", "option", o->text);
+        for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+                if (members[i].value)
+                        json_member(stdout, ", ", members[i].name, members[i].value);
         fputs("}", stdout);
 }
 
@@ -32,7 +32,8 @@ void options_json(void)
         json_member(stdout, "{\n  ", "version", DNNCC_VERSION);
         fputs(",\n  \"options\": [", stdout);
 #define GROUP(title) group = title;
-#define OPTION(text, argument, kind, field, doc) put_option(group, text, argument, #kind, #field, doc, first), first = false;
+#define OPTION(text, argument, kind, field, doc) \
+        option_json(&(struct option_words){ group, text, argument, #kind, #field, NULL, doc }, first), first = false;
 #include "compiler/options.def"
         fputs("],\n  \"run_codes\": [", stdout);
         first = true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Completion for shells, from the tables: `completion bash`, `zsh`, `fish` print what make install puts in place.
+/* Completion for shells, from the tables: `completion PROGRAM SHELL` prints what make install puts in place; dnncc or dnncc-vta, for
+ * bash, zsh or fish.
  *
  * An option is completed by what stands in its row of options.def: the words of a choice, files where its argument
  * is FILE or PATH, folders for DIR. Where the words stand in another table, the list of sources below says which. */
@@ -23,6 +24,16 @@ struct completion {
         bool list;                      /* words with commas between */
         enum files files;
 };
+
+struct command { const char *name, *doc; };
+
+/* what is completed */
+static struct program {
+        const char *name;
+        char *function;                 /* of bash: _dnncc */
+        const char *file, *endings[4];  /* what it reads: its name in usage, and endings */
+        const struct command *commands; /* the first word is one of them; NULL: there are none */
+} program;
 
 static struct arena *arena;
 
@@ -142,7 +153,7 @@ static void add_row(const char *text, const char *argument, const char *kind, co
         *c = (struct completion){ .option = text, .argument = argument, .doc = doc,
                                   .repeated = !strcmp(kind, "LIST"),
                                   .optional = argument && *argument == '[' };
-        for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+        for (size_t i = 0; i < sizeof sources / sizeof *sources && !program.commands; i++)
                 if (!strcmp(sources[i].option, text)) {
                         c->list = sources[i].list;
                         sources[i].add(c);
@@ -160,38 +171,57 @@ static void put_words(const struct completion *c)
 
 /* ---- bash ---- */
 
+/* @ is the function */
+static void put_template(const char *text)
+{
+        for (; *text; text++)
+                if (*text == '@')
+                        fputs(program.function, stdout);
+                else
+                        putchar(*text);
+}
+
 static const char bash_head[] =
-        "# bash completion of dnncc, made from its tables (docs/completion.c)\n"
-        "_dnncc()\n{\n"
+        "@()\n{\n"
         "    local IFS=$'\\n' cur=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD-1]} equal= list= words= files= before=\n"
         "    COMPREPLY=()\n"
         "    # --option=value is three words to bash\n"
         "    if [[ $cur == = ]]; then\n        cur= equal=1\n"
         "    elif [[ $option == = ]]; then\n        option=${COMP_WORDS[COMP_CWORD-2]} equal=1\n    fi\n"
         "    case $option in\n";
-static const char bash_tail[] =
+static const char bash_middle[] =
         "    *)\n        files=model ;;\n    esac\n"
         "    if [[ -n $list ]]; then\n"
         "        [[ $cur == *,* ]] && before=${cur%,*}, cur=${cur##*,}\n"
-        "        [[ $cur == [+-]* ]] && before=$before${cur:0:1} cur=${cur:1}\n    fi\n"
+        "        [[ $cur == [+-]* ]] && before=$before${cur:0:1} cur=${cur:1}\n    fi\n";
+static const char bash_tail[] =
         "    if [[ $files == model && $cur == -* ]]; then\n"
-        "        COMPREPLY=($(compgen -W \"$(_dnncc_options)\" -- \"$cur\"))\n"
+        "        COMPREPLY=($(compgen -W \"$(@_options)\" -- \"$cur\"))\n"
         "    else\n"
         "        [[ -n $words ]] && COMPREPLY=($(compgen -P \"$before\" -W \"${words// /$IFS}\" -- \"$cur\"))\n"
         "        [[ -n $files ]] && compopt -o filenames 2>/dev/null\n"
         "        [[ $files == any ]] && COMPREPLY+=($(compgen -f -- \"$cur\"))\n"
         "        [[ $files == folders || $files == model ]] && COMPREPLY+=($(compgen -d -- \"$cur\"))\n"
-        "        [[ $files == model ]] && COMPREPLY+=($(compgen -f -X '!*.onnx' -- \"$cur\"; compgen -f -X '!*.dnn' -- \"$cur\"\n"
-        "            compgen -f -X '!*.loops' -- \"$cur\"))\n"
+        "        [[ $files == model ]] && COMPREPLY+=($(";
+static const char bash_end[] =
+        "))\n"
         "    fi\n"
         "    # what goes on behind it\n"
         "    [[ -n $list || ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null\n"
         "    return 0\n}\n"
-        "complete -F _dnncc dnncc\n";
+        "complete -F @ ";
+
+/* "run check" */
+static void put_commands(void)
+{
+        for (const struct command *c = program.commands; c->name; c++)
+                printf("%s%s", c == program.commands ? "" : " ", c->name);
+}
 
 static void print_bash(void)
 {
-        fputs(bash_head, stdout);
+        printf("# bash completion of %s, made from its tables (docs/completion.c)\n", program.name);
+        put_template(bash_head);
         for (int i = 0; i < completion_count; i++) {
                 const struct completion *c = &completions[i];
                 if (!c->argument)
@@ -204,8 +234,18 @@ static void print_bash(void)
                 printf("' list=%s files=%s; } ;;\n", c->list ? "1" : "",
                        c->files == FILES_ANY ? "any" : c->files ? "folders" : "");
         }
-        fputs(bash_tail, stdout);
-        puts("_dnncc_options()\n{\n    cat <<'END'");
+        put_template(bash_middle);
+        if (program.commands) {
+                fputs("    [[ $COMP_CWORD == 1 && $cur != -* ]] && files= words='", stdout);
+                put_commands();
+                puts("'");
+        }
+        put_template(bash_tail);
+        for (int i = 0; program.endings[i]; i++)
+                printf("%scompgen -f -X '!*.%s' -- \"$cur\"", i ? "; " : "", program.endings[i]);
+        put_template(bash_end);
+        puts(program.name);
+        put_template("@_options()\n{\n    cat <<'END'\n");
         for (int i = 0; i < completion_count; i++) {
                 const struct completion *c = &completions[i];
                 bool equal = c->argument && !c->optional && !strncmp(c->option, "--", 2);
@@ -245,7 +285,7 @@ static void put_zsh_action(const struct completion *c)
 
 static void print_zsh(void)
 {
-        puts("#compdef dnncc\n# made from the tables of dnncc (docs/completion.c)\n_arguments \\");
+        printf("#compdef %s\n# made from the tables of %s (docs/completion.c)\n_arguments \\\n", program.name, program.name);
         for (int i = 0; i < completion_count; i++) {
                 const struct completion *c = &completions[i];
                 bool is_long = !strncmp(c->option, "--", 2);
@@ -261,7 +301,15 @@ static void print_zsh(void)
                 }
                 puts("' \\");
         }
-        puts("  '*:MODEL:_files -g \"*.(onnx|dnn|loops)\"'");
+        if (program.commands) {
+                fputs("  '1:COMMAND:(", stdout);
+                put_commands();
+                puts(")' \\");
+        }
+        printf("  '*:%s:_files -g \"*.(", program.file);
+        for (int i = 0; program.endings[i]; i++)
+                printf("%s%s", i ? "|" : "", program.endings[i]);
+        puts(")\"'");
 }
 
 /* ---- fish ---- */
@@ -279,12 +327,20 @@ static void put_fish(const char *text)
 
 static void print_fish(void)
 {
-        puts("# fish completion of dnncc, made from its tables (docs/completion.c)\n"
-             "complete -c dnncc -f -a '(for s in .onnx .dnn .loops; __fish_complete_suffix $s; end)'");
+        const char *name = program.name, *behind = program.commands ? " -n 'not __fish_use_subcommand'" : "";
+        printf("# fish completion of %s, made from its tables (docs/completion.c)\ncomplete -c %s -f%s -a '(for s in", name, name, behind);
+        for (int i = 0; program.endings[i]; i++)
+                printf(" .%s", program.endings[i]);
+        puts("; __fish_complete_suffix $s; end)'");
+        for (const struct command *c = program.commands; c && c->name; c++) {
+                printf("complete -c %s -f -n __fish_use_subcommand -a %s -d ", name, c->name);
+                put_fish(c->doc);
+                putchar('\n');
+        }
         for (int i = 0; i < completion_count; i++) {
                 const struct completion *c = &completions[i];
                 bool is_long = !strncmp(c->option, "--", 2);
-                printf("complete -c dnncc %s %s", is_long ? "-l" : strlen(c->option) == 2 ? "-s" : "-o",
+                printf("complete -c %s %s %s", name, is_long ? "-l" : strlen(c->option) == 2 ? "-s" : "-o",
                        c->option + (is_long ? 2 : 1));
                 if (c->argument && !c->optional)
                         fputs(c->files == FILES_ANY ? " -r -F" : " -x", stdout);
@@ -301,19 +357,46 @@ static void print_fish(void)
         }
 }
 
-int main(int argc, char **argv)
+static void add_dnncc(void)
 {
-        static const struct { const char *name; void (*print)(void); } shells[] = {
-                { "bash", print_bash }, { "zsh", print_zsh }, { "fish", print_fish } };
-        int code = 1;
-        arena = arena_new();
+        program = (struct program){ .name = "dnncc", .file = "MODEL", .endings = { "onnx", "dnn", "loops" } };
 #define OPTION(text, argument, kind, field, doc) add_row(text, argument, #kind, doc);
 #include "compiler/options.def"
-        for (size_t i = 0; i < sizeof shells / sizeof *shells && argc == 2; i++)
-                if (!strcmp(argv[1], shells[i].name)) {
-                        shells[i].print();
-                        code = 0;
+}
+
+static void add_vta(void)
+{
+        static const struct command commands[] = {
+#define COMMAND(id, name, doc) { name, doc },
+#include "compiler/vta/options.def"
+                { NULL, NULL }
+        };
+        program = (struct program){ .name = "dnncc-vta", .file = "FILE", .endings = { "vta", "s" }, .commands = commands };
+#define OPTION(text, argument, kind, field, commands, doc) add_row(text, argument, #kind, doc);
+#include "compiler/vta/options.def"
+}
+
+int main(int argc, char **argv)
+{
+        static const struct { const char *name; void (*run)(void); } programs[] = {
+                { "dnncc", add_dnncc }, { "dnncc-vta", add_vta } };
+        static const struct { const char *name; void (*run)(void); } shells[] = {
+                { "bash", print_bash }, { "zsh", print_zsh }, { "fish", print_fish } };
+        int done = 0;
+        arena = arena_new();
+        for (size_t i = 0; i < sizeof programs / sizeof *programs && argc == 3; i++)
+                if (!strcmp(argv[1], programs[i].name)) {
+                        programs[i].run();
+                        program.function = arena_printf(arena, "_%s", program.name);
+                        for (char *at = program.function; *at; at++)
+                                *at = *at == '-' ? '_' : *at;
+                        done++;
+                }
+        for (size_t i = 0; i < sizeof shells / sizeof *shells && done; i++)
+                if (!strcmp(argv[2], shells[i].name)) {
+                        shells[i].run();
+                        done++;
                 }
         arena_free(arena);
-        return code;
+        return done == 2 ? 0 : 1;
 }

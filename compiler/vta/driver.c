@@ -150,7 +150,9 @@ static bool answer(struct session *s, int argc, char **argv)
 {
         if (!vta_options_parse(&s->options, argc, argv, s->arena, &s->diag))
                 return false;
-        if (s->options.help)
+        if (s->options.help && *s->options.help)
+                vta_options_json();
+        else if (s->options.help || s->options.short_help)
                 vta_options_help();
         else if (s->options.version)
                 puts("dnncc-vta " DNNCC_VERSION);

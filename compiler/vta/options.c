@@ -4,25 +4,18 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/size.h"
 #include "base/suggest.h"
 #include "base/text.h"
 #include "codegen/vta/check.h"
+#include "compiler/json.h"
+#include "compiler/option_reader.h"
 #include "compiler/options.h"
 
-enum option_kind { FLAG, TEXT, NUMBER };
-
-struct option {
-        const char *text, *argument;
-        enum option_kind kind;
-        size_t field;
-        const char *commands, *doc;
-};
 static const struct option option_table[] = {
-#define OPTION(text, argument, kind, field, commands, doc) { text, argument, kind, offsetof(struct vta_options, field), commands, doc },
+#define OPTION(text, argument, kind, field, commands, doc) { text, argument, OPTION_##kind, offsetof(struct vta_options, field), doc, commands },
 #include "compiler/vta/options.def"
 };
-enum { OPTION_COUNT = sizeof option_table / sizeof *option_table };
+enum { ROWS = sizeof option_table / sizeof *option_table };
 
 static const struct { const char *name, *doc; } command_table[COMMANDS] = {
 #define COMMAND(id, name, doc) { name, doc },
@@ -36,46 +29,6 @@ static bool is_listed(const char *words, const char *word)
 }
 
 /* ---- reading ---- */
-
-static bool set_option(struct vta_options *o, const struct option *option, const char *value, struct arena *arena, struct diag *diag)
-{
-        char *field = (char *)o + option->field;
-        int64_t number;
-        switch (option->kind) {
-        case FLAG:
-                *(int *)(void *)field = 1;
-                return true;
-        case TEXT:
-                *(const char **)(void *)field = value;
-                return true;
-        case NUMBER:
-                if (!int_parse(value, &number) || number < 0) {
-                        diag_error(diag, EXIT_USAGE, "%s wants a number from 0 on, not '%s'", option->text, text_argument(arena, value));
-                        return false;
-                }
-                *(int64_t *)(void *)field = number;
-                return true;
-        }
-        return false;
-}
-
-/* "--seed=3", "--seed 3", "-o x", "-ox" */
-static const struct option *find_option(const char *word, const char **value)
-{
-        for (int k = 0; k < OPTION_COUNT; k++) {
-                const struct option *o = &option_table[k];
-                size_t length = strlen(o->text);
-                bool wide = o->text[1] == '-';
-                *value = NULL;
-                if (!strcmp(word, o->text))
-                        return o;
-                if (!o->argument || strncmp(word, o->text, length) || (wide && word[length] != '='))
-                        continue;
-                *value = word + length + (word[length] == '=');
-                return o;
-        }
-        return NULL;
-}
 
 static bool set_command(struct vta_options *o, const char *word, struct arena *arena, struct diag *diag)
 {
@@ -91,38 +44,25 @@ static bool set_command(struct vta_options *o, const char *word, struct arena *a
         return false;
 }
 
-static bool take_option(struct vta_options *o, int argc, char **argv, int *at, struct arena *arena, struct diag *diag)
+static bool take_option(const struct option_reader *reader, const struct vta_options *o, int argc, char **argv, int *at)
 {
-        const char *value;
-        const struct option *option = find_option(argv[*at], &value);
-        if (!option) {
-                struct suggest known = suggest_new(arena, argv[*at], strcspn(argv[*at], "="));
-                for (int k = 0; k < OPTION_COUNT; k++)
-                        suggest_add(&known, option_table[k].text);
-                const char *hint = suggest_text(&known, false);
-                diag_error(diag, EXIT_USAGE, "unknown option '%s'%s", text_argument(arena, argv[*at]), *hint ? hint : ": see --help");
+        const struct option *option = option_read(reader, argc, argv, at);
+        if (!option)
                 return false;
-        }
-        if (*option->commands && (o->command == COMMANDS || !is_listed(option->commands, command_table[o->command].name))) {
-                diag_error(diag, EXIT_USAGE, "%s stands behind a command that it is for: %s", option->text, option->commands);
-                return false;
-        }
-        if (option->argument && !value && *at + 1 == argc) {
-                diag_error(diag, EXIT_USAGE, "%s wants %s", option->text, option->argument);
-                return false;
-        }
-        if (option->argument && !value)
-                value = argv[++*at];
-        return set_option(o, option, value, arena, diag);
+        if (!*option->commands || (o->command != COMMANDS && is_listed(option->commands, command_table[o->command].name)))
+                return true;
+        diag_error(reader->diag, EXIT_USAGE, "%s stands behind a command that it is for: %s", option->text, option->commands);
+        return false;
 }
 
 bool vta_options_parse(struct vta_options *o, int argc, char **argv, struct arena *arena, struct diag *diag)
 {
         *o = (struct vta_options){ .command = COMMANDS, .sizes = "", .poison = 0xa5, .steps = VTA_WORK_MOST, .most = 20 };
+        const struct option_reader reader = { option_table, ROWS, o, arena, diag };
         for (int k = 1; k < argc; k++) {
                 bool word = argv[k][0] != '-' || !argv[k][1];
                 if (!word) {
-                        if (!take_option(o, argc, argv, &k, arena, diag))
+                        if (!take_option(&reader, o, argc, argv, &k))
                                 return false;
                 } else if (o->command == COMMANDS) {
                         if (!set_command(o, argv[k], arena, diag))
@@ -134,7 +74,11 @@ bool vta_options_parse(struct vta_options *o, int argc, char **argv, struct aren
                         o->file = argv[k];
                 }
         }
-        if (o->help || o->version)
+        if (o->help && *o->help && strcmp(o->help, "json")) {
+                diag_error(diag, EXIT_USAGE, "--help=%s: it is --help, or --help=json", text_argument(arena, o->help));
+                return false;
+        }
+        if (o->help || o->short_help || o->version)
                 return true;
         if (!o->file)
                 diag_error(diag, EXIT_USAGE, o->command == COMMANDS ? "no command given: dnncc-vta COMMAND FILE, see --help"
@@ -149,34 +93,36 @@ bool vta_options_parse(struct vta_options *o, int argc, char **argv, struct aren
 
 /* ---- saying ---- */
 
-enum { COLUMN = 22, WIDTH = 100 };
-
-static void print_row(const char *text, const char *argument, const char *doc)
-{
-        const char *mark = !argument ? "" : text[1] == '-' ? "=" : " ";
-        int at = printf("  %s%s%s", text, mark, argument ? argument : "");
-        printf("%*s", at < COLUMN ? COLUMN - at : 1, "");
-        for (at = COLUMN; *doc; doc += *doc == ' ') {
-                int length = (int)strcspn(doc, " ");
-                if (at > COLUMN && at + 1 + length > WIDTH)
-                        at = printf("\n%*s", COLUMN, "") - 1;
-                at += printf("%s%.*s", at > COLUMN ? " " : "", length, doc);
-                doc += length;
-        }
-        putchar('\n');
-}
+enum { COLUMN = 26 };
 
 void vta_options_help(void)
 {
         puts("usage: dnncc-vta COMMAND [options] FILE\n\n"
              "Runs, checks and translates programs for VTA (FILE: an exchange file, assembly text, or - for\nstandard input).\n\nCommands:");
         for (int k = 0; k < COMMANDS; k++)
-                print_row(command_table[k].name, NULL, command_table[k].doc);
+                option_print(command_table[k].name, NULL, command_table[k].doc, COLUMN);
         puts("\nOptions:");
-        for (int k = 0; k < OPTION_COUNT; k++)
-                print_row(option_table[k].text, option_table[k].argument, option_table[k].doc);
+        for (int k = 0; k < ROWS; k++)
+                option_print(option_table[k].text, option_table[k].argument, option_table[k].doc, COLUMN);
         puts("\nExit codes: 0 ok, 1 usage, 2 cannot read or write, 3 invalid file or a rule is broken, 5 more\n"
              "steps than allowed, 70 memory is not as expected.");
+}
+
+void vta_options_json(void)
+{
+        bool first = true;
+        json_member(stdout, "{\n  ", "version", DNNCC_VERSION);
+        fputs(",\n  \"commands\": [", stdout);
+        for (int k = 0; k < COMMANDS; k++) {
+                json_member(stdout, k ? ",\n    {" : "\n    {", "command", command_table[k].name);
+                json_member(stdout, ", ", "doc", command_table[k].doc);
+                fputs("}", stdout);
+        }
+        fputs("],\n  \"options\": [", stdout);
+#define OPTION(text, argument, kind, field, commands, doc) \
+        option_json(&(struct option_words){ NULL, text, argument, #kind, #field, commands, doc }, first), first = false;
+#include "compiler/vta/options.def"
+        puts("]\n}");
 }
 
 /* a hyphen is a minus sign in names of options, and a dash elsewhere */
@@ -194,12 +140,12 @@ void vta_options_man(FILE *out)
         for (int k = 0; k < COMMANDS; k++)
                 fprintf(out, ".TP\n.B %s\n%s\n", command_table[k].name, command_table[k].doc);
         fputs(".SH OPTIONS\n", out);
-        for (int k = 0; k < OPTION_COUNT; k++) {
+        for (int k = 0; k < ROWS; k++) {
                 const struct option *o = &option_table[k];
                 fputs(".TP\n.B ", out);
                 put_roff(out, o->text);
                 if (o->argument)
-                        fprintf(out, "%s%s", o->text[1] == '-' ? "=" : " ", o->argument);
+                        fprintf(out, "%s%s", option_mark(o->text, o->argument), o->argument);
                 fputs("\n", out);
                 put_roff(out, o->doc);
                 if (*o->commands && strcmp(o->commands, "run check dump assemble cycles"))

@@ -21,12 +21,14 @@ struct vta_options {
         const char *file;               /* a path, or "-" */
         const char *output, *sizes;
         int64_t seed, poison, steps, most;
-        int each, help, version;
+        const char *help;               /* "": as text, or "json"; NULL: not asked for */
+        int each, short_help, version;
 };
 
 /* Reads argv; strings are not copied. False after one EXIT_USAGE error. */
 bool vta_options_parse(struct vta_options *o, int argc, char **argv, struct arena *arena, struct diag *diag);
 void vta_options_help(void);
+void vta_options_json(void);            /* the table, for programs */
 void vta_options_man(FILE *out);        /* docs/dnncc-vta.1 */
 
 #endif

@@ -250,6 +250,9 @@ def test_install_and_uninstall(tmp_path):
     assert {"bin/dnncc", "bin/dnncc-vta", "include/dnncc_runtime.h", "lib/libdnncc_runtime.a", "lib/pkgconfig/dnncc-runtime.pc", "lib/cmake/dnncc/dnncc-config.cmake",
             "lib/cmake/dnncc/dnncc-config-version.cmake", "share/dnncc/runtime/threads.c", "share/man/man1/dnncc.1", "share/man/man1/dnncc-vta.1", "share/man/man5/dnncc-ir.5", "share/man/man5/dnncc-schedule.5",
             "share/vim/vimfiles/syntax/dnn.vim", "share/dnncc/vscode/package.json",
+            "share/dnncc/examples/photo/main.c", "share/dnncc/examples/support/jpeg.h", "share/dnncc/examples/README.md",
+            *(f"share/{folder}-vta{end}" for folder, end in (("bash-completion/completions/dnncc", ""), ("zsh/site-functions/_dnncc", ""),
+                                                             ("fish/vendor_completions.d/dnncc", ".fish"))),
             "share/bash-completion/completions/dnncc", "share/zsh/site-functions/_dnncc", "share/fish/vendor_completions.d/dnncc.fish"} <= found
     assert "prefix=/usr/local\n" in (place / "lib/pkgconfig/dnncc-runtime.pc").read_text()
     (place / "bin" / "other").write_text("")
@@ -257,6 +260,22 @@ def test_install_and_uninstall(tmp_path):
     make("uninstall", "PREFIX=/usr/local", destination)
     assert {p.name for p in place.rglob("*") if p.is_file()} == {"other", "mine"}
     assert not (place / "share" / "dnncc").exists() and not (place / "lib" / "cmake" / "dnncc").exists()
+
+
+def test_installed_examples(tmp_path, prefix):
+    """a copy of them is built by what is installed, by Make and by CMake, beside them"""
+    examples = tmp_path / "examples"
+    shutil.copytree(prefix / "share" / "dnncc" / "examples", examples)
+    env = {**os.environ, "PATH": f"{prefix / 'bin'}:{os.environ['PATH']}"}
+    for name in ("MAKEFLAGS", "DNNCC"):
+        env.pop(name, None)
+    run("make", "-C", examples / "table", "TARGET=generic", env=env)
+    table = tmp_path / "wine.csv"
+    table.write_text(",".join(["1.5"] * 13) + "\n")
+    said = run(examples / "build" / "table", table)
+    run("cmake", "-G", "Ninja", "-S", examples, "-B", tmp_path / "cmake", "-DTARGET=generic", f"-DMODELS={tmp_path}", env=env)
+    run("cmake", "--build", tmp_path / "cmake", env=env)
+    assert said and run(tmp_path / "cmake" / "table", table) == said
 
 
 # ---- README.md ----

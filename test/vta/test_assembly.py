@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Assembly text: golden instructions both ways, other sizes of the machine, and texts that are wrong."""
+import json
 import struct
 
 import numpy as np
@@ -180,6 +181,10 @@ def test_command_line(tmp_path):
                             (["dump", "a", "--seed=1"], "stands behind a command that it is for: run"), (["assemble", tmp_path / "none"], ""),
                             (["run", "-o"], "wants FILE"), (["run", "--seed=1"], "no file given")]:
         assert said in vta(*arguments, code=2 if not said else 1)
+    rows = json.loads(vta("--help=json", "run"))
+    assert {"command": "check", "doc": "hold it to the rules that keep it the same on all implementations, and look for races"} in rows["commands"]
+    assert {o["option"]: (o["kind"], o["commands"]) for o in rows["options"]}["--steps"] == ("WHOLE", "run check")
+    assert "it is --help, or --help=json" in vta("--help=yaml", "run", code=1)
     assert "usage: dnncc-vta" in vta("--help", "run") and vta("--version", "run").startswith("dnncc-vta ")
     assert "steps than --steps allows" in vta("run", tmp_path / "a.vta.s", "--steps=20", code=5)
     assert "it is an input of this run" in vta("dump", tmp_path / "a.vta.s", "-o", tmp_path / "a.vta.s", code=2)
