@@ -58,6 +58,8 @@ static void compile_var(struct compiler *c, const struct loop_stmt *s)
                                               .a = slot,
                                               .b = zero.slot });
         bind_variable(c, v, (struct cell){ .slot = slot, .changes = true }, -1);
+        if (v->warps)
+                compile_warp_variable(c, s);
 }
 
 static void compile_set(struct compiler *c, const struct loop_stmt *s)
@@ -140,11 +142,15 @@ static void compile_loop(struct compiler *c, const struct loop_stmt *s)
                 emit_move(c, copy, end, 1);
                 end = value_here(c, copy, 1);
         }
-        if (compile_strips(c, s, counter, start, end))
+        const bool warps = s->for_kind == FOR_GPU_WARP && c->warp_variables;
+        if (!warps && compile_strips(c, s, counter, start, end))
                 start.slot = counter;
         chunk_open(c, &chunk, true);
         bind_variable(c, s->variable, value_here(c, counter, 1), -1);
-        compile_block(c, s->body);
+        if (warps)
+                compile_warp_body(c, s);
+        else
+                compile_block(c, s->body);
         loop_close(c, &chunk,
                    (struct instruction){ .code = I_LOOP_BEGIN,
                                          .a = counter,
@@ -308,9 +314,11 @@ void compile_block(struct compiler *c, const struct loop_block *block)
 {
         if (c->depth >= BLOCKS_MAX)
                 compiler_fail(c, EXIT_UNSUPPORTED, "blocks are nested too deeply");
+        struct warp_variable *outer = c->warp_variables;
         c->depth++;
         for (const struct loop_stmt *s = block ? block->first : NULL; s && !c->failed; s = s->next)
                 compile_stmt(c, s);
+        c->warp_variables = outer;
         c->depth--;
 }
 

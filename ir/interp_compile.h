@@ -74,6 +74,7 @@ struct compiler {
                                          * being compiled */
 
         const struct loop_copies *late; /* of the kernel being compiled: its copies arrive late */
+        struct warp_variable *warp_variables;     /* in scope, the innermost first */
         int depth;                      /* of the recursion over expressions, blocks and inlined
                                          * functions */
         int calls;                      /* library functions being inlined */
@@ -155,6 +156,13 @@ struct cell form_value(struct compiler *c, const struct form *form, int into);
 
 void compile_block(struct compiler *c, const struct loop_block *block);
 void compile_stmt(struct compiler *c, const struct loop_stmt *s);
+
+/* ---- interp_warps.c ---- */
+
+/* a variable that warps have their own of, behind its declaration as one */
+void compile_warp_variable(struct compiler *c, const struct loop_stmt *s);
+/* of a loop over warps */
+void compile_warp_body(struct compiler *c, const struct loop_stmt *loop);
 
 /* ---- interp_nest.c ---- */
 

@@ -159,6 +159,7 @@ struct loop_variable {
         int rows, columns;              /* a register tile when rows > 0: named variables, literal
                                          * coordinates */
         struct tile_range registers;    /* its hardware tiles */
+        int warps;                      /* so many warps have their own; 0: it is one */
         enum { VARIABLE_LOOP, VARIABLE_LET, VARIABLE_VAR, VARIABLE_PARAMETER } kind;
         int number;                     /* scratch */
 };
@@ -212,7 +213,7 @@ enum loop_stmt_kind {
  *     tiles 28 by 2 rows 14 depth 16 lanes 16 word 4
  *     var %acc : f32x16tile[28][2]
  *     multiply %acc += %x[%i] * %w[%k] by add_product rows 14 depth 16 group 2 step 32 jump 448
- *     unload %sums[0] = %acc rows 14
+ *     unload %sums[0] = %acc rows 14             ; or a part: from 14 to 28, and its rows apart: step 40
  *
  * acc{p, j}[l] += the products over c below depth * group of x[i + at(p) + c] and w[k + ((c / group
  * * vectors + j) * lanes + l) * group + c % group], where at(p) = p / rows * jump + p % rows * step:
@@ -233,10 +234,12 @@ enum loop_stmt_kind {
  * positions and weights are loaded into theirs in turn. Sums have their tiles up to the end of their
  * block, or an unload in it: until then no one else has them. */
 struct loop_tiles {
+        int first;                      /* UNLOAD: of the positions, which are those from here on */
         int positions, vectors, rows, depth;
         int lanes, word;                /* of a vector of sums; bytes of a word: TILES alone */
         int group;                      /* MULTIPLY alone, as are: */
-        int64_t step, jump;
+        int64_t step, jump;             /* UNLOAD has a step: elements from a position to the next, 0:
+                                         * they lie side by side */
         struct tile_range sums, x, w;   /* TILES; x and w: MULTIPLY */
 };
 /* Asynchronous copies into shared memory. What a lane copies are 4, 8 or 16 bytes, whose places in
@@ -277,6 +280,10 @@ enum { COPY_BYTES = 16, COPY_GROUPS_MAX = 16 };
  *         }
  *       }
  *     }
+ *
+ * A register tile of the block may be `var %acc : f32x8tile[64][4] warps 4`: each warp has its own, which
+ * lives on from one of their loops to the next. Only these touch it, and in iteration %w it is that of
+ * warp %w.
  *
  * Memory on the stack is a warp's, declared in its loop.
  *

@@ -70,7 +70,7 @@ static void digest_tiles(struct text *out, const struct loop_stmt *s)
 {
         const struct loop_tiles *t = &s->tiles;
         add_small(out, t->positions, t->vectors, t->rows, t->depth);
-        add_small(out, t->lanes, t->word, t->group, 0);
+        add_small(out, t->lanes, t->word, t->group, t->first);
         add_number(out, t->step);
         add_number(out, t->jump);
         add_registers(out, t->sums);
@@ -89,6 +89,7 @@ static void digest_block(struct text *out, const struct loop_block *block)
                         add_number(out, v->number);
                         add_type(out, v->type);
                         add_small(out, v->rows, v->columns, s->row, s->column);
+                        add_small(out, v->warps, 0, 0, 0);
                         add_registers(out, v->registers);
                 }
                 add_number(out, s->buffer ? s->buffer->number : -1);

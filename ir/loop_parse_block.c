@@ -135,7 +135,7 @@ static bool parse_var(struct loop_parser *p, struct loop_stmt *s)
 {
         struct loop_type type;
         struct tile_range registers = { 0 };
-        int64_t rows = 0, columns = 0;
+        int64_t rows = 0, columns = 0, warps = 0;
         char *name = parse_typed_name(p, &type);
         if (!name)
                 return false;
@@ -145,7 +145,8 @@ static bool parse_var(struct loop_parser *p, struct loop_stmt *s)
              !loop_lex_int(p, "a tile's columns", 1, TILE_MAX, &columns) ||
              !loop_lex_expect(p, "]")))
                 return false;
-        if (!parse_registers(p, "in", &registers))
+        if (!parse_registers(p, "in", &registers) ||
+            (loop_lex_accept(p, "warps") && !loop_lex_int(p, "warps", 1, GRID_WARPS_MAX, &warps)))
                 return false;
         if (loop_lex_accept(p, "=") && !(s->a = loop_parse_expr(p, type)))
                 return false;
@@ -153,6 +154,7 @@ static bool parse_var(struct loop_parser *p, struct loop_stmt *s)
         s->variable->rows = (int)rows;
         s->variable->columns = (int)columns;
         s->variable->registers = registers;
+        s->variable->warps = (int)warps;
         return loop_declare(p, name, s->variable, NULL);
 }
 
@@ -361,6 +363,20 @@ static bool parse_extent(struct loop_parser *p, const char *word, int64_t most, 
                loop_lex_int(p, word ? word : "positions", 0, most, n);
 }
 
+/* UNLOAD: "from N to N step N", each of which may be missing */
+static bool parse_part(struct loop_parser *p, struct loop_stmt *s)
+{
+        int64_t first = 0, end = s->variable->rows;
+        if (loop_lex_accept(p, "from") &&
+            (!loop_lex_int(p, "a position", 0, end - 1, &first) || !loop_lex_expect(p, "to") ||
+             !loop_lex_int(p, "the end of positions", first + 1, end, &end)))
+                return false;
+        s->tiles.first = (int)first;
+        s->tiles.positions = (int)(end - first);
+        return !loop_lex_accept(p, "step") ||
+               loop_lex_int(p, "a step", 1, EXTENT_MAX, &s->tiles.step);
+}
+
 /* what of a tile's shape follows the operands */
 static bool parse_tiles(struct loop_parser *p, struct loop_stmt *s)
 {
@@ -383,6 +399,8 @@ static bool parse_tiles(struct loop_parser *p, struct loop_stmt *s)
                                         !parse_registers(p, "w", &s->tiles.w))))
                 return false;
         s->tiles.positions = shape ? (int)positions : s->variable->rows;
+        if (s->kind == STMT_UNLOAD && !parse_part(p, s))
+                return false;
         s->tiles.vectors = shape ? (int)vectors : s->variable->columns;
         s->tiles.rows = (int)rows;
         s->tiles.depth = (int)depth;

@@ -46,6 +46,8 @@ static void print_typed_name(struct loop_printer *p, const char *word,
         print_type(p, v->type);
         if (v->rows)
                 text_add(p->out, "[%d][%d]", v->rows, v->columns);
+        if (v->warps)
+                text_add(p->out, " warps %d", v->warps);
         print_registers(p, "in", v->registers);
 }
 
@@ -149,6 +151,10 @@ static void print_tiles(struct loop_printer *p, const struct loop_stmt *s)
         if (s->kind == STMT_TILES)
                 text_add(p->out, "tiles %d by %d", t->positions, t->vectors);
         text_add(p->out, " rows %d", t->rows);
+        if (s->kind == STMT_UNLOAD && t->positions < s->variable->rows)
+                text_add(p->out, " from %d to %d", t->first, t->first + t->positions);
+        if (s->kind == STMT_UNLOAD && t->step)
+                text_add(p->out, " step %lld", (long long)t->step);
         if (s->kind != STMT_UNLOAD)
                 text_add(p->out, " depth %d", t->depth);
         if (s->kind == STMT_TILES)

@@ -129,11 +129,13 @@ static void multiply(struct arena *arena, struct loop_block *block, const struct
 static void unload(struct arena *arena, struct loop_block *block, const struct loop_stmt *s,
                    struct loop_variable *sums)
 {
-        for (int i = 0; i < s->tiles.positions * s->tiles.vectors; i++) {
+        const struct loop_tiles *t = &s->tiles;
+        int64_t lanes = sums->type.lanes, step = t->step ? t->step : t->vectors * lanes;
+        for (int i = 0; i < t->positions * t->vectors; i++) {
                 struct loop_stmt *store = loop_append(arena, block, STMT_STORE);
                 store->buffer = s->buffer;
-                store->a = plus(arena, s->a, (int64_t)i * sums->type.lanes);
-                store->b = loop_tile_entry(arena, sums, i / s->tiles.vectors, i % s->tiles.vectors);
+                store->a = plus(arena, s->a, i / t->vectors * step + i % t->vectors * lanes);
+                store->b = loop_tile_entry(arena, sums, t->first + i / t->vectors, i % t->vectors);
         }
 }
 

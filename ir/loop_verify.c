@@ -72,7 +72,10 @@ bool verify_live(const struct verifier *v, const char *name, const void *object)
 
 bool verify_own(struct verifier *v, const struct loop_variable *x)
 {
-        return name_of(v, x->name)->parallel == v->parallel ||
+        int own = name_of(v, x->name)->parallel + (x->warps > 0);
+        if (x->warps && !v->warp)
+                return verify_error(v, "%%%s is of warps, and of none of them here", x->name);
+        return own == v->parallel ||
                verify_error(v, "%%%s is shared by the iterations of a parallel loop", x->name);
 }
 
@@ -154,6 +157,8 @@ static bool check_declaration(struct verifier *v, const struct loop_stmt *s, int
                 return verify_error(v, "a register tile of %d x %d", x->rows, x->columns);
         if ((x->rows && (s->a || s->kind == STMT_LET)) || (!s->a && s->kind == STMT_LET))
                 return verify_error(v, "%%%s: tiles begin as zero, a let with a value", x->name);
+        if (x->warps < 0 || (x->warps && (!x->rows || v->warp)))
+                return verify_error(v, "%%%s: warps have their own of register tiles of their block", x->name);
         return (!s->a || verify_expr(v, s->a, x->type, "the value")) && declare(v, x->name, x) &&
                verify_take_tiles(v, x, depth);
 }

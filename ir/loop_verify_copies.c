@@ -55,16 +55,16 @@ static void join(struct copies *c, const struct copies *other)
                         c->states[i] = other->states[i];
 }
 
-/* FOR, WHILE: none of its iterations, one, or several; those of warps do not follow each other */
+/* FOR, WHILE: none of its iterations, one, or several; those of warps and lanes do not follow each other */
 static void check_loop(struct copies *c, const struct loop_stmt *s)
 {
         const struct copies before = *c;
-        bool warps = s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP, worse = false;
+        bool apart = s->kind == STMT_FOR && loop_for_is_grid(s->for_kind), worse = false;
         check_block(c, s->body);
         for (int i = 0; i < c->count; i++)
                 worse |= c->states[i] > before.states[i];
         join(c, &before);
-        if (!worse || warps || c->v->failed)
+        if (!worse || apart || c->v->failed)
                 return;
         if (c->twice++ >= TWICE_MAX) {
                 c->v->stmt = s;
@@ -154,8 +154,8 @@ static bool check_vector(struct verifier *v, const struct loop_expr *e, enum ele
                          int lanes, const char *what)
 {
         return verify_any(v, e) &&
-               ((e->type.element == element && e->type.lanes == lanes && lanes > 1 && !e->type.tile) ||
-                verify_error(v, "%s of a copy is no vector of its lanes", what));
+               ((e->type.element == element && e->type.lanes == lanes && !e->type.tile) ||
+                verify_error(v, "%s of a copy is not of its lanes", what));
 }
 
 static bool check_copy(struct verifier *v, const struct loop_stmt *s)

@@ -105,6 +105,14 @@ static bool check_shared(struct grid *g, const struct loop_buffer *b)
                verify_error(g->v, "a block shares more than %d bytes", GRID_SHARED_MAX);
 }
 
+static bool check_variable(struct grid *g, const struct loop_variable *x)
+{
+        if (x->warps && g->warps && x->warps != g->warps)
+                return verify_error(g->v, "%d warps, but %lld before", x->warps, (long long)g->warps);
+        g->warps = x->warps ? x->warps : g->warps;
+        return true;
+}
+
 /* what all warps of a block do alike */
 static bool check_block(struct grid *g, const struct loop_block *block)
 {
@@ -128,7 +136,8 @@ static bool check_block(struct grid *g, const struct loop_block *block)
                                 return verify_error(g->v, "a block has serial loops and loops over warps only");
                         break;
                 case STMT_ALLOC: good = check_shared(g, s->buffer); break;
-                case STMT_IF: case STMT_WHILE: case STMT_LET: case STMT_VAR: case STMT_SET: break;
+                case STMT_VAR: good = check_variable(g, s->variable); break;
+                case STMT_IF: case STMT_WHILE: case STMT_LET: case STMT_SET: break;
                 case STMT_COMMIT: case STMT_WAIT: break;
                 default: return verify_error(g->v, "this is for a warp to do");
                 }
@@ -142,7 +151,7 @@ static void find_grid(struct loop_stmt *s, void *found)
 {
         *(bool *)found |= (s->kind == STMT_FOR && loop_for_is_grid(s->for_kind)) ||
                           (s->kind == STMT_ALLOC && s->buffer->space == SPACE_SHARED) ||
-                          s->kind == STMT_COPY || s->kind == STMT_COMMIT || s->kind == STMT_WAIT;
+                          (s->kind == STMT_VAR && s->variable->warps) || s->kind == STMT_COPY || s->kind == STMT_COMMIT || s->kind == STMT_WAIT;
 }
 
 bool verify_grid(struct verifier *v)

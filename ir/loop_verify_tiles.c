@@ -93,8 +93,8 @@ static bool check_shapes(struct verifier *v, const struct loop_tiles *t)
                                      t->word));
 }
 
-/* MULTIPLY: are words of both operands as wide as a sum, or of narrower elements twice, of its
- * element's kind? */
+/* MULTIPLY: are words of both operands as wide as a sum, or of narrower elements twice, or four
+ * times as wide, of its element's kind? */
 static bool check_tile_words(struct verifier *v, const struct loop_stmt *s)
 {
         enum element sum = (enum element)s->variable->type.element;
@@ -105,7 +105,8 @@ static bool check_tile_words(struct verifier *v, const struct loop_stmt *s)
                                      ? info->class == CLASS_FLOAT
                                      : info->class == CLASS_SINT || info->class == CLASS_UINT;
                 const int64_t word = (int64_t)info->bytes * s->tiles.group, own = element_info[sum].bytes;
-                if (!alike || (word != own && (word != 2 * own || info->bytes == own)))
+                bool longer = word == 4 * own || (word == 2 * own && info->bytes < own);
+                if (!alike || (word != own && !longer))
                         return verify_error(v, "words of %d %s for sums of %s", s->tiles.group,
                                             info->text, element_info[sum].text);
         }
@@ -131,8 +132,11 @@ static bool check_tiles(struct verifier *v, const struct loop_stmt *s, int depth
         const struct loop_variable *x = s->variable;
         bool multiplies = s->kind == STMT_MULTIPLY;
         if (!x || x->kind != VARIABLE_VAR || !verify_live(v, x->name, x) ||
-            (x->type.element != E_F32 && x->type.element != E_I32) || !x->type.tile ||
-            x->rows != s->tiles.positions || x->columns != s->tiles.vectors)
+            (x->type.element != E_F32 && x->type.element != E_I32) || !x->type.tile || s->tiles.rows < 1 ||
+            (multiplies ? x->rows != s->tiles.positions
+                        : s->tiles.first < 0 || s->tiles.positions > x->rows - s->tiles.first ||
+                                  s->tiles.first % s->tiles.rows) ||
+            x->columns != s->tiles.vectors)
                 return verify_error(v, "sums are no tiles of f32 or i32 of their shape");
         if (!verify_own(v, x) || !check_shape(v, &s->tiles, multiplies) || !check_registers(v, s) ||
             !verify_buffer(v, s->buffer, multiplies ? ACCESS_IN : ACCESS_OUT) ||

@@ -94,6 +94,7 @@ static struct loop_block *copy_block(const struct copy *c, const struct loop_blo
                                                         s->variable->type, (int)s->variable->kind);
                         t->variable->rows = s->variable->rows;
                         t->variable->columns = s->variable->columns;
+                        t->variable->warps = s->variable->warps;
                         c->variables[s->variable->number] = t->variable;
                 } else if (s->variable) {
                         t->variable = c->variables[s->variable->number];
@@ -102,6 +103,8 @@ static struct loop_block *copy_block(const struct copy *c, const struct loop_blo
                         t->buffer = c->buffers[s->buffer->number];
                 if (s->weights)
                         t->weights = c->buffers[s->weights->number];
+                if (s->source)
+                        t->source = c->buffers[s->source->number];
                 t->body = copy_block(c, s->body);
                 t->other = copy_block(c, s->other);
                 *block->end = t;

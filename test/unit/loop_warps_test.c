@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* Register tiles that each warp of a block has its own of: a product in hardware tiles, stages of its operands copied into
+ * shared memory while others are multiplied, sums unloaded in parts. */
+#include "test/unit/interp_harness.h"
+
+enum { M = 32, N = 32, K = 64, GROUP = 8, STEP = 24 };
+
+/* two warps of 16 x 32 sums; 16 channels a stage, rows of x 24 elements apart; w [K / 8][4][8][8] */
+static const char product[] =
+        "buffer @x : f16[2048] input \"x\"\n"
+        "buffer @w : f16[2048] input \"w\"\n"
+        "buffer @y : f32[1024] output \"y\"\n"
+        "kernel @k(%x: in f16[2048], %w: in f16[2048], %y: out f32[1024]) {\n"
+        "  for %b = 0 to 1 gpu_block {\n"
+        "    var %acc : f32x8tile[16][4] warps 2\n"
+        "    alloc %xs : f16[1536] shared\n"
+        "    alloc %ws : f16[1024] shared\n"
+        "    alloc %sums : f32[640] shared\n"
+        "    for %t = 0 to 5 {\n"
+        "      wait 0\n"
+        "      for %v = 0 to 2 gpu_warp {\n"
+        "        if %t > 0 {\n"
+        "          multiply %acc += %xs[(%t + 1) % 2 * 768 + %v * 384] * %ws[(%t + 1) % 2 * 512] by add_product "
+        "rows 16 depth 2 group 8 step 24 jump 384\n"
+        "        }\n"
+        "        if %t < 4 {\n"
+        "          for %l = 0 to 32 gpu_lane {\n"
+        "            let %row : index = %v * 16 + %l / 2\n"
+        "            copy %xs[%t % 2 * 768 + %row * 24 + %l % 2 * 8] = %x[%row * 64 + %t * 16 + %l % 2 * 8] of 8\n"
+        "            copy %ws[%t % 2 * 512 + (%v * 32 + %l) * 8] = %w[%t * 512 + (%v * 32 + %l) * 8] of 8\n"
+        "          }\n"
+        "        }\n"
+        "      }\n"
+        "      commit\n"
+        "    }\n"
+        "    wait 0\n"
+        "    for %part = 0 to 2 {\n"
+        "      for %u = 0 to 2 gpu_warp {\n"
+        "        if %part == 0 {\n"
+        "          unload %sums[%u * 320] = %acc rows 8 from 0 to 8 step 40\n"
+        "        } else {\n"
+        "          unload %sums[%u * 320] = %acc rows 8 from 8 to 16 step 40\n"
+        "        }\n"
+        "        for %r = 0 to 8 {\n"
+        "          for %m = 0 to 32 gpu_lane {\n"
+        "            store %y[(%u * 16 + %part * 8 + %r) * 32 + %m] = %sums[%u * 320 + %r * 40 + %m]\n"
+        "          }\n"
+        "        }\n"
+        "      }\n"
+        "    }\n"
+        "  }\n"
+        "}\n"
+        "main {\n  call @k(@x, @w, @y)\n}\n";
+
+static void test_product(void **state)
+{
+        (void)state;
+        uint16_t x[M * K], w[K * N];
+        float numbers[2][M * K], y[M * N];
+        for (int i = 0; i < M * K; i++) {
+                numbers[0][i] = (float)((i * 37) % 17 - 8);
+                numbers[1][i] = (float)((i * 101) % 13 - 6);
+                element_store(E_F16, x, (size_t)i, (union scalar){ .f = numbers[0][i] });
+        }
+        for (int k = 0; k < K; k++)
+                for (int n = 0; n < N; n++)
+                        element_store(E_F16, w, (size_t)(((k / GROUP * 4 + n / 8) * 8 + n % 8) * GROUP + k % GROUP),
+                                      (union scalar){ .f = numbers[1][k * N + n] });
+        for (int mode = 0; mode < 4; mode++) {
+                struct harness h;
+                harness_open(&h);
+                memset(y, 0, sizeof y);
+                struct loop_program *p = harness_parse(&h, product);
+                const struct interp_options options = { .late = mode & 1, .plain = mode & 2 };
+                assert_int_equal(harness_run_with(&h, p, options, (const void *[]){ x, w }, (void *[]){ y }), INTERP_OK);
+                for (int m = 0; m < M; m++)
+                        for (int n = 0; n < N; n++) {
+                                float sum = 0;
+                                for (int k = 0; k < K; k++)
+                                        sum += numbers[0][m * K + k] * numbers[1][k * N + n];
+                                assert_true(y[m * N + n] == sum);
+                        }
+                harness_close(&h);
+        }
+}
+
+static void test_text(void **state)
+{
+        (void)state;
+        struct harness h;
+        struct text first = { 0 }, second = { 0 };
+        harness_open(&h);
+        loop_print(&first, harness_parse(&h, product), NULL);
+        struct loop_program *p = loop_parse(h.arena, first.data, first.length, NULL, NULL, h.library, &h.diag);
+        if (!p || !loop_verify(p, &h.diag))
+                fail_msg("%s", harness_said(&h));
+        loop_print(&second, p, NULL);
+        assert_string_equal(first.data, second.data);
+        assert_non_null(strstr(first.data, "var %acc : f32x8tile[16][4] warps 2\n"));
+        assert_non_null(strstr(first.data, "= %acc rows 8 from 8 to 16 step 40\n"));
+        text_free(&first);
+        text_free(&second);
+        harness_close(&h);
+}
+
+/* A: the tiles of two warps; W: a loop over them */
+static const struct { const char *body, *message; } wrong[] = {
+        { "A for %w = 0 to 3 gpu_warp { }", "3 warps, but 2 before" },
+        { "for %w = 0 to 3 gpu_warp { } A", "2 warps, but 3 before" },
+        { "A unload %s[0] = %acc rows 16", "is of warps, and of none of them here" },
+        { "A W for %l = 0 to 32 gpu_lane { unload %s[0] = %acc rows 16 } }", "a lane has scalars only" },
+        { "W var %acc : f32x8tile[16][1] warps 2 }", "register tiles of their block" },
+        { "var %a : f32 warps 2", "register tiles of their block" },
+        { "var %a : f32x8[2][2] warps 2 set %a{0, 0} = 1:f32x8", "is of warps, and of none of them here" },
+        { "var %a : f32x8[2][2] warps 2 W for %l = 0 to 2 gpu_lane { store %s[0] = lane(%a{0, 0}, 0) } }", "a lane has scalars only" },
+        { "var %a : f32x8[2][2] warps 33", "warps is out of range" },
+        { "A W unload %s[0] = %acc rows 16 from 0 to 17 }", "the end of positions is out of range" },
+        { "A W unload %s[0] = %acc rows 16 from 8 to 16 }", "sums are no tiles" },
+        { "A W multiply %acc += %h[0] * %h[0] by add_product rows 16 depth 2 group 2 step 8 jump 128 } "
+          "let %z : f32x8 = %acc{0, 0}", "" },
+};
+
+static void test_wrong(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+                struct harness h;
+                struct text text = { 0 };
+                harness_open(&h);
+                text_add(&text, "loop 4\nprogram \"test\" source \"\"\nkernel @k(%%h: in f16[512], %%y: out f32[64]) {\n"
+                                "for %%b = 0 to 2 gpu_block {\nalloc %%s : f32[512] shared\n");
+                for (const char *c = wrong[i].body; *c; c++)
+                        if (*c == 'A')
+                                text_add(&text, "var %%acc : f32x8tile[16][1] warps 2");
+                        else if (*c == 'W')
+                                text_add(&text, "for %%w = 0 to 2 gpu_warp {");
+                        else
+                                text_add(&text, "%c", *c);
+                text_add(&text, "\n}\n}\nmain {\n}\n");
+                struct loop_program *p = loop_parse(h.arena, text.data, text.length, NULL, NULL, h.library, &h.diag);
+                if ((p && loop_verify(p, &h.diag)) || !strstr(harness_said(&h), wrong[i].message))
+                        fail_msg("%s: wanted '%s', got '%s'", wrong[i].body, wrong[i].message, harness_said(&h));
+                text_free(&text);
+                harness_close(&h);
+        }
+}
+
+/* the same digest but for the number of warps: another one */
+static void test_digest(void **state)
+{
+        (void)state;
+        char hex[2][65];
+        for (int i = 0; i < 2; i++) {
+                struct harness h;
+                struct text text = { 0 }, scratch = { 0 };
+                harness_open(&h);
+                text_add(&text, "kernel @k(%%y: out f32[64]) {\n  for %%b = 0 to 1 gpu_block {\n"
+                                "    var %%a : f32x8[1][1] warps %d\n  }\n}\nmain {\n}\n", i + 1);
+                loop_digest(harness_parse(&h, text.data)->kernels, &scratch, hex[i]);
+                text_free(&text);
+                text_free(&scratch);
+                harness_close(&h);
+        }
+        assert_string_not_equal(hex[0], hex[1]);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_product), cmocka_unit_test(test_text),
+                cmocka_unit_test(test_wrong),   cmocka_unit_test(test_digest),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
