@@ -11,6 +11,7 @@
  * what is saved. Sums in another order. */
 #include "cost/room.h"
 #include "passes/layout/layout.h"
+#include "passes/simplify/simplify.h"
 
 enum { SAVED_MIN = 12 };        /* operations for each result, from which on it is worth it */
 
@@ -39,7 +40,7 @@ static bool is_separable(const struct layout *l, const struct op *op)
         int64_t kind = op_int(op, "kind");
         bool taken = kind == REDUCE_max || kind == REDUCE_min ||
                      (kind == REDUCE_sum && y->element == E_F32);
-        return taken && op_all_ones(op, "strides") && type_is_static(x) && type_is_static(y) &&
+        return taken && !simplify_is_average_of_bytes(op) && op_all_ones(op, "strides") && type_is_static(x) && type_is_static(y) &&
                type_bytes(x) <= room_part(l->context->target);
 }
 

@@ -244,6 +244,14 @@ bool simplify_is_between_bytes(const struct op *op)
                becomes_whole(v, &below);
 }
 
+bool simplify_is_average_of_bytes(const struct op *op)
+{
+        int above = OPS_MAX, below = OPS_MAX;
+        return (op->code == OP_reduce || op->code == OP_reduce_window) &&
+               op_int(op, "kind") == REDUCE_sum && is_of_bytes(op_operand(op, 0), &above) &&
+               becomes_whole(op_result(op), &below);
+}
+
 /* ---- what it does to each pair ---- */
 
 /* The graph's own operations, in its order, on whole numbers and f32 as they stand. */

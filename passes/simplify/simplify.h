@@ -35,6 +35,8 @@ struct value *simplify_result_factor(struct builder *b, const struct op *contrac
  * scale what does): beside halves, each of its roundings counts, and rules that keep real numbers
  * alone leave it as it is. */
 bool simplify_is_between_bytes(const struct op *op);
+/* A sum of such floats that becomes such numbers: the order of additions counts. */
+bool simplify_is_average_of_bytes(const struct op *op);
 /* The axes of a reduce as a mask, when they are constant and vanish from its shape; the same
  * reduction of another operand along the axes of a mask. */
 bool simplify_axes(const struct op *op, unsigned *mask);

@@ -13,10 +13,12 @@
  *     %y[i] = u8(round(%v))                             stays */
 #include "ir/loop_contract.h"
 #include "passes/pass.h"
+#include "passes/vectorize/averages.h"
 
 struct contracting {
         struct loop_program *program;
         struct map *made, *rounded;     /* by variable: the let that makes it; that of whole numbers */
+        struct map *averages;           /* passes/vectorize/averages.h */
         struct pending { const struct loop_stmt *let; struct pending *next; } *pending;
         int count;
 };
@@ -81,7 +83,8 @@ static void contract(struct contracting *c, struct loop_expr **e, bool rounded)
 static void contract_stmt(struct loop_stmt *s, void *context)
 {
         const struct contracting *c = context;
-        bool rounded = s->kind == STMT_LET && entry(c->rounded, s->variable);
+        bool rounded = (s->kind == STMT_LET && entry(c->rounded, s->variable)) ||
+                       (s->kind == STMT_SET && averages_has(c->averages, s->variable));
         contract(context, &s->a, rounded);
         contract(context, &s->b, rounded);
         contract(context, &s->c, rounded);
@@ -94,6 +97,7 @@ int pass_contract(struct loop_program *p, struct pass_context *context)
                 return 0;
         for (struct loop_function *f = p->kernels; f; f = f->next) {
                 find_rounded(&c, f);
+                c.averages = averages_find(p->arena, f);
                 loop_block_walk(f->body, contract_stmt, NULL, &c);
         }
         return c.count;

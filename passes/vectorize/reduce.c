@@ -15,6 +15,7 @@
 #include "passes/vectorize/vectorize.h"
 
 #include "cost/code.h"
+#include "passes/vectorize/averages.h"
 #include "passes/vectorize/jam.h"
 
 enum { REDUCTIONS_MAX = 4, TURNS_MAX = 4, LIGHT = 6, LONG = 16 };
@@ -88,7 +89,7 @@ static bool find_reductions(struct reducing *r)
                 if (s->kind == STMT_LET)
                         continue;
                 if (s->kind != STMT_SET || r->count == REDUCTIONS_MAX || !accumulates(s, &other) ||
-                    !used_once(r->loop, s->variable))
+                    !used_once(r->loop, s->variable) || averages_has(r->v->averages, s->variable))
                         return false;
                 enum element e = (enum element)s->a->type.element;
                 /* lanes of bool are masks */

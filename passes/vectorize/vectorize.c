@@ -19,6 +19,7 @@
 #include "passes/vectorize/vectorize.h"
 
 #include "cost/code.h"
+#include "passes/vectorize/averages.h"
 #include "passes/vectorize/legalize.h"
 
 /* ---- is it native? ---- */
@@ -291,6 +292,7 @@ int pass_vectorize(struct loop_program *p, struct pass_context *context)
         for (struct loop_function *f = p->kernels; f && v.lanes > 1; f = f->next) {
                 bool changed = false;
                 v.bounds = loop_bounds_new(v.scratch, f);
+                v.averages = averages_find(v.scratch, f);
                 struct loop_block *best = vectorize_best(&v, f->body, &changed);
                 if (!changed)
                         continue;

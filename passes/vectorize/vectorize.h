@@ -12,6 +12,7 @@ struct vectorizing {
         struct arena *scratch;          /* of what is only looked at */
         const struct target *target;
         struct loop_bounds *bounds;     /* of the kernel */
+        const struct map *averages;     /* of the kernel: passes/vectorize/averages.h */
         int lanes;
         bool exact;
 };

@@ -404,6 +404,37 @@ def test_pairs(case, tmp_path):
         assert not wrong, (target, flags, wrong)
 
 
+def in_order(v):
+    """sums along the last dimension, one after the other in f32"""
+    total = np.zeros(v.shape[:-1], F32)
+    for i in range(v.shape[-1]):
+        total = total + v[..., i]
+    return total
+
+
+def test_averages(tmp_path):
+    """Averages of decoded bytes that become bytes of the same scale lie half between two numbers again and again, and no target's order of
+    additions may decide these: windows add up as the graph does, each product rounded before; whole dimensions add up the bytes."""
+    graph, scale, count = Graph(3, "qdq", False), F32(0.12706915), 0
+    windows = np.lib.stride_tricks.sliding_window_view
+    for op, shape, attributes in (
+            ("AveragePool", (1, 48, 1, 1, 64), {"kernel_shape": [8, 8]}), ("AveragePool", (1, 48, 5, 5, 16), {"kernel_shape": [4, 4]}),
+            ("GlobalAveragePool", (1, 48, 1, 1, 64), {}), ("ReduceMean", (1, 48, 8, 8), {"axes": [3], "keepdims": 0})):
+        name = graph.name("x")
+        x = Value(name, graph.r.integers(-128, 128, (1, 48, 8, 8)).astype(I8), scale, I8(-5))
+        graph.given[name] = x.q
+        v = windows(x.decoded(), (4, 4), (2, 3)) if shape[-1] == 16 else x.decoded()
+        sums = in_order(v.reshape(shape)) if op == "AveragePool" else quantized.wide(x.q, x.zero).reshape(shape).sum(-1).astype(F32) * scale
+        real = sums * F32(1 / shape[-1]) / scale
+        count += int((np.abs(real - np.floor(real) - F32(0.5)) < 1e-4).sum())
+        q = np.clip(np.rint(real) + I8(9), -128, 127).astype(I8)
+        y = graph.quantized(graph.node(op, [graph.dequantized(x)], **attributes), q, scale, I8(9))
+        graph.results[y.name] = (y.q, 0)
+    assert count > 50
+    for target in processor.these(TARGETS):
+        assert not [r for r in differences(graph, tmp_path / target, target, 1) if r[1]], target
+
+
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3"])
 def test_scales_of_many(target, tmp_path):
     """f32(f32(sx * sw) / sy) is one number for an output, though it is spread over more places than are folded: no rule rounds it otherwise"""
