@@ -288,6 +288,18 @@ static void print_all(struct c_writer *w, FILE *c, FILE *h)
                 text_free(all[i]);
 }
 
+static bool check_streams(struct c_writer *w)
+{
+        for (int i = 0; i < w->level_count; i++)
+                for (const struct loop_function *k = w->levels[i].p->kernels; k; k = k->next)
+                        if (k->kind == FUNCTION_STREAM) {
+                                diag_error(w->diag, EXIT_UNSUPPORTED, "target %s hands no streams to machines, and '%s' is one",
+                                           w->options->target->name, k->name);
+                                return false;
+                        }
+        return true;
+}
+
 static bool print(FILE *c, FILE *h, const struct loop_program *p,
                   const struct print_options *options, struct diag *diag)
 {
@@ -298,7 +310,7 @@ static bool print(FILE *c, FILE *h, const struct loop_program *p,
         w->options = options;
         w->diag = diag;
         c_levels_begin(w);
-        bool done = check_options(w);
+        bool done = check_options(w) && check_streams(w);
         for (int i = 0; i < w->level_count && done; i++)
                 done = collect_buffers(w, &w->levels[i]);
         if (done) {

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "base/suggest.h"
+#include "codegen/machines.h"
 #include "codegen/targets.h"
 #include "compiler/calibrate.h"
 #include "compiler/process.h"
@@ -112,7 +113,10 @@ static bool prepare_context(struct run *run)
                 if (!set_limit(run, o->limits.items[i]))
                         return false;
         context->memory = o->goal == GOAL_MEMORY;
-        context->library = loop_library_new(run->arena, &run->diag);
+        struct loop_library *library = loop_library_new(run->arena, &run->diag);
+        if (library)
+                loop_library_machines(library, machines);
+        context->library = library;
         return context->library && regions_parse(run) && remarks_prepare(run);
 }
 

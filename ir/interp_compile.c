@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ir/interp_compile.h"
+#include "ir/stream.h"
 
 enum { BLOCKS_MAX = 1000 };
 
@@ -82,6 +83,12 @@ static void compile_tiles(struct compiler *c, const struct loop_stmt *s)
         sums->columns = s->variable->columns;
         bind_variable(c, sums, bound_of(c, s->variable)->value, -1);
         compile_block(c, loop_tiles_expand(c->p->arena, s, sums));
+}
+
+static void compile_stream(struct compiler *c, const struct loop_stmt *s)
+{
+        struct loop_block *block = loop_stream_expand(c->p->arena, c->machine, s);
+        compile_block(c, block);
 }
 
 static void compile_store(struct compiler *c, const struct loop_stmt *s)
@@ -263,6 +270,7 @@ static void compile_kernel(struct compiler *c, int number)
         const struct kernel k = c->kernels[number];
         emit_label(c, k.label);
         c->parameters = k.descriptor;
+        c->machine = k.function->machine;
         for (int i = 0; i < k.function->buffer_count; i++)
                 k.function->buffers[i]->number = i;
         for (int i = 0; i < k.function->scalar_count; i++)
@@ -306,6 +314,12 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s)
         case STMT_COMMIT: case STMT_WAIT: compile_copies(c, s); break;
         case STMT_MULTIPLY:
         case STMT_UNLOAD: compile_tiles(c, s); break;
+        case STMT_TRANSFER:
+        case STMT_RESET:
+        case STMT_PRODUCT:
+        case STMT_APPLY: compile_stream(c, s); break;
+        case STMT_PUSH:
+        case STMT_POP:
         case STMT_TILES: case STMT_PREFETCH: case STMT_KEEP: break;
         }
 }

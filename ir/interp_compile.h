@@ -70,6 +70,7 @@ struct compiler {
         struct kernel *kernels;
         int kernel_count, kernel_room;
         int descriptor_room, nest_count, nest_room;
+        const struct machine *machine;  /* of the stream that is compiled */
         int parameters;                 /* descriptor of the first buffer parameter of the kernel
                                          * being compiled */
 

@@ -281,6 +281,14 @@ void loop_expr_walk(struct loop_expr *e, void (*visit)(struct loop_expr *e, void
                         loop_expr_walk(e->args[i], visit, context);
 }
 
+static void walk_transfer(const struct loop_transfer *t, void (*visit)(struct loop_expr *e, void *context), void *context)
+{
+        struct loop_expr *const exprs[] = { t->rows, t->columns, t->pad[0], t->pad[1], t->pad[2], t->pad[3] };
+        for (int i = 0; i < 6; i++)
+                if (exprs[i])
+                        loop_expr_walk(exprs[i], visit, context);
+}
+
 void loop_block_walk(struct loop_block *b, void (*stmt)(struct loop_stmt *s, void *context),
                      void (*expr)(struct loop_expr *e, void *context), void *context)
 {
@@ -291,6 +299,8 @@ void loop_block_walk(struct loop_block *b, void (*stmt)(struct loop_stmt *s, voi
                 for (int i = 0; expr && i < 3; i++)
                         if (exprs[i])
                                 loop_expr_walk(exprs[i], expr, context);
+                if (expr && s->transfer)
+                        walk_transfer(s->transfer, expr, context);
                 int scalars = expr ? loop_scalar_count(s) : 0;
                 for (int i = 0; i < scalars; i++)
                         loop_expr_walk(s->scalars[i], expr, context);

@@ -6,7 +6,8 @@
  *              TASK: an iteration of a parallel loop; buffer and scalar parameters, the last of
  *              them the iteration's index; a kernel behind it launches it
  *              LIBRARY: scalar parameters and a result (math by formula, intrinsics): no buffers,
- *              always terminates MAIN: no parameters; calls kernels on buffers, in order, with
+ *              always terminates STREAM: buffer parameters, a body that a machine runs (ir/stream.h);
+ *              called as kernels are MAIN: no parameters; calls kernels on buffers, in order, with
  *              run-time control flow around them
  *   block      a list of statements; variables live in the block that declares them
  *   expression total and without effects; sharing is by let, never by pointer
@@ -19,7 +20,7 @@
  *
  * Text form (loop_print.c, loop_parse.c; print(parse(print(p))) == print(p)):
  *
- *     loop 1                                              ; 3: with hardware tiles, or `keep`; 4: in grid form
+ *     loop 1                                              ; 3: with hardware tiles, or `keep`; 4: in grid form, with streams
  *     program "mnist" source "3f2a..."
  *     region "dtcm" limit 65536 align 8 section ".dtcm" size 4096
  *     buffer @input : f32[784] input "Input3" shape <1 x 1 x 28 x 28>
@@ -90,7 +91,8 @@ enum loop_space {
         SPACE_WORKSPACE,                /* in `region` at `offset` once planned */
         SPACE_VIEW,                     /* part of another buffer, from view_offset elements on */
         SPACE_PARAMETER,                /* of a kernel */
-        SPACE_STACK, SPACE_SHARED       /* from an alloc statement; shared: by the warps of a gpu_block */
+        SPACE_STACK, SPACE_SHARED,      /* from an alloc statement; shared: by the warps of a gpu_block */
+        SPACE_MEMORY                    /* likewise, in a memory of the stream's machine */
 };
 enum loop_access { ACCESS_IN = 1, ACCESS_OUT = 2, ACCESS_INOUT = 3 };
 
@@ -113,6 +115,11 @@ struct loop_buffer {
         /* views */
         struct loop_buffer *view_of;
         int64_t view_offset;            /* elements */
+        /* memories of machines */
+        int memory;                     /* which (ir/machine.h) */
+        int place_count;                /* where it begins there, in elements: each execution of its alloc takes the next of
+                                         * these places, and the first after the last; 0: nobody has said yet */
+        int64_t *places;
         /* parameters */
         enum loop_access access;
         int alias_class;                /* parameters of one class may overlap; 0: overlaps nothing
@@ -205,7 +212,13 @@ enum loop_stmt_kind {
         STMT_COPY,                      /* buffer[a..] = source[b..], `code` elements a lane, or zeros where
                                          * the mask c, or NULL, does not say so */
         STMT_COMMIT,                    /* what was copied since the last one is a group */
-        STMT_WAIT                       /* for all but the last `code` groups */
+        STMT_WAIT,                      /* for all but the last `code` groups */
+        /* of streams alone: ir/stream.h */
+        STMT_TRANSFER,                  /* buffer[a..] = source[b..], row by row: `transfer`; one of the two is memory of the machine */
+        STMT_RESET,                     /* buffer[a..] = 0: an element of sums */
+        STMT_PRODUCT,                   /* buffer[a..] += source[b..] times weights[c..] */
+        STMT_APPLY,                     /* buffer[a..] = buffer[a..] `code` source[b..], or b where source is NULL */
+        STMT_PUSH, STMT_POP             /* a token in `queue`: push stands in the stage it is from, pop where it goes to */
 };
 /* Sums in hardware tiles, f32x16tile[positions][vectors]; what it means in plain statements, which
  * is what is interpreted: loop_tiles.c.
@@ -242,6 +255,14 @@ struct loop_tiles {
                                          * they lie side by side */
         struct tile_range sums, x, w;   /* TILES; x and w: MULTIPLY */
 };
+/* Of a transfer, what is not where. All index expressions; columns and padding in elements of the memory, step in the buffer's. */
+struct loop_transfer {
+        struct loop_expr *rows, *columns;
+        struct loop_expr *pad[4];       /* zeros above, below, left, right of what is loaded; NULL: none */
+        int64_t step;                   /* from row to row, outside of the machine's memory */
+};
+struct loop_queue { int from, to; };    /* stages of the machine, neighbours */
+
 /* Asynchronous copies into shared memory. What a lane copies are 4, 8 or 16 bytes, whose places in
  * both buffers are multiples of as many elements.
  *
@@ -301,8 +322,11 @@ enum { COPY_BYTES = 16, COPY_GROUPS_MAX = 16 };
  *
  * A fail leaves the iteration and the program
  * ends with its code, after other iterations, and phases, have run or not; so all fails of a kernel
- * with more than one iteration have one code. It launches no tasks and has no other kind of parallel loop. */
-enum loop_for_kind { FOR_SERIAL, FOR_UNROLL, FOR_PARALLEL, FOR_GPU_BLOCK, FOR_GPU_WARP, FOR_GPU_LANE };
+ * with more than one iteration have one code. It launches no tasks and has no other kind of parallel loop.
+ *
+ * COUNT: by a counter of a machine's instruction; LIST: its iterations are places of a list that the instruction goes through
+ * (ir/stream.h). */
+enum loop_for_kind { FOR_SERIAL, FOR_UNROLL, FOR_PARALLEL, FOR_COUNT, FOR_LIST, FOR_GPU_BLOCK, FOR_GPU_WARP, FOR_GPU_LANE };
 /* of a grid: blocks, warps of one, bytes of its shared memory (verified; a target may have less) */
 enum { GRID_BLOCKS_MAX = INT32_MAX, GRID_WARPS_MAX = 32, GRID_LANES = 32, GRID_SHARED_MAX = 232448 };
 static inline bool loop_for_is_grid(enum loop_for_kind kind)
@@ -316,14 +340,16 @@ struct loop_stmt {
         enum loop_stmt_kind kind;
         struct loop_stmt *next;
         struct loop_variable *variable;
-        struct loop_buffer *buffer, *weights, *source;    /* MULTIPLY; COPY */
+        struct loop_buffer *buffer, *weights, *source;    /* MULTIPLY; COPY, TRANSFER, PRODUCT, APPLY */
         struct loop_tiles tiles;        /* TILES, MULTIPLY, UNLOAD: all of it */
+        struct loop_transfer *transfer; /* TRANSFER */
+        struct loop_queue queue;        /* PUSH, POP */
         struct loop_expr *a, *b, *c;
         int64_t step;                   /* FOR: > 0 */
         enum loop_for_kind for_kind;
         int row, column;                /* SET of a tile entry */
         bool streaming;                 /* STORE: past the caches, no meaning */
-        int code;                       /* FAIL, PREFETCH, COPY, WAIT */
+        int code;                       /* FAIL, PREFETCH, COPY, WAIT; APPLY: LOOP_MIN, MAX, ADD, SHR or SHL */
         struct loop_block *body, *other;
         struct loop_function *function; /* CALL, LAUNCH; MULTIPLY: of the library */
         const char *location;           /* CALL: nodes of the model it computes, where its kernel was
@@ -340,9 +366,11 @@ struct loop_block { struct loop_stmt *first, **end; };
 
 /* TASK: its calls may run in any order and at the same time, as iterations of a PARALLEL loop, and
  * it holds no fail and no launch. */
-enum loop_function_kind { FUNCTION_KERNEL, FUNCTION_TASK, FUNCTION_LIBRARY, FUNCTION_MAIN };
+enum loop_function_kind { FUNCTION_KERNEL, FUNCTION_TASK, FUNCTION_LIBRARY, FUNCTION_MAIN, FUNCTION_STREAM };
+struct machine;
 struct loop_function {
         enum loop_function_kind kind;
+        const struct machine *machine;  /* STREAM: that it is for */
         const char *name;               /* unique; library: unique with its first parameter's
                                          * element */
         const char *location;           /* nodes of the model it computes, safe text, or NULL */
@@ -527,6 +555,8 @@ void loop_digest(const struct loop_function *f, struct text *scratch, char hex[6
 /* ---- the library: math by formula, and intrinsics (ir/library/, parsed once) ---- */
 
 struct loop_library *loop_library_new(struct arena *arena, struct diag *diag);
+/* The machines that programs may have streams for, which the text names; NULL behind the last. */
+void loop_library_machines(struct loop_library *library, const struct machine *const *machines);
 /* overloads differ in the element type of the first parameter; NULL when there is none */
 struct loop_function *loop_library_find(const struct loop_library *library, const char *name,
                                         enum element e);

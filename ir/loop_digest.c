@@ -3,7 +3,7 @@
  * variables are numbered in order of declaration, buffers by position, those it allocates behind
  * them. */
 #include "base/sha256.h"
-#include "ir/loop.h"
+#include "ir/stream.h"
 
 struct numbering { int variables, buffers; };
 
@@ -79,6 +79,20 @@ static void digest_tiles(struct text *out, const struct loop_stmt *s)
         add_number(out, (int64_t)(intptr_t)s->function);
 }
 
+static void digest_stream(struct text *out, const struct loop_stmt *s)
+{
+        const struct loop_transfer *t = s->transfer;
+        add_number(out, s->source ? s->source->number : -1);
+        add_small(out, s->queue.from, s->queue.to, 0, 0);
+        if (!t)
+                return;
+        add_number(out, t->step);
+        digest_expr(out, t->rows);
+        digest_expr(out, t->columns);
+        for (int i = 0; i < 4; i++)
+                digest_expr(out, t->pad[i]);
+}
+
 static void digest_block(struct text *out, const struct loop_block *block)
 {
         for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
@@ -98,7 +112,12 @@ static void digest_block(struct text *out, const struct loop_block *block)
                 if (s->kind == STMT_ALLOC) {
                         add_small(out, (int)s->buffer->element, (int)s->buffer->space, 0, 0);
                         add_number(out, s->buffer->extent);
+                        add_small(out, s->buffer->memory, s->buffer->place_count, 0, 0);
+                        for (int i = 0; i < s->buffer->place_count; i++)
+                                add_number(out, s->buffer->places[i]);
                 }
+                if (loop_is_of_stream(s))
+                        digest_stream(out, s);
                 if (s->kind == STMT_TILES || s->kind == STMT_MULTIPLY || s->kind == STMT_UNLOAD)
                         digest_tiles(out, s);
                 digest_expr(out, s->a);
@@ -114,6 +133,7 @@ void loop_digest(const struct loop_function *f, struct text *scratch, char hex[6
 {
         loop_number_variables(f);
         scratch->length = 0;
+        add_number(scratch, (int64_t)(intptr_t)f->machine);
         for (int i = 0; i < f->buffer_count; i++) {
                 const struct loop_buffer *b = f->buffers[i];
                 add_small(scratch, (int)b->element, (int)b->access, 0, 0);

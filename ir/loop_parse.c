@@ -296,7 +296,7 @@ static bool parse_kernel(struct loop_parser *p, enum loop_function_kind kind)
         for (bool more = !loop_lex_is(p, ")"); more; more = loop_lex_accept(p, ","))
                 if (!parse_parameter(p, f))
                         return false;
-        if (!loop_lex_expect(p, ")") ||
+        if (!loop_lex_expect(p, ")") || (kind == FUNCTION_STREAM && !loop_parse_machine(p)) ||
             (loop_lex_accept(p, "flops") && !parse_flops(p, &f->flops)) ||
             (loop_lex_accept(p, "again") && !parse_flops(p, &f->again)))
                 return false;
@@ -394,6 +394,12 @@ static bool parse_region(struct loop_parser *p)
         return true;
 }
 
+static bool accept_kind(struct loop_parser *p, enum loop_function_kind *kind)
+{
+        *kind = loop_lex_is(p, "task") ? FUNCTION_TASK : loop_lex_is(p, "stream") ? FUNCTION_STREAM : FUNCTION_KERNEL;
+        return loop_lex_accept(p, *kind == FUNCTION_TASK ? "task" : *kind == FUNCTION_STREAM ? "stream" : "kernel");
+}
+
 static bool parse_program(struct program_reader *r)
 {
         struct loop_parser *p = &r->p;
@@ -407,8 +413,8 @@ static bool parse_program(struct program_reader *r)
         while (loop_lex_accept(p, "buffer"))
                 if (!parse_buffer(r))
                         return false;
-        for (bool task; (task = loop_lex_accept(p, "task")) || loop_lex_accept(p, "kernel");)
-                if (!parse_kernel(p, task ? FUNCTION_TASK : FUNCTION_KERNEL))
+        for (enum loop_function_kind kind; accept_kind(p, &kind);)
+                if (!parse_kernel(p, kind))
                         return false;
         if (!loop_lex_expect(p, "main"))
                 return false;

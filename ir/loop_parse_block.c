@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { IN_KERNEL = 1, IN_LIBRARY = 2, IN_MAIN = 4, ANYWHERE = 7 };
+enum { IN_KERNEL = 1, IN_LIBRARY = 2, IN_MAIN = 4, IN_STREAM = 8, ANYWHERE = 15 };
 
 /* ---- names ---- */
 
@@ -57,7 +57,9 @@ static const char *const for_words[] = { [FOR_SERIAL] = "serial",
                                          [FOR_PARALLEL] = "parallel",
                                          [FOR_GPU_BLOCK] = "gpu_block",
                                          [FOR_GPU_WARP] = "gpu_warp",
-                                         [FOR_GPU_LANE] = "gpu_lane" };
+                                         [FOR_GPU_LANE] = "gpu_lane",
+                                         [FOR_COUNT] = "count",
+                                         [FOR_LIST] = "list" };
 
 /* "a to b step n" */
 static bool parse_range(struct loop_parser *p, struct loop_stmt *s)
@@ -180,18 +182,19 @@ static bool parse_set(struct loop_parser *p, struct loop_stmt *s)
         return loop_lex_expect(p, "=") && (s->a = loop_parse_expr(p, s->variable->type));
 }
 
-/* "%buffer[index]" */
-static bool parse_place(struct loop_parser *p, struct loop_stmt *s)
+bool loop_parse_place(struct loop_parser *p, struct loop_buffer **buffer, struct loop_expr **at)
 {
         struct loop_binding *b = loop_parse_name(p);
         if (!b)
                 return false;
         if (!b->buffer)
                 return loop_lex_error(p, "want a buffer before '['");
-        s->buffer = b->buffer;
-        return loop_lex_expect(p, "[") && (s->a = loop_parse_expr(p, LOOP_TYPE(E_INDEX))) &&
+        *buffer = b->buffer;
+        return loop_lex_expect(p, "[") && (*at = loop_parse_expr(p, LOOP_TYPE(E_INDEX))) &&
                loop_lex_expect(p, "]");
 }
+
+static bool parse_place(struct loop_parser *p, struct loop_stmt *s) { return loop_parse_place(p, &s->buffer, &s->a); }
 
 static bool parse_store(struct loop_parser *p, struct loop_stmt *s)
 {
@@ -254,7 +257,8 @@ static bool parse_callee(struct loop_parser *p, struct loop_stmt *s, enum loop_f
                 return false;
         const struct loop_token word = p->token;
         s->function = word.kind == TOKEN_WORD ? map_get(p->kernels, word.start, word.length) : NULL;
-        if (!s->function || s->function->kind != kind)
+        bool called = s->function && kind == FUNCTION_KERNEL && s->function->kind == FUNCTION_STREAM;
+        if (!s->function || (s->function->kind != kind && !called))
                 return loop_lex_error(p, "no %s is called %s",
                                       kind == FUNCTION_TASK ? "task" : "kernel", loop_lex_shown(p));
         loop_lex_next(p);
@@ -330,7 +334,10 @@ static bool parse_alloc(struct loop_parser *p, struct loop_stmt *s)
             !loop_lex_expect(p, "[") || !loop_lex_int(p, "an extent", 0, EXTENT_MAX, &b->extent) ||
             !loop_lex_expect(p, "]"))
                 return false;
-        if (loop_lex_accept(p, "stack"))
+        if (loop_lex_accept(p, "in")) {
+                if (!loop_parse_memory(p, b))
+                        return false;
+        } else if (loop_lex_accept(p, "stack"))
                 b->space = SPACE_STACK;
         else if (loop_lex_accept(p, "shared"))
                 b->space = SPACE_SHARED;
@@ -489,17 +496,17 @@ static const struct {
         bool (*parse)(struct loop_parser *p, struct loop_stmt *s);
 } statements[] = {
         { "for", STMT_FOR, ANYWHERE, parse_for },
-        { "while", STMT_WHILE, ANYWHERE, parse_while },
+        { "while", STMT_WHILE, ANYWHERE & ~IN_STREAM, parse_while },
         { "if", STMT_IF, ANYWHERE, parse_if },
         { "let", STMT_LET, ANYWHERE, parse_let },
-        { "var", STMT_VAR, ANYWHERE, parse_var },
-        { "set", STMT_SET, ANYWHERE, parse_set },
+        { "var", STMT_VAR, ANYWHERE & ~IN_STREAM, parse_var },
+        { "set", STMT_SET, ANYWHERE & ~IN_STREAM, parse_set },
         { "store", STMT_STORE, IN_KERNEL, parse_store },
         { "call", STMT_CALL, IN_MAIN, parse_call },
         { "launch", STMT_LAUNCH, IN_KERNEL, parse_launch },
         { "fail", STMT_FAIL, IN_KERNEL | IN_MAIN, parse_fail },
         { "return", STMT_RETURN, IN_LIBRARY, parse_return },
-        { "alloc", STMT_ALLOC, IN_KERNEL, parse_alloc },
+        { "alloc", STMT_ALLOC, IN_KERNEL | IN_STREAM, parse_alloc },
         { "prefetch", STMT_PREFETCH, IN_KERNEL, parse_prefetch },
         { "keep", STMT_KEEP, IN_KERNEL, parse_keep },
         { "tiles", STMT_TILES, IN_KERNEL, parse_tiles },
@@ -508,12 +515,19 @@ static const struct {
         { "copy", STMT_COPY, IN_KERNEL, parse_copy },
         { "commit", STMT_COMMIT, IN_KERNEL, parse_commit },
         { "wait", STMT_WAIT, IN_KERNEL, parse_wait },
+        { "transfer", STMT_TRANSFER, IN_STREAM, loop_parse_transfer },
+        { "reset", STMT_RESET, IN_STREAM, loop_parse_reset },
+        { "product", STMT_PRODUCT, IN_STREAM, loop_parse_product },
+        { "apply", STMT_APPLY, IN_STREAM, loop_parse_apply },
+        { "push", STMT_PUSH, IN_STREAM, loop_parse_queue },
+        { "pop", STMT_POP, IN_STREAM, loop_parse_queue },
 };
 
 static bool parse_statement(struct loop_parser *p, struct loop_block *block)
 {
         static const int where[] = { [FUNCTION_KERNEL] = IN_KERNEL, [FUNCTION_TASK] = IN_KERNEL,
-                                     [FUNCTION_LIBRARY] = IN_LIBRARY, [FUNCTION_MAIN] = IN_MAIN };
+                                     [FUNCTION_LIBRARY] = IN_LIBRARY, [FUNCTION_MAIN] = IN_MAIN,
+                                     [FUNCTION_STREAM] = IN_STREAM };
         for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
                 if (!loop_lex_is(p, statements[i].word))
                         continue;

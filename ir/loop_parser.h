@@ -101,14 +101,26 @@ bool loop_declare(struct loop_parser *p, const char *name, struct loop_variable 
                   struct loop_buffer *buffer);
 void loop_parse_function_start(struct loop_parser *p, struct loop_function *f);
 bool loop_parse_block(struct loop_parser *p, struct loop_block *block);   /* "{ ... }" */
+bool loop_parse_place(struct loop_parser *p, struct loop_buffer **buffer, struct loop_expr **at); /* "%buffer[index]" */
 /* Library functions, all of the text; each is entered into p->overloads. */
 struct loop_function *loop_parse_functions(struct loop_parser *p);
+
+/* ---- loop_parse_stream.c ---- */
+
+bool loop_parse_machine(struct loop_parser *p);           /* "on NAME": of the function being read */
+bool loop_parse_memory(struct loop_parser *p, struct loop_buffer *b);     /* "NAME at 0, 8" behind "in" */
+bool loop_parse_transfer(struct loop_parser *p, struct loop_stmt *s);     /* what is behind the statement's word */
+bool loop_parse_reset(struct loop_parser *p, struct loop_stmt *s);
+bool loop_parse_product(struct loop_parser *p, struct loop_stmt *s);
+bool loop_parse_apply(struct loop_parser *p, struct loop_stmt *s);
+bool loop_parse_queue(struct loop_parser *p, struct loop_stmt *s);
 
 /* ---- loop_library.c, loop_print.c, loop_verify.c ---- */
 
 struct loop_library {
         struct loop_function *first;
         struct map *overloads;          /* by name and element of the first parameter */
+        const struct machine *const *machines;          /* or NULL */
 };
 char *loop_type_text(struct arena *arena, struct loop_type type);
 /* The type of a literal that nothing gives a type to, in a library function: that of its first

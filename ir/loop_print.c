@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/sha256.h"
+#include "ir/stream.h"
 #include "ir/tensor_text.h"
 
 enum { LIST_ELEMENTS = 16, FILE_ALIGN = 16 };
@@ -17,7 +18,9 @@ static const char *const for_suffix[] = { [FOR_SERIAL] = "",
                                           [FOR_PARALLEL] = " parallel",
                                           [FOR_GPU_BLOCK] = " gpu_block",
                                           [FOR_GPU_WARP] = " gpu_warp",
-                                          [FOR_GPU_LANE] = " gpu_lane" };
+                                          [FOR_GPU_LANE] = " gpu_lane",
+                                          [FOR_COUNT] = " count",
+                                          [FOR_LIST] = " list" };
 
 static const char *fail_name(int code)
 {
@@ -139,9 +142,14 @@ static void print_set(struct loop_printer *p, const struct loop_stmt *s)
 static void print_alloc(struct loop_printer *p, const struct loop_buffer *b)
 {
         static const char *const words[] = { "stack", "shared" };
-        const char *space = words[b->space - SPACE_STACK];
-        text_add(p->out, "alloc %%%s : %s[%lld] %s", b->name, element_info[b->element].text,
-                 (long long)b->extent, space);
+        bool memory = b->space == SPACE_MEMORY;
+        text_add(p->out, "alloc %%%s : %s[%lld] ", b->name, element_info[b->element].text, (long long)b->extent);
+        if (memory)
+                text_add(p->out, "in %s", p->machine ? p->machine->memories[b->memory].name : "?");
+        else
+                text_add(p->out, "%s", words[b->space - SPACE_STACK]);
+        for (int i = 0; i < b->place_count; i++)
+                text_add(p->out, "%s%lld", i ? ", " : " at ", (long long)b->places[i]);
 }
 
 /* what of a tile's shape follows the operands */
@@ -197,6 +205,60 @@ static void print_copy(struct loop_printer *p, const struct loop_stmt *s)
         }
 }
 
+static const char *stage_name(const struct loop_printer *p, int stage)
+{
+        return p->machine && stage >= 0 && stage < p->machine->stage_count ? p->machine->stages[stage] : "?";
+}
+
+/* " word a" */
+static void print_count(struct loop_printer *p, const char *word, const struct loop_expr *count)
+{
+        text_add(p->out, " %s ", word);
+        print_expression(p, count, true);
+}
+
+static void print_transfer(struct loop_printer *p, const struct loop_transfer *t)
+{
+        print_count(p, "rows", t->rows);
+        print_count(p, "by", t->columns);
+        text_add(p->out, " step %lld", (long long)t->step);
+        if (!t->pad[0] && !t->pad[1] && !t->pad[2] && !t->pad[3])
+                return;
+        for (int i = 0; i < 4; i++) {
+                text_add(p->out, i ? ", " : " pad ");
+                if (t->pad[i])
+                        print_expression(p, t->pad[i], true);
+                else
+                        text_add(p->out, "0");
+        }
+}
+
+static void print_place(struct loop_printer *p, const char *before, const struct loop_buffer *b, const struct loop_expr *at)
+{
+        text_add(p->out, "%s%%%s[", before, b->name);
+        print_expression(p, at, true);
+        text_add(p->out, "]");
+}
+
+/* transfer, reset, product, apply */
+static void print_step(struct loop_printer *p, const struct loop_stmt *s)
+{
+        static const char *const words[] = { "transfer", "reset", "product", "apply" };
+        print_access(p, words[s->kind - STMT_TRANSFER], s);
+        if (s->kind == STMT_APPLY)
+                text_add(p->out, " %s ", loop_apply_word(s->code));
+        if (s->kind == STMT_TRANSFER || s->kind == STMT_PRODUCT)
+                text_add(p->out, s->kind == STMT_TRANSFER ? " = " : " += ");
+        if (s->source)
+                print_place(p, "", s->source, s->b);
+        else if (s->b)
+                print_expression(p, s->b, true);
+        if (s->weights)
+                print_place(p, " * ", s->weights, s->c);
+        if (s->transfer)
+                print_transfer(p, s->transfer);
+}
+
 static void print_condition(struct loop_printer *p, const char *word,
                             const struct loop_expr *condition)
 {
@@ -227,6 +289,10 @@ static void print_head(struct loop_printer *p, const struct loop_stmt *s)
         case STMT_COPY: print_copy(p, s); break;
         case STMT_COMMIT: text_add(p->out, "commit"); break;
         case STMT_WAIT: text_add(p->out, "wait %d", s->code); break;
+        case STMT_TRANSFER: case STMT_RESET: case STMT_PRODUCT: case STMT_APPLY: print_step(p, s); break;
+        case STMT_PUSH: case STMT_POP:
+                text_add(p->out, "%s %s to %s", s->kind == STMT_PUSH ? "push" : "pop", stage_name(p, s->queue.from), stage_name(p, s->queue.to));
+                break;
         }
 }
 
@@ -284,7 +350,7 @@ static void print_kernel_head(struct loop_printer *p, const struct loop_function
         static const char *const access[] = {
                 [ACCESS_IN] = "in", [ACCESS_OUT] = "out", [ACCESS_INOUT] = "inout"
         };
-        text_add(p->out, "%s @%s(", f->kind == FUNCTION_TASK ? "task" : "kernel", f->name);
+        text_add(p->out, "%s @%s(", f->kind == FUNCTION_TASK ? "task" : f->machine ? "stream" : "kernel", f->name);
         for (int i = 0; i < f->buffer_count; i++) {
                 const struct loop_buffer *b = f->buffers[i];
                 text_add(p->out, "%s%%%s: %s %s[%lld]", i ? ", " : "", b->name, access[b->access],
@@ -298,6 +364,8 @@ static void print_kernel_head(struct loop_printer *p, const struct loop_function
                 print_type(p, f->scalars[i]->type);
         }
         text_add(p->out, ")");
+        if (f->machine)
+                text_add(p->out, " on %s", f->machine->name);
         if (f->flops > 0)
                 print_number_of(p, "flops", f->flops);
         if (f->again > 0)
@@ -329,6 +397,7 @@ static void print_library_head(struct loop_printer *p, const struct loop_functio
 static void print_function(struct loop_printer *p, const struct loop_function *f)
 {
         p->fallback = (struct loop_type){ 0 };
+        p->machine = f->machine;
         if (f->kind == FUNCTION_LIBRARY) {
                 print_library_head(p, f);
                 p->fallback = loop_fallback(f);
@@ -502,7 +571,10 @@ static int version_of(const struct loop_program *program)
 {
         int version = 1;
         for (const struct loop_function *k = program->kernels; k; k = k->next)
-                loop_block_walk(k->body, find_new, NULL, &version);
+                if (k->kind == FUNCTION_STREAM)
+                        version = LOOP_VERSION;
+                else
+                        loop_block_walk(k->body, find_new, NULL, &version);
         return version;
 }
 

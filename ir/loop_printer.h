@@ -9,6 +9,7 @@ struct loop_printer {
         struct text *out;
         struct arena *numbers;          /* of text_number; made when needed */
         struct loop_type fallback;      /* as the reader's */
+        const struct machine *machine;  /* of the stream that is printed */
         size_t file_offset;             /* of the next constant in the file beside the text */
 };
 

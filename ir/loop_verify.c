@@ -2,6 +2,7 @@
 /* The verifier of Loop IR: names, buffers, and what may stand where. What it passes, printers and the
  * interpreter may trust. */
 #include "ir/loop_verify.h"
+#include "ir/stream.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -130,6 +131,9 @@ static bool check_for(struct verifier *v, const struct loop_stmt *s, int depth)
                 return verify_error(v, "the loop variable is not an index");
         if ((int)s->for_kind < FOR_SERIAL || s->for_kind > FOR_GPU_LANE)
                 return verify_error(v, "a bad kind of loop");
+        bool stream = v->function->kind == FUNCTION_STREAM, instruction = s->for_kind == FOR_COUNT || s->for_kind == FOR_LIST;
+        if (s->for_kind != FOR_SERIAL && stream != instruction && (stream || instruction))
+                return verify_error(v, "a loop of a kind that this function has not");
         bool warp = s->for_kind == FOR_GPU_WARP,
              parallel = s->for_kind == FOR_PARALLEL || s->for_kind == FOR_GPU_LANE || warp;
         if (s->for_kind == FOR_PARALLEL && (v->function->kind != FUNCTION_KERNEL || v->loops))
@@ -186,6 +190,8 @@ static bool check_store(struct verifier *v, const struct loop_stmt *s)
 static bool check_alloc(struct verifier *v, const struct loop_stmt *s)
 {
         const struct loop_buffer *b = s->buffer;
+        if (b && v->function->kind == FUNCTION_STREAM)
+                return b->space == SPACE_MEMORY ? verify_memory(v, b) && declare(v, b->name, b) : verify_error(v, "a bad alloc");
         bool space = b && (b->space == SPACE_STACK || b->space == SPACE_SHARED);
         if (!space || !element_is_stored(b->element) || b->extent < 0 || b->extent > EXTENT_MAX)
                 return verify_error(v, "a bad alloc");
@@ -278,6 +284,11 @@ static bool check_return(struct verifier *v, const struct loop_stmt *s, int dept
 static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
 {
         enum loop_function_kind kind = v->function->kind;
+        bool stream = kind == FUNCTION_STREAM, both = s->kind == STMT_FOR || s->kind == STMT_IF || s->kind == STMT_LET || s->kind == STMT_ALLOC;
+        if (!both && stream != loop_is_of_stream(s))
+                return verify_error(v, "a statement that this kind of function has not");
+        if (stream && !both)
+                return verify_stream_statement(v, s);
         switch (s->kind) {
         case STMT_FOR:
                 return check_for(v, s, depth);
@@ -316,11 +327,13 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
                         return verify_error(v, "only kernels have asynchronous copies");
                 return verify_copy(v, s);
         case STMT_KEEP: case STMT_ALLOC: case STMT_PREFETCH:
-                if (!in_kernel(v))
+                if (!in_kernel(v) && !stream)
                         return verify_error(v, "only kernels have this statement");
                 return s->kind == STMT_ALLOC  ? check_alloc(v, s)
                        : s->kind == STMT_KEEP ? check_keep(v, s)
                                               : check_prefetch(v, s);
+        case STMT_TRANSFER: case STMT_RESET: case STMT_PRODUCT: case STMT_APPLY: case STMT_PUSH: case STMT_POP:
+                break;                  /* of streams, above */
         }
         return verify_error(v, "no statement %d", (int)s->kind);
 }
@@ -381,6 +394,8 @@ bool verify_function(struct verifier *v, const struct loop_function *f)
         if ((f->location && !text_is_remark(f->location, strlen(f->location))) ||
             (f->summary && !text_is_remark(f->summary, strlen(f->summary))))
                 return verify_error(v, "location or summary is no safe text");
+        if ((f->kind == FUNCTION_STREAM) != (f->machine != NULL) || (f->machine && f->scalar_count))
+                return verify_error(v, "a stream is for a machine, and has buffers alone for parameters");
         if (!check_parameters(v) || !check_block(v, f->body, 1) || !verify_grid(v))
                 return false;
         v->stmt = NULL;

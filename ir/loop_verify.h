@@ -82,6 +82,10 @@ bool verify_grid(struct verifier *v);
 bool verify_copy(struct verifier *v, const struct loop_stmt *s);
 /* all of a kernel in grid form, whose statements were checked */
 bool verify_copies(struct verifier *v);
+/* ---- loop_verify_stream.c ---- */
+
+bool verify_memory(struct verifier *v, const struct loop_buffer *b);      /* an alloc in a memory of the machine */
+bool verify_stream_statement(struct verifier *v, const struct loop_stmt *s);
 
 /* ---- loop_verify_program.c ---- */
 

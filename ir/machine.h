@@ -4,6 +4,7 @@
 #ifndef IR_MACHINE_H
 #define IR_MACHINE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* An element is what an instruction addresses: rows x columns numbers of `bits` bits, row by row. */
@@ -11,7 +12,9 @@ struct machine_memory {
         const char *name;
         int64_t bytes;                  /* of the whole memory; a power of two, as all numbers here */
         int rows, columns, bits;
+        int loader;                     /* the stage that fills it */
 };
+static inline int64_t machine_element_numbers(const struct machine_memory *m) { return (int64_t)m->rows * m->columns; }
 static inline int64_t machine_element_bytes(const struct machine_memory *m)
 {
         return (int64_t)m->rows * m->columns * m->bits / 8;
@@ -29,13 +32,35 @@ struct machine_cycles {
         int idle;                       /* what an instruction takes that does nothing */
 };
 
-enum { MACHINE_MEMORIES = 5 };
+/* What its instructions can say. */
+struct machine_limits {
+        int counters;                   /* loops around a list of places that an instruction has */
+        int64_t count;                  /* times that each runs at most */
+        int64_t list;                   /* places that a list of them should have at most, all that are resident together */
+        int apart;                      /* steps from one that writes an element of sums to the next that reads or writes it */
+        int64_t rows, pad;              /* rows of a transfer, elements of one and from one to the next; rows or elements of padding */
+        int immediate_bits, shift;      /* of an operation: of a signed number, and the most to shift by */
+        int tokens;                     /* that a queue holds */
+};
+
+enum { MACHINE_MEMORIES = 5, MACHINE_STAGES = 4 };
 
 struct machine {
         const char *name, *doc;
         struct machine_memory memories[MACHINE_MEMORIES];
+        int inputs, weights, sums;      /* memories: what a step multiplies, what it adds to */
+        int stored;                     /* ... as which an element of sums is stored: its low bits */
+        int lists;                      /* ... of places where steps begin */
+        /* Stages run beside each other, each its own statements in order; neighbours pass tokens. */
+        const char *stages[MACHINE_STAGES];
+        int stage_count, compute, store;          /* who multiplies and combines; who stores */
         int batch, block_in, block_out; /* a step multiplies batch x block_in by block_out x block_in numbers */
+        struct machine_limits limits;
         struct machine_cycles cycles;
 };
+
+/* by name; -1: none */
+int machine_memory_find(const struct machine *m, const char *name, size_t length);
+int machine_stage_find(const struct machine *m, const char *name, size_t length);
 
 #endif

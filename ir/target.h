@@ -9,6 +9,7 @@
 #include "ir/element.h"
 #include "ir/multiply.h"
 
+struct machine;
 struct printer;                         /* codegen/printer.h */
 struct rates;                           /* ir/rates.h */
 struct spelling;                        /* ir/spelling.h: an operation on vectors, in C */
@@ -73,6 +74,8 @@ struct target {
                                                    * name; the base's are behind them */
         const struct tile_shapes *tile_shapes;    /* where multiplies have hardware tiles that are told
                                                    * their shapes */
+        const struct machine *accelerator;        /* that streams are for (ir/machine.h); NULL: it hands no work
+                                                   * to any */
         const char *machine;            /* when the compiler is for such a processor, as a condition
                                          * of the preprocessor */
         const char *compilers;          /* the same in words, for who has another: "gcc or clang for
@@ -108,6 +111,7 @@ TARGET_FIELD(int64_t, l2_bytes)
 TARGET_FIELD(int, line_bytes)
 TARGET_FIELD(const char *, attribute)
 TARGET_FIELD(const struct tile_shapes *, tile_shapes)
+TARGET_FIELD(const struct machine *, accelerator)
 TARGET_FIELD(const char *, machine)
 TARGET_FIELD(const char *, compilers)
 TARGET_FIELD(const char *, keep)

@@ -441,7 +441,8 @@ int pass_prune(struct loop_program *p, struct pass_context *context)
         (void)context;
         int count = prune_function(p, p->main);
         for (struct loop_function *k = p->kernels; k; k = k->next) {
-                count += prune_function(p, k);
+                if (k->kind != FUNCTION_STREAM)
+                        count += prune_function(p, k);
                 if (k->kind == FUNCTION_TASK)
                         count += prune_parameters(k);
                 k->number = 0;

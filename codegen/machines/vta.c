@@ -12,11 +12,22 @@ const struct machine machine_vta = {
         .doc = "TVM's accelerator: 16 x 16 products of int8 a cycle, load, compute and store beside each other",
         .batch = 1, .block_in = 16, .block_out = 16,
         .memories = {
-                [VTA_UOP] = { "uop", 32 << 10, 1, 1, 32 },
-                [VTA_WGT] = { "wgt", 256 << 10, 16, 16, 8 },
-                [VTA_INP] = { "inp", 32 << 10, 1, 16, 8 },
-                [VTA_ACC] = { "acc", 128 << 10, 1, 16, 32 },
-                [VTA_OUT] = { "out", 32 << 10, 1, 16, 8 },
+                [VTA_UOP] = { "uop", 32 << 10, 1, 1, 32, VTA_STAGE_COMPUTE },
+                [VTA_WGT] = { "wgt", 256 << 10, 16, 16, 8, VTA_STAGE_LOAD },
+                [VTA_INP] = { "inp", 32 << 10, 1, 16, 8, VTA_STAGE_LOAD },
+                [VTA_ACC] = { "acc", 128 << 10, 1, 16, 32, VTA_STAGE_COMPUTE },
+                [VTA_OUT] = { "out", 32 << 10, 1, 16, 8, VTA_STAGE_COMPUTE },
+        },
+        .inputs = VTA_INP, .weights = VTA_WGT, .sums = VTA_ACC, .stored = VTA_OUT, .lists = VTA_UOP,
+        .stages = { [VTA_STAGE_LOAD] = "load", [VTA_STAGE_COMPUTE] = "compute", [VTA_STAGE_STORE] = "store" },
+        .stage_count = VTA_STAGES, .compute = VTA_STAGE_COMPUTE, .store = VTA_STAGE_STORE,
+        .limits = {
+                .counters = 2, .count = 16383,
+                .list = 2048,           /* Chisel's memory of micro-ops has no more */
+                .apart = 3,
+                .rows = 65535, .pad = 15,
+                .immediate_bits = 16, .shift = 15,
+                .tokens = VTA_TOKENS_MOST,
         },
         .cycles = {
                 .beat_bytes = 8, .burst_beats = 256,

@@ -311,6 +311,8 @@ int pass_jam(struct loop_program *p, struct pass_context *context)
         int count = 0;
         for (struct loop_function *f = p->kernels; f && !target_has_vectors(context->target);
              f = f->next) {
+                if (f->kind == FUNCTION_STREAM)
+                        continue;
                 struct arena *scratch = arena_new();
                 int before = count;
                 f->body = jam_nests(p, loop_bounds_new(scratch, f), context->target, f->body,

@@ -502,6 +502,8 @@ int pass_legalize(struct loop_program *p, struct pass_context *context)
 {
         struct rewriting r = { { p->arena, context->target, NULL }, 0 };
         for (struct loop_function *k = p->kernels; k; k = k->next) {
+                if (k->kind == FUNCTION_STREAM)
+                        continue;
                 r.count += legalize_statements(p->arena, context->target, k);
                 if (!has_vectors(k))
                         continue;

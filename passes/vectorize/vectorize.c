@@ -291,6 +291,8 @@ int pass_vectorize(struct loop_program *p, struct pass_context *context)
                                  .exact = context->exact };
         for (struct loop_function *f = p->kernels; f && v.lanes > 1; f = f->next) {
                 bool changed = false;
+                if (f->kind == FUNCTION_STREAM)
+                        continue;
                 v.bounds = loop_bounds_new(v.scratch, f);
                 v.averages = averages_find(v.scratch, f);
                 struct loop_block *best = vectorize_best(&v, f->body, &changed);
