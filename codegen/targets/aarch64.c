@@ -97,9 +97,7 @@ const struct target target_aarch64 = {
         .base = &target_generic,
         .machine = "defined(__aarch64__) && defined(__GNUC__)",
         .compilers = "gcc or clang for 64-bit ARM (aarch64)",
-        /* before registers are given; addresses of constants in two instructions each; kernels in
-         * one function, where no attribute keeps them apart */
-        .gcc_optimize = "no-schedule-insns,no-ipa-cp,no-inline-functions-called-once",
+        .gcc_optimize = ARM_GCC ",no-gcse,no-tree-ter",
         .include = "<arm_neon.h>",
         .control = &(const struct float_control){ "FZ of the caller's FPCR", "0x1000000u", "unsigned long long",
                                                   "__asm__ volatile(\"mrs %0, fpcr\" : \"=r\"(control));",

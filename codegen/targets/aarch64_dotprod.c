@@ -31,6 +31,7 @@ const struct target target_aarch64_dotprod = {
         .base = &target_aarch64,
         .attribute = "dotprod",
         .gcc_attribute = "arch=armv8.2-a+dotprod",
+        .gcc_optimize = ARM_GCC ",no-gcse",
         .multiplies = multiplies,
         .spellings = spellings,
 };

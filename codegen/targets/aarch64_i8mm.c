@@ -67,6 +67,7 @@ const struct target target_aarch64_i8mm = {
         .base = &target_aarch64_fp16,
         .attribute = "i8mm,bf16,fp16fml,fullfp16,dotprod",
         .gcc_attribute = "arch=armv8.2-a+dotprod+fp16fml+i8mm+bf16",
+        .gcc_optimize = ARM_GCC,
         .rates = &(const struct rates){
                 .tile_multiply = 1,
                 .tile_load = 1.5,       /* two rows */

@@ -13,6 +13,7 @@ const struct target target_aarch64_sve256 = {
         .base = &target_aarch64,
         .attribute = "sve",
         .gcc_attribute = "+sve",
+        .gcc_optimize = ARM_GCC,
         .include = "<arm_sve.h>",
         .length = "svcntb()",
         .vector_bytes = 32,

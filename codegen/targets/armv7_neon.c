@@ -141,7 +141,7 @@ const struct target target_armv7_neon = {
         .machine = "defined(__ARMEL__) && __ARM_ARCH_PROFILE == 'A' && defined(__ARM_FP) && \\\n"
                    "        (!defined(__clang__) || (defined(__ARM_NEON) && defined(__ARM_FEATURE_FMA)))",
         .compilers = "gcc for ARMv7-A with -mfloat-abi=hard or softfp, or clang with -mfpu=neon-vfpv4, too",
-        .gcc_optimize = "no-schedule-insns,no-gcse,no-ipa-cp,no-inline-functions-called-once",
+        .gcc_optimize = ARM_GCC ",no-gcse",
         .include = "<arm_neon.h>",
         .control = &(const struct float_control){ "FZ of the caller's FPSCR", "0x1000000u", "unsigned",
                                                   "__asm__ volatile(\"vmrs %0, fpscr\" : \"=r\"(control));",
