@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of RISC-V's vector extension 1.0, for vectors of a fixed number of lanes in registers of any length: RVV_ROWS(RVV_4, ...) is for 4
- * lanes of 32 bits, on all processors whose registers are no shorter. Every intrinsic is told how many lanes; what lies behind them in
- * vectors is anything.
+/* Rows of RISC-V's vector extension 1.0, for vectors of a fixed number of lanes in registers of any length: RVV_ROWS(RVV_8, ...) is for 8
+ * lanes of 32 bits in groups of two registers of 128 bits (LMUL = 2), on all processors whose registers are no shorter. Every intrinsic is
+ * told how many lanes; what lies behind them in vectors is anything.
  *
  * What a length is made of, in this order, is V in all macros: n: lanes; m, h, q, d: groups of registers (LMUL) of elements of 32, 16, 8
  * and 64 bits; b: mask bits, of elements that are as wide as their group has registers. s: how intrinsics call an element. Vectors of as
@@ -11,8 +11,8 @@
 
 #include "codegen/targets/rows.h"
 
-#define RVV_4 "4", "m1", "mf2", "mf4", "m2", "32"
-#define RVV_8 "8", "m1", "mf2", "mf4", "m2", "32"
+#define RVV_8 "8", "m2", "m1", "mf2", "m4", "16"
+#define RVV_16 "16", "m2", "m1", "mf2", "m4", "16"
 
 /* RVV(MACRO, length, ...) is MACRO(n, m, h, q, d, b, ...) */
 #define RVV(MACRO, ...) MACRO(__VA_ARGS__)
@@ -55,8 +55,8 @@
            "        return " result("__riscv_vlmul_trunc_v_u" w g2 "_u" w g "(__riscv_vreinterpret_v_u" w2 g2 "_u" w g2 "(both))") ";\n" \
            "}")
 #define RVV_ITSELF(a) a
-#define RVV_BITS_M1(a) "__riscv_vreinterpret_v_f32m1_u32m1(" a ")"
-#define RVV_FLOAT_M1(a) "__riscv_vreinterpret_v_u32m1_f32m1(" a ")"
+#define RVV_BITS_M2(a) "__riscv_vreinterpret_v_f32m2_u32m2(" a ")"
+#define RVV_FLOAT_M2(a) "__riscv_vreinterpret_v_u32m2_f32m2(" a ")"
 
 /* ---- floats ---- */
 
@@ -89,8 +89,8 @@
 #define RVV_ADJUST(n, m, b, compare, operation) \
         "        t = __riscv_vf" operation "_vf_f32" m "_mu(__riscv_vmf" compare "_vv_f32" m "_b" b "(t, a, " n "), t, t, 1.0f, " n ");\n"
 /* halves of all lanes, of half of them, ...: STEP(V, lane) adds those from a lane on */
+#define RVV_STEPS_16(STEP, n, m, b) STEP(n, m, b, "8") RVV_STEPS_8(STEP, n, m, b)
 #define RVV_STEPS_8(STEP, n, m, b) STEP(n, m, b, "4") STEP(n, m, b, "2") STEP(n, m, b, "1")
-#define RVV_STEPS_4(STEP, n, m, b) STEP(n, m, b, "2") STEP(n, m, b, "1")
 #define RVV_FROM(n, m, lane) "__riscv_vslidedown_vx_f32" m "(a, " lane ", " n ")"
 #define RVV_STEP_SUM(n, m, b, lane) "        a = __riscv_vfadd_vv_f32" m "(a, " RVV_FROM(n, m, lane) ", " n ");\n"
 #define RVV_STEP_BETTER(n, m, b, lane, compare) \
@@ -340,7 +340,7 @@
         { .name = "vmacc", .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
           .x = { .memory = E_##x_, .word = E_I32, .place = PLACE_SCALAR }, \
           .w = { .memory = E_##w_, .word = E_I32, .place = PLACE_VECTOR }, \
-          .sum = E_I32, .body = "add_product", .order = ORDER_EXACT, .instructions = 1 }
+          .sum = E_I32, .body = "add_product", .order = ORDER_EXACT, .instructions = 1, .spare = 1 }
 
 /* all of them; half: of n; STEPS: see above */
 #define RVV_ROWS(V, half, STEPS, BITS, FLOAT) \

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* 64-bit RISC-V with its vector extension 1.0, 4 lanes: registers of 128 bits, which every such processor has, or more. */
+/* 64-bit RISC-V with its vector extension 1.0: registers of 128 bits, which every such processor has, or more. A vector is a
+ * group of two (LMUL = 2): half as many instructions load, address and multiply, and half as many vectors, 16, one of
+ * which masks take, are enough for tiles. */
 #include "codegen/targets/riscv.h"
 
 extern const struct target target_riscv64, target_riscv64_v;
 
 static const struct spelling spellings[] = {
-        RVV_ROWS(RVV_4, "2", RVV_STEPS_4, RVV_BITS_M1, RVV_FLOAT_M1),
+        RVV_ROWS(RVV_8, "4", RVV_STEPS_8, RVV_BITS_M2, RVV_FLOAT_M2),
         { .op = LOOP_FMA, .element = E_F32, .lanes = 1, .text = "__builtin_fmaf($0, $1, $2)" },
         { .op = LOOP_FMA, .element = E_F64, .lanes = 1, .text = "__builtin_fma($0, $1, $2)" },
         { 0 }
 };
-static const struct multiply multiplies[] = { RVV_MULTIPLIES(4), { 0 } };
+static const struct multiply multiplies[] = { RVV_MULTIPLIES(8), { 0 } };
 
 const struct target target_riscv64_v = {
         .name = "riscv64-v",
-        .doc = "64-bit RISC-V with V 1.0, 4 lanes: registers of 128 bits or more",
+        .doc = "64-bit RISC-V with V 1.0, 8 lanes: two registers of 128 bits or more",
         .base = &target_riscv64,
         .attribute = "arch=+v",
         .include = "<riscv_vector.h>",
-        .length = "__riscv_vsetvlmax_e8m1()",
-        .vector_bytes = 16,
-        .vector_registers = 32,
+        .length = "__riscv_vsetvlmax_e8m2()",
+        .vector_bytes = 32,
+        .vector_registers = 15,
         .has_fma = true,
         .has_masks = true,
         .multiplies = multiplies,

@@ -4,14 +4,14 @@
 
 extern const struct target target_riscv64_v, target_riscv64_v256;
 
-static const struct spelling spellings[] = { RVV_ROWS(RVV_8, "4", RVV_STEPS_8, RVV_BITS_M1, RVV_FLOAT_M1), { 0 } };
-static const struct multiply multiplies[] = { RVV_MULTIPLIES(8), { 0 } };
+static const struct spelling spellings[] = { RVV_ROWS(RVV_16, "8", RVV_STEPS_16, RVV_BITS_M2, RVV_FLOAT_M2), { 0 } };
+static const struct multiply multiplies[] = { RVV_MULTIPLIES(16), { 0 } };
 
 const struct target target_riscv64_v256 = {
         .name = "riscv64-v256",
-        .doc = "64-bit RISC-V with V 1.0, 8 lanes: registers of 256 bits or more",
+        .doc = "64-bit RISC-V with V 1.0, 16 lanes: two registers of 256 bits or more",
         .base = &target_riscv64_v,
-        .vector_bytes = 32,
+        .vector_bytes = 64,
         .multiplies = multiplies,
         .spellings = spellings,
 };

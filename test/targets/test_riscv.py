@@ -144,7 +144,7 @@ BRANCH = r"(?:b\w+|c\.b\w+|j|c\.j)\s.*?\b(?:0x)?([0-9a-f]+) <"
 
 
 def tile_loops(path, product):
-    """instructions of innermost loops of which half, and eight, are products"""
+    """instructions of innermost loops of which two fifths, and eight, are products"""
     done = dnncc.run([OBJDUMP, "-d", "--no-show-raw-insn", "--mattr=+v", path])
     assert done.returncode == 0, done.stderr
     for body in re.findall(r"^[0-9a-f]+ <.*>:\n((?:.+\n)+)", done.stdout, re.M):
@@ -155,7 +155,7 @@ def tile_loops(path, product):
             lines = [line for _, line in code[first:last + 1]]
             if not any((g, h) != (first, last) and first <= g and h <= last for g, h in back):
                 products = sum(line.startswith(product) for line in lines)
-                if products >= 8 and 2 * products >= len(lines):
+                if products >= 8 and 5 * products >= 2 * len(lines):
                     yield lines
 
 
