@@ -240,6 +240,18 @@ struct loop_expr *emit_for(struct emit *e, const char *name, struct loop_expr *f
         return loop_use(e->arena, s->variable);
 }
 
+struct loop_expr *emit_grid(struct emit *e, const char *name, enum loop_for_kind kind, int64_t count)
+{
+        struct loop_stmt *s = new_stmt(e, STMT_FOR);
+        s->body = loop_block_new(e->arena);
+        s->a = emit_int(e, 0);
+        s->b = emit_int(e, count);
+        s->for_kind = kind;
+        open_scope(e, SCOPE_FOR, s->body, s)->certain = true;
+        s->variable = new_variable(e, name, LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        return loop_use(e->arena, s->variable);
+}
+
 void emit_loop(struct emit *e, int64_t step, bool parallel)
 {
         if (!e->scope->stmt)

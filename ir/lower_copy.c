@@ -13,7 +13,7 @@
 struct copy {
         struct arena *arena;
         struct loop_variable **variables;
-        struct loop_buffer **buffers;
+        struct loop_buffer **buffers;   /* parameters, then what it allocates */
         int *uses;                      /* by variable */
         const struct loop_expr **inlined;         /* by variable: what stands there, or NULL */
 };
@@ -99,6 +99,11 @@ static struct loop_block *copy_block(const struct copy *c, const struct loop_blo
                 } else if (s->variable) {
                         t->variable = c->variables[s->variable->number];
                 }
+                if (s->kind == STMT_ALLOC) {
+                        struct loop_buffer *own = arena_copy(c->arena, s->buffer, sizeof *s->buffer);
+                        own->name = arena_string(c->arena, own->name);
+                        c->buffers[s->buffer->number] = own;
+                }
                 if (s->buffer)
                         t->buffer = c->buffers[s->buffer->number];
                 if (s->weights)
@@ -118,6 +123,11 @@ static char *copy_text(struct arena *arena, const char *text)
         return text ? arena_string(arena, text) : NULL;
 }
 
+static void count_alloc(struct loop_stmt *s, void *context)
+{
+        *(int *)context += s->kind == STMT_ALLOC;
+}
+
 struct loop_function *kernel_copy(struct arena *arena, const struct loop_function *from)
 {
         struct loop_function *kernel = ARENA_NEW(arena, struct loop_function);
@@ -132,12 +142,17 @@ struct loop_function *kernel_copy(struct arena *arena, const struct loop_functio
                 kernel->buffers[i]->name = copy_text(arena, from->buffers[i]->name);
         }
         size_t variables = (size_t)loop_number_variables(from);
-        struct copy c = { .arena = arena, .buffers = kernel->buffers };
+        struct copy c = { .arena = arena };
+        int buffers = from->buffer_count;
+        loop_block_walk(from->body, count_alloc, NULL, &buffers);
+        c.buffers = memory_alloc((size_t)buffers * sizeof *c.buffers + 1);
+        memcpy(c.buffers, kernel->buffers, (size_t)from->buffer_count * sizeof *c.buffers);
         c.variables = memory_alloc(variables * sizeof *c.variables);
         c.uses = memory_alloc(variables * sizeof *c.uses);
         c.inlined = memory_alloc(variables * sizeof *c.inlined);
         loop_block_walk(from->body, NULL, count_use, &c);
         kernel->body = copy_block(&c, from->body);
+        free(c.buffers);
         free(c.variables);
         free(c.uses);
         free(c.inlined);

@@ -169,6 +169,8 @@ struct loop_expr *emit_choose(struct emit *e, struct loop_expr *condition, emit_
 
 /* ---- for scheduled kernels (kernels/) ---- */
 
+/* Opens a loop of a grid, from 0 on, however often it runs; its variable. */
+struct loop_expr *emit_grid(struct emit *e, const char *name, enum loop_for_kind kind, int64_t count);
 /* step and kind of the loop that emit_for has just opened (nothing when that left it out) */
 void emit_loop(struct emit *e, int64_t step, bool parallel);
 /* Opens a block that stands nowhere yet, until emit_end: the caller puts its statements

@@ -34,7 +34,10 @@ enum multiply_place {
         PLACE_LANE_LOADED,              /* the same, of such words in memory: the instruction's
                                          * vector has them in each of its parts, and is loaded so */
         PLACE_VECTOR,                   /* a word in each lane */
-        PLACE_TILE                      /* a hardware tile: positions or depth rows of words */
+        PLACE_TILE,                     /* a hardware tile: positions or depth rows of words */
+        PLACE_WARP                      /* shared memory of a block of the grid, from which a warp loads
+                                         * fragments: rows of words that lie side by side; sums are in
+                                         * fragments, too */
 };
 
 /* as ARM's instructions have them, however long their vectors of sums are */
@@ -68,7 +71,7 @@ struct multiply {
         bool flushes;                   /* subnormal operands and sums are zeros */
         int instructions;               /* that it takes */
         int registers;                  /* of hardware tiles, or vector registers that each hold a small
-                                         * one; 0 where sums are in vectors */
+                                         * one, or fragments of a warp; 0 where sums are in vectors */
         int spare;                      /* vector registers that its instructions take beside sums
                                          * and operands */
         int lane_registers;             /* that a vector may be in whose lanes x is; 0: any */
@@ -99,6 +102,8 @@ static inline bool multiply_is_right(const struct multiply *m, int limit)
 {
         return !m->limit || (limit && limit <= m->limit);
 }
+
+static inline bool multiply_in_warps(const struct multiply *m) { return m->x.place == PLACE_WARP; }
 
 struct target;
 

@@ -224,7 +224,7 @@ struct stage *contract_prepare(const struct stage *common)
         for (int tiles = 1; tiles >= 0 && !s; tiles--) {
                 const struct multiply *m =
                         contract_multiply(common->op, common->e->options->target, tiles);
-                s = m ? prepare(common, m) : NULL;
+                s = !m ? NULL : multiply_in_warps(m) ? warps_prepare(common) : prepare(common, m);
         }
         return s;
 }

@@ -7,11 +7,12 @@
 
 #define OF(e) (1u << E_##e)
 #define HEED(word) (1u << WORD_##word)
+#define GRID (HEED(tile) | HEED(warps) | HEED(panels) | HEED(stages) | HEED(depth))
 #define TASKS (HEED(row_tasks) | HEED(panel_tasks))
 static const struct lowering lowerings[] = {
         { OP_convolve_packed, OF(F32) | OF(BF16) | OF(F16) | OF(I8) | OF(U8) | OF(I16),
           HEED(rows) | HEED(columns) | HEED(vectors) | HEED(unroll) | HEED(split) | HEED(strip) |
-                  HEED(flat) | HEED(pack) | HEED(prefetch) | TASKS,
+                  HEED(flat) | HEED(pack) | HEED(prefetch) | GRID | TASKS,
           contract_prepare },
         { OP_convolve_lanes, OF(F32) | OF(I8) | OF(U8),
           HEED(rows) | HEED(columns) | HEED(unroll) | TASKS, lanes_prepare },

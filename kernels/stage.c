@@ -455,7 +455,8 @@ bool stage_begin(struct stage *s, struct emit *e, const struct region *region, c
                 return false;
         s->schedule = *op->schedule;
         s->multiply = multiply_for(target, E_F32, E_F32, false);
-        return s->lanes > 1 && s->multiply && can_store(op_operand(op, 0)) && can_store(op_result(op)) &&
+        bool vectors = s->lanes > 1 && s->multiply;
+        return (vectors || s->schedule.tile) && can_store(op_operand(op, 0)) && can_store(op_result(op)) &&
                type_elements(op_operand(op, 0)->type);
 }
 

@@ -75,6 +75,7 @@ struct stage {
 /* ---- the lowerings of kernels.c, each in a file of its name ---- */
 
 struct stage *contract_prepare(const struct stage *common);
+struct stage *warps_prepare(const struct stage *common);   /* of contract_prepare */
 struct stage *lanes_prepare(const struct stage *common);
 struct stage *winograd_prepare(const struct stage *common);
 struct stage *windows_prepare(const struct stage *common);

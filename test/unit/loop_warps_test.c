@@ -108,7 +108,7 @@ static const struct { const char *body, *message; } wrong[] = {
         { "A for %w = 0 to 3 gpu_warp { }", "3 warps, but 2 before" },
         { "for %w = 0 to 3 gpu_warp { } A", "2 warps, but 3 before" },
         { "A unload %s[0] = %acc rows 16", "is of warps, and of none of them here" },
-        { "A W for %l = 0 to 32 gpu_lane { unload %s[0] = %acc rows 16 } }", "a lane has scalars only" },
+        { "A W for %l = 0 to 32 gpu_lane { unload %s[0] = %acc rows 16 } }", "is shared by the iterations" },
         { "W var %acc : f32x8tile[16][1] warps 2 }", "register tiles of their block" },
         { "var %a : f32 warps 2", "register tiles of their block" },
         { "var %a : f32x8[2][2] warps 2 set %a{0, 0} = 1:f32x8", "is of warps, and of none of them here" },
