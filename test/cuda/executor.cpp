@@ -17,23 +17,11 @@ enum { STACK = 1 << 17, PAGE = 4096, SHARED_ALIGN = 1024, SHARED_MAX = 232448, C
 
 struct executor executor = { FORWARDS, false, false, 1, {} };
 struct executor_thread *executor_self;
+struct executor_hooks executor_hooks;
+void (*executor_access)(struct executor_thread *thread, const void *address, size_t bytes, bool write);
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 
-struct executor_warp_state {
-        unsigned fresh, ready, spinning;        /* lanes that have not begun, that can go on, that ask again later */
-        unsigned arrived, mask;                 /* at an instruction of the warp */
-        const char *what;
-        struct executor_thread *lanes;
-};
-struct executor_block {
-        uint3 index;
-        unsigned char *shared;
-        int arrived, threads;
-        const char *what;
-        std::vector<struct executor_thread> all;
-        std::vector<struct executor_warp_state> warps;
-};
 struct runner { void *sp; };            /* one that has no thread */
 
 static const struct executor_launch *launch;
@@ -236,10 +224,13 @@ void executor_warp(const char *what, unsigned mask, void *operand, void (*work)(
                 lanes[l] = mask >> l & 1 ? warp->lanes[l].operand : NULL;
         warp->ready |= mask & ~lane_bit(self);
         warp->arrived = 0;
+        if (executor_hooks.warp)
+                executor_hooks.warp(warp);
         if (work)
                 work(lanes);
 }
-void __syncwarp(unsigned mask, int line) { executor_warp("__syncwarp", mask, NULL, NULL, line); }
+static void pass_warp(void *const *) { executor_self->warp->epoch++; }
+void __syncwarp(unsigned mask, int line) { executor_warp("__syncwarp", mask, NULL, pass_warp, line); }
 
 void executor_block(const char *what, int line)
 {
@@ -251,6 +242,10 @@ void executor_block(const char *what, int line)
         }
         executor.counts.barriers++;
         block->arrived = 0;
+        block->epoch++;
+        for (struct executor_warp_state &w : block->warps)
+                if (executor_hooks.warp)
+                        executor_hooks.warp(&w);
         for (struct executor_thread &t : block->all)
                 if (&t != self)
                         t.warp->ready |= lane_bit(&t);
@@ -266,6 +261,8 @@ void executor_grid(int line)
         }
         executor.counts.barriers++;
         grid_arrived = 0;
+        if (executor_hooks.launch)
+                executor_hooks.launch(launch);
         for (size_t b = 0; b < live_blocks; b++)
                 for (struct executor_thread &t : blocks[b].all)
                         if (&t != self && t.what && !strcmp(t.what, "grid_barrier"))
@@ -301,6 +298,7 @@ static void begin_block(struct executor_block *block, size_t number)
         size_t threads = (size_t)s.x * s.y * s.z, warps = (threads + WARP - 1) / WARP;
         block->index = { (unsigned)(number % g.x), (unsigned)(number / g.x % g.y), (unsigned)(number / g.x / g.y) };
         block->arrived = 0;
+        block->epoch = 0;
         block->threads = (int)threads;
         block->all.resize(threads);
         block->warps.assign(warps, {});
@@ -336,6 +334,8 @@ static void give_shared(struct executor_block *block)
         block->shared -= rounded(launch->shared);
         memset(block->shared, 0xff, launch->shared);
         memset(block->shared + launch->shared, CANARY, slack);
+        if (executor_hooks.block)
+                executor_hooks.block(block);
 }
 static void take_shared(struct executor_block *block)
 {
@@ -400,6 +400,8 @@ void executor_run(const struct executor_launch *of)
         launch = of;
         gridDim = of->grid;
         blockDim = of->block;
+        if (executor_hooks.launch)
+                executor_hooks.launch(of);
         if (blocks.size() < together)
                 blocks.resize(together);
         for (size_t first = 0; first < count; first += together) {
@@ -412,8 +414,12 @@ void executor_run(const struct executor_launch *of)
                 live_threads = live_blocks * threads;
                 grid_arrived = 0;
                 run_blocks();
-                for (size_t b = 0; b < live_blocks; b++)
+                for (size_t b = 0; b < live_blocks; b++) {
+                        for (struct executor_warp_state &w : blocks[b].warps)
+                                if (executor_hooks.warp)
+                                        executor_hooks.warp(&w);
                         take_shared(&blocks[b]);
+                }
         }
         executor.counts.launches++;
         executor.counts.blocks += (int64_t)count;

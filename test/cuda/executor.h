@@ -41,6 +41,9 @@ struct executor {
         unsigned seed;
         struct executor_counts {
                 int64_t launches, blocks, threads, barriers, warp_instructions, mma, ldmatrix, conflicts, copied, switches;
+                /* where accesses are looked at (access.cpp): of shared memory those that wait for a bank; sectors of 32 bytes of
+                 * the device's memory that warps ask for, and as few as they could be */
+                int64_t bank_conflicts, sectors, least_sectors;
         } counts;
 };
 extern struct executor executor;

@@ -2,6 +2,8 @@
 /* What executor.cpp, leaves.cpp and runtime.cpp know of each other. */
 #ifndef EXECUTOR_FIBERS_H
 #define EXECUTOR_FIBERS_H
+#include <vector>
+
 #include "executor.h"
 
 struct executor_block;
@@ -18,6 +20,33 @@ struct executor_thread {
         struct leaf_state *leaves;      /* copies and products under way; NULL: none ever */
 };
 extern struct executor_thread *executor_self;   /* NULL outside of kernels */
+struct executor_warp_state {
+        unsigned fresh, ready, spinning;        /* lanes that have not begun, that can go on, that ask again later */
+        unsigned arrived, mask;                 /* at an instruction of the warp */
+        const char *what;
+        struct executor_thread *lanes;
+        unsigned epoch;                 /* __syncwarp passed */
+        struct lane_log *log;           /* access.cpp */
+};
+struct executor_block {
+        uint3 index;
+        unsigned char *shared;
+        int arrived, threads;
+        unsigned epoch;                 /* barriers of the block passed */
+        std::vector<struct executor_thread> all;
+        std::vector<struct executor_warp_state> warps;
+};
+/* access.cpp, where it is linked: what it does when the epoch of all blocks ends, and when a warp has run to a meeting or the end */
+struct executor_hooks {
+        void (*launch)(const struct executor_launch *launch);
+        void (*block)(struct executor_block *block);    /* its shared memory is new */
+        void (*warp)(struct executor_warp_state *warp);
+};
+extern struct executor_hooks executor_hooks;
+/* a thread reads or writes outside of instrumented text; noted where access.cpp is linked */
+extern void (*executor_access)(struct executor_thread *thread, const void *address, size_t bytes, bool write);
+/* the block with an address: where it begins and its bytes; NULL */
+const void *executor_block_of(const void *address, size_t *bytes);
 
 /* other threads go on; this one is taken up again when all that can have had a turn */
 void executor_spin(void);

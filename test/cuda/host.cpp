@@ -127,9 +127,11 @@ static void run_model(const struct executor_model *model, const std::string &in,
                 write_file(out + "/" + std::to_string(i) + ".bin", first[i]);
         const struct executor::executor_counts *c = &executor.counts;
         printf("%s ok {\"launches\": %lld, \"blocks\": %lld, \"threads\": %lld, \"barriers\": %lld, \"warp_instructions\": %lld, \"mma\": %lld, "
-               "\"ldmatrix\": %lld, \"conflicts\": %lld, \"copied\": %lld}\n",
+               "\"ldmatrix\": %lld, \"conflicts\": %lld, \"copied\": %lld, "
+               "\"bank_conflicts\": %lld, \"sectors\": %lld, \"least_sectors\": %lld}\n",
                model->name, (long long)c->launches, (long long)c->blocks, (long long)c->threads, (long long)c->barriers, (long long)c->warp_instructions,
-               (long long)c->mma, (long long)c->ldmatrix, (long long)c->conflicts, (long long)c->copied);
+               (long long)c->mma, (long long)c->ldmatrix, (long long)c->conflicts, (long long)c->copied,
+               (long long)c->bank_conflicts, (long long)c->sectors, (long long)c->least_sectors);
         fflush(stdout);
 }
 

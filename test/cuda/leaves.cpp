@@ -72,8 +72,16 @@ unsigned __ballot_sync(unsigned mask, int predicate, int line)
 
 /* ---- copies of 16 bytes ---- */
 
+static void touch(struct executor_thread *thread, const void *address, int bytes, bool write)
+{
+        if (executor_access)
+                executor_access(thread, address, (size_t)bytes, write);
+}
 static void arrive(const struct copy *c)
 {
+        touch(executor_self, c->to, c->bytes, true);
+        if (c->there)
+                touch(executor_self, c->from, c->bytes, false);
         if (c->there)
                 memcpy(c->to, c->from, (size_t)c->bytes);
         else
@@ -107,6 +115,8 @@ void copy_wait(int left) { wait_groups(state(), (size_t)left); }
 struct load { uint32_t *r; const unsigned char *row; };
 static void load_work(void *const lanes[WARP])
 {
+        for (int l = 0; l < WARP; l++)
+                touch(executor_self->warp->lanes + l, ((struct load *)lanes[l])->row, 16, false);
         for (int j = 0; j < 4; j++) {
                 unsigned banks = 0;     /* eight rows of 16 bytes go at once if no two share banks */
                 for (int l = 8 * j; l < 8 * j + 8; l++)

@@ -71,10 +71,15 @@ void executor_free(void *memory)
 static const std::pair<const uintptr_t, struct block> *find(const void *address, bool near)
 {
         uintptr_t a = (uintptr_t)address;
-        for (const auto &b : blocks) {
-                uintptr_t pages = (uintptr_t)b.second.pages;
-                if (near ? a >= pages - PAGE && a < pages + b.second.length + PAGE : a >= b.first && a < b.first + (b.second.bytes ? b.second.bytes : 1))
-                        return &b;
+        auto b = blocks.upper_bound(a);
+        for (int k = 0; k < 2; k++) {           /* the one that begins before, or, of the page before it, the one behind */
+                if (k ? b == blocks.end() : b == blocks.begin())
+                        continue;
+                const auto &found = k ? *b : *std::prev(b);
+                uintptr_t pages = (uintptr_t)found.second.pages;
+                if (near ? a >= pages - PAGE && a < pages + found.second.length + PAGE
+                         : a >= found.first && a < found.first + (found.second.bytes ? found.second.bytes : 1))
+                        return &found;
         }
         return NULL;
 }
@@ -87,6 +92,12 @@ bool executor_within(const void *address, size_t bytes)
 {
         const auto *b = find(address, false);
         return b && (uintptr_t)address - b->first + bytes <= b->second.bytes;
+}
+const void *executor_block_of(const void *address, size_t *bytes)
+{
+        const auto *b = find(address, true);
+        *bytes = b ? b->second.bytes : 0;
+        return b ? (const void *)b->first : NULL;
 }
 const char *executor_where(const void *address)
 {

@@ -42,9 +42,12 @@ def built(name, sources, command):
     return path
 
 
-def runtime(cxx=CXX, host=True):
-    """the objects of the executor"""
-    names = RUNTIME + (["host"] if host else [])
+CHECKED = ["-O1", "-fsanitize=thread"]  # of a text: access.cpp sees every access
+
+
+def runtime(cxx=CXX, host=True, checked=False):
+    """the objects of the executor; checked: for texts compiled with CHECKED"""
+    names = RUNTIME + (["host"] if host else []) + (["access"] if checked else [])
     return [built(name, [FOLDER / f"{name}.cpp"], [*cxx.split(), *CXXFLAGS, "-O3", "-march=native", "-c", FOLDER / f"{name}.cpp"]) for name in names]
 
 
@@ -113,11 +116,12 @@ def table(paths):
 
 
 def build(paths, folder, cxx=CXX, flags=OPTIMIZE):
-    """one program of several models; paths: their .cu files, of different names"""
+    """one program of several models; paths: their .cu files, of different names. flags=CHECKED: races and accesses outside of
+    blocks are found"""
     folder = pathlib.Path(folder)
     (folder / "table.cpp").write_text(table(paths))
     objects = [model_object(p, cxx, flags) for p in paths]
-    return link([compile_text(folder / "table.cpp", folder / "table.o", cxx, ["-O0"]), *objects, *runtime(cxx)], folder / "models", cxx)
+    return link([compile_text(folder / "table.cpp", folder / "table.o", cxx, ["-O0"]), *objects, *runtime(cxx, checked=flags == CHECKED)], folder / "models", cxx)
 
 
 def ports(program, name):
@@ -164,3 +168,29 @@ def nvcc():
         return found
     wheels = sorted((dnncc.ROOT / "build" / "cuda-venv").glob("lib/python*/site-packages/nvidia/**/bin/nvcc"))
     return str(wheels[-1]) if wheels else None
+
+
+ARCHITECTURES = ["sm_75", "sm_80", "sm_90", "sm_90a", "sm_100"]
+
+
+def known_to(compiler):
+    """of ARCHITECTURES those that this nvcc knows; a letter behind one is a variant of it"""
+    listed = dnncc.run([compiler, "--list-gpu-code"]).stdout.split()
+    return [a for a in ARCHITECTURES if a in listed or a.rstrip("a") in listed]
+
+
+PTXAS = re.compile(r"Compiling entry function '(\w+)' for '(\w+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads.*?"
+                   r"Used (\d+) registers", re.DOTALL)
+
+
+def ptxas(path, architecture, out, flags=()):
+    """{kernel: {"registers", "stack", "spilled"}}; a warning is an error"""
+    done = dnncc.run([nvcc(), f"-gencode=arch=compute_{architecture[3:]},code={architecture}", "-Werror=all-warnings", "-Xptxas=-v", *flags, "-c", path, "-o", out],
+                     timeout=600)
+    assert done.returncode == 0 and "warning" not in done.stdout + done.stderr, (done.stdout + done.stderr)[:4000]
+    names = kernels(pathlib.Path(path).read_text())
+    found = {}
+    for mangled, _, stack, stores, loads, registers in PTXAS.findall(done.stdout + done.stderr):
+        name = max((n for n in names if f"{len(n)}{n}" in mangled), key=len)
+        found[name] = {"registers": int(registers), "stack": int(stack), "spilled": int(stores) + int(loads)}
+    return found
