@@ -21,8 +21,8 @@ GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc $(B)/harness
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
-.PHONY: all static setup python systems browser samples install uninstall demo check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
-        bench-interp bench-threads bench-compile bench-operators fit-cost zoo-digest docs clean
+.PHONY: all static setup python systems cuda browser samples install uninstall demo check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
+        bench-cuda bench-interp bench-threads bench-compile bench-operators fit-cost zoo-digest docs clean
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 
@@ -66,6 +66,15 @@ $(B)/.systems: | python
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(RISCV) >/dev/null; \
 	else echo "no $(RISCV): the tests that need them are skipped"; fi
+	@touch $@
+
+# nvcc, for the tests that ask it about CUDA C, where PATH has none: 9 s, 330 MB. `check` does not make it.
+CUDA_WHEELS := $(foreach w,cuda-nvcc cuda-runtime cuda-crt nvvm cuda-cuobjdump cuda-nvdisasm,nvidia-$w==13.2.*)
+cuda: $(B)/.cuda
+$(B)/.cuda: | setup
+	@if command -v nvcc >/dev/null; then :; else \
+	    { test -x $(B)/cuda-venv/bin/pip || python3 -m venv $(B)/cuda-venv; } && \
+	    $(B)/cuda-venv/bin/pip install -q --disable-pip-version-check $(CUDA_WHEELS) || echo "no nvcc: the tests that need it are skipped"; fi
 	@touch $@
 
 # The page of --report is looked at with this.
@@ -323,6 +332,10 @@ $(B)/.bench-setup: test/bench/peers.py | setup
 	@$(BENCH_VENV)/bin/pip install -q --disable-pip-version-check $$(python3 test/bench/peers.py wheels)
 	@$(BENCH_VENV)/bin/pip install -q --disable-pip-version-check --no-deps $$(python3 test/bench/peers.py wheels --alone)
 	@touch $@
+
+# On a machine with a GPU: leaves to the bit, all models, compute-sanitizer, times beside peers. Elsewhere it says that there is none.
+bench-cuda: all python cuda
+	$(PY) test/bench/cuda/bench_cuda.py --write=$(B)/cuda/bench.md $(BENCH_FLAGS)
 
 # ns per innermost step of the interpreter
 bench-interp: $(B)/interp_bench

@@ -2,7 +2,10 @@
 /* What host.cpp knows of a generated model; a file that test/support/cuda.py writes has a table of these. */
 #ifndef EXECUTOR_HOST_H
 #define EXECUTOR_HOST_H
+#ifndef __CUDACC__
 #include "executor.h"
+#endif
+#include <stdint.h>
 
 #ifndef DNNCC_ABI_1
 #define DNNCC_ABI_1

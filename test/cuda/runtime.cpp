@@ -267,6 +267,8 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureSta
 {
         CALL();
         struct CUstream_st *s = stream_of(stream);
+        if (s == whole && capturing())
+                return cudaErrorStreamCaptureImplicit;
         *status = !s->recorded ? cudaStreamCaptureStatusNone : s->invalid ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
         return cudaSuccess;
 }

@@ -16,7 +16,8 @@ enum cudaError {
         cudaErrorInvalidConfiguration = 9, cudaErrorInvalidMemcpyDirection = 21, cudaErrorInsufficientDriver = 35, cudaErrorInvalidDeviceFunction = 98,
         cudaErrorNoDevice = 100, cudaErrorInvalidDevice = 101, cudaErrorNoKernelImageForDevice = 209, cudaErrorInvalidResourceHandle = 400,
         cudaErrorNotReady = 600, cudaErrorIllegalAddress = 700, cudaErrorLaunchOutOfResources = 701, cudaErrorLaunchFailure = 719,
-        cudaErrorCooperativeLaunchTooLarge = 720, cudaErrorStreamCaptureUnsupported = 900, cudaErrorStreamCaptureInvalidated = 901
+        cudaErrorCooperativeLaunchTooLarge = 720, cudaErrorStreamCaptureUnsupported = 900, cudaErrorStreamCaptureInvalidated = 901,
+        cudaErrorStreamCaptureImplicit = 906
 };
 typedef enum cudaError cudaError_t;
 typedef struct CUstream_st *cudaStream_t;

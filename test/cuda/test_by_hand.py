@@ -49,7 +49,7 @@ def test_every_access(tmp_path):
 def test_codes(tmp_path):
     found = run(tmp_path, index=np.full(16, 10))
     assert isinstance(found, cuda.Found) and "status returned -3" in str(found)
-    for env, what in (({"EXECUTOR_DEVICE": "devices=0"}, "prepare returned -8"), ({"EXECUTOR_DEVICE": "major=7,minor=5"}, "prepare returned -6"),
+    for env, what in (({"EXECUTOR_DEVICE": "devices=0"}, "prepare returned -8"), ({"EXECUTOR_DEVICE": "major=7,minor=5"}, "prepare returned -7"),
                       ({"EXECUTOR_FAIL": "cudaLaunchKernelExC:2=719"}, "run returned -8")):
         program = tmp_path / "models"
         assert what in str(cuda.run(program, {"model": [TABLE, INDEX]}, tmp_path, "0", env=env)["model"])

@@ -105,13 +105,13 @@ def table(paths):
         name, header = path.stem, path.with_suffix(".h").read_text()
         includes.append(f'#include "{path.with_suffix(".h")}"')
         count = parameters(header, f"{name}_run") - 1
-        run = f"{name}_run({''.join(f'any{{ p[{i}] }}, ' for i in range(count))}any{{ s }})"
-        status = f"{name}_status({'any{ w }, ' if parameters(header, f'{name}_status') == 2 else ''}any{{ s }})"
-        load = "NULL" if parameters(header, f"{name}_load") is None else f"[](void *w, cudaStream_t s) {{ return {name}_load(any{{ w }}, any{{ s }}); }}"
+        run = f"{name}_run({''.join(f'as_wanted{{ p[{i}] }}, ' for i in range(count))}as_wanted{{ s }})"
+        status = f"{name}_status({'as_wanted{ w }, ' if parameters(header, f'{name}_status') == 2 else ''}as_wanted{{ s }})"
+        load = "NULL" if parameters(header, f"{name}_load") is None else f"[](void *w, cudaStream_t s) {{ return {name}_load(as_wanted{{ w }}, as_wanted{{ s }}); }}"
         rows.append(f'        {{ "{name}", {name}_describe, {name}_prepare, {load},\n'
                     f"          [](void *const *p, cudaStream_t s) {{ (void)p; return {run}; }},\n"
                     f"          [](void *w, cudaStream_t s) {{ (void)w; return {status}; }} }},")
-    return ("\n".join(includes) + "\n\nstruct any { void *p; template <class T> operator T *() const { return (T *)p; } };\n" +
+    return ("\n".join(includes) + "\n\nstruct as_wanted { void *p; template <class T> operator T *() const { return (T *)p; } };\n" +
             "const struct executor_model executor_models[] = {\n" + "\n".join(rows) + f"\n}};\nconst int executor_model_count = {len(rows)};\n")
 
 

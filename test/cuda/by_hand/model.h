@@ -16,7 +16,7 @@ extern "C" {
 #define MODEL_ERROR_NULL (-1)
 #define MODEL_ERROR_ALIGNMENT (-2)
 #define MODEL_ERROR_INDEX (-3)
-#define MODEL_ERROR_PROCESSOR (-6)
+#define MODEL_ERROR_PROCESSOR (-7)
 #define MODEL_ERROR_DEVICE (-8)
 #define MODEL_ERROR_PREPARE (-9)
 
