@@ -285,7 +285,8 @@ def test_check_compiles(kind, tmp_path):
                       "--target=sapphirerapids", "--check", "--limit=check_steps=1"], cwd=tmp_path)
     assert done.returncode == 0 and "multiply %acc" in (tmp_path / "layer.loops").read_text(), (done.stderr, contraction)
     lines = done.stderr.splitlines()
-    assert lines[-3:] == [f"check: {name}: equal" for name in ("lower", "legalize", "plan")], done.stderr
+    equal = [line for line in lines if line.endswith(": equal")]      # where it takes long, lines of progress stand between
+    assert equal == [f"check: {name}: equal" for name in ("lower", "legalize", "plan")], done.stderr
     told = [line for line in lines if re.fullmatch("check: compiled for [^:]*: this processor has no sapphirerapids", line)]
     assert len(told) == (not processor.has("sapphirerapids")), done.stderr
 
