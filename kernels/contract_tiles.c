@@ -321,5 +321,6 @@ bool contract_tiles(struct contract *c, int rows, int columns)
         unload->buffer = c->sums;
         unload->a = times(s->e, s->task, most_sums(s->multiply));
         unload->tiles = shape;
+        unload->tiles.step = 0;         /* rows of sums lie side by side */
         return write_results(c, rows, columns, unload->a);
 }
