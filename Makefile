@@ -13,7 +13,7 @@ DESTDIR ?=
 JOBS ?= 2
 
 # The rooms. compiler/main.c and compiler/vta/main.c are the programs; everything else is libdnncc.a, which the unit tests link too.
-ROOMS := base ir cost schedule kernels passes $(addprefix passes/,simplify layout fuse vectorize memory calibrate quantize requantize) \
+ROOMS := base ir cost schedule kernels passes $(addprefix passes/,simplify layout fuse vectorize stream memory calibrate quantize requantize) \
          codegen codegen/targets codegen/machines codegen/vta compiler compiler/import compiler/export compiler/vta
 SOURCES := $(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c)))
 OBJECTS := $(patsubst %.c,$(B)/obj/%.o,$(filter-out compiler/main.c compiler/vta/main.c,$(SOURCES))) $(B)/obj/onnx.pb-c.o
