@@ -19,9 +19,8 @@ draw.graph = () => {
         `${scaled(node.call.cycles, "cycles")} predicted${timed ? `, ${(node.call.seconds * 1e6).toFixed(1)} µs` : ""}; from ${node.call.location}`
       : `${node.kind} ${node.label}, ${node.below}`;
     g.onmouseenter = g.onfocus = () => (tip.textContent = about);
-    if (!node.call) continue;
-    for (const [name, value] of [["tabindex", 0], ["role", "button"], ["aria-label", about]]) g.setAttribute(name, value);
-    onPress(g, () => moved || showKernel(node.call.index));
+    for (const [name, value] of [["tabindex", 0], ["role", node.call ? "button" : "img"], ["aria-label", about]]) g.setAttribute(name, value);
+    if (node.call) onPress(g, () => moved || showKernel(node.call.index));
   }
   const paint = () => {
     const key = $("#colour").value, largest = Math.max(1e-30, ...calls.map((c) => c[key]));

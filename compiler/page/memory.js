@@ -16,10 +16,10 @@ function drawMemory() {
     for (let t = b.from; t <= b.to; t++) live[t] += b.bytes;
     const base = bases[regions.indexOf(b.region)], left = x(b.from), wide = x(b.to + 1) - left, top = y(base + b.offset + b.bytes), tall = (b.bytes / bytes) * H;
     const rect = make(svg, "rect", { x: left, width: wide, y: top, height: tall, fill: `hsl(${(k * 67) % 360}, 55%, 78%)`, stroke: "#fff", "stroke-width": 0.5 });
-    rect.onmouseenter = () => {
-      tip.textContent = `${b.buffer}: ${whole(b.bytes)} bytes at ${whole(b.offset)}${regions.length > 1 ? ` of ${b.region ? regionName(b.region) : "the workspace"}` : ""}, ` +
-        `in use from statement ${b.from} to ${b.to}`;
-    };
+    const about = `${b.buffer}: ${whole(b.bytes)} bytes at ${whole(b.offset)}${regions.length > 1 ? ` of ${b.region ? regionName(b.region) : "the workspace"}` : ""}, ` +
+      `in use from statement ${b.from} to ${b.to}`;
+    for (const [name, value] of [["tabindex", 0], ["role", "img"], ["aria-label", about]]) rect.setAttribute(name, value);
+    rect.onmouseenter = rect.onfocus = () => (tip.textContent = about);
     const room = Math.floor((wide - 6) / 6.4);
     if (room >= 2 && tall >= 13) make(svg, "text", { x: left + 3, y: top + Math.min(tall - 3, 12), class: "block" }, cut(b.buffer, room));
   });

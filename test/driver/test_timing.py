@@ -42,11 +42,11 @@ def test_whole(tmp_path):
     assert number(done.stdout, r"workspace +(\d+) bytes") == size
 
 
-def runner(folder):
-    """the median of test/bench/runner.c, another harness, on the same code"""
+def runner(folder, model=DIGITS):
+    """times of test/bench/runner.c, another harness, on the same code"""
     (folder / "in").mkdir()
     (folder / "out").mkdir()
-    done = dnncc.run([dnncc.DNNCC, DIGITS, "--target=native", "--name=model", "-o", folder / "model.c"])
+    done = dnncc.run([dnncc.DNNCC, model, "--target=native", "--name=model", "-o", folder / "model.c"])
     assert done.returncode == 0, done.stderr
     root = dnncc.ROOT
     for command in (["cc", "-O2", "-shared", "-fPIC", "-o", folder / "model.so", folder / "model.c"],
@@ -54,22 +54,103 @@ def runner(folder):
                      root / "runtime/threads.c", "-lpthread", "-ldl"]):
         built = dnncc.run(command)
         assert built.returncode == 0, built.stderr
-    np.random.default_rng(1).uniform(-1, 1, 64).astype(np.float32).tofile(folder / "in" / "0.bin")
-    done = subprocess.run([folder / "runner", folder / "model.so", folder / "in", folder / "out", "0"], input="run 1 wall\n", text=True,
-                          capture_output=True)
-    return np.median(json.loads(done.stdout.splitlines()[1]))
+    shape = [d.dim_value for d in onnx.load(model).graph.input[0].type.tensor_type.shape.dim]
+    np.random.default_rng(1).uniform(-1, 1, shape).astype(np.float32).tofile(folder / "in" / "0.bin")
+
+    def measure():
+        done = subprocess.run([folder / "runner", folder / "model.so", folder / "in", folder / "out", "0"], input="run 1 wall\n", text=True,
+                              capture_output=True)
+        return np.array(json.loads(done.stdout.splitlines()[1]))
+    return measure
 
 
 @pytest.mark.slow
 def test_another_harness_agrees(tmp_path):
-    """within 3 % on a quiet machine; here others run as well"""
-    ratios = []
-    for turn in range(3):
-        folder = tmp_path / str(turn)
-        folder.mkdir()
-        ours = number(bench("--bench=1").stdout, r"median +([\d.]+) (us|ms)")
-        ratios.append(ours / runner(folder))
-    assert 0.75 < np.median(ratios) < 1.33, ratios
+    """within 3 % on a quiet machine (below); here others run as well"""
+    ours = number(bench("--bench=1").stdout, r"median +([\d.]+) (us|ms)")
+    assert 0.7 < ours / np.median(runner(tmp_path)()) < 1.43
+
+
+def agree(turn, names, least=4, most=40, within=0.03):
+    """Two clocks agree when what each showed least does: turns alternate, and go on while others on the machine are in the way of one.
+    turn() gives {name: (one, the other)}."""
+    found = {name: [] for name in names}
+    for count in range(1, most + 1):
+        for name, pair in turn().items():
+            found[name].append(pair)
+        best = {name: np.min(pairs, axis=0) for name, pairs in found.items()}
+        ratios = {name: one / other for name, (one, other) in best.items()}
+        if count >= least and all(abs(ratio - 1) <= within for ratio in ratios.values()):
+            return
+    raise AssertionError(ratios)
+
+
+def convolutions(folder):
+    """three of them, some hundred microseconds each"""
+    r = np.random.default_rng(1)
+    nodes, constants = [], []
+    for k, (before, after) in enumerate(((16, 64), (64, 96), (96, 32))):
+        constants.append(onnx.numpy_helper.from_array((r.standard_normal((after, before, 3, 3)) / 30).astype(np.float32), f"w{k}"))
+        nodes.append(onnx.helper.make_node("Conv", [f"v{k}", f"w{k}"], [f"v{k + 1}"], f"conv{k}", pads=[1, 1, 1, 1]))
+    port = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(nodes, "g", [port("v0", 1, [1, 16, 28, 28])], [port("v3", 1, [1, 32, 28, 28])], constants)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), folder / "convolutions.onnx")
+    return folder / "convolutions.onnx"
+
+
+@pytest.mark.long
+def test_the_benchs_runner_agrees(tmp_path):
+    model = convolutions(tmp_path)
+    measure = runner(tmp_path, model)
+    agree(lambda: {"p5": (number(bench("--bench=1", model=model).stdout, r"p5 +([\d.]+) (us|ms)"), np.percentile(measure(), 5))}, ["p5"])
+
+
+TIMER = r"""#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include "model.h"
+enum { CALLS_MAX = 64, RUNS = 400 };
+static double times[CALLS_MAX][RUNS], last;
+static int run;
+static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec; }
+void dnncc_profile(int kernel);
+void dnncc_profile(int kernel) { double t = now(); if (kernel >= 0) times[kernel][run] = t - last; last = now(); }
+static int compare(const void *a, const void *b) { double x = *(const double *)a, y = *(const double *)b; return (x > y) - (x < y); }
+MODEL_WORKSPACE_DEFINE(workspace);
+int main(void)
+{
+        static float x[MODEL_V0_ELEMS], y[MODEL_V3_ELEMS];
+        for (int k = 0; k < MODEL_V0_ELEMS; k++)
+                x[k] = (float)(k * 7919 % 1000) / 1000;
+        for (run = 0; run < RUNS; run++)
+                if (model_run(workspace, x, y))
+                        return 1;
+        for (int k = 0; k < CALLS_MAX; k++) {
+                qsort(times[k], RUNS, sizeof(double), compare);
+                printf("%.9f\n", times[k][RUNS / 2]);
+        }
+        return 0;
+}
+"""
+
+
+@pytest.mark.long
+def test_times_of_the_page(tmp_path):
+    """those of kernels that take a tenth or more, beside a timer of the test's own"""
+    model = convolutions(tmp_path)
+    (tmp_path / "timer.c").write_text(TIMER)
+    dnncc.compile_model(model, tmp_path, ["--target=native", "--profile"])
+    done = dnncc.run(["cc", "-O2", "-o", tmp_path / "timer", tmp_path / "timer.c", tmp_path / "model.c"])
+    assert done.returncode == 0, done.stderr
+
+    def turn():
+        page = tmp_path / "m.html"
+        assert bench("--bench=1", f"--report={page}", model=model).returncode == 0
+        calls = json.loads(re.search(r'id="facts">\n(.*?)</script>', page.read_text(), re.S).group(1))["calls"]
+        own = [float(line) for line in dnncc.run([tmp_path / "timer"]).stdout.split()]
+        whole = sum(call["seconds"] for call in calls)
+        return {k: (call["seconds"], own[k]) for k, call in enumerate(calls) if call["flops"] > 1e6 and whole > 0}
+    agree(turn, list(turn()))
 
 
 def test_kernels(tmp_path):
