@@ -7,7 +7,7 @@
  *     static int run_x86_64_v3(...)
  *     #endif
  *
- *     int digits_level(void)                   the best that the processor has (CPUID, or what Linux says of ARM), and
+ *     int digits_level(void)                   the best that the processor has (CPUID, or what the system says of it), and
  *                                              that gets its tiles
  *     int digits_run_at(int level, ...)        checks its arguments and calls run_... of that level
  *     int digits_run(...)                      both
@@ -89,6 +89,9 @@ void c_levels_reserve(struct c_writer *w)
                 return;
         c_reserve(w, arena_printf(w->arena, "%s_level", w->options->prefix));
         c_reserve(w, arena_printf(w->arena, "%s_run_at", w->options->prefix));
+        c_reserve(w, "syscall");
+        c_reserve(w, "sysctlbyname");
+        c_reserve(w, "has_feature");
         c_reserve(w, c_macro(w, "LEVEL"));
         for (int i = 0; i < w->level_count; i++)
                 c_reserve(w, c_level_macro(w, i));
@@ -263,52 +266,6 @@ void c_levels_top(struct c_writer *w, struct text *out)
 
 /* ---- which of them ---- */
 
-static void put_leaf(struct c_writer *w, const struct cpu_leaf *leaf, int number)
-{
-        c_put(w, "__cpuid_count(0x%xu, %u", (unsigned)leaf->leaf, (unsigned)leaf->subleaf);
-        for (int r = 0; r < 4; r++)
-                c_put(w, "," C_SOFT "has[%d][%d]", number, r);
-        c_put(w, ");");
-        c_end(w);
-}
-
-static void put_question_to_linux(struct c_writer *w, uint64_t capabilities)
-{
-        const bool second = capabilities >> CPU_SECOND_WORD;
-        text_add(w->out, "#if defined(__linux__)\n");
-        if (second)
-                c_line(w, "const uint64_t has = (uint64_t)getauxval(AT_HWCAP2) << %d | (uint32_t)getauxval(AT_HWCAP);", CPU_SECOND_WORD);
-        else
-                c_line(w, "const uint64_t has = getauxval(AT_HWCAP);");
-        text_add(w->out, "#else\n");
-        c_line(w, "const uint64_t has = 0;    /* nothing is known of it */");
-        text_add(w->out, "#endif\n");
-}
-
-/* The first leaf says whether there is XGETBV, and with it all leaves up to the thirteenth. */
-static void put_questions(struct c_writer *w, const struct cpu_needs *all)
-{
-        if (all->capabilities) {
-                put_question_to_linux(w, all->capabilities);
-                return;
-        }
-        c_line(w, "unsigned has[%d][4] = { { 0 } }, saved = 0, above = 0;    /* eax, ebx, ecx, edx of each leaf; XCR0 */", all->count);
-        put_leaf(w, &all->leaves[0], 0);
-        c_line(w, "if (has[0][2] >> 27 & 1)");
-        w->indent++;
-        c_line(w, "__asm__ volatile (\"xgetbv\" : \"=a\" (saved), \"=d\" (above) : \"c\" (0));");
-        w->indent--;
-        c_line(w, "(void)above;");
-        if (all->count > 1)
-                c_line(w, "if (saved & 0x%xu) {", (unsigned)all->saved);
-        w->indent++;
-        for (int i = 1; i < all->count; i++)
-                put_leaf(w, &all->leaves[i], i);
-        w->indent--;
-        if (all->count > 1)
-                c_line(w, "}");
-}
-
 /* The same leaves in the same order, with the bits of one target only. */
 static void put_answer(struct c_writer *w, int level, const struct cpu_needs *all)
 {
@@ -338,22 +295,28 @@ static void put_answer(struct c_writer *w, int level, const struct cpu_needs *al
         w->indent--;
 }
 
-/* Levels from `first` on are asked for, the best first. */
-static void put_choice(struct c_writer *w, int first)
+/* what the levels from `first` on ask for */
+static struct cpu_needs needs_of(struct c_writer *w, int first)
 {
         struct cpu_needs all = cpu_needs_none;
         for (int i = first; i < w->level_count; i++)
                 if (!cpu_needs(target_attribute(w->levels[i].target), &all))
                         c_fail(w, EXIT_UNSUPPORTED, "nothing tells whether a processor has %s",
                                w->levels[i].target->name);
+        return all;
+}
+
+/* Levels from `first` on are asked for, the best first. */
+static void put_choice(struct c_writer *w, int first, const struct cpu_needs *all)
+{
         if (first == w->level_count)
                 return;
         c_level_open(w, w->out, first);
-        put_questions(w, &all);
+        c_question(w, all);
         for (int i = w->level_count - 1; i >= first; i--) {
                 if (i > first)
                         c_level_open(w, w->out, i);
-                put_answer(w, i, &all);
+                put_answer(w, i, all);
                 c_level_close(w, w->out, i);
         }
 }
@@ -380,11 +343,17 @@ void c_levels_choice(struct c_writer *w, struct text *out)
         while (sure < w->level_count && is_sure(w->levels[sure].target))
                 sure++;
         w->out = out;
+        const struct cpu_needs all = needs_of(w, sure);
+        if (sure < w->level_count) {
+                c_level_open(w, out, sure);
+                c_question_declarations(w, &all);
+                c_level_close(w, out, sure);
+        }
         text_add(out, "\n/* The best target that the processor has (%s) and the operating system saves the registers of. */\n"
                       "int %s_level(void)\n{\n",
-                 asks_linux(w->levels[w->level_count - 1].target) ? "HWCAP" : "CPUID", w->options->prefix);
+                 asks_linux(w->levels[w->level_count - 1].target) ? "as the system says" : "CPUID", w->options->prefix);
         w->indent = 1;
-        put_choice(w, sure);
+        put_choice(w, sure, &all);
         put_sure(w, sure);
         w->indent = 0;
         c_line(w, "}");

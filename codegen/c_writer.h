@@ -7,6 +7,7 @@
 #ifndef CODEGEN_C_WRITER_H
 #define CODEGEN_C_WRITER_H
 
+#include "codegen/cpu.h"
 #include "codegen/c_printer.h"
 
 enum { C_WIDTH = 100, C_INDENT = 8 };
@@ -215,6 +216,11 @@ void c_length_top(struct c_writer *w, struct text *out);  /* how long they are *
 void c_length_check(struct c_writer *w);                  /* what run does before it uses them */
 /* behind a condition, where the level's vectors may not fit: " && vector_bytes() >= 32" */
 void c_length_condition(struct c_writer *w, int level);
+
+/* ---- what a processor has: c_question.c ---- */
+
+void c_question_declarations(struct c_writer *w, const struct cpu_needs *all);    /* in front of the function */
+void c_question(struct c_writer *w, const struct cpu_needs *all);       /* in it */
 
 /* ---- sums in registers (c_keep.c) ---- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Features of x86 by CPUID (Intel's manual, volume 2A) and XGETBV, of ARM by what Linux says (its
- * Documentation/arm64/elf_hwcaps.rst, arch/arm/include/uapi/asm/hwcap.h); other processors have none of them. */
+/* Features of x86 by CPUID (Intel's manual, volume 2A) and XGETBV; of ARM by what Linux says (its
+ * Documentation/arm64/elf_hwcaps.rst, arch/arm/include/uapi/asm/hwcap.h), or macOS ("Determining instruction set characteristics"); of RISC-V by what Linux
+ * says (Documentation/arch/riscv/hwprobe.rst; before 6.4 arch/riscv/include/uapi/asm/hwcap.h). */
 #include "codegen/cpu.h"
 
 #include <stddef.h>
@@ -20,6 +21,19 @@
 #define IS_ARM 1
 #else
 #define IS_ARM 0
+#endif
+#if defined(__riscv) && __riscv_xlen == 64 && defined(__linux__)
+#include <sys/auxv.h>
+extern long syscall(long number, ...);
+#define IS_RISCV 1
+#else
+#define IS_RISCV 0
+#endif
+#if defined(__aarch64__) && defined(__APPLE__)
+extern int sysctlbyname(const char *name, void *old, size_t *old_size, void *new, size_t new_size);
+#define IS_APPLE 1
+#else
+#define IS_APPLE 0
 #endif
 
 enum cpu_register { EAX, EBX, ECX, EDX };
@@ -52,13 +66,38 @@ static const struct capability {
         uint8_t word, bit;
         int gcc, clang;
         const char *flag, *macro;
+        const char *sysctl;
+        int probe;                      /* 1 + the bit */
 } capabilities[] = {
-        { "fullfp16", 64, 10, 8, 0, NULL, NULL }, { "dotprod", 64, 20, 8, 0, NULL, NULL }, { "fp16fml", 64, 23, 8, 0, NULL, NULL },
-        { "i8mm", 64, CPU_SECOND_WORD + 13, 10, 11, NULL, NULL }, { "bf16", 64, CPU_SECOND_WORD + 14, 10, 11, NULL, NULL },
-        { "sve", 64, 22, 10, 16, "-march=armv8-a+sve", "__ARM_FEATURE_SVE" },
-        { "neon", 32, 12, 0, 0, NULL, NULL }, { "vfp4", 32, 16, 0, 0, NULL, NULL },
-        { "arch=+v", 64, 'V' - 'A', 14, 18, "-march=rv64gcv", "__riscv_vector" },
+        { "fullfp16", 64, 10, 8, 0, NULL, NULL, "hw.optional.arm.FEAT_FP16", 0 },
+        { "dotprod", 64, 20, 8, 0, NULL, NULL, "hw.optional.arm.FEAT_DotProd", 0 },
+        { "fp16fml", 64, 23, 8, 0, NULL, NULL, "hw.optional.arm.FEAT_FHM", 0 },
+        { "i8mm", 64, CPU_SECOND_WORD + 13, 10, 11, NULL, NULL, "hw.optional.arm.FEAT_I8MM", 0 },
+        { "bf16", 64, CPU_SECOND_WORD + 14, 10, 11, NULL, NULL, "hw.optional.arm.FEAT_BF16", 0 },
+        { "sve", 64, 22, 10, 16, "-march=armv8-a+sve", "__ARM_FEATURE_SVE", NULL, 0 },
+        { "neon", 32, 12, 0, 0, NULL, NULL, NULL, 0 }, { "vfp4", 32, 16, 0, 0, NULL, NULL, NULL, 0 },
+        { "arch=+v", 64, 'V' - 'A', 14, 18, "-march=rv64gcv", "__riscv_vector", NULL, 1 + 2 },
 };
+
+static const struct capability *capability_of(unsigned word, int bit)
+{
+        for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++)
+                if (capabilities[i].word == word && capabilities[i].bit == bit)
+                        return &capabilities[i];
+        return NULL;
+}
+
+const char *cpu_sysctl(unsigned word, int bit)
+{
+        const struct capability *c = capability_of(word, bit);
+        return c ? c->sysctl : NULL;
+}
+
+int cpu_probe(unsigned word, int bit)
+{
+        const struct capability *c = capability_of(word, bit);
+        return c ? c->probe - 1 : -1;
+}
 
 static bool read_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])
 {
@@ -213,8 +252,16 @@ static bool is_by_cpuid(const struct processor *processors)
         return is_one_of(processors, vendor, family, model);
 }
 
+/* macOS tells no part: who made it must do */
+static bool is_by_maker(const struct processor *processors)
+{
+        return processors->vendor && !strcmp(processors->vendor, "0x61");
+}
+
 bool cpu_is(const struct processor *processors)
 {
+        if (IS_APPLE)
+                return is_by_maker(processors);
         FILE *text = IS_ARM ? fopen("/proc/cpuinfo", "r") : NULL;
         const bool is = text ? cpu_is_listed(text, processors) : is_by_cpuid(processors);
         if (text)
@@ -224,14 +271,33 @@ bool cpu_is(const struct processor *processors)
 
 bool cpu_is_kind(const char *machine)
 {
-        static const char arm[] = "defined(__aarch64__)";
-        return IS_ARM && sizeof(void *) == 8 && !strncmp(machine, arm, sizeof arm - 1);
+        static const char arm[] = "defined(__aarch64__)", riscv[] = "defined(__riscv)";
+        return ((IS_ARM || IS_APPLE) && sizeof(void *) == 8 && !strncmp(machine, arm, sizeof arm - 1)) ||
+               (IS_RISCV && !strncmp(machine, riscv, sizeof riscv - 1));
 }
 
 static uint64_t read_capabilities(void)
 {
 #if IS_ARM
         return (uint64_t)getauxval(AT_HWCAP2) << CPU_SECOND_WORD | (uint32_t)getauxval(AT_HWCAP);
+#elif IS_RISCV
+        struct { int64_t key; uint64_t value; } answer = { CPU_PROBE_KEY, 0 };
+        uint64_t has = 0;
+        if (syscall(CPU_PROBE_CALL, &answer, (size_t)1, (size_t)0, (void *)NULL, 0u) || answer.key != CPU_PROBE_KEY)
+                return getauxval(AT_HWCAP);
+        for (int bit = 0; bit < 64; bit++)
+                if (cpu_probe(64, bit) >= 0)
+                        has |= (answer.value >> cpu_probe(64, bit) & 1) << bit;
+        return has;
+#elif IS_APPLE
+        uint64_t has = 0;
+        for (int bit = 0; bit < 64; bit++) {
+                int is = 0;
+                size_t size = sizeof is;
+                if (cpu_sysctl(64, bit) && !sysctlbyname(cpu_sysctl(64, bit), &is, &size, NULL, 0))
+                        has |= (uint64_t)(is != 0) << bit;
+        }
+        return has;
 #else
         return 0;
 #endif
@@ -244,6 +310,11 @@ int cpu_vector_bytes(void)
         enum { GET_LENGTH = 51, LENGTH_BITS = 0xffff };
         const int length = prctl(GET_LENGTH);
         return length < 0 ? 0 : length & LENGTH_BITS;
+#elif IS_RISCV
+        unsigned long bytes = 0;        /* the register vlenb, by number: older assemblers lack its name */
+        if (cpu_has("arch=+v"))
+                __asm__("csrr %0, 0xc22" : "=r"(bytes));
+        return (int)(2 * bytes);
 #else
         return 0;
 #endif

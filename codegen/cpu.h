@@ -12,12 +12,18 @@
 /* All of a comma list of features as compilers name them ("avx2,fma"), switched on by the operating
  * system, too. */
 bool cpu_has(const char *features);
-/* Of the registers of vectors of any length, as SVE has them; 0: it has none. */
+/* Of the registers of vectors of any length, as SVE has them, or of two, as RISC-V's targets take
+ * them; 0: it has none. */
 int cpu_vector_bytes(void);
 /* Is it one of these? Of a machine with several kinds of cores: is one of them? */
 bool cpu_is(const struct processor *processors);
 /* The same of the machine that this text of Linux describes, /proc/cpuinfo on ARM. */
 bool cpu_is_listed(FILE *text, const struct processor *processors);
+/* How another program asks for one of `capabilities`, by its bit, and the bits of the program: what
+ * macOS calls it, or NULL; the bit that Linux on RISC-V tells it in (riscv_hwprobe), or -1. */
+const char *cpu_sysctl(unsigned word, int bit);
+int cpu_probe(unsigned word, int bit);
+enum { CPU_PROBE_CALL = 258, CPU_PROBE_KEY = 4 };         /* riscv_hwprobe, and IMA_EXT_0 */
 /* Is it of the kind that a target's `machine` asks for, in so many words at its beginning? */
 bool cpu_is_kind(const char *machine);
 
@@ -30,7 +36,7 @@ struct cpu_needs {
         struct cpu_leaf leaves[CPU_LEAVES];       /* the first is leaf 1 */
         int count;
         uint32_t saved;                 /* of XCR0: registers that the operating system must save */
-        uint64_t capabilities;          /* of ARM, as Linux has them: getauxval(AT_HWCAP), and from
+        uint64_t capabilities;          /* of ARM and RISC-V, as Linux has them: getauxval(AT_HWCAP), and from
                                          * CPU_SECOND_WORD on AT_HWCAP2 */
         unsigned word;                  /* of the programs that those are for: 32 or 64 bits */
 };

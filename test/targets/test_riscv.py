@@ -121,6 +121,50 @@ def test_choice(tmp_path):
         assert dnncc.run(["qemu-riscv64", "-cpu", cpu, tmp_path / "main"]).stdout == f"{level}\n", cpu
 
 
+@pytest.mark.parametrize("answer, level", [("0", 0), ("4", 2)], ids=["none", "vectors"])
+def test_question(answer, level, tmp_path):
+    """what riscv_hwprobe tells counts more than HWCAP, which has the bit here"""
+    dnncc.compile_model(DIGITS, tmp_path, ["--target=riscv64,riscv64-v,riscv64-v256"])
+    (tmp_path / "main.c").write_text(f"""#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "model.h"
+struct pair {{ int64_t key; uint64_t value; }};
+long syscall(long number, ...);
+long syscall(long number, ...)
+{{
+        va_list rest;
+        va_start(rest, number);
+        struct pair *pair = va_arg(rest, struct pair *);
+        va_end(rest);
+        if (number != 258 || pair->key != 4)
+                return -1;
+        pair->value = {answer};
+        return 0;
+}}
+int main(void)
+{{
+        printf("%d\\n", model_level());
+        return 0;
+}}
+""")
+    cc = processor.emulator("riscv64-v").cc.split()
+    done = dnncc.run([*cc, *dnncc.STRICT, "-O1", "-static", f"-I{tmp_path}", tmp_path / "main.c", tmp_path / "model.c", "-o", tmp_path / "main"], timeout=600)
+    assert done.returncode == 0, done.stderr[:3000]
+    assert dnncc.run(["qemu-riscv64", "-cpu", registers(256), tmp_path / "main"]).stdout == f"{level}\n"
+
+
+def test_native(tmp_path):
+    """what --target=native asks, in a program for that machine: vectors, and how long two registers are"""
+    (tmp_path / "main.c").write_text('#include <stdio.h>\n#include "codegen/cpu.h"\n'
+                                     'int main(void) { printf("%d %d %d\\n", cpu_is_kind("defined(__riscv) && 1"), cpu_has("arch=+v"), cpu_vector_bytes()); return 0; }\n')
+    cc = processor.emulator("riscv64-v").cc.replace("rv64gcv", "rv64gc").split()
+    done = dnncc.run([*cc, "-std=gnu11", "-static", f"-I{dnncc.ROOT}", tmp_path / "main.c", dnncc.ROOT / "codegen" / "cpu.c", "-o", tmp_path / "main"])
+    assert done.returncode == 0, done.stderr[:3000]
+    for cpu, told in (("rv64", "1 0 0"), (registers(128), "1 1 32"), (registers(256), "1 1 64")):
+        assert dnncc.run(["qemu-riscv64", "-cpu", cpu, tmp_path / "main"]).stdout == f"{told}\n", cpu
+
+
 def test_flag(tmp_path):
     """clang 16 wants to be told of vectors by a flag, and the error names it"""
     dnncc.compile_model(DIGITS, tmp_path, ["--target=riscv64-v"])

@@ -55,10 +55,15 @@ static void add_pass(struct trial *t, struct history *h, const struct pass *pass
 
 static struct trial trial_of(uint64_t seed)
 {
-        static const char *const targets[] = { "generic", "x86-64", "x86-64-v3", "x86-64-v4" };
+        static const char *const common[] = { "generic", "x86-64", "x86-64-v3", "x86-64-v4" };
+        int targets = 0;
+        while (target_at(targets))
+                targets++;
         struct generator g = { .stream = seed * UINT64_C(0x2545f4914f6cdd1d) + 7 };
         struct trial t = { .seed = seed, .mask = ~UINT64_C(0), .real = seed % 3 == 0, .exact = chance(&g, 25), .finite = chance(&g, 20),
-                           .threads = chance(&g, 25) ? 3 : 1, .target = targets[pick(&g, 4)] };
+                           .threads = chance(&g, 25) ? 3 : 1, .target = common[pick(&g, 4)] };
+        if (chance(&g, 40))             /* any of them: the interpreter runs them all */
+                t.target = target_at(pick(&g, targets))->name;
         struct history h = { 0 };
         if (chance(&g, 35))
                 for (const char *list = pipeline_passes(1 + pick(&g, 2)); *list;)
