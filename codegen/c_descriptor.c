@@ -135,10 +135,8 @@ static void put_weights_rules(struct c_writer *w)
                                   strlen(w->options->weights_name)));
 }
 
-static void put_header_comment(struct c_writer *w)
+void c_port_table(struct c_writer *w)
 {
-        text_add(w->out, "/*\n");
-        put_usage(w);
         text_add(w->out, " *\n * %-24s %-14s %-24s %s\n", "parameter", "type", "extents",
                  "name in the model");
         for (int i = 0; i < port_count(w); i++) {
@@ -148,11 +146,23 @@ static void put_header_comment(struct c_writer *w)
                 c_line(w, " * %-24s %-14s %-24s %s", c_name(w, b)->text, type, shape_text(w, b),
                        text_safe(w->arena, port_name(b), strlen(port_name(b))));
         }
-        text_add(w->out, "%s", rules);
+}
+
+void c_port_rules(struct c_writer *w)
+{
         if (has_element(w, E_BOOL, E_BOOL))
                 text_add(w->out, " * Truth values are bytes, 0 or 1.\n");
         if (has_element(w, E_F16, E_BF16))
                 text_add(w->out, " * uint16_t holds the bits of a half-precision or bfloat16 number.\n");
+}
+
+static void put_header_comment(struct c_writer *w)
+{
+        text_add(w->out, "/*\n");
+        put_usage(w);
+        c_port_table(w);
+        text_add(w->out, "%s", rules);
+        c_port_rules(w);
         put_weights_rules(w);
         c_levels_rules(w);
         c_flush_rules(w);
@@ -222,7 +232,7 @@ static void put_weights(struct c_writer *w)
         c_line(w, "#define %s %du", c_macro(w, "WEIGHTS_ALIGN"), C_WEIGHTS_ALIGN);
 }
 
-static void put_port_macros(struct c_writer *w)
+static void put_extent_macros(struct c_writer *w)
 {
         text_add(w->out, "\n/* elements, number of extents, and the extents as an initializer ({0} where\n"
                          " * there are none) */\n");
@@ -260,9 +270,21 @@ static void put_step_macros(struct c_writer *w)
         }
 }
 
+void c_port_macros(struct c_writer *w)
+{
+        put_extent_macros(w);
+        put_step_macros(w);
+}
+
 /* run may return it: not all codes are for all kinds of code */
 static bool is_returned(const struct c_writer *w, const char *error)
 {
+        static const char *const of_devices[] = { "PREPARE", "CAPTURE", "DEVICE", "MEMORY", "SHARED", "LAUNCH" };
+        for (size_t i = 0; i < sizeof of_devices / sizeof *of_devices; i++)
+                if (!strcmp(error, of_devices[i]))
+                        return w->dialect->is_device;
+        if (!strcmp(error, "PROCESSOR") && w->dialect->is_device)
+                return true;
         if (!strcmp(error, "WEIGHTS"))
                 return w->options->weights != PRINT_WEIGHTS_INLINE;
         if (!strcmp(error, "TILES"))
@@ -270,9 +292,11 @@ static bool is_returned(const struct c_writer *w, const char *error)
         return strcmp(error, "PROCESSOR") || w->level_count > 1 || target_length(w->target);
 }
 
-static void put_errors(struct c_writer *w)
+void c_error_macros(struct c_writer *w)
 {
-        text_add(w->out, "\n/* what %s_run returns when it is not 0 */\n", w->options->prefix);
+        text_add(w->out, w->dialect->is_device ? "\n/* what functions return when it is not 0 */\n"
+                                             : "\n/* what %s_run returns when it is not 0 */\n",
+                 w->options->prefix);
 #define FAIL(name, value, doc)                                                                     \
         if (is_returned(w, #name))                                                                 \
                 text_add(w->out, "#define %-32s (%d)    /* %s */\n", c_macro(w, "ERROR_" #name),   \
@@ -308,6 +332,12 @@ static const char descriptor_types[] =
         "};\n"
         "#endif\n";
 
+void c_descriptor_header(struct c_writer *w)
+{
+        if (w->options->descriptor)
+                text_add(w->out, "%sconst struct dnncc_model_1 *%s_describe(void);\n", descriptor_types, w->options->prefix);
+}
+
 void c_header(struct c_writer *w, struct text *out)
 {
         w->out = out;
@@ -316,19 +346,14 @@ void c_header(struct c_writer *w, struct text *out)
         text_add(out, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
         put_workspace(w);
         put_weights(w);
-        put_port_macros(w);
-        put_step_macros(w);
-        put_errors(w);
+        c_port_macros(w);
+        c_error_macros(w);
         text_add(out, "\n");
         c_run_prototype(w, arena_printf(w->arena, "int %s_run(", w->options->prefix));
         c_put(w, ";");
         c_end(w);
         c_levels_header(w);
-        if (w->options->descriptor) {
-                text_add(out, "%s", descriptor_types);
-                text_add(out, "const struct dnncc_model_1 *%s_describe(void);\n",
-                         w->options->prefix);
-        }
+        c_descriptor_header(w);
         text_add(out, "\n#ifdef __cplusplus\n}\n#endif\n");
 }
 
@@ -385,10 +410,18 @@ static const char *put_tensors(struct c_writer *w, struct loop_buffer **buffers,
         return name;
 }
 
+static bool has_weights_region(const struct c_writer *w) { return w->dialect->is_device || weights_parameter(w); }
+
 /* the workspace, the program's regions, the weights */
 static int region_count(const struct c_writer *w)
 {
-        return 1 + w->p->region_count + (weights_parameter(w) ? 1 : 0);
+        return 1 + w->p->region_count + (has_weights_region(w) ? 1 : 0);
+}
+
+/* C++ wants one */
+static const char *device_cast(struct c_writer *w, const char *constant, const struct loop_buffer *b)
+{
+        return w->dialect->is_device ? arena_printf(w->arena, "(%s%s *)", constant, element_info[b->element].c_type) : "";
 }
 
 static void put_run_wrapper(struct c_writer *w, const char *name)
@@ -402,15 +435,20 @@ static void put_run_wrapper(struct c_writer *w, const char *name)
                 c_line(w, "(void)inputs;");
         if (!w->output_count)
                 c_line(w, "(void)outputs;");
-        c_put(w, "return %s_run(regions[0]", w->options->prefix);
+        c_put(w, "%s %s_run(regions[0]", w->dialect->is_device ? "const int status =" : "return", w->options->prefix);
         for (int i = 1; i < region_count(w); i++)
                 c_put(w, "," C_SOFT "regions[%d]", i);
         for (int i = 0; i < w->input_count; i++)
-                c_put(w, "," C_SOFT "inputs[%d]", i);
+                c_put(w, "," C_SOFT "%sinputs[%d]", device_cast(w, "const ", w->inputs[i]), i);
         for (int i = 0; i < w->output_count; i++)
-                c_put(w, "," C_SOFT "outputs[%d]", i);
-        c_put(w, ");");
+                c_put(w, "," C_SOFT "%soutputs[%d]", device_cast(w, "", w->outputs[i]), i);
+        if (w->dialect->is_device)
+                c_put(w, "," C_SOFT "NULL);" );
+        else
+                c_put(w, ");");
         c_end(w);
+        if (w->dialect->is_device)
+                c_line(w, "return status ? status : %s_status(regions[0], NULL);", w->options->prefix);
         w->indent = 0;
         c_line(w, "}");
 }
@@ -425,15 +463,15 @@ void c_descriptor(struct c_writer *w, struct text *out)
         const char *outputs = put_tensors(w, w->outputs, w->output_count, "described_outputs");
         const char *regions = c_global(w, "described_regions"), *run = c_global(w, "described_run");
         c_put(w, "static const struct dnncc_region_1 %s[%d] = {", regions, region_count(w));
-        c_put(w, " { \"workspace\", %s, %s, 0 }", c_macro(w, "WORKSPACE_SIZE"),
-              c_macro(w, "WORKSPACE_ALIGN"));
+        c_put(w, " { \"workspace\", %s, %s, %d }", c_macro(w, "WORKSPACE_SIZE"),
+              c_macro(w, "WORKSPACE_ALIGN"), w->dialect->is_device ? 3 : 0);
         for (int i = 0; i < w->p->region_count; i++)
                 c_put(w, "," C_SOFT "{ \"%s\", %s, %s, 0 }", w->areas[i].name,
                       c_macro(w, arena_printf(w->arena, "%s_SIZE", w->regions[i])),
                       c_macro(w, arena_printf(w->arena, "%s_ALIGN", w->regions[i])));
-        if (weights_parameter(w))
-                c_put(w, "," C_SOFT "{ \"weights\", %s, %s, 2 }", c_macro(w, "WEIGHTS_SIZE"),
-                      c_macro(w, "WEIGHTS_ALIGN"));
+        if (has_weights_region(w))
+                c_put(w, "," C_SOFT "{ \"weights\", %s, %s, %d }", c_macro(w, "WEIGHTS_SIZE"),
+                      c_macro(w, "WEIGHTS_ALIGN"), w->dialect->is_device ? 3 : 2);
         c_line(w, " };");
         text_add(out, "\n");
         put_run_wrapper(w, run);

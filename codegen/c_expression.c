@@ -204,6 +204,8 @@ static struct c_shape put_arithmetic(struct c_writer *w, const struct loop_expr 
                 plain = e->op != LOOP_REM && e->op != LOOP_SHL && e->op != LOOP_SHR;
                 if (!plain)
                         c_fail(w, EXIT_INTERNAL, "%s of floats", loop_op_info[e->op].text);
+                if (e->op == LOOP_MUL && w->dialect->is_device)   /* never part of an fma */
+                        return put_call(w, t == E_F32 ? "__fmul_rn" : "__dmul_rn", e, 2);
         }
         if (plain)
                 return put_infix(w, e, loop_op_info[e->op].text);

@@ -16,6 +16,8 @@ const char *c_memory_name(enum element e)
 
 const char *c_memory_type(struct c_writer *w, enum element e)
 {
+        if (w->dialect->is_device)      /* a kernel sees memory in one type */
+                return element_info[e].c_type;
         w->memory_used[e] = true;
         return c_memory_name(e);
 }
@@ -130,7 +132,7 @@ static void print_helpers(struct c_writer *w, int level)
                         text_add(w->out, "\n");
                 if (!any)
                         c_level_open(w, w->out, level);
-                text_add(w->out, "%sstatic inline ", any ? "" : "/* C's operators and conversions, made total */\n");
+                text_add(w->out, "%s%s", any ? "" : "/* C's operators and conversions, made total */\n", w->dialect->inlined);
                 expand(w->out, helper_info[i.helper].definition, i.element, i.from);
                 text_add(w->out, "\n");
                 any = true;

@@ -62,7 +62,10 @@ static bool is_constant_in_loop(const struct loop_expr *e, int depth)
 static void put_for(struct c_writer *w, const struct loop_stmt *s)
 {
         if (loop_for_is_grid(s->for_kind)) {
-                c_fail(w, EXIT_UNSUPPORTED, "target %s has no grid of blocks", w->target->name);
+                if (w->dialect->grid_loop)
+                        w->dialect->grid_loop(w, s);
+                else
+                        c_fail(w, EXIT_UNSUPPORTED, "target %s has no grid of blocks", w->target->name);
                 return;
         }
         c_declare(w, s->variable);
@@ -204,7 +207,8 @@ static bool put_update(struct c_writer *w, const struct loop_stmt *s, const char
         const struct loop_expr *a = s->a;
         bool plain = a->op == LOOP_ADD || a->op == LOOP_SUB || a->op == LOOP_MUL;
         enum element e = (enum element)a->type.element;
-        bool wraps = element_info[e].class == CLASS_SINT && e != E_INDEX;
+        bool wraps = (element_info[e].class == CLASS_SINT && e != E_INDEX) ||
+                     (w->dialect->is_device && element_is_float(e) && a->op == LOOP_MUL);
         if (!plain || wraps || a->args[0]->variable != s->variable || a->type.lanes != 1)
                 return false;
         if (s->variable->rows
@@ -269,7 +273,7 @@ static void put_profile(struct c_writer *w, const struct loop_stmt *call)
 static void put_call(struct c_writer *w, const struct loop_stmt *s)
 {
         struct loop_function *f = s->function;
-        bool can_fail = c_can_fail(f);
+        bool can_fail = c_can_fail(f) || w->dialect->call;
         c_put(w, "%s%s(", can_fail ? "status = " : "", c_use(w, f));
         for (int i = 0; i < f->buffer_count; i++) {
                 c_put(w, "%s%s", i ? "," C_SOFT : "", c_use(w, s->buffers[i]));
@@ -282,6 +286,8 @@ static void put_call(struct c_writer *w, const struct loop_stmt *s)
                 c_put(w, "%s", i || f->buffer_count ? "," C_SOFT : "");
                 c_expression(w, s->scalars[i]);
         }
+        if (w->dialect->call)
+                w->dialect->call(w, f);
         c_put(w, ");");
         c_end(w);
         if (can_fail) {
@@ -297,6 +303,8 @@ static void put_call(struct c_writer *w, const struct loop_stmt *s)
 
 static void put_alloc(struct c_writer *w, struct loop_buffer *b)
 {
+        if (w->dialect->alloc && w->dialect->alloc(w, b))
+                return;
         if (b->space == SPACE_SHARED)
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no shared memory",
                        w->target->name);
@@ -326,7 +334,12 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
         case STMT_STORE: put_store(w, s); break;
         case STMT_CALL: put_call(w, s); break;
         case STMT_LAUNCH: c_launch(w, s); break;
-        case STMT_FAIL: c_line(w, "return %s;", c_error_name(w, s->code)); break;
+        case STMT_FAIL:
+                if (w->dialect->fail && !w->in_run)
+                        w->dialect->fail(w, s->code);
+                else
+                        c_line(w, "return %s;", c_error_name(w, s->code));
+                break;
         case STMT_RETURN:
                 c_put(w, "return ");
                 c_expression(w, s->a);
@@ -435,7 +448,7 @@ static const char *flops_text(struct arena *arena, double flops)
                             (unsigned long long)thousandths / 10, units[unit]);
 }
 
-static void put_kernel_comment(struct c_writer *w, const struct loop_function *f)
+void c_kernel_comment(struct c_writer *w, const struct loop_function *f)
 {
         const char *flops = flops_text(w->arena, f->flops);
         const char *parts[] = { f->location, f->summary, flops };
@@ -449,26 +462,31 @@ static void put_kernel_comment(struct c_writer *w, const struct loop_function *f
         text_free(&text);
 }
 
-static void put_kernel(struct c_writer *w, struct loop_function *f)
+void c_parameters(struct c_writer *w, const struct loop_function *f)
 {
-        bool can_fail = c_can_fail(f);
-        struct text own = { 0 }, *out = w->out;
-        put_kernel_comment(w, f);
-        c_names_function(w, f);
-        w->kernel = f;
-        w->bounds = NULL;
-        w->out = &own;
-        c_put(w, "static %s%s %s(", c_attribute(w), can_fail ? "int" : "void", c_name(w, f)->text);
         for (int i = 0; i < f->buffer_count; i++) {
                 const struct loop_buffer *b = f->buffers[i];
                 c_put(w, "%s%s%s *%s%s", i ? "," C_SOFT : "",
                       b->access == ACCESS_IN ? "const " : "", c_memory_type(w, b->element),
-                      b->alias_class == 0 ? "restrict " : "", c_name(w, b)->text);
+                      b->alias_class == 0 ? w->dialect->restricted : "", c_name(w, b)->text);
         }
         for (int i = 0; i < f->scalar_count; i++)
                 c_put(w, "%s%s %s", i || f->buffer_count ? "," C_SOFT : "",
                       c_type((enum element)f->scalars[i]->type.element),
                       c_name(w, f->scalars[i])->text);
+}
+
+static void put_kernel(struct c_writer *w, struct loop_function *f)
+{
+        bool can_fail = c_can_fail(f);
+        struct text own = { 0 }, *out = w->out;
+        c_kernel_comment(w, f);
+        c_names_function(w, f);
+        w->kernel = f;
+        w->bounds = NULL;
+        w->out = &own;
+        c_put(w, "static %s%s %s(", c_attribute(w), can_fail ? "int" : "void", c_name(w, f)->text);
+        c_parameters(w, f);
         c_put(w, f->buffer_count + f->scalar_count ? ")" : "void)");
         c_end(w);
         c_body(w, f, can_fail ? "return 0;" : NULL);
@@ -487,6 +505,6 @@ void c_kernels(struct c_writer *w, struct text *out)
         w->in_kernel = w->has_vectors;
         for (struct loop_function *f = w->p->kernels; f && !w->failed; f = f->next)
                 if (f->kind == FUNCTION_KERNEL) /* tasks go with their kernels */
-                        put_kernel(w, f);
+                        (w->dialect->kernel ? w->dialect->kernel : put_kernel)(w, f);
         w->in_kernel = false;
 }

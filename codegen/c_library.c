@@ -44,7 +44,7 @@ static void put_library_function(struct c_writer *w, struct loop_function *f, co
         c_names_function(w, f);
         if (f->error)
                 c_comment(w->out, 0, arena_printf(w->arena, "error bound: %s", f->error));
-        c_put(w, "static inline %s%s %s(", w->in_kernel ? c_attribute(w) : "",
+        c_put(w, "%s%s%s %s(", w->dialect->inlined, w->in_kernel ? c_attribute(w) : "",
               c_value_type(w, f->result), name);
         for (int i = 0; i < f->scalar_count; i++)
                 c_put(w, "%s%s %s", i ? "," C_SOFT : "", c_value_type(w, f->scalars[i]->type),

@@ -186,6 +186,27 @@ static void put_types(struct c_writer *w, struct text *out)
         }
 }
 
+/* behind the header, in C */
+static void put_rest_of_top(struct c_writer *w, struct text *out)
+{
+        if (w->computes_floats)
+                text_add(out, "%s", float_guards);
+        if (c_levels_vectors(w) < w->level_count)
+                put_tile_guard(w, out);
+        else
+                text_add(out, "%s", kernel_guard);
+        put_types(w, out);
+        c_vectors_top(w, out);
+        c_keep_top(w, out);
+        w->out = out;
+        c_flush_top(w, out);
+        c_helpers_print(w);
+        c_length_top(w, out);
+        c_vectors_print(w, out);
+        c_tiles_top(w, out);
+        c_parallel_top(w, out);
+}
+
 static void put_top(struct c_writer *w, struct text *out, const struct text *interface,
                     const char *build)
 {
@@ -205,22 +226,7 @@ static void put_top(struct c_writer *w, struct text *out, const struct text *int
                 text_add(out,
                          "\n#ifndef %s\n#error \"%s is of another build than this file\"\n#endif\n",
                          build, header);
-        if (w->computes_floats)
-                text_add(out, "%s", float_guards);
-        if (c_levels_vectors(w) < w->level_count)
-                put_tile_guard(w, out);
-        else
-                text_add(out, "%s", kernel_guard);
-        put_types(w, out);
-        c_vectors_top(w, out);
-        c_keep_top(w, out);
-        w->out = out;
-        c_flush_top(w, out);
-        c_helpers_print(w);
-        c_length_top(w, out);
-        c_vectors_print(w, out);
-        c_tiles_top(w, out);
-        c_parallel_top(w, out);
+        (w->dialect->top ? w->dialect->top : put_rest_of_top)(w, out);
 }
 
 static void write_text(FILE *file, struct text *text)
@@ -237,7 +243,9 @@ static void print_code(struct c_writer *w, struct text *code, struct text *run)
         for (int level = 0; level < w->level_count; level++) {
                 struct text inner = { 0 };
                 c_level(w, level);
-                if (c_run_is_split(w))
+                if (w->dialect->run)    /* it names what the kernels became */
+                        ;
+                else if (c_run_is_split(w))
                         c_run_inner(w, &inner);
                 else
                         c_run(w, run);
@@ -245,13 +253,15 @@ static void print_code(struct c_writer *w, struct text *code, struct text *run)
                         text_add(code, "\n");
                 c_level_open(w, code, level);
                 c_kernels(w, code);
+                if (w->dialect->run && !w->failed)
+                        w->dialect->run(w, run);
                 if (inner.length)
                         text_add_bytes(code, inner.data, inner.length);
                 c_level_close(w, code, level);
                 text_free(&inner);
         }
         c_levels_choice(w, run);
-        if (c_run_is_split(w))
+        if (c_run_is_split(w) && !w->dialect->run)
                 c_run(w, run);
 }
 
@@ -263,7 +273,7 @@ static void print_all(struct c_writer *w, FILE *c, FILE *h)
         print_code(w, &code, &run);
         c_library(w, &library);
         c_weights_place(w);
-        c_header(w, &interface);
+        (w->dialect->header ? w->dialect->header : c_header)(w, &interface);
         if (w->options->descriptor)
                 c_descriptor(w, &descriptor);
         const struct text *const hashed[] = { &interface, &library, &code, &run, &descriptor };
@@ -300,8 +310,8 @@ static bool check_streams(struct c_writer *w)
         return true;
 }
 
-static bool print(FILE *c, FILE *h, const struct loop_program *p,
-                  const struct print_options *options, struct diag *diag)
+bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct print_options *options,
+             const struct c_dialect *dialect, struct diag *diag)
 {
         struct arena *arena = arena_new();
         struct c_writer *w = ARENA_NEW(arena, struct c_writer);
@@ -309,8 +319,13 @@ static bool print(FILE *c, FILE *h, const struct loop_program *p,
         w->p = p;
         w->options = options;
         w->diag = diag;
+        w->dialect = dialect;
         c_levels_begin(w);
         bool done = check_options(w) && check_streams(w);
+        if (done && dialect->check) {
+                dialect->check(w);
+                done = !w->failed;
+        }
         for (int i = 0; i < w->level_count && done; i++)
                 done = collect_buffers(w, &w->levels[i]);
         if (done) {
@@ -320,6 +335,14 @@ static bool print(FILE *c, FILE *h, const struct loop_program *p,
         }
         arena_free(arena);
         return done;
+}
+
+const struct c_dialect c_dialect_c99 = { .inlined = "static inline ", .restricted = "restrict " };
+
+static bool print(FILE *c, FILE *h, const struct loop_program *p,
+                  const struct print_options *options, struct diag *diag)
+{
+        return c_print(c, h, p, options, &c_dialect_c99, diag);
 }
 
 const struct printer c_printer = { .language = "C", .suffix = ".c", .print = print };

@@ -20,7 +20,7 @@ void c_run_prototype(struct c_writer *w, const char *head)
         c_put(w, "%svoid *workspace", head);
         for (int i = 0; i < w->p->region_count; i++)
                 c_put(w, "," C_SOFT "void *%s", w->regions[i]);
-        if (w->options->weights == PRINT_WEIGHTS_FILE)
+        if (w->options->weights == PRINT_WEIGHTS_FILE || w->dialect->is_device)
                 c_put(w, "," C_SOFT "const void *weights");
         for (int i = 0; i < w->input_count; i++)
                 c_put(w, "," C_SOFT "const %s *%s", element_info[w->inputs[i]->element].c_type,
@@ -28,7 +28,7 @@ void c_run_prototype(struct c_writer *w, const char *head)
         for (int i = 0; i < w->output_count; i++)
                 c_put(w, "," C_SOFT "%s *%s", element_info[w->outputs[i]->element].c_type,
                       c_name(w, w->outputs[i])->text);
-        c_put(w, ")");
+        c_put(w, w->dialect->is_device ? "," C_SOFT "void *stream)" : ")");
 }
 
 static struct loop_buffer *port(struct c_writer *w, int i)
@@ -160,7 +160,7 @@ static void put_view_pointer(struct c_writer *w, struct loop_buffer *b)
         c_line(w, cast ? ");" : ";");
 }
 
-static void put_pointers(struct c_writer *w)
+void c_run_pointers(struct c_writer *w)
 {
         bool any = false;
         bool *reached = arena_array(w->arena, (size_t)w->p->region_count + 1, sizeof *reached);
@@ -168,7 +168,7 @@ static void put_pointers(struct c_writer *w)
                 if (b->space != SPACE_WORKSPACE)
                         continue;
                 if (!any && !b->region)
-                        c_line(w, "unsigned char *const memory = workspace;");
+                        c_line(w, "unsigned char *const memory = %sworkspace;", w->dialect->is_device ? "(unsigned char *)" : "");
                 any |= !b->region;
                 reached[b->region] = true;
                 put_workspace_pointer(w, b);
@@ -189,9 +189,9 @@ static void put_pointers(struct c_writer *w)
 
 static void name_buffers(struct c_writer *w)
 {
-        static const char *const words[] = { "workspace", "memory", "status" };
+        static const char *const words[] = { "workspace", "memory", "status", "weights", "constants", "stream", "calls", "failed" };
         w->locals = names_new(w->arena);
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < (w->dialect->is_device ? 8 : 3); i++)
                 names_reserve(w->locals, words[i]);
         for (int i = 0; i < w->p->region_count; i++)
                 names_reserve(w->locals, w->regions[i]);
@@ -210,8 +210,7 @@ static const char profile_declaration[] =
         " * call of a kernel in run, counted from 0. */\n"
         "void dnncc_profile(int kernel);\n";
 
-/* what main does, which tells what it uses */
-static struct text main_text(struct c_writer *w)
+struct text c_main_text(struct c_writer *w)
 {
         struct text body = { 0 };
         name_buffers(w);
@@ -239,7 +238,7 @@ static void put_main(struct c_writer *w, struct text *body)
 {
         c_length_check(w);
         c_tiles_enable(w);
-        put_pointers(w);
+        c_run_pointers(w);
         if (w->options->profile)
                 c_line(w, "dnncc_profile(-1);");
         if (body->length)
@@ -264,7 +263,7 @@ static void close_function(struct c_writer *w)
 
 void c_run_inner(struct c_writer *w, struct text *out)
 {
-        struct text body = main_text(w);
+        struct text body = c_main_text(w);
         w->out = out;
         text_add(out, "\n");
         open_function(w, arena_printf(w->arena, "static %sint %s(", c_flush_attribute(w),
@@ -293,7 +292,7 @@ void c_run(struct c_writer *w, struct text *out)
         bool split = c_run_is_split(w);
         struct text body = { 0 };
         if (!split)
-                body = main_text(w);
+                body = c_main_text(w);
         w->out = out;
         text_add(out, "\n");
         open_function(w,

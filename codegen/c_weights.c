@@ -34,8 +34,16 @@ static size_t bytes_of(const struct loop_buffer *b)
         return bytes;
 }
 
+/* nowhere but in the C file? */
+static bool is_inline(const struct c_writer *w)
+{
+        return w->options->weights == PRINT_WEIGHTS_INLINE && !w->dialect->is_device;
+}
+
 bool c_is_weight(const struct c_writer *w, const struct loop_buffer *constant)
 {
+        if (w->dialect->is_device)
+                return constant->extent > 0;
         return w->options->weights != PRINT_WEIGHTS_INLINE && !c_is_zero(constant) &&
                bytes_of(constant) > LEAST_BYTES;
 }
@@ -45,8 +53,9 @@ bool c_is_weight(const struct c_writer *w, const struct loop_buffer *constant)
 void c_weights_reserve(struct c_writer *w)
 {
         static const char *const words[] = { "constants",   "constants_end",     "weights_head",
-                                             "are_weights", "weights_are_dense", "WEIGHTS_SYMBOL", "WEIGHTS_HIDDEN" };
-        if (w->options->weights == PRINT_WEIGHTS_INLINE)
+                                             "are_weights", "weights_are_dense", "WEIGHTS_SYMBOL", "WEIGHTS_HIDDEN",
+                                             "weights_rows" };
+        if (is_inline(w))
                 return;
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
                 c_reserve(w, words[i]);
@@ -57,7 +66,7 @@ void c_weights_reserve(struct c_writer *w)
 const char *c_weight_text(struct c_writer *w, const char *name)
 {
         return arena_printf(w->arena,
-                            w->options->weights == PRINT_WEIGHTS_FILE ? "constants->%s"
+                            w->options->weights == PRINT_WEIGHTS_FILE || w->dialect->is_device ? "constants->%s"
                                                                   : "constants.%s",
                             name);
 }
@@ -71,7 +80,7 @@ static size_t aligned(size_t bytes)
 
 void c_weights_place(struct c_writer *w)
 {
-        if (w->options->weights == PRINT_WEIGHTS_INLINE)
+        if (is_inline(w) || w->weight_bytes)    /* ... or done */
                 return;
         w->weight_bytes = sizeof(struct dnncc_weights_head);
         for (size_t i = 0; i < w->constant_count; i++) {
@@ -246,7 +255,10 @@ static void put_head(struct c_writer *w, const struct dnncc_weights_head *head)
 
 void c_weights_pointer(struct c_writer *w, bool needed)
 {
-        if (w->options->weights == PRINT_WEIGHTS_FILE)
+        if (w->dialect->is_device)
+                c_line(w, needed ? "const struct weights *const constants = (const struct weights *)weights;"
+                                 : "(void)weights;");
+        else if (w->options->weights == PRINT_WEIGHTS_FILE)
                 c_line(w, needed ? "const struct weights *const constants = weights;"
                                  : "(void)weights;");
 }
@@ -280,25 +292,53 @@ static void put_comment(struct c_writer *w)
                                LEAST_BYTES, file, how));
 }
 
+static void write_all(const struct c_writer *w, const struct dnncc_weights_head *head, FILE *file)
+{
+        write_head(file, head, w->options->target->big_endian);
+        for (size_t i = 0; i < w->weight_count; i++)
+                write_constant(w, w->weights[i].buffer, file);
+}
+
+/* the same bytes as rows of the C file, for code that copies them to where they are read */
+static void write_rows(struct c_writer *w, const struct dnncc_weights_head *head, FILE *c)
+{
+        FILE *bytes = tmpfile();
+        if (!bytes) {
+                c_fail(w, EXIT_IO, "no temporary file for the weights");
+                return;
+        }
+        write_all(w, head, bytes);
+        rewind(bytes);
+        fprintf(c, "\n/* ... which are these, in rows. */\nstatic const char weights_rows[%zu][%d] = {\n",
+                (w->weight_bytes + C_ROW_BYTES - 1) / C_ROW_BYTES, C_ROW_BYTES + 1);
+        c_rows(bytes, w->weight_bytes, c);
+        fprintf(c, "};\n");
+        fclose(bytes);
+}
+
 void c_weights_print(struct c_writer *w, const char *build, FILE *c)
 {
         const struct print_options *o = w->options;
         struct text text = { 0 };
-        if (o->weights == PRINT_WEIGHTS_INLINE || w->failed)
+        if (is_inline(w) || w->failed || (w->dialect->is_device && !w->weight_count))
                 return;
         struct dnncc_weights_head head = make_head(w, build);
         w->out = &text;
-        put_comment(w);
+        if (o->weights == PRINT_WEIGHTS_INLINE)
+                text_add(&text, "\n/* The constants, as they lie in the device's memory. */\n");
+        else
+                put_comment(w);
         put_order(w);
         put_struct(w);
         if (o->weights == PRINT_WEIGHTS_INCBIN)
                 text_add(&text, incbin, o->prefix, (unsigned long long)head.digest[0],
                          C_WEIGHTS_ALIGN, o->weights_name);
-        if (!o->unchecked)
+        if (!o->unchecked && o->weights != PRINT_WEIGHTS_INLINE)
                 put_head(w, &head);
         fwrite(text.data, 1, text.length, c);
         text_free(&text);
-        write_head(o->weights_file, &head, o->target->big_endian);
-        for (size_t i = 0; i < w->weight_count; i++)
-                write_constant(w, w->weights[i].buffer, o->weights_file);
+        if (o->weights == PRINT_WEIGHTS_INLINE)
+                write_rows(w, &head, c);
+        else
+                write_all(w, &head, o->weights_file);
 }

@@ -380,9 +380,9 @@ static void name_library(struct c_writer *w)
  * have the same. */
 static void name_ports(struct c_writer *w)
 {
-        static const char *const run_words[] = { "workspace", "memory", "status" };
+        static const char *const run_words[] = { "workspace", "memory", "status", "weights", "constants", "stream", "calls", "failed" };
         static const char *const endings[] = { "_ELEMS", "_RANK", "_SHAPE", "_SCALE", "_ZERO" };
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < (w->dialect->is_device ? 8 : 3); i++)
                 names_reserve(w->globals, run_words[i]);
         w->regions = arena_array(w->arena, (size_t)w->p->region_count + 1, sizeof *w->regions);
         for (int i = 0; i < w->p->region_count; i++) {
@@ -447,6 +447,8 @@ void c_names_begin(struct c_writer *w)
         c_flush_reserve(w);
         c_parallel_reserve(w);
         c_weights_reserve(w);
+        if (w->dialect->reserve)
+                w->dialect->reserve(w);
         name_library(w);
         name_ports(w);
         names_reserve(w->globals, "a");           /* parameters of helpers */

@@ -42,8 +42,33 @@ struct c_level {
 /* A constant that is printed; equal ones are one. */
 struct c_constant { const struct loop_buffer *buffer; struct c_name *name; };
 
+struct c_writer;
+/* What a language says otherwise that has C's expressions and statements. NULL: as in C99. */
+struct c_dialect {
+        const char *inlined;            /* before small functions: "static inline " */
+        const char *restricted;         /* "restrict " */
+        bool is_device;                 /* kernels run elsewhere, in grid form, and weights lie there; what
+                                         * is printed is C++ as well */
+        void (*reserve)(struct c_writer *w);              /* words of the language */
+        void (*check)(struct c_writer *w);                /* options and programs that it does not have */
+        void (*top)(struct c_writer *w, struct text *out);          /* behind the header's text */
+        void (*header)(struct c_writer *w, struct text *out);
+        void (*kernel)(struct c_writer *w, struct loop_function *f);
+        void (*grid_loop)(struct c_writer *w, const struct loop_stmt *s);
+        bool (*alloc)(struct c_writer *w, struct loop_buffer *b);   /* false: an array */
+        void (*fail)(struct c_writer *w, int code);
+        void (*call)(struct c_writer *w, const struct loop_function *f);    /* arguments behind f's own */
+        void (*run)(struct c_writer *w, struct text *out);
+};
+extern const struct c_dialect c_dialect_c99;
+/* the frame of both files, and all that stands in them */
+bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct print_options *options,
+             const struct c_dialect *dialect, struct diag *diag);
+
 struct c_writer {
         struct arena *arena;
+        const struct c_dialect *dialect;
+        struct cuda_writer *cuda;       /* codegen/cuda_writer.h; NULL in C */
         struct c_level *levels;
         int level_count;
         int level;                      /* being printed; the next five are its own */
@@ -235,6 +260,8 @@ void c_block(struct c_writer *w, const struct loop_block *block);
 void c_kernels(struct c_writer *w, struct text *out);     /* all of the level */
 /* ... of parameters that f's text, printed before, does not mention: the first `scalars` of them */
 void c_unused(struct c_writer *w, const struct loop_function *f, int scalars);
+void c_kernel_comment(struct c_writer *w, const struct loop_function *f);
+void c_parameters(struct c_writer *w, const struct loop_function *f);     /* into the line */
 /* braces and what is in them */
 void c_body(struct c_writer *w, struct loop_function *f, const char *last);
 const char *c_function(struct c_writer *w, struct loop_function *f);      /* of mathematics, to be called */
@@ -277,6 +304,8 @@ void c_run(struct c_writer *w, struct text *out);
 void c_run_top(struct c_writer *w, struct text *out);     /* what it calls */
 void c_run_prototype(struct c_writer *w, const char *head);       /* "int digits_run(": into the line, no semicolon */
 void c_run_arguments(struct c_writer *w);                 /* of a call */
+struct text c_main_text(struct c_writer *w);              /* what main does, which tells what it uses */
+void c_run_pointers(struct c_writer *w);                  /* variables for the program's buffers */
 
 /* ---- denormal numbers as 0 (c_flush.c): nothing happens without --flush-denormals ---- */
 
@@ -308,8 +337,16 @@ void c_weights_place(struct c_writer *w);
 void c_weights_pointer(struct c_writer *w, bool needed);  /* of run: a variable for the parameter */
 void c_weights_check(struct c_writer *w);                 /* of run, behind that */
 void c_weights_print(struct c_writer *w, const char *build, FILE *c);
+/* rows of as many bytes as string literals; how many bytes a row has */
+enum { C_ROW_BYTES = 2000 };
+void c_rows(FILE *from, size_t bytes, FILE *out);
 /* c_descriptor.c: what stands between the guards of the header; the descriptor */
 void c_header(struct c_writer *w, struct text *out);
+void c_port_table(struct c_writer *w);                    /* for the comment: parameters, extents, names */
+void c_port_rules(struct c_writer *w);                    /* ... what elements are */
+void c_port_macros(struct c_writer *w);
+void c_error_macros(struct c_writer *w);
+void c_descriptor_header(struct c_writer *w);
 void c_descriptor(struct c_writer *w, struct text *out);
 
 #endif

@@ -39,6 +39,18 @@ struct float_control {
         const char *read, *write;       /* the statements that fill it, and that put it back */
 };
 
+/* A machine that runs kernels in grid form (ir/loop.h): what a schedule counts on. */
+struct grid_machine {
+        int multiprocessors;            /* of a usual one */
+        int warps;                      /* that a multiprocessor holds at a time */
+        int registers;                  /* of 32 bits, that it has for all of them */
+        int64_t shared_bytes;           /* that a block may have at most */
+        int64_t l2_bytes;               /* of all */
+        double l2_rate, memory_rate;    /* bytes a second */
+        double launch, barrier;         /* seconds: of a launch in a graph, of a barrier of the grid */
+        int capability;                 /* that the code asks for: 80 is 8.0 */
+};
+
 struct target {
         const char *name, *doc;
         const struct target *base;      /* NULL for generic */
@@ -49,6 +61,7 @@ struct target {
         const struct printer *printer;  /* what writes the code; NULL: the base's */
         bool big_endian;                /* constants are written as numbers, not as bytes */
         int64_t workspace_align;        /* bytes; 0: the base's */
+        const struct grid_machine *grid;          /* it runs kernels in grid form; NULL: the base's */
         int64_t stack_bytes;            /* largest array a kernel may put on the stack; 0: the
                                          * base's */
 
@@ -98,6 +111,7 @@ struct target {
                 return t->field || !t->base ? t->field : target_##field(t->base);                  \
         }
 TARGET_FIELD(const struct printer *, printer)
+TARGET_FIELD(const struct grid_machine *, grid)
 TARGET_FIELD(int64_t, workspace_align)
 TARGET_FIELD(int64_t, stack_bytes)
 TARGET_FIELD(int, vector_bytes)

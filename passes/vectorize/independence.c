@@ -4,11 +4,11 @@
  * All accesses to memory that the loop writes, loads as well as stores, must have subscripts of the
  * form
  *
- *     c1 * i + c2 * j + s + r,    low <= r <= high
+ *     c1 * i + c2 * j + .. + s + r,    low <= r <= high
  *
- * with the same constants c1, c2 and the same sum s of what is the same in all iterations. One
+ * with the same constants c1, c2, .. and the same sum s of what is the same in all iterations. One
  * iteration then stays within high - low + one element; the iterations lie apart when the smaller
- * step is at least that wide, and the larger one at least as wide as all steps of the smaller one
+ * step is at least that wide, and each larger one at least as wide as all steps of the smaller ones
  * together:
  *
  *     |r---|        |r---|        |r---|               |r---|        |r---|        |r---|
@@ -42,7 +42,7 @@ struct proof {
                                          * the proof itself */
         struct map *written;            /* by buffer or alias class: struct written */
         struct written *first;          /* all of them */
-        bool failed;
+        bool may_fail, failed;
 };
 
 static void *find(const struct map *map, const void *key)
@@ -254,7 +254,8 @@ static void find_own(struct loop_stmt *s, void *context)
         switch (s->kind) {
         case STMT_FOR: case STMT_LET: case STMT_VAR: put(p->own, s->variable, s); break;
         case STMT_ALLOC: put(p->own, s->buffer, s); break;
-        case STMT_FAIL: case STMT_CALL:
+        case STMT_FAIL: p->failed |= !p->may_fail; break;
+        case STMT_CALL:
         case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD:
         case STMT_COPY: case STMT_COMMIT: case STMT_WAIT: p->failed = true; break;
         default: break;
@@ -287,26 +288,41 @@ static int64_t trip(const struct loop_stmt *s)
 
 static bool lie_apart(const struct proof *p, const struct form *f)
 {
-        int64_t width, reach, steps[INDEPENDENT_LOOPS_MAX] = { 0 };
+        int64_t width, reach;
+        bool done[INDEPENDENT_LOOPS_MAX] = { false };
         if (!int_sub(f->high, f->low, &width))
                 return false;
-        for (int k = 0; k < p->count; k++)
-                steps[k] = f->steps[k] < 0 ? -f->steps[k] : f->steps[k];
-        int smaller = p->count == 2 && steps[1] < steps[0];
-        if (steps[smaller] < width)
-                return false;
-        return p->count == 1 || (int_mul(steps[smaller], trip(p->loops[smaller]) - 1, &reach) &&
-                                 int_add(reach, width, &reach) && steps[1 - smaller] >= reach);
+        for (int round = 0; round < p->count; round++) {          /* the smallest step that is left */
+                int smallest = -1;
+                int64_t step = 0;
+                for (int k = 0; k < p->count; k++) {
+                        int64_t size = f->steps[k] < 0 ? -f->steps[k] : f->steps[k];
+                        if (!done[k] && (smallest < 0 || size < step)) {
+                                smallest = k;
+                                step = size;
+                        }
+                }
+                done[smallest] = true;
+                if (p->count > 1 && trip(p->loops[smallest]) == 1)
+                        continue;
+                if (step < width)
+                        return false;
+                if (round + 1 < p->count && (!int_mul(step, trip(p->loops[smallest]) - 1, &reach) ||
+                                             !int_add(reach, width, &width)))
+                        return false;
+        }
+        return true;
 }
 
 bool loops_are_independent(const struct loop_bounds *bounds, struct loop_stmt *const *loops,
-                           int count)
+                           int count, bool may_fail)
 {
-        struct proof p = { .arena = arena_new(), .bounds = bounds, .loops = loops, .count = count };
+        struct proof p = { .arena = arena_new(), .bounds = bounds, .loops = loops, .count = count, .may_fail = may_fail };
         struct loop_block *body = loops[0]->body;
         p.own = map_new(p.arena);
         p.written = map_new(p.arena);
-        p.failed = count == 2 && (trip(loops[0]) < 1 || trip(loops[1]) < 1);
+        for (int k = 0; count > 1 && k < count; k++)
+                p.failed |= trip(loops[k]) < 1;
         put(p.own, loops[0]->variable, loops[0]);
         loop_block_walk(body, find_own, NULL, &p);
         loop_block_walk(body, find_written, NULL, &p);

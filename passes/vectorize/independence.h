@@ -5,12 +5,12 @@
 
 #include "ir/loop_bounds.h"
 
-enum { INDEPENDENT_LOOPS_MAX = 2 };
+enum { INDEPENDENT_LOOPS_MAX = 8 };
 
-/* Whether no iteration of the loops (the second one directly in the first, from literal to literal)
- * touches memory that another one writes, and none sets what was declared outside, fails, or waits:
- * proved, or false. */
+/* Whether no iteration of the loops (each one directly in the one before, where there are several
+ * from literal to literal) touches memory that another one writes, and none sets what was declared
+ * outside, or (unless they may) fails: proved, or false. */
 bool loops_are_independent(const struct loop_bounds *bounds, struct loop_stmt *const *loops,
-                           int count);
+                           int count, bool may_fail);
 
 #endif

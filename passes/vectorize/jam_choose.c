@@ -166,7 +166,7 @@ static void look_at_loop(struct loop_stmt *s, void *context)
 
 static bool is_independent(const struct survey *survey, struct loop_stmt *loop)
 {
-        return trip_of(loop) > 1 && loops_are_independent(survey->bounds, &loop, 1);
+        return trip_of(loop) > 1 && loops_are_independent(survey->bounds, &loop, 1, false);
 }
 
 /* Iterations are independent, and loops inside begin and end alike in all of them. */

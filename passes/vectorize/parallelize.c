@@ -139,10 +139,10 @@ static int parallelize_loop(struct loop_program *p, const struct loop_bounds *bo
                 return 0;
         choose_chunks(&cut, loop, context->threads);
         struct loop_stmt *const nest[] = { loop, cut.inner };
-        if (cut.chunks > 1 && !loops_are_independent(bounds, nest, 2))
+        if (cut.chunks > 1 && !loops_are_independent(bounds, nest, 2, false))
                 cut.chunks = 1;
         if (cut.trip * cut.chunks < 2 ||
-            (cut.chunks == 1 && !loops_are_independent(bounds, nest, 1)))
+            (cut.chunks == 1 && !loops_are_independent(bounds, nest, 1, false)))
                 return 0;
         if (cut.chunks > 1)
                 cut_loop(p->arena, loop, &cut);

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels in grid form. A phase is a function for the device; the kernel itself a function for the
+ * host that launches one after the other, with the parameters that it has in C.
+ *
+ *     static __global__ void __launch_bounds__(128) relu_blocks(const float *__restrict__ x, float *__restrict__ y)
+ *     {
+ *             const ptrdiff_t block = blockIdx.x;
+ *             const ptrdiff_t warp = threadIdx.y;
+ *             const ptrdiff_t lane = threadIdx.x;
+ *             const ptrdiff_t at = (block * 4 + warp) * 32 + lane;
+ *             if (at < 1000) {
+ *                     y[at] = max_ordered_f32(0.0f, x[at]);
+ *             }
+ *     }
+ *
+ *     static int relu(const float *x, float *y, void *stream)
+ *     {
+ *             void *arguments[] = { &x, &y };
+ *             return launch((const void *)relu_blocks, 8, 4, 32, 0, stream, arguments);
+ *     } */
+#include "codegen/cuda_writer.h"
+
+#include <string.h>
+
+enum { SHARED_ALIGN = 128 };
+
+/* ---- loops of the grid ---- */
+
+/* A phase whose warps do nothing but loops over so few lanes has no more of them; else all. */
+static int64_t lanes_of(const struct loop_block *block)
+{
+        int64_t lanes = 0;
+        for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
+                int64_t more = 0;
+                if (s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP)
+                        for (const struct loop_stmt *t = s->body->first; t; t = t->next) {
+                                bool lane = t->kind == STMT_FOR && t->for_kind == FOR_GPU_LANE;
+                                int64_t count = lane ? t->b->literal.i : GRID_LANES;
+                                more = count > more ? count : more;
+                        }
+                else if (s->body)
+                        more = lanes_of(s->body);
+                lanes = more > lanes ? more : lanes;
+        }
+        return lanes;
+}
+
+static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *value)
+{
+        int64_t count = s->b->literal.i;
+        bool lane = s->for_kind == FOR_GPU_LANE, some = lane && count < w->cuda->phase->lanes;
+        struct text body = { 0 }, *out = w->out;
+        c_declare(w, s->variable);
+        if (count == 1)
+                c_name(w, s->variable)->text = "0";
+        w->out = &body;
+        w->indent -= !some;             /* a block of its own, or that around it */
+        c_block(w, s->body);
+        w->indent += !some;
+        w->out = out;
+        if (some)
+                c_line(w, "if (threadIdx.x < %lld) {", (long long)count);
+        w->indent += some;
+        if (count > 1 && c_name(w, s->variable)->used)
+                c_line(w, "const ptrdiff_t %s = %s;", c_name(w, s->variable)->text, value);
+        w->indent -= some;
+        if (body.length)
+                text_add_bytes(w->out, body.data, body.length);
+        if (some)
+                c_line(w, "}");
+        text_free(&body);
+}
+
+void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
+{
+        struct cuda_writer *cuda = w->cuda;
+        switch (s->for_kind) {
+        case FOR_GPU_BLOCK: put_part(w, s, "blockIdx.x"); break;
+        case FOR_GPU_WARP:
+                put_part(w, s, "threadIdx.y");
+                if (cuda->hands_on)
+                        c_line(w, "__syncthreads();");
+                break;
+        default:
+                cuda->in_lane = true;
+                put_part(w, s, "threadIdx.x");
+                cuda->in_lane = false;
+                break;
+        }
+}
+
+/* Memory of a block, or of each of its warps; a lane's is an array. */
+bool cuda_alloc(struct c_writer *w, struct loop_buffer *b)
+{
+        struct cuda_writer *cuda = w->cuda;
+        if (cuda->in_lane)
+                return false;
+        const char *type = element_info[b->element].c_type, *name = c_local(w, b->name);
+        int64_t bytes = round_up(b->extent * element_info[b->element].bytes, SHARED_ALIGN), at = cuda->phase->shared;
+        bool of_warp = b->space != SPACE_SHARED;
+        c_name_set(w, b, name);
+        c_put(w, "%s *const %s = (%s *)(shared_memory()", type, name, type);
+        if (at)
+                c_put(w, " + %lld", (long long)at);
+        if (of_warp && cuda->phase->warps > 1)
+                c_put(w, " + threadIdx.y * %lld", (long long)bytes);
+        c_line(w, ");");
+        cuda->phase->shared += bytes * (of_warp ? cuda->phase->warps : 1);
+        cuda->shares = true;
+        return true;
+}
+
+/* The first in the order of the program is the least. */
+void cuda_fail(struct c_writer *w, int code)
+{
+        if (w->cuda->hands_on || !w->cuda->in_lane)
+                c_fail(w, EXIT_INTERNAL, "a fail where warps wait for each other");
+        c_line(w, "atomicMin(failed, call << 8 | %du);", -code);
+        c_line(w, "return;");
+}
+
+/* ---- phases ---- */
+
+static void count_warps(struct loop_stmt *s, void *context)
+{
+        int *count = context;
+        if (s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP)
+                ++*count;
+        else if ((s->kind == STMT_FOR && s->for_kind != FOR_GPU_BLOCK && s->for_kind != FOR_GPU_LANE) || s->kind == STMT_WHILE)
+                for (const struct loop_stmt *t = s->body->first; t; t = t->next)
+                        if (t->kind == STMT_FOR && t->for_kind == FOR_GPU_WARP)
+                                *count += 2;    /* it is done again */
+}
+
+static void find_warps(struct loop_stmt *s, void *context)
+{
+        if (s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP)
+                *(int64_t *)context = s->b->literal.i;
+}
+
+static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_stmt *s)
+{
+        struct cuda_writer *cuda = w->cuda;
+        struct loop_stmt alone = *s;
+        struct loop_block block = { .first = &alone, .end = &alone.next };
+        struct loop_function part = *f;
+        struct cuda_phase phase = { .blocks = s->b->literal.i, .warps = 1, .lanes = lanes_of(s->body) };
+        int warp_loops = 0;
+        bool can_fail = c_can_fail(f);
+        alone.next = NULL;
+        part.body = &block;
+        loop_block_walk(&block, find_warps, NULL, &phase.warps);
+        loop_block_walk(&block, count_warps, NULL, &warp_loops);
+        if (!phase.lanes)
+                return;
+        phase.name = c_global(w, arena_printf(w->arena, "%s_blocks", c_name(w, f)->text));
+        cuda->phase = &phase;
+        cuda->hands_on = warp_loops > 1;
+        c_names_function(w, f);
+        names_reserve(w->locals, "failed");
+        names_reserve(w->locals, "call");
+        c_put(w, "static __global__ void __launch_bounds__(%lld) %s(", (long long)(phase.warps * phase.lanes), phase.name);
+        c_parameters(w, f);
+        if (can_fail)
+                c_put(w, "%sunsigned *failed," C_SOFT "unsigned call", f->buffer_count + f->scalar_count ? "," C_SOFT : "");
+        c_put(w, ")");
+        c_end(w);
+        struct text body = { 0 }, *out = w->out;
+        w->out = &body;
+        w->indent = 0;
+        c_find_entries(w, &part);
+        c_block(w, part.body);
+        w->out = out;
+        c_line(w, "{");
+        w->indent = 1;
+        c_unused(w, f, f->scalar_count);
+        if (can_fail && (!body.length || !strstr(body.data, "atomicMin(failed, ")))
+                c_line(w, "(void)failed, (void)call;");
+        if (body.length)
+                text_add_bytes(w->out, body.data, body.length);
+        w->indent = 0;
+        c_line(w, "}");
+        text_add(w->out, "\n");
+        text_free(&body);
+        cuda->phase = NULL;
+        ARENA_GROW(w->arena, cuda->phases, cuda->phase_count);
+        cuda->phases[cuda->phase_count++] = phase;
+}
+
+static void put_launch(struct c_writer *w, const struct cuda_phase *phase)
+{
+        c_put(w, "launch((const void *)%s," C_SOFT "%lld," C_SOFT "%lld," C_SOFT "%lld," C_SOFT "%lld," C_SOFT "stream," C_SOFT
+                 "arguments);",
+              phase->name, (long long)phase->blocks, (long long)phase->warps, (long long)phase->lanes, (long long)phase->shared);
+        c_end(w);
+}
+
+/* for the host */
+static void put_launches(struct c_writer *w, struct loop_function *f, int first)
+{
+        const struct cuda_writer *cuda = w->cuda;
+        int count = cuda->phase_count - first;
+        bool can_fail = c_can_fail(f);
+        c_names_function(w, f);
+        c_put(w, "static int %s(", c_name(w, f)->text);
+        for (int i = 0; i < f->buffer_count; i++)
+                c_put(w, "%s%s *%s," C_SOFT, f->buffers[i]->access == ACCESS_IN ? "const " : "",
+                      c_memory_type(w, f->buffers[i]->element), c_name(w, f->buffers[i])->text);
+        for (int i = 0; i < f->scalar_count; i++)
+                c_put(w, "%s %s," C_SOFT, c_type((enum element)f->scalars[i]->type.element), c_name(w, f->scalars[i])->text);
+        c_put(w, can_fail ? "void *stream," C_SOFT "unsigned *failed," C_SOFT "unsigned call)" : "void *stream)");
+        c_end(w);
+        c_line(w, "{");
+        w->indent = 1;
+        if (!count) {
+                c_unused(w, f, f->scalar_count);
+                c_line(w, "(void)stream;");
+                c_line(w, "return 0;");
+        } else {
+                c_put(w, "void *arguments[] = {" C_SOFT);
+                for (int i = 0; i < f->buffer_count; i++)
+                        c_put(w, "%s&%s", i ? "," C_SOFT : "", c_name(w, f->buffers[i])->text);
+                for (int i = 0; i < f->scalar_count; i++)
+                        c_put(w, "%s&%s", i || f->buffer_count ? "," C_SOFT : "", c_name(w, f->scalars[i])->text);
+                c_put(w, can_fail ? "," C_SOFT "&failed," C_SOFT "&call };" : C_SOFT "};");
+                c_end(w);
+        }
+        for (int i = 0; i < count; i++) {
+                c_put(w, count == 1 ? "return " : i ? "if (!status)" : "int status = ");
+                if (i) {
+                        c_end(w);
+                        w->indent++;
+                        c_put(w, "status = ");
+                }
+                put_launch(w, &cuda->phases[first + i]);
+                w->indent = 1;
+        }
+        if (count > 1)
+                c_line(w, "return status;");
+        w->indent = 0;
+        c_line(w, "}");
+}
+
+void cuda_kernel(struct c_writer *w, struct loop_function *f)
+{
+        int first = w->cuda->phase_count;
+        w->kernel = f;
+        w->bounds = NULL;
+        c_kernel_comment(w, f);
+        for (struct loop_stmt *s = f->body->first; s && !w->failed; s = s->next) {
+                if (s->kind != STMT_FOR || s->for_kind != FOR_GPU_BLOCK) {
+                        c_fail(w, EXIT_UNSUPPORTED, "kernel %s is not in grid form, as the pass grid makes it", f->name);
+                        return;
+                }
+                put_phase(w, f, s);
+        }
+        put_launches(w, f, first);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* CUDA C as a dialect of C: what of the frame differs, and what stands at the top of the file. */
+#include "codegen/cuda_printer.h"
+
+#include "codegen/cuda_writer.h"
+
+static void check(struct c_writer *w)
+{
+        const struct print_options *o = w->options;
+        const char *what = o->threads > 1        ? "--threads: a device runs kernels on all that it has"
+                           : o->flush_denormals  ? "--flush-denormals"
+                           : o->profile          ? "--profile"
+                           : o->fast_libm        ? "--fast-libm"
+                           : w->p->region_count  ? "--region: a device's memory is all of one kind"
+                                                 : NULL;
+        if (what)
+                c_fail(w, EXIT_USAGE, "target %s does not take %s", w->options->target->name, what);
+        w->cuda = ARENA_NEW(w->arena, struct cuda_writer);
+        for (const struct loop_function *f = w->p->kernels; f; f = f->next)
+                w->cuda->fails |= c_can_fail(f);
+        w->cuda->status_at = round_up(w->workspace_size, target_workspace_align(w->options->target));
+        w->workspace_align = target_workspace_align(w->options->target);
+        if (w->cuda->fails)
+                w->workspace_size = w->cuda->status_at + target_workspace_align(w->options->target);
+        w->cuda->fails = false;         /* until one is called */
+        w->copies_memory = true;
+}
+
+static void reserve(struct c_writer *w)
+{
+        static const char *const words[] = {
+                "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "shared_memory", "shared_bytes", "launch", "prepared",
+                "is_prepared", "check", "arguments", "dim3", "uint3", "min", "max", "atomicMin", "CUDA_CPU",
+        };
+        static const char *const functions[] = { "prepare", "load", "status" };
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+                c_reserve(w, words[i]);
+        for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+                c_reserve(w, arena_printf(w->arena, "%s_%s", w->options->prefix, functions[i]));
+}
+
+static const char guards[] =
+        "\n"
+        "#ifndef CUDA_CPU        /* else compiled for a processor, by a header that has all this */\n"
+        "#include <cuda_runtime.h>\n"
+        "#if defined(__USE_FAST_MATH__) || defined(__CUDA_FTZ)\n"
+        "#error \"-use_fast_math and -ftz=true change results: compile this file without them\"\n"
+        "#endif\n"
+        "#endif\n";
+
+static const char shared[] =
+        "\n"
+        "/* the block's, as much as it was launched with */\n"
+        "#ifndef CUDA_CPU\n"
+        "static __device__ __forceinline__ unsigned char *shared_memory(void)\n"
+        "{\n"
+        "        extern __shared__ __align__(128) unsigned char shared_bytes[];\n"
+        "        return shared_bytes;\n"
+        "}\n"
+        "#endif\n";
+
+static const char launch[] =
+        "\n"
+        "/* One launch: so many blocks of so many warps. */\n"
+        "static int launch(const void *kernel, unsigned blocks, unsigned warps, unsigned lanes, size_t shared,\n"
+        "                  void *stream, void **arguments)\n"
+        "{\n"
+        "        cudaLaunchConfig_t config;\n"
+        "        memset((void *)&config, 0, sizeof config);\n"
+        "        config.gridDim.x = blocks;\n"
+        "        config.gridDim.y = config.gridDim.z = 1;\n"
+        "        config.blockDim.x = lanes;\n"
+        "        config.blockDim.y = warps;\n"
+        "        config.blockDim.z = 1;\n"
+        "        config.dynamicSmemBytes = shared;\n"
+        "        config.stream = (cudaStream_t)stream;\n"
+        "        return cudaLaunchKernelExC(&config, kernel, arguments) == cudaSuccess ? 0 : %s;\n"
+        "}\n";
+
+static void top(struct c_writer *w, struct text *out)
+{
+        text_add(out, "%s", guards);
+        w->out = out;
+        c_helpers_print(w);
+        if (w->cuda->shares)
+                text_add(out, "%s", shared);
+        if (w->cuda->phase_count)
+                text_add(out, launch, c_macro(w, "ERROR_LAUNCH"));
+}
+
+static const struct c_dialect dialect = {
+        .inlined = "static __device__ inline ",
+        .restricted = "__restrict__ ",
+        .is_device = true,
+        .reserve = reserve,
+        .check = check,
+        .top = top,
+        .header = cuda_header,
+        .kernel = cuda_kernel,
+        .grid_loop = cuda_grid_loop,
+        .alloc = cuda_alloc,
+        .fail = cuda_fail,
+        .call = cuda_call,
+        .run = cuda_run,
+};
+
+static bool print(FILE *c, FILE *h, const struct loop_program *p, const struct print_options *options, struct diag *diag)
+{
+        return c_print(c, h, p, options, &dialect, diag);
+}
+
+const struct printer cuda_printer = { .language = "CUDA C", .suffix = ".cu", .print = print };

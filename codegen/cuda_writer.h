@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the CUDA printer share; nobody else includes this. */
+#ifndef CODEGEN_CUDA_WRITER_H
+#define CODEGEN_CUDA_WRITER_H
+
+#include "codegen/c_writer.h"
+
+/* a phase of a kernel: a function that runs on the device, and how it is launched */
+struct cuda_phase {
+        const char *name;
+        int64_t blocks, warps, lanes;
+        int64_t shared;                 /* bytes of the block's */
+};
+
+struct cuda_writer {
+        struct cuda_phase *phases;      /* all of the program */
+        int phase_count;
+        struct cuda_phase *phase;       /* being printed; or NULL */
+        bool in_lane, hands_on;         /* in a loop over lanes; warps wait for each other */
+        bool fails;                     /* some kernel can, and is called */
+        bool shares;                    /* some block has shared memory */
+        int64_t status_at;              /* in the workspace: which call failed first, and its code */
+};
+
+/* ---- cuda_kernel.c ---- */
+
+void cuda_kernel(struct c_writer *w, struct loop_function *f);
+void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s);
+bool cuda_alloc(struct c_writer *w, struct loop_buffer *b);
+void cuda_fail(struct c_writer *w, int code);
+
+/* ---- cuda_run.c ---- */
+
+void cuda_call(struct c_writer *w, const struct loop_function *f);
+void cuda_run(struct c_writer *w, struct text *out);
+
+/* ---- cuda_header.c ---- */
+
+void cuda_header(struct c_writer *w, struct text *out);
+/* "int digits_load(void *weights, void *stream)" */
+const char *cuda_load_prototype(struct c_writer *w);
+
+#endif

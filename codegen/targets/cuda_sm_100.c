@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Blackwell, as the B200 is (its data sheet; rates of the second cache and times are those of Hopper). */
+#include "codegen/targets/cuda.h"
+
+extern const struct target target_cuda_sm_90, target_cuda_sm_100;
+
+static const struct grid_machine machine = {
+        .multiprocessors = 148,
+        .warps = 64,
+        .registers = 65536,
+        .shared_bytes = 232448,
+        .l2_bytes = 132120576,
+        .l2_rate = 5.5e12,
+        .memory_rate = 7.7e12,
+        .launch = 1.3e-6,
+        .barrier = 1.5e-6,
+        .capability = 100,
+};
+
+const struct target target_cuda_sm_100 = {
+        .name = "cuda-sm_100",
+        .doc = "CUDA C for GPUs from Blackwell on (B200)",
+        .base = &target_cuda_sm_90,
+        .machine = CUDA_MACHINE,
+        .grid = &machine,
+};

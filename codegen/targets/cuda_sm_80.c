@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Ampere, as the A100 is (its data sheet; rates of the second cache and times are those that others measured). */
+#include "codegen/targets/cuda.h"
+
+extern const struct target target_cuda_sm_75, target_cuda_sm_80;
+
+static const struct grid_machine machine = {
+        .multiprocessors = 108,
+        .warps = 64,
+        .registers = 65536,
+        .shared_bytes = 166912,
+        .l2_bytes = 41943040,
+        .l2_rate = 4.0e12,
+        .memory_rate = 1.555e12,
+        .launch = 1.3e-6,
+        .barrier = 1.5e-6,
+        .capability = 80,
+};
+
+const struct target target_cuda_sm_80 = {
+        .name = "cuda-sm_80",
+        .doc = "CUDA C for GPUs from Ampere on (A100)",
+        .base = &target_cuda_sm_75,
+        .machine = CUDA_MACHINE,
+        .grid = &machine,
+};

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Hopper, as the H100 is (its data sheet; rates of the second cache and times are those that others measured). */
+#include "codegen/targets/cuda.h"
+
+extern const struct target target_cuda_sm_80, target_cuda_sm_90;
+
+static const struct grid_machine machine = {
+        .multiprocessors = 132,
+        .warps = 64,
+        .registers = 65536,
+        .shared_bytes = 232448,
+        .l2_bytes = 52428800,
+        .l2_rate = 5.5e12,
+        .memory_rate = 3.35e12,
+        .launch = 1.3e-6,
+        .barrier = 1.5e-6,
+        .capability = 90,
+};
+
+const struct target target_cuda_sm_90 = {
+        .name = "cuda-sm_90",
+        .doc = "CUDA C for GPUs from Hopper on (H100, H200)",
+        .base = &target_cuda_sm_80,
+        .machine = CUDA_MACHINE,
+        .grid = &machine,
+};
