@@ -463,15 +463,15 @@ void c_descriptor(struct c_writer *w, struct text *out)
         const char *outputs = put_tensors(w, w->outputs, w->output_count, "described_outputs");
         const char *regions = c_global(w, "described_regions"), *run = c_global(w, "described_run");
         c_put(w, "static const struct dnncc_region_1 %s[%d] = {", regions, region_count(w));
-        c_put(w, " { \"workspace\", %s, %s, %d }", c_macro(w, "WORKSPACE_SIZE"),
-              c_macro(w, "WORKSPACE_ALIGN"), w->dialect->is_device ? 3 : 0);
+        c_put(w, " { \"workspace\", %s, %s, 0 }", c_macro(w, "WORKSPACE_SIZE"),
+              c_macro(w, "WORKSPACE_ALIGN"));
         for (int i = 0; i < w->p->region_count; i++)
                 c_put(w, "," C_SOFT "{ \"%s\", %s, %s, 0 }", w->areas[i].name,
                       c_macro(w, arena_printf(w->arena, "%s_SIZE", w->regions[i])),
                       c_macro(w, arena_printf(w->arena, "%s_ALIGN", w->regions[i])));
         if (has_weights_region(w))
-                c_put(w, "," C_SOFT "{ \"weights\", %s, %s, %d }", c_macro(w, "WEIGHTS_SIZE"),
-                      c_macro(w, "WEIGHTS_ALIGN"), w->dialect->is_device ? 3 : 2);
+                c_put(w, "," C_SOFT "{ \"weights\", %s, %s, 2 }", c_macro(w, "WEIGHTS_SIZE"),
+                      c_macro(w, "WEIGHTS_ALIGN"));
         c_line(w, " };");
         text_add(out, "\n");
         put_run_wrapper(w, run);

@@ -53,7 +53,7 @@ const struct target *target_find(const char *name)
         if (!strcmp(name, "native"))
                 return native();
         for (int i = 0; i < TARGET_COUNT; i++)
-                if (!strcmp(targets[i]->name, name))
+                if (!strcmp(targets[i]->name, name) || (targets[i]->alias && !strcmp(targets[i]->alias, name)))
                         return targets[i];
         return NULL;
 }
@@ -142,7 +142,8 @@ const struct target *target_at(int number)
 void target_help(void)
 {
         for (int i = 0; i < TARGET_COUNT; i++)
-                printf("  %-16s %s\n", targets[i]->name, targets[i]->doc);
+                printf("  %-16s %s%s%s\n", targets[i]->name, targets[i]->doc, targets[i]->alias ? "; also " : "",
+                       targets[i]->alias ? targets[i]->alias : "");
         printf("  %-16s the last of these that are for this processor: %s\n", "native",
                native()->name);
 }

@@ -241,6 +241,12 @@ const char *dnncc_error_text(int code)
         case -5: return "the weights are not those of this build";
         case -6: return "the system does not let this process use the processor's tiles";
         case -7: return "there is no code for this processor";
+        case -8: return "there is no device, or no driver";
+        case -9: return "this device has not been prepared";
+        case -10: return "a device cannot be prepared while a stream is captured";
+        case -11: return "a pointer is to other memory than the device's";
+        case -12: return "the device has too little shared memory";
+        case -13: return "the device refused a launch or a copy, or what it was given ended in an error";
         default: return "no code of this version";
         }
 }

@@ -19,6 +19,7 @@ static const struct grid_machine machine = {
 
 const struct target target_cuda_sm_80 = {
         .name = "cuda-sm_80",
+        .alias = "cuda",
         .doc = "CUDA C for GPUs from Ampere on (A100)",
         .base = &target_cuda_sm_75,
         .machine = CUDA_MACHINE,
