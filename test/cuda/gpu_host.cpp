@@ -61,7 +61,6 @@ static float median(cudaGraphExec_t graph, cudaStream_t stream, int replays, voi
         return times[times.size() / 2];
 }
 
-enum { REGION_WEIGHTS = 2 };
 int main(int argc, char **argv)
 {
         if (argc < 4)
@@ -79,7 +78,7 @@ int main(int argc, char **argv)
         MUST(cudaStreamCreate(&stream));
         for (uint32_t i = 0; i < d->region_count; i++) {
                 pointers.push_back(allocate(d->regions[i].size));
-                (d->regions[i].kind == REGION_WEIGHTS ? weights : workspace) = pointers.back();
+                (std::string(d->regions[i].name) == "weights" ? weights : workspace) = pointers.back();
         }
         for (uint32_t i = 0; i < d->input_count; i++) {
                 std::vector<char> data = read_file(std::string(argv[2]) + "/" + std::to_string(i) + ".bin", d->inputs[i].bytes);

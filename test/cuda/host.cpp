@@ -53,7 +53,16 @@ static void write_file(const std::string &path, const bytes &data)
                 fail("cannot write " + path);
 }
 
-enum { REGION_WEIGHTS = 2, ALIGN = 16 };  /* of inputs and outputs: what the interface asks for at most */
+/* of an input or output: as its type asks for */
+static size_t align_of(const struct dnncc_tensor_1 *t)
+{
+        switch (t->type) {
+        case 7: case 11: case 13: return 8;
+        case 1: case 6: case 12: return 4;
+        case 4: case 5: case 10: case 16: return 2;
+        default: return 1;
+        }
+}
 static std::vector<bytes> run_once(const struct executor_model *model, const std::vector<bytes> &inputs, bool at_end, bool graphed)
 {
         const struct dnncc_model_1 *d = model->describe();
@@ -63,17 +72,17 @@ static std::vector<bytes> run_once(const struct executor_model *model, const std
         void *workspace = NULL, *weights = NULL;
         for (uint32_t i = 0; i < d->region_count; i++) {
                 const struct dnncc_region_1 *r = &d->regions[i];
-                void *memory = executor_memory(r->name ? r->name : "workspace", r->size, r->align, at_end);
-                (r->kind == REGION_WEIGHTS ? weights : workspace) = memory;
+                void *memory = executor_memory(r->name, r->size, r->align, at_end);
+                (std::string(r->name) == "weights" ? weights : workspace) = memory;
                 pointers.push_back(memory);
         }
         for (uint32_t i = 0; i < d->input_count; i++) {
-                pointers.push_back(executor_memory(d->inputs[i].name, d->inputs[i].bytes, ALIGN, at_end));
+                pointers.push_back(executor_memory(d->inputs[i].name, d->inputs[i].bytes, align_of(&d->inputs[i]), at_end));
                 must(cudaMemcpyAsync(pointers.back(), inputs[i].data(), inputs[i].size(), cudaMemcpyHostToDevice, stream), "the input's copy");
         }
         size_t first_output = pointers.size();
         for (uint32_t i = 0; i < d->output_count; i++)
-                pointers.push_back(executor_memory(d->outputs[i].name, d->outputs[i].bytes, ALIGN, at_end));
+                pointers.push_back(executor_memory(d->outputs[i].name, d->outputs[i].bytes, align_of(&d->outputs[i]), at_end));
         must_be_0(model->prepare(), "prepare");
         if (model->load && weights)
                 must_be_0(model->load(weights, stream), "load");

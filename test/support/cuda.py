@@ -11,6 +11,7 @@ import re
 import shutil
 
 import numpy as np
+import onnx
 
 import dnncc
 
@@ -70,7 +71,7 @@ def link(objects, program, cxx=CXX):
 KERNEL = re.compile(r"__global__\s+(?:static\s+)?void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(")
 
 
-def compile_model(model, folder, options=(), name="model", target="cuda", timeout=300):
+def compile_model(model, folder, options=(), name="model", target="cuda-sm_80", timeout=300):
     """folder/NAME.cu and .h; raises dnncc.CompileError"""
     folder = pathlib.Path(folder)
     done = dnncc.run([dnncc.DNNCC, model, "-o", folder / f"{name}.cu", f"--name={name}", f"--target={target}", *options], timeout=timeout)
@@ -157,6 +158,15 @@ def run(program, inputs, folder, executions=TWO, timeout=600, env=None):
 
 
 counts = {}                             # of the last run: {name: what the executor counted}
+
+
+def bindings(model, arrays):
+    """--input options for the inputs whose shape the model leaves open"""
+    graph = onnx.load(model, load_external_data=False).graph
+    constant = {i.name for i in graph.initializer}
+    given = [i for i in graph.input if i.name not in constant]
+    return [f"--input={i.name}={'x'.join(map(str, a.shape))}" for i, a in zip(given, arrays)
+            if a.ndim and not all(d.HasField("dim_value") for d in i.type.tensor_type.shape.dim)]
 
 
 # ---- nvcc ----
