@@ -37,7 +37,7 @@ enum executor_order { FORWARDS, BACKWARDS, SHUFFLED };          /* of blocks, wa
 struct executor {
         enum executor_order order;
         bool late;                      /* a copy into shared memory arrives when it is waited for; launches when a stream is */
-        bool bit_true;                  /* sums of products as tensor cores round them */
+        bool cut_off;                   /* sums of products in the manner of tensor cores (sums.h) */
         unsigned seed;
         struct executor_counts {
                 int64_t launches, blocks, threads, barriers, warp_instructions, mma, ldmatrix, conflicts, copied, switches;

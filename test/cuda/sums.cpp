@@ -24,7 +24,7 @@ uint16_t half_of_float(float f)
         return sign | (uint16_t)((u >> 13) - (112 << 10));
 }
 
-enum { KEPT = 25 };     /* bits of an aligned term, of sm_90 */
+enum { KEPT = 25 };     /* bits of an aligned term: one more than f32 has */
 
 /* towards zero to a multiple of 2^unit */
 static double cut(double a, int unit) { return ldexp(trunc(ldexp(a, -unit)), unit); }
@@ -71,6 +71,6 @@ void add_products(float *d, const uint16_t *a, const uint16_t *b, int rows, int 
                         for (int n = 0; n < columns; n++)
                                 sums[n] += (double)(x[k] * w[k][n]);
                 for (int n = 0; n < columns; n++)
-                        d[m * columns + n] = executor.bit_true ? sum_as_cores(d[m * columns + n], x, w, n, depth) : (float)sums[n];
+                        d[m * columns + n] = executor.cut_off ? sum_as_cores(d[m * columns + n], x, w, n, depth) : (float)sums[n];
         }
 }
