@@ -181,7 +181,7 @@ static void put_declaration(struct c_writer *w, const struct loop_stmt *s)
 {
         struct loop_variable *v = s->variable;
         if (c_is_tile(v)) {
-                c_tiles(w, s);
+                (w->dialect->product ? w->dialect->product : c_tiles)(w, s);
                 return;
         }
         const char *type = c_value_type(w, v->type);
@@ -347,8 +347,13 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
                 c_end(w);
                 break;
         case STMT_ALLOC: put_alloc(w, s->buffer); break;
-        case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD: c_tiles(w, s); break;
+        case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD:
+                (w->dialect->product ? w->dialect->product : c_tiles)(w, s);
+                break;
         case STMT_COPY: case STMT_COMMIT: case STMT_WAIT:
+                if (w->dialect->product)
+                        w->dialect->product(w, s);
+                else
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no asynchronous copies", w->target->name);
                 break;
         case STMT_KEEP: c_keep(w, s); break;

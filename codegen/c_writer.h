@@ -57,6 +57,8 @@ struct c_dialect {
         void (*grid_loop)(struct c_writer *w, const struct loop_stmt *s);
         bool (*alloc)(struct c_writer *w, struct loop_buffer *b);   /* false: an array */
         void (*fail)(struct c_writer *w, int code);
+        /* asynchronous copies, tiles of sums and what touches them; NULL: as c_tiles.c has them */
+        void (*product)(struct c_writer *w, const struct loop_stmt *s);
         void (*call)(struct c_writer *w, const struct loop_function *f);    /* arguments behind f's own */
         void (*run)(struct c_writer *w, struct text *out);
 };

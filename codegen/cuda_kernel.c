@@ -78,7 +78,7 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
         case FOR_GPU_BLOCK: put_part(w, s, "blockIdx.x"); break;
         case FOR_GPU_WARP:
                 put_part(w, s, "threadIdx.y");
-                if (cuda->hands_on)
+                if (cuda->hands_on && !cuda_waits_next(s))
                         c_line(w, "__syncthreads();");
                 break;
         default:

@@ -31,6 +31,7 @@ static void reserve(struct c_writer *w)
         static const char *const words[] = {
                 "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "shared_memory", "shared_bytes", "launch", "prepared",
                 "is_prepared", "check", "arguments", "dim3", "uint3", "min", "max", "atomicMin", "CUDA_CPU",
+                "copy_async", "copy_commit", "copy_wait", "load_matrices", "mma_f16", "mma_bf16",
         };
         static const char *const functions[] = { "prepare", "load", "status" };
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -84,6 +85,7 @@ static void top(struct c_writer *w, struct text *out)
         c_helpers_print(w);
         if (w->cuda->shares)
                 text_add(out, "%s", shared);
+        cuda_products_top(w, out);
         if (w->cuda->phase_count)
                 text_add(out, launch, c_macro(w, "ERROR_LAUNCH"));
 }
@@ -100,6 +102,7 @@ static const struct c_dialect dialect = {
         .grid_loop = cuda_grid_loop,
         .alloc = cuda_alloc,
         .fail = cuda_fail,
+        .product = cuda_product,
         .call = cuda_call,
         .run = cuda_run,
 };

@@ -12,7 +12,13 @@ struct cuda_phase {
         int64_t shared;                 /* bytes of the block's */
 };
 
+/* a function of a shape (cuda_products.c): so many fragments; leaf NULL: it unloads them */
+struct cuda_product { const struct leaf *leaf; int rows, vectors, depth; };
+
 struct cuda_writer {
+        struct cuda_product *products;
+        int product_count;
+        bool copies;                    /* into shared memory */
         struct cuda_phase *phases;      /* all of the program */
         int phase_count;
         struct cuda_phase *phase;       /* being printed; or NULL */
@@ -28,6 +34,14 @@ void cuda_kernel(struct c_writer *w, struct loop_function *f);
 void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s);
 bool cuda_alloc(struct c_writer *w, struct loop_buffer *b);
 void cuda_fail(struct c_writer *w, int code);
+
+/* ---- cuda_products.c ---- */
+
+/* copies into shared memory, tiles of sums and what touches them */
+void cuda_product(struct c_writer *w, const struct loop_stmt *s);
+void cuda_products_top(struct c_writer *w, struct text *out);
+/* a wait follows, where warps wait for each other as well */
+bool cuda_waits_next(const struct loop_stmt *s);
 
 /* ---- cuda_run.c ---- */
 

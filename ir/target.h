@@ -42,6 +42,7 @@ struct float_control {
 /* A machine that runs kernels in grid form (ir/loop.h): what a schedule counts on. */
 struct grid_machine {
         int multiprocessors;            /* of a usual one */
+        double clock;                   /* cycles a second */
         int warps;                      /* that a multiprocessor holds at a time */
         int registers;                  /* of 32 bits, that it has for all of them */
         int64_t shared_bytes;           /* that a block may have at most */
@@ -141,6 +142,13 @@ static inline const char *target_gcc_attribute(const struct target *t)
         while (t && !t->attribute)
                 t = t->base;
         return !t ? NULL : t->gcc_attribute ? t->gcc_attribute : t->attribute;
+}
+
+/* contractions are written by schedules: with sums in vectors, or by blocks of warps (multiplies of
+ * their own, which no grid's base has) */
+static inline bool target_has_products(const struct target *t)
+{
+        return target_vector_bytes(t) > 0 || (target_grid(t) && multiply_registers(t));
 }
 
 static inline bool target_has_vectors(const struct target *t) { return target_vector_bytes(t) > 0; }

@@ -63,9 +63,10 @@ int64_t warp_tile_shared(const struct warp_tile *t)
 
 int warp_tile_registers(const struct warp_tile *t)
 {
-        enum { PLACES = 56 };           /* subscripts, what is copied, an epilogue */
+        enum { PLACES = 76, OF_COPY = 4 };        /* subscripts, an epilogue, copies under way: no fewer than nvcc 13 takes */
         int rows = t->positions / t->warps / t->rows, lane = t->rows * t->lanes / LANES;
-        return rows * t->vectors * lane + rows * 4 + t->vectors * 2 + PLACES;
+        int64_t words = (t->positions * (int64_t)t->words + w_stage(t) / t->group) / (t->warps * t->panels * LANES);
+        return rows * t->vectors * lane + rows * 4 + t->vectors + OF_COPY * (int)words + PLACES;
 }
 
 bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule *s,
@@ -151,7 +152,7 @@ static void share_words(struct warps *w, struct loop_expr *warp, int64_t count,
         struct emit *e = w->s.e;
         int warps = w->tile.warps * w->tile.panels, all = warps * LANES;
         struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, LANES);
-        struct loop_expr *own = emit_let(e, "thread", plus(e, times(e, warp, LANES), lane));
+        struct loop_expr *own = warps == 1 ? lane : emit_let(e, "thread", plus(e, times(e, warp, LANES), lane));
         struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(count, all)));
         struct loop_expr *word = emit_let(e, "word", plus(e, times(e, i, all), own));
         bool guard = count % all;
@@ -188,8 +189,8 @@ static void copy_w(struct warps *w, struct loop_expr *word, struct loop_expr *tu
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
         int64_t words = w_panel(t) / t->group;
-        struct loop_expr *number_in = emit_let(e, "panel", emit_op_int(e, LOOP_DIV, word, words)),
-                         *k = times(e, emit_op_int(e, LOOP_REM, word, words), t->group);
+        struct loop_expr *number_in = t->panels == 1 ? number(e, 0) : emit_let(e, "panel", emit_op_int(e, LOOP_DIV, word, words)),
+                         *k = times(e, t->panels == 1 ? word : emit_op_int(e, LOOP_REM, word, words), t->group);
         struct loop_expr *panel = emit_let(e, "from_panel", plus(e, w->panel, number_in));
         struct loop_expr *of_all = plus(e, times(e, w->group, w->s.panels), panel);
         struct loop_expr *from = plus(e, plus(e, times(e, of_all, w->panel_size), times(e, turn, w_panel(t))), k);
@@ -218,6 +219,8 @@ static int warps_of(const struct warps *w) { return w->tile.warps * w->tile.pane
 static struct loop_expr *row_of_warp(struct warps *w, struct loop_expr *warp)
 {
         const struct warp_tile *t = &w->tile;
+        if (t->warps == 1)
+                return number(w->s.e, 0);
         struct loop_expr *row = t->panels > 1 ? emit_op_int(w->s.e, LOOP_REM, warp, t->warps) : warp;
         return times(w->s.e, row, t->positions / t->warps);
 }

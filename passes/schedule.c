@@ -17,7 +17,7 @@ static enum remark_reason choose(struct op *op, const struct module *m, const st
         const struct schedule_machine machine = { context->target, context->lower.threads };
         if (op->schedule)
                 return REMARK_schedule_kept;
-        if (!target_has_vectors(context->target))
+        if (!target_has_products(context->target))
                 return REMARK_schedule_no_vectors;
         if (context->exact)
                 return REMARK_schedule_in_order;

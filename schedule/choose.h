@@ -14,10 +14,13 @@ typedef struct schedule (*schedule_choice)(const struct op *op,
  * `inputs` of x; or one of every position, where the multiply takes lanes of them (choose.c). */
 int schedule_positions(const struct target *target, const struct multiply *m, int vectors, int inputs);
 
-/* convolve_packed: sums in vectors (choose.c), in hardware tiles */
+/* convolve_packed: sums in vectors (choose.c), in hardware tiles, by blocks of
+ * warps */
 struct schedule packed_choose(const struct op *op, const struct schedule_machine *machine,
                               struct arena *arena);
 struct schedule tiles_choose(const struct op *op, const struct schedule_machine *machine,
+                             struct arena *arena);
+struct schedule warps_choose(const struct op *op, const struct schedule_machine *machine,
                              struct arena *arena);
 struct schedule lanes_choose(const struct op *op, const struct schedule_machine *machine,
                              struct arena *arena);

@@ -8,8 +8,10 @@
 static struct schedule contract_choose(const struct op *op, const struct schedule_machine *machine,
                                        struct arena *arena)
 {
-        bool tiles = contract_multiply(op, machine->target, true);
-        return (tiles ? tiles_choose : packed_choose)(op, machine, arena);
+        const struct multiply *tiles = contract_multiply(op, machine->target, true);
+        return (!tiles                    ? packed_choose
+                : multiply_in_warps(tiles) ? warps_choose
+                                           : tiles_choose)(op, machine, arena);
 }
 
 static const struct { enum opcode code; schedule_choice choose; } choices[] = {

@@ -6,6 +6,7 @@ extern const struct target target_cuda_sm_90, target_cuda_sm_100;
 
 static const struct grid_machine machine = {
         .multiprocessors = 148,
+        .clock = 1.85e9,
         .warps = 64,
         .registers = 65536,
         .shared_bytes = 232448,

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Turing, as the Tesla T4 is (its data sheet; rates of the second cache and times are those that others measured). */
 #include "codegen/targets/cuda.h"
+#include "ir/rates.h"
 
 extern const struct target target_generic, target_cuda_sm_75;
 
 static const struct grid_machine machine = {
         .multiprocessors = 40,
+        .clock = 1.59e9,
         .warps = 32,
         .registers = 65536,
         .shared_bytes = 65536,
@@ -17,12 +19,17 @@ static const struct grid_machine machine = {
         .capability = 75,
 };
 
+static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "mma_f16", 4 }, { 0 } } };
+static const struct multiply multiplies[] = { CUDA_MMA("mma_f16", F16), { 0 } };
+
 const struct target target_cuda_sm_75 = {
         .name = "cuda-sm_75",
         .doc = "CUDA C for GPUs from Turing on (RTX 20, T4)",
         .base = &target_generic,
         .machine = CUDA_MACHINE,
         .grid = &machine,
+        .rates = &rates,
+        .multiplies = multiplies,
         .printer = &cuda_printer,
         .workspace_align = CUDA_ALIGN,
 };

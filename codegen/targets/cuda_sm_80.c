@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Ampere, as the A100 is (its data sheet; rates of the second cache and times are those that others measured). */
 #include "codegen/targets/cuda.h"
+#include "ir/rates.h"
 
 extern const struct target target_cuda_sm_75, target_cuda_sm_80;
 
 static const struct grid_machine machine = {
         .multiprocessors = 108,
+        .clock = 1.41e9,
         .warps = 64,
         .registers = 65536,
         .shared_bytes = 166912,
@@ -17,6 +19,9 @@ static const struct grid_machine machine = {
         .capability = 80,
 };
 
+static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "mma_f16", 2 }, { "mma_bf16", 2 }, { 0 } } };
+static const struct multiply multiplies[] = { CUDA_MMA("mma_bf16", BF16), { 0 } };
+
 const struct target target_cuda_sm_80 = {
         .name = "cuda-sm_80",
         .alias = "cuda",
@@ -24,4 +29,6 @@ const struct target target_cuda_sm_80 = {
         .base = &target_cuda_sm_75,
         .machine = CUDA_MACHINE,
         .grid = &machine,
+        .rates = &rates,
+        .multiplies = multiplies,
 };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Hopper, as the H100 is (its data sheet; rates of the second cache and times are those that others measured). */
 #include "codegen/targets/cuda.h"
+#include "ir/rates.h"
 
 extern const struct target target_cuda_sm_80, target_cuda_sm_90;
 
 static const struct grid_machine machine = {
         .multiprocessors = 132,
+        .clock = 1.755e9,
         .warps = 64,
         .registers = 65536,
         .shared_bytes = 232448,
@@ -17,10 +19,13 @@ static const struct grid_machine machine = {
         .capability = 90,
 };
 
+static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "mma_f16", 1.6 }, { "mma_bf16", 1.6 }, { 0 } } };
+
 const struct target target_cuda_sm_90 = {
         .name = "cuda-sm_90",
         .doc = "CUDA C for GPUs from Hopper on (H100, H200)",
         .base = &target_cuda_sm_80,
         .machine = CUDA_MACHINE,
         .grid = &machine,
+        .rates = &rates,
 };

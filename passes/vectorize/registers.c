@@ -107,6 +107,8 @@ int pass_registers(struct loop_program *p, struct pass_context *context)
         if (!multiply_registers(context->target))
                 return 0;
         for (a.f = p->kernels; a.f && !a.failed; a.f = a.f->next) {
+                if (loop_is_grid(a.f))
+                        continue;       /* fragments have no numbers */
                 a.shape = NULL;
                 visit_block(&a, a.f->body);
         }

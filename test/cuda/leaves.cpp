@@ -137,7 +137,17 @@ void load_matrices(uint32_t r[4], const void *row, int line)
 
 struct mma { float *d; const uint32_t *a, *b; };
 static uint16_t half_at(const uint32_t *r, int i) { return (uint16_t)(r[i / 2] >> 16 * (i % 2)); }
-static void mma_work(void *const lanes[WARP])
+/* of numbers in bf16, whose products are exact in f32 */
+static void add_bf16(float *d, const uint16_t *a, const uint16_t *b)
+{
+        for (int i = 0; i < 16; i++)
+                for (int j = 0; j < 8; j++)
+                        for (int k = 0; k < 16; k++) {
+                                uint32_t x = (uint32_t)a[i * 16 + k] << 16, y = (uint32_t)b[j * 16 + k] << 16;
+                                d[i * 8 + j] += executor_bits<float>(x) * executor_bits<float>(y);
+                        }
+}
+template <bool is_bf16> static void mma_work(void *const lanes[WARP])
 {
         uint16_t a[16][16], b[8][16];
         for (int l = 0; l < WARP; l++)
@@ -155,7 +165,10 @@ static void mma_work(void *const lanes[WARP])
         for (int l = 0; l < WARP; l++)
                 for (int i = 0; i < 4; i++)
                         d[l / 4 + i / 2 * 8][l % 4 * 2 + i % 2] = ((struct mma *)lanes[l])->d[i];
-        add_products(d[0], a[0], b[0], 16, 8, 16);
+        if (is_bf16)
+                add_bf16(d[0], a[0], b[0]);
+        else
+                add_products(d[0], a[0], b[0], 16, 8, 16);
         for (int l = 0; l < WARP; l++)
                 for (int i = 0; i < 4; i++)
                         ((struct mma *)lanes[l])->d[i] = d[l / 4 + i / 2 * 8][l % 4 * 2 + i % 2];
@@ -164,7 +177,12 @@ static void mma_work(void *const lanes[WARP])
 void mma_f16(float d[4], const uint32_t a[4], const uint32_t b[2], int line)
 {
         struct mma m = { d, a, b };
-        executor_warp("mma_f16", ~0u, &m, mma_work, line);
+        executor_warp("mma_f16", ~0u, &m, mma_work<false>, line);
+}
+void mma_bf16(float d[4], const uint32_t a[4], const uint32_t b[2], int line)
+{
+        struct mma m = { d, a, b };
+        executor_warp("mma_bf16", ~0u, &m, mma_work<true>, line);
 }
 
 /* ---- sm_90a: barriers in shared memory, bulk copies ---- */

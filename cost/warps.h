@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The cost model of products by blocks of warps (warps.c): predicted seconds of one launch. */
+#ifndef COST_WARPS_H
+#define COST_WARPS_H
+
+#include "ir/target.h"
+
+/* What a block does in a turn, and how many there are. Bytes: of the operands of a turn, as they are
+ * copied and as warps read them from shared memory; of the operands and the result in all, each
+ * once. */
+struct warp_work {
+        double blocks, turns;
+        double multiplies;              /* of a turn, by the row of the target */
+        double copied, read;
+        double operands, results;
+        int stages;
+        int warps, registers;           /* of a block; of a lane */
+        int64_t shared;                 /* bytes of a block */
+};
+
+/* Blocks that a multiprocessor holds at a time; 0: not even one. */
+int warps_resident(const struct grid_machine *g, const struct warp_work *work);
+/* waves of blocks over all multiprocessors */
+double warps_waves(const struct grid_machine *g, const struct warp_work *work);
+double warps_cost(const struct target *t, const struct multiply *m, const struct warp_work *work);
+
+#endif

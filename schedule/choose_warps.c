@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* Which schedule, where sums are in fragments of warps (kernels/contract_warps.c): the tile of a
+ * block, its warps and stages of least predicted time (cost/warps.c). */
+#include <math.h>
+
+#include "cost/warps.h"
+#include "kernels/contract_warps.h"
+#include "schedule/choose.h"
+
+struct choice {
+        const struct op *op;
+        const struct target *target;
+        const struct multiply *multiply;
+        double images, groups, positions, panels, channels;       /* channels: with the window's offsets */
+        struct schedule best;
+        double seconds, waves;
+        int registers;
+};
+
+static struct warp_work work_of(const struct choice *c, const struct warp_tile *t)
+{
+        double width = t->vectors * t->lanes, depth = (double)t->words * t->group;
+        double blocks = (double)warp_tile_blocks(t, (int64_t)c->images, (int64_t)c->groups, (int64_t)c->positions, (int64_t)c->panels);
+        double warps = t->warps * t->panels, own = (double)t->positions / t->warps;
+        const struct multiply *m = c->multiply;
+        double sums = c->images * c->groups * c->positions * c->panels * width;
+        return (struct warp_work){
+                .blocks = blocks, .turns = ceil(c->channels / depth),
+                .multiplies = warps * own / m->positions * t->vectors * depth / multiply_row(m),
+                .copied = (t->positions + t->panels * width) * depth * t->bytes,
+                .read = warps * (own + width) * depth * t->bytes,
+                .operands = (c->images * c->groups * c->positions + c->groups * c->panels * width) * c->channels * t->bytes,
+                .results = sums * element_info[op_result(c->op)->type->element].bytes,
+                .stages = t->stages, .warps = t->warps * t->panels, .registers = warp_tile_registers(t),
+                .shared = warp_tile_shared(t)
+        };
+}
+
+static void try_one(struct choice *c, struct schedule s)
+{
+        struct warp_tile t;
+        if (!warp_tile_of(c->op, c->target, &s, &t))
+                return;
+        const struct warp_work work = work_of(c, &t);
+        const struct grid_machine *g = target_grid(c->target);
+        if (!warps_resident(g, &work))
+                return;
+        double seconds = warps_cost(c->target, c->multiply, &work);
+        if (seconds >= c->seconds)
+                return;
+        c->seconds = seconds;
+        c->waves = warps_waves(g, &work);
+        c->registers = work.registers;
+        c->best = s;
+}
+
+struct schedule warps_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena)
+{
+        const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type, *x = op_operand(op, 0)->type;
+        struct choice c = { .op = op, .target = machine->target, .seconds = INFINITY, .best = schedule_preset() };
+        c.multiply = multiply_find(machine->target, (enum element)x->element, (enum element)w->element, true,
+                                   (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
+        c.groups = (double)op_int(op, "groups");
+        c.images = (double)y->dims[0];
+        c.panels = (double)w->dims[0] / c.groups;
+        c.positions = 1;
+        for (int d = 2; d + 1 < y->rank; d++)
+                c.positions *= (double)y->dims[d];
+        c.channels = (double)(type_elements(w) / w->dims[0] / packed_panel(x, w));
+        for (int tile = 16; tile <= 256; tile += tile < 64 ? 16 : 64)
+                for (int warps = 1; warps <= 8; warps *= 2)
+                        for (int panels = 1; panels <= 8; panels *= 2)
+                                for (int depth = multiply_row(c.multiply); depth <= 128; depth *= 2)
+                                        for (int stages = 2; stages <= 5; stages++) {
+                                                struct schedule s = schedule_preset();
+                                                s.tile = tile;
+                                                s.warps = warps;
+                                                s.panels = panels;
+                                                s.depth = depth;
+                                                s.stages = stages;
+                                                try_one(&c, s);
+                                        }
+        if (c.best.tile)
+                c.best.why = arena_printf(arena, "%.3g us in %.0f waves, %d registers", c.seconds * 1e6, c.waves, c.registers);
+        return c.best;
+}

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""Products of matrices by tensor cores (kernels/contract_warps.c): run by the executor, looked at by nvcc."""
+import pathlib
+import re
+import shutil
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto as T, helper, numpy_helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import cuda  # noqa: E402
+import dnncc  # noqa: E402
+
+# rows, channels, outputs; what stands behind the product
+SHAPES = [(64, 64, 64, "Relu"), (200, 256, 320, "Relu"), (33, 80, 100, "Sigmoid"), (130, 512, 40, "Relu"), (128, 1024, 1000, "Relu")]
+
+
+def whole(shape, seed):
+    return np.random.default_rng(seed).integers(-4, 5, shape).astype(np.float32)
+
+
+def model(shape, path):
+    """y = f(x w + b) of whole numbers, whose sums f32 holds"""
+    rows, channels, outputs, f = shape
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Add", ["p", "b"], ["s"]), helper.make_node(f, ["s"], ["y"])]
+    graph = helper.make_graph(nodes, "product", [helper.make_tensor_value_info("x", T.FLOAT, [rows, channels])],
+                              [helper.make_tensor_value_info("y", T.FLOAT, [rows, outputs])],
+                              [numpy_helper.from_array(whole((channels, outputs), 1), "w"), numpy_helper.from_array(whole(outputs, 2), "b")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    return path
+
+
+def want(shape, x):
+    s = x @ whole(shape[1:3], 1) + whole(shape[2], 2)
+    return np.maximum(s, 0) if shape[3] == "Relu" else 1 / (1 + np.exp(-s.astype(np.float64)))
+
+
+def compile_shape(shape, folder, name="model", options=(), target="cuda-sm_80"):
+    return cuda.compile_model(model(shape, folder / "m.onnx"), folder, ["--precision=f16", *options], name=name, target=target)
+
+
+@pytest.mark.parametrize("precision", ["f16", "bf16"])
+def test_shapes(precision, tmp_path):
+    paths = []
+    for i, shape in enumerate(SHAPES):
+        paths.append(compile_shape(shape, tmp_path, f"m{i}", [f"--precision={precision}"]))
+        assert f"multiply_{precision}_" in paths[-1].read_text()
+    given = {f"m{i}": [whole(shape[:2], 3)] for i, shape in enumerate(SHAPES)}
+    got = cuda.run(cuda.build(paths, tmp_path), given, tmp_path)
+    for i, shape in enumerate(SHAPES):
+        y = got[f"m{i}"]
+        assert not isinstance(y, cuda.Found), (shape, y)
+        error = np.abs(y[0] - want(shape, given[f"m{i}"][0])).max()
+        assert error == 0 if shape[3] == "Relu" else error < 1e-6, (shape, error)
+        counts = cuda.counts[f"m{i}"]
+        assert counts["mma"] and counts["conflicts"] == 0, (shape, counts)
+
+
+def test_two_inputs(tmp_path):
+    """several products of what is only known when it runs"""
+    shapes = (3, 40, 64), (3, 64, 72)
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "product",
+                              [helper.make_tensor_value_info(name, T.FLOAT, shape) for name, shape in zip("xw", shapes)],
+                              [helper.make_tensor_value_info("y", T.FLOAT, [3, 40, 72])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "m.onnx")
+    path = cuda.compile_model(tmp_path / "m.onnx", tmp_path, ["--precision=f16"], target="cuda-sm_90")
+    assert "multiply_f16_" in path.read_text()
+    given = [whole(shape, i) for i, shape in enumerate(shapes)]
+    got = cuda.run(cuda.build([path], tmp_path), {"model": given}, tmp_path)["model"]
+    assert not isinstance(got, cuda.Found) and np.array_equal(got[0], given[0] @ given[1]), got
+
+
+SCHEDULES = ["tile=32 warps=2 panels=2 stages=2 depth=16", "tile=128 warps=4 panels=2 depth=64", "tile=64 stages=5"]
+
+
+def compile_scheduled(shape, words, folder, name="model"):
+    """as the words say, written into the Tensor IR"""
+    options = ["--target=cuda-sm_80", "--precision=f16"]
+    written = folder / f"{name}.dnn"
+    done = dnncc.run([dnncc.DNNCC, model(shape, folder / "m.onnx"), *options, "--emit=ir", "-o", written])
+    assert done.returncode == dnncc.OK, done.stderr
+    text = re.sub(r'schedule="tile=[^"]*"', f'schedule="{words}"', written.read_text())
+    assert words in text
+    written.write_text(text)
+    path = cuda.compile_model(written, folder, ["--precision=f16"], name=name, target="cuda-sm_80")
+    assert all(word in " ".join(path.read_text().split()) for word in words.split())
+    return path
+
+
+def test_schedules(tmp_path):
+    shape = SHAPES[1]
+    paths = [compile_scheduled(shape, words, tmp_path, f"m{i}") for i, words in enumerate(SCHEDULES)]
+    x = whole(shape[:2], 3)
+    got = cuda.run(cuda.build(paths, tmp_path), {p.stem: [x] for p in paths}, tmp_path)
+    for name, y in got.items():
+        assert not isinstance(y, cuda.Found) and np.array_equal(y[0], want(shape, x)), (name, y)
+
+
+MISTAKES = {
+    "a wait one less": (r"copy_wait\(2\);(?=\n +__syncthreads\(\);\n +\})", "copy_wait(3);"),
+    "no wait": (r"copy_wait\(\d\);", ""),
+    "a barrier dropped": (r"(copy_wait\(\d\);)\n +__syncthreads\(\);", r"\1"),
+    "a stage off by one": (r"turn % 4", "(turn + 1) % 4"),
+    "a row less": (r"p2 < \d+|p2 <\s+\d+", "p2 < 1"),
+    "a lane exchanged": (r"lane / 8 % 2\)", "(lane / 8 % 2 ^ 1))"),
+    "warps do not wait": (r"__syncwarp\(\);", ""),
+    "half of the sums": (r"b \+ 2\)", "b)"),
+}
+PLANTED = "tile=32 warps=2 panels=2 stages=4"
+
+
+@pytest.mark.parametrize("what", [pytest.param(w, marks=() if i % 3 == 0 else pytest.mark.long) for i, w in enumerate(MISTAKES)])
+def test_mistakes(what, tmp_path):
+    shape = SHAPES[1]
+    path = compile_scheduled(shape, PLANTED, tmp_path)
+    text = path.read_text()
+    changed = re.sub(*MISTAKES[what], text)
+    assert changed != text
+    path.write_text(changed)
+    x = whole(shape[:2], 3)
+    got = cuda.run(cuda.build([path], tmp_path), {"model": [x]}, tmp_path, cuda.SIX)["model"]
+    assert isinstance(got, cuda.Found) or not np.array_equal(got[0], want(shape, x)), what
+
+
+def counted(shape, architecture, folder):
+    """registers that the schedule counted on"""
+    done = dnncc.run([dnncc.DNNCC, model(shape, folder / "m.onnx"), f"--target=cuda-{architecture}", "--precision=f16", "--emit=ir", "-o", "-"])
+    return int(re.search(r"(\d+) registers", done.stdout)[1])
+
+
+@pytest.mark.parametrize("architecture", [a if a == "sm_90" else pytest.param(a, marks=pytest.mark.long) for a in ("sm_75", "sm_80", "sm_90", "sm_100")])
+def test_nvcc(architecture, tmp_path):
+    """nothing spilled, no more registers than the schedule counted on"""
+    if not cuda.nvcc():
+        pytest.skip("no nvcc: make cuda")
+    if architecture not in cuda.known_to(cuda.nvcc()):
+        pytest.skip(f"this nvcc does not know {architecture}")
+    for shape in SHAPES[1:4:2]:
+        path = compile_shape(shape, tmp_path, target=f"cuda-{architecture}")
+        used = cuda.ptxas(path, architecture, tmp_path / "k.o")
+        product, = [of for kernel, of in used.items() if "MatMul" in kernel]
+        assert product["spilled"] == 0 and product["stack"] == 0, (shape, used)
+        assert product["registers"] <= counted(shape, architecture, tmp_path), (shape, product)
+
+
+def cuobjdump():
+    """PATH's, or that of `make cuda`; None"""
+    wheels = sorted((dnncc.ROOT / "build" / "cuda-venv").glob("lib/python*/site-packages/nvidia/**/bin/cuobjdump"))
+    return shutil.which("cuobjdump") or (str(wheels[-1]) if wheels else None)
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", pytest.param("sm_75", marks=pytest.mark.long), pytest.param("sm_90", marks=pytest.mark.long)])
+def test_instructions(architecture, tmp_path):
+    """those that the schedule claims"""
+    if not cuobjdump() or not cuda.nvcc() or architecture not in cuda.known_to(cuda.nvcc()):
+        pytest.skip("no nvcc that knows it, or no cuobjdump: make cuda")
+    path = compile_shape(SHAPES[1], tmp_path, target=f"cuda-{architecture}")
+    cuda.ptxas(path, architecture, tmp_path / "k.o")
+    sass = dnncc.run([cuobjdump(), "-sass", tmp_path / "k.o"]).stdout
+    for instruction in ["HMMA.1688.F32", "LDSM.16.M88.4"] if architecture == "sm_75" else ["HMMA.16816.F32", "LDSM.16.M88.4", "LDGSTS.E.BYPASS"]:
+        assert instruction in sass, instruction
+    assert not re.search(r"\b(STL|LDL)\b", sass)
