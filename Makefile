@@ -16,6 +16,11 @@ JOBS ?= 2
 ROOMS := base ir cost schedule kernels passes $(addprefix passes/,simplify layout fuse vectorize stream memory calibrate quantize requantize) \
          codegen codegen/targets codegen/machines codegen/vta compiler compiler/import compiler/export compiler/vta
 SOURCES := $(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c)))
+# what POSIX has and Windows has not; two files have another one in their place
+ifneq ($(filter windows w64,$(subst -, ,$(shell $(CC) -dumpmachine))),)
+SOURCES := $(filter-out compiler/process.c compiler/beneath.c,$(SOURCES)) $(wildcard windows/*.c)
+INC += -Iwindows -include windows/posix.h
+endif
 OBJECTS := $(patsubst %.c,$(B)/obj/%.o,$(filter-out compiler/main.c compiler/vta/main.c,$(SOURCES))) $(B)/obj/onnx.pb-c.o
 GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc $(B)/harness_main.inc
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))

@@ -311,6 +311,18 @@ static bool check_alone(struct run *run)
         return true;
 }
 
+/* what compiles and runs code, where no commands are run */
+static bool check_commands(struct run *run)
+{
+        const struct options *o = &run->options;
+        const char *runs = o->bench ? "--bench" : o->tune && run->context.limits.tune_seconds ? "--tune" : o->cc ? "--cc" : o->runner ? "--runner" : NULL;
+        if (!runs || process_commands)
+                return true;
+        diag_error(&run->diag, EXIT_UNSUPPORTED, "%s runs commands of a POSIX shell, and dnncc for Windows runs none: --test, --run and --check "
+                                                 "do without, by the interpreter", runs);
+        return false;
+}
+
 static bool check_calibration(struct run *run)
 {
         const struct options *o = &run->options;
@@ -347,7 +359,7 @@ static bool compile_as_asked(struct run *run)
 {
         const struct options *o = &run->options;
         double start = clock_seconds();
-        if (!check_alone(run) || !read_model(run) || !read_schedules(run) || !check_calibration(run) ||
+        if (!check_alone(run) || !check_commands(run) || !read_model(run) || !read_schedules(run) || !check_calibration(run) ||
             !quantization_read(run) || !report_read_against(run))
                 return false;
         remember_command(run);

@@ -15,6 +15,9 @@
 bool file_read(const char *path, int64_t limit, unsigned char **bytes, size_t *length,
                struct diag *diag);
 
+/* A file for reading, by a path below a folder, no part of which may be a link; the path is taken to pieces. -1 with errno set. */
+int file_open_beneath(const char *folder, char *path);
+
 /* Outputs are written to temporary files beside their destination and renamed together by
  * outputs_commit, in the order they were opened. Until then what was there stays. outputs_discard
  * removes the temporary ones; so does the end of the process, whatever ends it (process.h). A

@@ -252,6 +252,8 @@ int process_stopped(void)
 
 /* ---- commands ---- */
 
+const bool process_commands = true;
+
 /* fork; none is started any more once somebody has asked to stop. The child has no handlers: a signal
  * that comes before it is another program, or has its own, removes nothing of its parent's. */
 static pid_t start_child(void)

@@ -42,6 +42,9 @@ void process_end(int signal);
 /* What a signal that ends the process writes to standard error first; NULL: nothing. */
 void process_last_words(const char *text);
 
+/* Are commands run on this system? Where they are not, the functions below fail. */
+extern const bool process_commands;
+
 /* sh -c COMMAND, in a process group of its own: its status as waitpid has it, or -1. Signals end this
  * process as ever meanwhile (they do not during system()), and it. */
 int command_run(const char *command);

@@ -256,7 +256,7 @@ static double worse_ratio(const struct kind *kind)
         return worst;
 }
 
-static void tell(const struct tuning *t, const struct kind *kind)
+static void say_kept(const struct tuning *t, const struct kind *kind)
 {
         if (t->run->diag.verbosity > 0)
                 diag_say(&t->run->diag, "tune: %s: %s, %.3f of the first\n", kind->key,
@@ -271,7 +271,7 @@ static void keep_better(struct tuning *t)
                         continue;
                 kind->best = kind->tried;
                 kind->ratio = worse_ratio(kind);
-                tell(t, kind);
+                say_kept(t, kind);
         }
 }
 
@@ -287,7 +287,7 @@ static void keep_confirmed(struct tuning *t)
                         kind->best = kind->first;
                         kind->ratio = 1;
                 }
-                tell(t, kind);
+                say_kept(t, kind);
         }
 }
 

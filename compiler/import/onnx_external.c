@@ -7,13 +7,13 @@
 #include "compiler/import/onnx_model.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/size.h"
+#include "compiler/files.h"
 
 struct place {
         bytes_t location;
@@ -138,27 +138,6 @@ static const char *base_folder(struct onnx_import *im)
         return folder;
 }
 
-/* -1 with errno set */
-static int open_beneath(const char *folder, char *path)
-{
-        int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        for (char *next; at >= 0; path = next) {
-                next = strchr(path, '/');
-                if (next)
-                        *next++ = 0;
-                int inner = openat(at, path,
-                                   O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
-                                           (next ? O_DIRECTORY : 0));
-                int error = errno;
-                close(at);
-                errno = error;
-                at = inner;
-                if (!next)
-                        break;
-        }
-        return at;
-}
-
 static bool read_range(int fd, unsigned char *into, size_t bytes, int64_t offset)
 {
         while (bytes) {
@@ -263,7 +242,7 @@ const void *onnx_external(struct onnx_import *im, const Onnx__TensorProto *t, co
                         what);
                 return NULL;
         }
-        int fd = open_beneath(folder, arena_string(im->arena, p.path));
+        int fd = file_open_beneath(folder, arena_string(im->arena, p.path));
         if (fd < 0) {
                 cannot(im, what, &p, errno == ELOOP ? "links are not followed" : strerror(errno));
                 return NULL;

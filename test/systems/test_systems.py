@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Other systems than this one: all sources and generated code compile for them without a warning, by a clang that brings their headers (ziglang
-of PyPI: make systems). What was built for musl runs here; for Windows, where wine is."""
+"""Other systems than this one. All sources and generated code compile for them without a warning, by a clang that brings their headers (ziglang
+of PyPI: make systems). What was built for musl runs here; for Windows, where wine is. The compiler for Windows runs where DNNCC_WINDOWS_LIBRARIES
+names a folder with include and lib of protobuf-c and zlib for x86_64-windows-gnu."""
 import os
 import pathlib
 import shutil
@@ -70,7 +71,7 @@ def test_static(tmp_path):
 
 @zig
 @pytest.mark.long
-@pytest.mark.parametrize("system", POSIX)
+@pytest.mark.parametrize("system", POSIX + WINDOWS)
 def test_the_compiler(tmp_path, system):
     libraries = headers(tmp_path / "include")
     flags = "-D_LARGEFILE64_SOURCE" if "musl" in system else ""
@@ -101,3 +102,53 @@ def test_generated_code_and_the_runtime(tmp_path, system):
     for probabilities in said:
         assert probabilities[:10] == probabilities[10:] and abs(sum(probabilities[:10]) - 1) < 1e-5, "weights mapped or loaded"
         assert max(abs(a - b) for a, b in zip(probabilities, said[0])) < 1e-5, "on all levels"
+
+
+# ---- the compiler under an emulator of Windows ----
+
+@pytest.fixture(scope="module")
+def windows(tmp_path_factory):
+    """run(arguments, folder): dnncc.exe"""
+    libraries = os.environ.get("DNNCC_WINDOWS_LIBRARIES")
+    if not shutil.which("wine") or not libraries:
+        pytest.skip("no wine, or DNNCC_WINDOWS_LIBRARIES names no folder of libraries for Windows")
+    build = pathlib.Path(os.environ.get("DNNCC_WINDOWS_BUILD") or tmp_path_factory.mktemp("windows"))
+    quiet(["make", "--no-print-directory", "-j2", "-C", dnncc.ROOT, f"B={build}", f"CC={' '.join(compiler('x86_64-windows-gnu'))}",
+           f"AR={sys.executable} -m ziglang ar", f"CFLAGS=-O1 -isystem {libraries}/include", f"LDFLAGS=-L{libraries}/lib", f"{build}/dnncc"])
+    program = next(p for p in (build / "dnncc.exe", build / "dnncc") if p.exists())
+
+    def run(*arguments, folder):
+        return dnncc.run(["wine", program, *arguments], cwd=folder, env={**os.environ, "WINEDEBUG": "-all", "WINEPREFIX": str(home)})
+    home = tmp_path_factory.mktemp("wine")
+    assert run("--version", folder=home).stdout.startswith("dnncc ")        # the first one makes folders, and says so
+    return run
+
+
+@zig
+@pytest.mark.long
+def test_the_compiler_on_windows(windows, tmp_path):
+    """what it writes is what it writes here, byte for byte; errors have their codes; nothing is left"""
+    shutil.copy(DIGITS, tmp_path)
+    for k, options in enumerate((["--target=generic"], ["--target=x86-64-v4", "--threads=2"], ["--target=x86-64", "--weights=file"], ["--emit=ir"], ["--emit=loops"],
+                                 ["--report=r.html"], ["--requantize=integer", "--target=x86-64-v3", "-q"])):
+        folders = [tmp_path / f"{where}{k}" for where in ("here", "there")]
+        for folder, run in zip(folders, (lambda *a, folder: dnncc.run([dnncc.DNNCC, *a], cwd=folder), windows)):
+            folder.mkdir()
+            done = run("../digits.onnx", *options, "-o", "model.c", folder=folder)
+            assert done.returncode == 0 and not done.stderr, done.stderr
+        files = [{p.name: p.read_bytes() for p in folder.iterdir()} for folder in folders]
+        assert files[0] == files[1], options
+    made = tmp_path / "there0"
+    before = {p.name: p.stat().st_mtime_ns for p in made.iterdir()}
+    assert windows("../digits.onnx", "-o", "model.c", "--if-changed", folder=made).returncode == 0
+    assert {p.name: p.stat().st_mtime_ns for p in made.iterdir()} == before, "the same again is left alone"
+    assert windows("../digits.onnx", "-o", "model.c", folder=made).returncode == 0, "written over what was there"
+    for arguments, code, said in ((["none.onnx"], dnncc.IO, "cannot read none.onnx"), (["../digits.onnx", "--traget=x"], dnncc.USAGE, "did you mean '--target'"),
+                                  (["../digits.onnx", "--report=../digits.onnx"], dnncc.IO, "it is an input of this run"), (["model.c"], dnncc.INVALID, ""),
+                                  (["../digits.onnx", "--max-ram=1"], dnncc.BUDGET, ""), (["../digits.onnx", "--bench"], dnncc.UNSUPPORTED, "dnncc for Windows runs none")):
+        done = windows(*arguments, folder=made)
+        assert done.returncode == code and said in done.stderr, done.stderr
+    assert {p.name for p in made.iterdir()} == set(before)
+    here, there = dnncc.run([dnncc.DNNCC, "digits.onnx", "--info"], cwd=tmp_path), windows("digits.onnx", "--info", folder=tmp_path)
+    assert there.returncode == 0 and there.stdout == here.stdout
+    assert windows("digits.onnx", "--check", "-o", "checked.c", folder=tmp_path).returncode == 0
