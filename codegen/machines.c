@@ -1,13 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #include "codegen/machines.h"
 
-#define MACHINE(id) extern const struct machine machine_##id;
-#include "codegen/machines.def"
-
 #include <stddef.h>
 
+#define MACHINE(id, write)                                                                         \
+        extern const struct machine machine_##id;                                                  \
+        launch_writer write;
+#include "codegen/machines.def"
+
 const struct machine *const machines[] = {
-#define MACHINE(id) &machine_##id,
+#define MACHINE(id, write) &machine_##id,
 #include "codegen/machines.def"
         NULL
 };
+
+static launch_writer *const writers[] = {
+#define MACHINE(id, write) write,
+#include "codegen/machines.def"
+};
+
+bool machine_launch_write(const struct loop_function *stream, const struct launch_argument *arguments, bool as_text, struct text *out,
+                          struct diag *diag)
+{
+        for (size_t k = 0; machines[k]; k++)
+                if (machines[k] == stream->machine)
+                        return writers[k](stream, arguments, as_text, out, diag);
+        diag_error(diag, EXIT_INTERNAL, "machine %s has no programs", stream->machine->name);
+        return false;
+}

@@ -56,11 +56,11 @@ static bool choose_targets(struct run *run)
         run->targets = target_list(run->arena, o->target, &run->target_count, &run->diag);
         if (!run->targets)
                 return false;
-        if (run->target_count > 1 && (o->tune || o->emit == EMIT_LOOPS)) {
+        if (run->target_count > 1 && (o->tune || o->emit == EMIT_LOOPS || emits_launches(o))) {
                 diag_error(
                         &run->diag, EXIT_USAGE,
                         o->tune ? "--tune is for one target: what it writes holds for the best of a list"
-                                : "--emit=loops is for one target: its loops are those of no other");
+                                : "--emit=loops, vta and program are for one target: its loops are those of no other");
                 return false;
         }
         if (o->exact && (o->fast_libm || o->flush_denormals)) {
@@ -128,7 +128,9 @@ static bool choose_names(struct run *run)
                                          [EMIT_LOOPS] = ".loops",
                                          [EMIT_DOT] = ".dot",
                                          [EMIT_JSON] = ".json",
-                                         [EMIT_ONNX] = ".onnx" };
+                                         [EMIT_ONNX] = ".onnx",
+                                         [EMIT_ASSEMBLY] = ".vta.s",
+                                         [EMIT_PROGRAM] = ".vta" };
         const struct options *o = &run->options;
         const char *suffix = writes_ranges(o) ? ".ranges" : suffixes[o->emit];
         bool from_stdin = !strcmp(o->model, "-");

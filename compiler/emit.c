@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compiler/emit_graph.h"
+#include "compiler/emit_launches.h"
 #include "compiler/export/export.h"
 #include "compiler/process.h"
 #include "compiler/report.h"
@@ -276,6 +277,7 @@ bool emit_outputs(struct run *run)
                 return false;
         fine = is_code    ? emit_code(run, path_base(stem), out, files[0], files[1])
                : is_model ? emit_model(run, out, files[0], beside[0])
+               : emits_launches(&run->options) ? emit_launches(run, out)
                           : print_ir(run, out);
         fine = fine && emit_depfile(run, beside) && emit_report(run);
         fine = fine && outputs_commit(run->outputs, &run->diag);

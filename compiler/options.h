@@ -14,7 +14,7 @@
 #define DNNCC_VERSION "0.1.0"
 #define OPTIONS_PRESET "-O2"            /* options_canonical of no options */
 
-enum { EMIT_C, EMIT_IR, EMIT_LOOPS, EMIT_DOT, EMIT_JSON, EMIT_ONNX };
+enum { EMIT_C, EMIT_IR, EMIT_LOOPS, EMIT_DOT, EMIT_JSON, EMIT_ONNX, EMIT_ASSEMBLY, EMIT_PROGRAM };
 enum { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE };
 
 enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
@@ -46,10 +46,13 @@ struct options {
 /* that contractions may read */
 enum element options_precision(const struct options *o);
 
+/* programs of a machine: streams that main calls */
+static inline bool emits_launches(const struct options *o) { return o->emit == EMIT_ASSEMBLY || o->emit == EMIT_PROGRAM; }
+
 /* Tensor IR is what is written, in one form or another: passes stop before `lower`. */
 static inline bool emits_tensors(const struct options *o)
 {
-        return o->emit != EMIT_C && o->emit != EMIT_LOOPS;
+        return o->emit != EMIT_C && o->emit != EMIT_LOOPS && !emits_launches(o);
 }
 
 /* --calibrate by itself: ranges are what is written. Else passes look at its samples. */

@@ -130,7 +130,8 @@ static inline struct loop_type loop_fallback(const struct loop_function *f)
         struct loop_type type = f->scalars[0]->type;
         return type.tile ? (struct loop_type){ 0 } : type;
 }
-void loop_print_head(struct text *out, const struct loop_stmt *s);        /* without its blocks */
+/* of f, without its blocks */
+void loop_print_head(struct text *out, const struct loop_function *f, const struct loop_stmt *s);
 struct loop_function *loop_overload(const struct map *overloads, const char *name, size_t length,
                                     enum element e);
 void loop_overload_add(struct map *overloads, struct loop_function *f);

@@ -317,9 +317,9 @@ static void print_block(struct loop_printer *p, const struct loop_block *block, 
         }
 }
 
-void loop_print_head(struct text *out, const struct loop_stmt *s)
+void loop_print_head(struct text *out, const struct loop_function *f, const struct loop_stmt *s)
 {
-        struct loop_printer p = { .out = out };
+        struct loop_printer p = { .out = out, .machine = f ? f->machine : NULL };
         print_head(&p, s);
         arena_free(p.numbers);
 }

@@ -22,7 +22,7 @@ bool verify_error(struct verifier *v, const char *format, ...)
         va_end(list);
         struct text text = { 0 };
         if (v->stmt)
-                loop_print_head(&text, v->stmt);
+                loop_print_head(&text, v->function, v->stmt);
         const char *bug = v->code == EXIT_INTERNAL ? "bug in Loop IR: " : "";
         if (v->function && text.length)
                 diag_error(v->diag, v->code, "%s%s: %s: in '%.*s'", bug, v->function->name, message,
@@ -397,6 +397,8 @@ bool verify_function(struct verifier *v, const struct loop_function *f)
         if ((f->kind == FUNCTION_STREAM) != (f->machine != NULL) || (f->machine && f->scalar_count))
                 return verify_error(v, "a stream is for a machine, and has buffers alone for parameters");
         if (!check_parameters(v) || !check_block(v, f->body, 1) || !verify_grid(v))
+                return false;
+        if (f->kind == FUNCTION_STREAM && !verify_flat(v))
                 return false;
         v->stmt = NULL;
         if (f->kind == FUNCTION_LIBRARY &&

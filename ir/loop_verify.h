@@ -87,6 +87,11 @@ bool verify_copies(struct verifier *v);
 bool verify_memory(struct verifier *v, const struct loop_buffer *b);      /* an alloc in a memory of the machine */
 bool verify_stream_statement(struct verifier *v, const struct loop_stmt *s);
 
+/* ---- loop_verify_flat.c ---- */
+
+/* all of a stream, whose statements were checked: where it is flat, places, instructions, and the order that tokens give */
+bool verify_flat(struct verifier *v);
+
 /* ---- loop_verify_program.c ---- */
 
 bool verify_has_buffer(const struct verifier *v, const struct loop_buffer *b);

@@ -41,9 +41,9 @@
  * Around them stand `for`, `if` and `let` of indices, which read no memory: all is known when the stream is made. A statement belongs to
  * a stage of the machine: a transfer into a memory to the one that fills it, one out of it to `store`, all else to `compute`. What the
  * statements mean one after the other is what the stream means; that stages, which run beside each other, keep to that is for tokens.
- * A stream without any says nothing about order yet. With tokens, it is verified: any two statements of different stages that touch
- * one element (or 16 bytes elsewhere), one of them writing, are ordered by them; none is popped that is not there, none is left, and
- * queues do not overflow.
+ * A stream without any says nothing about order yet. One with tokens is flat: no loops but instructions, one alloc for each whole memory
+ * (see below), and it is verified: any two statements of different stages that touch one element (or 16 bytes outside of the machine), one
+ * of them writing, are ordered by tokens; none is popped that is not there, none is left, and queues do not overflow.
  *
  * Passes (passes/stream/) make instructions of it step by step, each in this same form:
  *

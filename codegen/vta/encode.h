@@ -4,6 +4,7 @@
 #define CODEGEN_VTA_ENCODE_H
 
 #include "base/memory.h"
+#include "codegen/machines.h"
 #include "codegen/vta/program.h"
 #include "ir/loop.h"
 
@@ -21,12 +22,12 @@ struct vta_code {
 bool vta_encode_stream(const struct vta *v, const struct loop_function *stream, const int64_t *addresses, int64_t micro_ops,
                        struct arena *arena, struct vta_code *code, struct diag *diag);
 
-/* What a parameter holds before the launch and after it; NULL: zeros, and nobody says. */
-struct vta_argument { const void *content, *expect; };
-
 /* A program of one launch: such a stream, its parameters one behind the other as segments of their names, then micro-ops and
  * instructions. Contents are the caller's memory. */
-bool vta_stream_program(struct vta_program *p, const struct vta *v, const struct loop_function *stream, const struct vta_argument *arguments,
+bool vta_stream_program(struct vta_program *p, const struct vta *v, const struct loop_function *stream, const struct launch_argument *arguments,
                         struct arena *arena, struct vta_code *code, struct diag *diag);
+
+/* the row of codegen/machines.def */
+launch_writer vta_launch_write;
 
 #endif

@@ -19,19 +19,21 @@ static struct vta_segment *add_segment(struct building *b, const char *name, enu
         return s;
 }
 
-static void add_argument(struct building *b, const struct loop_buffer *x, const struct vta_argument *a, int64_t *address)
+static void add_argument(struct building *b, const struct loop_buffer *x, const struct launch_argument *a, int64_t *address)
 {
         int64_t bytes = x->extent * element_info[x->element].bytes;
-        enum vta_kind kind = x->access == ACCESS_OUT ? VTA_KIND_OUTPUT : x->access == ACCESS_INOUT ? VTA_KIND_SCRATCH : VTA_KIND_INPUT;
+        enum vta_kind kind = x->access == ACCESS_OUT ? VTA_KIND_OUTPUT : x->access == ACCESS_INOUT     ? VTA_KIND_SCRATCH
+                             : a->constant && a->content ? VTA_KIND_CONSTANT
+                                                         : VTA_KIND_INPUT;
         *address = b->end;
         if (!bytes)
                 return;
         add_segment(b, x->name, kind, bytes, a->content);
-        if (a->expect && kind != VTA_KIND_INPUT)
+        if (a->expect && x->access != ACCESS_IN)
                 add_segment(b, x->name, VTA_KIND_EXPECT, bytes, a->expect)->address = *address;
 }
 
-bool vta_stream_program(struct vta_program *p, const struct vta *v, const struct loop_function *stream, const struct vta_argument *arguments,
+bool vta_stream_program(struct vta_program *p, const struct vta *v, const struct loop_function *stream, const struct launch_argument *arguments,
                         struct arena *arena, struct vta_code *code, struct diag *diag)
 {
         struct building b = { p, VTA_PAGE };
@@ -50,4 +52,21 @@ bool vta_stream_program(struct vta_program *p, const struct vta *v, const struct
         add_segment(&b, "code", VTA_KIND_CODE, code->count * VTA_BYTES, code->instructions);
         p->dram_bytes = round_up(b.end, VTA_PAGE);
         return vta_program_begin(p, arena, diag);
+}
+
+bool vta_launch_write(const struct loop_function *stream, const struct launch_argument *arguments, bool as_text, struct text *out,
+                      struct diag *diag)
+{
+        struct arena *arena = arena_new();
+        struct vta v;
+        struct vta_program p;
+        struct vta_code code;
+        const char *why = vta_begin(&v, stream->machine);
+        if (why)
+                diag_error(diag, EXIT_UNSUPPORTED, "machine %s: %s", stream->machine->name, why);
+        bool fine = !why && vta_stream_program(&p, &v, stream, arguments, arena, &code, diag);
+        if (fine)
+                (as_text ? vta_assembly_print : vta_exchange_write)(&p, out);
+        arena_free(arena);
+        return fine;
 }

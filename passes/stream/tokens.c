@@ -12,12 +12,11 @@
  * are no neighbours, outside of the machine, goes through the one between them, by a statement of it that knows, or by a push right
  * behind a pop. The end of the stream is one more statement of compute that asks for all. Tokens are popped in the order in which they
  * were pushed, as what a stage asks of another only moves on. */
+#include "ir/stream_order.h"
 #include "passes/stream/stream_passes.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { GRANULE = 16 };                  /* bytes, outside of the machine */
 
 struct item {
         struct loop_stmt *s;            /* NULL: only tokens */
@@ -26,56 +25,16 @@ struct item {
         bool pops[2], pushes[2];        /* from and to the stage before, behind */
 };
 
-/* 1 + the last item of each stage that touched it; whether a stage writes there is the same for all of a memory */
-struct touched { int32_t last[MACHINE_STAGES]; };
-struct ground {
-        const struct loop_buffer *b;    /* outside of the machine; NULL: a memory of it */
-        int64_t elements, unit;         /* unit: elements that count as one */
-        struct touched *touched;
-        bool writes[MACHINE_STAGES];
-};
-
 struct ordering {
         struct arena *arena;
         const struct machine *m;
-        struct ground *grounds;         /* memories of the machine, then parameters */
-        struct item *items;
+        struct stream_grounds *grounds;
+        struct item *items;             /* number k of them is statement k + 1 */
         int count, room;
         int64_t known[MACHINE_STAGES][MACHINE_STAGES];
         int64_t wanted[MACHINE_STAGES]; /* of the statement that is placed */
-        int stage;
-        bool marking;                   /* it is placed: its touches count */
         int tokens;
 };
-
-/* ---- what is touched ---- */
-
-static struct ground *ground_of(struct ordering *o, const struct loop_buffer *b)
-{
-        return &o->grounds[b->space == SPACE_MEMORY ? b->memory : MACHINE_MEMORIES + b->number];
-}
-
-static void touch(void *context, const struct loop_buffer *b, int64_t first, int64_t count, bool writes)
-{
-        struct ordering *o = context;
-        struct ground *g = ground_of(o, b);
-        bool within = first >= 0 && count > 0 && first + count <= g->elements;  /* else it is the verifier's */
-        for (int64_t k = first / g->unit; within && k <= (first + count - 1) / g->unit; k++) {
-                struct touched *t = &g->touched[k];
-                if (o->marking)
-                        t->last[o->stage] = o->count;
-                for (int s = 0; s < o->m->stage_count && !o->marking; s++)
-                        if (s != o->stage && (writes || g->writes[s]) && t->last[s] > o->wanted[s])
-                                o->wanted[s] = t->last[s];
-        }
-}
-
-static void mark_writer(void *context, const struct loop_buffer *b, int64_t first, int64_t count, bool writes)
-{
-        struct ordering *o = context;
-        (void)first, (void)count;
-        ground_of(o, b)->writes[o->stage] |= writes;
-}
 
 /* ---- placing ---- */
 
@@ -129,49 +88,43 @@ static int who_knows(const struct ordering *o, int stage, int other, int64_t wan
         return found;
 }
 
-static void know(struct ordering *o, int stage, int other, bool pops[2])
+/* What a stage that is no neighbour must have done, the one between them has to know: wanted of that, so that one token says both. */
+static void want_between(struct ordering *o, int stage, int other)
 {
-        int64_t wanted = o->wanted[other];
-        if (wanted <= o->known[stage][other])
+        int between = (stage + other) / 2, knows;
+        if (o->wanted[other] <= o->known[stage][other])
                 return;
-        if (abs(stage - other) == 1) {
-                take(o, (int)wanted - 1, stage, pops);
-                return;
-        }
-        int between = (stage + other) / 2, knows = who_knows(o, between, other, wanted);
+        knows = who_knows(o, between, other, o->wanted[other]);
         if (knows < 0) {                /* it pops, and pushes */
                 bool own[2] = { false };
-                take(o, (int)wanted - 1, between, own);
-                struct item *i = add_item(o, NULL, between);
-                finish(o, i, own);
+                take(o, (int)o->wanted[other] - 1, between, own);
+                finish(o, add_item(o, NULL, between), own);
                 knows = o->count - 1;
         }
-        take(o, knows, stage, pops);
+        if (knows >= o->wanted[between])
+                o->wanted[between] = knows + 1;
 }
 
 static void place(struct ordering *o, struct loop_stmt *s, int stage)
 {
         bool pops[2] = { false };
-        for (int distance = 1; distance < o->m->stage_count; distance++)        /* neighbours may know of others */
-                for (int other = 0; other < o->m->stage_count; other++)
-                        if (abs(other - stage) == distance)
-                                know(o, stage, other, pops);
+        for (int other = 0; other < o->m->stage_count; other++)
+                if (abs(other - stage) == 2)
+                        want_between(o, stage, other);
+        for (int other = 0; other < o->m->stage_count; other++)
+                if (abs(other - stage) == 1 && o->wanted[other] > o->known[stage][other])
+                        take(o, (int)o->wanted[other] - 1, stage, pops);
         finish(o, add_item(o, s, stage), pops);
 }
 
 static void place_statement(struct ordering *o, struct loop_stmt *s)
 {
         struct flat_step step;
-        struct flat_visitor to = { touch, o };
         if (!flat_step_read(o->m, s, NULL, &step))
                 return;
-        o->stage = loop_stage_of(o->m, step.s);
-        memset(o->wanted, 0, sizeof o->wanted);
-        o->marking = false;
-        flat_step_visit(o->m, &step, &to);
-        place(o, s, o->stage);
-        o->marking = true;
-        flat_step_visit(o->m, &step, &to);
+        stream_grounds_want(o->grounds, &step, o->wanted);
+        place(o, s, loop_stage_of(o->m, step.s));
+        stream_grounds_mark(o->grounds, &step, o->count);
 }
 
 static void place_end(struct ordering *o)
@@ -185,33 +138,6 @@ static void place_end(struct ordering *o)
                         place(o, NULL, o->m->compute);
                         return;
                 }
-}
-
-/* ---- grounds ---- */
-
-static void add_ground(struct ordering *o, int number, const struct loop_buffer *b, int64_t elements, int64_t unit)
-{
-        o->grounds[number] = (struct ground){ .b = b, .elements = elements, .unit = unit,
-                                              .touched = memory_alloc((size_t)(elements / unit + 1) * sizeof *o->grounds->touched) };
-}
-
-static void add_grounds(struct ordering *o, const struct loop_function *f)
-{
-        o->grounds = memory_alloc((size_t)(MACHINE_MEMORIES + f->buffer_count) * sizeof *o->grounds);
-        for (int k = 0; k < MACHINE_MEMORIES; k++)
-                add_ground(o, k, NULL, machine_depth(&o->m->memories[k]), 1);
-        for (int k = 0; k < f->buffer_count; k++) {
-                int bytes = element_info[f->buffers[k]->element].bytes;
-                f->buffers[k]->number = k;
-                add_ground(o, MACHINE_MEMORIES + k, f->buffers[k], f->buffers[k]->extent, bytes > GRANULE ? 1 : GRANULE / bytes);
-        }
-        for (struct loop_stmt *s = f->body->first; s; s = s->next) {
-                struct flat_step step;
-                if (!flat_step_read(o->m, s, NULL, &step))
-                        continue;
-                o->stage = loop_stage_of(o->m, step.s);
-                flat_step_visit(o->m, &step, &(struct flat_visitor){ mark_writer, o });
-        }
 }
 
 /* ---- writing ---- */
@@ -243,9 +169,8 @@ static struct loop_block *write_items(const struct ordering *o, struct loop_bloc
 
 static int order_stream(struct loop_program *p, struct loop_function *f)
 {
-        struct ordering o = { .arena = p->arena, .m = f->machine };
+        struct ordering o = { .arena = p->arena, .m = f->machine, .grounds = stream_grounds_new(f) };
         struct loop_block *out = loop_block_new(p->arena);
-        add_grounds(&o, f);
         for (struct loop_stmt *s = f->body->first, *next; s; s = next) {
                 next = s->next;
                 if (s->kind == STMT_ALLOC) {
@@ -257,9 +182,7 @@ static int order_stream(struct loop_program *p, struct loop_function *f)
         }
         place_end(&o);
         f->body = write_items(&o, out);
-        for (int k = 0; k < MACHINE_MEMORIES + f->buffer_count; k++)
-                free(o.grounds[k].touched);
-        free(o.grounds);
+        stream_grounds_free(o.grounds);
         free(o.items);
         return o.tokens;
 }

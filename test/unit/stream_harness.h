@@ -94,7 +94,7 @@ struct launch {
 };
 
 /* Encodes the program's one stream, holds it to all rules, runs it in an order of stages, and compares. arguments: by parameter. */
-static inline void bench_launch(struct bench *b, const struct loop_program *p, const struct vta_argument *arguments, uint64_t seed,
+static inline void bench_launch(struct bench *b, const struct loop_program *p, const struct launch_argument *arguments, uint64_t seed,
                                 struct launch *l)
 {
         struct vta v;

@@ -91,7 +91,7 @@ static int64_t cycles_of(const struct layer *l, const char *names, bool compare,
         if (compare)
                 compute(l, &o);
         bench_passes(&b, p, names);
-        struct vta_argument arguments[] = { { o.x, NULL }, { o.w, NULL }, { o.bias, NULL }, { NULL, compare ? o.y : NULL } };
+        struct launch_argument arguments[] = { { o.x, NULL, true }, { o.w, NULL, true }, { o.bias, NULL, false }, { NULL, compare ? o.y : NULL, false } };
         bench_launch(&b, p, arguments, 1, &launch);
         counts[0] += launch.code.count;
         counts[1] += launch.code.micro_op_most;
@@ -119,10 +119,134 @@ static void test_worked_figures(void **state)
         assert_true(sum <= 7370107);
 }
 
-int main(void)
+/* ---- by chance ---- */
+
+static int pick(uint64_t *random, int low, int high) { return low + (int)((random_next(random) >> 33) % (uint64_t)(high - low + 1)); }
+
+/* tiles fit by a wide margin; sizes that a tile does not divide leave smaller ones at the edges */
+static struct layer random_layer(uint64_t *random, int inputs, int size)
+{
+        struct layer l = { .size = size, .inputs = inputs, .outputs = pick(random, 1, 3), .kernel = pick(random, 1, 3), .stride = pick(random, 1, 2),
+                           .shift = pick(random, 0, 12), .adds = pick(random, 0, 1), .reverse = pick(random, 0, 1) };
+        l.pad = pick(random, 0, l.kernel / 2);
+        if (l.kernel > size + 2 * l.pad)
+                l.kernel = size;
+        l.blocks = pick(random, 1, l.outputs);
+        l.rows = pick(random, 1, least(4, layer_out(&l)));
+        l.columns = pick(random, 1, 4);
+        while (layer_out(&l) % l.columns)       /* widths are the same everywhere, so that sums lie alike */
+                l.columns--;
+        return l;
+}
+
+static void add_buffer(struct text *head, struct text *parameters, struct text *call, const char *name, const char *element, int count,
+                       const char *space)
+{
+        text_add(head, "buffer @%s : %s[%d] %s", name, element, count, space);
+        if (*space != 'w')
+                text_add(head, " \"%s\"", name);
+        text_add(head, "\n");
+        text_add(parameters, "%s%%%s: %s %s[%d]", parameters->length ? ", " : "", name, *space == 'i' ? "in" : *space == 'o' ? "out" : "inout", element,
+                 count);
+        text_add(call, "%s@%s", call->length ? ", " : "", name);
+}
+
+/* a layer, or two of which the second reads what the first stored, in one stream */
+static void random_program(struct text *t, uint64_t *random)
+{
+        struct text parameters = { 0 }, call = { 0 }, body = { 0 };
+        struct layer one = random_layer(random, pick(random, 1, 2), pick(random, 3, 9));
+        bool two = pick(random, 0, 1) && layer_out(&one) > 1;
+        int out = layer_out(&one), y = one.outputs * out * out * 16;
+        text_add(t, "loop 4\nprogram \"p\" source \"\"\n");
+        add_buffer(t, &parameters, &call, "x", "i8", one.inputs * one.size * one.size * 16, "input");
+        add_buffer(t, &parameters, &call, "w", "i8", one.outputs * one.inputs * one.kernel * one.kernel * 256, "input");
+        add_buffer(t, &parameters, &call, "b", "i32", one.outputs * 16, "input");
+        add_layer(&body, &one, 0, "%x", "%w", "%b", two ? "%z" : "%y");
+        if (two) {
+                struct layer next = random_layer(random, one.outputs, out);
+                int last = layer_out(&next);
+                add_buffer(t, &parameters, &call, "w1", "i8", next.outputs * next.inputs * next.kernel * next.kernel * 256, "input");
+                add_buffer(t, &parameters, &call, "b1", "i32", next.outputs * 16, "input");
+                add_buffer(t, &parameters, &call, "z", "i8", y, "workspace");
+                add_layer(&body, &next, 1, "%z", "%w1", "%b1", "%y");
+                y = next.outputs * last * last * 16;
+        }
+        add_buffer(t, &parameters, &call, "y", "i8", y, "output");
+        text_add(t, "stream @s(%s) on vta {\n%s}\nmain {\ncall @s(%s)\n}\n", parameters.data, body.data, call.data);
+        text_free(&parameters);
+        text_free(&call);
+        text_free(&body);
+}
+
+enum { STEPS = 200000000 };
+
+static void interpret(struct bench *b, const struct loop_program *p, const void *const *inputs, void *y)
+{
+        struct interp *interp = interp_new(p, false, 0, &b->diag);
+        if (!interp)
+                fail_msg("%s", bench_said(b));
+        assert_int_equal(interp_run(interp, inputs, &y, STEPS, NULL), INTERP_OK);
+        interp_free(interp);
+}
+
+/* the program as it was, after each pass, and its instructions: all the same */
+static void try_program(struct text *text, uint64_t *random)
+{
+        struct bench b;
+        bench_open(&b);
+        struct loop_program *p = bench_parse(&b, text);
+        const struct loop_function *f = p->kernels;
+        struct launch_argument arguments[8] = { { NULL, NULL, false } };
+        const void *inputs[8] = { NULL };
+        int count = 0, y = f->buffer_count - 1;
+        for (int k = 0; k < f->buffer_count; k++) {
+                size_t bytes = (size_t)f->buffers[k]->extent * (size_t)element_info[f->buffers[k]->element].bytes;
+                unsigned char *data = arena_alloc(b.arena, bytes);
+                for (size_t i = 0; i < bytes && f->buffers[k]->access == ACCESS_IN; i++)
+                        data[i] = (unsigned char)(random_next(random) >> 40);
+                if (f->buffers[k]->access == ACCESS_IN)
+                        arguments[k].content = inputs[count++] = data;
+        }
+        size_t bytes = (size_t)f->buffers[y]->extent;
+        unsigned char *expect = arena_alloc(b.arena, bytes), *got = arena_alloc(b.arena, bytes);
+        interpret(&b, p, inputs, expect);
+        const char *const passes_of[] = { "overlap", "flatten", "micro", "tokens" };
+        for (int k = (int)(random_next(random) >> 40) % 2; k < 4; k++) {        /* with contexts, or without */
+                bench_passes(&b, p, passes_of[k]);
+                p = bench_again(&b, p);
+                memset(got, 0, bytes);
+                interpret(&b, p, inputs, got);
+                assert_memory_equal(expect, got, bytes);
+        }
+        arguments[y].expect = expect;
+        struct launch launch;
+        for (uint64_t seed = 0; seed < 3; seed++)
+                bench_launch(&b, p, arguments, seed, &launch);
+        bench_close(&b);
+}
+
+static int programs = 100;
+
+static void test_random_programs(void **state)
+{
+        (void)state;
+        uint64_t random = RANDOM_START;
+        for (int k = 0; k < programs; k++) {
+                struct text text = { 0 };
+                random_program(&text, &random);
+                try_program(&text, &random);
+                text_free(&text);
+        }
+}
+
+int main(int count, char **words)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_worked_figures),
+                cmocka_unit_test(test_random_programs),
         };
+        if (count > 1)
+                programs = atoi(words[1]);
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
