@@ -1,5 +1,7 @@
 // ---- head and tabs ----
 
+const inTime = (seconds) => (seconds < 1e-3 ? `${(seconds * 1e6).toPrecision(4)} µs` : `${(seconds * 1e3).toPrecision(4)} ms`);
+
 document.title = `${facts.model}: dnncc report`;
 $("#title").textContent = facts.model || "model";
 $("#subtitle").textContent = `dnncc ${facts.dnncc} ${facts.options}, target ${facts.target}; model ${facts.source.slice(0, 16)}`;
@@ -7,7 +9,7 @@ for (const [value, name] of [
   [scaled(facts.workspace, "B"), "workspace"], [scaled(facts.live_peak, "B"), "live at the peak"],
   [scaled(facts.constants, "B"), "constants"], [scaled(facts.flops, "FLOP"), "a run"],
   [facts.kernels, "kernels"], [calls.length, "calls"],
-  ...(facts.bench ? [[`${(facts.bench.median * 1e3).toPrecision(4)} ms`, `median of ${facts.bench.runs} runs`]] : []),
+  ...(facts.bench ? [[inTime(facts.bench.median), `median of ${facts.bench.runs} runs`]] : []),
 ]) {
   const cell = make($("#sizes"), "div");
   make(cell, "b", {}, value);
