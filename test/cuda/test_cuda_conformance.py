@@ -5,7 +5,6 @@ import collections
 import pathlib
 import sys
 
-import numpy as np
 import onnx
 import pytest
 from onnx.backend.test.loader import load_model_tests

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What CUDA C is compared with: dnncc's interpreter on the same arrays."""
 import numpy as np
-import onnx
 
 import dnncc
 
