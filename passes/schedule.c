@@ -7,17 +7,25 @@
  * From the user's file of schedules (--schedule) where that has one for operations like it. Behind
  * a semicolon stands why: what it is predicted to cost, and which one comes next. Nothing else
  * changes: a schedule says how, not what. */
+#include "kernels/contract.h"
 #include "kernels/kernels.h"
 #include "passes/remark.h"
 #include "schedule/book.h"
 #include "schedule/schedule.h"
+
+/* by vectors, or products by blocks of warps */
+static bool can_follow(const struct op *op, const struct target *target)
+{
+        return target_has_vectors(target) || (op->code == OP_convolve_packed && target_has_products(target) &&
+                                              contract_multiply(op, target, true));
+}
 
 static enum remark_reason choose(struct op *op, const struct module *m, const struct pass_context *context)
 {
         const struct schedule_machine machine = { context->target, context->lower.threads };
         if (op->schedule)
                 return REMARK_schedule_kept;
-        if (!target_has_products(context->target))
+        if (!can_follow(op, context->target))
                 return REMARK_schedule_no_vectors;
         if (context->exact)
                 return REMARK_schedule_in_order;

@@ -112,7 +112,7 @@ static const struct { const char *body, *message; } wrong[] = {
         { "W var %acc : f32x8tile[16][1] warps 2 }", "register tiles of their block" },
         { "var %a : f32 warps 2", "register tiles of their block" },
         { "var %a : f32x8[2][2] warps 2 set %a{0, 0} = 1:f32x8", "is of warps, and of none of them here" },
-        { "var %a : f32x8[2][2] warps 2 W for %l = 0 to 2 gpu_lane { store %s[0] = lane(%a{0, 0}, 0) } }", "a lane has scalars only" },
+        { "var %a : f32x8[2][2] warps 2 W for %l = 0 to 2 gpu_lane { store %s[0] = lane(%a{0, 0}, 0) } }", "is shared by the iterations" },
         { "var %a : f32x8[2][2] warps 33", "warps is out of range" },
         { "A W unload %s[0] = %acc rows 16 from 0 to 17 }", "the end of positions is out of range" },
         { "A W unload %s[0] = %acc rows 16 from 8 to 16 }", "sums are no tiles" },
