@@ -32,6 +32,7 @@ def blocks():
 NAME = re.search(r"codegen/targets/(\w+)\.c", PAGE)[1]
 CODE, LINE = list(blocks())[:2]
 PRINTER = next(block for block in blocks() if "struct printer" in block)
+GPU = next(block for block in blocks() if "struct grid_machine" in block)
 ARM, ARM_LINE = next(pair for pair in zip(blocks(), list(blocks())[1:]) if "<arm_neon.h>" in pair[0])
 ARM_NAME, ARM_FLAGS = re.search(r"codegen/targets/(arm\w+)\.c", PAGE)[1], ["-O2", *re.findall(r"`(-march=\S+)`", PAGE)]
 
@@ -117,7 +118,8 @@ def build_with(tree, *targets):
 @pytest.mark.slow
 def test_a_file_and_a_line(tmp_path):
     assert f"target_{NAME} = {{" in CODE and LINE == f"TARGET({NAME})\n"
-    program = build_with(tmp_path, (NAME, CODE, "x86_64_v4"), ("calls", PRINTER, "sapphirerapids"), ("vectors", VECTORS, "sapphirerapids"))
+    program = build_with(tmp_path, (NAME, CODE, "x86_64_v4"), ("calls", PRINTER, "sapphirerapids"), ("vectors", VECTORS, "sapphirerapids"),
+                         ("l4", GPU, "cuda_sm_80"))
     source = tmp_path / "codegen" / "targets" / f"{NAME}.c"
     assert NAME in dnncc.run([program, "--target=help"]).stdout
     for target in (NAME, f"x86-64,{NAME}"):
@@ -136,6 +138,10 @@ def test_a_file_and_a_line(tmp_path):
                               ("generic,calls", "digits.c", "different languages")):
         done = compiled(target, name)
         assert done.returncode == 1 and why in done.stderr, done.stderr
+
+    # a GPU
+    assert compiled("l4", "digits.cu").returncode == 0
+    assert "major * 10 + minor < 89" in (tmp_path / "digits.cu").read_text()
 
     # a table without attribute, header and ZERO; neither it nor another's processor is native
     want = results(program, "generic", tmp_path / "generic")

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""grid: which loops become lanes, which do not, and that all compute what they did (--check runs the interpreter before and after)."""
+import pathlib
+import re
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+
+HEAD = """loop 1
+program "p" source ""
+buffer @x : f32[6000] input "x"
+buffer @n : i32[4] input "n"
+buffer @y : f32[6000] output "y"
+kernel @k(%x: in f32[6000], %n: in i32[4], %y: {access} f32[6000]) {{
+{body}
+}}
+main {{
+  call @k(@x, @n, @y)
+}}
+"""
+
+
+def grid(tmp_path, body, access="out"):
+    (tmp_path / "m.loops").write_text(HEAD.format(body=body, access=access))
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.loops", "--target=cuda", "--passes=grid", "--emit=loops", "-o", "-"])
+    assert done.returncode == 0, done.stderr
+    loops = re.findall(r"for %\w+ = 0 to (\d+) gpu_(\w+)", done.stdout)
+    checked = dnncc.run([dnncc.DNNCC, tmp_path / "m.loops", "--target=cuda", "--passes=grid,legalize,plan", "--check", "-o", tmp_path / "m.cu"])
+    assert checked.returncode == 0 and "grid: equal" in checked.stdout + checked.stderr, checked.stdout + checked.stderr
+    return [(int(loops[i][0]), int(loops[i + 1][0]), int(loops[i + 2][0])) for i in range(0, len(loops), 3)], done.stdout
+
+
+ONE = [(1, 1, 1)]
+CASES = [       # body, access, blocks x warps x lanes of each phase
+    ("for %i = 0 to 6000 { store %y[%i] = %x[%i] + 1 }", "out", [(188, 1, 32)]),
+    ("for %i = 0 to 20 { store %y[%i] = %x[%i] + 1 }", "out", [(1, 1, 20)]),
+    ("for %i = 0 to 60 { for %j = 0 to 100 { store %y[%j * 60 + %i] = %x[%i * 100 + %j] } }", "out", [(188, 1, 32)]),
+    ("for %i = 2 to 60 step 3 { let %f : f32 = %x[%i] for %j = 1 to 100 { store %y[%i * 100 + %j] = %x[%j] * %f } }", "out", [(62, 1, 32)]),
+    ("for %a = 0 to 4 { for %b = 0 to 1 { for %c = 0 to 5 { for %d = 0 to 6 { store %y[%c * 24 + %a * 6 + %d + %b] = %x[%a] } } } }", "out", [(4, 1, 32)]),
+    ("for %i = 0 to 50 { var %s : f32 = 0 for %k = 0 to 9 { set %s = %s + %x[%i + %k] } store %y[%i] = %s }", "out", [(2, 1, 32)]),
+    # what iterations share
+    ("for %i = 0 to 50 { store %y[0] = %x[%i] }", "out", ONE),
+    ("for %i = 1 to 50 { store %y[%i] = %y[%i - 1] + %x[%i] }", "inout", ONE),
+    ("for %i = 0 to 50 { for %j = 0 to 50 { store %y[%i * 49 + %j] = %x[%j] } }", "out", ONE),
+    ("for %i = 0 to 50 { for %j = 0 to 50 { store %y[%i] = %x[%j] } }", "out", [(2, 1, 32)]),
+    ("for %i = 0 to 50 { for %j = 1 to 50 { store %y[%i * 50 + %j] = %y[%i * 50 + %j - 1] + 1 } }", "inout", [(2, 1, 32)]),
+    ("for %i = 0 to 50 { store %y[index(%n[%i % 4])] = %x[%i] }", "out", ONE),
+    ("var %s : f32 = 0 for %i = 0 to 50 { set %s = %s + %x[%i] } store %y[0] = %s", "out", ONE),
+    # phases, and what stands between them
+    ("for %i = 0 to 64 { store %y[%i] = %x[%i] } for %i2 = 0 to 64 { store %y[%i2] = %y[63 - %i2] }", "inout", [(2, 1, 32), (1, 1, 1)]),
+    ("for %i = 0 to 64 { store %y[%i] = %x[%i] } for %i2 = 0 to 64 { store %y[%i2 * 2 + 1] = %y[%i2 * 2] }", "inout", [(2, 1, 32), (2, 1, 32)]),
+    ("let %f : f32 = %x[3] for %i = 0 to 64 { store %y[%i] = %f } for %j = 0 to 64 { store %y[%j + 64] = %f * 2 }", "out", [(2, 1, 32)] * 2),
+    ("let %f : f32 = %y[3] for %i = 0 to 64 { store %y[%i] = %f }", "inout", ONE),
+    ("alloc %t : f32[64] stack for %i = 0 to 64 { store %t[%i] = %x[%i] } for %j = 0 to 64 { store %y[%j] = %t[63 - %j] }", "out", ONE),
+    ("store %y[0] = 1 store %y[1] = 2", "out", ONE * 2),
+]
+
+
+@pytest.mark.parametrize("body, access, phases", CASES, ids=[str(i) for i in range(len(CASES))])
+def test_loops(tmp_path, body, access, phases):
+    got, text = grid(tmp_path, body, access)
+    assert got == phases, text
+
+
+@pytest.mark.parametrize("codes, phases", [(["INDEX", "INDEX"], [(2, 1, 32)]), (["INDEX", "EXTENT"], ONE)])
+def test_fails(tmp_path, codes, phases):
+    """two codes: which is first is known in one lane alone"""
+    body = "for %i = 0 to 64 { if %n[%i % 4] > 100000 { fail CODE0 } if %n[%i % 4] > 200000 { fail CODE1 } store %y[%i] = %x[%i] }"
+    got, text = grid(tmp_path, body.replace("CODE0", codes[0]).replace("CODE1", codes[1]))
+    assert got == phases, text
+
+
+def test_other_targets_have_none(tmp_path):
+    (tmp_path / "m.loops").write_text(HEAD.format(body=CASES[0][0], access="out"))
+    for target in ("generic", "x86-64-v4"):
+        done = dnncc.run([dnncc.DNNCC, tmp_path / "m.loops", f"--target={target}", "--passes=grid", "--emit=loops", "-o", "-"])
+        assert done.returncode == 0 and "gpu_" not in done.stdout
+
+
+@pytest.mark.parametrize("target", ["cuda-sm_75", "cuda-sm_80", "cuda-sm_90", "cuda-sm_100"])
+def test_network(tmp_path, target):
+    """all kernels of a network are in grid form, equal to what they were"""
+    rng = np.random.default_rng(0)
+    weights = {"w": rng.standard_normal((6, 3, 3, 3)).astype(np.float32), "v": rng.standard_normal((96, 10)).astype(np.float32)}
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"], pads=[1] * 4), helper.make_node("Relu", ["c"], ["r"]),
+             helper.make_node("MaxPool", ["r"], ["p"], kernel_shape=[2, 2], strides=[2, 2]), helper.make_node("Flatten", ["p"], ["f"]),
+             helper.make_node("MatMul", ["f", "v"], ["d"]), helper.make_node("Softmax", ["d"], ["y"])]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3, 8, 8])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 10])], [numpy_helper.from_array(v, k) for k, v in weights.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), tmp_path / "m.onnx")
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", f"--target={target}", "--check", "-o", tmp_path / "m.cu"])
+    assert done.returncode == 0 and "grid: equal" in done.stdout + done.stderr, done.stdout + done.stderr
+    text = (tmp_path / "m.cu").read_text()
+    assert text.count("__global__") >= 4 and "<<<" not in text and "for (ptrdiff_t m" not in text
+
+
+@pytest.mark.parametrize("options, said", [(["--threads=2"], "does not take --threads"), (["--fast-libm"], "does not take --fast-libm"),
+                                           (["--target=cuda-sm_80,x86-64-v4"], "different languages"), (["--target=cuda-sm_80,cuda-sm_90"], "target")])
+def test_options_it_does_not_have(tmp_path, options, said):
+    (tmp_path / "m.loops").write_text(HEAD.format(body=CASES[0][0], access="out"))
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.loops", "--target=cuda", *options, "-o", tmp_path / "m.cu"])
+    assert done.returncode == 1 and said in done.stderr and not (tmp_path / "m.cu").exists(), done.stderr
