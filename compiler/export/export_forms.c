@@ -173,8 +173,9 @@ static void write_quantization(struct export *e, const struct op *op, const stru
         struct per_axis scale = plan->scale, zero = plan->zero;
         scale.axis = zero.axis = axis; /* both are lists, or both are numbers */
         struct made *x = export_value(e, plan->wants[0]);
-        struct made *operands[3] = { x, numbers_made(e, &scale, E_F32, count), numbers_made(e, &zero, numbers, count) };
-        struct made *y = export_node(e, name, type_with_element(e->m, x->type, to), operands, 3);
+        const bool zeros = element_is_integer(numbers);          /* else of 4 bits, which have none here */
+        struct made *operands[3] = { x, numbers_made(e, &scale, E_F32, count), zeros ? numbers_made(e, &zero, numbers, count) : NULL };
+        struct made *y = export_node(e, name, type_with_element(e->m, x->type, to), operands, zeros ? 3 : 2);
         if (axis >= 0)
                 export_int(e, "axis", axis);
         export_result(e, op, 0, y);
@@ -251,6 +252,18 @@ void write_quantize(struct export *e, const struct op *op, const struct plan *pl
         write_quantization(e, op, plan, "QuantizeLinear", to, to);
 }
 
+/* Numbers of 4 bits, as they come from memory: their bytes, or those with the sign spread anew (as the importer
+ * has INT4). NULL: v is none. */
+static struct value *of_4_bits(struct value *v)
+{
+        double bits;
+        for (int i = 0; i < 2; i++)
+                if (op_is(v, i ? OP_shl : OP_shr) && value_is_splat(op_operand(v->op, 1), &bits) && bits == 4)
+                        v = op_operand(v->op, 0);
+        struct value *q = op_is(v, OP_bitcast) ? op_operand(v->op, 0) : NULL;
+        return q && value_is_constant(q) && (q->type->element == E_I4 || q->type->element == E_U4) ? q : NULL;
+}
+
 /* what is decoded, less its zero point, as a float: f32(i32(q) - zero), or f32(q) */
 static struct value *decoded(struct export *e, const struct value *real, struct plan *plan)
 {
@@ -259,7 +272,7 @@ static struct value *decoded(struct export *e, const struct value *real, struct 
                 return NULL;
         struct value *v = op_operand(real->op, 0);
         if (is_byte(v->type->element))
-                return v;
+                return of_4_bits(v) ? of_4_bits(v) : v;
         if (!op_is(v, OP_sub) || v->type->element != E_I32 || !op_is(op_operand(v->op, 0), OP_cast))
                 return NULL;
         struct value *q = op_operand(op_operand(v->op, 0)->op, 0);

@@ -157,17 +157,27 @@ static bool scales_fit(const struct weights *w, float sx)
         return true;
 }
 
+/* of 4 bits as the importer has INT4: bytes that are read as such, and that the model's own writer finds */
+static struct value *whole_weights(struct quantizing *q, struct builder *b, const struct value *old,
+                                   const struct weights *w)
+{
+        const enum element e = q->policy->weights ? q->policy->weights->element : E_I8;
+        struct value *bytes = constant_dense(q->m, type_with_element(q->m, old->type, e), w->bytes, old->constant->name);
+        struct attr *attrs = attrs_new(q->m, OP_bitcast);
+        attr_set(attrs, OP_bitcast, "to", E_I8);
+        return e == E_I8 ? bytes : value_build(b, OP_bitcast, &bytes, 1, attrs, NULL);
+}
+
 static struct value *decoded_weights(struct quantizing *q, struct builder *b, const struct op *op,
                                      const struct weights *w)
 {
         const struct value *old = op_operand(op, 1);
-        struct value *bytes = constant_dense(q->m, type_with_element(q->m, old->type, E_I8),
-                                             w->bytes, old->constant->name);
+        struct value *bytes = whole_weights(q, b, old, w);
         float *scales = constant_room(q->m, (size_t)w->outputs * sizeof *scales);
         memcpy(scales, w->scales, (size_t)w->outputs * sizeof *scales);
         int64_t dims[RANK_MAX] = { w->places.along };
         struct value *scale = constant_dense(
-                q->m, type_tensor(q->m, E_F32, w->places.along >= 0, &w->outputs), scales, "scales");
+                q->m, type_tensor(q->m, E_F32, w->places.along >= 0 && !q->policy->one_step, &w->outputs), scales, "scales");
         return build_dequantize(b, bytes, build_broadcast(b, scale, old->type, dims), NULL);
 }
 

@@ -540,6 +540,10 @@ struct value *rewrite_bitcast_same(struct builder *b, struct op *op, struct pass
         struct value *x = op_operand(op, 0);
         if (x->type == op->results[0].type)
                 return x;
+        if (value_is_constant(x) && element_is_stored(x->type->element))         /* the same bytes */
+                return x->constant->kind == CONSTANT_SPLAT
+                               ? constant_splat(b->m, op->results[0].type, x->constant->data)
+                               : constant_dense(b->m, op->results[0].type, x->constant->data, x->constant->name);
         if (!op_is(x, OP_bitcast))
                 return NULL;
         struct value *source = op_operand(x->op, 0);

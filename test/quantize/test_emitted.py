@@ -28,6 +28,12 @@ def with_bytes(path, folder):
     return folder / "bytes.onnx", names
 
 
+def session_of(path):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
 @processor.needs("x86-64-v4-vnni")      # elsewhere onnxruntime's sums of such products may saturate
 @pytest.mark.parametrize("name", ["digits", "mnist", pytest.param("resnet8", marks=pytest.mark.slow)])
 def test_layers(name, tmp_path):
@@ -37,9 +43,7 @@ def test_layers(name, tmp_path):
     assert done.returncode == 0, done.stderr
     path, names = with_bytes(tmp_path / "q.onnx", tmp_path)
     assert len(names) > 3
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    session = session_of(path)
     given = session.get_inputs()[0].name
     dnncc.compile_model(path, tmp_path, ["--target=generic"])
     program = dnncc.build_host(tmp_path, ["-O1"])
@@ -78,9 +82,27 @@ def test_grids(how, tmp_path):
     constants = {i.name: onnx.numpy_helper.to_array(i) for i in model.graph.initializer}
     scales = [constants[n.input[1]] for n in model.graph.node if n.op_type == "DequantizeLinear"]
     assert len(scales) > 6 and all((np.frexp(s)[0] == .5).all() for s in scales) == how.endswith("powers")
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(str(tmp_path / "q.onnx"), options, providers=["CPUExecutionProvider"])
-    np.testing.assert_allclose(session.run(None, {"x": m.x})[0], ours, atol=1e-6)
+    np.testing.assert_allclose(session_of(tmp_path / "q.onnx").run(None, {"x": m.x})[0], ours, atol=1e-6)
     m.path = tmp_path / "q.onnx"
     np.testing.assert_array_equal(m.run(quantize=False)[0], ours)
+
+
+@pytest.mark.parametrize("how", ["s4", "s4:layer", "s8:layer"])
+def test_weights_of_layers(how, tmp_path):
+    """of 4 bits: INT4 in the file, two in a byte; the same results as --quantize compiles, here and in onnxruntime, and the same file again"""
+    m, *_ = chain(tmp_path)
+    how, path = f"--quantize-weights={how}", tmp_path / "q.onnx"
+    ours, = m.run(how)
+    assert dnncc.run([dnncc.DNNCC, m.path, f"--quantize={m.file}", how, "--emit=onnx", "-o", path]).returncode == 0
+    model = onnx.load(path)
+    onnx.checker.check_model(model, full_check=True)
+    weights = [i for i in model.graph.initializer if len(i.dims) > 1 and i.data_type in (onnx.TensorProto.INT8, onnx.TensorProto.INT4)]
+    assert len(weights) == 3 and all((i.data_type == onnx.TensorProto.INT4) == ("s4" in how) for i in weights)
+    assert "s4" not in how or all(len(i.raw_data) == np.prod(i.dims) // 2 for i in weights)
+    scales = [i for i in model.graph.initializer if i.data_type == onnx.TensorProto.FLOAT]
+    assert any(i.dims for i in scales) != ("layer" in how)
+    np.testing.assert_allclose(session_of(path).run(None, {"x": m.x})[0], ours, atol=1e-6)
+    m.path = path
+    np.testing.assert_array_equal(m.run(quantize=False)[0], ours)
+    assert dnncc.run([dnncc.DNNCC, path, "--emit=onnx", "-o", tmp_path / "again.onnx"]).returncode == 0
+    assert path.read_bytes() == (tmp_path / "again.onnx").read_bytes()
