@@ -137,6 +137,25 @@ static struct value *decoded(struct builder *b, const struct block_weights *w)
         return x && scale ? build_binary(b, OP_mul, x, scale) : NULL;
 }
 
+struct value *build_block_rows(struct builder *b, const struct block_weights *w, struct value *bytes, struct value *scales,
+                               struct value *zeros)
+{
+        static const int64_t along[] = { 0, 1 };
+        if (!bytes || !scales)
+                return NULL;
+        const dim_t rows = bytes->type->dims[0];
+        struct value *x = w->bits == 8 ? build_reshape(b, bytes, 4, (dim_t[]){ rows, w->blocks, 1, w->bytes })
+                                       : build_bits_apart(b, bytes, w->bits, 2);
+        x = x ? build_cast(b, x, E_F32) : NULL;
+        x = x && zeros ? build_binary(b, OP_sub, x, spread(b, build_cast(b, zeros, E_F32), x->type, along))
+                       : with(b, OP_sub, x, (double)(1 << (w->bits - 1)));
+        x = x ? build_binary(b, OP_mul, x, spread(b, scales, x->type, along)) : NULL;
+        x = x ? build_reshape(b, x, 2, (dim_t[]){ rows, w->blocks * w->block }) : NULL;
+        if (!x || w->inner == w->blocks * w->block)
+                return x;
+        return build_slice(b, x, (const int64_t[]){ 0, 0 }, (const int64_t[]){ 1, 1 }, (const dim_t[]){ rows, w->inner });
+}
+
 struct value *build_block_product(struct builder *b, const struct block_weights *w, struct value *x)
 {
         const int64_t inner[3] = { 1, 2, 3 };

@@ -52,6 +52,11 @@ struct value *build_in_blocks(struct builder *b, const struct block_weights *w, 
  * dimension `at`. */
 struct value *build_bits_apart(struct builder *b, struct value *x, int64_t bits, int at);
 
+/* the numbers of rows of bytes, [rows, blocks, bytes] in the order of block_weights_sorted, times scales and less zeros (or
+ * NULL: 2^(bits - 1)), each [rows, blocks], floats: [rows, inner] */
+struct value *build_block_rows(struct builder *b, const struct block_weights *w, struct value *bytes, struct value *scales,
+                               struct value *zeros);
+
 /* [rows, outputs] of x, f32 [.., blocks * block], as it is, or rounded. The weights of rounded ones
  * are constant, without groups, their zeros bytes, and block_weights_sum_fits. */
 struct value *build_block_product(struct builder *b, const struct block_weights *w, struct value *x);

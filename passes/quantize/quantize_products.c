@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* quantize_products: products by constant weights keep these in few bits, as --quantize-weights says,
- * and with --quantize=dynamic multiply bytes, in steps found at run time.
+/* quantize_products: products and convolutions by constant weights keep these in few bits, as --quantize-weights
+ * says, and with --quantize=dynamic multiply bytes, in steps found at run time; so do tables that rows are gathered
+ * from keep theirs.
  *
  *   %1 = dot(%0, @w)           ->       %1 = dot(%0, i8(@w) * scales)        ; scales of each output, or block
+ *   %2 = gather(@t, %i)        ->       %2 = gather(i8(@t), %i) * gather(scales, %i)
  *
  * It writes what the importer makes of DequantizeLinear, MatMulInteger and MatMulNBits, so that the rules
  * of simplify and all kernels do with it what they do with models that come so. What is in few bits
@@ -22,43 +24,98 @@ static int64_t extent_along(const struct type *t, const int64_t *dims, int count
         return extent;
 }
 
-/* why a dot stays as it is; NULL: it does not */
-static const char *obstacle_of(struct product *p, const struct products *q)
+static bool is_depthwise(const struct op *op)
 {
-        const struct value *x = op_operand(p->op, 0), *w = op_operand(p->op, 1);
-        int batch, inner;
-        const int64_t *contracted = op_ints(p->op, "contract_b", &inner);
-        op_ints(p->op, "batch_b", &batch);
+        return op->code == OP_convolve && op_int(op, "groups") > 1 && op_operand(op, 1)->type->dims[1] == 1;
+}
+
+/* why weights w stay as they are, whatever reads them; NULL: nothing says so */
+static const char *obstacle_of_weights(const struct value *w, const struct products *q)
+{
+        if (w->constant->kind != CONSTANT_DENSE)
+                return "its weights are all the same";
+        if (type_elements(w->type) < q->context->limits.weight_elements)
+                return "it has few weights (--limit weight_elements)";
+        return constant_is_finite(w->constant) ? NULL : "its weights are not all finite";
+}
+
+/* of a dot or a convolution; and its outputs */
+static const char *obstacle_of_product(struct product *p, const struct products *q)
+{
+        const struct op *op = p->op;
+        const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
         if (w->constant->kind != CONSTANT_DENSE)
                 return "its weights are all the same";
         if (x->type->element != E_F32 || w->type->element != E_F32 || !type_is_static(x->type))
                 return "what it multiplies is not of f32, or of no known shape";
-        if (batch || !inner || inner == w->type->rank || !type_elements(x->type))
-                return "it is no product of matrices";
-        if (type_elements(w->type) < q->context->limits.weight_elements)
-                return "it has few weights (--limit weight_elements)";
-        if (!constant_is_finite(w->constant))
-                return "its weights are not all finite";
-        p->inner = extent_along(w->type, contracted, inner);
-        p->outputs = type_elements(w->type) / p->inner;
+        if (!type_elements(x->type))
+                return "it multiplies nothing";
+        if (op->code == OP_convolve) {
+                p->outputs = w->type->dims[0];
+        } else {
+                int batch, inner;
+                const int64_t *contracted = op_ints(op, "contract_b", &inner);
+                op_ints(op, "batch_b", &batch);
+                if (batch || !inner || inner == w->type->rank)
+                        return "it is no product of matrices";
+                p->outputs = type_elements(w->type) / extent_along(w->type, contracted, inner);
+        }
+        const char *why = obstacle_of_weights(w, q);
+        if (why)
+                return why;
+        p->inner = type_elements(w->type) / p->outputs;
+        if (is_depthwise(op))
+                return "it is depthwise, and has few weights";
         if (q->policy->dynamic && !block_weights_sum_fits(p->inner))
                 return "a sum of so many products may not fit into i32";
+        const struct rounded grid = product_grid(q->policy, p);
+        if (q->policy->dynamic && op->code == OP_convolve && (grid.bits != 8 || grid.zeros || grid.block < p->inner))
+                return "with --quantize=dynamic weights of convolutions are s8, a step for each output (--quantize-weights=s8)";
         return NULL;
+}
+
+static const char *obstacle_of_table(struct product *p, const struct products *q)
+{
+        const struct value *table = op_operand(p->op, 0), *at = op_operand(p->op, 1);
+        const char *why = obstacle_of_weights(table, q);
+        if (why)
+                return why;
+        if (op_int(p->op, "axis") != 0 || table->type->rank < 2)
+                return "it gathers other than rows";
+        if (!type_is_static(at->type))
+                return "how many rows it gathers is not known";
+        p->outputs = table->type->dims[0];
+        p->inner = type_elements(table->type) / p->outputs;
+        return NULL;
+}
+
+static bool is_product(const struct op *op)
+{
+        return (op->code == OP_dot || op->code == OP_convolve) && value_is_constant(op_operand(op, 1)) &&
+               element_is_float(op_result(op)->type->element);
+}
+
+static bool is_table(const struct op *op)
+{
+        return op->code == OP_gather && value_is_constant(op_operand(op, 0)) && op_result(op)->type->element == E_F32;
 }
 
 static void find_products(struct products *q)
 {
         int count = 0;
         for (const struct op *op = q->f->body.first; op; op = op->next)
-                count += op->code == OP_dot;
+                count += is_product(op) || is_table(op);
         q->items = arena_array(q->arena, (size_t)count + 1, sizeof *q->items);
-        for (struct op *op = q->f->body.first; op; op = op->next)
-                if (op->code == OP_dot && value_is_constant(op_operand(op, 1)) &&
-                    element_is_float(op_result(op)->type->element)) {
-                        struct product *p = &q->items[q->count++];
-                        *p = (struct product){ .op = op };
-                        p->obstacle = obstacle_of(p, q);
-                }
+        for (struct op *op = q->f->body.first; op; op = op->next) {
+                if (!is_product(op) && !is_table(op))
+                        continue;
+                struct product *p = &q->items[q->count++];
+                *p = (struct product){ .op = op };
+                p->obstacle = is_table(op) ? obstacle_of_table(p, q) : obstacle_of_product(p, q);
+                for (int i = 0; i + 1 < q->count && is_table(op) && !p->obstacle && !p->same; i++)
+                        if (is_table(q->items[i].op) && op_operand(q->items[i].op, 0) == op_operand(op, 0))
+                                p->same = &q->items[i];
+        }
 }
 
 /* ---- --keep-float ---- */
@@ -88,7 +145,7 @@ static void keep_ends(struct products *q)
 {
         struct product *first = NULL, *last = NULL;
         for (int i = 0; i < q->count; i++) {
-                if (q->items[i].obstacle)
+                if (q->items[i].obstacle || is_table(q->items[i].op))
                         continue;
                 first = first ? first : &q->items[i];
                 last = &q->items[i];
@@ -109,8 +166,8 @@ static int report(const struct products *q)
                 rounded += !p->obstacle;
                 if (!p->obstacle)
                         continue;
-                diag_note(q->context->diag, "%s (dot) stays in floats: %s",
-                          p->op->location ? p->op->location : "a product", p->obstacle);
+                diag_note(q->context->diag, "%s (%s) stays in floats: %s",
+                          p->op->location ? p->op->location : "a product", op_info[p->op->code].name, p->obstacle);
                 if (q->policy->kept)
                         q->policy->kept(q->policy->runner, p->op, p->obstacle);
         }
@@ -127,7 +184,9 @@ static bool look_at_samples(struct products *q, struct moments_run **run)
         int count = 0;
         for (int i = 0; i < q->count; i++) {
                 struct product *p = &q->items[i];
-                p->moments = !p->obstacle && p->name && moments_possible(p->op) ? count : -1;
+                bool seen = !p->obstacle && p->name && moments_possible(p->op) &&
+                            (p->op->code == OP_dot || (p->op->code == OP_convolve && op_int(p->op, "groups") == 1 && steps[STEP_gptq]));
+                p->moments = seen ? count : -1;
                 if (p->moments >= 0)
                         ops[count++] = p->op;
         }
@@ -137,16 +196,21 @@ static bool look_at_samples(struct products *q, struct moments_run **run)
         return *run;
 }
 
-static bool quantize_one(const struct products *q, const struct product *p, const struct moments *m)
+static bool quantize_one(const struct products *q, struct product *p, const struct moments *m)
 {
+        if (p->same && p->same->bytes)
+                return table_write(q, p, NULL);
         struct products here = *q;
         here.arena = arena_new();
+        const enum opcode code = p->op->code;
         float *weights = product_weights(here.arena, p),
-              *factors = m && q->policy->steps[STEP_awq] ? product_scale_inputs(&here, p, weights, m) : NULL;
+              *factors = m && q->policy->steps[STEP_awq] && code == OP_dot ? product_scale_inputs(&here, p, weights, m) : NULL;
         struct rounded *r = product_round(&here, p, weights);
         if (m && m->products && q->policy->steps[STEP_gptq])
                 product_round_columns(&here, p, weights, m, factors, r);
-        bool fine = product_write(&here, p, r, factors);
+        bool fine = code == OP_dot        ? product_write(&here, p, r, factors)
+                    : code == OP_convolve ? convolution_write(&here, p, r)
+                                          : table_write(&here, p, r);
         arena_free(here.arena);
         return fine;
 }
@@ -160,7 +224,7 @@ static bool quantize(struct products *q)
         struct moments_run *run = NULL;
         bool fine = look_at_samples(q, &run);
         for (int i = 0; i < q->count && fine; i++) {
-                const struct product *p = &q->items[i];
+                struct product *p = &q->items[i];
                 const struct moments *m = run && p->moments >= 0 ? moments_of(run, p->moments) : NULL;
                 fine = p->obstacle || ((m || !run || p->moments < 0) && quantize_one(q, p, m));
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The pass quantize_products: which products (quantize_products.c), their weights in few bits
- * (round_products.c; by samples round_columns.c, scale_inputs.c), what is written
- * (write_products.c). */
+/* The pass quantize_products: which products, convolutions and tables (quantize_products.c), their weights in
+ * few bits (round_products.c; by samples round_columns.c, scale_inputs.c), what is written
+ * (write_products.c; of convolutions and tables write_convolutions.c). */
 #ifndef PASSES_QUANTIZE_QUANTIZE_PRODUCTS_H
 #define PASSES_QUANTIZE_QUANTIZE_PRODUCTS_H
 
@@ -9,13 +9,16 @@
 #include "passes/calibrate/moments.h"
 #include "passes/quantize/quantize.h"
 
-/* A dot of f32 by constant weights: y[.., o] = sum over k of x[.., k] * w[o, k]. */
+/* A dot of f32 by constant weights: y[.., o] = sum over k of x[.., k] * w[o, k]. Or a convolution by such:
+ * k counts what a window sees. Or a table that is gathered from: outputs are its rows. */
 struct product {
-        struct op *op;
+        struct op *op;                  /* dot, convolve or gather */
         const char *name;               /* of the calibration; NULL: it depends on no input */
         const char *obstacle;           /* to quantizing it, part of a sentence; or NULL */
         int64_t outputs, inner;
         int moments;                    /* number among those looked at; -1: none */
+        const struct product *same;     /* of the same table, before it; or NULL */
+        struct value *bytes, *steps, *zeros;    /* a table that has been written */
 };
 
 struct products {
@@ -73,9 +76,23 @@ float *product_scale_inputs(const struct products *q, const struct product *p, f
 
 /* ---- write_products.c ---- */
 
+/* Numbers of a rounded matrix as constants: bytes [outputs, inner], or turned [inner, outputs], of u8 where there
+ * are zero points, else of i8; [outputs] scales, or zero points of u8; and in blocks. */
+struct value *rounded_bytes(struct builder *b, const struct rounded *r, bool turned, const char *name);
+struct value *rounded_numbers(struct builder *b, const struct rounded *r, bool zeros);
+struct block_weights rounded_blocks(struct builder *b, const struct rounded *r, const char *name);
+/* number along `along`, of t's shape */
+struct value *rounded_over(struct builder *b, struct value *v, const struct type *t, int along);
+
 /* The operation becomes one that reads these, its input divided by the factors, if there are any.
  * False after an error. */
 bool product_write(const struct products *q, const struct product *p, const struct rounded *r,
                    const float *factors);
+
+/* ---- write_convolutions.c ---- */
+
+bool convolution_write(const struct products *q, const struct product *p, const struct rounded *r);
+/* r: NULL where p->same has been written */
+bool table_write(const struct products *q, struct product *p, const struct rounded *r);
 
 #endif

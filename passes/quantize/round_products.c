@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* quantize_products: the weights of a product to steps, each to the nearest number (block_step.c). */
 #include "passes/quantize/block_step.h"
+#include "passes/quantize/layer_weights.h"
 #include "passes/quantize/quantize_products.h"
 
 /* ---- weights as they are read ---- */
@@ -8,7 +9,9 @@
 float *product_weights(struct arena *arena, const struct product *p)
 {
         const struct op *op = p->op;
-        const struct constant *c = op_operand(op, 1)->constant;
+        const struct constant *c = op_operand(op, op->code != OP_gather)->constant;
+        if (op->code != OP_dot)         /* as they lie */
+                return constant_numbers(arena, c);
         const struct type *t = c->value.type;
         int count, order[RANK_MAX], rank = 0;
         const int64_t *contracted = op_ints(op, "contract_b", &count);

@@ -63,7 +63,7 @@ static struct value *product_of(struct builder *b, struct value *x, struct value
 
 /* ---- constants ---- */
 
-static struct value *numbers_along(struct builder *b, const struct rounded *r, bool zeros)
+struct value *rounded_numbers(struct builder *b, const struct rounded *r, bool zeros)
 {
         const dim_t dims[] = { r->outputs };
         size_t count = (size_t)r->outputs;
@@ -74,7 +74,7 @@ static struct value *numbers_along(struct builder *b, const struct rounded *r, b
 }
 
 /* bytes, [outputs, inner], or turned [inner, outputs]; u8, or i8 where there are no zero points */
-static struct value *whole_bytes(struct builder *b, const struct rounded *r, bool turned, const char *name)
+struct value *rounded_bytes(struct builder *b, const struct rounded *r, bool turned, const char *name)
 {
         const dim_t dims[] = { turned ? r->inner : r->outputs, turned ? r->outputs : r->inner };
         unsigned char *bytes = constant_room(b->m, (size_t)(r->outputs * r->inner));
@@ -100,7 +100,7 @@ static struct value *packed(struct builder *b, const unsigned char *numbers, int
         return constant_dense(b->m, type_tensor(b->m, E_U8, rank, dims), data, name);
 }
 
-static struct block_weights in_blocks(struct builder *b, const struct rounded *r, const char *name)
+struct block_weights rounded_blocks(struct builder *b, const struct rounded *r, const char *name)
 {
         struct block_weights w = block_weights_of(r->outputs, r->inner, r->bits, r->block);
         const dim_t numbers[] = { r->outputs, w.blocks, w.bytes }, scales[] = { r->outputs, w.blocks },
@@ -117,7 +117,7 @@ static struct block_weights in_blocks(struct builder *b, const struct rounded *r
 
 /* ---- forms ---- */
 
-static struct value *over_outputs(struct builder *b, struct value *v, const struct type *t, int along)
+struct value *rounded_over(struct builder *b, struct value *v, const struct type *t, int along)
 {
         return v ? build_broadcast(b, v, type_with_element(b->m, t, v->type->element), (const int64_t[]){ along })
                  : NULL;
@@ -126,9 +126,9 @@ static struct value *over_outputs(struct builder *b, struct value *v, const stru
 static struct value *decoded_product(struct builder *b, const struct rounded *r, struct value *x,
                                      const char *name)
 {
-        struct value *bytes = whole_bytes(b, r, false, name),
-                     *scales = over_outputs(b, numbers_along(b, r, false), bytes->type, 0),
-                     *zeros = r->zeros ? over_outputs(b, numbers_along(b, r, true), bytes->type, 0) : NULL;
+        struct value *bytes = rounded_bytes(b, r, false, name),
+                     *scales = rounded_over(b, rounded_numbers(b, r, false), bytes->type, 0),
+                     *zeros = r->zeros ? rounded_over(b, rounded_numbers(b, r, true), bytes->type, 0) : NULL;
         return product_of(b, x, build_dequantize(b, bytes, scales, zeros), 1, E_F32);
 }
 
@@ -144,14 +144,14 @@ static struct value *whole_product(struct builder *b, const struct rounded *r, s
         x = build_binary(b, OP_mul, x, build_broadcast(b, by, x->type, outer));
         struct value *middle = build_scalar(b, E_U8, 128);
         x = build_centered(b, build_rounded(b, x, middle, E_U8), middle, E_I32);
-        struct value *bytes = whole_bytes(b, r, true, name),
-                     *zeros = r->zeros ? over_outputs(b, numbers_along(b, r, true), bytes->type, 1) : NULL;
+        struct value *bytes = rounded_bytes(b, r, true, name),
+                     *zeros = r->zeros ? rounded_over(b, rounded_numbers(b, r, true), bytes->type, 1) : NULL;
         struct value *w = zeros ? build_centered(b, bytes, zeros, E_I32) : bytes;
         struct value *sums = product_of(b, x, w, 0, E_I32);
         if (!sums)
                 return NULL;
         struct value *y = build_cast(b, sums, E_F32);
-        struct value *scale = over_outputs(b, numbers_along(b, r, false), y->type, 1),
+        struct value *scale = rounded_over(b, rounded_numbers(b, r, false), y->type, 1),
                      *steps = build_broadcast(b, step, y->type, outer);
         return build_binary(b, OP_mul, y, build_binary(b, OP_mul, steps, scale));
 }
@@ -166,7 +166,7 @@ static struct value *divided(struct builder *b, struct value *x, const float *fa
         for (int64_t k = 0; k < *inner; k++)
                 data[k] = 1 / factors[k];
         struct value *c = constant_dense(b->m, type_tensor(b->m, E_F32, 1, inner), data, "factors");
-        return build_binary(b, OP_mul, x, over_outputs(b, c, x->type, 1));
+        return build_binary(b, OP_mul, x, rounded_over(b, c, x->type, 1));
 }
 
 bool product_write(const struct products *q, const struct product *p, const struct rounded *r,
@@ -182,7 +182,7 @@ bool product_write(const struct products *q, const struct product *p, const stru
         if (r->bits == 8 && r->block == p->inner) {
                 y = x ? (q->policy->dynamic ? whole_product : decoded_product)(&b, r, x, name) : NULL;
         } else {
-                struct block_weights w = in_blocks(&b, r, name);
+                struct block_weights w = rounded_blocks(&b, r, name);
                 x = padded(&b, x, w.blocks * w.block);
                 y = !x ? NULL
                     : (q->policy->dynamic ? build_rounded_block_product : build_block_product)(&b, &w, x);
