@@ -13,7 +13,8 @@ static bool check_static(struct module *m, const struct op *op, int least, struc
         enum element x = operand_type(op, 0)->element, w = operand_type(op, 1)->element;
         /* weights may be stored in less memory */
         bool narrow = op->code == OP_convolve_packed && x == E_F32 &&
-                      ((element_is_float(w) && element_info[w].bytes < element_info[x].bytes) || element_code(w));
+                      ((element_is_float(w) && element_info[w].bytes < element_info[x].bytes) || element_code(w) ||
+                       (element_is_integer(w) && element_info[w].bytes == 1));
         bool wide = op->code == OP_convolve_packed && x == E_I16;        /* bytes that were widened */
         bool bytes = op->code != OP_convolve_winograd && element_is_integer(x) &&
                      element_is_integer(w) && (element_info[x].bytes == 1 || wide) &&

@@ -131,6 +131,7 @@
 
 #define ARM_FLOATS_BY_LANE(lanes) \
         ARM_FLOATS_OF(lanes, F32, NULL, 0), ARM_FLOATS_OF(lanes, BF16, NULL, 0), ARM_FLOATS_OF(lanes, F16, NULL, 0), \
+        ARM_FLOATS_OF(lanes, I8, NULL, 0), ARM_FLOATS_OF(lanes, U8, NULL, 0), \
         ARM_FLOATS_OF(lanes, F8E4M3, "finite_f8e4m3fn", 0), ARM_FLOATS_OF(lanes, F8E5M2, "finite_f8e5m2", 0)
 #define ARM_FLOATS_OF(lanes, w_, function, registers) \
         { .name = "fma", .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \

@@ -329,7 +329,7 @@
         { .op = LOOP_CALL, .element = E_I32, .function = "add_product", .text = "__riscv_vmacc_vv_i32" m "($0, $1, $2, " n ")" }
 #define RVV_MULTIPLIES(lanes) \
         RVV_BYTES(lanes, I8, I8), RVV_BYTES(lanes, U8, I8), RVV_BYTES(lanes, U8, U8), RVV_BYTES(lanes, I8, U8), \
-        RVV_FMA(lanes, F32, NULL), RVV_FMA(lanes, BF16, NULL), RVV_FMA(lanes, F16, NULL), \
+        RVV_FMA(lanes, F32, NULL), RVV_FMA(lanes, BF16, NULL), RVV_FMA(lanes, F16, NULL), RVV_FMA(lanes, I8, NULL), RVV_FMA(lanes, U8, NULL), \
         RVV_FMA(lanes, F8E4M3, "finite_f8e4m3fn"), RVV_FMA(lanes, F8E5M2, "finite_f8e5m2")
 #define RVV_FMA(lanes, w_, function) \
         { .name = "fma", .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \

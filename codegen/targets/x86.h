@@ -105,6 +105,7 @@
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 1 }
 #define X86_FLOATS(lanes) \
         X86_FLOATS_OF(lanes, F32, NULL), X86_FLOATS_OF(lanes, BF16, NULL), X86_FLOATS_OF(lanes, F16, NULL), \
+        X86_FLOATS_OF(lanes, I8, NULL), X86_FLOATS_OF(lanes, U8, NULL), \
         X86_FLOATS_OF(lanes, F8E4M3, "finite_f8e4m3fn"), X86_FLOATS_OF(lanes, F8E5M2, "finite_f8e5m2")
 /* words of so many channels */
 #define X86_GROUPS(called, lanes, channels, x_, w_, sum_, ...) \

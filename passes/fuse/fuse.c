@@ -153,6 +153,22 @@ static bool packed_accepts(const struct op *op, int operand)
                                 (op->code == OP_transpose && relation_keeps(op, 0, last)));
 }
 
+/* bytes that one row alone is multiplied by (keys of a cache): each is widened once, where it is read */
+static bool is_row_of_bytes(const struct op *dot, const struct op *op, int operand)
+{
+        const struct type *x = operand == 1 && dot->code == OP_dot ? op_operand(dot, 0)->type : NULL;
+        int batches, contracted;
+        if (!x || op->code != OP_cast || element_info[op_operand(op, 0)->type->element].bytes != 1)
+                return false;
+        const int64_t *batch = op_ints(dot, "batch_a", &batches), *contract = op_ints(dot, "contract_a", &contracted);
+        dim_t known = 1;
+        for (int i = 0; i < batches; i++)
+                known *= x->dims[batch[i]];
+        for (int i = 0; i < contracted; i++)
+                known *= x->dims[contract[i]];
+        return type_elements(x) == known;
+}
+
 /* whether op may stand in user's group (joined), as far as this one use goes, and why not */
 static enum remark_reason accepts(const struct fusing *f, const struct op *user, const struct op *op, int operand)
 {
@@ -181,7 +197,7 @@ static enum remark_reason accepts(const struct fusing *f, const struct op *user,
                 return !keeps_index(user) || !at->identity ? REMARK_fuse_index
                        : at->group->anchored               ? REMARK_fuse_second_sum
                                                            : REMARK_fuse_joined;
-        if (op_info[user->code].traits & TRAIT_CONTRACTION)
+        if (op_info[user->code].traits & TRAIT_CONTRACTION && !(is_row_of_bytes(user, op, operand) && !at->repeated))
                 return REMARK_fuse_contracted;
         return at->repeated || !relation_reads_once(user, operand) ? REMARK_fuse_again
                                                                    : REMARK_fuse_joined;

@@ -204,6 +204,21 @@ static const struct multiply *multiply_of(const struct layout *l, const struct o
                        : NULL;
 }
 
+/* Bytes that are made while it runs and lie as a panel (values of a cache) are widened where they are
+ * multiplied. */
+static struct value *bytes_of_panel(const struct layout *l, const struct matrix *b)
+{
+        struct matrix narrow = *b;
+        if (!op_is(b->value, OP_cast) || b->value->type->element != E_F32)
+                return b->value;
+        narrow.value = op_operand(b->value->op, 0);
+        const enum element e = (enum element)narrow.value->type->element;
+        const struct multiply *m = element_is_integer(e) && element_info[e].bytes == 1 && !value_is_constant(narrow.value)
+                                           ? multiply_in(l->context, E_F32, e)
+                                           : NULL;
+        return m && is_panel(l, &narrow, m) ? narrow.value : b->value;
+}
+
 bool layout_dot(struct layout *l, struct op *op)
 {
         static const int order[] = { BATCH, FREE, CONTRACT };
@@ -216,6 +231,7 @@ bool layout_dot(struct layout *l, struct op *op)
         }
         b.value =
                 layout_stored(l, a.extent[FREE] < LEAST_ROWS ? b.value : layout_decoded(l, b.value));
+        b.value = bytes_of_panel(l, &b);
         int64_t batch = a.extent[BATCH], rows = a.extent[FREE], inner = a.extent[CONTRACT],
                 outputs = b.extent[FREE];
         const struct multiply *m = multiply_of(l, op, &a, &b);

@@ -509,6 +509,62 @@ struct value *rewrite_dot_scaled(struct builder *b, struct op *op, struct pass_c
         return scale_sums(b, op, 0);
 }
 
+/* the dimension of a dot's first operand that meets dimension d of the second; -1: none */
+static int met_dim(const struct op *dot, int64_t d)
+{
+        static const char *const names[][2] = { { "batch_a", "batch_b" }, { "contract_a", "contract_b" } };
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+                int count;
+                const int64_t *a = op_ints(dot, names[i][0], &count), *b = op_ints(dot, names[i][1], NULL);
+                for (int k = 0; k < count; k++)
+                        if (b[k] == d)
+                                return (int)a[k];
+        }
+        return -1;
+}
+
+/* a factor of the second operand as one of the first; NULL: it varies along columns, or not in order */
+static struct value *factor_of_first(struct builder *b, const struct op *dot, struct value *factor)
+{
+        dim_t dims[RANK_MAX];
+        int64_t to[RANK_MAX], onto[RANK_MAX], last = -1;
+        int rank = 0;
+        struct value *source = simplify_spread_source(b, factor, onto);
+        if (!source || value_is_constant(source))
+                return NULL;
+        for (int k = 0; k < source->type->rank; k++) {
+                if (source->type->dims[k] == 1)
+                        continue;
+                int64_t d = met_dim(dot, onto[k]);
+                if (d <= last)
+                        return NULL;
+                dims[rank] = source->type->dims[k];
+                to[rank++] = last = d;
+        }
+        source = build_reshape(b, source, rank, dims);
+        return source ? build_broadcast(b, source, op_operand(dot, 0)->type, to) : NULL;
+}
+
+struct value *rewrite_bytes_scaled(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *x = op_operand(op, 0), *y = op_operand(op, 1);
+        if (!op_is(y, OP_mul) || !value_has_one_use(y) || y->type->element != E_F32 || x->type->element != E_F32 ||
+            !type_is_static(x->type) || !type_is_static(y->type) || type_elements(x->type) >= type_elements(y->type))
+                return NULL;
+        for (int j = 0; j < 2; j++) {
+                struct value *w = op_operand(y->op, 1 - j);
+                const struct value *bytes = op_is(w, OP_cast) ? op_operand(w->op, 0) : NULL;
+                if (!bytes || value_is_constant(bytes) || !element_is_integer(bytes->type->element) ||
+                    element_info[bytes->type->element].bytes != 1)
+                        continue;
+                struct value *s = factor_of_first(b, op, op_operand(y->op, j)), *scaled = s ? build_binary(b, OP_mul, x, s) : NULL;
+                if (scaled)
+                        return value_build(b, OP_dot, (struct value *[]){ scaled, w }, 2, op->attrs, op_result(op)->type);
+        }
+        return NULL;
+}
+
 struct value *rewrite_convolve_scaled(struct builder *b, struct op *op,
                                       struct pass_context *context)
 {

@@ -269,3 +269,20 @@ def test_dump(tmp_path):
     a, b = (dnncc.run_host(program(m, tmp_path / n, "generic", *o), given) for m, n, o in ((model, "a", CACHES), (tmp_path / "m.dnn", "b", [])))
     for x, y in zip(a, b):
         np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("target", ["generic", "x86-64-v3", "aarch64", pytest.param("x86-64-v4", marks=pytest.mark.slow),
+                                    pytest.param("aarch64-sve256", marks=pytest.mark.long), pytest.param("riscv64-v", marks=pytest.mark.long)])
+def test_a_step_reads_bytes(target, tmp_path, monkeypatch):
+    """neither keys nor values are decoded into the workspace"""
+    processor.require(target)
+    monkeypatch.setitem(globals(), "PAST", 90)
+    monkeypatch.setitem(globals(), "WIDTH", 64)
+    r = np.random.default_rng(11)
+    model = decoder(tmp_path)
+    step = program(model, tmp_path / "rows", target, *CACHES)
+    (q, k, v), keys, values = (tokens(r, 1) for _ in range(3)), rounded(tokens(r, PAST)), rounded(tokens(r, PAST))
+    y, key, value, key_scale, value_scale = dnncc.run_host(step, [q, k, v, keys[0], values[0], keys[1], values[1]])
+    np.testing.assert_allclose(y, attention(q, decoded(key, key_scale), decoded(value, value_scale)), rtol=1e-4, atol=1e-5)
+    stats = dnncc.run([dnncc.DNNCC, model, *CACHES, f"--target={target}", "--stats", "-o", tmp_path / "m.c"]).stderr
+    assert int(re.search(r"workspace\s+(\d+) bytes", stats)[1]) < HEADS * PAST * WIDTH
