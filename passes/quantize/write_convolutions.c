@@ -57,13 +57,15 @@ static struct value *decoded(struct builder *b, const struct rounded *r, const s
         struct builder own = *b;
         own.fold = NULL;                /* a constant that was to stay small */
         if (is_whole(r)) {
-                struct value *bytes = shaped(b, rounded_bytes(b, r, false, name), t);
-                return build_dequantize(&own, bytes, rounded_over(b, rounded_numbers(b, r, false), t, 0),
-                                        r->zeros ? rounded_over(b, rounded_numbers(b, r, true), t, 0) : NULL);
+                struct value *bytes = shaped(b, rounded_bytes(b, r, false, name), t),
+                             *scales = rounded_over(b, rounded_numbers(b, r, false), t, 0),
+                             *zeros = r->zeros ? rounded_over(b, rounded_numbers(b, r, true), t, 0) : NULL;
+                return build_dequantize(&own, bytes, scales, zeros);
         }
         const struct block_weights blocks = rounded_blocks(b, r, name);
         struct value *bytes = block_weights_sorted(b->m, &blocks, blocks.numbers->constant);
-        return shaped(&own, build_block_rows(&own, &blocks, bytes, blocks.scales, block_zeros(b, r)), t);
+        struct value *zeros = block_zeros(b, r);
+        return shaped(&own, build_block_rows(&own, &blocks, bytes, blocks.scales, zeros), t);
 }
 
 static struct value *of_whole_numbers(struct builder *b, const struct rounded *r, struct op *op)
@@ -145,7 +147,8 @@ bool table_write(const struct products *q, struct product *p, const struct round
                 return false;
         if (is_whole(&grid)) {
                 steps = rounded_over(&b, steps, rows->type, 0);
-                y = build_dequantize(&b, rows, steps, zeros ? rounded_over(&b, zeros, rows->type, 0) : NULL);
+                zeros = zeros ? rounded_over(&b, zeros, rows->type, 0) : NULL;
+                y = build_dequantize(&b, rows, steps, zeros);
         } else {
                 const struct block_weights w = block_weights_of(p->outputs, p->inner, grid.bits, grid.block);
                 y = build_block_rows(&b, &w, rows, steps, zeros);

@@ -28,8 +28,8 @@ ROWS = {
     "bert_base": ("bert_base", STATIC, "bert_base_qdq"),
     "bert_base dynamic": ("bert_base", ["--quantize=dynamic"], "bert_base_dynamic"),
     "gpt_step dynamic": ("gpt_step", ["--quantize=dynamic"], "gpt_step_dynamic"),
-    "gpt_step s4": ("gpt_step", ["--quantize-weights=s4"], "gpt_step_nbits4"),
-    "gpt_step s8:32": ("gpt_step", ["--quantize-weights=s8:32"], "gpt_step_nbits8"),
+    "gpt_step dynamic s4": ("gpt_step", ["--quantize=dynamic", "--quantize-weights=s4"], "gpt_step_nbits4"),     # accuracy_level 4, too
+    "gpt_step dynamic s8:32": ("gpt_step", ["--quantize=dynamic", "--quantize-weights=s8:32"], "gpt_step_nbits8"),
     "gpt_step f16 weights": ("gpt_step", ["--quantize-weights=f16"], F32),
     "resnet50 f16 weights": ("resnet50", ["--quantize-weights=f16"], F32),
     "resnet50 f16 products": ("resnet50", ["--precision=f16"], F32),
