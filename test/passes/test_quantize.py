@@ -135,7 +135,7 @@ def chain(folder, activations=np.uint8):
 GRIDS = {"u8": (np.uint8, 8), "s8": (np.int8, 8), "u16": (np.uint16, 16), "s16": (np.int16, 16), "u4": (np.uint8, 4), "s4": (np.int8, 4)}
 
 
-@pytest.mark.parametrize("how", ["u8", "s8", "s8-symmetric", "s16", "s16-symmetric", "u4", "s4-symmetric", "s8-symmetric-powers",
+@pytest.mark.parametrize("how", ["u8", "s8", "s8-symmetric", "s16", "s4-symmetric", "s8-symmetric-powers", pytest.param("s16-symmetric", marks=pytest.mark.long), pytest.param("u4", marks=pytest.mark.long),
                                  pytest.param("u8-symmetric", marks=pytest.mark.long), pytest.param("u16", marks=pytest.mark.long),
                                  pytest.param("s4", marks=pytest.mark.long), pytest.param("u4-powers", marks=pytest.mark.long)])
 def test_chain(how, tmp_path):
@@ -422,7 +422,7 @@ def test_all_targets(tmp_path):
     assert len(texts) == 1
 
 
-@pytest.mark.parametrize("how", ["u8", pytest.param("s16", marks=pytest.mark.slow), "u4", pytest.param("s8-symmetric-powers", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("how", ["u8", pytest.param("s16", marks=pytest.mark.long), "u4", pytest.param("s8-symmetric-powers", marks=pytest.mark.long)])
 def test_twice(how, tmp_path):
     """what is quantized stays as it is"""
     m, *_ = chain(tmp_path)

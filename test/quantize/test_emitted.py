@@ -70,7 +70,7 @@ def test_same_outputs(name, tmp_path):
     np.testing.assert_array_equal(*results)
 
 
-@pytest.mark.parametrize("how", ["s16-symmetric", "u4", "s8-symmetric-powers", pytest.param("u16", marks=pytest.mark.long), pytest.param("s4-symmetric", marks=pytest.mark.long)])
+@pytest.mark.parametrize("how", ["s16-symmetric", "u4", pytest.param("s8-symmetric-powers", marks=pytest.mark.long), pytest.param("u16", marks=pytest.mark.long), pytest.param("s4-symmetric", marks=pytest.mark.long)])
 def test_grids(how, tmp_path):
     """whole numbers of other sizes: a valid model, of which onnxruntime makes what --quantize compiles"""
     m, *_ = chain(tmp_path)
@@ -87,7 +87,7 @@ def test_grids(how, tmp_path):
     np.testing.assert_array_equal(m.run(quantize=False)[0], ours)
 
 
-@pytest.mark.parametrize("how", ["s4", "s4:layer", "s8:layer"])
+@pytest.mark.parametrize("how", ["s4", pytest.param("s4:layer", marks=pytest.mark.long), pytest.param("s8:layer", marks=pytest.mark.long)])
 def test_weights_of_layers(how, tmp_path):
     """of 4 bits: INT4 in the file, two in a byte; the same results as --quantize compiles, here and in onnxruntime, and the same file again"""
     m, *_ = chain(tmp_path)

@@ -16,7 +16,7 @@ import dnncc  # noqa: E402
 import roundtrip  # noqa: E402
 from test_products import F32, NEAREST, nearest, outputs  # noqa: E402
 
-TYPES = ["s8", pytest.param("u8", marks=pytest.mark.slow), "s4", pytest.param("u4:16", marks=pytest.mark.slow), pytest.param("s8:32", marks=pytest.mark.long),
+TYPES = ["s8", pytest.param("u8", marks=pytest.mark.long), "s4", pytest.param("u4:16", marks=pytest.mark.long), pytest.param("s8:32", marks=pytest.mark.long),
          pytest.param("u8:16", marks=pytest.mark.long)]
 TARGETS = ["generic", "x86-64-v3"]
 TIED = np.array([[0, 49, -1], [3, 3, 20]], np.int64)
@@ -62,7 +62,7 @@ def written(path, folder, *options):
     return file, lambda x: session.run(None, {session.get_inputs()[0].name: x})[0]
 
 
-@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("groups", [pytest.param(1, marks=pytest.mark.long), 2])
 @pytest.mark.parametrize("kind", TYPES)
 def test_convolution(kind, groups, tmp_path):
     path, w, b, x = convolution(tmp_path, groups)

@@ -271,7 +271,7 @@ def test_dump(tmp_path):
         np.testing.assert_array_equal(x, y)
 
 
-@pytest.mark.parametrize("target", ["generic", "x86-64-v3", "aarch64", pytest.param("x86-64-v4", marks=pytest.mark.slow),
+@pytest.mark.parametrize("target", ["generic", "x86-64-v3", "aarch64", pytest.param("x86-64-v4", marks=pytest.mark.long),
                                     pytest.param("aarch64-sve256", marks=pytest.mark.long), pytest.param("riscv64-v", marks=pytest.mark.long)])
 def test_a_step_reads_bytes(target, tmp_path, monkeypatch):
     """neither keys nor values are decoded into the workspace"""
