@@ -29,6 +29,7 @@ DATA = pathlib.Path(os.environ.get("DNNCC_DATA", ROOT.parent / "shared" / "data"
 CALIBRATED = 100                        # images
 TARGET = "native"
 VARIANTS = ((), ("--observer=mse",), ("--observer=percentile-99.99",), ("--activations=s8-symmetric",), ("--quantize-steps=-correct",),
+            ("--activations=s16",), ("--activations=u4",), ("--activations=s8-symmetric-powers",), ("--quantize-weights=s8:layer",),
             ("--keep-float=first", "--keep-float=last"), ("--calibrate=SAMPLES",), ("--calibrate=SAMPLES", "--quantize-steps=+equalize,+smooth"),
             ("--quantize-weights=s4",), ("--calibrate=SAMPLES", "--quantize-weights=s4"),
             ("--requantize=shift",), ("--calibrate=SAMPLES", "--requantize=shift"))
