@@ -21,6 +21,7 @@ from engines import Engine  # noqa: E402
 
 OUT = ROOT / "build" / "ratios"
 STATIC, F32 = "static", None            # --quantize by ranges of the inputs that calibrate onnxruntime's file, too
+PAST, CACHES = 1000, "caches in f32"    # GPT-2's step after so many tokens, by the same with weights in s8 alone
 # name: (model, options, what it is measured by: a quantized model of the zoo, F32)
 ROWS = {
     "resnet50": ("resnet50", STATIC, "resnet50_qdq_u8"),
@@ -35,6 +36,7 @@ ROWS = {
     "resnet50 f16 products": ("resnet50", ["--precision=f16"], F32),
     "mobilenet_v2 f16 weights": ("mobilenet_v2", ["--quantize-weights=f16"], F32),
     "mobilenet_v2 f16 products": ("mobilenet_v2", ["--precision=f16"], F32),
+    "gpt_step 1000 rows": (PAST, ["--quantize-weights=s8", "--quantize-port=past_key_values*=rows", "--quantize-port=present*=rows"], CACHES),
     "mobilenet_v2 dynamic": ("mobilenet_v2", ["--quantize=dynamic"], F32),
 }
 
@@ -55,6 +57,24 @@ def ranges(model, path):
     return quantizing.calibrate(path, folder, {k: np.stack([s[k] for s in seen]) for k in seen[0]})
 
 
+def after(past):
+    """GPT-2's step after so many tokens: the model, its inputs, and those with caches of bytes"""
+    from dataclasses import replace
+    import zoo
+    from zoo import graph, sequences
+    caches = [zoo.Input(name, (1, 12, past, 64)) for name in (i.name for i in zoo.MODELS["gpt_step"].inputs) if name.startswith("past")]
+    model = replace(zoo.MODELS["gpt_step"], inputs=(zoo.tokens("input_ids", 1, 50257), zoo.tokens("position_ids", 1, past + 1, past), *caches))
+    given = {i.name: i.sample(np.random.default_rng([1, k])) for k, i in enumerate(model.inputs)}
+    path = OUT / f"gpt_{past}.onnx"
+    if not path.exists():
+        g = graph.Graph(path.stem, given, model.opset)
+        sequences.gpt(g)
+        g.save(path, f"gpt_{past}.weights")
+    scales = {f"{n}_scale": (np.abs(v).max(-1) / np.float32(127)).astype(np.float32) for n, v in given.items() if n.startswith("past")}
+    rows = {n: np.rint(v / scales[f"{n}_scale"][..., None]).astype(np.int8) if n.startswith("past") else v for n, v in given.items()}
+    return path, given, rows | scales
+
+
 def engine(name, path, inputs, options, compiler, target):
     subject = subjects.Subject(name, path, list(inputs.items()))
     given = subject.write_inputs(OUT / "io" / name / "in")
@@ -66,10 +86,15 @@ def measure(name, o, compiler):
     import zoo
     from zoo import quantized
     model, how, by = ROWS[name]
-    path, inputs = zoo.build(model), zoo.inputs(model, 1)
+    if by == CACHES:
+        path, inputs, ours = after(model)
+        base, plain = path, how[:1]
+    else:
+        path, inputs = zoo.build(model), zoo.inputs(model, 1)
+        ours, base, plain = inputs, quantized.build(by) if by else path, []
     options = [f"--quantize={ranges(model, path)}"] if how == STATIC else how
-    pair = [engine(f"{name} ours".replace(" ", "-"), path, inputs, options, compiler, o.target),
-            engine(f"{name} base".replace(" ", "-"), quantized.build(by) if by else path, inputs, [], compiler, o.target)]
+    pair = [engine(f"{name} ours".replace(" ", "-"), path, ours, options, compiler, o.target),
+            engine(f"{name} base".replace(" ", "-"), base, inputs, plain, compiler, o.target)]
     found = []
     for k in range(o.rounds):           # who is first takes turns
         order = pair if k % 2 else pair[::-1]
