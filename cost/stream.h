@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* The cost model of convolutions on a machine (ir/machine.h): tiles that fit its memories, and how long a stream of them takes.
+ *
+ *     for each tile of results: reset its sums; load what is added; for some blocks of inputs at a time: load inputs, load weights,
+ *     multiply; operations; store
+ *
+ * Three stages, load, compute and store, run beside each other; with two contexts each memory is two halves that are filled and
+ * read in turn, with one the stages wait for each other. What stays loaded from tile to tile is loaded once. */
+#ifndef COST_STREAM_H
+#define COST_STREAM_H
+
+#include "base/memory.h"
+#include "ir/machine.h"
+#include "ir/schedule.h"
+
+/* What is to be computed: blocks are of machine->block_in, block_out channels; [0] rows, [1] columns. */
+struct stream_work {
+        int64_t inputs, outputs;                /* blocks */
+        bool apart;                             /* each block of outputs reads the block of inputs of its number */
+        int64_t extent[2], window[2], strides[2], dilations[2];   /* extent: of the results */
+        int64_t read[2], pad[2];                /* of x as it lies in memory; zeros before it that loads put there */
+        int64_t added;                          /* elements of sums that are loaded for each block of outputs of a tile */
+        int64_t immediates, tensors;            /* operations on each element of sums; with another one as their operand */
+        int64_t joined;                         /* bytes of other values that are multiplied by one block each, and added */
+};
+
+struct stream_cost {
+        int64_t cycles, steps;                  /* steps of products */
+        int64_t array, operations, bus, stores; /* cycles that each is busy; operations: with loads of the compute stage */
+        int64_t read, written;                  /* bytes */
+        int64_t instructions, places;           /* places in lists */
+};
+
+/* The tile fits the halves of the memories, or all of them with one context. */
+bool stream_fits(const struct stream_work *w, const struct schedule *s, const struct machine *m);
+/* what stays loaded from tile to tile */
+bool stream_keeps_weights(const struct stream_work *w, const struct schedule *s, const struct machine *m);
+bool stream_keeps_inputs(const struct stream_work *w, const struct schedule *s, const struct machine *m);
+/* of a stream with a tile that fits */
+struct stream_cost stream_cost(const struct stream_work *w, const struct schedule *s, const struct machine *m);
+/* The tile and order of least predicted cycles, and bytes, of all that fit; *s keeps its other words. False: none fits. */
+bool stream_tiles(const struct stream_work *w, const struct machine *m, int contexts, struct schedule *s, struct stream_cost *cost);
+/* what most of the cycles go to: "array", "operations", "read bus", "stores"; or "waiting" */
+const char *stream_bound(const struct stream_cost *c);
+
+#endif
