@@ -270,6 +270,14 @@ static bool check_sizes(struct run *run)
         return fine;
 }
 
+/* what a machine that can only shift needs, it gets where nobody says otherwise; how much that costs, shift_scales says */
+static bool requantizes_by_shifts(const struct run *run)
+{
+        const struct options *o = &run->options;
+        const bool machine = target_accelerator(run->context.target) && !o->exact && !o->passes;
+        return o->requantize == REQUANTIZE_SHIFT || (machine && o->requantize == REQUANTIZE_FLOAT);
+}
+
 /* the list of passes; NULL: that of -O */
 static const char *passes_asked(const struct run *run)
 {
@@ -283,7 +291,7 @@ static const char *passes_asked(const struct run *run)
         if (o->requantize == REQUANTIZE_INTEGER && !is_model)
                 list = passes_with(run->arena, list ? list : pipeline_passes(o->level),
                                    "requantize_integer");
-        if (o->requantize == REQUANTIZE_SHIFT && !is_model)
+        if (requantizes_by_shifts(run) && !is_model)
                 list = arena_printf(run->arena, "%s,shift_scales,%s", pipeline_calibrated(),
                                     list ? list : pipeline_passes(o->level));
         return is_model && (more || !list) ? pipeline_model(run->arena, list) : list;
@@ -376,8 +384,7 @@ static bool compile_as_asked(struct run *run)
                 .print_after = o->print_after,
                 .print_before = o->print_before,
                 .dump_dir = o->dump_dir,
-                .neutral = run->context.quantize || o->calibrate || o->requantize == REQUANTIZE_SHIFT ? target_at(0)
-                                                                                                      : NULL,
+                .neutral = run->context.quantize || o->calibrate || requantizes_by_shifts(run) ? target_at(0) : NULL,
                 .verify = !o->no_verify,
                 .check = o->check,
                 .time = o->time_passes,

@@ -89,6 +89,13 @@ static struct loop_block *copy_block(const struct copy *c, const struct loop_blo
                 t->a = copy_expr(c, s->a);
                 t->b = copy_expr(c, s->b);
                 t->c = copy_expr(c, s->c);
+                if (s->transfer) {
+                        t->transfer = arena_copy(c->arena, s->transfer, sizeof *s->transfer);
+                        t->transfer->rows = copy_expr(c, s->transfer->rows);
+                        t->transfer->columns = copy_expr(c, s->transfer->columns);
+                        for (int i = 0; i < 4; i++)
+                                t->transfer->pad[i] = copy_expr(c, s->transfer->pad[i]);
+                }
                 if (s->kind == STMT_FOR || s->kind == STMT_LET || s->kind == STMT_VAR) {
                         t->variable = loop_variable_new(c->arena, s->variable->name,
                                                         s->variable->type, (int)s->variable->kind);

@@ -346,7 +346,7 @@ static void mark_stmt(struct loop_stmt *s, void *context)
         kernel->can_fail |= s->kind == STMT_FAIL;
         if (s->kind == STMT_MULTIPLY)
                 s->buffer->number = s->weights->number = 1;
-        if (s->kind == STMT_COPY)
+        if ((s->kind == STMT_COPY || s->kind == STMT_TRANSFER) && s->source)
                 s->source->number = 1;
 }
 

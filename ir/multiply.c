@@ -19,7 +19,7 @@ const struct multiply *multiply_find(const struct target *t, enum element x, enu
         for (int i = 0; (m = multiply_at(t, i)); i++)
                 if (m->x.memory == x && m->w.memory == w && (m->registers > 0) == tile &&
                     (!lanes || m->outputs == lanes) && (!group || m->group == group) &&
-                    multiply_is_right(m, limit) && (tile || m->outputs == target_lanes(t, m->sum)))
+                    multiply_is_right(m, limit) && (tile || m->streams || m->outputs == target_lanes(t, m->sum)))
                         return m;
         return NULL;
 }

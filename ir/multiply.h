@@ -77,6 +77,7 @@ struct multiply {
         int lane_registers;             /* that a vector may be in whose lanes x is; 0: any */
         int least;                      /* products of a sum from which on it is faster than the next
                                          * row; 0: always */
+        bool streams;                   /* the target's machine does it, in memories of its own */
         int limit;                      /* the largest magnitude of w for which body is what w's
                                          * elements say: where products are added up in fewer
                                          * bits; 0: any */

@@ -152,6 +152,8 @@ static inline bool target_has_products(const struct target *t)
 }
 
 static inline bool target_has_vectors(const struct target *t) { return target_vector_bytes(t) > 0; }
+/* contractions are computed in blocks of channels: by vectors, or by a machine */
+static inline bool target_has_blocks(const struct target *t) { return target_has_vectors(t) || target_accelerator(t); }
 
 /* Elements of type e that a native vector computes with at a time: f32, i32, u32, and what is
  * converted to them (i8, f16, ..., bool) one for every four bytes, 64-bit types one for every

@@ -4,6 +4,7 @@
 #include "kernels/attention.h"
 #include "kernels/rings.h"
 #include "kernels/stage.h"
+#include "kernels/streams.h"
 
 #define OF(e) (1u << E_##e)
 #define HEED(word) (1u << WORD_##word)
@@ -82,6 +83,8 @@ static bool write_kernel(struct emit *e, const struct kernel_request *request,
         if (rings_wanted(request))
                 return rings_kernel(e, request, buffer);
         struct op *op = find_contraction(request);
+        if (target_accelerator(e->options->target))
+                return stream_kernel(e, request, op, buffer);
         if (request->region && is_followed(op) && op->code != OP_convolve_winograd)
                 return attention_find(request->region, request->results[0],
                                       &(struct attention){ 0 })

@@ -13,10 +13,10 @@
 #include "schedule/book.h"
 #include "schedule/schedule.h"
 
-/* by vectors, or products by blocks of warps */
+/* by vectors, or products by blocks of warps or a machine */
 static bool can_follow(const struct op *op, const struct target *target)
 {
-        return target_has_vectors(target) || (op->code == OP_convolve_packed && target_has_products(target) &&
+        return target_has_blocks(target) || (op->code == OP_convolve_packed && target_has_products(target) &&
                                               contract_multiply(op, target, true));
 }
 

@@ -31,4 +31,8 @@ struct schedule windows_choose(const struct op *op, const struct schedule_machin
 struct schedule blocks_choose(const struct op *op, const struct schedule_machine *machine,
                               struct arena *arena);
 
+/* What the target's machine can compute, with the rest of its fusion; false: it cannot. */
+bool stream_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena,
+                   struct schedule *s);
+
 #endif

@@ -25,6 +25,9 @@ static const struct { enum opcode code; schedule_choice choose; } choices[] = {
 const struct schedule *schedule_for(const struct op *op, const struct schedule_machine *machine,
                                     struct arena *arena)
 {
+        struct schedule s;
+        if (target_accelerator(machine->target))        /* all else is plain code */
+                return stream_choose(op, machine, arena, &s) ? schedule_keep(arena, s) : NULL;
         for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
                 if (choices[i].code == op->code && kernels_lowering(op))
                         return schedule_keep(arena, choices[i].choose(op, machine, arena));

@@ -92,7 +92,7 @@ struct group {
 struct fusing {
         struct member *members;         /* by number */
         int limit;                      /* operations of a group */
-        bool vectors;                   /* the target has them */
+        bool vectors;                   /* the target has them, or a machine that has blocks */
 };
 
 static bool is_move(const struct fusing *f, const struct op *op)
@@ -659,7 +659,7 @@ static int fuse_region(struct region *region, struct pass_context *context)
         struct arena *arena = arena_new();
         struct fusing f = { .members = arena_array(arena, (size_t)count, sizeof *f.members),
                             .limit = (int)context->limits.kernel_operations,
-                            .vectors = target_has_vectors(context->target) };
+                            .vectors = target_has_blocks(context->target) };
         find_decoded(region, f.members);
         find_widening(region, f.members);
         find_summed(region, f.members);

@@ -489,10 +489,11 @@ void layout_choose(struct layout *l, struct region *region)
 {
         if (l->in_rows)
                 return;
+        const bool machine = target_accelerator(l->context->target) != NULL;      /* has blocks, and no others */
         choose_region(l, region);
         for (int i = 0; i < l->formed_count; i++) {
                 const struct form *root = region_of(l, l->formed[i]);
-                layout_form(l, l->formed[i])->kind = best_kind(root);
+                layout_form(l, l->formed[i])->kind = machine ? LAYOUT_BLOCKS : best_kind(root);
         }
         if (l->context->notes)
                 add_notes(l);

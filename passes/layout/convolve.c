@@ -23,7 +23,7 @@ struct convolution {
 
 static bool is_depthwise(const struct convolution *c)
 {
-        return c->groups > 1 && c->w->type->dims[1] == 1 && c->w->type->dims[0] == c->groups;
+        return c->groups > 1 && c->w->type->dims[1] == 1 && c->w->type->dims[0] == c->groups && !c->multiply->streams;
 }
 
 /* ---- groups ---- */
@@ -76,12 +76,13 @@ static bool bring_groups(struct convolution *c)
         if (c->groups == 1 || is_depthwise(c) ||
             (channels % c->l->block == 0 && outputs % c->l->block == 0))
                 return true;
-        if (channels == 1) {
+        const bool streams = c->multiply->streams;
+        if (channels == 1 && outputs > 1) {
                 c->x = repeat_channels(&c->l->b, c->x, outputs);
                 c->groups *= outputs;
                 return true;
         }
-        for (int64_t t = 2; t <= MERGED_MAX && t <= c->groups; t++) {
+        for (int64_t t = 2; t <= (streams ? c->l->block : MERGED_MAX) && t <= c->groups; t++) {
                 bool whole = t * channels % c->l->block == 0 && t * outputs % c->l->block == 0;
                 if (c->groups % t || !(whole || t == c->groups))
                         continue;

@@ -87,7 +87,7 @@ static bool convert(struct layout *l, struct op *op)
         l->b.region = op->region;
         l->b.before = op;
         l->b.location = op->location;
-        if (!target_has_vectors(l->context->target))            /* products of matrices alone */
+        if (!target_has_blocks(l->context->target))             /* products of matrices alone */
                 return op->code == OP_dot ? layout_dot(l, op) : layout_rows(l, op);
         switch (op->code) {
         case OP_convolve: return layout_convolve(l, op);
@@ -142,7 +142,7 @@ static void remark(const struct layout *l, const struct op *op, bool converted)
 /* why nothing has another form */
 static bool refuses(const struct pass_context *context, enum remark_reason *why)
 {
-        *why = !target_has_products(context->target) ? REMARK_layout_vectors
+        *why = !target_has_products(context->target) && !target_accelerator(context->target) ? REMARK_layout_vectors
                : context->exact                     ? REMARK_layout_exact
                                                     : REMARK_layout_unblocked;
         return *why != REMARK_layout_unblocked || context->unblocked;
@@ -217,7 +217,7 @@ int pass_layout(struct function *f, struct pass_context *context)
                                            : target_block(context->target),
                             .in_rows = tiles != NULL,
                             .b = { .m = f->module, .diag = context->diag } };
-        if (target_has_vectors(context->target)) {
+        if (target_has_blocks(context->target)) {
                 layout_whole(&l, &f->body);
                 layout_windows(&l, &f->body);
                 layout_choose(&l, &f->body);

@@ -5,7 +5,7 @@
 
 static bool fits(const struct pass_context *context, const struct multiply *m, int limit)
 {
-        bool native = m->registers || m->outputs == target_lanes(context->target, m->sum);
+        bool native = m->registers || m->streams || m->outputs == target_lanes(context->target, m->sum);
         bool plain = element_is_float(m->sum);    /* what canonical nests read, too */
         return native && (!context->least || plain ||
                           multiply_find(context->least, m->x.memory, m->w.memory, m->registers > 0,
@@ -73,7 +73,7 @@ const struct multiply *multiply_of_bytes(const struct pass_context *context, con
                      w = (enum element)op_operand(op, 1)->type->element;
         bool bytes = element_is_integer(x) && element_is_integer(w) && element_info[x].bytes == 1 &&
                      element_info[w].bytes == 1 && op_result(op)->type->element == E_I32;
-        return bytes && target_has_vectors(context->target)
+        return bytes && target_has_blocks(context->target)
                        ? find(context, x, w, IN_VECTORS | IN_TILES, multiply_limit(op_operand(op, 1)), op)
                        : NULL;
 }
@@ -101,6 +101,8 @@ enum element multiply_sign(const struct pass_context *context)
 int64_t multiply_panel(const struct target *target, const struct multiply *m, int64_t outputs,
                        int64_t positions)
 {
+        if (m->streams)
+                return 1;               /* a block of weights */
         int line = target_line(target, m->sum);
         bool loads = m->group > 2 && !m->registers;
         int64_t lines = outputs <= line ? 1 : outputs > 2 * line && (positions == 1 || loads) ? 4 : 2;

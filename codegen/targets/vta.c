@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* VTA beside a processor that runs plain C: quantized convolutions on the machine, all else in C. */
+#include "ir/target.h"
+
+#include "codegen/vta/vta.h"
+
+extern const struct target target_generic;
+
+static const struct multiply multiplies[] = {
+        { .name = "vta", .positions = 1, .outputs = 16, .depth = 1, .group = 16,
+          .x = { .memory = E_I8, .word = E_I8, .place = PLACE_BROADCAST },
+          .w = { .memory = E_I8, .word = E_I8, .place = PLACE_VECTOR },
+          .sum = E_I32, .order = ORDER_EXACT, .streams = true, .instructions = 1 },
+        { 0 }
+};
+
+const struct target target_vta = {
+        .name = "vta",
+        .doc = "plain C99, and TVM's accelerator for quantized convolutions",
+        .base = &target_generic,
+        .multiplies = multiplies,
+        .accelerator = &machine_vta,
+        .workspace_align = 256,         /* of the largest element of its memories */
+};

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels that the target's machine runs (streams.c). */
+#ifndef KERNELS_STREAMS_H
+#define KERNELS_STREAMS_H
+
+#include "cost/stream.h"
+#include "ir/lower_emit.h"
+#include "ir/target.h"
+
+/* What the machine would have to do for a convolve_packed and the rest of its fusion; false: it cannot, or there is no machine. */
+bool stream_work_of(const struct op *op, const struct target *target, struct stream_work *work);
+/* Writes it, by the words of its schedule for tiles. False: it cannot be written so. */
+bool stream_kernel(struct emit *e, const struct kernel_request *request, struct op *op, struct loop_buffer *buffer);
+
+#endif

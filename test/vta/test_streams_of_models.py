@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""Quantized models whose convolutions are streams of a machine: the same bits after every pass, nearly all products on the machine."""
+import re
+
+import pytest
+
+from vta_tool import dnncc
+
+MODELS = {"resnet8_int8": [], "dscnn_kws_int8": [], "micro_kws_qdq": ["--dim", "unk__68=1"]}
+SHARED = dnncc.ROOT.parent / "shared" / "models"
+
+
+def model(name):
+    path = SHARED / name / "model.onnx"
+    if not path.is_file():
+        pytest.skip(f"no {name} in ../shared/models")
+    return path
+
+
+def compiled(name, path, *options):
+    out = path / "model.loops"
+    done = dnncc.run([dnncc.DNNCC, model(name), *MODELS[name], "--target=vta", "--emit=loops", "-o", out,
+                      *options])
+    return out.read_text(), done.stderr
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n == "dscnn_kws_int8" else pytest.mark.long) for n in MODELS])
+def test_bits(name, tmp_path):
+    """every pass is compared with the one before, the streams being interpreted statement by statement"""
+    text, said = compiled(name, tmp_path, "--check")
+    assert "check: lower: equal" in said and "DIFFERENT" not in said.upper()
+    assert "stream @" in text
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_share(name, tmp_path):
+    text, said = compiled(name, tmp_path)
+    assert "shift_scales" in said               # it is the default here, and says what it costs
+    flops = {kind: sum(float(f) for f in re.findall(rf"^{kind} @.*? flops (\d+)", text, re.M)) for kind in ("stream", "kernel")}
+    assert flops["stream"] >= .95 * (flops["stream"] + flops["kernel"])
+
+
+def test_exact(tmp_path):
+    """with --exact weights stay as they are, and all is plain code"""
+    text, _ = compiled("dscnn_kws_int8", tmp_path, "--exact")
+    assert "stream @" not in text and "kernel @" in text
+
+
+def test_tiles(tmp_path):
+    """each stream has its tile in the words of schedules, and says what it costs"""
+    text, _ = compiled("dscnn_kws_int8", tmp_path)          # two of the nine are alike
+    assert len(re.findall(r"^stream ", text, re.M)) == 8
+    ir = tmp_path / "model.ir"
+    dnncc.run([dnncc.DNNCC, model("dscnn_kws_int8"), "--target=vta", "--emit=ir", "-o", ir])
+    words = re.findall(r'schedule="(tile_rows=[^;"]*)', ir.read_text())
+    assert len(words) == 9 and all("tile_outputs" in w for w in words)
