@@ -262,6 +262,22 @@ def test_install_and_uninstall(tmp_path):
     assert not (place / "share" / "dnncc").exists() and not (place / "lib" / "cmake" / "dnncc").exists()
 
 
+def test_sixteen_models_at_once(tmp_path, prefix):
+    """each made once, side by side; nothing is made the second time"""
+    names = [f"net{k}" for k in range(16)]
+    for name in names:
+        (tmp_path / f"{name}.onnx").write_bytes(models.one("Relu", models.TensorProto.FLOAT).SerializeToString())
+    includes = "".join(f'#include "{name}.h"\n' for name in names)
+    calls = "".join(f"        bad |= {name}_run(0, x, x + 4) != 0;\n" for name in names)
+    (tmp_path / "main.c").write_text(f"{includes}int main(void)\n{{\n        static float x[8] = {{ -1, 2 }};\n        int bad = 0;\n{calls}"
+                                     "        return bad || x[4] != 0 || x[5] != 2;\n}\n")
+    project = Project(tmp_path, prefix, HEAD + "add_executable(program main.c)\n" + "".join(
+        f"dnncc_add_model({name} {name}.onnx)\ntarget_link_libraries(program PRIVATE {name})\n" for name in names))
+    made = project.make()
+    assert {f"{name}.c" for name in names} <= made and not project.make()
+    run(project.build / "program")
+
+
 def test_installed_examples(tmp_path, prefix):
     """a copy of them is built by what is installed, by Make and by CMake, beside them"""
     examples = tmp_path / "examples"
