@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from vta_tool import dnncc
+from vta_tool import dnncc, vta
 
 MODELS = {"resnet8_int8": [], "dscnn_kws_int8": [], "micro_kws_qdq": ["--dim", "unk__68=1"]}
 SHARED = dnncc.ROOT.parent / "shared" / "models"
@@ -54,3 +54,17 @@ def test_tiles(tmp_path):
     dnncc.run([dnncc.DNNCC, model("dscnn_kws_int8"), "--target=vta", "--emit=ir", "-o", ir])
     words = re.findall(r'schedule="(tile_rows=[^;"]*)', ir.read_text())
     assert len(words) == 9 and all("tile_outputs" in w for w in words)
+
+
+@pytest.mark.parametrize("name, most", [("dscnn_kws_int8", 95000), ("resnet8_int8", 117000)])
+def test_programs(name, most, tmp_path):
+    """The streams as instructions: portable, without races, and the bits that the interpreter gives, for two orders of the stages."""
+    out = tmp_path / "model.vta"
+    done = dnncc.run([dnncc.DNNCC, model(name), "--target=vta", "--requantize=shift", "--passes=+overlap,flatten,micro,join,tokens",
+                      "--emit=program", "-o", out])
+    assert done.returncode == 0, done.stderr
+    assert re.search("^expect ", vta("dump", out), re.M)
+    vta("check", out)
+    for seed, poison in ((1, 0), (7, 170)):
+        vta("run", out, f"--seed={seed}", f"--poison={poison}")
+    assert int(re.search(r"^cycles +(\d+)", vta("cycles", out), re.M)[1]) <= most
