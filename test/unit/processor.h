@@ -35,7 +35,7 @@ static const struct emulator emulators[] = {
 
 /* What `run` takes more, where registers of vectors are of any length: how many bytes. */
 #define EMULATED_LENGTH ",sve-default-vector-length=%d"
-#define EMULATED_BITS ",vlen=%d"        /* of RISC-V, which counts bits */
+#define EMULATED_BITS ",vlen=%d"        /* of RISC-V, which counts bits of a register; two of them are a vector */
 
 /* NULL: nothing stands for a machine of the target's kind */
 static inline const struct emulator *emulator_of(const struct target *t)

@@ -153,7 +153,7 @@ static const struct emulator *with_length(const struct emulator *e, int bytes)
 {
         struct emulator *longer = ARENA_NEW(arena, struct emulator);
         *longer = *e;
-        longer->run = strstr(e->machine, "riscv") ? arena_printf(arena, "%s" EMULATED_BITS, e->run, 8 * bytes)
+        longer->run = strstr(e->machine, "riscv") ? arena_printf(arena, "%s" EMULATED_BITS, e->run, 8 * bytes / 2)
                                                   : arena_printf(arena, "%s" EMULATED_LENGTH, e->run, bytes);
         return longer;
 }
@@ -357,6 +357,12 @@ static void tiles_of_tables(void **state)
                         const struct tile_shapes *shapes = target_tile_shapes(t);
                         if (!m->registers)
                                 continue;
+                        if (multiply_in_warps(m)) {       /* a word is what a lane loads; a printer has the instruction */
+                                assert_true(target_grid(t) && m->body);
+                                assert_int_equal(element_info[m->x.memory].bytes * m->group, 16);
+                                assert_int_equal(element_info[m->w.memory].bytes * m->group, 16);
+                                continue;
+                        }
                         assert_non_null(spelling_of_products(t, m->x.memory, m->w.memory));
                         assert_true(m->body && m->x.word == m->sum && m->w.word == m->sum);
                         int word = element_info[m->x.memory].bytes * m->group;
