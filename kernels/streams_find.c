@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* Streams: what a convolution of bytes and the rest of its fusion are to the target's machine, operation by operation. */
+#include <math.h>
+
+#include "kernels/streams_layer.h"
+
+static const struct constant *constant_of(const struct value *v)
+{
+        const struct value *x = op_is(v, OP_broadcast) ? op_operand(v->op, 0) : v;
+        return value_is_constant(x) ? x->constant : NULL;
+}
+
+/* Numbers along the outputs, [blocks, lanes], spread over the positions. */
+static const struct value *along_outputs(const struct layer *l, const struct value *v)
+{
+        if (!op_is(v, OP_broadcast))
+                return NULL;
+        int count;
+        const struct value *x = op_operand(v->op, 0);
+        const int64_t *dims = op_ints(v->op, "dims", &count);
+        return count == 2 && dims[0] == 1 && dims[1] == v->type->rank - 1 && x->type->rank == 2 &&
+                               x->type->dims[0] == l->work.outputs && x->type->dims[1] == l->lanes_out && x->type->element == E_I32 &&
+                               constant_of(v) && constant_of(v)->kind == CONSTANT_DENSE
+                       ? x
+                       : NULL;
+}
+
+static bool equal_in_blocks(const struct layer *l, const struct value *v)
+{
+        const int32_t *n = v->constant->data;
+        for (int64_t i = 0; i < l->work.outputs * l->lanes_out; i++)
+                if (n[i] != n[i / l->lanes_out * l->lanes_out] || n[i] < 0 || n[i] > 31)
+                        return false;
+        return true;
+}
+
+/* of [N, blocks, rows, columns, lanes], or without rows */
+static bool is_dense(const struct access *a, int rank, int64_t lanes)
+{
+        bool whole = a->stride[rank - 1] == 1 && a->stride[rank - 2] == lanes && a->offset % lanes == 0;
+        for (int d = 0; d < rank - 1; d++)
+                whole &= a->stride[d] >= 0 && a->stride[d] % lanes == 0;
+        return whole;
+}
+
+/* Other bytes of the same shape, block by block, times weights of their own. */
+static bool read_joined(struct layer *l, const struct region *region, const struct value *v)
+{
+        const struct op *op = v->op;
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        struct step *s = &l->steps[l->step_count - 1];
+        s->joined = op;
+        bool single = l->lanes_in == l->lanes_out && op_int(op, "groups") == x->dims[1] && x->dims[1] == l->work.outputs &&
+                      x->dims[x->rank - 1] == l->lanes_in && op_all_ones(op, "strides") && w->element == E_I8 && x->element == E_I8 &&
+                      w->dims[w->rank - 1] == l->weight && type_elements(w) == l->work.outputs * l->weight;
+        l->work.joined++;
+        return single && op_result(op)->type->rank == op_result(l->op)->type->rank &&
+               access_read(region, op_operand(op, 0), &s->x) && is_dense(&s->x, x->rank, l->lanes_in);
+}
+
+/* no sum is larger in magnitude */
+static double largest(const struct layer *l)
+{
+        const double products = (double)(l->work.window[0] * l->work.window[1] * (l->work.apart ? 1 : l->work.inputs) * l->lanes_in);
+        double most = products * 128 * (double)(op_int(l->op, "limit") ? op_int(l->op, "limit") : 128);
+        for (int i = 0; i < l->step_count; i++) {
+                const struct step *s = &l->steps[i];
+                double added = fabs((double)s->immediate);
+                const int32_t *n = s->added ? s->added->constant->data : NULL;
+                for (int64_t k = 0; n && k < l->work.outputs * l->lanes_out; k++)
+                        added = fmax(added, fabs((double)n[k]));
+                most += s->op == LOOP_ADD ? s->joined ? 128 * 128 : added : 0;
+        }
+        return most;
+}
+
+int64_t stream_beyond(const struct layer *l, int64_t immediate)
+{
+        const int64_t most = (INT64_C(1) << (l->m->limits.immediate_bits - 1)) - 1;
+        return immediate > most ? immediate - most : immediate < -most - 1 ? immediate + most + 1 : 0;
+}
+
+/* the operation on sums that op is, its other operand being a constant */
+static bool read_step(struct layer *l, const struct region *region, const struct op *op, int operand)
+{
+        const struct value *other = op_operand(op, 1 - operand);
+        struct step *s = &l->steps[l->step_count++];
+        double number;
+        switch (op->code) {
+        case OP_add: s->op = LOOP_ADD; break;
+        case OP_sub: s->op = LOOP_ADD; break;
+        case OP_min: s->op = LOOP_MIN; break;
+        case OP_max: s->op = LOOP_MAX; break;
+        case OP_shr: s->op = LOOP_SHR; break;
+        default: return false;
+        }
+        const bool ordered = op->code == OP_sub || op->code == OP_shr;
+        if (ordered && operand)
+                return false;
+        if (op->code == OP_add && op_is(other, OP_convolve_packed))
+                return read_joined(l, region, other);
+        if (value_is_splat(other, &number)) {
+                s->immediate = op->code == OP_sub ? -(int64_t)number : (int64_t)number;
+                const int64_t more = stream_beyond(l, s->immediate);
+                return op->code == OP_shr ? number >= 0 && number <= 31
+                                          : !more || (s->op != LOOP_ADD && !stream_beyond(l, more) && largest(l) + fabs((double)more) < INT32_MAX);
+        }
+        const struct value *numbers = along_outputs(l, other);
+        if (!numbers || op->code == OP_sub)
+                return false;
+        if (op->code == OP_shr) {
+                s->shifts = numbers;
+                return equal_in_blocks(l, numbers);
+        }
+        s->added = numbers;
+        l->added_count++;
+        return true;
+}
+
+/* from the sums to v, which is stored */
+static bool read_epilogue(struct layer *l, const struct region *region, const struct value *v)
+{
+        const struct value *at = op_result(l->op);
+        while (at != v) {
+                if (!value_has_one_use(at) || l->step_count + 2 > STREAM_STEPS)
+                        return false;
+                const struct op *op = at->uses->user;
+                if (op->result_count != 1)
+                        return false;
+                if (op->code == OP_cast) {      /* the low bits of what is within bounds */
+                        at = op_result(op);
+                        if (at != v || at->type->element != E_I8)
+                                return false;
+                        continue;
+                }
+                if (op->operand_count != 2 || !read_step(l, region, op, op_operand(op, 0) == at ? 0 : 1))
+                        return false;
+                at = op_result(op);
+        }
+        /* what is stored is what an operation wrote last, and within bounds */
+        const int n = l->step_count;
+        return v->type->element == E_I8 && n >= 2 && l->steps[n - 1].op != l->steps[n - 2].op && !l->steps[n - 1].added &&
+               !l->steps[n - 2].added && (l->steps[n - 1].op == LOOP_MIN || l->steps[n - 1].op == LOOP_MAX) &&
+               (l->steps[n - 2].op == LOOP_MIN || l->steps[n - 2].op == LOOP_MAX);
+}
+
+static bool read_layer(struct layer *l, const struct op *op, const struct target *target)
+{
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type, *y = op_result(op)->type;
+        const int64_t *strides = op_ints(op, "strides", NULL), *dilations = op_ints(op, "dilations", NULL), groups = op_int(op, "groups");
+        const int rank = x->rank, spatial = rank - 3;
+        *l = (struct layer){ .op = op, .m = target_accelerator(target) };
+        if (!l->m || op->code != OP_convolve_packed || x->element != E_I8 || w->element != E_I8 || y->element != E_I32 ||
+            spatial < 1 || spatial > 2 || x->dims[0] != 1 || w->rank != rank + 2)
+                return false;
+        l->lanes_in = l->m->block_in;
+        l->lanes_out = l->m->block_out;
+        l->weight = l->lanes_in * l->lanes_out;
+        if (x->dims[rank - 1] != l->lanes_in || y->dims[rank - 1] != l->lanes_out || l->m->batch != 1 ||
+            w->dims[w->rank - 1] != l->weight || w->dims[w->rank - 2] != 1 || w->dims[w->rank - 3] != 1)
+                return false;
+        struct stream_work *work = &l->work;
+        *work = (struct stream_work){ .inputs = x->dims[1] / groups, .outputs = y->dims[1], .apart = groups > 1,
+                                      .extent = { 1, 1 }, .window = { 1, 1 }, .strides = { 1, 1 }, .dilations = { 1, 1 }, .read = { 1, 1 } };
+        if (groups > 1 && (groups != x->dims[1] || groups != y->dims[1]))
+                return false;
+        for (int d = 0; d < spatial; d++) {
+                const int k = 2 - spatial + d;
+                work->extent[k] = y->dims[2 + d];
+                work->window[k] = w->dims[2 + d];
+                work->strides[k] = strides[d];
+                work->dilations[k] = dilations[d];
+                work->read[k] = x->dims[2 + d];
+        }
+        return true;
+}
+
+bool stream_find(struct layer *l, const struct region *region, const struct op *op, struct value *result, const struct target *target)
+{
+        struct value *v;
+        const int rank = op_result(op)->type->rank;
+        if (!read_layer(l, op, target) || !region || !access_read(region, op_operand(op, 0), &l->x) ||
+            !access_store(region, result, &v, &l->y, &l->pad) || !is_dense(&l->x, rank, l->lanes_in) ||
+            !is_dense(&l->y, rank, l->lanes_out) || !read_epilogue(l, region, v))
+                return false;
+        if (l->pad) {
+                double number;
+                const struct type *from = op_result(op)->type, *to = result->type;
+                if (to->rank != rank || !value_is_splat(op_operand(l->pad, 1), &number))
+                        return false;
+                for (int d = 0; d < rank; d++)
+                        if (from->dims[d] != to->dims[d] && (d < 2 || d == rank - 1))
+                                return false;
+        }
+        for (int i = 0; i < l->step_count; i++) {
+                const struct step *s = &l->steps[i];
+                const bool far = s->op == LOOP_SHR && (s->shifts || s->immediate > l->m->limits.shift);
+                const int64_t more = s->op == LOOP_SHR ? 0 : stream_beyond(l, s->immediate);
+                l->work.immediates += s->added || s->joined ? 0 : 1 + far + 2 * (more != 0);
+                l->work.tensors += s->added != NULL;
+        }
+        l->work.added = l->added_count;
+        return true;
+}
+
+bool stream_work_of(const struct op *op, const struct target *target, struct stream_work *work)
+{
+        struct layer l;
+        struct region *region = op->region;
+        struct value *result = NULL;
+        for (const struct op *last = region->first; last; last = last->next)
+                if (last->code == OP_yield && last->operand_count == 1)
+                        result = op_operand(last, 0);
+        if (!result || !region->owner || region->owner->code != OP_fusion || !stream_find(&l, region, op, result, target))
+                return false;
+        *work = l.work;
+        return true;
+}
