@@ -300,14 +300,18 @@ static void print_all(struct c_writer *w, FILE *c, FILE *h)
 
 static bool check_streams(struct c_writer *w)
 {
+        struct text names = { 0 };
         for (int i = 0; i < w->level_count; i++)
                 for (const struct loop_function *k = w->levels[i].p->kernels; k; k = k->next)
-                        if (k->kind == FUNCTION_STREAM) {
-                                diag_error(w->diag, EXIT_UNSUPPORTED, "target %s hands no streams to machines, and '%s' is one",
-                                           w->options->target->name, k->name);
-                                return false;
-                        }
-        return true;
+                        if (k->kind == FUNCTION_STREAM)
+                                text_add(&names, "%s%s", names.length ? ", " : "", k->name);
+        const bool found = names.length;
+        if (found)
+                diag_error(w->diag, EXIT_UNSUPPORTED,
+                           "C of target %s hands no streams to machines: %s; --emit=program writes them, --exact keeps all in C",
+                           w->options->target->name, names.data);
+        text_free(&names);
+        return !found;
 }
 
 bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct print_options *options,

@@ -146,11 +146,13 @@ static bool read_epilogue(struct layer *l, const struct region *region, const st
 
 static bool read_layer(struct layer *l, const struct op *op, const struct target *target)
 {
+        *l = (struct layer){ .op = op, .m = target_accelerator(target) };
+        if (!l->m || op->code != OP_convolve_packed)
+                return false;
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type, *y = op_result(op)->type;
         const int64_t *strides = op_ints(op, "strides", NULL), *dilations = op_ints(op, "dilations", NULL), groups = op_int(op, "groups");
         const int rank = x->rank, spatial = rank - 3;
-        *l = (struct layer){ .op = op, .m = target_accelerator(target) };
-        if (!l->m || op->code != OP_convolve_packed || x->element != E_I8 || w->element != E_I8 || y->element != E_I32 ||
+        if (x->element != E_I8 || w->element != E_I8 || y->element != E_I32 ||
             spatial < 1 || spatial > 2 || x->dims[0] != 1 || w->rank != rank + 2)
                 return false;
         l->lanes_in = l->m->block_in;
