@@ -32,6 +32,10 @@ bool harness_cannot_write(const struct harness *h)
 bool harness_runs(struct run *run, const char *option)
 {
         const struct target *t = run->context.target;
+        if (target_grid(t)) {
+                diag_error(&run->diag, EXIT_USAGE, "%s compiles and runs C, and target %s is for a device", option, t->name);
+                return false;
+        }
         if (run->options.runner || target_runs_here(t) || !target_machine(t))
                 return true;
         diag_error(&run->diag, EXIT_USAGE,

@@ -100,7 +100,7 @@ def test_network(tmp_path, target):
     assert text.count("__global__") >= 4 and "<<<" not in text and "for (ptrdiff_t m" not in text
 
 
-@pytest.mark.parametrize("options, said", [(["--threads=2"], "does not take --threads"), (["--fast-libm"], "does not take --fast-libm"),
+@pytest.mark.parametrize("options, said", [(["--threads=2"], "does not take --threads"), (["--bench"], "is for a device"), (["--fast-libm"], "does not take --fast-libm"),
                                            (["--target=cuda-sm_80,x86-64-v4"], "different languages"), (["--target=cuda-sm_80,cuda-sm_90"], "target")])
 def test_options_it_does_not_have(tmp_path, options, said):
     (tmp_path / "m.loops").write_text(HEAD.format(body=CASES[0][0], access="out"))
