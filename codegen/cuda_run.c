@@ -256,7 +256,12 @@ static void put_status(struct c_writer *w)
 
 struct control { struct c_writer *w; const struct loop_stmt *around; char *list; int count; };
 
-static void find_load(struct loop_expr *e, void *found) { *(bool *)found |= e->op == LOOP_LOAD; }
+static void find_load(struct loop_expr *e, void *found)
+{
+        struct loop_buffer **read = found;
+        if (e->op == LOOP_LOAD)
+                *read = e->buffer;
+}
 
 static void find_call(struct loop_stmt *s, void *context)
 {
@@ -265,26 +270,44 @@ static void find_call(struct loop_stmt *s, void *context)
                 *first = s;
 }
 
+/* nodes that a buffer is the result of */
+struct making { const struct loop_buffer *buffer; const char *location; };
+
+static void find_maker(struct loop_stmt *s, void *context)
+{
+        struct making *m = context;
+        for (int i = 0; s->kind == STMT_CALL && !m->location && i < s->function->buffer_count; i++)
+                if (s->function->buffers[i]->access != ACCESS_IN && loop_buffer_root(s->buffers[i], NULL) == m->buffer)
+                        m->location = loop_call_location(s);
+}
+
+static const char *made_by(const struct loop_program *p, struct loop_buffer *b)
+{
+        struct making m = { loop_buffer_root(b, NULL), NULL };
+        loop_block_walk(p->main->body, find_maker, NULL, &m);
+        return m.location ? m.location : b->name;
+}
+
 static void check_control(struct loop_stmt *s, void *context)
 {
         struct control *c = context;
         struct loop_expr *const exprs[] = { s->a, s->b, s->c };
         const struct loop_stmt *call = s->kind == STMT_CALL ? s : NULL;
-        bool reads = false;
+        struct loop_buffer *read = NULL;
         for (int i = 0; i < 3; i++)
                 if (exprs[i])
-                        loop_expr_walk(exprs[i], find_load, &reads);
+                        loop_expr_walk(exprs[i], find_load, &read);
         for (int i = 0; s->kind == STMT_CALL && i < s->function->scalar_count; i++)
-                loop_expr_walk(s->scalars[i], find_load, &reads);
+                loop_expr_walk(s->scalars[i], find_load, &read);
         for (int i = 0; s->kind == STMT_CALL && s->offsets && i < s->function->buffer_count; i++)
                 if (s->offsets[i])
-                        loop_expr_walk(s->offsets[i], find_load, &reads);
-        if (!reads)
+                        loop_expr_walk(s->offsets[i], find_load, &read);
+        if (!read)
                 return;
         if (s->body)
                 loop_block_walk(s->body, find_call, NULL, &call);
         const char *name = call ? loop_call_location(call) : NULL;
-        c->list = arena_printf(c->w->arena, "%s%s%s", c->list, c->count++ ? ", " : "", name ? name : "what has no name");
+        c->list = arena_printf(c->w->arena, "%s%s%s", c->list, c->count++ ? ", " : "", name ? name : made_by(c->w->p, read));
 }
 
 static bool check_main(struct c_writer *w)
