@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """How many instructions XNNPACK takes for a network's convolutions and products with weights, under qemu: the anchors of docs/arm.md.
 
-    apt-get -o APT::Architecture=arm64 ... download libxnnpack-dev libxnnpack0 libpthreadpool0 libpthreadpool-dev libcpuinfo0, and dpkg-deb -x each
-    xnnpack.py --root=FOLDER --models=resnet8_fp32,resnet8_int8 --cpu=cortex-a72,max
+    mkdir -p lists/partial cache/archives/partial root
+    o="-o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o Dir::State::Lists=$PWD/lists -o Dir::Cache=$PWD/cache"
+    apt-get $o update && apt-get $o download libxnnpack-dev libxnnpack0 libpthreadpool-dev libpthreadpool0 libcpuinfo0
+    for package in *.deb; do dpkg-deb -x $package root; done
+    xnnpack.py --root=root --models=resnet8_fp32,resnet8_int8 --cpu=cortex-a72,max
 
 One turn is the difference between two runs, of one turn and of two; everything else that a network does (sums, pools, copies) is left out, to the
 advantage of XNNPACK. --cpu=cortex-a72 has no dot product, max has."""
