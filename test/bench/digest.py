@@ -28,6 +28,10 @@ SCRATCH = pathlib.Path("/dev/shm")      # where there is one: gigabytes that nob
 ALONE = ("-O0", "--exact", "--goal=memory", "--max-ram=256K", "--profile")     # each once, for small models, the first and the last target
 
 
+GRID = "cuda"                           # its targets write another language, and a device runs threads of its own
+APART = (GRID, "vta")                   # targets that stand in no list
+
+
 @dataclass(frozen=True)
 class Model:
     name: str
@@ -93,14 +97,15 @@ def cases(model, names):
     small = model.size <= QUICK
     for target in names:
         for precision in [()] if model.quantized or target.startswith("generic") else [(), ("--precision=bf16",)]:
-            for threads in (), ("--threads=2",):
+            for threads in [()] if target.startswith(GRID) else [(), ("--threads=2",)]:
                 yield Case(model.name, target, threads + precision)
-    if small:
+    listed = [t for t in names if not t.startswith(APART)]
+    if small and listed:
         for option in ALONE:
-            for target in dict.fromkeys((names[0], names[-1])):
+            for target in dict.fromkeys((listed[0], listed[-1])):
                 yield Case(model.name, target, (option,))
-        if len(names) > 1:
-            yield Case(model.name, ",".join(names[-2:]), ())
+        if len(listed) > 1:
+            yield Case(model.name, ",".join(listed[-2:]), ())
 
 
 def add_file(sha, path):
@@ -114,7 +119,8 @@ def add_file(sha, path):
 def digest(model, case, o):
     with tempfile.TemporaryDirectory(prefix="dnncc-digest-", dir=o.scratch) as name:
         folder = pathlib.Path(name)
-        command = [o.dnncc, model.path, "-q", "-o", folder / "model.c", f"--target={case.target}", *model.options, *case.options,
+        suffix = ".cu" if case.target.startswith(GRID) else ".c"
+        command = [o.dnncc, model.path, "-q", "-o", folder / f"model{suffix}", f"--target={case.target}", *model.options, *case.options,
                    *([] if model.size <= QUICK else ["--weights=file"])]
         done = subprocess.run([str(c) for c in command], stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if done.returncode:

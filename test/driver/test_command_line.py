@@ -251,7 +251,7 @@ def test_illegal_orders(tmp_path, passes, words):
 def test_orders_count_what_a_dump_went_through(tmp_path):
     assert call(DIGITS, "-o", tmp_path / "d.dnn", "--emit=ir").returncode == 0
     done = call(tmp_path / "d.dnn", "-o", "-", "--emit=ir", "--passes=fuse")
-    assert done.returncode == dnncc.USAGE and "pass fuse cannot run after schedule" in done.stderr, done.stderr
+    assert done.returncode == dnncc.USAGE and "pass fuse cannot run after offload" in done.stderr, done.stderr
 
 
 def test_every_dump_gives_the_same_c(tmp_path):

@@ -74,9 +74,12 @@ def test_ten_thousand_loads_and_calls_keep_nothing(options, tmp_path):
             m.bind(x)()
         gc.collect()
     work(500)
-    before = resident()
-    work(10000)
-    assert resident() - before < 1 << 20
+    grown = []
+    for _ in range(2):                  # the allocator may take some once, whatever keeps something takes it again
+        before = resident()
+        work(10000)
+        grown.append(resident() - before)
+    assert min(grown) < 1 << 20, grown
     assert sum(str(tmp_path / "m.so") in line for line in pathlib.Path("/proc/self/maps").read_text().splitlines()) <= 5
 
 
