@@ -11,8 +11,9 @@
  * What is added up is cut into turns of `depth` channels of one offset of the window. `stages` turns
  * lie in shared memory: while one is multiplied, the next ones are copied, 16 bytes a lane.
  *
- *     x   rows of `depth` channels of a position, straight from x, zeros behind the last position; 16
- *         bytes lie between two rows, so that eight of them begin in banks of their own
+ *     x   rows of `depth` channels of a position, straight from x, zeros behind the last position and
+ *         where a border around x is; 16 bytes lie between two rows, so that eight of them begin in
+ *         banks of their own
  *     w   a panel's words of a turn, which follow each other in w: the order of its memory is that of
  *         the turns
  *
@@ -21,6 +22,7 @@
  * and each lane makes of a sum what the fusion says, neighbours along the outputs. */
 #include "kernels/contract_warps.h"
 
+#include "ir/relation.h"
 #include "kernels/stage.h"
 
 enum { LANES = 32 };                    /* of a warp */
@@ -93,38 +95,80 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
 
 /* ---- copies ---- */
 
-/* Position p of the image: where its window begins in x. */
-static struct loop_expr *position_in_x(struct warps *w, struct loop_expr *p)
+static struct loop_expr *less(struct warps *w, struct loop_expr *a, int64_t b)
 {
-        struct emit *e = w->s.e;
-        struct loop_expr *at = number(e, 0);
-        for (int d = w->s.spatial_count - 1; d >= 0; d--) {
-                const struct spatial *dim = &w->s.spatial[d];
-                struct loop_expr *k = d ? emit_op_int(e, LOOP_REM, p, dim->extent) : p;
-                at = plus(e, at, times(e, k, dim->x_step));
-                p = d ? emit_op_int(e, LOOP_DIV, p, dim->extent) : p;
-        }
-        return at;
+        return emit_op(w->s.e, LOOP_LT, a, number(w->s.e, b));
 }
 
-/* Turn t: how far its channels are from those of turn 0. */
-static struct loop_expr *turn_in_x(struct warps *w, struct loop_expr *t)
+static struct loop_expr *both(struct warps *w, struct loop_expr *a, struct loop_expr *b)
+{
+        return !a ? b : emit_op(w->s.e, LOOP_AND, a, b);
+}
+
+/* Position p of the image, and turn t: what is added to where x begins, as a sum for each dimension of
+ * space (whose offsets are in x's own positions, from the first that a border has) and for channels. */
+struct place_in_x { struct loop_expr *position[RANK_MAX], *offset[RANK_MAX], *channels; };
+
+static void split_position(struct warps *w, struct loop_expr *p, struct place_in_x *place)
+{
+        struct emit *e = w->s.e;
+        for (int d = w->s.spatial_count - 1; d >= 0; d--) {
+                int64_t extent = w->s.spatial[d].extent;
+                place->position[d] = d ? emit_op_int(e, LOOP_REM, p, extent) : p;
+                p = d ? emit_op_int(e, LOOP_DIV, p, extent) : p;
+        }
+}
+
+static void split_turn(struct warps *w, struct loop_expr *t, struct place_in_x *place)
 {
         struct emit *e = w->s.e;
         int64_t words = w->inner / w->tile.words, row = (int64_t)w->tile.words * w->tile.group;
-        struct loop_expr *at = number(e, 0), *i = t;
+        struct loop_expr *i = t;
         if (words > 1 && w->turns > words)
                 i = emit_op_int(e, LOOP_REM, t, words);
-        at = words > 1 ? times(e, i, row) : at;
+        place->channels = words > 1 ? times(e, i, row) : number(e, 0);
         t = emit_op_int(e, LOOP_DIV, t, words);
         for (int d = w->s.spatial_count - 1; d >= 0; d--) {
-                const struct spatial *dim = &w->s.spatial[d];
-                if (dim->window == 1)
-                        continue;
-                at = plus(e, at, times(e, emit_op_int(e, LOOP_REM, t, dim->window), dim->x_window));
-                t = emit_op_int(e, LOOP_DIV, t, dim->window);
+                int64_t window = w->s.spatial[d].window;
+                place->offset[d] = window > 1 ? emit_op_int(e, LOOP_REM, t, window) : number(e, 0);
+                t = window > 1 ? emit_op_int(e, LOOP_DIV, t, window) : t;
         }
-        return w->blocks > 1 ? plus(e, at, times(e, t, w->s.x.stride[1])) : at;
+        if (w->blocks > 1)
+                place->channels = plus(e, place->channels, times(e, t, w->s.x.stride[1]));
+}
+
+static struct loop_expr *place_in_x(struct warps *w, const struct place_in_x *place)
+{
+        struct emit *e = w->s.e;
+        struct loop_expr *at = place->channels;
+        for (int d = w->s.spatial_count - 1; d >= 0; d--)
+                at = plus(e, at, plus(e, times(e, place->position[d], w->s.spatial[d].x_step),
+                                      times(e, place->offset[d], w->s.spatial[d].x_window)));
+        return at;
+}
+
+/* Does x have it, or is it in the border? NULL: there is none. */
+static struct loop_expr *is_in_x(struct warps *w, const struct place_in_x *place)
+{
+        struct emit *e = w->s.e;
+        struct loop_expr *there = NULL;
+        int64_t lows[RANK_MAX];
+        if (!w->s.border || !relation_surrounds(w->s.border, lows))
+                return NULL;
+        const int64_t *strides = op_ints(w->s.op, "strides", NULL), *dilations = op_ints(w->s.op, "dilations", NULL);
+        const struct type *x = op_operand(w->s.border, 0)->type, *around = op_result(w->s.border)->type;
+        for (int d = 0; d < w->s.spatial_count; d++) {
+                int64_t low = lows[2 + d], extent = x->dims[2 + d];
+                if (extent == around->dims[2 + d])
+                        continue;
+                struct loop_expr *at = plus(e, times(e, place->position[d], strides[d]),
+                                            times(e, place->offset[d], dilations[d]));
+                at = emit_let(e, "at", at);
+                if (low)
+                        there = both(w, there, emit_op(e, LOOP_GE, at, number(e, low)));
+                there = both(w, there, emit_op(e, LOOP_LT, at, number(e, low + extent)));
+        }
+        return there;
 }
 
 static void add_copy(struct warps *w, struct loop_buffer *to, struct loop_expr *at,
@@ -137,11 +181,6 @@ static void add_copy(struct warps *w, struct loop_buffer *to, struct loop_expr *
         s->b = place;
         s->c = there;
         s->code = w->tile.group;
-}
-
-static struct loop_expr *less(struct warps *w, struct loop_expr *a, int64_t b)
-{
-        return emit_op(w->s.e, LOOP_LT, a, number(w->s.e, b));
 }
 
 /* `count` words of 16 bytes, shared by all lanes of the block; each: of one of them */
@@ -179,9 +218,14 @@ static void copy_x(struct warps *w, struct loop_expr *word, struct loop_expr *tu
         struct loop_expr *image = plus(e, w->s.x_start,
                                        plus(e, times(e, w->image, w->s.x.stride[0]),
                                             times(e, w->group, w->blocks * w->s.x.stride[1])));
-        struct loop_expr *from = plus(e, plus(e, plus(e, image, position_in_x(w, p)), k), turn_in_x(w, turn));
-        add_copy(w, w->xs, to, w->s.xs, from,
-                 w->positions % t->positions ? less(w, p, w->positions) : NULL);
+        struct place_in_x place;
+        split_position(w, p, &place);
+        split_turn(w, turn, &place);
+        struct loop_expr *there = is_in_x(w, &place);
+        if (w->positions % t->positions)
+                there = both(w, there, less(w, p, w->positions));
+        add_copy(w, w->xs, to, w->s.xs, plus(e, plus(e, image, k), place_in_x(w, &place)),
+                 there ? emit_let(e, "there", there) : NULL);
 }
 
 static void copy_w(struct warps *w, struct loop_expr *word, struct loop_expr *turn)

@@ -53,6 +53,21 @@ bool fuse_is_halo(const struct op *op)
                is_for_contractions(op_result(op), 0, &contracted) && contracted;
 }
 
+bool fuse_is_border(const struct op *op)
+{
+        int64_t lows[RANK_MAX];
+        double number;
+        if (!halo_lows(op, lows, &number) || number != 0)
+                return false;
+        for (const struct use *u = op_result(op)->uses; u; u = u->next)
+                if (!is_contracted(u))
+                        return false;
+        for (int d = 0, last = op_result(op)->type->rank - 1; d <= last; d++)
+                if ((d < 2 || d == last) && !relation_keeps(op, 0, d))
+                        return false;
+        return op_result(op)->uses != NULL;
+}
+
 /* The union of all halos around v: amounts below and extents of the result, and their number. False
  * when there is none, or they are of several numbers. */
 static bool unite_halos(const struct value *v, int64_t lows[RANK_MAX], dim_t dims[RANK_MAX],

@@ -460,9 +460,17 @@ static const struct multiply *layout_multiply(const struct layout *l, const stru
         enum element x = (enum element)op_operand(op, 0)->type->element;
         if (element_is_integer(x))
                 return layout_bytes(l, op);
-        return op_result(op)->type->element == E_F32
-                       ? multiply_in(l->context, x, (enum element)w->type->element)
-                       : NULL;
+        if (op_result(op)->type->element != E_F32)
+                return NULL;
+        return layout_is_depthwise(op) && target_has_warps(l->context->target)
+                       ? multiply_for(l->context->target, x, x, false)
+                       : multiply_in(l->context, x, (enum element)w->type->element);
+}
+
+/* channels that a word, or a step of a warp, has: those behind the last are zeros in memory */
+static int whole_group(const struct convolution *c)
+{
+        return is_depthwise(c) ? 1 : multiply_in_warps(c->multiply) ? multiply_row(c->multiply) : c->multiply->group;
 }
 
 bool layout_has_phases(const struct op *convolve)
@@ -512,7 +520,7 @@ bool layout_convolve(struct layout *l, struct op *op)
         if (!bring_groups(&c))
                 return layout_refuse(l, REMARK_layout_groups);
         bool few = !is_depthwise(&c) && !blocks_of(c.x) && c.x->type->dims[1] < l->block;
-        int group = is_depthwise(&c) ? 1 : c.multiply->group;
+        int group = whole_group(&c);
         struct value *x = !few        ? whole_words(l, layout_blocked(l, c.x), group)
                           : group > 1 ? grouped_channels(l, c.x, group)
                                       : few_channels(l, c.x);
