@@ -23,7 +23,8 @@ struct convolution {
 
 static bool is_depthwise(const struct convolution *c)
 {
-        return c->groups > 1 && c->w->type->dims[1] == 1 && c->w->type->dims[0] == c->groups && !c->multiply->streams;
+        return c->groups > 1 && c->w->type->dims[1] == 1 && c->w->type->dims[0] == c->groups &&
+               !(c->multiply && c->multiply->streams);
 }
 
 /* ---- groups ---- */
@@ -460,11 +461,16 @@ static const struct multiply *layout_multiply(const struct layout *l, const stru
         enum element x = (enum element)op_operand(op, 0)->type->element;
         if (element_is_integer(x))
                 return layout_bytes(l, op);
-        if (op_result(op)->type->element != E_F32)
-                return NULL;
-        return layout_is_depthwise(op) && target_has_warps(l->context->target)
-                       ? multiply_for(l->context->target, x, x, false)
-                       : multiply_in(l->context, x, (enum element)w->type->element);
+        return op_result(op)->type->element == E_F32
+                       ? multiply_in(l->context, x, (enum element)w->type->element)
+                       : NULL;
+}
+
+/* depthwise, of floats: lanes of a warp need none */
+static bool needs_multiply(const struct layout *l, const struct op *op)
+{
+        return !layout_is_depthwise(op) || !target_has_warps(l->context->target) ||
+               op_operand(op, 0)->type->element != E_F32 || op_result(op)->type->element != E_F32;
 }
 
 /* channels that a word, or a step of a warp, has: those behind the last are zeros in memory */
@@ -507,7 +513,7 @@ bool layout_convolve(struct layout *l, struct op *op)
                                  .spatial = op_operand(op, 0)->type->rank - 2 };
         bool whole = op_all_ones(op, "input_dilations");
         c.multiply = layout_multiply(l, op, c.w);
-        if (!c.multiply)
+        if (!c.multiply && needs_multiply(l, op))
                 return layout_refuse(l, REMARK_layout_multiply);
         if (is_depthwise(&c) && !layout_lanes_sum(l, op))
                 return layout_refuse(l, REMARK_layout_sums);
