@@ -105,9 +105,9 @@ static struct loop_expr *both(struct warps *w, struct loop_expr *a, struct loop_
         return !a ? b : emit_op(w->s.e, LOOP_AND, a, b);
 }
 
-/* Position p of the image, and turn t: what is added to where x begins, as a sum for each dimension of
- * space (whose offsets are in x's own positions, from the first that a border has) and for channels. */
-struct place_in_x { struct loop_expr *position[RANK_MAX], *offset[RANK_MAX], *channels; };
+/* Position p of the image, and turn t: positions and offsets of the window along each dimension, the first channel of
+ * the turn, and where its block is. */
+struct place_in_x { struct loop_expr *position[RANK_MAX], *offset[RANK_MAX], *channel, *block; };
 
 static void split_position(struct warps *w, struct loop_expr *p, struct place_in_x *place)
 {
@@ -126,29 +126,28 @@ static void split_turn(struct warps *w, struct loop_expr *t, struct place_in_x *
         struct loop_expr *i = t;
         if (words > 1 && w->turns > words)
                 i = emit_op_int(e, LOOP_REM, t, words);
-        place->channels = words > 1 ? times(e, i, row) : number(e, 0);
+        place->channel = words > 1 ? times(e, i, row) : number(e, 0);
         t = emit_op_int(e, LOOP_DIV, t, words);
         for (int d = w->s.spatial_count - 1; d >= 0; d--) {
                 int64_t window = w->s.spatial[d].window;
                 place->offset[d] = window > 1 ? emit_op_int(e, LOOP_REM, t, window) : number(e, 0);
                 t = window > 1 ? emit_op_int(e, LOOP_DIV, t, window) : t;
         }
-        if (w->blocks > 1)
-                place->channels = plus(e, place->channels, times(e, t, w->s.x.stride[1]));
+        place->block = w->blocks > 1 ? times(e, t, w->s.x.stride[1]) : number(e, 0);
 }
 
 static struct loop_expr *place_in_x(struct warps *w, const struct place_in_x *place)
 {
         struct emit *e = w->s.e;
-        struct loop_expr *at = place->channels;
+        struct loop_expr *at = plus(e, place->channel, place->block);
         for (int d = w->s.spatial_count - 1; d >= 0; d--)
                 at = plus(e, at, plus(e, times(e, place->position[d], w->s.spatial[d].x_step),
                                       times(e, place->offset[d], w->s.spatial[d].x_window)));
         return at;
 }
 
-/* Does x have it, or is it in the border? NULL: there is none. */
-static struct loop_expr *is_in_x(struct warps *w, const struct place_in_x *place)
+/* Does x have the word that begins at channel k of the turn, or is it in the border? NULL: there is none. */
+static struct loop_expr *is_in_x(struct warps *w, const struct place_in_x *place, struct loop_expr *k)
 {
         struct emit *e = w->s.e;
         struct loop_expr *there = NULL;
@@ -157,6 +156,9 @@ static struct loop_expr *is_in_x(struct warps *w, const struct place_in_x *place
                 return NULL;
         const int64_t *strides = op_ints(w->s.op, "strides", NULL), *dilations = op_ints(w->s.op, "dilations", NULL);
         const struct type *x = op_operand(w->s.border, 0)->type, *around = op_result(w->s.border)->type;
+        const int last = x->rank - 1;
+        if (x->dims[last] < around->dims[last])
+                there = less(w, plus(e, place->channel, k), x->dims[last]);
         for (int d = 0; d < w->s.spatial_count; d++) {
                 int64_t low = lows[2 + d], extent = x->dims[2 + d];
                 if (extent == around->dims[2 + d])
@@ -221,7 +223,7 @@ static void copy_x(struct warps *w, struct loop_expr *word, struct loop_expr *tu
         struct place_in_x place;
         split_position(w, p, &place);
         split_turn(w, turn, &place);
-        struct loop_expr *there = is_in_x(w, &place);
+        struct loop_expr *there = is_in_x(w, &place, k);
         if (w->positions % t->positions)
                 there = both(w, there, less(w, p, w->positions));
         add_copy(w, w->xs, to, w->s.xs, plus(e, plus(e, image, k), place_in_x(w, &place)),

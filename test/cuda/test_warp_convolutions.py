@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Convolutions by tensor cores (kernels/contract_warps.c): nothing gathered in memory, borders as zeros of the copies. Whole numbers, whose
-sums f32 holds, so that any order of them is the same."""
+sums f32 holds and whose parts are exact, so that any order of them is the same; and floats within their bound."""
 import pathlib
 import re
 import sys
@@ -35,52 +35,96 @@ def whole(shape, seed):
     return np.random.default_rng(seed).integers(-3, 4, shape).astype(np.float32)
 
 
-def model(case, path, twice=False):
+def model(case, path, twice=False, w=None):
     """y = relu(conv(x) + b); twice: a second one of the same channels reads it, and the first one's y is added"""
-    x, w, attributes, _ = case
+    x, shape, attributes, _ = case
     nodes = [helper.make_node("Conv", ["x", "w", "b"], ["p"], **attributes), helper.make_node("Relu", ["p"], ["y"])]
-    weights = [numpy_helper.from_array(whole(w, 1), "w"), numpy_helper.from_array(whole(w[0], 2), "b")]
+    weights = [numpy_helper.from_array(whole(shape, 1) if w is None else w, "w"), numpy_helper.from_array(whole(shape[0], 2), "b")]
     if twice:
-        nodes += [helper.make_node("Clip", ["y", "low", "high"], ["c"]), helper.make_node("Conv", ["c", "v", "b"], ["q"], pads=[1, 1, 1, 1]),
-                  helper.make_node("Add", ["q", "c"], ["z"])]
-        weights += [numpy_helper.from_array(whole((w[0], w[0], 3, 3), 3), "v"), numpy_helper.from_array(np.float32(0), "low"),
+        nodes += [helper.make_node("Clip", ["y", "low", "high"], ["c"]),
+                  helper.make_node("Conv", ["c", "v", "b"], ["q"], pads=[1, 1, 1, 1]), helper.make_node("Add", ["q", "c"], ["z"])]
+        weights += [numpy_helper.from_array(whole((shape[0], shape[0], 3, 3), 3), "v"), numpy_helper.from_array(np.float32(0), "low"),
                     numpy_helper.from_array(np.float32(100), "high")]
-    graph = helper.make_graph(nodes, "convolution", [helper.make_tensor_value_info("x", T.FLOAT, x)],
-                              [helper.make_tensor_value_info("z" if twice else "y", T.FLOAT, None)], weights)
+    return save(nodes, path, weights, T.FLOAT, x, T.FLOAT, "z" if twice else "y")
+
+
+def bytes_model(case, path, element):
+    """sums of products of bytes, x with a zero point"""
+    x, shape, attributes, _ = case
+    zero = np.array(3, dtype=np.uint8 if element == T.UINT8 else np.int8)
+    return save([helper.make_node("ConvInteger", ["x", "w", "zero"], ["y"], **attributes)], path,
+                [numpy_helper.from_array(whole(shape, 1).astype(np.int8), "w"), numpy_helper.from_array(zero, "zero")], element, x, T.INT32, "y")
+
+
+def save(nodes, path, weights, element, x, of_result, y):
+    graph = helper.make_graph(nodes, "convolution", [helper.make_tensor_value_info("x", element, x)],
+                              [helper.make_tensor_value_info(y, of_result, None)], weights)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
     return path
 
 
-def check(cases, folder, options=(), target="cuda-sm_80", twice=False, executions=cuda.TWO):
-    """{name: (case, options)}; the texts"""
-    paths, given, wanted = [], {}, {}
-    for i, (name, case) in enumerate(cases.items()):
-        onnx_file = model(case, folder / f"m{i}.onnx", twice)
-        path = cuda.compile_model(onnx_file, folder, ["--precision=f16", *options], name=f"m{i}", target=target)
-        assert len(re.findall(r"\n +multiply_f16_\w+\(", path.read_text())) >= case[3] + twice, name
+def run(models, folder, product, options, target, executions=cuda.TWO):
+    """{name: (path, x, least number of products by units)} -> {name: y}"""
+    paths, given = [], {}
+    for i, (name, (onnx_file, x, least)) in enumerate(models.items()):
+        path = cuda.compile_model(onnx_file, folder, options, name=f"m{i}", target=target)
+        assert len(re.findall(rf"\n +multiply_{product}_\w+\(", path.read_text())) >= least, name
         paths.append(path)
-        given[f"m{i}"] = [whole(case[0], 5)]
-        wanted[f"m{i}"] = name, ReferenceEvaluator(str(onnx_file)).run(None, {"x": given[f"m{i}"][0]})[0]
+        given[f"m{i}"] = [x]
     got = cuda.run(cuda.build(paths, folder), given, folder, executions)
-    for key, (name, want) in wanted.items():
-        y = got[key]
-        assert not isinstance(y, cuda.Found), (name, y)
-        assert np.array_equal(y[0], want), (name, np.abs(y[0] - want).max())
-        assert cuda.counts[key]["conflicts"] == 0, (name, cuda.counts[key])
+    for i, name in enumerate(models):
+        assert not isinstance(got[f"m{i}"], cuda.Found), (name, got[f"m{i}"])
+        assert cuda.counts[f"m{i}"]["conflicts"] == 0, (name, cuda.counts[f"m{i}"])
+    return {name: got[f"m{i}"][0] for i, name in enumerate(models)}
 
 
-def test_cases(tmp_path):
-    check(CASES, tmp_path)
+def check(cases, folder, kind, target="cuda-sm_80", twice=False, executions=cuda.TWO):
+    """to the bit"""
+    models, wanted = {}, {}
+    for i, (name, case) in enumerate(cases.items()):
+        path, x = folder / f"m{i}.onnx", whole(case[0], 5)
+        if kind in ("s8", "u8"):
+            x = x.astype(np.int8) if kind == "s8" else (x + 7).astype(np.uint8)
+            bytes_model(case, path, T.INT8 if kind == "s8" else T.UINT8)
+        else:
+            model(case, path, twice)
+        models[name] = path, x, case[3] + twice
+        wanted[name] = ReferenceEvaluator(str(path)).run(None, {"x": x})[0]
+    got = run(models, folder, kind, ["--precision=f16"] if kind == "f16" else [], target, executions)
+    for name, want in wanted.items():
+        assert np.array_equal(got[name], want), (name, np.abs(got[name] - want).max())
+
+
+@pytest.mark.parametrize("kind", ["f16", "f32", "s8", pytest.param("u8", marks=pytest.mark.long)])
+def test_cases(kind, tmp_path):
+    cases = {k: c for k, c in CASES.items() if kind in ("f16", "f32") or k != "depthwise"}
+    check(cases if kind == "f16" else dict(list(cases.items())[::2]), tmp_path, kind)
 
 
 def test_one_behind_the_other(tmp_path):
     """what one stores is what the next reads, border and all; and an addend"""
-    check({k: CASES[k] for k in ("plain", "strides", "image")}, tmp_path, twice=True)
+    check({k: CASES[k] for k in ("plain", "strides", "image")}, tmp_path, "f16", twice=True)
 
 
 @pytest.mark.parametrize("target", [pytest.param(t, marks=pytest.mark.long) for t in ("cuda-sm_75", "cuda-sm_90", "cuda-sm_100")])
-def test_targets(target, tmp_path):
-    check(CASES, tmp_path, target=target, executions=cuda.SIX)
+@pytest.mark.parametrize("kind", ["f16", "f32", "s8", "u8"])
+def test_targets(kind, target, tmp_path):
+    if target != "cuda-sm_75" or kind == "f16":
+        check({k: c for k, c in CASES.items() if kind in ("f16", "f32") or k != "depthwise"}, tmp_path, kind, target, executions=cuda.SIX)
+
+
+def test_floats(tmp_path):
+    """f32 by its parts: within 1e-5 of the largest result"""
+    random = np.random.default_rng(9)
+    case = (1, 64, 9, 10), (32, 64, 3, 3), {"pads": [1, 1, 1, 1]}, 1
+    w, x = (random.standard_normal(s).astype(np.float32) for s in (case[1], case[0]))
+    path = model(case, tmp_path / "m.onnx", w=w)
+    got = run({"y": (path, x, 1)}, tmp_path, "f32", [], "cuda-sm_80")["y"]
+    graph = onnx.load(path)
+    for t in graph.graph.initializer:
+        t.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(t).astype(np.float64), t.name))
+    want = ReferenceEvaluator(graph).run(None, {"x": x.astype(np.float64)})[0]
+    assert np.abs(got - want).max() < 1e-5 * np.abs(want).max() / 4, np.abs(got - want).max() / np.abs(want).max()
 
 
 def test_no_border_in_memory(tmp_path):
