@@ -17,6 +17,9 @@
  *     w   a panel's words of a turn, which follow each other in w: the order of its memory is that of
  *         the turns
  *
+ * Where tiles are too few for the machine, `parts` blocks share the turns of one. Their sums go to memory of the kernel's
+ * own, and a second phase adds them up, in order, and makes of them what the fusion says.
+ *
  * Nothing is gathered in memory: a product of matrices and a convolution differ in where a position's
  * row begins. The sums leave the fragments 16 positions at a time, through shared memory of the warp,
  * and each lane makes of a sum what the fusion says, neighbours along the outputs. */
@@ -32,11 +35,12 @@ struct warps {
         struct warp_tile tile;
         int64_t groups, blocks, inner;  /* in a group: blocks of x; words of a block */
         int64_t outputs, positions;     /* of a group; of an image */
-        int64_t panel_size, turns;
+        int64_t panel_size, turns;      /* turns: of a window */
         struct loop_variable *sums;
         struct loop_buffer *xs, *ws, *out;        /* in shared memory */
-        /* of the block: image, group, first position, first panel of the group */
-        struct loop_expr *image, *group, *position, *panel;
+        /* of the block: image, group, first position, first panel of the group; its part of the turns */
+        struct loop_expr *image, *group, *position, *panel, *part;
+        struct loop_buffer *partial;    /* sums of all parts: [parts, images, groups, positions, outputs], whole tiles */
 };
 
 /* ---- what fits ---- */
@@ -59,7 +63,7 @@ int64_t warp_tile_out(const struct warp_tile *t)
 int64_t warp_tile_shared(const struct warp_tile *t)
 {
         int warps = t->warps * t->panels;
-        int64_t out = round_up((int64_t)t->rows * warp_tile_out(t) * 4, STORAGE_ALIGN) * warps;
+        int64_t out = t->parts > 1 ? 0 : round_up((int64_t)t->rows * warp_tile_out(t) * 4, STORAGE_ALIGN) * warps;
         return t->stages * (x_stage(t) + w_stage(t)) * t->bytes + out;
 }
 
@@ -80,13 +84,13 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                               (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
         if (!m || m->x.place != PLACE_WARP)
                 return false;
-        int64_t inner = w->dims[w->rank - 3];
+        int64_t inner = w->dims[w->rank - 3], turns = type_elements(w) / w->dims[0] / packed_panel(x, w) / s->depth;
         int bytes = element_info[x->element].bytes;
         *t = (struct warp_tile){ .positions = s->tile, .warps = s->warps, .panels = s->panels,
-                                 .stages = s->stages, .words = s->depth / m->group, .rows = m->positions,
+                                 .stages = s->stages, .words = s->depth / m->group, .parts = s->parts, .rows = m->positions,
                                  .vectors = (int)w->dims[w->rank - 2], .lanes = m->outputs,
                                  .group = m->group, .bytes = bytes };
-        return t->positions > 0 && s->depth % multiply_row(m) == 0 && inner % t->words == 0 &&
+        return t->positions > 0 && s->depth % multiply_row(m) == 0 && inner % t->words == 0 && turns % t->parts == 0 &&
                t->positions % (t->warps * m->positions) == 0 &&
                t->positions / t->warps <= TILE_MAX && t->words <= TILE_MAX &&
                t->warps * t->panels <= GRID_WARPS_MAX && m->group * bytes == COPY_BYTES &&
@@ -301,12 +305,21 @@ static void add_product(struct warps *w, struct loop_expr *warp, struct loop_exp
         s->function = stage_product(&w->s);
 }
 
+/* the turn of the window that is number i of the block */
+static struct loop_expr *turn_of_block(struct warps *w, struct loop_expr *i)
+{
+        struct emit *e = w->s.e;
+        return w->tile.parts > 1 ? emit_let(e, "of_all", plus(e, times(e, w->part, w->turns / w->tile.parts), i)) : i;
+}
+
 static void add_up(struct warps *w)
 {
         struct emit *e = w->s.e;
         const int ahead = w->tile.stages - 1;
-        int64_t first = w->turns < ahead ? w->turns : ahead;
+        const int64_t turns = w->turns / w->tile.parts;
+        int64_t first = turns < ahead ? turns : ahead;
         struct loop_expr *stage = emit_for(e, "stage", number(e, 0), number(e, first));
+        stage = turn_of_block(w, stage);
         copy_turn(w, emit_grid(e, "warp", FOR_GPU_WARP, warps_of(w)), stage);
         emit_end(e);
         add(w, STMT_COMMIT, 0);
@@ -314,13 +327,13 @@ static void add_up(struct warps *w)
         for (int64_t i = first; i < ahead; i++)
                 add(w, STMT_COMMIT, 0);         /* of nothing: waits count groups */
         add(w, STMT_WAIT, ahead - 1);
-        struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, w->turns));
+        struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns)), *of_all = turn_of_block(w, turn);
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_of(w));
-        add_product(w, warp, turn);
-        if (w->turns > ahead) {
+        add_product(w, warp, of_all);
+        if (turns > ahead) {
                 struct loop_expr *next = emit_let(e, "next", plus(e, turn, number(e, ahead)));
-                emit_if(e, less(w, next, w->turns));
-                copy_turn(w, warp, next);
+                emit_if(e, less(w, next, turns));
+                copy_turn(w, warp, turn_of_block(w, next));
                 emit_end(e);
         }
         emit_end(e);
@@ -333,7 +346,7 @@ static void add_up(struct warps *w)
 /* ---- what becomes of them ---- */
 
 /* output o of the group, position p: a lane's */
-static void write_output(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *at)
+static void write_output(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum)
 {
         struct stage *s = &w->s;
         struct emit *e = s->e;
@@ -352,7 +365,7 @@ static void write_output(struct warps *w, struct loop_expr *o, struct loop_expr 
                 p = d ? emit_let(e, "p", emit_op_int(e, LOOP_DIV, p, extent)) : p;
         }
         index[s->rank - 1] = blocks > 1 ? emit_let(e, "o", emit_op_int(e, LOOP_REM, o, block)) : o;
-        struct loop_expr *sum = loop_cast(e->arena, s->sums->type->element, loop_load(e->arena, w->out, at));
+        sum = loop_cast(e->arena, s->sums->type->element, sum);
         struct loop_stmt *let = loop_append(e->arena, e->scope->block, STMT_LET);
         let->a = sum;
         let->variable = loop_variable_new(e->arena, emit_name(e, "sum"), sum->type, VARIABLE_LET);
@@ -383,10 +396,26 @@ static void write_row(struct warps *w, struct loop_expr *warp, struct loop_expr 
         struct loop_expr *o = emit_let(e, "o", plus(e, times(e, panel, width), in_panel));
         if (few)
                 emit_if(e, less(w, o, w->outputs));
-        write_output(w, o, p, plus(e, sums_at, plus(e, times(e, row, warp_tile_out(t)), in_panel)));
+        struct loop_expr *at = plus(e, sums_at, plus(e, times(e, row, warp_tile_out(t)), in_panel));
+        write_output(w, o, p, loop_load(e->arena, w->out, at));
         for (int closes = 3 + few + some; closes > 0; closes--)
                 emit_end(e);
 }
+
+/* fragments number i of all panels' rows */
+static void unload(struct warps *w, int i, struct loop_buffer *to, struct loop_expr *at, int64_t step)
+{
+        struct loop_stmt *s = add(w, STMT_UNLOAD, 0);
+        s->variable = w->sums;
+        s->buffer = to;
+        s->a = at;
+        s->tiles = shape_of(w);
+        s->tiles.first = i * w->tile.rows;
+        s->tiles.positions = w->tile.rows;
+        s->tiles.step = step;
+}
+
+static int fragments(const struct warps *w) { return w->tile.positions / w->tile.warps / w->tile.rows; }
 
 static void write_results(struct warps *w)
 {
@@ -394,18 +423,69 @@ static void write_results(struct warps *w)
         const struct warp_tile *t = &w->tile;
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_of(w));
         struct loop_expr *at = emit_let(e, "sums_at", times(e, warp, t->rows * warp_tile_out(t)));
-        for (int part = 0; part < t->positions / t->warps / t->rows; part++) {
-                struct loop_stmt *s = add(w, STMT_UNLOAD, 0);
-                s->variable = w->sums;
-                s->buffer = w->out;
-                s->a = at;
-                s->tiles = shape_of(w);
-                s->tiles.first = part * t->rows;
-                s->tiles.positions = t->rows;
-                s->tiles.step = warp_tile_out(t);
-                write_row(w, warp, at, part);
+        for (int i = 0; i < fragments(w); i++) {
+                unload(w, i, w->out, at, warp_tile_out(t));
+                write_row(w, warp, at, i);
         }
         emit_end(e);
+}
+
+/* ---- parts: of few tiles, blocks share the turns; behind them the parts of each sum are added up ---- */
+
+static int64_t partial_row(const struct warps *w)
+{
+        return round_up(w->s.panels, w->tile.panels) * w->tile.vectors * w->tile.lanes;
+}
+
+static int64_t partial_positions(const struct warps *w) { return round_up(w->positions, w->tile.positions); }
+static int64_t partial_images(const struct warps *w) { return op_operand(w->s.op, 0)->type->dims[0] * w->groups; }
+
+/* output o of position p in the part that comes first */
+static struct loop_expr *partial_at(struct warps *w, struct loop_expr *p, struct loop_expr *o)
+{
+        struct emit *e = w->s.e;
+        struct loop_expr *image = plus(e, times(e, w->image, w->groups), w->group);
+        return plus(e, times(e, plus(e, times(e, image, partial_positions(w)), p), partial_row(w)), o);
+}
+
+static void write_partial(struct warps *w)
+{
+        struct emit *e = w->s.e;
+        const struct warp_tile *t = &w->tile;
+        const int64_t size = partial_images(w) * partial_positions(w) * partial_row(w);
+        struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_of(w));
+        struct loop_expr *panel = plus(e, w->panel, panel_of_warp(w, warp)), *p = plus(e, w->position, row_of_warp(w, warp));
+        struct loop_expr *at = plus(e, times(e, w->part, size), partial_at(w, p, times(e, panel, t->vectors * t->lanes)));
+        at = emit_let(e, "partial_at", at);
+        for (int i = 0; i < fragments(w); i++)
+                unload(w, i, w->partial, plus(e, at, number(e, i * t->rows * partial_row(w))), partial_row(w));
+        emit_end(e);
+}
+
+static void join_parts(struct warps *w)
+{
+        enum { WARPS = 4 };
+        struct emit *e = w->s.e;
+        const int64_t size = partial_images(w) * partial_positions(w) * partial_row(w);
+        const int64_t all = partial_images(w) * w->positions * w->outputs, of_block = (int64_t)WARPS * GRID_LANES;
+        struct loop_expr *block = emit_grid(e, "b", FOR_GPU_BLOCK, divide_up(all, of_block));
+        struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, WARPS), *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
+        struct loop_expr *at = emit_let(e, "at", plus(e, times(e, plus(e, times(e, block, WARPS), warp), GRID_LANES), lane));
+        const bool some = all % of_block != 0;
+        if (some)
+                emit_if(e, less(w, at, all));
+        struct loop_expr *o = emit_let(e, "o", emit_op_int(e, LOOP_REM, at, w->outputs));
+        at = emit_op_int(e, LOOP_DIV, at, w->outputs);
+        struct loop_expr *p = emit_let(e, "p", emit_op_int(e, LOOP_REM, at, w->positions));
+        at = emit_op_int(e, LOOP_DIV, at, w->positions);
+        w->group = emit_let(e, "group", emit_op_int(e, LOOP_REM, at, w->groups));
+        w->image = emit_let(e, "image", emit_op_int(e, LOOP_DIV, at, w->groups));
+        struct loop_expr *from = emit_let(e, "partial_at", partial_at(w, p, o)), *sum = loop_load(e->arena, w->partial, from);
+        for (int i = 1; i < w->tile.parts; i++)
+                sum = emit_op(e, LOOP_ADD, sum, loop_load(e->arena, w->partial, plus(e, from, number(e, i * size))));
+        write_output(w, o, p, sum);
+        for (int closes = 3 + some; closes > 0; closes--)
+                emit_end(e);
 }
 
 /* ---- the kernel ---- */
@@ -433,26 +513,33 @@ static void place_block(struct warps *w, struct loop_expr *block)
         w->image = emit_let(e, "image", emit_op_int(e, LOOP_DIV, block, w->groups));
 }
 
-int64_t warp_tile_blocks(const struct warp_tile *t, int64_t images, int64_t groups, int64_t positions, int64_t panels)
+int64_t warp_tile_count(const struct warp_tile *t, int64_t images, int64_t groups, int64_t positions, int64_t panels)
 {
         return images * groups * divide_up(positions, t->positions) * divide_up(panels, t->panels);
 }
 
-/* What does not depend on the block stands before its loop: values, which go into it. */
+/* What does not depend on the block stands in front of loops over blocks: values of the epilogue, which go into the last
+ * of them. */
 static bool move_values_in(struct loop_block *body)
 {
-        struct loop_block values = { .end = &values.first };
-        struct loop_stmt *s = body->first;
-        for (; s && s->kind == STMT_LET; s = body->first) {
-                body->first = s->next;
+        struct loop_block values = { .end = &values.first }, loops = { .end = &loops.first };
+        struct loop_stmt *last = NULL;
+        for (struct loop_stmt *s = body->first, *next; s; s = next) {
+                struct loop_block *to = s->kind == STMT_FOR ? &loops : &values;
+                if (s->kind != STMT_FOR && s->kind != STMT_LET)
+                        return false;
+                next = s->next;
                 s->next = NULL;
-                *values.end = s;
-                values.end = &s->next;
+                *to->end = s;
+                to->end = &s->next;
+                last = s->kind == STMT_FOR ? s : last;
         }
-        if (!s || s->kind != STMT_FOR || s->next)
+        if (!last)
                 return false;
-        *values.end = s->body->first;
-        s->body->first = values.first;
+        *values.end = last->body->first;
+        last->body->first = values.first;
+        body->first = loops.first;
+        body->end = loops.end;
         return true;
 }
 
@@ -461,8 +548,15 @@ static bool write_blocks(struct stage *s)
         struct warps *w = (struct warps *)s;
         struct emit *e = s->e;
         const struct warp_tile *t = &w->tile;
-        int64_t blocks = warp_tile_blocks(t, op_operand(s->op, 0)->type->dims[0], w->groups, w->positions, s->panels);
-        place_block(w, emit_grid(e, "b", FOR_GPU_BLOCK, blocks));
+        int64_t tiles = warp_tile_count(t, op_operand(s->op, 0)->type->dims[0], w->groups, w->positions, s->panels);
+        if (t->parts > 1)
+                w->partial = emit_scratch(e, "partial", s->multiply->sum, t->parts * partial_images(w) * partial_positions(w) * partial_row(w));
+        struct loop_expr *block = emit_grid(e, "b", FOR_GPU_BLOCK, tiles * t->parts);
+        if (t->parts > 1) {
+                w->part = emit_let(e, "part", emit_op_int(e, LOOP_DIV, block, tiles));
+                block = emit_op_int(e, LOOP_REM, block, tiles);
+        }
+        place_block(w, block);
         struct loop_type type = LOOP_VECTOR(s->multiply->sum, t->lanes);
         type.tile = true;
         w->sums = emit_var(e, "acc", type, NULL);
@@ -471,10 +565,13 @@ static bool write_blocks(struct stage *s)
         w->sums->warps = warps_of(w);
         w->xs = shared(w, "xs", s->xs->element, t->stages * x_stage(t));
         w->ws = shared(w, "ws", s->ws->element, t->stages * w_stage(t));
-        w->out = shared(w, "sums", s->multiply->sum, warps_of(w) * t->rows * warp_tile_out(t));
+        if (t->parts == 1)
+                w->out = shared(w, "sums", s->multiply->sum, warps_of(w) * t->rows * warp_tile_out(t));
         add_up(w);
-        write_results(w);
+        (t->parts > 1 ? write_partial : write_results)(w);
         emit_end(e);
+        if (t->parts > 1)
+                join_parts(w);
         return move_values_in(e->scope->block);
 }
 

@@ -127,6 +127,29 @@ def test_floats(tmp_path):
     assert np.abs(got - want).max() < 1e-5 * np.abs(want).max() / 4, np.abs(got - want).max() / np.abs(want).max()
 
 
+PARTS = ["tile=16 panels=2 depth=16 stages=2 parts=2", "tile=32 warps=2 depth=32 parts=9", "tile=16 stages=5 depth=16 parts=18"]
+
+
+@pytest.mark.parametrize("kind", ["f16", "s8"])
+def test_parts(kind, tmp_path):
+    """blocks that share the channels of a tile; a second phase adds them up"""
+    x, shape = (2, 32, 5, 6), (40, 32, 3, 3)
+    case = x, shape, {"pads": [1, 1, 1, 1]}, 1
+    path, given = tmp_path / "m.onnx", whole(x, 5).astype(np.float32 if kind == "f16" else np.int8)
+    model(case, path) if kind == "f16" else bytes_model(case, path, T.INT8)
+    want = ReferenceEvaluator(str(path)).run(None, {"x": given})[0]
+    options = ["--precision=f16"] if kind == "f16" else []
+    text = dnncc.run([dnncc.DNNCC, path, "--target=cuda-sm_80", *options, "--emit=ir", "-o", "-"]).stdout
+    models = {}
+    for i, words in enumerate(PARTS if kind == "f16" else ["tile=16 parts=3"]):
+        dump = tmp_path / f"d{i}.dnn"
+        dump.write_text(re.sub(r'schedule="tile=[^"]*"', f'schedule="{words}"', text))
+        models[words] = dump, given, 1
+    for words, y in run(models, tmp_path, kind, options, "cuda-sm_80", cuda.SIX).items():
+        assert np.array_equal(y, want), words
+    assert "partial" in (tmp_path / "m0.cu").read_text()
+
+
 def test_no_border_in_memory(tmp_path):
     """one kernel a convolution, and no memory for zeros"""
     path = model(CASES["plain"], tmp_path / "m.onnx", twice=True)
