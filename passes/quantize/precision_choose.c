@@ -153,12 +153,19 @@ static int choose_narrow(struct function *f, const struct target *target, enum e
         return chosen;
 }
 
+/* few rows by what is there when it runs: a cache, whose rounding takes as long as reading it */
+static bool is_by_cache(const struct op *op)
+{
+        const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
+        return op->code == OP_dot && !value_is_constant(w) && !is_stored(w) && type_elements(x->type) < type_elements(w->type);
+}
+
 /* Units of a warp multiply several times as fast as its lanes, in rows of any length: all that they can. */
 static int choose_units(struct function *f, const struct multiply *m, enum element e)
 {
         int chosen = 0;
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
-                op->number = is_candidate(op, e) && fits_tiles(op, m);
+                op->number = is_candidate(op, e) && fits_tiles(op, m) && !is_by_cache(op);
                 chosen += op->number;
         }
         return chosen;
