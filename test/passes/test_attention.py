@@ -130,6 +130,7 @@ def close(a, b):
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("make", [attention, rows])
+@pytest.mark.sample(2)
 def test_against_canonical(tmp_path, make, seed):
     text, values = make(seed)
     plain = run(tmp_path / "plain", text, values, ["-O0"])

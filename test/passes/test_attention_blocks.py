@@ -138,6 +138,7 @@ def in_blocks(text, r):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("make", [hidden, masked])
+@pytest.mark.sample(2)
 def test_against_canonical(tmp_path, make, seed):
     text, values = make(seed)
     plain_result = run(tmp_path / "plain", text, values, ["-O0"])

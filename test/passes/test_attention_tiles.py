@@ -44,6 +44,7 @@ def close(a, b):
 @needs_tiles
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("make", [attention, hidden, masked])
+@pytest.mark.sample(2)
 def test_against_canonical(tmp_path, make, seed):
     text, values = make(seed)
     text = rounded(tmp_path / "rounded", text)

@@ -151,6 +151,7 @@ def product(r, numbers):
 
 
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.sample(2)
 def test_products(seed, tmp_path):
     """the sums are exact in i32, whatever multiplies; in tiles, bytes are read"""
     text, values = product(random.Random(seed), np.random.default_rng(seed))

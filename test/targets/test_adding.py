@@ -103,8 +103,8 @@ def build_with(tree, *targets):
     built = pathlib.Path(dnncc.DNNCC).parent      # what is compiled already need not be again
     if (built / "obj").is_dir():
         shutil.copytree(built / "obj", tree / "build" / "obj")
-        for name in ("onnx.pb-c.c", "onnx.pb-c.h", "library.inc"):
-            shutil.copy2(built / name, tree / "build")
+        for made in (*built.glob("onnx.pb-c.*"), *built.glob("*.inc")):       # an object is older than none of them
+            shutil.copy2(made, tree / "build")
     table = tree / "codegen" / "targets.def"
     for name, code, above in targets:
         (tree / "codegen" / "targets" / f"{name}.c").write_text(code)

@@ -87,6 +87,7 @@ def test_floats(target, options, tmp_path):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ["resnet8_int8", "dscnn_kws_int8", "micro_kws_qdq"])
+@pytest.mark.sample(2)
 def test_bytes(name, target, tmp_path):
     inputs, bind = bound(real(name))
     for got, want in results(real(name), target, tmp_path, inputs, *bind):
@@ -95,6 +96,7 @@ def test_bytes(name, target, tmp_path):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ["resnet8_fp32", "micro_kws_fp32"])
+@pytest.mark.sample(2)
 def test_models(name, target, tmp_path):
     inputs, bind = bound(real(name))
     for got, want in results(real(name), target, tmp_path, inputs, *bind):
