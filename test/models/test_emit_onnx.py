@@ -150,6 +150,7 @@ def test_quantized_digits(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["resnet8_fp32", "mnist_cnn"])
+@pytest.mark.sample(2)
 def test_quantized_here(name, tmp_path):
     folder = trained(name)
     port = onnx.load(str(folder / "model.onnx")).graph.input[0].name

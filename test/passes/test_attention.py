@@ -146,6 +146,7 @@ def test_against_canonical(tmp_path, make, seed):
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.sample(2)
 def test_every_pass(tmp_path, target):
     """in the interpreter, on any machine; every attention becomes one kernel"""
     for seed in range(100, 115):

@@ -161,6 +161,7 @@ def test_threads(tmp_path, threads):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.slow
+@pytest.mark.sample(2)
 def test_every_pass(tmp_path, target):
     """in the interpreter, on any machine"""
     for seed in range(100, 108):

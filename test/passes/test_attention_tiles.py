@@ -70,6 +70,7 @@ SMALL = {attention: (101, 105, 102), hidden: (100, 101, 104), masked: (102, 113,
 
 
 @pytest.mark.parametrize("make", SMALL)
+@pytest.mark.sample(2)
 def test_every_pass(tmp_path, make):
     """in the interpreter, on any machine"""
     for seed in SMALL[make]:

@@ -93,6 +93,7 @@ def widest_made(report):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.slow
+@pytest.mark.sample(2)
 def test_same_bits(seed, tmp_path):
     text, x = Program(seed).text(3)
     (tmp_path / "program.dnn").write_text(text)

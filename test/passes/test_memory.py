@@ -99,6 +99,7 @@ def run_with(model, folder, options):
 
 
 @pytest.mark.parametrize("name", graphs.FAMILIES)
+@pytest.mark.sample(2)
 def test_same_bits(name, tmp_path):
     """whatever the order, the regions, and what lies on what"""
     model = graphs.FAMILIES[name]()[0].model()

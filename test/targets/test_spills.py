@@ -17,8 +17,9 @@ from zoo import twins  # noqa: E402
 SAMPLE = {("armv7-neon", "squeezenet"), ("armv7-neon", "mobilenet_v2_qdq"), ("aarch64", "squeezenet"), ("riscv64-v", "squeezenet")}
 TARGETS = ["aarch64", "aarch64-dotprod", "aarch64-i8mm", "aarch64-fp16", "aarch64-sve256", "armv7-neon", "riscv64-v", "riscv64-v256"]
 NETWORKS = [name for name in [*twins.MODELS, *twins.QUANTIZED] if name not in ("recommender", "vgg16")]       # of these all layers are products of one row
-# Sums of pairs of bytes take nearly all registers, and copies where an instruction writes what it reads: gcc keeps a word or two of them in memory
-PAIRS = ("smull", "vmull")
+# gcc 12 keeps some vectors in memory all the same: of pairs of bytes, which take nearly all registers and copies where an instruction writes
+# what it reads, one instruction of 16; on armv7, of depthwise windows (8 sums, 3 weights, 16 registers), one of six
+PAIRS, WINDOWS = ("smull", "vmull"), "depthwise"
 
 
 @pytest.mark.slow
@@ -38,7 +39,8 @@ def test_sums_stay_in_registers(target, name, tmp_path):
     for function, body in machine_code.tile_loops(machine_code.listing(tmp_path / "model.o", machine), machine):
         moved = machine_code.on_the_stack(body, machine)
         seen += 1
-        if len(moved) > (len(body) // 16 if any(line.startswith(PAIRS) for line in body) else 0):
+        pairs, window = any(line.startswith(PAIRS) for line in body), machine is machine_code.ARM32 and WINDOWS in function
+        if len(moved) > (len(body) // 16 if pairs else len(body) // 6 if window else 0):
             wrong.append((function, len(body), moved[:4]))
     assert not wrong, wrong
     assert seen >= 2
