@@ -25,7 +25,7 @@ def command(target, compiler):
     machine = MACHINES[emulator.run[0].removeprefix("qemu-")]
     if compiler == "gcc":
         return [f"{machine}-gcc"]
-    return [compiler, f"--target={machine}", f"-I/usr/{machine}/include"]
+    return [compiler, f"--target={machine}", f"-I/usr/{machine}/include", *(["-mfpu=neon-vfpv4"] if target == "armv7-neon" else [])]
 
 
 def spent(arguments):
