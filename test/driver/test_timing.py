@@ -189,13 +189,36 @@ def test_inputs(tmp_path):
     (tmp_path / "set" / "input_0.pb").write_bytes(onnx.numpy_helper.from_array(np.zeros((1, 63), np.float32)).SerializeToString())
     done = bench("--bench=1", "--test", tmp_path / "set")
     assert done.returncode == dnncc.INVALID and "input_0.pb holds" in done.stderr
-    port = onnx.helper.make_tensor_value_info
-    node = onnx.helper.make_node("Gather", ["table", "which"], ["y"])
-    graph = onnx.helper.make_graph([node], "g", [port("which", 7, [64])], [port("y", 1, [64])],
-                                   [onnx.numpy_helper.from_array(np.zeros(2, np.float32), "table")])
-    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), tmp_path / "gather.onnx")
+    port, node = onnx.helper.make_tensor_value_info, onnx.helper.make_node
+    chosen = onnx.helper.make_graph([node("Add", ["which", "five"], ["row"]), node("Gather", ["table", "row"], ["y"])], "g", [port("which", 7, [64])],
+                                    [port("y", 1, [64])], [onnx.numpy_helper.from_array(np.zeros(2, np.float32), "table"),
+                                                           onnx.numpy_helper.from_array(np.int64(5), "five")])
+    onnx.save(onnx.helper.make_model(chosen, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), tmp_path / "gather.onnx")
     done = bench("--bench=1", model=tmp_path / "gather.onnx")
     assert done.returncode == dnncc.INTERNAL and "code -3: a run-time index is out of range" in done.stderr, done.stderr
+
+
+def test_inputs_that_choose(tmp_path):
+    """whole numbers that choose rows of a table are drawn from all of its rows, whatever moves them on their way; one of each kind"""
+    port, node, i64 = onnx.helper.make_tensor_value_info, onnx.helper.make_node, onnx.TensorProto.INT64
+    constants = {"two": np.ones((2, 3), np.float32), "three": np.ones((3, 3), np.float32), "zero": np.int64(0), "rows": np.int64(2), "shape": np.int64([8, 4])}
+    nodes = [node("Cast", ["plain"], ["cast"], to=i64), node("Reshape", ["cast", "shape"], ["shaped"]), node("Gather", ["two", "shaped"], ["y0"]),
+             node("GatherElements", ["two", "elements"], ["y1"], axis=0), node("GatherND", ["three", "tuples"], ["y2"]),
+             node("ScatterElements", ["two", "scattered", "three_rows"], ["y3"], axis=0),
+             node("Less", ["wrapped", "zero"], ["below"]), node("Add", ["wrapped", "rows"], ["above"]), node("Where", ["below", "above", "wrapped"], ["inside"]),
+             node("Gather", ["two", "inside"], ["y4"]),
+             node("If", ["go"], ["y5"], then_branch=onnx.helper.make_graph([node("Gather", ["two", "branch"], ["t"])], "t", [], [port("t", 1, [16, 3])]),
+                  else_branch=onnx.helper.make_graph([node("Gather", ["three", "branch"], ["e"])], "e", [], [port("e", 1, [16, 3])])),
+             node("Scan", ["steps"], ["y6"], num_scan_inputs=1,
+                  body=onnx.helper.make_graph([node("Gather", ["two", "step"], ["row"])], "b", [port("step", i64, [])], [port("row", 1, [3])]))]
+    inputs = {"plain": [32], "elements": [9, 3], "tuples": [9, 2], "scattered": [2, 3], "wrapped": [16], "branch": [16], "steps": [40]}
+    graph = onnx.helper.make_graph(nodes, "g", [port("go", 9, []), port("three_rows", 1, [2, 3]),
+                                                *(port(name, onnx.TensorProto.INT32 if name == "plain" else i64, shape) for name, shape in inputs.items())],
+                                   [port(f"y{k}", 1, None) for k in range(7)], [onnx.numpy_helper.from_array(a, n) for n, a in constants.items()])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), tmp_path / "chosen.onnx")
+    for target in ("generic", "x86-64-v3"):
+        done = bench("--bench=1", f"--target={target}", model=tmp_path / "chosen.onnx")
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.skipif(not shutil.which("qemu-aarch64") or not shutil.which("aarch64-linux-gnu-gcc"), reason="no emulator of aarch64")
