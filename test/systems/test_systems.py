@@ -120,7 +120,12 @@ def emulated(tmp_path_factory):
     script.write_text(f'#!/bin/sh\nWINEDEBUG=-all WINEPREFIX={home}/prefix exec wine {program} "$@"\n')
     script.chmod(0o755)
     assert dnncc.run([script, "--version"], cwd=home).stdout.startswith("dnncc ")           # the first one makes folders, and says so
-    return script
+    server = shutil.which("wineserver") or next(iter(pathlib.Path("/usr/lib/wine").glob("wineserver*")), None)
+    if server:                          # it stays, so that programs start sooner
+        subprocess.run([server, "-p"], env={**os.environ, "WINEPREFIX": f"{home}/prefix"})
+    yield script
+    if server:
+        subprocess.run([server, "-k"], env={**os.environ, "WINEPREFIX": f"{home}/prefix"})
 
 
 @pytest.fixture(scope="module")
