@@ -113,6 +113,7 @@ static const struct source { const char *option; void (*add)(struct completion *
         { "--keep-float", add_layers, false },
 };
 
+/* of dnncc, as sources are */
 static const struct names { const char *option, *kinds, *behind; } names[] = {
         { "--dim", "dim", "=" }, { "--input", "input", "=" }, { "--output", "output|value", "" }, { "--keep", "value", "" },
         { "--quantize-port", "input|output", "=" }, { "--keep-float", "node|value", "" }, { "--explain", "node", "" },
@@ -268,7 +269,8 @@ static void print_bash(void)
                 printf("%scompgen -f -X '!*.%s' -- \"$cur\"", i ? "; " : "", program.endings[i]);
         put_template(bash_end);
         puts(program.name);
-        put_template(bash_names);
+        if (!program.commands)
+                put_template(bash_names);
         put_template("@_options()\n{\n    cat <<'END'\n");
         for (int i = 0; i < completion_count; i++) {
                 const struct completion *c = &completions[i];
@@ -327,7 +329,8 @@ static const char zsh_names[] =
 static void print_zsh(void)
 {
         printf("#compdef %s\n# made from the tables of %s (docs/completion.c)\n", program.name, program.name);
-        put_template(zsh_names);
+        if (!program.commands)
+                put_template(zsh_names);
         puts("_arguments \\");
         for (int i = 0; i < completion_count; i++) {
                 const struct completion *c = &completions[i];
@@ -382,7 +385,8 @@ static void print_fish(void)
         for (int i = 0; program.endings[i]; i++)
                 printf(" .%s", program.endings[i]);
         puts("; __fish_complete_suffix $s; end)'");
-        put_template(fish_names);
+        if (!program.commands)
+                put_template(fish_names);
         for (const struct command *c = program.commands; c && c->name; c++) {
                 printf("complete -c %s -f -n __fish_use_subcommand -a %s -d ", name, c->name);
                 put_fish(c->doc);

@@ -60,7 +60,7 @@ def debian(tmp_path_factory):
     shutil.copy(ROOT / "examples" / "digits" / "digits.onnx", top / "root" / "work")
 
     def shell(command, folder="/root/work"):
-        environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/root", "LC_ALL": "C"}
+        environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C"}
         return run("chroot", top, "/bin/sh", "-ec", f"cd {folder}; {command}", env=environment)
     shell.top = top
     # -O0: the same program, in a fourth of the time
