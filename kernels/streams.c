@@ -64,7 +64,7 @@ static void open_sums(struct layer *l, struct loop_expr *from, struct loop_expr 
         *at = sum_at(l, *block, row, column);
 }
 
-static void close(struct layer *l, int count)
+static void close_loops(struct layer *l, int count)
 {
         while (count--)
                 emit_end(l->e);
@@ -75,7 +75,7 @@ static void reset_sums(struct layer *l)
         struct loop_expr *block, *at;
         open_sums(l, number(l, 0), l->outputs, &block, &at);
         loop_reset(l->e->arena, here(l), place(l->sums, at));
-        close(l, 3);
+        close_loops(l, 3);
 }
 
 static void apply(struct layer *l, enum loop_opcode op, int64_t immediate, struct loop_expr *from, struct loop_expr *to)
@@ -83,7 +83,7 @@ static void apply(struct layer *l, enum loop_opcode op, int64_t immediate, struc
         struct loop_expr *block, *at;
         open_sums(l, from, to, &block, &at);
         loop_apply_immediate(l->e->arena, here(l), op, place(l->sums, at), immediate);
-        close(l, 3);
+        close_loops(l, 3);
 }
 
 static void shift(struct layer *l, int64_t by, struct loop_expr *from, struct loop_expr *to)
@@ -137,11 +137,11 @@ static void join(struct layer *l, const struct step *s)
         at = plus(l, at, times(l, l->column, stride[rank - 2]));
         struct loop_expr *to = product(l, product(l, block, l->rows), l->columns);
         loop_transfer(e->arena, here(l), place(x, times(l, to, l->lanes_in)), place(xs, at), l->rows, l->columns, rank == 5 ? stride[2] : 0);
-        close(l, 1);
+        close_loops(l, 1);
         loop_transfer(e->arena, here(l), place(w, number(l, 0)), place(ws, times(l, l->output, l->weight)), number(l, 1), l->outputs, 0);
         open_sums(l, number(l, 0), l->outputs, &block, &at);
         loop_product(e->arena, here(l), place(l->sums, at), place(x, at), place(w, times(l, block, l->weight)));
-        close(l, 3);
+        close_loops(l, 3);
 }
 
 static void bound(struct layer *l, const struct step *s)
@@ -171,7 +171,7 @@ static void write_epilogue(struct layer *l)
                         open_sums(l, number(l, 0), l->outputs, &block, &at);
                         struct loop_expr *other = plus(l, number(l, (int64_t)added++ * l->schedule.tile_outputs), block);
                         loop_apply(l->e->arena, here(l), s->op, place(l->sums, at), place(l->constants, times(l, other, l->lanes_out)));
-                        close(l, 3);
+                        close_loops(l, 3);
                 }
         }
 }
@@ -187,7 +187,7 @@ static void store_sums(struct layer *l)
         at = plus(l, at, times(l, l->column, stride[rank - 2]));
         loop_transfer(l->e->arena, here(l), place(l->ys, at), place(l->sums, sum_at(l, block, number(l, 0), number(l, 0))), l->rows,
                       l->columns, rank == 5 ? stride[2] : 0);
-        close(l, 1);
+        close_loops(l, 1);
 }
 
 /* ---- products ---- */
@@ -222,7 +222,7 @@ static void load_inputs(struct layer *l, struct loop_expr *first, struct loop_ex
         at = plus(l, at, times(l, l->column, stride[rank - 2] * steps[1]));
         loop_transfer(l->e->arena, here(l), place(l->inputs, inputs_at(l, plus(l, to, block), number(l, 0), number(l, 0))),
                       place(l->xs, at), l->x_rows, l->x_columns, rank == 5 ? stride[2] : 0);
-        close(l, 1);
+        close_loops(l, 1);
 }
 
 /* the weights of the tile's outputs by `count` blocks of inputs from `first` on; to: in elements */
@@ -249,7 +249,7 @@ static void multiply(struct layer *l, struct loop_expr *input, struct loop_expr 
         loop_product(e->arena, here(l), place(l->sums, sum_at(l, output, row, column)),
                      place(l->inputs, inputs_at(l, plus(l, input, w->apart ? output : block), x_row, x_column)),
                      place(l->weights, times(l, plus(l, weight, at), l->weight)));
-        close(l, 6);
+        close_loops(l, 6);
 }
 
 /* ---- tiles ---- */
@@ -282,15 +282,15 @@ static void write_products(struct layer *l, bool weights_stay, bool inputs_stay)
                 l->inputs = memory(l, "x", l->m->inputs, inputs_room(l, w->apart ? s->tile_outputs : s->tile_inputs));
         const bool first_outputs = inputs_stay && open_first(l, l->output, NULL);
         load_inputs(l, first, count, inputs_stay ? input : number(l, 0));
-        close(l, first_outputs);
+        close_loops(l, first_outputs);
         struct loop_expr *weight = weights_stay ? times(l, input, s->tile_outputs * taps(l)) : number(l, 0);
         if (!weights_stay)
                 l->weights = memory(l, "w", l->m->weights, s->tile_outputs * taps(l) * (w->apart ? 1 : s->tile_inputs));
         const bool first_position = weights_stay && open_first(l, l->row, l->column);
         load_weights(l, w->apart ? number(l, 0) : input, w->apart ? number(l, 1) : count, weight);
-        close(l, first_position);
+        close_loops(l, first_position);
         multiply(l, inputs_stay ? input : number(l, 0), weight, count);
-        close(l, 1);
+        close_loops(l, 1);
 }
 
 static void write_tile(struct layer *l, bool weights_stay, bool inputs_stay)
@@ -347,7 +347,7 @@ static void write_tiles(struct layer *l)
                 open_positions(l);
                 write_tile(l, weights_stay, false);
         }
-        close(l, 3);
+        close_loops(l, 3);
 }
 
 /* ---- around the result ---- */
@@ -367,14 +367,14 @@ static void fill(struct layer *l, int64_t row, int64_t column, int64_t rows, int
                 struct loop_buffer *around = memory(l, "around", l->m->sums, some * columns);
                 struct loop_expr *i = loop(l, "i", number(l, some * columns));
                 loop_reset(l->e->arena, here(l), place(around, times(l, i, lanes)));
-                close(l, 1);
+                close_loops(l, 1);
                 i = loop(l, "i", number(l, some * columns));
                 loop_apply_immediate(l->e->arena, here(l), LOOP_ADD, place(around, times(l, i, lanes)), value);
-                close(l, 1);
+                close_loops(l, 1);
                 struct loop_expr *at = plus(l, times(l, block, height * width * lanes), number(l, ((row + done) * width + column) * lanes));
                 loop_transfer(l->e->arena, here(l), place(l->ys, at), place(around, number(l, 0)), number(l, some), number(l, columns),
                               width * lanes);
-                close(l, 1);
+                close_loops(l, 1);
         }
 }
 
@@ -391,7 +391,7 @@ static void write_around(struct layer *l)
         fill(l, top + rows, 0, height - top - rows, width, (int64_t)value);
         fill(l, top, 0, rows, first, (int64_t)value);
         fill(l, top, first + columns, rows, width - first - columns, (int64_t)value);
-        close(l, 1);
+        close_loops(l, 1);
 }
 
 bool stream_kernel(struct emit *e, const struct kernel_request *request, struct op *op, struct loop_buffer *buffer)
