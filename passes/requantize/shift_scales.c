@@ -272,10 +272,10 @@ static struct value *product_with(struct builder *b, const struct op *op, int8_t
         return value_build(b, op->code, operands, 2, attrs, op_result(op)->type);
 }
 
-/* (s' + bias') >> n, in steps of 2^-shift, with what is added to all where there is nothing else; its
- * value is NULL where it has none, or after an error */
+/* (s' + bias') >> n, in steps of 2^-shift, with what is added to all where there is nothing else, or more, for each
+ * place of t (NULL: nothing); its value is NULL where it has none, or after an error */
 static struct sum shifted_layer(struct builder *b, struct arena *arena, const struct terms *t, const struct parts *p,
-                                const struct layer *l, struct figure *figure)
+                                const struct layer *l, const double *more, struct figure *figure)
 {
         const bool alone = !p->shift;
         const struct op *op = l->product;
@@ -286,7 +286,8 @@ static struct sum shifted_layer(struct builder *b, struct arena *arena, const st
         const double operand = whole_largest(whole_range_of(op_operand(op, 0)));
         for (int64_t i = 0; i < l->outputs; i++) {
                 double added = ldexp(l->added[i] + (alone ? line_at(t, i)->one : 0), p->shift) + s->lost[i];
-                biases[i] = rint(ldexp(added, s->shifts[i])) + (s->shifts[i] ? ldexp(0.5, s->shifts[i]) : 0);
+                biases[i] = rint(ldexp(added, s->shifts[i])) + (s->shifts[i] ? ldexp(0.5, s->shifts[i]) : 0) +
+                            (more ? ldexp(more[t->places > 1 ? i : 0], s->shifts[i]) : 0);
                 shifted |= s->shifts[i] != 0;
                 const double most = s->magnitudes[i] * operand + fabs(biases[i]);
                 if (!(most < INT32_MAX))
@@ -338,14 +339,49 @@ static struct sum multiplied(struct builder *b, struct arena *arena, const struc
         return sum;
 }
 
+/* what is added to the sum of all parts, in steps of 2^-shift: half a step, too */
+static double *offsets_of(struct arena *arena, const struct terms *t, const struct parts *p)
+{
+        double *added = arena_array(arena, (size_t)t->places, sizeof *added);
+        for (int64_t i = 0; i < t->places; i++) {
+                double exact = ldexp(t->lines[i].one, p->shift);
+                for (const struct branch *q = p->branches; q < p->branches + p->branch_count; q++)
+                        exact += (ldexp(t->lines[i].of[q->source], p->shift) - factor_of(t, p, q, i)) * q->zero;
+                added[i] = rint(exact) + ldexp(0.5, p->shift);
+        }
+        return added;
+}
+
+/* What is added goes into the bias of a layer that is not bounded before: ((s >> n) + c) is (s + (c << n)) >> n. -1: there is none,
+ * or its sums have no room for that. */
+static int host_of(const struct terms *t, const struct parts *p, const double *added)
+{
+        for (int k = 0; k < p->layer_count; k++) {
+                const struct layer *l = &p->layers[k];
+                const struct shifted_weights *s = &l->weights;
+                const double operand = whole_largest(whole_range_of(op_operand(l->product, 0)));
+                bool room = !l->inside;
+                for (int64_t i = 0; i < l->outputs && room; i++) {
+                        const double own = fabs(ldexp(l->added[i], p->shift) + s->lost[i]) + 1 + fabs(added[t->places > 1 ? i : 0]);
+                        room = s->magnitudes[i] * operand + ldexp(own, s->shifts[i]) < INT32_MAX;
+                }
+                if (room)
+                        return k;
+        }
+        return -1;
+}
+
 /* the sum of all parts, and what is added, brought to whole steps */
 static struct value *shifted_parts(struct builder *b, struct arena *arena, const struct terms *t, const struct parts *p,
                                    struct figure *figure)
 {
         struct sum all = { 0 };
+        double *added = p->shift ? offsets_of(arena, t, p) : NULL;
+        const int host = added ? host_of(t, p, added) : -1;
         for (int k = 0; k < p->layer_count + p->branch_count; k++) {
-                struct sum one = k < p->layer_count ? shifted_layer(b, arena, t, p, &p->layers[k], figure)
-                                                    : multiplied(b, arena, t, p, &p->branches[k - p->layer_count]);
+                struct sum one = k < p->layer_count
+                                         ? shifted_layer(b, arena, t, p, &p->layers[k], k == host ? added : NULL, figure)
+                                         : multiplied(b, arena, t, p, &p->branches[k - p->layer_count]);
                 if (!one.value)
                         return NULL;
                 all.value = k ? build_binary(b, OP_add, all.value, one.value) : one.value;
@@ -353,17 +389,12 @@ static struct value *shifted_parts(struct builder *b, struct arena *arena, const
         }
         if (!p->shift)
                 return all.value;
-        double *added = arena_array(arena, (size_t)t->places, sizeof *added);
-        for (int64_t i = 0; i < t->places; i++) {
-                double exact = ldexp(t->lines[i].one, p->shift);
-                for (const struct branch *q = p->branches; q < p->branches + p->branch_count; q++)
-                        exact += (ldexp(t->lines[i].of[q->source], p->shift) - factor_of(t, p, q, i)) * q->zero;
-                added[i] = rint(exact) + ldexp(0.5, p->shift);
-                if (!(all.most + fabs(added[i]) < INT32_MAX))
+        struct value *v = all.value;
+        for (int64_t i = 0; i < t->places; i++)
+                if (!(all.most + (host < 0 ? fabs(added[i]) : 0) < INT32_MAX))
                         return NULL;
-        }
-        struct value *v = build_binary(b, OP_add, all.value,
-                                       whole_numbers(b, t->type, t->along, arena, added, t->places, "offset"));
+        if (host < 0)
+                v = build_binary(b, OP_add, v, whole_numbers(b, t->type, t->along, arena, added, t->places, "offset"));
         return v ? build_binary(b, OP_shr, v, constant_number(b->m, v->type, p->shift)) : NULL;
 }
 
