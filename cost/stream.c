@@ -26,11 +26,13 @@ static int64_t inputs_for(const struct stream_work *w, int64_t outputs) { return
 /* elements, for so many blocks of inputs, or outputs by inputs */
 static int64_t inputs_place(const struct stream_work *w, const struct schedule *s, int64_t inputs)
 {
-        return inputs * reads(w, 0, s->tile_rows) * reads(w, 1, s->tile_columns);
+        return inputs * reads(w, 0, s->tile_rows) * reads(w, 1, s->tile_columns) + w->fixed;
 }
+static int64_t taps_of_weights(const struct stream_work *w) { return w->single ? 0 : taps_of(w); }
 static int64_t weights_place(const struct stream_work *w, const struct schedule *s, int64_t inputs)
 {
-        return s->tile_outputs * taps_of(w) * (w->apart ? 1 : inputs) + w->joined * s->tile_outputs;
+        return s->tile_outputs * taps_of_weights(w) * (w->apart ? 1 : inputs) + w->single + w->joined_blocks * s->tile_outputs +
+               (w->joined - w->joined_blocks) + w->fixed * (s->positions_first ? w->outputs : s->tile_outputs);
 }
 static int64_t sums_place(const struct stream_work *w, const struct schedule *s)
 {
@@ -128,6 +130,7 @@ struct place {
         int64_t tile, step;                     /* numbers, over all */
         bool first, last, done;                 /* of its tile; behind all steps */
         bool new_weights, new_inputs;           /* to be loaded for its tile, step by step */
+        bool new_outputs;                       /* than those of the tile before */
 };
 
 static void limit(const struct stream_work *w, const struct schedule *s, struct place *p)
@@ -167,6 +170,7 @@ static void next(const struct stream_work *w, const struct schedule *s, bool wei
                 }
                 p->new_weights = !weights_stay || other;
                 p->new_inputs = !inputs_stay || moved;
+                p->new_outputs = other;
         }
         limit(w, s, p);
 }
@@ -193,20 +197,34 @@ struct stream_cost stream_cost(const struct stream_work *w, const struct schedul
         const bool weights_stay = stream_keeps_weights(w, s, m), inputs_stay = stream_keeps_inputs(w, s, m);
         struct stages t = { .m = m };
         int64_t filled[CONTEXTS] = { 0 }, freed[CONTEXTS] = { 0 }, stored[CONTEXTS] = { 0 };
-        struct place ahead = { .new_weights = true, .new_inputs = true };
+        struct place ahead = { .new_weights = true, .new_inputs = true, .new_outputs = true };
         limit(w, s, &ahead);
+        const int64_t singles = w->single + w->joined - w->joined_blocks;
+        for (int64_t k = 0; k < singles; k++)
+                load(&t, &t.load, 0, weights_of(m), 1, 1, 0);
+        for (int64_t k = 0; k < w->fixed; k++) {
+                load(&t, &t.load, 0, inputs_of(m), 1, 1, 0);
+                if (s->positions_first)
+                        load(&t, &t.load, 0, weights_of(m), 1, w->outputs, 0);
+        }
         struct place p = ahead;
         for (int64_t begun = 0; !p.done;) {
                 while (!ahead.done && begun < p.step + s->contexts) {   /* loads run ahead by as many steps as there are parts */
                         const int64_t ready = freed[begun % s->contexts];
                         if (ahead.new_inputs)
                                 load_inputs(&t, w, &ahead, ahead.inputs, ready);
-                        if (ahead.new_weights)
+                        if (ahead.new_weights && !w->single)
                                 load(&t, &t.load, ready, weights_of(m), ahead.outputs,
                                      taps_of(w) * (w->apart ? 1 : ahead.inputs), 0);
-                        if (ahead.last)
+                        if (ahead.first && ahead.new_outputs && !s->positions_first)
+                                for (int64_t k = 0; k < w->fixed; k++)
+                                        load(&t, &t.load, ready, weights_of(m), 1, ahead.outputs, 0);
+                        if (ahead.last) {
                                 for (int64_t k = 0; k < w->joined * ahead.outputs; k++)
                                         load(&t, &t.load, ready, inputs_of(m), ahead.rows, ahead.columns, 0);
+                                for (int64_t k = 0; k < w->joined_blocks; k++)
+                                        load(&t, &t.load, ready, weights_of(m), 1, ahead.outputs, 0);
+                        }
                         filled[begun++ % s->contexts] = t.load;
                         next(w, s, weights_stay, inputs_stay, &ahead);
                 }
@@ -217,9 +235,13 @@ struct stream_cost stream_cost(const struct stream_work *w, const struct schedul
                         if (w->added)
                                 load(&t, &t.compute, 0, sums_of(m), 1, w->added * p.outputs, 0);
                 }
-                const int64_t steps = elements * taps_of(w) * (w->apart ? 1 : p.inputs) + (p.last ? w->joined * elements : 0);
+                const int64_t steps = elements * taps_of(w) * (w->apart ? 1 : p.inputs);
                 compute(&t, filled[p.step % s->contexts], steps, m->cycles.product_fill);
                 t.cost.steps += steps;
+                for (int64_t k = 0; k < w->joined + w->fixed && p.last; k++) {
+                        compute(&t, 0, elements, m->cycles.product_fill);
+                        t.cost.steps += elements;
+                }
                 freed[p.step % s->contexts] = t.compute;
                 if (p.last) {
                         for (int64_t k = 0; k < w->immediates + w->tensors; k++)
@@ -259,9 +281,9 @@ static int64_t at_least(const struct stream_work *w, const struct schedule *s, c
         const int64_t elements = w->outputs * w->extent[0] * w->extent[1];
         const int64_t across = divide_up(w->outputs, s->tile_outputs), down = divide_up(w->extent[0], s->tile_rows),
                       along = divide_up(w->extent[1], s->tile_columns), tiles = across * down * along;
-        const int64_t compute = elements * (taps_of(w) * (w->apart ? 1 : w->inputs) + w->joined + 1 + w->immediates + 2 * w->tensors) +
+        const int64_t compute = elements * (taps_of(w) * (w->apart ? 1 : w->inputs) + w->joined + w->fixed + 1 + w->immediates + 2 * w->tensors) +
                                 tiles * (2 * m->cycles.product_fill + (w->immediates + w->tensors) * m->cycles.operation_fill);
-        const int64_t weights = w->outputs * taps_of(w) * (w->apart ? 1 : w->inputs) * machine_element_bytes(weights_of(m)) *
+        const int64_t weights = w->outputs * taps_of_weights(w) * (w->apart ? 1 : w->inputs) * machine_element_bytes(weights_of(m)) *
                                 (stream_keeps_weights(w, s, m) ? 1 : down * along);
         const int64_t inputs = inputs_for(w, w->outputs) * w->read[0] * w->read[1] * machine_element_bytes(inputs_of(m)) *
                                (stream_keeps_inputs(w, s, m) || w->apart ? 1 : across);

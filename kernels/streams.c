@@ -8,7 +8,9 @@
  *             operations of the epilogue on sums
  *             store sums
  *
- * Weights, or inputs, whose blocks all fit are loaded for the first tile that needs them, share by share, and stay. */#include "kernels/streams_layer.h"
+ * Weights, or inputs, whose blocks all fit are loaded for the first tile that needs them, share by share, and stay. What is one block
+ * or one element is loaded first, and stays. */
+#include "kernels/streams_layer.h"
 
 /* ---- shorthands ---- */
 
@@ -120,27 +122,79 @@ static void load_constants(struct layer *l)
                               place(l->added[i], times(l, l->output, l->lanes_out)), number(l, 1), l->outputs, 0);
 }
 
-/* sums += other bytes, times a block of weights for each block of outputs */
-static void join(struct layer *l, const struct step *s)
+/* blocks of weights from number `first` on, into their memory */
+static void load_blocks(struct layer *l, const struct blocks *w, struct loop_expr *first, struct loop_expr *count)
+{
+        loop_transfer(l->e->arena, here(l), place(w->memory, number(l, 0)), place(w->buffer, times(l, first, l->weight)), number(l, 1),
+                      count, 0);
+}
+
+/* the memory of what is one block, with it */
+static void load_single(struct layer *l, struct blocks *w)
+{
+        if (!w->single)
+                return;
+        w->memory = memory(l, "block", l->m->weights, 1);
+        load_blocks(l, w, number(l, 0), number(l, 1));
+}
+
+/* weights of what is added for every tile: those of outputs from `first` on, at most `count` */
+static void load_fixed(struct layer *l, struct loop_expr *first, struct loop_expr *outputs, int64_t count)
+{
+        for (struct step *s = l->steps; s < l->steps + l->step_count; s++) {
+                if (!s->fixed || s->weights.single)
+                        continue;
+                s->weights.memory = memory(l, "bias", l->m->weights, count);
+                load_blocks(l, &s->weights, first, outputs);
+        }
+}
+
+/* what all tiles have */
+static void load_once(struct layer *l)
+{
+        load_single(l, &l->w);
+        for (struct step *s = l->steps; s < l->steps + l->step_count; s++) {
+                if (s->joined)
+                        load_single(l, &s->weights);
+                if (!s->fixed)
+                        continue;
+                s->element = memory(l, "one", l->m->inputs, 1);
+                loop_transfer(l->e->arena, here(l), place(s->element, number(l, 0)), place(s->buffer, number(l, 0)), number(l, 1),
+                              number(l, 1), 0);
+        }
+        if (l->schedule.positions_first)
+                load_fixed(l, number(l, 0), number(l, l->work.outputs), l->work.outputs);
+}
+
+/* sums += other bytes, or one element, times a block of weights for each block of outputs */
+static void join(struct layer *l, struct step *s)
 {
         const int rank = op_result(l->op)->type->rank;
         const int64_t *stride = s->x.stride;
         const struct schedule *t = &l->schedule;
         struct emit *e = l->e;
-        struct loop_buffer *xs = emit_parameter(e, s->x.value), *ws = emit_parameter(e, op_operand(s->joined, 1));
-        struct loop_buffer *x = memory(l, "other", l->m->inputs, (int64_t)t->tile_outputs * t->tile_rows * t->tile_columns),
-                           *w = memory(l, "factor", l->m->weights, t->tile_outputs);
-        struct loop_expr *block = loop(l, "block", l->outputs);
-        struct loop_expr *at = plus(l, number(l, s->x.offset), times(l, plus(l, l->output, block), stride[1]));
-        if (rank == 5)
-                at = plus(l, at, times(l, l->row, stride[2]));
-        at = plus(l, at, times(l, l->column, stride[rank - 2]));
-        struct loop_expr *to = product(l, product(l, block, l->rows), l->columns);
-        loop_transfer(e->arena, here(l), place(x, times(l, to, l->lanes_in)), place(xs, at), l->rows, l->columns, rank == 5 ? stride[2] : 0);
-        close(l, 1);
-        loop_transfer(e->arena, here(l), place(w, number(l, 0)), place(ws, times(l, l->output, l->weight)), number(l, 1), l->outputs, 0);
+        struct loop_buffer *x = s->element;
+        struct loop_expr *block, *at, *weight = NULL;
+        if (!s->fixed) {
+                x = memory(l, "other", l->m->inputs, (int64_t)t->tile_outputs * t->tile_rows * t->tile_columns);
+                block = loop(l, "block", l->outputs);
+                at = plus(l, number(l, s->x.offset), times(l, plus(l, l->output, block), stride[1]));
+                if (rank == 5)
+                        at = plus(l, at, times(l, l->row, stride[2]));
+                at = plus(l, at, times(l, l->column, stride[rank - 2]));
+                struct loop_expr *to = product(l, product(l, block, l->rows), l->columns);
+                loop_transfer(e->arena, here(l), place(x, times(l, to, l->lanes_in)), place(s->buffer, at), l->rows, l->columns,
+                              rank == 5 ? stride[2] : 0);
+                close(l, 1);
+                if (!s->weights.single) {
+                        s->weights.memory = memory(l, "factor", l->m->weights, t->tile_outputs);
+                        load_blocks(l, &s->weights, l->output, l->outputs);
+                }
+        }
         open_sums(l, number(l, 0), l->outputs, &block, &at);
-        loop_product(e->arena, here(l), place(l->sums, at), place(x, at), place(w, times(l, block, l->weight)));
+        weight = s->weights.single ? number(l, 0) : s->fixed && t->positions_first ? plus(l, l->output, block) : block;
+        loop_product(e->arena, here(l), place(l->sums, at), place(x, s->fixed ? number(l, 0) : at),
+                     place(s->weights.memory, times(l, weight, l->weight)));
         close(l, 3);
 }
 
@@ -157,7 +211,7 @@ static void bound(struct layer *l, const struct step *s)
 static void write_epilogue(struct layer *l)
 {
         int added = 0;
-        for (const struct step *s = l->steps; s < l->steps + l->step_count; s++) {
+        for (struct step *s = l->steps; s < l->steps + l->step_count; s++) {
                 if (s->joined) {
                         join(l, s);
                 } else if (s->shifts) {
@@ -230,7 +284,7 @@ static void load_weights(struct layer *l, struct loop_expr *first, struct loop_e
 {
         const int64_t inputs = l->work.apart ? 1 : l->work.inputs, row = inputs * taps(l) * l->weight;
         struct loop_expr *at = plus(l, times(l, l->output, row), times(l, first, taps(l) * l->weight));
-        loop_transfer(l->e->arena, here(l), place(l->weights, times(l, to, l->weight)), place(l->ws, at), l->outputs,
+        loop_transfer(l->e->arena, here(l), place(l->weights, times(l, to, l->weight)), place(l->w.buffer, at), l->outputs,
                       times(l, count, taps(l)), row);
 }
 
@@ -248,7 +302,7 @@ static void multiply(struct layer *l, struct loop_expr *input, struct loop_expr 
         struct loop_expr *at = plus(l, times(l, plus(l, w->apart ? output : product(l, output, count), block), taps(l)), tap);
         loop_product(e->arena, here(l), place(l->sums, sum_at(l, output, row, column)),
                      place(l->inputs, inputs_at(l, plus(l, input, w->apart ? output : block), x_row, x_column)),
-                     place(l->weights, times(l, plus(l, weight, at), l->weight)));
+                     w->single ? place(l->w.memory, number(l, 0)) : place(l->weights, times(l, plus(l, weight, at), l->weight)));
         close(l, 6);
 }
 
@@ -284,11 +338,13 @@ static void write_products(struct layer *l, bool weights_stay, bool inputs_stay)
         load_inputs(l, first, count, inputs_stay ? input : number(l, 0));
         close(l, first_outputs);
         struct loop_expr *weight = weights_stay ? times(l, input, s->tile_outputs * taps(l)) : number(l, 0);
-        if (!weights_stay)
-                l->weights = memory(l, "w", l->m->weights, s->tile_outputs * taps(l) * (w->apart ? 1 : s->tile_inputs));
-        const bool first_position = weights_stay && open_first(l, l->row, l->column);
-        load_weights(l, w->apart ? number(l, 0) : input, w->apart ? number(l, 1) : count, weight);
-        close(l, first_position);
+        if (!w->single) {
+                if (!weights_stay)
+                        l->weights = memory(l, "w", l->m->weights, s->tile_outputs * taps(l) * (w->apart ? 1 : s->tile_inputs));
+                const bool first_position = weights_stay && open_first(l, l->row, l->column);
+                load_weights(l, w->apart ? number(l, 0) : input, w->apart ? number(l, 1) : count, weight);
+                close(l, first_position);
+        }
         multiply(l, inputs_stay ? input : number(l, 0), weight, count);
         close(l, 1);
 }
@@ -334,6 +390,7 @@ static void write_tiles(struct layer *l)
 {
         const struct schedule *s = &l->schedule;
         const bool weights_stay = stream_keeps_weights(&l->work, s, l->m), inputs_stay = stream_keeps_inputs(&l->work, s, l->m);
+        load_once(l);
         if (s->positions_first) {
                 open_positions(l);
                 if (inputs_stay)
@@ -342,7 +399,8 @@ static void write_tiles(struct layer *l)
                 write_tile(l, false, inputs_stay);
         } else {
                 open_outputs(l);
-                if (weights_stay)
+                load_fixed(l, l->output, l->outputs, s->tile_outputs);
+                if (weights_stay && !l->work.single)
                         l->weights = memory(l, "w", l->m->weights, s->tile_outputs * taps(l) * (l->work.apart ? 1 : l->work.inputs));
                 open_positions(l);
                 write_tile(l, weights_stay, false);
@@ -408,10 +466,16 @@ bool stream_kernel(struct emit *e, const struct kernel_request *request, struct 
         e->kernel->machine = l.m;
         l.ys = buffer;
         l.xs = emit_parameter(e, l.x.value);
-        l.ws = emit_parameter(e, op_operand(op, 1));
-        for (int i = 0, k = 0; i < l.step_count; i++)
-                if (l.steps[i].added)
-                        l.added[k++] = emit_parameter(e, l.steps[i].added);
+        l.w.buffer = emit_parameter(e, l.w.value);
+        for (int i = 0, k = 0; i < l.step_count; i++) {
+                struct step *s = &l.steps[i];
+                if (s->added)
+                        l.added[k++] = emit_parameter(e, s->added);
+                if (!s->joined)
+                        continue;
+                s->buffer = emit_parameter(e, s->x.value);
+                s->weights.buffer = emit_parameter(e, s->weights.value);
+        }
         if (l.pad)
                 write_around(&l);
         write_tiles(&l);

@@ -4,25 +4,31 @@
 
 #include "kernels/streams_layer.h"
 
-static const struct constant *constant_of(const struct value *v)
-{
-        const struct value *x = op_is(v, OP_broadcast) ? op_operand(v->op, 0) : v;
-        return value_is_constant(x) ? x->constant : NULL;
-}
-
-/* Numbers along the outputs, [blocks, lanes], spread over the positions. */
+/* Numbers along the outputs, [blocks, lanes], spread over the positions, or of one position. */
 static const struct value *along_outputs(const struct layer *l, const struct value *v)
 {
-        if (!op_is(v, OP_broadcast))
-                return NULL;
         int count;
-        const struct value *x = op_operand(v->op, 0);
-        const int64_t *dims = op_ints(v->op, "dims", &count);
-        return count == 2 && dims[0] == 1 && dims[1] == v->type->rank - 1 && x->type->rank == 2 &&
-                               x->type->dims[0] == l->work.outputs && x->type->dims[1] == l->lanes_out && x->type->element == E_I32 &&
-                               constant_of(v) && constant_of(v)->kind == CONSTANT_DENSE
+        const bool spread = op_is(v, OP_broadcast);
+        const struct value *x = spread ? op_operand(v->op, 0) : v;
+        const int64_t *dims = spread ? op_ints(v->op, "dims", &count) : NULL;
+        const bool placed = spread ? count == 2 && dims[0] == 1 && dims[1] == v->type->rank - 1 : v->type->dims[1] == l->work.outputs;
+        return placed && type_elements(x->type) == l->work.outputs * l->lanes_out && x->type->element == E_I32 && value_is_constant(x) &&
+                               x->constant->kind == CONSTANT_DENSE
                        ? x
                        : NULL;
+}
+
+/* `count` blocks of weights of their own, or one for all */
+static bool find_blocks(const struct layer *l, const struct value *w, int64_t count, struct blocks *blocks)
+{
+        *blocks = (struct blocks){ .value = w };
+        if (w->type->element != E_I8 || w->type->dims[w->type->rank - 1] != l->weight || type_elements(w->type) != count * l->weight)
+                return false;
+        if (op_is(w, OP_broadcast)) {
+                blocks->value = op_operand(w->op, 0);
+                blocks->single = true;
+        }
+        return value_is_constant(blocks->value) && (!blocks->single || type_elements(blocks->value->type) == l->weight);
 }
 
 static bool equal_in_blocks(const struct layer *l, const struct value *v)
@@ -43,19 +49,27 @@ static bool is_dense(const struct access *a, int rank, int64_t lanes)
         return whole;
 }
 
-/* Other bytes of the same shape, block by block, times weights of their own. */
+/* Other bytes of the same shape, block by block, or an element of them, times weights of their own. */
 static bool read_joined(struct layer *l, const struct region *region, const struct value *v)
 {
         const struct op *op = v->op;
-        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        const struct value *from = op_operand(op, 0);
+        const struct type *x = from->type;
         struct step *s = &l->steps[l->step_count - 1];
         s->joined = op;
-        bool single = l->lanes_in == l->lanes_out && op_int(op, "groups") == x->dims[1] && x->dims[1] == l->work.outputs &&
-                      x->dims[x->rank - 1] == l->lanes_in && op_all_ones(op, "strides") && w->element == E_I8 && x->element == E_I8 &&
-                      w->dims[w->rank - 1] == l->weight && type_elements(w) == l->work.outputs * l->weight;
+        if (l->lanes_in != l->lanes_out || op_int(op, "groups") != x->dims[1] || x->dims[1] != l->work.outputs || x->element != E_I8 ||
+            x->dims[x->rank - 1] != l->lanes_in || !op_all_ones(op, "strides") || op_result(op)->type->rank != op_result(l->op)->type->rank ||
+            !find_blocks(l, op_operand(op, 1), l->work.outputs, &s->weights))
+                return false;
+        if (op_is(from, OP_broadcast) && value_is_constant(op_operand(from->op, 0)) && op_operand(from->op, 0)->type->rank == 1) {
+                s->fixed = true;
+                s->x.value = op_operand(from->op, 0);
+                l->work.fixed++;
+                return type_elements(s->x.value->type) == l->lanes_in;
+        }
         l->work.joined++;
-        return single && op_result(op)->type->rank == op_result(l->op)->type->rank &&
-               access_read(region, op_operand(op, 0), &s->x) && is_dense(&s->x, x->rank, l->lanes_in);
+        l->work.joined_blocks += !s->weights.single;
+        return access_read(region, (struct value *)(uintptr_t)from, &s->x) && is_dense(&s->x, x->rank, l->lanes_in);
 }
 
 /* no sum is larger in magnitude */
@@ -162,7 +176,9 @@ static bool read_layer(struct layer *l, const struct op *op, const struct target
             w->dims[w->rank - 1] != l->weight || w->dims[w->rank - 2] != 1 || w->dims[w->rank - 3] != 1)
                 return false;
         struct stream_work *work = &l->work;
-        *work = (struct stream_work){ .inputs = x->dims[1] / groups, .outputs = y->dims[1], .apart = groups > 1,
+        if (!find_blocks(l, op_operand(op, 1), type_elements(w) / l->weight, &l->w))
+                return false;
+        *work = (struct stream_work){ .inputs = x->dims[1] / groups, .outputs = y->dims[1], .apart = groups > 1, .single = l->w.single,
                                       .extent = { 1, 1 }, .window = { 1, 1 }, .strides = { 1, 1 }, .dilations = { 1, 1 }, .read = { 1, 1 } };
         if (groups > 1 && (groups != x->dims[1] || groups != y->dims[1]))
                 return false;

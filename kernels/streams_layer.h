@@ -9,6 +9,14 @@
 
 enum { STREAM_STEPS = 32 };             /* of an epilogue */
 
+/* Blocks of weights: a constant of them, or of one that is all of them. */
+struct blocks {
+        const struct value *value;
+        bool single;
+        struct loop_buffer *buffer;     /* of the kernel, and of the machine's memory */
+        struct loop_buffer *memory;
+};
+
 /* an operation of the epilogue on sums */
 struct step {
         enum loop_opcode op;
@@ -17,6 +25,9 @@ struct step {
         const struct value *shifts;     /* the same, of which all in a block are equal, as amounts to shift by; or NULL */
         const struct op *joined;        /* products of each block by one of its own, which are added; or NULL */
         struct access x;                /* what these are of */
+        bool fixed;                     /* ... one element for all: x.value holds it */
+        struct blocks weights;          /* ... and by what */
+        struct loop_buffer *buffer, *element;     /* of x; of the element in the machine's memory */
 };
 
 struct layer {
@@ -26,10 +37,11 @@ struct layer {
         struct schedule schedule;
         struct stream_work work;
         struct access x, y;
+        struct blocks w;
         struct op *pad;                 /* around the result, or NULL */
         struct step steps[STREAM_STEPS];
         int step_count, added_count;
-        struct loop_buffer *xs, *ws, *ys, *added[STREAM_STEPS];
+        struct loop_buffer *xs, *ys, *added[STREAM_STEPS];
         int64_t lanes_in, lanes_out, weight;     /* numbers of elements */
         /* of the tile that is written */
         struct loop_expr *output, *row, *column, *outputs, *rows, *columns, *x_rows, *x_columns;

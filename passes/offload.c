@@ -1,31 +1,72 @@
 /* SPDX-License-Identifier: MIT */
-/* offload: what a kernel adds to the sums of a convolution becomes products, which is all that a machine can add bytes by.
+/* offload: what a kernel adds to the sums of a convolution becomes products: all that a machine can add bytes by, and the cheapest
+ * that it can add numbers of its outputs by.
  *
  *   fusion {                                            fusion {
  *     %2 = convolve_packed %0, @w                         %2 = convolve_packed %0, @w
- *     %3 = mul(cast(%1: i8) to=i32, 99)        ->         %3 = convolve_packed %1, @diagonals of 99
- *     %4 = add(%2, %3)                                    %4 = add(%2, %3)
+ *     %3 = mul(cast(%1: i8) to=i32, 99)                   %3 = convolve_packed %1, broadcast(@diagonal of 99)
+ *     %4 = add(%2, %3)                         ->         %4 = add(%2, %3)
+ *     %5 = add(%4, broadcast(@bias))                      %5 = convolve_packed broadcast(@[1, 127, 127, ..]), @pieces of bias
+ *                                                         %6 = add(%4, %5)
  *
- * Exact to the bit. Only where the machine can then do all of the kernel (kernels/streams.h). */
+ * A number is pieces of 8 bits: r + 127 * (q1 + q2 + ..), as many as there are lanes. Blocks of weights that are all equal (averages)
+ * are one. Exact to the bit. Only where the machine can then do all of the kernel (kernels/streams.h). */
 #include <math.h>
 
 #include "kernels/streams.h"
 #include "passes/pass.h"
 
-/* blocks of weights of x by itself, times a byte */
-static struct value *diagonals(struct module *m, const struct type *x, int number, int lanes)
+enum { PIECE_MOST = 127, REWRITES = 32 };
+
+struct offloading {
+        struct module *m;
+        struct pass_context *context;
+        struct op *convolve;            /* whose sums they are */
+        int lanes;
+        struct rewrite { struct op *op; int at; struct value *old; } rewrites[REWRITES];
+        int count;
+};
+
+static bool replace_operand(struct offloading *o, struct op *op, int at, struct value *by)
 {
-        const int64_t blocks = x->dims[1];
-        dim_t dims[RANK_MAX] = { blocks };
+        if (!by)
+                return false;
+        o->rewrites[o->count++] = (struct rewrite){ op, at, op_operand(op, at) };
+        op_set_operand(op, at, by);
+        return true;
+}
+
+/* ---- products ---- */
+
+/* one block for all of x by itself: [blocks, 1.., lanes * lanes] */
+static struct value *spread_block(struct builder *b, const struct type *like, struct value *block)
+{
+        return build_broadcast(b, block, like, (int64_t[]){ like->rank - 1 });
+}
+
+static const struct type *weights_type(struct offloading *o, const struct type *x)
+{
+        dim_t dims[RANK_MAX] = { x->dims[1] };
         for (int d = 1; d < x->rank + 1; d++)
                 dims[d] = 1;
-        dims[x->rank + 1] = (int64_t)lanes * lanes;
-        int8_t *numbers = arena_array(m->arena, (size_t)(blocks * lanes * lanes), 1);
-        for (int64_t b = 0; b < blocks; b++)
-                for (int i = 0; i < lanes; i++)
-                        numbers[(b * lanes + i) * lanes + i] = (int8_t)number;
-        return constant_dense(m, type_tensor(m, E_I8, x->rank + 2, dims), numbers, "factor");
+        dims[x->rank + 1] = (int64_t)o->lanes * o->lanes;
+        return type_tensor(o->m, E_I8, x->rank + 2, dims);
 }
+
+/* each block of x by its own of w */
+static struct value *products(struct offloading *o, struct builder *b, struct value *x, struct value *w, int limit)
+{
+        struct attr *attrs = attrs_new(o->m, OP_convolve_packed);
+        attr_set(attrs, OP_convolve_packed, "groups", x->type->dims[1]);
+        attr_set(attrs, OP_convolve_packed, "channels", o->lanes);
+        attr_set(attrs, OP_convolve_packed, "outputs", o->lanes);
+        attr_set(attrs, OP_convolve_packed, "block", o->lanes);
+        attr_set(attrs, OP_convolve_packed, "limit", limit);
+        attr_set(attrs, OP_convolve_packed, "accumulator", E_I32);
+        return x && w ? value_build(b, OP_convolve_packed, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
+}
+
+/* ---- bytes ---- */
 
 /* bytes that mul multiplies by a number that a byte holds; or NULL */
 static struct value *multiplied(const struct op *mul, double *number)
@@ -39,35 +80,116 @@ static struct value *multiplied(const struct op *mul, double *number)
         return NULL;
 }
 
-static bool rewrite(struct op *mul, struct op *convolve, struct pass_context *context)
+static bool join_bytes(struct offloading *o, struct op *mul)
 {
         double number;
-        struct module *m = mul->region->function->module;
-        const int lanes = target_accelerator(context->target)->block_in;
         struct value *x = multiplied(mul, &number), *old = op_result(mul);
-        struct stream_work work;
-        if (!x || old->type->element != E_I32 || x->type->rank != op_result(convolve)->type->rank ||
-            x->type->dims[x->type->rank - 1] != lanes)
+        if (!x || !value_has_one_use(old) || old->type->element != E_I32 || x->type->rank != op_result(o->convolve)->type->rank ||
+            x->type->dims[x->type->rank - 1] != o->lanes)
                 return false;
-        struct builder b = builder_before(mul, context->diag);
-        struct attr *attrs = attrs_new(m, OP_convolve_packed);
-        attr_set(attrs, OP_convolve_packed, "groups", x->type->dims[1]);
-        attr_set(attrs, OP_convolve_packed, "channels", lanes);
-        attr_set(attrs, OP_convolve_packed, "outputs", lanes);
-        attr_set(attrs, OP_convolve_packed, "block", lanes);
-        attr_set(attrs, OP_convolve_packed, "limit", (int64_t)fabs(number));
-        attr_set(attrs, OP_convolve_packed, "accumulator", E_I32);
-        struct value *y = value_build(&b, OP_convolve_packed, (struct value *[]){ x, diagonals(m, x->type, (int)number, lanes) }, 2,
-                                      attrs, NULL);
-        if (!y)
-                return false;
-        value_replace(old, y);
-        if (stream_work_of(convolve, context->target, &work))
-                return true;
-        value_replace(y, old);
-        op_erase(y->op);
-        return false;
+        struct builder b = builder_before(mul, o->context->diag);
+        const dim_t size = (dim_t)o->lanes * o->lanes;
+        int8_t *numbers = arena_array(o->m->arena, (size_t)size, 1);
+        for (int i = 0; i < o->lanes; i++)
+                numbers[i * o->lanes + i] = (int8_t)number;
+        struct value *block = constant_dense(o->m, type_tensor(o->m, E_I8, 1, &size), numbers, "factor");
+        struct op *user = old->uses->user;
+        return replace_operand(o, user, op_operand(user, 0) == old ? 0 : 1,
+                               products(o, &b, x, spread_block(&b, weights_type(o, x->type), block), (int)fabs(number)));
 }
+
+/* ---- numbers ---- */
+
+/* The numbers that op adds to the sums, its operand *at; NULL: it is something else. */
+static const struct constant *added(const struct op *op, int *at, bool *splat)
+{
+        for (*at = 1; *at >= 0; --*at) {
+                const struct value *v = op_operand(op, *at);
+                *splat = value_is_constant(v) && value_is_splat(v, NULL);
+                if (*splat)
+                        return v->constant;
+                const struct value *x = op_is(v, OP_broadcast) ? op_operand(v->op, 0) : v;
+                if (value_is_constant(x) && x->constant->kind == CONSTANT_DENSE && x->type->element == E_I32)
+                        return x->constant;
+        }
+        return NULL;
+}
+
+/* pieces of `number`, for weights of one output; false: they are too few */
+static bool pieces_of(int64_t number, int lanes, int8_t *pieces)
+{
+        int64_t rest = number % PIECE_MOST, times = number / PIECE_MOST;
+        pieces[0] = (int8_t)rest;
+        for (int k = 1; k < lanes; k++) {
+                const int64_t some = times > PIECE_MOST ? PIECE_MOST : times < -PIECE_MOST ? -PIECE_MOST : times;
+                pieces[k] = (int8_t)some;
+                times -= some;
+        }
+        return !times;
+}
+
+/* a number that no immediate holds, for each output */
+static bool spread_number(struct offloading *o, struct op *op, int at, int32_t number)
+{
+        const struct type *y = op_result(op)->type;
+        const dim_t dims[] = { y->dims[1], o->lanes };
+        int32_t *numbers = arena_array(o->m->arena, (size_t)(dims[0] * dims[1]), sizeof *numbers);
+        for (int64_t i = 0; i < dims[0] * dims[1]; i++)
+                numbers[i] = number;
+        struct builder b = builder_before(op, o->context->diag);
+        struct value *x = constant_dense(o->m, type_tensor(o->m, E_I32, 2, dims), numbers, "bias");
+        return replace_operand(o, op, at, build_broadcast(&b, x, y, (int64_t[]){ 1, y->rank - 1 }));
+}
+
+static bool join_numbers(struct offloading *o, struct op *op)
+{
+        enum { IMMEDIATE = 32767 };     /* what an operation adds as quickly */
+        int at;
+        bool splat;
+        const struct constant *c = added(op, &at, &splat);
+        const struct type *y = op_result(op)->type;
+        const int64_t outputs = y->dims[1] * o->lanes, size = (int64_t)o->lanes * o->lanes;
+        if (!c || y->element != E_I32 || y->rank != op_result(o->convolve)->type->rank || y->dims[y->rank - 1] != o->lanes ||
+            (!splat && type_elements(c->value.type) != outputs))
+                return false;
+        bool fits = true;
+        int8_t *pieces = arena_array(o->m->arena, (size_t)(y->dims[1] * size), 1), *element = arena_array(o->m->arena, (size_t)o->lanes, 1);
+        for (int64_t i = 0; i < outputs; i++) {
+                const int64_t number = constant_element(c, splat ? 0 : i).i;
+                if (splat && number <= IMMEDIATE && number >= -IMMEDIATE)
+                        return false;
+                fits &= pieces_of(number, o->lanes, pieces + i * o->lanes);
+        }
+        if (!fits)
+                return splat && spread_number(o, op, at, (int32_t)constant_element(c, 0).i);
+        for (int k = 0; k < o->lanes; k++)
+                element[k] = k ? PIECE_MOST : 1;
+        struct builder b = builder_before(op, o->context->diag);
+        const dim_t lanes = o->lanes;
+        struct value *one = constant_dense(o->m, type_tensor(o->m, E_I8, 1, &lanes), element, "one");
+        struct value *x = build_broadcast(&b, one, type_with_element(o->m, y, E_I8), (int64_t[]){ y->rank - 1 });
+        struct value *sum = products(o, &b, x, constant_dense(o->m, weights_type(o, y), pieces, "bias"), PIECE_MOST);
+        return replace_operand(o, op, at, sum);
+}
+
+/* weights of which all blocks are equal are one */
+static bool join_blocks(struct offloading *o)
+{
+        struct value *w = op_operand(o->convolve, 1);
+        const dim_t size = (dim_t)o->lanes * o->lanes;
+        if (!value_is_constant(w) || w->constant->kind != CONSTANT_DENSE || w->type->element != E_I8 ||
+            w->type->dims[w->type->rank - 1] != size || type_elements(w->type) == size)
+                return false;
+        const int8_t *numbers = w->constant->data;
+        for (int64_t k = size; k < type_elements(w->type); k++)
+                if (numbers[k] != numbers[k % size])
+                        return false;
+        struct builder b = builder_before(o->convolve, o->context->diag);
+        struct value *block = constant_dense(o->m, type_tensor(o->m, E_I8, 1, &size), arena_copy(o->m->arena, numbers, (size_t)size), "block");
+        return replace_operand(o, o->convolve, 1, spread_block(&b, w->type, block));
+}
+
+/* ---- kernels ---- */
 
 /* operations that nothing reads any more, with what they alone read */
 static void erase_unused(struct region *region)
@@ -84,23 +206,40 @@ static void erase_unused(struct region *region)
         }
 }
 
+static int offload_kernel(struct region *region, struct op *convolve, struct pass_context *context)
+{
+        struct module *m = region->function->module;
+        struct offloading o = { .m = m, .context = context, .convolve = convolve, .lanes = target_accelerator(context->target)->block_in };
+        struct stream_work work;
+        join_blocks(&o);
+        for (struct op *op = convolve->next, *next; op && o.count < REWRITES && !context->diag->code; op = next) {
+                next = op->next;
+                if (op->code == OP_mul)
+                        join_bytes(&o, op);
+                else if (op->code == OP_add)
+                        join_numbers(&o, op);
+        }
+        int count = o.count;
+        if (count && !context->diag->code && !stream_work_of(convolve, context->target, &work)) {
+                while (o.count--)
+                        op_set_operand(o.rewrites[o.count].op, o.rewrites[o.count].at, o.rewrites[o.count].old);
+                count = 0;
+        }
+        erase_unused(region);
+        return count;
+}
+
 int pass_offload(struct function *f, struct pass_context *context)
 {
         int count = 0;
         if (!target_accelerator(context->target))
                 return 0;
         for (struct op *kernel = region_walk(&f->body, NULL); kernel && !context->diag->code; kernel = region_walk(&f->body, kernel)) {
-                if (kernel->code != OP_fusion)
-                        continue;
-                struct op *convolve = NULL;
-                const int before = count;
-                for (struct op *op = kernel->regions[0]->first; op; op = op->next)
-                        if (!convolve && op->code == OP_convolve_packed)
-                                convolve = op;
-                for (struct op *op = kernel->regions[0]->first; op && convolve; op = op->next)
-                        count += op->code == OP_mul && rewrite(op, convolve, context);
-                if (count > before)
-                        erase_unused(kernel->regions[0]);
+                struct op *convolve = kernel->code == OP_fusion ? kernel->regions[0]->first : NULL;
+                while (convolve && convolve->code != OP_convolve_packed)
+                        convolve = convolve->next;
+                if (convolve)
+                        count += offload_kernel(kernel->regions[0], convolve, context);
         }
         return context->diag->code ? -1 : count;
 }

@@ -239,7 +239,7 @@ static void convolve_windows(struct layout *l, struct op *mul)
         attr_set(attrs, OP_convolve, "accumulator", E_I32);
         struct value *x = surround(l, &s), *w = constant_number(l->m, type_tensor(l->m, E_I8, spatial + 2, dims), number);
         struct value *y = x ? value_build(&l->b, OP_convolve, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
-        y = y && s.zero != 0 ? build_binary(&l->b, OP_sub, y, constant_number(l->m, y->type, elements * number * s.zero)) : y;
+        y = y && s.zero != 0 ? build_binary(&l->b, OP_add, y, constant_number(l->m, y->type, -elements * number * s.zero)) : y;
         if (whole && op_result(mul)->type->rank == 2 && y) {
                 const dim_t point[] = { 1, channels, 1, 1 };
                 if (s.x->type->dims[0] == 1)
