@@ -36,7 +36,7 @@ static int64_t weights_place(const struct stream_work *w, const struct schedule 
 }
 static int64_t sums_place(const struct stream_work *w, const struct schedule *s)
 {
-        return s->tile_outputs * s->tile_rows * s->tile_columns + w->added * s->tile_outputs;
+        return s->tile_outputs * s->tile_rows * s->tile_columns + w->added * s->tile_outputs + w->around;
 }
 static int64_t joined_place(const struct stream_work *w, const struct schedule *s)
 {

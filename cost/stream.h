@@ -24,6 +24,7 @@ struct stream_work {
         bool single;                            /* all weights are one block */
         int64_t joined;                         /* bytes of other values that are multiplied by one block each, and added */
         int64_t joined_blocks;                  /* ... so many of them by blocks of their own for each block of outputs */
+        int64_t around;                         /* elements of sums that are held all the time, and stored around the result */
         int64_t fixed;                          /* elements that are multiplied by a block for each block of outputs, and added */
 };
 

@@ -410,30 +410,26 @@ static void write_tiles(struct layer *l)
 
 /* ---- around the result ---- */
 
-/* `rows` by `columns` of the pad's number, from row and column of the padded result on, in every block */
-static void fill(struct layer *l, int64_t row, int64_t column, int64_t rows, int64_t columns, int64_t value)
+/* `rows` by `columns` of the pad's number, from row and column of the padded result on, in every block: stored again and again from
+ * `around`, `room` elements of it */
+static void fill(struct layer *l, struct loop_buffer *around, int64_t room, int64_t row, int64_t column, int64_t rows, int64_t columns)
 {
         const struct type *t = op_result(l->pad)->type;
         const int64_t width = t->dims[t->rank - 2], height = t->rank == 5 ? t->dims[2] : 1, lanes = l->lanes_out;
-        const int64_t room = machine_depth(&l->m->memories[l->m->sums]) / 2;
         if (!rows || !columns)
                 return;
-        const int64_t at_a_time = rows * columns <= room ? rows : room / columns > 0 ? room / columns : 1;
-        for (int64_t done = 0; done < rows; done += at_a_time) {
-                const int64_t some = done + at_a_time < rows ? at_a_time : rows - done;
-                struct loop_expr *block = loop(l, "block", number(l, t->dims[1]));
-                struct loop_buffer *around = memory(l, "around", l->m->sums, some * columns);
-                struct loop_expr *i = loop(l, "i", number(l, some * columns));
-                loop_reset(l->e->arena, here(l), place(around, times(l, i, lanes)));
-                close(l, 1);
-                i = loop(l, "i", number(l, some * columns));
-                loop_apply_immediate(l->e->arena, here(l), LOOP_ADD, place(around, times(l, i, lanes)), value);
-                close(l, 1);
-                struct loop_expr *at = plus(l, times(l, block, height * width * lanes), number(l, ((row + done) * width + column) * lanes));
-                loop_transfer(l->e->arena, here(l), place(l->ys, at), place(around, number(l, 0)), number(l, some), number(l, columns),
-                              width * lanes);
-                close(l, 1);
-        }
+        const int64_t across = columns < room ? columns : room, at_a_time = rows * across <= room ? rows : room / across;
+        for (int64_t done = 0; done < rows; done += at_a_time)
+                for (int64_t along = 0; along < columns; along += across) {
+                        const int64_t some = done + at_a_time < rows ? at_a_time : rows - done,
+                                      few = along + across < columns ? across : columns - along;
+                        struct loop_expr *block = loop(l, "block", number(l, t->dims[1]));
+                        struct loop_expr *at = plus(l, times(l, block, height * width * lanes),
+                                                    number(l, ((row + done) * width + column + along) * lanes));
+                        loop_transfer(l->e->arena, here(l), place(l->ys, at), place(around, number(l, 0)), number(l, some),
+                                      number(l, few), width * lanes);
+                        close(l, 1);
+                }
 }
 
 static void write_around(struct layer *l)
@@ -442,14 +438,20 @@ static void write_around(struct layer *l)
         const int rank = to->rank;
         const int64_t width = to->dims[rank - 2], height = rank == 5 ? to->dims[2] : 1, rows = rank == 5 ? from->dims[2] : 1,
                       columns = from->dims[rank - 2], start = l->y.offset / l->lanes_out, top = start / width, first = start % width;
+        const int64_t room = l->work.around;
         double value;
         value_is_splat(op_operand(l->pad, 1), &value);
-        emit_if(l->e, loop_int(l->e->arena, E_BOOL, 1));        /* a block of its own: its memory is free behind it */
-        fill(l, 0, 0, top, width, (int64_t)value);
-        fill(l, top + rows, 0, height - top - rows, width, (int64_t)value);
-        fill(l, top, 0, rows, first, (int64_t)value);
-        fill(l, top, first + columns, rows, width - first - columns, (int64_t)value);
+        struct loop_buffer *around = memory(l, "around", l->m->sums, room);
+        struct loop_expr *i = loop(l, "i", number(l, room));
+        loop_reset(l->e->arena, here(l), place(around, times(l, i, l->lanes_out)));
         close(l, 1);
+        i = loop(l, "i", number(l, room));
+        loop_apply_immediate(l->e->arena, here(l), LOOP_ADD, place(around, times(l, i, l->lanes_out)), (int64_t)value);
+        close(l, 1);
+        fill(l, around, room, 0, 0, top, width);
+        fill(l, around, room, top + rows, 0, height - top - rows, width);
+        fill(l, around, room, top, 0, rows, first);
+        fill(l, around, room, top, first + columns, rows, width - first - columns);
 }
 
 bool stream_kernel(struct emit *e, const struct kernel_request *request, struct op *op, struct loop_buffer *buffer)

@@ -4,6 +4,8 @@
 
 #include "kernels/streams_layer.h"
 
+enum { AROUND_MOST = 64 };              /* elements that are stored around a result, again and again */
+
 /* Numbers along the outputs, [blocks, lanes], spread over the positions, or of one position. */
 static const struct value *along_outputs(const struct layer *l, const struct value *v)
 {
@@ -113,11 +115,14 @@ static bool read_step(struct layer *l, const struct region *region, const struct
                 return false;
         if (op->code == OP_add && op_is(other, OP_convolve_packed))
                 return read_joined(l, region, other);
-        if (value_is_splat(other, &number)) {
+        const bool splat = value_is_splat(other, &number);
+        if (splat) {
                 s->immediate = op->code == OP_sub ? -(int64_t)number : (int64_t)number;
                 const int64_t more = stream_beyond(l, s->immediate);
-                return op->code == OP_shr ? number >= 0 && number <= 31
-                                          : !more || (s->op != LOOP_ADD && !stream_beyond(l, more) && largest(l) + fabs((double)more) < INT32_MAX);
+                if (op->code == OP_shr ? number >= 0 && number <= 31
+                                       : !more || (s->op != LOOP_ADD && !stream_beyond(l, more) && largest(l) + fabs((double)more) < INT32_MAX))
+                        return true;
+                s->immediate = 0;
         }
         const struct value *numbers = along_outputs(l, other);
         if (!numbers || op->code == OP_sub)
@@ -209,6 +214,10 @@ bool stream_find(struct layer *l, const struct region *region, const struct op *
                 for (int d = 0; d < rank; d++)
                         if (from->dims[d] != to->dims[d] && (d < 2 || d == rank - 1))
                                 return false;
+                l->work.around = 1;
+                for (int d = 2; d < rank - 1; d++)
+                        l->work.around = to->dims[d] > l->work.around ? to->dims[d] : l->work.around;
+                l->work.around = l->work.around < AROUND_MOST ? l->work.around : AROUND_MOST;
         }
         for (int i = 0; i < l->step_count; i++) {
                 const struct step *s = &l->steps[i];
