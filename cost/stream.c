@@ -15,10 +15,15 @@ static const struct machine_memory *stored_of(const struct machine *m) { return 
 
 static int64_t taps_of(const struct stream_work *w) { return w->window[0] * w->window[1]; }
 
+int64_t stream_sums_of(const struct stream_work *w, int d, int64_t results)
+{
+        return w->pool ? (results - 1) * w->pool_strides[d] + w->pool_window[d] : results;
+}
+
 /* of x, for so many rows (d 0) or columns of results */
 static int64_t reads(const struct stream_work *w, int d, int64_t results)
 {
-        return (results - 1) * w->strides[d] + (w->window[d] - 1) * w->dilations[d] + 1;
+        return (stream_sums_of(w, d, results) - 1) * w->strides[d] + (w->window[d] - 1) * w->dilations[d] + 1;
 }
 
 static int64_t inputs_for(const struct stream_work *w, int64_t outputs) { return w->apart ? outputs : w->inputs; }
@@ -36,7 +41,9 @@ static int64_t weights_place(const struct stream_work *w, const struct schedule 
 }
 static int64_t sums_place(const struct stream_work *w, const struct schedule *s)
 {
-        return s->tile_outputs * s->tile_rows * s->tile_columns + w->added * s->tile_outputs + w->around;
+        const int64_t results = w->pool ? s->tile_rows * s->tile_columns : 0;
+        return s->tile_outputs * (stream_sums_of(w, 0, s->tile_rows) * stream_sums_of(w, 1, s->tile_columns) + results) +
+               w->added * s->tile_outputs + w->around;
 }
 static int64_t joined_place(const struct stream_work *w, const struct schedule *s)
 {
@@ -181,7 +188,8 @@ static void load_inputs(struct stages *t, const struct stream_work *w, const str
         int64_t whole[2], within[2];
         const int64_t from[2] = { p->row, p->column }, results[2] = { p->rows, p->columns };
         for (int d = 0; d < 2; d++) {
-                const int64_t begin = from[d] * w->strides[d] - w->pad[d];
+                const int64_t sum = w->pool ? from[d] * w->pool_strides[d] - w->pool_pads[d] : from[d];
+                const int64_t begin = sum * w->strides[d] - w->pad[d];
                 whole[d] = reads(w, d, results[d]);
                 within[d] = most(0, least(begin + whole[d], w->read[d]) - most(begin, 0));
         }
@@ -228,16 +236,23 @@ struct stream_cost stream_cost(const struct stream_work *w, const struct schedul
                         filled[begun++ % s->contexts] = t.load;
                         next(w, s, weights_stay, inputs_stay, &ahead);
                 }
-                const int64_t elements = p.outputs * p.rows * p.columns, part = p.tile % s->contexts;
+                const int64_t elements = p.outputs * p.rows * p.columns, part = p.tile % s->contexts,
+                              sums = p.outputs * stream_sums_of(w, 0, p.rows) * stream_sums_of(w, 1, p.columns);
                 if (p.first) {
-                        compute(&t, stored[part], elements, m->cycles.product_fill);
-                        t.cost.operations += elements;
+                        compute(&t, stored[part], sums, m->cycles.product_fill);
+                        t.cost.operations += sums;
                         if (w->added)
                                 load(&t, &t.compute, 0, sums_of(m), 1, w->added * p.outputs, 0);
                 }
-                const int64_t steps = elements * taps_of(w) * (w->apart ? 1 : p.inputs);
+                const int64_t steps = sums * taps_of(w) * (w->apart ? 1 : p.inputs);
                 compute(&t, filled[p.step % s->contexts], steps, m->cycles.product_fill);
                 t.cost.steps += steps;
+                if (w->pool && p.last) {
+                        const int64_t along = p.outputs * stream_sums_of(w, 0, p.rows) * p.columns * (w->pool_window[1] - 1),
+                                      down = elements * w->pool_window[0];
+                        compute(&t, 0, elements + 2 * (along + down), (along != 0) + 1 + m->cycles.product_fill);
+                        t.cost.operations += elements + 2 * (along + down);
+                }
                 for (int64_t k = 0; k < w->joined + w->fixed && p.last; k++) {
                         compute(&t, 0, elements, m->cycles.product_fill);
                         t.cost.steps += elements;
@@ -281,7 +296,8 @@ static int64_t at_least(const struct stream_work *w, const struct schedule *s, c
         const int64_t elements = w->outputs * w->extent[0] * w->extent[1];
         const int64_t across = divide_up(w->outputs, s->tile_outputs), down = divide_up(w->extent[0], s->tile_rows),
                       along = divide_up(w->extent[1], s->tile_columns), tiles = across * down * along;
-        const int64_t compute = elements * (taps_of(w) * (w->apart ? 1 : w->inputs) + w->joined + w->fixed + 1 + w->immediates + 2 * w->tensors) +
+        const int64_t taps = taps_of(w) * (w->pool ? w->pool_strides[0] * w->pool_strides[1] : 1);
+        const int64_t compute = elements * (taps * (w->apart ? 1 : w->inputs) + w->joined + w->fixed + 1 + w->immediates + 2 * w->tensors) +
                                 tiles * (2 * m->cycles.product_fill + (w->immediates + w->tensors) * m->cycles.operation_fill);
         const int64_t weights = w->outputs * taps_of_weights(w) * (w->apart ? 1 : w->inputs) * machine_element_bytes(weights_of(m)) *
                                 (stream_keeps_weights(w, s, m) ? 1 : down * along);
@@ -305,9 +321,9 @@ static int shares(int64_t whole, int64_t largest, int64_t out[SHARES])
 
 struct best { struct schedule s; struct stream_cost cost; bool found; };
 
-/* what is compared: a cycle is worth so many bytes, which take energy, and the bus from others */
-enum { BYTES_OF_CYCLE = 100 };
-static int64_t price(const struct stream_cost *c) { return c->cycles + c->read / BYTES_OF_CYCLE; }
+/* what is compared: a cycle is worth so many bytes, which take energy, and the bus from others; an instruction is to be fetched */
+enum { BYTES_OF_CYCLE = 32, CYCLES_OF_INSTRUCTION = 4 };
+static int64_t price(const struct stream_cost *c) { return c->cycles + c->read / BYTES_OF_CYCLE + CYCLES_OF_INSTRUCTION * c->instructions; }
 
 static void try_tile(const struct stream_work *w, const struct machine *m, const struct schedule *s, struct best *best)
 {

@@ -12,16 +12,8 @@
  * or one element is loaded first, and stays. */
 #include "kernels/streams_layer.h"
 
-/* ---- shorthands ---- */
-
-static struct loop_expr *number(struct layer *l, int64_t value) { return emit_int(l->e, value); }
-static struct loop_expr *plus(struct layer *l, struct loop_expr *a, struct loop_expr *b) { return emit_op(l->e, LOOP_ADD, a, b); }
-static struct loop_expr *product(struct layer *l, struct loop_expr *a, struct loop_expr *b) { return emit_op(l->e, LOOP_MUL, a, b); }
-static struct loop_expr *times(struct layer *l, struct loop_expr *a, int64_t b) { return emit_op_int(l->e, LOOP_MUL, a, b); }
-static struct loop_block *here(struct layer *l) { return l->e->scope->block; }
-
 /* what is left of an extent behind `at`, up to `most` */
-static struct loop_expr *left(struct layer *l, const char *name, int64_t extent, struct loop_expr *at, int64_t most)
+struct loop_expr *stream_left(struct layer *l, const char *name, int64_t extent, struct loop_expr *at, int64_t most)
 {
         if (extent % most == 0 || extent < most)
                 return number(l, extent < most ? extent : most);
@@ -29,7 +21,7 @@ static struct loop_expr *left(struct layer *l, const char *name, int64_t extent,
 }
 
 /* a loop over tiles */
-static struct loop_expr *loop_tiles(struct layer *l, const char *name, int64_t extent, int64_t size)
+struct loop_expr *stream_loop_tiles(struct layer *l, const char *name, int64_t extent, int64_t size)
 {
         struct loop_expr *at = emit_for(l->e, name, number(l, 0), number(l, extent <= size ? 1 : extent));
         if (extent > size)
@@ -37,25 +29,13 @@ static struct loop_expr *loop_tiles(struct layer *l, const char *name, int64_t e
         return at;
 }
 
-static struct loop_expr *loop(struct layer *l, const char *name, struct loop_expr *end)
-{
-        return emit_for(l->e, name, number(l, 0), end);
-}
-
-static struct loop_buffer *memory(struct layer *l, const char *name, int which, int64_t elements)
-{
-        return loop_memory_alloc(l->e->arena, here(l), emit_name(l->e, name), l->m, which, elements);
-}
-
-static struct loop_place place(struct loop_buffer *b, struct loop_expr *at) { return (struct loop_place){ b, at }; }
-
 /* ---- a tile ---- */
 
 /* its sum at block, row and column, in numbers */
 static struct loop_expr *sum_at(struct layer *l, struct loop_expr *block, struct loop_expr *row, struct loop_expr *column)
 {
-        struct loop_expr *at = plus(l, product(l, block, l->rows), row);
-        return times(l, plus(l, product(l, at, l->columns), column), l->lanes_out);
+        struct loop_expr *at = plus(l, product(l, block, l->plane_rows), plus(l, row, l->top));
+        return times(l, plus(l, product(l, at, l->plane_columns), plus(l, column, l->left)), l->lanes_out);
 }
 
 /* loops over blocks from..to of the tile's sums; *at: a place in them, *block */
@@ -66,18 +46,11 @@ static void open_sums(struct layer *l, struct loop_expr *from, struct loop_expr 
         *at = sum_at(l, *block, row, column);
 }
 
-static void close(struct layer *l, int count)
-{
-        while (count--)
-                emit_end(l->e);
-}
-
 static void reset_sums(struct layer *l)
 {
-        struct loop_expr *block, *at;
-        open_sums(l, number(l, 0), l->outputs, &block, &at);
-        loop_reset(l->e->arena, here(l), place(l->sums, at));
-        close(l, 3);
+        struct loop_expr *i = loop(l, "i", product(l, product(l, l->outputs, l->plane_rows), l->plane_columns));
+        loop_reset(l->e->arena, here(l), place(l->sums, times(l, i, l->lanes_out)));
+        close(l, 1);
 }
 
 static void apply(struct layer *l, enum loop_opcode op, int64_t immediate, struct loop_expr *from, struct loop_expr *to)
@@ -252,7 +225,7 @@ static int64_t inputs_room(const struct layer *l, int64_t blocks)
         int64_t room = blocks;
         const int64_t tile[2] = { l->schedule.tile_rows, l->schedule.tile_columns };
         for (int d = 0; d < 2; d++)
-                room *= (tile[d] - 1) * l->work.strides[d] + (l->work.window[d] - 1) * l->work.dilations[d] + 1;
+                room *= (stream_sums_of(&l->work, d, tile[d]) - 1) * l->work.strides[d] + (l->work.window[d] - 1) * l->work.dilations[d] + 1;
         return room;
 }
 
@@ -329,8 +302,8 @@ static void write_products(struct layer *l, bool weights_stay, bool inputs_stay)
         const struct schedule *s = &l->schedule;
         const struct stream_work *w = &l->work;
         const int64_t inputs = w->apart ? 1 : w->inputs;
-        struct loop_expr *input = loop_tiles(l, "inputs", inputs, s->tile_inputs);
-        struct loop_expr *count = w->apart ? l->outputs : left(l, "input_count", inputs, input, s->tile_inputs);
+        struct loop_expr *input = stream_loop_tiles(l, "inputs", inputs, s->tile_inputs);
+        struct loop_expr *count = w->apart ? l->outputs : stream_left(l, "input_count", inputs, input, s->tile_inputs);
         struct loop_expr *first = w->apart ? l->output : input;
         if (!inputs_stay)
                 l->inputs = memory(l, "x", l->m->inputs, inputs_room(l, w->apart ? s->tile_outputs : s->tile_inputs));
@@ -351,11 +324,16 @@ static void write_products(struct layer *l, bool weights_stay, bool inputs_stay)
 
 static void write_tile(struct layer *l, bool weights_stay, bool inputs_stay)
 {
+        const struct schedule *s = &l->schedule;
         l->sums = memory(l, "sums", l->m->sums,
-                         (int64_t)l->schedule.tile_outputs * l->schedule.tile_rows * l->schedule.tile_columns);
+                         s->tile_outputs * stream_sums_of(&l->work, 0, s->tile_rows) * stream_sums_of(&l->work, 1, s->tile_columns));
         load_constants(l);
         reset_sums(l);
+        if (l->pool)
+                stream_clear_outside(l);
         write_products(l, weights_stay, inputs_stay);
+        if (l->pool)
+                stream_pool(l);
         write_epilogue(l);
         store_sums(l);
 }
@@ -363,12 +341,12 @@ static void write_tile(struct layer *l, bool weights_stay, bool inputs_stay)
 static void open_outputs(struct layer *l)
 {
         const int64_t most = l->schedule.tile_outputs;
-        l->output = loop_tiles(l, "outputs", l->work.outputs, most);
-        l->outputs = left(l, "output_count", l->work.outputs, l->output, most);
+        l->output = stream_loop_tiles(l, "outputs", l->work.outputs, most);
+        l->outputs = stream_left(l, "output_count", l->work.outputs, l->output, most);
 }
 
 /* rows or columns of x that so many of the results read */
-static struct loop_expr *reads(struct layer *l, const char *name, int d, struct loop_expr *results)
+struct loop_expr *stream_reads(struct layer *l, const char *name, int d, struct loop_expr *results)
 {
         const struct stream_work *w = &l->work;
         return emit_let(l->e, name, plus(l, times(l, results, w->strides[d]),
@@ -378,12 +356,19 @@ static struct loop_expr *reads(struct layer *l, const char *name, int d, struct 
 static void open_positions(struct layer *l)
 {
         const struct schedule *s = &l->schedule;
-        l->row = loop_tiles(l, "rows", l->work.extent[0], s->tile_rows);
-        l->rows = left(l, "row_count", l->work.extent[0], l->row, s->tile_rows);
-        l->x_rows = reads(l, "x_rows", 0, l->rows);
-        l->column = loop_tiles(l, "columns", l->work.extent[1], s->tile_columns);
-        l->columns = left(l, "column_count", l->work.extent[1], l->column, s->tile_columns);
-        l->x_columns = reads(l, "x_columns", 1, l->columns);
+        if (l->pool) {
+                stream_open_pooled(l);
+                return;
+        }
+        l->row = stream_loop_tiles(l, "rows", l->work.extent[0], s->tile_rows);
+        l->rows = stream_left(l, "row_count", l->work.extent[0], l->row, s->tile_rows);
+        l->x_rows = stream_reads(l, "x_rows", 0, l->rows);
+        l->column = stream_loop_tiles(l, "columns", l->work.extent[1], s->tile_columns);
+        l->columns = stream_left(l, "column_count", l->work.extent[1], l->column, s->tile_columns);
+        l->x_columns = stream_reads(l, "x_columns", 1, l->columns);
+        l->plane_rows = l->rows;
+        l->plane_columns = l->columns;
+        l->top = l->left = number(l, 0);
 }
 
 static void write_tiles(struct layer *l)
@@ -434,7 +419,7 @@ static void fill(struct layer *l, struct loop_buffer *around, int64_t room, int6
 
 static void write_around(struct layer *l)
 {
-        const struct type *to = op_result(l->pad)->type, *from = op_result(l->op)->type;
+        const struct type *to = op_result(l->pad)->type, *from = op_operand(l->pad, 0)->type;
         const int rank = to->rank;
         const int64_t width = to->dims[rank - 2], height = rank == 5 ? to->dims[2] : 1, rows = rank == 5 ? from->dims[2] : 1,
                       columns = from->dims[rank - 2], start = l->y.offset / l->lanes_out, top = start / width, first = start % width;

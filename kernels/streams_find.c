@@ -5,6 +5,7 @@
 #include "kernels/streams_layer.h"
 
 enum { AROUND_MOST = 64 };              /* elements that are stored around a result, again and again */
+#define OUTSIDE (double)(1 << 29)       /* sums outside of an image are less than any (streams_pool.c) */
 
 /* Numbers along the outputs, [blocks, lanes], spread over the positions, or of one position. */
 static const struct value *along_outputs(const struct layer *l, const struct value *v)
@@ -136,6 +137,45 @@ static bool read_step(struct layer *l, const struct region *region, const struct
         return true;
 }
 
+/* The largest of windows of bytes. What is done to sums first keeps their order, so that it may come behind. */
+static bool read_pool(struct layer *l, const struct op *op)
+{
+        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
+        const int rank = x->rank, spatial = rank - 3;
+        const int64_t *window = op_ints(op, "window", NULL), *strides = op_ints(op, "strides", NULL), *pads = op_ints(op, "pads", NULL);
+        struct stream_work *work = &l->work;
+        if (op_int(op, "kind") != REDUCE_max || !op_all_ones(op, "dilations"))
+                return false;
+        for (int d = 0; d < rank; d++) {
+                const int k = 2 - spatial + d - 2;
+                if (d < 2 || d == rank - 1) {
+                        if (window[d] != 1 || strides[d] != 1 || pads[d] || pads[rank + d])
+                                return false;
+                        continue;
+                }
+                if (pads[d] < 0 || pads[rank + d] < 0 || pads[d] >= window[d] || pads[rank + d] >= window[d] ||
+                    (y->dims[d] - 1) * strides[d] - pads[d] >= x->dims[d])
+                        return false;
+                work->convolved[k] = x->dims[d];
+                work->extent[k] = y->dims[d];
+                work->pool_window[k] = window[d];
+                work->pool_strides[k] = strides[d];
+                work->pool_pads[k] = pads[d];
+        }
+        l->pool = op;
+        return work->pool = true;
+}
+
+/* bytes as they are */
+static bool is_identity(const struct layer *l)
+{
+        const int8_t *numbers = l->w.value->constant->data;
+        bool identity = l->w.single && l->work.apart && l->lanes_in == l->lanes_out && l->w.value->constant->kind == CONSTANT_DENSE;
+        for (int64_t k = 0; k < l->weight && identity; k++)
+                identity = numbers[k] == (k % (l->lanes_in + 1) == 0);
+        return identity && l->work.window[0] * l->work.window[1] == 1;
+}
+
 /* from the sums to v, which is stored */
 static bool read_epilogue(struct layer *l, const struct region *region, const struct value *v)
 {
@@ -148,7 +188,11 @@ static bool read_epilogue(struct layer *l, const struct region *region, const st
                         return false;
                 if (op->code == OP_cast) {      /* the low bits of what is within bounds */
                         at = op_result(op);
-                        if (at != v || at->type->element != E_I8)
+                        if (at->type->element != E_I8)
+                                return false;
+                        if (at != v && value_has_one_use(at) && at->uses->user->code == OP_reduce_window && read_pool(l, at->uses->user))
+                                at = op_result(l->pool);
+                        if (at != v)
                                 return false;
                         continue;
                 }
@@ -158,6 +202,10 @@ static bool read_epilogue(struct layer *l, const struct region *region, const st
         }
         /* what is stored is what an operation wrote last, and within bounds */
         const int n = l->step_count;
+        if (l->pool && !(largest(l) < OUTSIDE && !l->work.joined))
+                return false;
+        if (l->pool && !n)
+                return is_identity(l);
         return v->type->element == E_I8 && n >= 2 && l->steps[n - 1].op != l->steps[n - 2].op && !l->steps[n - 1].added &&
                !l->steps[n - 2].added && (l->steps[n - 1].op == LOOP_MIN || l->steps[n - 1].op == LOOP_MAX) &&
                (l->steps[n - 2].op == LOOP_MIN || l->steps[n - 2].op == LOOP_MAX);
@@ -184,7 +232,8 @@ static bool read_layer(struct layer *l, const struct op *op, const struct target
         if (!find_blocks(l, op_operand(op, 1), type_elements(w) / l->weight, &l->w))
                 return false;
         *work = (struct stream_work){ .inputs = x->dims[1] / groups, .outputs = y->dims[1], .apart = groups > 1, .single = l->w.single,
-                                      .extent = { 1, 1 }, .window = { 1, 1 }, .strides = { 1, 1 }, .dilations = { 1, 1 }, .read = { 1, 1 } };
+                                      .extent = { 1, 1 }, .window = { 1, 1 }, .strides = { 1, 1 }, .dilations = { 1, 1 }, .read = { 1, 1 },
+                                      .convolved = { 1, 1 }, .pool_window = { 1, 1 }, .pool_strides = { 1, 1 } };
         if (groups > 1 && (groups != x->dims[1] || groups != y->dims[1]))
                 return false;
         for (int d = 0; d < spatial; d++) {
@@ -208,7 +257,7 @@ bool stream_find(struct layer *l, const struct region *region, const struct op *
                 return false;
         if (l->pad) {
                 double number;
-                const struct type *from = op_result(op)->type, *to = result->type;
+                const struct type *from = v->type, *to = result->type;
                 if (to->rank != rank || !value_is_splat(op_operand(l->pad, 1), &number))
                         return false;
                 for (int d = 0; d < rank; d++)

@@ -10,11 +10,11 @@
  *                                                         %6 = add(%4, %5)
  *
  * A number is pieces of 8 bits: r + 127 * (q1 + q2 + ..), as many as there are lanes. Blocks of weights that are all equal (averages)
- * are one. Exact to the bit. Only where the machine can then do all of the kernel (kernels/streams.h). */
+ * are one. A pool joins the kernel that makes what it reads, or becomes products by 1 and a pool of these. Exact to the bit. Only where the machine can then do all of the kernel (kernels/streams.h). */
 #include <math.h>
 
 #include "kernels/streams.h"
-#include "passes/pass.h"
+#include "passes/fuse/join.h"
 
 enum { PIECE_MOST = 127, REWRITES = 32 };
 
@@ -42,6 +42,15 @@ static bool replace_operand(struct offloading *o, struct op *op, int at, struct 
 static struct value *spread_block(struct builder *b, const struct type *like, struct value *block)
 {
         return build_broadcast(b, block, like, (int64_t[]){ like->rank - 1 });
+}
+
+static struct value *diagonal(struct offloading *o, int number)
+{
+        const dim_t size = (dim_t)o->lanes * o->lanes;
+        int8_t *numbers = arena_array(o->m->arena, (size_t)size, 1);
+        for (int i = 0; i < o->lanes; i++)
+                numbers[i * o->lanes + i] = (int8_t)number;
+        return constant_dense(o->m, type_tensor(o->m, E_I8, 1, &size), numbers, "factor");
 }
 
 static const struct type *weights_type(struct offloading *o, const struct type *x)
@@ -88,11 +97,7 @@ static bool join_bytes(struct offloading *o, struct op *mul)
             x->type->dims[x->type->rank - 1] != o->lanes)
                 return false;
         struct builder b = builder_before(mul, o->context->diag);
-        const dim_t size = (dim_t)o->lanes * o->lanes;
-        int8_t *numbers = arena_array(o->m->arena, (size_t)size, 1);
-        for (int i = 0; i < o->lanes; i++)
-                numbers[i * o->lanes + i] = (int8_t)number;
-        struct value *block = constant_dense(o->m, type_tensor(o->m, E_I8, 1, &size), numbers, "factor");
+        struct value *block = diagonal(o, (int)number);
         struct op *user = old->uses->user;
         return replace_operand(o, user, op_operand(user, 0) == old ? 0 : 1,
                                products(o, &b, x, spread_block(&b, weights_type(o, x->type), block), (int)fabs(number)));
@@ -115,8 +120,8 @@ static const struct constant *added(const struct op *op, int *at, bool *splat)
         return NULL;
 }
 
-/* pieces of `number`, for weights of one output; false: they are too few */
-static bool pieces_of(int64_t number, int lanes, int8_t *pieces)
+/* pieces of `number`, for weights of one output; what is left of it */
+static int64_t pieces_of(int64_t number, int lanes, int8_t *pieces)
 {
         int64_t rest = number % PIECE_MOST, times = number / PIECE_MOST;
         pieces[0] = (int8_t)rest;
@@ -125,51 +130,61 @@ static bool pieces_of(int64_t number, int lanes, int8_t *pieces)
                 pieces[k] = (int8_t)some;
                 times -= some;
         }
-        return !times;
+        return times * PIECE_MOST;
 }
 
-/* a number that no immediate holds, for each output */
-static bool spread_number(struct offloading *o, struct op *op, int at, int32_t number)
+/* an element for all positions, by pieces of numbers for each output, of which they are the less */
+static struct value *fixed_products(struct offloading *o, struct builder *b, const struct type *y, int64_t *numbers)
 {
-        const struct type *y = op_result(op)->type;
-        const dim_t dims[] = { y->dims[1], o->lanes };
-        int32_t *numbers = arena_array(o->m->arena, (size_t)(dims[0] * dims[1]), sizeof *numbers);
-        for (int64_t i = 0; i < dims[0] * dims[1]; i++)
-                numbers[i] = number;
-        struct builder b = builder_before(op, o->context->diag);
-        struct value *x = constant_dense(o->m, type_tensor(o->m, E_I32, 2, dims), numbers, "bias");
-        return replace_operand(o, op, at, build_broadcast(&b, x, y, (int64_t[]){ 1, y->rank - 1 }));
+        const int64_t outputs = y->dims[1] * o->lanes, size = (int64_t)o->lanes * o->lanes;
+        int8_t *pieces = arena_array(o->m->arena, (size_t)(y->dims[1] * size), 1), *element = arena_array(o->m->arena, (size_t)o->lanes, 1);
+        for (int64_t i = 0; i < outputs; i++)
+                numbers[i] = pieces_of(numbers[i], o->lanes, pieces + i * o->lanes);
+        for (int k = 0; k < o->lanes; k++)
+                element[k] = k ? PIECE_MOST : 1;
+        const dim_t lanes = o->lanes;
+        struct value *one = constant_dense(o->m, type_tensor(o->m, E_I8, 1, &lanes), element, "one");
+        struct value *x = build_broadcast(b, one, type_with_element(o->m, y, E_I8), (int64_t[]){ y->rank - 1 });
+        return products(o, b, x, constant_dense(o->m, weights_type(o, y), pieces, "bias"), PIECE_MOST);
+}
+
+/* How many such products make all numbers. */
+static int64_t products_of(const int64_t *numbers, int64_t count, int lanes)
+{
+        const int64_t most = (int64_t)PIECE_MOST * PIECE_MOST * (lanes - 1);
+        int64_t times = 1;
+        for (int64_t i = 0; i < count; i++) {
+                const int64_t own = divide_up(numbers[i] < 0 ? -numbers[i] : numbers[i], most);
+                times = own > times ? own : times;
+        }
+        return times;
 }
 
 static bool join_numbers(struct offloading *o, struct op *op)
 {
-        enum { IMMEDIATE = 32767 };     /* what an operation adds as quickly */
+        enum { IMMEDIATE = 32767, TENSOR_MOST = 2, SPLAT_MOST = 6 };  /* what an operation adds in a cycle; and in two */
         int at;
         bool splat;
         const struct constant *c = added(op, &at, &splat);
         const struct type *y = op_result(op)->type;
-        const int64_t outputs = y->dims[1] * o->lanes, size = (int64_t)o->lanes * o->lanes;
+        const int64_t outputs = y->dims[1] * o->lanes;
         if (!c || y->element != E_I32 || y->rank != op_result(o->convolve)->type->rank || y->dims[y->rank - 1] != o->lanes ||
             (!splat && type_elements(c->value.type) != outputs))
                 return false;
-        bool fits = true;
-        int8_t *pieces = arena_array(o->m->arena, (size_t)(y->dims[1] * size), 1), *element = arena_array(o->m->arena, (size_t)o->lanes, 1);
-        for (int64_t i = 0; i < outputs; i++) {
-                const int64_t number = constant_element(c, splat ? 0 : i).i;
-                if (splat && number <= IMMEDIATE && number >= -IMMEDIATE)
-                        return false;
-                fits &= pieces_of(number, o->lanes, pieces + i * o->lanes);
-        }
-        if (!fits)
-                return splat && spread_number(o, op, at, (int32_t)constant_element(c, 0).i);
-        for (int k = 0; k < o->lanes; k++)
-                element[k] = k ? PIECE_MOST : 1;
+        int64_t *numbers = arena_array(o->m->arena, (size_t)outputs, sizeof *numbers);
+        for (int64_t i = 0; i < outputs; i++)
+                numbers[i] = constant_element(c, splat ? 0 : i).i;
+        const int64_t times = products_of(numbers, outputs, o->lanes);
+        if (times > (splat ? SPLAT_MOST : TENSOR_MOST) || (splat && numbers[0] <= IMMEDIATE && numbers[0] >= -IMMEDIATE) ||
+            o->count + times > REWRITES)
+                return false;
         struct builder b = builder_before(op, o->context->diag);
-        const dim_t lanes = o->lanes;
-        struct value *one = constant_dense(o->m, type_tensor(o->m, E_I8, 1, &lanes), element, "one");
-        struct value *x = build_broadcast(&b, one, type_with_element(o->m, y, E_I8), (int64_t[]){ y->rank - 1 });
-        struct value *sum = products(o, &b, x, constant_dense(o->m, weights_type(o, y), pieces, "bias"), PIECE_MOST);
-        return replace_operand(o, op, at, sum);
+        for (int64_t k = 1; k < times; k++) {
+                struct value *sums = op_operand(op, 1 - at), *more = fixed_products(o, &b, y, numbers);
+                if (!more || !replace_operand(o, op, 1 - at, build_binary(&b, OP_add, sums, more)))
+                        return false;
+        }
+        return replace_operand(o, op, at, fixed_products(o, &b, y, numbers));
 }
 
 /* weights of which all blocks are equal are one */
@@ -229,17 +244,102 @@ static int offload_kernel(struct region *region, struct op *convolve, struct pas
         return count;
 }
 
+static struct op *convolve_of(const struct op *kernel)
+{
+        struct op *op = kernel->code == OP_fusion ? kernel->regions[0]->first : NULL;
+        while (op && op->code != OP_convolve_packed)
+                op = op->next;
+        return op;
+}
+
+/* ---- pools ---- */
+
+/* the pool of bytes in blocks that kernel is, but for a pad around it; or NULL */
+static struct op *pool_of(struct op *kernel, int lanes)
+{
+        struct op *op = kernel->code == OP_fusion ? kernel->regions[0]->first : kernel;
+        const struct type *x = op->code == OP_reduce_window ? op_operand(op, 0)->type : NULL;
+        return x && x->element == E_I8 && op_int(op, "kind") == REDUCE_max && x->rank >= 4 && x->dims[x->rank - 1] == lanes &&
+                               kernel->result_count == 1 && !convolve_of(kernel)
+                       ? op
+                       : NULL;
+}
+
+static bool fits(const struct op *kernel, const struct pass_context *context)
+{
+        const struct op *convolve = convolve_of(kernel);
+        const struct machine *m = target_accelerator(context->target);
+        struct stream_work work;
+        struct stream_cost cost;
+        struct schedule s = schedule_preset();
+        return convolve && stream_work_of(convolve, context->target, &work) &&
+               (stream_tiles(&work, m, 2, &s, &cost) || stream_tiles(&work, m, 1, &s, &cost));
+}
+
+/* one kernel of several, where the machine can do that */
+static bool join_kernels(struct op *const *kernels, int count, struct pass_context *context)
+{
+        struct op *last = kernels[count - 1], *joined = kernel_join(kernels, count, context->diag);
+        if (!joined || !fits(joined, context)) {
+                if (joined)
+                        op_erase(joined);
+                return false;
+        }
+        value_replace(op_result(last), op_result(joined));
+        while (count--)
+                op_erase(kernels[count]);
+        return true;
+}
+
+/* A pool is part of the kernel that makes what it reads, or of one that hands its bytes on: products by 1. */
+static bool offload_pool(struct op *kernel, struct pass_context *context)
+{
+        const int lanes = target_accelerator(context->target)->block_in;
+        struct op *pool = pool_of(kernel, lanes);
+        if (!pool)
+                return false;
+        struct value *x = op_operand(pool, 0);
+        struct op *from = x->kind == VALUE_RESULT && x->op->region == kernel->region ? x->op : NULL;
+        if (from && value_has_one_use(x) && convolve_of(from) && join_kernels((struct op *[]){ from, kernel }, 2, context))
+                return true;
+        struct builder b = builder_before(kernel, context->diag);
+        struct offloading o = { .m = b.m, .context = context, .lanes = lanes };
+        struct value *block = diagonal(&o, 1), *w = spread_block(&b, weights_type(&o, x->type), block),
+                     *sums = products(&o, &b, x, w, 1), *bytes = sums ? build_cast(&b, sums, E_I8) : NULL;
+        if (!bytes)
+                return false;
+        op_set_operand(pool, 0, bytes);
+        if (join_kernels((struct op *[]){ w->op, sums->op, bytes->op, kernel }, 4, context))
+                return true;
+        op_set_operand(pool, 0, x);
+        op_erase(bytes->op);
+        op_erase(sums->op);
+        op_erase(w->op);
+        return false;
+}
+
+static int offload_pools(struct region *region, struct pass_context *context)
+{
+        int count = 0;
+        for (struct op *op = region->first, *next; op && !context->diag->code; op = next) {
+                next = op->next;
+                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                        count += offload_pools(op->regions[i], context);
+                count += offload_pool(op, context);
+        }
+        return count;
+}
+
 int pass_offload(struct function *f, struct pass_context *context)
 {
         int count = 0;
         if (!target_accelerator(context->target))
                 return 0;
         for (struct op *kernel = region_walk(&f->body, NULL); kernel && !context->diag->code; kernel = region_walk(&f->body, kernel)) {
-                struct op *convolve = kernel->code == OP_fusion ? kernel->regions[0]->first : NULL;
-                while (convolve && convolve->code != OP_convolve_packed)
-                        convolve = convolve->next;
+                struct op *convolve = convolve_of(kernel);
                 if (convolve)
                         count += offload_kernel(kernel->regions[0], convolve, context);
         }
+        count += offload_pools(&f->body, context);
         return context->diag->code ? -1 : count;
 }
