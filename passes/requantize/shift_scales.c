@@ -18,6 +18,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/machine.h"
 #include "passes/requantize/requantize.h"
 #include "passes/requantize/shift_weights.h"
 #include "passes/requantize/terms.h"
@@ -52,6 +53,7 @@ struct branch {
 
 /* y = bound(round(one + the layers + the branches)) */
 struct parts {
+        int block;                      /* outputs that have one shift */
         int layer_count, branch_count, shift; /* shift: of what layers and branches are brought to */
         struct layer layers[TERMS_SOURCES];
         struct branch branches[TERMS_SOURCES];
@@ -187,7 +189,7 @@ static struct branch branch_of(struct arena *arena, const struct terms *t, int k
 static bool find_parts(struct arena *arena, const struct op *op, struct terms *t, struct parts *p)
 {
         bool inside = false;
-        *p = (struct parts){ 0 };
+        *p = (struct parts){ .block = p->block };
         for (int k = t->source_count - 1; k >= 0; k--) {
                 struct layer *l = &p->layers[p->layer_count];
                 if (!is_byte(t->sources[k])) {
@@ -216,7 +218,7 @@ static bool find_weights(struct arena *arena, struct parts *p)
                 double *factors = arena_array(arena, (size_t)l->outputs, sizeof *factors);
                 for (int64_t i = 0; i < l->outputs; i++)
                         factors[i] = ldexp(l->factors[i], p->shift);
-                if (!shifted_weights_find(arena, op, factors, !p->shift, l->zero, &l->weights))
+                if (!shifted_weights_find(arena, op, factors, !p->shift, l->zero, p->block, &l->weights))
                         return false;
         }
         return true;
@@ -407,8 +409,10 @@ struct plan {
 };
 
 /* one for each operation that makes bytes of a line */
-static struct plan *find_plans(struct arena *arena, const struct function *f, int *count)
+static struct plan *find_plans(struct arena *arena, const struct function *f, const struct target *target, int *count)
 {
+        enum { BLOCK = 16 };
+        const struct machine *machine = target_accelerator(target);
         int ops = 0;
         *count = 0;
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
@@ -426,6 +430,7 @@ static struct plan *find_plans(struct arena *arena, const struct function *f, in
                         for (int k = 0; k < q->parts.layer_count; k++)
                                 inside |= q->parts.layers[k].inside == all[ops];
                 p->op = all[ops];
+                p->parts.block = machine && machine->block_out > BLOCK ? machine->block_out : BLOCK;
                 *count += !inside && terms_find(arena, p->op, &p->terms) &&
                           find_parts(arena, p->op, &p->terms, &p->parts) &&
                           find_shift(arena, &p->terms, &p->parts);
@@ -515,7 +520,7 @@ int pass_shift_scales(struct function *f, struct pass_context *context)
                 rewrites = done < 0 ? -1 : rewrites + done;
         }
         struct arena *arena = arena_new();
-        struct plan *plans = find_plans(arena, f, &count);
+        struct plan *plans = find_plans(arena, f, context->target, &count);
         bool fine = rewrites >= 0 && learn(arena, plans, count, context);
         for (int i = 0; i < count && fine; i++) {
                 rewrites += apply(arena, &plans[i], context, &figure);
