@@ -124,6 +124,7 @@ static bool prepare_context(struct run *run)
         context->target = run->targets[run->target_count - 1];
         context->least = run->targets[0];
         context->lower.target = context->target;
+        context->shifted = target_accelerator(context->target) ? target_accelerator(context->target)->block_out : 0;
         context->lower.scheduler = &kernels_scheduler;
         for (int i = 0; i < o->limits.count; i++)
                 if (!set_limit(run, o->limits.items[i]))

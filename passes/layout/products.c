@@ -14,7 +14,8 @@
  *      to depth    C * s              ceil(k / s)    1         n - 1 + ceil(k / s)
  *      fold        C * k              1              1         n
  *
- * Of all combinations the one of least cycles: the machine's, or what it reads, and the processor's, which moves a byte in each.
+ * Of all combinations the one of least cycles: the machine's, or what it reads, and the processor's, which moves a byte in each. What
+ * another contraction makes is in blocks already, and stays.
  * Element-wise operations with constants that follow on rows go on in the same form. Exact. */
 #include "ir/machine.h"
 #include "passes/layout/layout.h"
@@ -253,7 +254,7 @@ static void convolve_windows(struct layout *l, struct op *mul)
 
 /* ---- few channels ---- */
 
-enum { FEW_SPATIAL = 2 };
+enum { FEW_SPATIAL = 2, PARTS_MOST = 16 };        /* each is a copy in the code */
 
 /* of one dimension: x' at p holds x at p * step + m for each m < times; its window has `taps` elements at a stride */
 struct folding { int64_t step, times, taps, stride, positions; };
@@ -288,8 +289,32 @@ static double price(const struct layout *l, const struct folding *f, int spatial
         return fmax(computed, moved / m->cycles.beat_bytes) + moved;
 }
 
+/* All elements go to one place each: x [N, C, (P, times)..] as [N, times.., C, P..]. */
+static struct value *turned_inputs(struct layout *l, struct value *x, const struct folding *f, int spatial)
+{
+        int64_t high[2 * FEW_SPATIAL] = { 0 }, perm[RANK_MAX] = { 0 };
+        dim_t dims[RANK_MAX] = { x->type->dims[0], x->type->dims[1] }, to[RANK_MAX] = { dims[0], dims[1] };
+        for (int d = 0; d < spatial; d++) {
+                high[spatial + d] = f[d].positions * f[d].times - x->type->dims[2 + d];
+                dims[2 + 2 * d] = to[2 + d] = f[d].positions;
+                dims[3 + 2 * d] = f[d].times;
+                to[1] *= f[d].times;
+                perm[1 + d] = 3 + 2 * d;
+                perm[2 + spatial + d] = 2 + 2 * d;
+        }
+        perm[1 + spatial] = 1;
+        x = layout_halo(&l->b, x, 2, high, spatial);
+        x = x ? build_transpose(&l->b, build_reshape(&l->b, x, 2 + 2 * spatial, dims), perm) : NULL;
+        return x ? build_reshape(&l->b, x, 2 + spatial, to) : NULL;
+}
+
 static struct value *folded_inputs(struct layout *l, struct value *x, const struct folding *f, int spatial)
 {
+        bool turned = true;
+        for (int d = 0; d < spatial; d++)       /* what is cut off has no results */
+                turned &= f[d].step == f[d].times;
+        if (turned)
+                return turned_inputs(l, x, f, spatial);
         int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX] = { 1, 1 }, high[2 * FEW_SPATIAL] = { 0 }, parts = 1;
         dim_t dims[RANK_MAX] = { x->type->dims[0], x->type->dims[1] };
         for (int d = 0; d < spatial; d++) {
@@ -332,6 +357,15 @@ static struct value *folded_weights(struct layout *l, struct value *w, const str
         return w ? layout_reshape(&l->b, w, 2 + spatial, to) : NULL;
 }
 
+/* It comes from another contraction, in blocks already: to move its elements takes the processor, and another launch. */
+static bool is_in_blocks(const struct value *x)
+{
+        while (x->kind == VALUE_RESULT && x->op->operand_count && !(op_info[x->op->code].traits & TRAIT_CONTRACTION) &&
+               (op_info[x->op->code].traits & TRAIT_ELEMENTWISE || x->op->code == OP_pad || x->op->code == OP_reduce_window))
+                x = op_operand(x->op, 0);
+        return x->kind == VALUE_RESULT && op_info[x->op->code].traits & TRAIT_CONTRACTION;
+}
+
 static void fold_channels(struct layout *l, struct op *op)
 {
         struct value *x = op_operand(op, 0), *w = layout_decoded(l, op_operand(op, 1));
@@ -341,7 +375,7 @@ static void fold_channels(struct layout *l, struct op *op)
         const struct multiply *multiply = multiply_of_bytes(l->context, op);
         if (!multiply || !multiply->streams || spatial < 1 || spatial > FEW_SPATIAL || op_int(op, "groups") != 1 ||
             x->type->element != E_I8 || x->type->dims[0] != 1 || x->type->dims[1] >= m->block_in || !value_is_constant(w) ||
-            !op_all_ones(op, "dilations") || !op_all_ones(op, "input_dilations"))
+            is_in_blocks(x) || !op_all_ones(op, "dilations") || !op_all_ones(op, "input_dilations"))
                 return;
         const int64_t *strides = op_ints(op, "strides", NULL), *pads = op_ints(op, "pads", NULL);
         struct folding best[FEW_SPATIAL], f[FEW_SPATIAL];
@@ -352,6 +386,8 @@ static void fold_channels(struct layout *l, struct op *op)
         for (int way = 0; way < (spatial == 1 ? 3 : 9); way++) {
                 for (int d = 0; d < spatial; d++)
                         f[d] = folding_of(d ? way / 3 : way % 3, w->type->dims[2 + d], strides[d], y->dims[2 + d]);
+                if (f[0].times * (spatial > 1 ? f[1].times : 1) > PARTS_MOST)
+                        continue;
                 const double cycles = price(l, f, spatial, x->type->dims[1], y->dims[1], results);
                 if (cycles >= least)
                         continue;

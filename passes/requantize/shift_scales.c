@@ -18,7 +18,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "ir/machine.h"
 #include "passes/requantize/requantize.h"
 #include "passes/requantize/shift_weights.h"
 #include "passes/requantize/terms.h"
@@ -409,10 +408,9 @@ struct plan {
 };
 
 /* one for each operation that makes bytes of a line */
-static struct plan *find_plans(struct arena *arena, const struct function *f, const struct target *target, int *count)
+static struct plan *find_plans(struct arena *arena, const struct function *f, int outputs, int *count)
 {
         enum { BLOCK = 16 };
-        const struct machine *machine = target_accelerator(target);
         int ops = 0;
         *count = 0;
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
@@ -430,7 +428,7 @@ static struct plan *find_plans(struct arena *arena, const struct function *f, co
                         for (int k = 0; k < q->parts.layer_count; k++)
                                 inside |= q->parts.layers[k].inside == all[ops];
                 p->op = all[ops];
-                p->parts.block = machine && machine->block_out > BLOCK ? machine->block_out : BLOCK;
+                p->parts.block = outputs > BLOCK ? outputs : BLOCK;
                 *count += !inside && terms_find(arena, p->op, &p->terms) &&
                           find_parts(arena, p->op, &p->terms, &p->parts) &&
                           find_shift(arena, &p->terms, &p->parts);
@@ -520,7 +518,7 @@ int pass_shift_scales(struct function *f, struct pass_context *context)
                 rewrites = done < 0 ? -1 : rewrites + done;
         }
         struct arena *arena = arena_new();
-        struct plan *plans = find_plans(arena, f, context->target, &count);
+        struct plan *plans = find_plans(arena, f, context->shifted, &count);
         bool fine = rewrites >= 0 && learn(arena, plans, count, context);
         for (int i = 0; i < count && fine; i++) {
                 rewrites += apply(arena, &plans[i], context, &figure);
