@@ -252,6 +252,65 @@ static struct op *convolve_of(const struct op *kernel)
         return op;
 }
 
+/* ---- what follows on bytes ---- */
+
+/* the bytes that sums become on their way through the kernel, where more is made of them; or NULL */
+static struct op *bytes_of(const struct op *convolve)
+{
+        const struct value *at = op_result(convolve);
+        while (value_has_one_use(at) && at->uses->user->code != OP_yield && at->uses->user->result_count == 1) {
+                struct op *op = at->uses->user;
+                at = op_result(op);
+                if (op->code != OP_cast || at->type->element != E_I8)
+                        continue;
+                const struct op *next = value_has_one_use(at) ? at->uses->user : NULL;
+                return next && (next->code == OP_yield || next->code == OP_pad) ? NULL : op;
+        }
+        return NULL;
+}
+
+/* v, and what it is made of in the region, once more */
+static struct value *copy_value(struct builder *b, const struct region *region, struct value *v)
+{
+        if (v->kind != VALUE_RESULT || v->op->region != region)
+                return v;
+        for (int i = 0; i < v->op->operand_count && !v->scratch; i++)
+                if (op_operand(v->op, i))
+                        copy_value(b, region, op_operand(v->op, i));
+        if (!v->scratch)
+                v->scratch = op_result(op_clone(b, v->op));
+        return v->scratch;
+}
+
+/* A kernel that goes on where its sums are bytes becomes two, of which the machine can do the first. */
+static int split_kernel(struct op *kernel, struct op *convolve, struct pass_context *context)
+{
+        struct region *region = kernel->regions[0];
+        struct op *bytes = bytes_of(convolve);
+        struct stream_work work;
+        if (!bytes || stream_work_of(convolve, context->target, &work))
+                return 0;
+        struct builder b = builder_before(kernel, context->diag);
+        b.location = convolve->location;
+        struct op *first = op_build_results(&b, OP_fusion, NULL, 0, NULL, &op_result(bytes)->type, 1, 1);
+        if (!first)
+                return 0;
+        struct builder inside = { .m = b.m, .region = op_add_region(first, 0), .diag = context->diag };
+        struct value *result = copy_value(&inside, region, op_result(bytes));
+        build_yield(&inside, &result, 1);
+        for (struct op *op = region->first; op; op = op->next)
+                for (int k = 0; k < op->result_count; k++)
+                        op->results[k].scratch = NULL;
+        int count = offload_kernel(first->regions[0], convolve_of(first), context);
+        if (!stream_work_of(convolve_of(first), context->target, &work)) {
+                op_erase(first);
+                return 0;
+        }
+        value_replace(op_result(bytes), op_result(first));
+        erase_unused(region);
+        return count + 1;
+}
+
 /* ---- pools ---- */
 
 /* the pool of bytes in blocks that kernel is, but for a pad around it; or NULL */
@@ -338,7 +397,7 @@ int pass_offload(struct function *f, struct pass_context *context)
         for (struct op *kernel = region_walk(&f->body, NULL); kernel && !context->diag->code; kernel = region_walk(&f->body, kernel)) {
                 struct op *convolve = convolve_of(kernel);
                 if (convolve)
-                        count += offload_kernel(kernel->regions[0], convolve, context);
+                        count += offload_kernel(kernel->regions[0], convolve, context) + split_kernel(kernel, convolve, context);
         }
         count += offload_pools(&f->body, context);
         return context->diag->code ? -1 : count;
