@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cost/stream.h"
 
+#include <stdlib.h>
+
 #include "base/size.h"
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -290,9 +292,14 @@ const char *stream_bound(const struct stream_cost *c)
 
 /* ---- the choice ---- */
 
-/* No stream with this tile is shorter: the array and the operations, or what is read. */
+/* what is compared: a cycle is worth so many bytes, which take energy, and the bus from others; an instruction is to be fetched */
+enum { BYTES_OF_CYCLE = 32, CYCLES_OF_INSTRUCTION = 4 };
+static int64_t price(const struct stream_cost *c) { return c->cycles + c->read / BYTES_OF_CYCLE + CYCLES_OF_INSTRUCTION * c->instructions; }
+
+/* No stream with this tile has a smaller price: the array and the operations, or what is read; and the instructions of its tiles. */
 static int64_t at_least(const struct stream_work *w, const struct schedule *s, const struct machine *m)
 {
+        enum { INSTRUCTIONS = 4 };      /* of a tile: a load, products, a reset, a store */
         const int64_t elements = w->outputs * w->extent[0] * w->extent[1];
         const int64_t across = divide_up(w->outputs, s->tile_outputs), down = divide_up(w->extent[0], s->tile_rows),
                       along = divide_up(w->extent[1], s->tile_columns), tiles = across * down * along;
@@ -303,7 +310,8 @@ static int64_t at_least(const struct stream_work *w, const struct schedule *s, c
                                 (stream_keeps_weights(w, s, m) ? 1 : down * along);
         const int64_t inputs = inputs_for(w, w->outputs) * w->read[0] * w->read[1] * machine_element_bytes(inputs_of(m)) *
                                (stream_keeps_inputs(w, s, m) || w->apart ? 1 : across);
-        return most(compute, (weights + (w->strides[0] > w->window[0] ? 0 : inputs)) / m->cycles.beat_bytes);
+        const int64_t bytes = weights + (w->strides[0] > w->window[0] ? 0 : inputs);
+        return most(compute, bytes / m->cycles.beat_bytes) + bytes / BYTES_OF_CYCLE + CYCLES_OF_INSTRUCTION * INSTRUCTIONS * tiles;
 }
 
 /* extents to try, largest first: shares of the whole that are as equal as can be */
@@ -319,32 +327,33 @@ static int shares(int64_t whole, int64_t largest, int64_t out[SHARES])
         return count;
 }
 
-struct best { struct schedule s; struct stream_cost cost; bool found; };
+/* tiles that fit, in the order in which they are tried: the least price may come first, and ends it soon */
+struct trial { struct schedule s; int64_t least, number; };
 
-/* what is compared: a cycle is worth so many bytes, which take energy, and the bus from others; an instruction is to be fetched */
-enum { BYTES_OF_CYCLE = 32, CYCLES_OF_INSTRUCTION = 4 };
-static int64_t price(const struct stream_cost *c) { return c->cycles + c->read / BYTES_OF_CYCLE + CYCLES_OF_INSTRUCTION * c->instructions; }
-
-static void try_tile(const struct stream_work *w, const struct machine *m, const struct schedule *s, struct best *best)
+static int by_price(const void *a, const void *b)
 {
-        if (!stream_fits(w, s, m) || (best->found && at_least(w, s, m) >= price(&best->cost)))
-                return;
-        const struct stream_cost cost = stream_cost(w, s, m);
-        if (best->found && price(&cost) >= price(&best->cost))
-                return;
-        *best = (struct best){ *s, cost, true };
+        const struct trial *x = a, *y = b;
+        return x->least != y->least ? (x->least < y->least ? -1 : 1) : x->number < y->number ? -1 : x->number > y->number;
 }
 
-bool stream_tiles(const struct stream_work *w, const struct machine *m, int contexts, struct schedule *s, struct stream_cost *cost)
+static void add_trial(const struct stream_work *w, const struct machine *m, const struct schedule *s, struct arena *arena,
+                      struct trial **trials, int *count)
+{
+        if (!stream_fits(w, s, m))
+                return;
+        ARENA_GROW(arena, *trials, *count);
+        (*trials)[*count] = (struct trial){ *s, at_least(w, s, m), *count };
+        ++*count;
+}
+
+static void add_trials(const struct stream_work *w, const struct machine *m, struct schedule t, struct arena *arena, struct trial **trials,
+                       int *count)
 {
         int64_t outputs[SHARES], inputs[SHARES], rows[SHARES], columns[SHARES];
-        const int64_t room = machine_depth(sums_of(m)) / contexts;
+        const int64_t room = machine_depth(sums_of(m)) / t.contexts;
         const int output_count = shares(w->outputs, room, outputs), row_count = shares(w->extent[0], room, rows),
                   column_count = shares(w->extent[1], room, columns),
                   input_count = w->apart ? 1 : shares(w->inputs, machine_depth(weights_of(m)), inputs);
-        struct best best = { 0 };
-        struct schedule t = *s;
-        t.contexts = contexts;
         for (int c = 0; c < column_count; c++)
                 for (int r = 0; r < row_count; r++)
                         for (int o = 0; o < output_count; o++)
@@ -355,11 +364,27 @@ bool stream_tiles(const struct stream_work *w, const struct machine *m, int cont
                                                 t.tile_outputs = (int)outputs[o];
                                                 t.tile_inputs = w->apart ? 1 : (int)inputs[i];
                                                 t.positions_first = first;
-                                                try_tile(w, m, &t, &best);
+                                                add_trial(w, m, &t, arena, trials, count);
                                         }
-        if (best.found) {
-                *s = best.s;
-                *cost = best.cost;
+}
+
+bool stream_tiles(const struct stream_work *w, const struct machine *m, int contexts, struct schedule *s, struct stream_cost *cost)
+{
+        struct arena *arena = arena_new();
+        struct trial *trials = NULL;
+        struct schedule t = *s;
+        int count = 0;
+        t.contexts = contexts;
+        add_trials(w, m, t, arena, &trials, &count);
+        if (count)
+                qsort(trials, (size_t)count, sizeof *trials, by_price);
+        for (int k = 0; k < count && (!k || trials[k].least < price(cost)); k++) {
+                const struct stream_cost own = stream_cost(w, &trials[k].s, m);
+                if (k && price(&own) >= price(cost))
+                        continue;
+                *s = trials[k].s;
+                *cost = own;
         }
-        return best.found;
+        arena_free(arena);
+        return count > 0;
 }
