@@ -240,7 +240,6 @@ static int offload_kernel(struct region *region, struct op *convolve, struct pas
                         op_set_operand(o.rewrites[o.count].op, o.rewrites[o.count].at, o.rewrites[o.count].old);
                 count = 0;
         }
-        erase_unused(region);
         return count;
 }
 
@@ -250,6 +249,51 @@ static struct op *convolve_of(const struct op *kernel)
         while (op && op->code != OP_convolve_packed)
                 op = op->next;
         return op;
+}
+
+static bool fits(const struct op *kernel, const struct pass_context *context)
+{
+        const struct op *convolve = convolve_of(kernel);
+        const struct machine *m = target_accelerator(context->target);
+        struct stream_work work;
+        struct stream_cost cost;
+        struct schedule s = schedule_preset();
+        return convolve && stream_work_of(convolve, context->target, &work) &&
+               (stream_tiles(&work, m, 2, &s, &cost) || stream_tiles(&work, m, 1, &s, &cost));
+}
+
+/* ---- element by element ---- */
+
+/* A kernel of bytes that are multiplied by numbers, added up and bounded is products, too: those of the first number. */
+static int offload_elements(struct op *kernel, struct pass_context *context)
+{
+        const int lanes = target_accelerator(context->target)->block_in;
+        struct region *region = kernel->code == OP_fusion && kernel->result_count == 1 ? kernel->regions[0] : NULL;
+        struct stream_work work;
+        double number;
+        for (struct op *op = region ? region->first : NULL; op; op = op->next)
+                if (op_info[op->code].traits & TRAIT_CONTRACTION || op->code == OP_reduce || op->code == OP_reduce_window)
+                        return 0;
+        for (struct op *op = region ? region->first : NULL; op; op = op->next) {
+                struct value *x = op->code == OP_mul ? multiplied(op, &number) : NULL, *old = x ? op_result(op) : NULL;
+                if (!x || old->type->element != E_I32 || x->type->rank < 4 || x->type->dims[0] != 1 ||
+                    x->type->dims[x->type->rank - 1] != lanes)
+                        continue;
+                struct offloading o = { .m = region->function->module, .context = context, .lanes = lanes };
+                struct builder b = builder_before(op, context->diag);
+                struct value *w = spread_block(&b, weights_type(&o, x->type), diagonal(&o, (int)number)),
+                             *sums = products(&o, &b, x, w, (int)fabs(number));
+                if (!sums)
+                        return 0;
+                value_replace(old, sums);
+                const int count = offload_kernel(region, sums->op, context);
+                if (stream_work_of(sums->op, context->target, &work) && fits(kernel, context))
+                        return erase_unused(region), count + 1;
+                value_replace(sums, old);
+                erase_unused(region);
+                return 0;
+        }
+        return 0;
 }
 
 /* ---- what follows on bytes ---- */
@@ -302,6 +346,7 @@ static int split_kernel(struct op *kernel, struct op *convolve, struct pass_cont
                 for (int k = 0; k < op->result_count; k++)
                         op->results[k].scratch = NULL;
         int count = offload_kernel(first->regions[0], convolve_of(first), context);
+        erase_unused(first->regions[0]);
         if (!stream_work_of(convolve_of(first), context->target, &work)) {
                 op_erase(first);
                 return 0;
@@ -322,17 +367,6 @@ static struct op *pool_of(struct op *kernel, int lanes)
                                kernel->result_count == 1 && !convolve_of(kernel)
                        ? op
                        : NULL;
-}
-
-static bool fits(const struct op *kernel, const struct pass_context *context)
-{
-        const struct op *convolve = convolve_of(kernel);
-        const struct machine *m = target_accelerator(context->target);
-        struct stream_work work;
-        struct stream_cost cost;
-        struct schedule s = schedule_preset();
-        return convolve && stream_work_of(convolve, context->target, &work) &&
-               (stream_tiles(&work, m, 2, &s, &cost) || stream_tiles(&work, m, 1, &s, &cost));
 }
 
 /* one kernel of several, where the machine can do that */
@@ -396,8 +430,13 @@ int pass_offload(struct function *f, struct pass_context *context)
                 return 0;
         for (struct op *kernel = region_walk(&f->body, NULL); kernel && !context->diag->code; kernel = region_walk(&f->body, kernel)) {
                 struct op *convolve = convolve_of(kernel);
-                if (convolve)
-                        count += offload_kernel(kernel->regions[0], convolve, context) + split_kernel(kernel, convolve, context);
+                if (!convolve) {
+                        count += offload_elements(kernel, context);
+                        continue;
+                }
+                count += offload_kernel(kernel->regions[0], convolve, context);
+                erase_unused(kernel->regions[0]);
+                count += split_kernel(kernel, convolve, context);
         }
         count += offload_pools(&f->body, context);
         return context->diag->code ? -1 : count;
