@@ -326,34 +326,89 @@ static struct value *copy_value(struct builder *b, const struct region *region, 
         return v->scratch;
 }
 
-/* A kernel that goes on where its sums are bytes becomes two, of which the machine can do the first. */
-static int split_kernel(struct op *kernel, struct op *convolve, struct pass_context *context)
+/* A kernel in front of this one of what `bytes` are made of. */
+static struct op *cut_off(struct op *kernel, struct op *bytes, struct pass_context *context)
 {
         struct region *region = kernel->regions[0];
-        struct op *bytes = bytes_of(convolve);
-        struct stream_work work;
-        if (!bytes || stream_work_of(convolve, context->target, &work))
-                return 0;
         struct builder b = builder_before(kernel, context->diag);
-        b.location = convolve->location;
+        b.location = bytes->location;
         struct op *first = op_build_results(&b, OP_fusion, NULL, 0, NULL, &op_result(bytes)->type, 1, 1);
         if (!first)
-                return 0;
+                return NULL;
         struct builder inside = { .m = b.m, .region = op_add_region(first, 0), .diag = context->diag };
         struct value *result = copy_value(&inside, region, op_result(bytes));
         build_yield(&inside, &result, 1);
         for (struct op *op = region->first; op; op = op->next)
                 for (int k = 0; k < op->result_count; k++)
                         op->results[k].scratch = NULL;
+        return first;
+}
+
+/* Where that is for the machine, this one reads its result. */
+static void read_result(struct op *kernel, struct op *bytes, struct op *first)
+{
+        value_replace(op_result(bytes), op_result(first));
+        erase_unused(kernel->regions[0]);
+}
+
+/* A kernel that goes on where its sums are bytes becomes two, of which the machine can do the first. */
+static int split_kernel(struct op *kernel, struct op *convolve, struct pass_context *context)
+{
+        struct op *bytes = bytes_of(convolve);
+        struct stream_work work;
+        struct op *first = bytes && !stream_work_of(convolve, context->target, &work) ? cut_off(kernel, bytes, context) : NULL;
+        if (!first)
+                return 0;
         int count = offload_kernel(first->regions[0], convolve_of(first), context);
         erase_unused(first->regions[0]);
         if (!stream_work_of(convolve_of(first), context->target, &work)) {
                 op_erase(first);
                 return 0;
         }
-        value_replace(op_result(bytes), op_result(first));
-        erase_unused(region);
-        return count + 1;
+        read_result(kernel, bytes, first);
+        return count + 1 + offload_elements(kernel, context);
+}
+
+/* Which operations of its region, by their number there, are made of what convolve makes. */
+static bool *followers(struct arena *arena, struct op *convolve)
+{
+        int count = 0;
+        for (struct op *op = convolve->region->first; op; op = op->next)
+                op->number = count++;
+        bool *follow = arena_array(arena, (size_t)count, sizeof *follow);
+        for (const struct op *op = convolve->region->first; op; op = op->next) {
+                follow[op->number] = op == convolve;
+                for (int i = 0; i < op->operand_count; i++) {
+                        const struct value *v = op_operand(op, i);
+                        if (v && v->kind == VALUE_RESULT && v->op->region == convolve->region)
+                                follow[op->number] |= follow[v->op->number];
+                }
+        }
+        return follow;
+}
+
+/* Bytes that come to the sums and are rounded to bytes on the way: a kernel of their own. */
+static int split_branches(struct op *kernel, struct op *convolve, struct pass_context *context)
+{
+        int count = 0;
+        struct arena *arena = arena_new();
+        const bool *follow = followers(arena, convolve);
+        for (struct op *op = kernel->regions[0]->first, *next; op && !context->diag->code; op = next) {
+                next = op->next;
+                if (op->code != OP_cast || op_result(op)->type->element != E_I8 || op_operand(op, 0)->type->element != E_I32 ||
+                    follow[op->number])
+                        continue;
+                struct op *first = cut_off(kernel, op, context);
+                if (first && !offload_elements(first, context)) {
+                        op_erase(first);
+                } else if (first) {
+                        value_replace(op_result(op), op_result(first));
+                        count++;
+                }
+        }
+        arena_free(arena);
+        erase_unused(kernel->regions[0]);
+        return count;
 }
 
 /* ---- pools ---- */
@@ -434,6 +489,7 @@ int pass_offload(struct function *f, struct pass_context *context)
                         count += offload_elements(kernel, context);
                         continue;
                 }
+                count += split_branches(kernel, convolve, context);
                 count += offload_kernel(kernel->regions[0], convolve, context);
                 erase_unused(kernel->regions[0]);
                 count += split_kernel(kernel, convolve, context);
