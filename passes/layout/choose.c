@@ -505,6 +505,7 @@ void layout_choose(struct layout *l, struct region *region)
         for (int i = 0; i < l->formed_count; i++) {
                 const struct form *root = region_of(l, l->formed[i]);
                 layout_form(l, l->formed[i])->kind = kind_of(l, root);
+                layout_form(l, l->formed[i])->stays &= !target_accelerator(l->context->target);
         }
         if (l->context->notes)
                 add_notes(l);

@@ -217,6 +217,7 @@ int pass_layout(struct function *f, struct pass_context *context)
                                            : target_block(context->target),
                             .in_rows = tiles != NULL,
                             .b = { .m = f->module, .diag = context->diag } };
+        layout_products(&l, &f->body);
         layout_whole(&l, &f->body);
         layout_windows(&l, &f->body);
         layout_choose(&l, &f->body);
