@@ -105,7 +105,7 @@ $(B)/.samples: | python
 
 # ---- the compiler ----
 
-all: $(B)/dnncc $(B)/dnncc-vta $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so
+all: $(B)/dnncc $(B)/dnncc-vta $(B)/libdnncc_vta.a $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so
 
 $(B)/dnncc: $(B)/obj/compiler/main.o $(B)/libdnncc.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -113,6 +113,12 @@ $(B)/dnncc: $(B)/obj/compiler/main.o $(B)/libdnncc.a
 # what runs programs for an accelerator: docs/accelerators.md
 $(B)/dnncc-vta: $(B)/obj/compiler/vta/main.o $(B)/libdnncc.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# ... and the same for generated code: a device (runtime/dnncc_vta.h)
+VTA_DEVICE := $(filter $(B)/obj/base/% $(B)/obj/codegen/vta/% $(B)/obj/codegen/machines/%,$(OBJECTS))
+$(B)/libdnncc_vta.a: $(VTA_DEVICE)
+	@rm -f $@
+	@$(AR) rcs $@ $^
 
 # one file that needs no library of the system that it runs on
 static: $(B)/dnncc-static
@@ -172,6 +178,7 @@ FORCE:                                  # PREFIX may be another one each time
 PROGRAMS := $(B)/dnncc>bin/dnncc $(B)/dnncc-vta>bin/dnncc-vta
 EXAMPLES := $(filter-out %/__pycache__,$(wildcard examples/*.* examples/Makefile examples/*/*))
 FILES := runtime/dnncc_runtime.h>include/dnncc_runtime.h $(B)/libdnncc_runtime.a>lib/libdnncc_runtime.a \
+         runtime/dnncc_vta.h>include/dnncc_vta.h $(B)/libdnncc_vta.a>lib/libdnncc_vta.a \
          $(B)/dnncc-runtime.pc>lib/pkgconfig/dnncc-runtime.pc \
          cmake/dnncc-config.cmake>lib/cmake/dnncc/dnncc-config.cmake \
          $(B)/dnncc-config-version.cmake>lib/cmake/dnncc/dnncc-config-version.cmake \
