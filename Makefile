@@ -150,7 +150,7 @@ $(B)/library.inc: $(LIBRARY)
 
 # and the page that --report fills in, a string for each line: its parts in the order in which they stand there;
 # and the program that --tune and --bench compile
-PAGE := $(addprefix compiler/page/,head.html style.css body.html base.js tabs.js kernels.js nodes.js weights.js graph_layout.js \
+PAGE := $(addprefix compiler/page/,head.html style.css body.html base.js tabs.js kernels.js nodes.js machine.js weights.js graph_layout.js \
         graph.js roofline.js memory.js difference.js passes.js compare.js start.js tail.html)
 $(B)/report_page.inc: $(PAGE)
 $(B)/harness_main.inc: compiler/harness/main.c

@@ -27,6 +27,19 @@ struct machine_code {
         int64_t cycles;                 /* that the machine's model says it takes */
 };
 
+/* What the machine's model says of a launch, or of the part of it that makes one result. */
+struct machine_part {
+        const struct loop_buffer *result;         /* the parameter that it stores; of a whole launch NULL */
+        int64_t cycles, serial;         /* serial: the same instructions one after the other */
+        int64_t products;               /* cycles in which the array multiplies */
+        const char *bound;              /* what is busy for most of them */
+        int64_t instructions, places;   /* places in lists that it loads */
+        int64_t loaded[MACHINE_MEMORIES], stored;          /* bytes */
+        int64_t least[MACHINE_MEMORIES], least_stored;     /* ... if each were moved once */
+        int64_t used[MACHINE_MEMORIES];         /* bytes up to the last that is touched */
+};
+struct machine_measure { struct machine_part whole, *parts; int part_count; };
+
 /* What C code that drives a machine consists of, where the machine has such code (codegen/c_machine.c). */
 struct machine_driver {
         const char *name;               /* of the functions that whoever links the code gives: dnncc_NAME_launch, .. */
@@ -37,6 +50,7 @@ struct machine_driver {
         /* of a stream whose parameters lie at these addresses; lists: where they will */
         bool (*encode)(const struct loop_function *stream, const int64_t *addresses, int64_t lists, struct arena *arena,
                        struct machine_code *code, struct diag *diag);
+        bool (*measure)(const struct loop_function *stream, struct arena *arena, struct machine_measure *measure, struct diag *diag);
         /* bytes that addresses of a parameter are a multiple of */
         int64_t (*align)(const struct loop_function *stream, const struct loop_buffer *parameter);
         int64_t (*align_most)(const struct machine *m);

@@ -406,7 +406,7 @@ static bool compile_as_asked(struct run *run)
                 return calibrate(run);
         if (o->tune)
                 return tune(run);
-        if (run->state.program && !check_sizes(run))
+        if (!report_machine_has_work(run) || (run->state.program && !check_sizes(run)))
                 return false;
         if (o->bench)
                 return bench(run);

@@ -113,5 +113,5 @@ static void put_place(const struct machine *m, int64_t workspace_size, struct te
 
 const struct machine_driver vta_driver = {
         .name = "vta", .functions = functions, .timeout = "DNNCC_VTA_TIMEOUT", .instruction_words = VTA_BYTES / 8, .least = VTA_PAGE, .most = VTA_DRAM_MOST,
-        .encode = encode, .align = align_of, .align_most = align_most, .explain = explain, .place = put_place,
+        .encode = encode, .measure = vta_measure, .align = align_of, .align_most = align_most, .explain = explain, .place = put_place,
 };

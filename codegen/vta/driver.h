@@ -7,4 +7,7 @@
 
 extern const struct machine_driver vta_driver;
 
+/* measure.c: for struct machine_driver */
+bool vta_measure(const struct loop_function *stream, struct arena *arena, struct machine_measure *measure, struct diag *diag);
+
 #endif
