@@ -73,6 +73,16 @@ static const struct op *contraction_of(const struct module *m, const char *locat
         return NULL;
 }
 
+/* some value of a kernel is of bytes without a sign */
+static bool has_unsigned(const struct region *kernel)
+{
+        bool found = false;
+        for (const struct op *op = kernel->owner && kernel->owner->code == OP_fusion ? kernel->first : NULL; op; op = op->next)
+                for (int k = 0; k < op->operand_count; k++)
+                        found |= op_operand(op, k) && op_operand(op, k)->type->element == E_U8;
+        return found;
+}
+
 static const char *why_not(struct run *run, const struct loop_stmt *call)
 {
         struct stream_work work;
@@ -85,6 +95,8 @@ static const char *why_not(struct run *run, const struct loop_stmt *call)
                 return "it moves, compares or adds up values: there are no products of bytes";
         if (op && !is_byte(op_operand(op, 0)))
                 return "its products are not of bytes";
+        if (op && has_unsigned(op->region))
+                return "it multiplies bytes without a sign: --activations=s8 gives them one";
         if (op && op->code != OP_convolve_packed)
                 return "its operands are not in the machine's blocks (--remarks=layout says why)";
         if (op && !stream_work_of(op, run->context.target, &work))
