@@ -137,4 +137,10 @@ def test_not_alone(tmp_path):
     for options, words in ((["--target=vta,generic"], "list"), (["--target=vta", "--region=fast=64K"], "--region")):
         done = dnncc.run([dnncc.DNNCC, model("dscnn_kws_int8"), "-q", "-o", tmp_path / "m.c", *options])
         assert done.returncode == dnncc.USAGE and words in done.stderr, done.stderr
+    data = tmp_path / "data"
+    data.mkdir()
+    np.save(data / "input_0.npy", np.zeros((1, 49, 10, 1), np.int8))
+    for options in ["--bench=1"], [f"--run={data}", "--cc=cc"]:           # which compile C, and have no device
+        done = dnncc.run([dnncc.DNNCC, model("dscnn_kws_int8"), "-q", "--target=vta", *options])
+        assert done.returncode == dnncc.USAGE and "is for a device" in done.stderr, (options, done.stderr)
     assert HOST.is_file()
