@@ -109,8 +109,8 @@ static void put_cache(struct c_writer *w, const struct c_launch *l, const char *
         struct range *ranges;
         const int count = ranges_of(w, l, access, &ranges);
         for (int k = 0; k < count; k++)
-                c_put(w, "%s%s(device, memory + %" PRId64 ", %" PRId64 ")", k ? " ||" C_SOFT : "if (", function_name(w, name), ranges[k].at,
-                      ranges[k].end - ranges[k].at);
+                c_put(w, "%s%s(device, %s, %" PRId64 ")", k ? " ||" C_SOFT : "if (", function_name(w, name),
+                      ranges[k].at ? arena_printf(w->arena, "memory + %" PRId64, ranges[k].at) : "memory", ranges[k].end - ranges[k].at);
         if (!count)
                 return;
         c_put(w, ")");
@@ -179,14 +179,15 @@ void c_machine_kernels(struct c_writer *w, struct text *out)
 
 /* ---- prepare ---- */
 
-static const char helpers[] =
+static const char words_helper[] =
         "\n"
         "/* little endian, as the machine reads it */\n"
         "static void put_words(unsigned char *to, const uint32_t *from, size_t count)\n"
         "{\n"
         "        for (size_t i = 0; i < 4 * count; i++)\n"
-        "                to[i] = (unsigned char)(from[i / 4] >> 8 * (i %% 4) & 255);\n"
-        "}\n"
+        "                to[i] = (unsigned char)(from[i / 4] >> 8 * (i % 4) & 255);\n"
+        "}\n";
+static const char helpers[] =
         "\n"
         "static void put_instructions(unsigned char *to, const uint64_t from[][%d], size_t count, uint64_t workspace,\n"
         "                             uint64_t program)\n"
@@ -218,6 +219,17 @@ static void put_constant(struct c_writer *w, const struct c_machine_constant *c)
                        c->buffer->extent);
         else
                 c_fail(w, EXIT_INTERNAL, "a stream reads constant %s, whose elements have %d bytes", c->buffer->name, bytes);
+}
+
+/* lists, or constants of 32 bits */
+static bool has_words(const struct c_machine *m)
+{
+        bool any = false;
+        for (int k = 0; k < m->launch_count; k++)
+                any |= m->launches[k].code.list_count > 0;
+        for (int k = 0; k < m->constant_count; k++)
+                any |= m->constants[k].buffer->extent && element_info[m->constants[k].buffer->element].bytes == 4;
+        return any;
 }
 
 static const char *prototype(struct c_writer *w)
@@ -272,11 +284,15 @@ void c_machine_prepare(struct c_writer *w, struct text *out)
         }
         w->out = out;
         w->indent = 0;
+        text_add(out, "\n/* What the machine runs: where its steps begin, and instructions. Addresses are those of a workspace at 0 and the program\n"
+                      " * behind it, at 0x%" PRIx64 ". */\n", (uint64_t)w->workspace_size);
         for (int k = 0; k < m->launch_count; k++) {
                 put_lists(w, &m->launches[k]);
                 put_code(w, &m->launches[k]);
         }
         m->driver->place(m->machine, w->workspace_size, out);
+        if (has_words(m))
+                text_add(out, "%s", words_helper);
         text_add(out, helpers, m->driver->instruction_words, m->driver->instruction_words, c_macro(w, "PROGRAM_ALIGN"), m->driver->least,
                  (uint64_t)m->driver->most, (uint64_t)m->driver->most);
         put_function(w, prototype(w));
