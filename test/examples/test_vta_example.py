@@ -28,6 +28,20 @@ def test_digits(cc, tmp_path):
     assert len((EXAMPLE / "main.c").read_text().splitlines()) <= 120
 
 
+def test_other_machine(tmp_path):
+    """instructions for one machine on another one: a code and a message, nothing else"""
+    folder = tmp_path / "examples" / "vta"
+    dnncc.shutil.copytree(EXAMPLE, folder)
+    dnncc.shutil.copytree(EXAMPLE.parent / "digits", tmp_path / "examples" / "digits")
+    text = (folder / "main.c").read_text()
+    (folder / "main.c").write_text(text.replace("dnncc_vta_new(NULL,", 'dnncc_vta_new("wgt=32K,acc=32K",'))
+    done = dnncc.run(["make", "-C", folder, f"OUT={tmp_path}", f"DNNCC={gallery.ROOT / 'build' / 'dnncc'}", f"INCLUDE={ROOT / 'runtime' / 'dnncc_vta.h'}",
+                      f"CFLAGS={gallery.SANITIZE}"], timeout=300)
+    assert done.returncode == 0, done.stderr
+    done = dnncc.run([tmp_path / "vta"])
+    assert done.returncode == 2 and not done.stdout and re.match(r"vta: code -16, see net.h: vta: error: ", done.stderr), done.stderr
+
+
 def test_cmake(tmp_path):
     if not dnncc.shutil.which("cmake"):
         pytest.skip("no cmake")
