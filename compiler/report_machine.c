@@ -148,7 +148,7 @@ static const char *location_of(const struct loop_stmt *call, const struct loop_b
         return loop_call_location(call);
 }
 
-static void put_launch(FILE *out, struct run *run, const struct loop_stmt *call, int number, const struct machine_measure *measure)
+static void put_launch(FILE *out, const struct loop_stmt *call, int number, const struct machine_measure *measure)
 {
         fprintf(out, "{\"call\": %d, ", number);
         json_member(out, "", "kernel", call->function->name);
@@ -161,7 +161,6 @@ static void put_launch(FILE *out, struct run *run, const struct loop_stmt *call,
         }
         fputs("],\n      ", out);
         put_part(out, call->function->machine, &measure->whole);
-        (void)run;
 }
 
 static void add_part(struct machine_part *sum, const struct machine_part *p)
@@ -257,7 +256,7 @@ void report_machine_json(struct run *run, FILE *out)
         for (int i = 0; i < calls.count && measured; i++)
                 if (is_launch(calls.items[i])) {
                         fputs(before, out);
-                        put_launch(out, run, calls.items[i], i, &all[i]);
+                        put_launch(out, calls.items[i], i, &all[i]);
                         before = ",\n    ";
                 }
         fputs("]", out);
@@ -267,14 +266,13 @@ void report_machine_json(struct run *run, FILE *out)
 
 /* ---- --stats ---- */
 
-static void say_part(const struct machine *m, const char *what, const struct machine_part *p)
+static void say_part(const char *what, const struct machine_part *p)
 {
         int64_t loaded = 0, least = 0;
         for (int k = 0; k < MACHINE_MEMORIES; k++) {
                 loaded += p->loaded[k];
                 least += p->least[k];
         }
-        (void)m;
         fprintf(stderr, "stats: %-10s %9" PRId64 " cycles, %5.1f %% products, bound by %s; read %" PRId64 " (%.2f of the least), written %" PRId64 "\n",
                 what, p->cycles, p->cycles ? 100.0 * (double)p->products / (double)p->cycles : 0.0, p->bound, loaded,
                 least ? (double)loaded / (double)least : 1.0, p->stored);
@@ -295,16 +293,18 @@ void report_machine_stats(struct run *run)
         if (measure_all(run, &calls, all, &sum)) {
                 for (int i = 0; i < calls.count; i++)
                         for (int k = 0; k < all[i].part_count; k++)
-                                say_part(m, arena_printf(run->arena, "layer %d", ++number), &all[i].parts[k]);
-                say_part(m, "all", &sum);
+                                say_part(arena_printf(run->arena, "layer %d", ++number), &all[i].parts[k]);
+                say_part("all", &sum);
                 fprintf(stderr, "stats: program    %" PRId64 " instructions, %" PRId64 " micro-ops; one by one %" PRId64 " cycles; used", sum.instructions,
                         sum.places, sum.serial);
                 for (int k = 0; k < MACHINE_MEMORIES; k++)
                         fprintf(stderr, " %s %" PRId64 "/%" PRId64, m->memories[k].name, sum.used[k], m->memories[k].bytes);
                 fputs("\n", stderr);
         }
-        for (int i = 0; i < calls.count; i++)
+        for (int i = 0; i < calls.count; i++) {
+                const char *location = loop_call_location(calls.items[i]), *summary = calls.items[i]->function->summary;
                 if (!is_launch(calls.items[i]))
-                        fprintf(stderr, "stats: in C       %s: %s\n", loop_call_location(calls.items[i]) ? loop_call_location(calls.items[i]) : calls.items[i]->function->name,
-                                why_not(run, calls.items[i]));
+                        fprintf(stderr, "stats: in C       %s, %.*s: %s\n", location ? location : calls.items[i]->function->name,
+                                (int)(summary ? strcspn(summary, " ,") : 0), summary ? summary : "", why_not(run, calls.items[i]));
+        }
 }
