@@ -3,7 +3,7 @@
 import re
 import subprocess
 
-PRODUCTS = {"fmla", "sdot", "usdot", "sudot", "smmla", "usmmla", "ummla", "bfdot", "smull", "smlal", "sadalp", "fmlal", "fmad"}
+PRODUCTS = {"fmla", "sdot", "usdot", "sudot", "smmla", "usmmla", "ummla", "bfdot", "bfmmla", "smull", "smlal", "sadalp", "fmlal", "fmad"}
 
 
 def listing(path):
