@@ -5,7 +5,6 @@
 #include "cost/core.h"
 #include "cost/packed.h"
 #include "cost/room.h"
-#include "ir/rates.h"
 #include "schedule/choose.h"
 
 enum { VECTORS_MOST = 4 };              /* of a tile */
@@ -205,7 +204,7 @@ static void try_tiles(struct search *search, struct schedule s)
 /* loads between products, too, where a core waits for them */
 static void try_turns(struct search *search, struct schedule s)
 {
-        for (s.ahead = 0; s.ahead <= (rate_load_wait(search->machine->target) > 0); s.ahead++) {
+        for (s.ahead = 0; s.ahead <= (core_waits(search->machine->target)); s.ahead++) {
                 s.unroll = schedule_unroll(&s, packed_last_extent(search->work));
                 try_tiles(search, s);
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "passes/layout/multiplies.h"
 
-#include "ir/rates.h"
+#include "cost/tiles.h"
 #include "passes/simplify/ranges.h"
 
 static bool fits(const struct pass_context *context, const struct multiply *m, int limit)
@@ -105,9 +105,8 @@ static int64_t tiled_panel(const struct target *target, const struct multiply *m
         const int64_t many = few + few / 2, width = m->outputs;
         if (few % 2 || many * width % target_lanes(target, m->sum) || 2 * many + OPERANDS > m->registers)
                 return few;
-        double product = rate_multiply(target, m), load = rate_tile_load(target);
-        double of_few = (double)round_up(outputs, few * width) * (product + load / (double)few);
-        double of_many = (double)round_up(outputs, many * width) * (product + load / (double)many);
+        double of_few = tiles_panels_cost(target, m, divide_up(outputs, few * width), few),
+               of_many = tiles_panels_cost(target, m, divide_up(outputs, many * width), many);
         return of_many < of_few ? many : few;
 }
 
