@@ -106,7 +106,7 @@ static void add_products(const struct tile *t, const struct turn *turn, int64_t 
                         int i = ahead ? n % positions : n / vectors, j = ahead ? n / positions : n % vectors;
                         if (!j)
                                 x[i] = x_of(t, turn, words, u, i);
-                        stage_add(t->s, t->sums, (int)((set + u) % split) * positions + i, j, x[i], w[j]);
+                        stage_add(t->s, t->run ? t->run : t->sums, (int)((set + u) % split) * positions + i, j, x[i], w[j]);
                         if (next && i == positions - 1)
                                 w[j] = load_w(t, turn->w, (u + 1) * turn->w_step, j);
                         if (next && j == vectors - 1 && turn->lanes && (u + 1) % MULTIPLY_LANES == 0)
@@ -152,8 +152,76 @@ static void add_turn(const struct tile *t, const struct run *run, struct loop_ex
                              plus(e, times(e, run->number, each / turn), times(e, k, each / turn)));
 }
 
+/* ---- runs of products, where the multiply has them ---- */
+
+static void open_run(struct tile *t)
+{
+        t->run = stage_run(t->s, t->sums->rows, t->sums->columns);
+}
+
+/* which goes to the sums */
+static void close_run(struct tile *t)
+{
+        const struct stage *s = t->s;
+        struct loop_function *join = loop_library_find(s->e->library, s->multiply->join, s->multiply->sum);
+        for (int i = 0; i < t->sums->rows; i++)
+                for (int j = 0; j < t->sums->columns; j++) {
+                        struct loop_expr *operands[] = { loop_tile_entry(s->arena, t->sums, i, j), loop_tile_entry(s->arena, t->run, i, j) };
+                        stage_set(t->s, t->sums, i, j, loop_call(s->arena, join, operands));
+                }
+        t->run = NULL;
+}
+
+/* The loops of a sum from number `loop` on, `share` turns of that at a time, are a run. */
+struct cut_runs { int loop; int64_t share; };
+
+/* As many of the innermost loops as a run has room for, and shares of the next one that are as good as equal. */
+static struct cut_runs cut_runs(const struct tile *t, const struct sum_loop *loops, int count)
+{
+        struct cut_runs cut = { .loop = count };
+        int64_t room = t->s->multiply->join ? t->s->multiply->run : 0;
+        while (room && cut.loop > 0) {
+                int64_t extent = loops[--cut.loop].extent, unroll = cut.loop == count - 1 ? t->s->schedule.unroll : 1;
+                int64_t most = room > unroll ? room - room % unroll : unroll;
+                cut.share = round_up(divide_up(extent, divide_up(extent, most)), unroll);
+                if (extent > most)
+                        break;
+                room /= extent;
+        }
+        return cut;
+}
+
+/* Opens the loop over from..to, step at a time, in runs of `share` (0: it is in one, or there are none). */
+static struct loop_expr *open_shares(struct tile *t, const char *name, struct loop_expr *from, struct loop_expr *to, int64_t step, int64_t share)
+{
+        struct emit *e = t->s->e;
+        if (share) {
+                int64_t a, b;
+                if (loop_is_int(from, &a) && loop_is_int(to, &b) && b - a <= share) {
+                        emit_for(e, "first", number(e, 0), number(e, 1));
+                } else {
+                        from = emit_for(e, "first", from, to);
+                        emit_loop(e, share, false);
+                        to = emit_let(e, "end", minimum(e, plus(e, from, number(e, share)), to));
+                }
+                open_run(t);
+        }
+        struct loop_expr *k = emit_for(e, name, from, to);
+        emit_loop(e, step, false);
+        return k;
+}
+
+static void close_shares(struct tile *t, int64_t share)
+{
+        emit_end(t->s->e);
+        if (!share)
+                return;
+        close_run(t);
+        emit_end(t->s->e);
+}
+
 /* as many as are known when it runs */
-static void add_counted(const struct tile *t, const struct run *run)
+static void add_counted(struct tile *t, const struct run *run, int64_t share)
 {
         struct emit *e = t->s->e;
         int unroll = t->s->schedule.unroll;
@@ -162,54 +230,63 @@ static void add_counted(const struct tile *t, const struct run *run)
         if (rest)
                 whole = emit_let(e, "whole",
                                  minus(e, count, emit_op_int(e, LOOP_REM, count, unroll)));
-        struct loop_expr *k = emit_for(e, run->loop->name, number(e, 0), whole);
-        emit_loop(e, unroll, false);
-        add_turn(t, run, k, unroll, 0);
-        emit_end(e);
+        add_turn(t, run, open_shares(t, run->loop->name, number(e, 0), whole, unroll, share), unroll, 0);
+        close_shares(t, share);
         if (!rest)
                 return;
-        add_turn(t, run, emit_for(e, run->loop->name, whole, count), 1, 0);
-        emit_end(e);
+        add_turn(t, run, open_shares(t, run->loop->name, whole, count, 1, share), 1, 0);
+        close_shares(t, share);
 }
 
-void tile_add(const struct tile *t, const struct sum_loop *loops, int count, struct loop_expr *x_at,
-              int64_t first)
+/* as many as the shapes say */
+static void add_known(struct tile *t, const struct run *run, struct loop_expr *outermost, int64_t share)
 {
         struct emit *e = t->s->e;
+        const struct sum_loop *last = run->loop;
+        int unroll = t->s->schedule.unroll;
+        int64_t whole = last->extent - last->extent % unroll;
+        bool one = share >= last->extent;
+        if (one)
+                open_run(t);
+        if (whole > unroll || (whole && last->total)) {
+                struct loop_expr *end = number(e, whole);
+                if (last->total)
+                        end = minimum(e, end, emit_op(e, LOOP_SUB, number(e, last->total), times(e, outermost, whole)));
+                add_turn(t, run, open_shares(t, last->name, number(e, 0), end, unroll, one ? 0 : share), unroll, 0);
+                close_shares(t, one ? 0 : share);
+        } else if (whole) {
+                add_turn(t, run, number(e, 0), unroll, 0);
+        }
+        if (share && !one && whole < last->extent)
+                open_run(t);
+        for (int64_t from = whole; from < last->extent; from++)
+                add_turn(t, run, number(e, from), 1, from);
+        if (share && t->run)
+                close_run(t);
+}
+
+void tile_add(const struct tile *of, const struct sum_loop *loops, int count, struct loop_expr *x_at,
+              int64_t first)
+{
+        struct tile t = *of;
+        struct emit *e = t.s->e;
         struct loop_expr *w_number = number(e, first), *outermost = NULL;
-        int opened = 0, unroll = t->s->schedule.unroll;
-        for (int i = 0; i + 1 < count; i++, opened++) {
-                struct loop_expr *k =
-                        emit_for(e, loops[i].name, number(e, 0), number(e, loops[i].extent));
+        const struct sum_loop *last = &loops[count - 1];
+        const struct cut_runs cut = cut_runs(&t, loops, count);
+        for (int i = 0; i + 1 < count; i++) {
+                struct loop_expr *k = open_shares(&t, loops[i].name, number(e, 0), number(e, loops[i].extent), 1, i == cut.loop ? cut.share : 0);
                 x_at = emit_let(e, "xi", plus(e, x_at, times(e, k, loops[i].x_step)));
                 w_number = plus(e, w_number, times(e, k, loops[i].number_step));
                 outermost = i ? outermost : k;
         }
-        const struct sum_loop *last = &loops[count - 1];
-        const struct run run = { last, x_at, plus(e, t->w_base, times(e, w_number, t->width)),
-                                 w_number };
-        int64_t whole = last->extent - last->extent % unroll;
+        const struct run run = { last, x_at, plus(e, t.w_base, times(e, w_number, t.width)), w_number };
+        const int64_t share = cut.loop == count - 1 ? cut.share : 0;
         if (last->count)
-                add_counted(t, &run);
-        for (int64_t from = 0; from < last->extent && !last->count;
-             from += from < whole ? whole : 1) {
-                bool turns = from < whole, loop = turns && (whole > unroll || last->total);
-                struct loop_expr *k = number(e, from);
-                if (loop) {
-                        struct loop_expr *end = number(e, whole);
-                        if (last->total)
-                                end = minimum(e, end,
-                                              emit_op(e, LOOP_SUB, number(e, last->total),
-                                                      times(e, outermost, whole)));
-                        k = emit_for(e, last->name, number(e, 0), end);
-                        emit_loop(e, unroll, false);
-                }
-                add_turn(t, &run, k, turns ? unroll : 1, from);
-                if (loop)
-                        emit_end(e);
-        }
-        while (opened-- > 0)
-                emit_end(e);
+                add_counted(&t, &run, share);
+        else
+                add_known(&t, &run, outermost, share);
+        for (int i = count - 2; i >= 0; i--)
+                close_shares(&t, i == cut.loop ? cut.share : 0);
 }
 
 void tile_join(const struct tile *t)
