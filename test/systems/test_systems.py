@@ -166,9 +166,11 @@ def test_the_compiler_on_windows(windows, tmp_path):
 
 # The driver's tests of which dnncc is asked alone, on Windows; the others are of what Windows has not, or has otherwise (signals, terminals, shells,
 # editors), of programs of this system that call dnncc (CMake, browsers), or run what was compiled.
-WINDOWS_TESTS = ("test_mistakes.py", "test_info.py", "test_if_changed.py", "test_onnx_files.py", "test_command_line.py")
+WINDOWS_TESTS = ("test_mistakes.py", "test_info.py", "test_if_changed.py", "test_onnx_files.py", "test_weights.py", "test_command_line.py")
 NOT_THERE = {                           # and mistakes about --bench and --tune: dnncc for Windows runs no commands
     "test_mistakes.py::test_colour": "terminals",
+    "test_weights.py::test_test_option": "--cc runs commands",
+    "test_weights.py::test_usage": "a name of a file with a quote in it",
     "test_command_line.py::test_atomic_output": "links, devices, permissions",
     "test_command_line.py::test_vectors": "--cc runs commands",
     "test_command_line.py::test_check_compiles_what_takes_too_long": "--check compiles with cc",
