@@ -45,6 +45,7 @@ def test_results_are_those_of_the_c(options, tmp_path):
 
 
 @pytest.mark.parametrize("type", [t for t in onnx.TensorProto.DataType.values() if t not in (0, 8, 14, 15)])
+@pytest.mark.sample(2)
 def test_every_type(type, tmp_path):
     """of those that numpy does not have the bits"""
     dtype = onnx.helper.tensor_dtype_to_np_dtype(type)
