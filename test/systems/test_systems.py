@@ -164,21 +164,39 @@ def test_the_compiler_on_windows(windows, tmp_path):
     assert windows("digits.onnx", "--check", "-o", "checked.c", folder=tmp_path).returncode == 0
 
 
-# The driver's tests but for those of what Windows has not, or has otherwise: signals, terminals, shells and editors, links, permissions and devices,
-# programs that dnncc runs (--cc, --bench, --tune), libraries of this system that it is started with; and of what does not ask dnncc.
-OTHERS = ("test_interrupted.py", "test_progress.py", "test_timing.py", "test_completion.py", "test_editor.py", "test_cmake.py", "test_page.py", "test_rooms.py",
-          "test_order.py", "test_tutorial.py", "test_arithmetic.py")
-ELSEWHERE = ()
+# The driver's tests of which dnncc is asked alone, on Windows; the others are of what Windows has not, or has otherwise (signals, terminals, shells,
+# editors), of programs of this system that call dnncc (CMake, browsers), or run what was compiled.
+WINDOWS_TESTS = ("test_mistakes.py", "test_info.py", "test_if_changed.py", "test_onnx_files.py", "test_weights.py", "test_command_line.py")
+NOT_THERE = {                           # and mistakes about --bench and --tune: dnncc for Windows runs no commands
+    "test_mistakes.py::test_colour": "terminals",
+    "test_weights.py::test_test_option": "--cc runs commands",
+    "test_weights.py::test_usage": "a name of a file with a quote in it",
+    "test_command_line.py::test_atomic_output": "links, devices, permissions",
+    "test_command_line.py::test_vectors": "--cc runs commands",
+    "test_command_line.py::test_check_compiles_what_takes_too_long": "--check compiles with cc",
+}
+
+
+def failed(emulated, *tests):
+    """names of those of them that fail; how many passed"""
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tier=check", "--tb=no", "-rf", *tests],
+                          capture_output=True, text=True, cwd=dnncc.ROOT, env={**os.environ, "DNNCC": str(emulated)})
+    passed = re.search(r"(\d+) passed", done.stdout)
+    return re.findall(r"^FAILED (.*?)(?: - .*)?$", done.stdout, re.M), int(passed[1]) if passed else 0
+
+
+def is_there(test):
+    """what it is about, on Windows"""
+    name = test.removeprefix("test/driver/")
+    mistake = name.startswith("test_mistakes.py::test_mistake[")
+    return not re.search(r" --(bench|tune)\b", name) if mistake else name not in NOT_THERE
 
 
 @zig
 @pytest.mark.long
-def test_the_drivers_tests_on_windows(emulated, tmp_path):
-    tests = dnncc.ROOT / "test" / "driver"
-    files = [p for p in sorted(tests.glob("test_*.py")) if p.name not in OTHERS]
-    assert {p.name for p in tests.glob("test_*.py")} >= set(OTHERS) and len(files) >= 8
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tier=check", f"--basetemp={tmp_path}/tests",
-                           "-k", " and ".join(f"not {name}" for name in ELSEWHERE) or "test", *files],
-                          capture_output=True, text=True, cwd=dnncc.ROOT, env={**os.environ, "DNNCC": str(emulated)})
-    assert done.returncode == 0, done.stdout[-6000:]
-    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 200, done.stdout[-2000:]
+def test_the_drivers_tests_on_windows(emulated):
+    """what fails is run once more: wine loses a program now and then on a busy machine"""
+    wrong, passed = failed(emulated, *(dnncc.ROOT / "test" / "driver" / name for name in WINDOWS_TESTS))
+    wrong = [test for test in wrong if is_there(test)]
+    assert passed >= 200 and len(wrong) <= 5, (passed, wrong)
+    assert not wrong or not failed(emulated, *wrong)[0], wrong
