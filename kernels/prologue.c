@@ -61,7 +61,7 @@ bool prologue_find(struct stage *s)
         struct value *x = op_operand(s->op, 0);
         const struct type *t = x->type;
         bool reads = s->op->code == OP_convolve_packed || s->op->code == OP_convolve_lanes;
-        if (!reads || t->element != s->multiply->x.memory || t->rank > 5)
+        if (!reads || !s->multiply || t->element != s->multiply->x.memory || t->rank > 5)
                 return false;
         struct prologue *p = ARENA_NEW(s->arena, struct prologue);
         p->value = x;
