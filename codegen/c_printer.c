@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/sha256.h"
+#include "codegen/c_machine.h"
 
 /* ---- checks, once ---- */
 
@@ -254,6 +255,7 @@ static void print_code(struct c_writer *w, struct text *code, struct text *run)
                         text_add(code, "\n");
                 c_level_open(w, code, level);
                 c_kernels(w, code);
+                c_machine_kernels(w, code);
                 if (w->dialect->run && !w->failed)
                         w->dialect->run(w, run);
                 if (inner.length)
@@ -262,6 +264,7 @@ static void print_code(struct c_writer *w, struct text *code, struct text *run)
                 text_free(&inner);
         }
         c_levels_choice(w, run);
+        c_machine_prepare(w, run);
         if (c_run_is_split(w) && !w->dialect->run)
                 c_run(w, run);
 }
@@ -299,22 +302,6 @@ static void print_all(struct c_writer *w, FILE *c, FILE *h)
                 text_free(all[i]);
 }
 
-static bool check_streams(struct c_writer *w)
-{
-        struct text names = { 0 };
-        for (int i = 0; i < w->level_count; i++)
-                for (const struct loop_function *k = w->levels[i].p->kernels; k; k = k->next)
-                        if (k->kind == FUNCTION_STREAM)
-                                text_add(&names, "%s%s", names.length ? ", " : "", k->name);
-        const bool found = names.length;
-        if (found)
-                diag_error(w->diag, EXIT_UNSUPPORTED,
-                           "C of target %s hands no streams to machines: %s; --emit=program writes them, --exact keeps all in C",
-                           w->options->target->name, names.data);
-        text_free(&names);
-        return !found;
-}
-
 bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct print_options *options,
              const struct c_dialect *dialect, struct diag *diag)
 {
@@ -326,7 +313,7 @@ bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct print_
         w->diag = diag;
         w->dialect = dialect;
         c_levels_begin(w);
-        bool done = check_options(w) && check_streams(w);
+        bool done = check_options(w) && c_machine_begin(w);
         if (done && dialect->check) {
                 dialect->check(w);
                 done = !w->failed;

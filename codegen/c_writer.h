@@ -71,6 +71,7 @@ struct c_writer {
         struct arena *arena;
         const struct c_dialect *dialect;
         struct cuda_writer *cuda;       /* codegen/cuda_writer.h; NULL in C */
+        struct c_machine *machine;      /* codegen/c_machine.h; NULL: nothing runs on one */
         struct c_level *levels;
         int level_count;
         int level;                      /* being printed; the next five are its own */
