@@ -3,21 +3,30 @@
 
 #include <stddef.h>
 
-#define MACHINE(id, write)                                                                         \
+#include "codegen/unified/unified.h"
+
+#define MACHINE(id, write, codec)                                                                  \
         extern const struct machine machine_##id;                                                  \
         launch_writer write;
 #include "codegen/machines.def"
 
 const struct machine *const machines[] = {
-#define MACHINE(id, write) &machine_##id,
+#define MACHINE(id, write, codec) &machine_##id,
 #include "codegen/machines.def"
         NULL
 };
 
 static launch_writer *const writers[] = {
-#define MACHINE(id, write) write,
+#define MACHINE(id, write, codec) write,
 #include "codegen/machines.def"
 };
+
+static const struct program_codec *const codecs[] = {
+#define MACHINE(id, write, codec) codec,
+#include "codegen/machines.def"
+};
+
+const struct program_codec *machine_codec(int machine) { return codecs[machine]; }
 
 bool machine_launch_write(const struct loop_function *stream, const struct launch_argument *arguments, bool as_text, struct text *out,
                           struct diag *diag)
