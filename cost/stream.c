@@ -2,6 +2,7 @@
 #include "cost/stream.h"
 
 #include "base/size.h"
+#include "cost/stream_whole.h"
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -66,6 +67,8 @@ static int64_t places_of(const struct stream_work *w, const struct schedule *s, 
 bool stream_fits(const struct stream_work *w, const struct schedule *s, const struct machine *m)
 {
         const int c = s->contexts;
+        if (m->activates)
+                return stream_whole_fits(w, s, m);
         return inputs_place(w, s, stream_keeps_inputs(w, s, m) ? w->inputs : at_a_time(w, s)) + joined_place(w, s) <=
                        machine_depth(inputs_of(m)) / c &&
                weights_place(w, s, stream_keeps_weights(w, s, m) ? w->inputs : s->tile_inputs) <=
@@ -299,6 +302,8 @@ static void try_tile(const struct stream_work *w, const struct machine *m, const
 
 bool stream_tiles(const struct stream_work *w, const struct machine *m, int contexts, struct schedule *s, struct stream_cost *cost)
 {
+        if (m->activates)
+                return stream_whole_tiles(w, m, contexts, s, cost);
         int64_t outputs[SHARES], inputs[SHARES], rows[SHARES], columns[SHARES];
         const int64_t room = machine_depth(sums_of(m)) / contexts;
         const int output_count = shares(w->outputs, room, outputs), row_count = shares(w->extent[0], room, rows),

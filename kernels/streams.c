@@ -8,7 +8,8 @@
  *             operations of the epilogue on sums
  *             store sums
  *
- * Weights, or inputs, whose blocks all fit are loaded for the first tile that needs them, share by share, and stay. */#include "kernels/streams_layer.h"
+ * Weights, or inputs, whose blocks all fit are loaded for the first tile that needs them, share by share, and stay. */
+#include "kernels/streams_whole.h"
 
 /* ---- shorthands ---- */
 
@@ -409,6 +410,10 @@ bool stream_kernel(struct emit *e, const struct kernel_request *request, struct 
         l.ys = buffer;
         l.xs = emit_parameter(e, l.x.value);
         l.ws = emit_parameter(e, op_operand(op, 1));
+        if (l.m->activates) {
+                stream_write_whole(&l);
+                return !e->failed;
+        }
         for (int i = 0, k = 0; i < l.step_count; i++)
                 if (l.steps[i].added)
                         l.added[k++] = emit_parameter(e, l.steps[i].added);

@@ -2,34 +2,28 @@
 /* Streams: what a convolution of bytes and the rest of its fusion are to the target's machine, operation by operation. */
 #include <math.h>
 
-#include "kernels/streams_layer.h"
+#include "kernels/streams_whole.h"
 
-static const struct constant *constant_of(const struct value *v)
-{
-        const struct value *x = op_is(v, OP_broadcast) ? op_operand(v->op, 0) : v;
-        return value_is_constant(x) ? x->constant : NULL;
-}
-
-/* Numbers along the outputs, [blocks, lanes], spread over the positions. */
+/* Numbers along the outputs, [blocks, lanes], spread over the positions, or of one position. */
 static const struct value *along_outputs(const struct layer *l, const struct value *v)
 {
-        if (!op_is(v, OP_broadcast))
-                return NULL;
         int count;
-        const struct value *x = op_operand(v->op, 0);
-        const int64_t *dims = op_ints(v->op, "dims", &count);
-        return count == 2 && dims[0] == 1 && dims[1] == v->type->rank - 1 && x->type->rank == 2 &&
-                               x->type->dims[0] == l->work.outputs && x->type->dims[1] == l->lanes_out && x->type->element == E_I32 &&
-                               constant_of(v) && constant_of(v)->kind == CONSTANT_DENSE
+        const bool spread = op_is(v, OP_broadcast);
+        const struct value *x = spread ? op_operand(v->op, 0) : v;
+        const int64_t *dims = spread ? op_ints(v->op, "dims", &count) : NULL;
+        const bool placed = spread ? count == 2 && dims[0] == 1 && dims[1] == v->type->rank - 1 : v->type->dims[1] == l->work.outputs;
+        return placed && type_elements(x->type) == l->work.outputs * l->lanes_out && x->type->element == E_I32 && value_is_constant(x) &&
+                               x->constant->kind == CONSTANT_DENSE
                        ? x
                        : NULL;
 }
 
-static bool equal_in_blocks(const struct layer *l, const struct value *v)
+/* amounts that the machine can shift by: one for a block, or where it activates one for each number */
+static bool amounts_fit(const struct layer *l, const struct value *v)
 {
         const int32_t *n = v->constant->data;
         for (int64_t i = 0; i < l->work.outputs * l->lanes_out; i++)
-                if (n[i] != n[i / l->lanes_out * l->lanes_out] || n[i] < 0 || n[i] > 31)
+                if ((n[i] != n[i / l->lanes_out * l->lanes_out] && !l->m->activates) || n[i] < 0 || n[i] > 31)
                         return false;
         return true;
 }
@@ -110,7 +104,7 @@ static bool read_step(struct layer *l, const struct region *region, const struct
                 return false;
         if (op->code == OP_shr) {
                 s->shifts = numbers;
-                return equal_in_blocks(l, numbers);
+                return amounts_fit(l, numbers);
         }
         s->added = numbers;
         l->added_count++;
@@ -177,6 +171,21 @@ static bool read_layer(struct layer *l, const struct op *op, const struct target
         return true;
 }
 
+/* the epilogue as activations, and values whole in the inputs' memory */
+static bool activations(struct layer *l)
+{
+        struct stream_part parts[STREAM_STEPS];
+        const int count = stream_parts(l, parts);
+        const struct type *y = (l->pad ? op_result(l->pad) : op_result(l->op))->type;
+        l->work.held = (type_elements(l->x.value->type) + type_elements(y)) / l->lanes_in;
+        l->work.activations = 0;
+        for (int k = 0; k < count; k++) {
+                l->work.activations += !parts[k].joined;
+                l->work.held += parts[k].joined ? type_elements(parts[k].joined->x.value->type) / l->lanes_in : 0;
+        }
+        return count > 0;
+}
+
 bool stream_find(struct layer *l, const struct region *region, const struct op *op, struct value *result, const struct target *target)
 {
         struct value *v;
@@ -202,7 +211,7 @@ bool stream_find(struct layer *l, const struct region *region, const struct op *
                 l->work.tensors += s->added != NULL;
         }
         l->work.added = l->added_count;
-        return true;
+        return !l->m->activates || activations(l);
 }
 
 bool stream_work_of(const struct op *op, const struct target *target, struct stream_work *work)
