@@ -52,8 +52,8 @@ static int64_t tile(struct pipeline *p, const struct stream_work *w, int64_t rea
 {
         const int64_t blocks = (w->apart ? 1 : w->inputs) * w->window[0] * w->window[1];
         int64_t done = ready;
-        for (int64_t k = 0; k < blocks; k++)
-                done = multiply(p, ready, rows);
+        for (int64_t k = 0; k < (w->single ? 1 : blocks); k++)
+                done = multiply(p, ready, w->single ? rows * blocks : rows);
         for (int64_t k = 0; k < w->joined; k++)         /* between activations */
                 done = multiply(p, w->activations > 1 ? activate(p, done, rows) : done, rows);
         return activate(p, done, rows);

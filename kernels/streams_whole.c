@@ -30,6 +30,8 @@ int stream_parts(const struct layer *l, struct stream_part parts[STREAM_STEPS])
         enum phase phase = OVER;
         for (const struct step *s = l->steps; s < l->steps + l->step_count; s++) {
                 const enum phase wants = s->op == LOOP_ADD ? ADDS : s->op == LOOP_SHR ? SHIFTS : BOUNDS;
+                if (s->fixed)
+                        return 0;
                 if (s->joined) {
                         open_part(parts, &count)->joined = s;
                         phase = OVER;
@@ -67,25 +69,6 @@ int stream_parts(const struct layer *l, struct stream_part parts[STREAM_STEPS])
 }
 
 /* ---- shorthands ---- */
-
-static struct loop_expr *number(struct layer *l, int64_t value) { return emit_int(l->e, value); }
-static struct loop_expr *plus(struct layer *l, struct loop_expr *a, struct loop_expr *b) { return emit_op(l->e, LOOP_ADD, a, b); }
-static struct loop_expr *times(struct layer *l, struct loop_expr *a, int64_t b) { return emit_op_int(l->e, LOOP_MUL, a, b); }
-static struct loop_block *here(struct layer *l) { return l->e->scope->block; }
-static struct loop_place place(struct loop_buffer *b, struct loop_expr *at) { return (struct loop_place){ b, at }; }
-
-static struct loop_expr *loop(struct layer *l, const char *name, struct loop_expr *end) { return emit_for(l->e, name, number(l, 0), end); }
-
-static void close(struct layer *l, int count)
-{
-        while (count--)
-                emit_end(l->e);
-}
-
-static struct loop_buffer *memory(struct layer *l, const char *name, int which, int64_t elements)
-{
-        return loop_memory_alloc(l->e->arena, here(l), emit_name(l->e, name), l->m, which, elements);
-}
 
 /* a loop over tiles; *count: what is left behind *at, up to `most` */
 static struct loop_expr *tiles(struct layer *l, const char *name, int64_t extent, int64_t most, struct loop_expr **count)
@@ -129,11 +112,12 @@ static struct loop_expr *sum_at(struct layer *l, struct loop_expr *row, struct l
         return times(l, plus(l, emit_op(l->e, LOOP_MUL, row, l->columns), column), l->lanes_out);
 }
 
-/* the next block of weights, from number `at` on */
-static struct loop_buffer *next_weights(struct layer *l, struct loop_buffer *from, struct loop_expr *at)
+/* the block of that number comes next */
+static struct loop_buffer *next_weights(struct layer *l, const struct blocks *from, struct loop_expr *block)
 {
         struct loop_buffer *w = memory(l, "w", l->m->weights, 1);
-        loop_transfer(l->e->arena, here(l), place(w, number(l, 0)), place(from, at), number(l, 1), number(l, 1), 0);
+        struct loop_expr *at = from->single ? number(l, 0) : times(l, block, l->weight);
+        loop_transfer(l->e->arena, here(l), place(w, number(l, 0)), place(from->buffer, at), number(l, 1), number(l, 1), 0);
         return w;
 }
 
@@ -154,11 +138,13 @@ static void write_products(struct layer *l)
 {
         const struct stream_work *w = &l->work;
         const int64_t inputs = w->apart ? 1 : w->inputs;
+        /* one block for all stays in the array */
+        struct loop_buffer *single = l->w.single ? next_weights(l, &l->w, NULL) : NULL;
         struct loop_expr *input = loop(l, "input", number(l, inputs)), *down = loop(l, "window_row", number(l, w->window[0])),
                          *along = loop(l, "window_column", number(l, w->window[1]));
         struct loop_expr *tap = plus(l, times(l, plus(l, times(l, input, w->window[0]), down), w->window[1]), along);
         struct loop_expr *block = plus(l, times(l, l->output, inputs * w->window[0] * w->window[1]), tap);
-        struct loop_buffer *weights = next_weights(l, l->ws, times(l, block, l->weight));
+        struct loop_buffer *weights = single ? single : next_weights(l, &l->w, block);
         struct loop_expr *read = w->apart ? l->output : input, *y = times(l, down, w->dilations[0]), *x = times(l, along, w->dilations[1]);
         emit_if(l->e, emit_op(l->e, LOOP_EQ, tap, number(l, 0)));
         multiply(l, &l->x, l->inputs, read, y, x, w->strides, weights, true);
@@ -172,7 +158,7 @@ static void write_products(struct layer *l)
 struct whole {
         struct stream_part parts[STREAM_STEPS];
         int count;
-        struct loop_buffer *added[STREAM_STEPS], *shifts[STREAM_STEPS], *factors[STREAM_STEPS];       /* outside */
+        struct loop_buffer *added[STREAM_STEPS], *shifts[STREAM_STEPS];       /* outside */
         struct loop_buffer *others[STREAM_STEPS], *y;   /* in the inputs' memory */
         int64_t rows[STREAM_STEPS], row_count;          /* of parameters: where each part's begin */
         struct loop_buffer *parameters;                 /* of a block of outputs */
@@ -194,7 +180,7 @@ static void join(struct layer *l, const struct whole *a, int k)
 {
         static const int64_t ones[2] = { 1, 1 };
         emit_if(l->e, loop_int(l->e->arena, E_BOOL, 1));
-        struct loop_buffer *w = next_weights(l, a->factors[k], times(l, l->output, l->weight));
+        struct loop_buffer *w = next_weights(l, &a->parts[k].joined->weights, l->output);
         multiply(l, &a->parts[k].joined->x, a->others[k], l->output, number(l, 0), number(l, 0), ones, w, false);
         close(l, 1);
 }
@@ -273,12 +259,11 @@ void stream_write_whole(struct layer *l)
                 a.row_count += (p->added != NULL) + (p->shifts != NULL);
                 a.added[k] = p->added ? emit_parameter(l->e, (struct value *)(uintptr_t)p->added) : NULL;
                 a.shifts[k] = p->shifts ? emit_parameter(l->e, (struct value *)(uintptr_t)p->shifts) : NULL;
-                a.factors[k] = p->joined ? emit_parameter(l->e, op_operand(p->joined->joined, 1)) : NULL;
         }
         l->inputs = whole(l, "x", l->xs, true);
         for (int k = 0; k < a.count; k++)
                 if (a.parts[k].joined) {
-                        const struct loop_buffer *other = emit_parameter(l->e, a.parts[k].joined->x.value);
+                        const struct loop_buffer *other = a.parts[k].joined->buffer;
                         a.others[k] = other == l->xs ? l->inputs : whole(l, "other", other, true);
                 }
         a.y = whole(l, "y", l->ys, false);

@@ -494,6 +494,7 @@ void layout_choose(struct layout *l, struct region *region)
         for (int i = 0; i < l->formed_count; i++) {
                 const struct form *root = region_of(l, l->formed[i]);
                 layout_form(l, l->formed[i])->kind = machine ? LAYOUT_BLOCKS : best_kind(root);
+                layout_form(l, l->formed[i])->stays &= !machine;
         }
         if (l->context->notes)
                 add_notes(l);

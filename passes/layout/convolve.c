@@ -68,6 +68,21 @@ static struct value *merge_groups(struct builder *b, struct value *w, int64_t gr
         return layout_reshape(b, v, w->type->rank, dims);
 }
 
+/* single channels up to whole blocks: zeros for those behind the last */
+static void pad_groups(struct convolution *c)
+{
+        const int64_t groups = round_up(c->groups, c->l->block);
+        const int rank = c->w->type->rank;
+        dim_t padded[RANK_MAX];
+        int64_t perm[RANK_MAX];
+        for (int d = 0; d < rank; d++) {
+                padded[d] = d ? c->w->type->dims[d] : groups;
+                perm[d] = d;
+        }
+        c->w = layout_pack(&c->l->b, c->w, padded, rank, padded, perm);
+        c->groups = groups;
+}
+
 /* groups that a kernel takes: one, whole blocks, or single channels; false: it would cost too
  * much */
 static bool bring_groups(struct convolution *c)
@@ -77,6 +92,8 @@ static bool bring_groups(struct convolution *c)
             (channels % c->l->block == 0 && outputs % c->l->block == 0))
                 return true;
         const bool streams = c->multiply->streams;
+        if (streams && channels == 1 && outputs == 1 && c->groups % c->l->block && value_is_constant(c->w))
+                pad_groups(c);
         if (channels == 1 && outputs > 1) {
                 c->x = repeat_channels(&c->l->b, c->x, outputs);
                 c->groups *= outputs;

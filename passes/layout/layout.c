@@ -218,6 +218,7 @@ int pass_layout(struct function *f, struct pass_context *context)
                             .in_rows = tiles != NULL,
                             .b = { .m = f->module, .diag = context->diag } };
         if (target_has_blocks(context->target)) {
+                layout_products(&l, &f->body);
                 layout_whole(&l, &f->body);
                 layout_windows(&l, &f->body);
                 layout_choose(&l, &f->body);
