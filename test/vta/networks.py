@@ -5,7 +5,8 @@
 
 Weights are random, ranges are those of two inputs of the zoo. Prints a row for each network: cycles, the share in which the array
 multiplies, instructions, micro-ops in its memory at a time, bytes read and written, launches, the share of products on the machine, and
-processor seconds of `dnncc --emit=loops`. --run holds every launch to the interpreter's bits, for two orders of its stages; without it the
+processor seconds of `dnncc --emit=loops`; then cycles of the layers that a bar is for (residual adds and pools between them included), the
+bar, and their bytes and instructions. --run holds every launch to the interpreter's bits, for two orders of its stages; without it the
 programs are only timed (--emit=program runs the interpreter in both cases).
 """
 import argparse
@@ -39,14 +40,19 @@ def mobilenet_v1(g):
 
 @dataclasses.dataclass(frozen=True)
 class Network:
-    whole: int | None = None            # cycles at most, of all of it
-    part: int | None = None             # ... from the layer behind the first to the last before the classifier
-    first: str = ""                     # ... whose names begin so, and what the classifier's is called
-    last: str = "classifier"
+    """bars: cycles of all of it; of the layers from `begin` on (0: the first, 1: the one behind it) to the last before the average, and
+    their bytes and instructions"""
+    part: int
+    begin: int
+    whole: int | None = None
+    bytes: int | None = None            # ... but for what residual adds read
+    instructions: int | None = None
+    added: int = 0                      # ... which is so many
 
 
-NETWORKS = {"resnet18": Network(9_100_000, 7_450_000, "conv1"), "resnet50": Network(None, 20_200_000, "conv1"),
-            "mobilenet_v1": Network(None, 5_700_000), "mobilenet_v2": Network(None, 5_400_000)}
+NETWORKS = {"resnet18": Network(7_450_000, 1, 9_100_000, 18_000_000, 8_000, 2 * (200_704 + 100_352 + 50_176 + 25_088)), "resnet50": Network(20_200_000, 1),
+            "mobilenet_v1": Network(5_700_000, 0), "mobilenet_v2": Network(5_400_000, 0)}
+TAIL = 2                                # buffers that the average and the classifier write
 
 
 def model(name, folder):
@@ -87,6 +93,7 @@ class Figures:
     launches: int = 0
     share: float = 0
     seconds: float = 0
+    part: tuple = (0, 0, 0)             # cycles, bytes and instructions of the layers that a bar is for
 
 
 def compiled(command, out, emit):
@@ -105,6 +112,23 @@ def programs(out):
     return files
 
 
+def part_of(file, begin):
+    """Cycles, bytes and instructions of the layers that store to the launch's buffers from number `begin` on, but for the last two: from
+    the last store of the layer before them to their own last one."""
+    rows = re.findall(r"^ +(\d+) +\w+ +(\d+) +(\d+)  (\S+) (.*)$", vta("cycles", file, "--each"), re.M)
+    layers, size = {}, {"load.inp": 16, "load.wgt": 256, "load.acc": 64, "load.uop": 4, "store.out": 16}
+    for number, _, end, word, fields in rows:
+        if word == "store.out" and (name := re.search(r"dram=@(\w+)", fields)):
+            layers[name[1]] = (int(number), int(end))
+    ends = list(layers.values())
+    first, last = ends[begin - 1] if begin else (-1, 0), ends[-1 - TAIL]
+    moved = 0
+    for number, _, _, word, fields in rows:
+        if first[0] < int(number) <= last[0] and word in size and (extent := re.search(r"size=(\d+),(\d+)", fields)):
+            moved += int(extent[1]) * int(extent[2]) * size[word]
+    return last[1] - first[1], moved, last[0] - first[0]
+
+
 def figures(name, folder, run=False, options=()):
     command, f = [*quantized(name, folder), *options], Figures()
     loops = folder / f"{name}.loops"
@@ -115,6 +139,7 @@ def figures(name, folder, run=False, options=()):
     for old in folder.glob(f"{name}*.vta"):
         os.remove(old)
     compiled(command, folder / f"{name}.vta", "program")
+    f.part = part_of(folder / f"{name}.vta", NETWORKS[name].begin)
     for file in programs(folder / f"{name}.vta"):
         said = vta("cycles", file)
         f.launches += 1
@@ -139,12 +164,13 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or pathlib.Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        print(f"{'network':14} {'cycles':>11} {'array':>6} {'instr.':>7} {'places':>6} {'read':>11} {'written':>9} {'launches':>8} "
-              f"{'products':>8} {'s':>5}", flush=True)
+        print(f"{'network':14} {'cycles':>11} {'array':>6} {'instr.':>7} {'places':>6} {'read':>11} {'written':>10} {'launches':>8} "
+              f"{'products':>8} {'s':>5} {'layers':>11} {'bar':>11} {'bytes':>11} {'instr.':>7}", flush=True)
         for name in options.names or NETWORKS:
             f = figures(name, folder, options.run)
-            print(f"{name:14} {f.cycles:11,} {f.steps / f.cycles:6.1%} {f.instructions:7,} {f.micro_ops:6,} {f.read:11,} {f.written:9,} "
-                  f"{f.launches:8} {f.share:8.2%} {f.seconds:5.1f}", flush=True)
+            print(f"{name:14} {f.cycles:11,} {f.steps / f.cycles:6.1%} {f.instructions:7,} {f.micro_ops:6,} {f.read:11,} {f.written:10,} "
+                  f"{f.launches:8} {f.share:8.2%} {f.seconds:5.1f} {f.part[0]:11,} {NETWORKS[name].part:11,} {f.part[1]:11,} {f.part[2]:7,}",
+                  flush=True)
 
 
 if __name__ == "__main__":
