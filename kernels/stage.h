@@ -37,6 +37,8 @@ struct stage {
         struct value *result;           /* in the index space of op: before the moves at the end */
         struct access x, y;
         struct op *pad;
+        struct op *border;              /* around what the contraction reads: zeros where x has no
+                                         * position (x is where these would lie); or NULL */
         struct op *pool;                /* of convolve_winograd: windows of the result that are
                                          * stored in its place, or NULL */
         struct loop_buffer *xs, *ws, *ys;
@@ -145,6 +147,8 @@ void stage_index(struct stage *s, int row, int column, struct loop_expr **index)
 struct loop_variable *stage_sums(struct stage *s, int rows, int columns);
 void stage_set(struct stage *s, struct loop_variable *sums, int row, int column,
                struct loop_expr *value);
+/* the same vectors, of words of a run of products */
+struct loop_variable *stage_run(struct stage *s, int rows, int columns);
 /* the function of the stage's multiply; NULL: sum + x * w */
 struct loop_function *stage_product(const struct stage *s);
 void stage_add(struct stage *s, struct loop_variable *sums, int row, int column,

@@ -131,7 +131,7 @@ static void multiply(struct layer *l, const struct access *x, struct loop_buffer
         struct loop_stmt *s = loop_product(l->e->arena, here(l), place(l->sums, sum_at(l, row, column)),
                                            place(inputs, value_at(l, x, block, x_row, x_column)), place(weights, number(l, 0)));
         s->code = replaces;
-        close(l, 2);
+        close_loops(l, 2);
 }
 
 static void write_products(struct layer *l)
@@ -148,10 +148,10 @@ static void write_products(struct layer *l)
         struct loop_expr *read = w->apart ? l->output : input, *y = times(l, down, w->dilations[0]), *x = times(l, along, w->dilations[1]);
         emit_if(l->e, emit_op(l->e, LOOP_EQ, tap, number(l, 0)));
         multiply(l, &l->x, l->inputs, read, y, x, w->strides, weights, true);
-        close(l, 1);
+        close_loops(l, 1);
         emit_if(l->e, emit_op(l->e, LOOP_NE, tap, number(l, 0)));
         multiply(l, &l->x, l->inputs, read, y, x, w->strides, weights, false);
-        close(l, 4);
+        close_loops(l, 4);
 }
 
 /* what an epilogue needs beside sums */
@@ -173,7 +173,7 @@ static void activate(struct layer *l, const struct whole *a, int k)
                 to = place(a->y, value_at(l, &l->y, l->output, plus(l, l->row, row), plus(l, l->column, column)));
         loop_activate(l->e->arena, here(l), to, place(l->sums, at),
                       p->added ? place(a->parameters, number(l, a->rows[k] * l->lanes_out)) : none, &p->activation);
-        close(l, 2);
+        close_loops(l, 2);
 }
 
 static void join(struct layer *l, const struct whole *a, int k)
@@ -182,7 +182,7 @@ static void join(struct layer *l, const struct whole *a, int k)
         emit_if(l->e, loop_int(l->e->arena, E_BOOL, 1));
         struct loop_buffer *w = next_weights(l, &a->parts[k].joined->weights, l->output);
         multiply(l, &a->parts[k].joined->x, a->others[k], l->output, number(l, 0), number(l, 0), ones, w, false);
-        close(l, 1);
+        close_loops(l, 1);
 }
 
 static void load_parameters(struct layer *l, struct whole *a)
@@ -210,7 +210,7 @@ static void write_tiles(struct layer *l, struct whole *a)
         write_products(l);
         for (int k = 0; k < a->count; k++)
                 (a->parts[k].joined ? join : activate)(l, a, k);
-        close(l, 3);
+        close_loops(l, 3);
 }
 
 /* ---- around the result ---- */
@@ -230,7 +230,7 @@ static void fill(struct layer *l, const struct whole *a, int64_t row, int64_t co
         at = plus(l, plus(l, at, times(l, x, lanes)), number(l, (row * width + column) * lanes));
         loop_activate(l->e->arena, here(l), place(a->y, at), place(sums, number(l, 0)), (struct loop_place){ NULL, NULL },
                       &(struct loop_activation){ .low = value, .high = value });
-        close(l, 3);
+        close_loops(l, 3);
 }
 
 static void write_around(struct layer *l, const struct whole *a)
@@ -246,7 +246,7 @@ static void write_around(struct layer *l, const struct whole *a)
         fill(l, a, top + rows, 0, height - top - rows, width, (int64_t)value);
         fill(l, a, top, 0, rows, first, (int64_t)value);
         fill(l, a, top, first + columns, rows, width - first - columns, (int64_t)value);
-        close(l, 1);
+        close_loops(l, 1);
 }
 
 void stream_write_whole(struct layer *l)
