@@ -362,7 +362,8 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no asynchronous copies", w->target->name);
                 break;
         case STMT_KEEP: c_keep(w, s); break;
-        case STMT_TRANSFER: case STMT_RESET: case STMT_PRODUCT: case STMT_APPLY: case STMT_PUSH: case STMT_POP:
+        case STMT_TRANSFER: case STMT_RESET: case STMT_PRODUCT: case STMT_APPLY: case STMT_ACTIVATE: case STMT_PUSH: case STMT_POP:
+        case STMT_AWAIT:
                 break;                  /* of streams, which no kernel is */
         case STMT_PREFETCH:
                 c_prefetch(w, s);

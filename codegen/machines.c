@@ -6,28 +6,36 @@
 
 #include "base/memory.h"
 
+#include "codegen/unified/unified.h"
 #include "codegen/vta/driver.h"
 
-#define MACHINE(id, write, driver)                                                                 \
+#define MACHINE(id, write, driver, codec)                                                          \
         extern const struct machine machine_##id;                                                  \
         launch_writer write;
 #include "codegen/machines.def"
 
 const struct machine *const machines[] = {
-#define MACHINE(id, write, driver) &machine_##id,
+#define MACHINE(id, write, driver, codec) &machine_##id,
 #include "codegen/machines.def"
         NULL
 };
 
 static launch_writer *const writers[] = {
-#define MACHINE(id, write, driver) write,
+#define MACHINE(id, write, driver, codec) write,
 #include "codegen/machines.def"
 };
 
 static const struct machine_driver *const drivers[] = {
-#define MACHINE(id, write, driver) driver,
+#define MACHINE(id, write, driver, codec) driver,
 #include "codegen/machines.def"
 };
+
+static const struct program_codec *const codecs[] = {
+#define MACHINE(id, write, driver, codec) codec,
+#include "codegen/machines.def"
+};
+
+const struct program_codec *machine_codec(int machine) { return codecs[machine]; }
 
 const struct machine_driver *machine_driver(const struct machine *m)
 {

@@ -9,7 +9,10 @@
 #include "ir/loop.h"
 #include "ir/machine.h"
 
+struct program_codec;
+
 extern const struct machine *const machines[];           /* NULL behind the last */
+const struct program_codec *machine_codec(int machine);  /* by its number there */
 
 /* What a stream's parameter holds before a launch and after it; NULL: zeros, and nobody says. constant: it is never anything else. */
 struct launch_argument { const void *content, *expect; bool constant; };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/size.h"
+#include "cost/stream_whole.h"
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -77,6 +78,8 @@ static int64_t places_of(const struct stream_work *w, const struct schedule *s, 
 bool stream_fits(const struct stream_work *w, const struct schedule *s, const struct machine *m)
 {
         const int c = s->contexts;
+        if (m->activates)
+                return stream_whole_fits(w, s, m);
         return inputs_place(w, s, stream_keeps_inputs(w, s, m) ? w->inputs : at_a_time(w, s)) + joined_place(w, s) <=
                        machine_depth(inputs_of(m)) / c &&
                weights_place(w, s, stream_keeps_weights(w, s, m) ? w->inputs : s->tile_inputs) <=
@@ -370,6 +373,8 @@ static void add_trials(const struct stream_work *w, const struct machine *m, str
 
 bool stream_tiles(const struct stream_work *w, const struct machine *m, int contexts, struct schedule *s, struct stream_cost *cost)
 {
+        if (m->activates)
+                return stream_whole_tiles(w, m, contexts, s, cost);
         struct arena *arena = arena_new();
         struct trial *trials = NULL;
         struct schedule t = *s;

@@ -23,6 +23,7 @@ struct stream_work {
         int64_t read[2], pad[2];                /* of x as it lies in memory; zeros before it that loads put there */
         int64_t added;                          /* elements of sums that are loaded for each block of outputs of a tile */
         int64_t immediates, tensors;            /* operations on each element of sums; with another one as their operand */
+        int64_t held, activations;              /* of a machine that activates: elements of whole values; of each element of sums */
         bool single;                            /* all weights are one block */
         int64_t joined;                         /* bytes of other values that are multiplied by one block each, and added */
         int64_t joined_blocks;                  /* ... so many of them by blocks of their own for each block of outputs */

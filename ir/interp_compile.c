@@ -317,7 +317,9 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s)
         case STMT_TRANSFER:
         case STMT_RESET:
         case STMT_PRODUCT:
-        case STMT_APPLY: compile_stream(c, s); break;
+        case STMT_APPLY:
+        case STMT_ACTIVATE: compile_stream(c, s); break;
+        case STMT_AWAIT:
         case STMT_PUSH:
         case STMT_POP:
         case STMT_TILES: case STMT_PREFETCH: case STMT_KEEP: break;

@@ -216,9 +216,11 @@ enum loop_stmt_kind {
         /* of streams alone: ir/stream.h */
         STMT_TRANSFER,                  /* buffer[a..] = source[b..], row by row: `transfer`; one of the two is memory of the machine */
         STMT_RESET,                     /* buffer[a..] = 0: an element of sums */
-        STMT_PRODUCT,                   /* buffer[a..] += source[b..] times weights[c..] */
+        STMT_PRODUCT,                   /* buffer[a..] += source[b..] times weights[c..]; code 1: = */
         STMT_APPLY,                     /* buffer[a..] = buffer[a..] `code` source[b..], or b where source is NULL */
-        STMT_PUSH, STMT_POP             /* a token in `queue`: push stands in the stage it is from, pop where it goes to */
+        STMT_ACTIVATE,                  /* buffer[a..] = what `activation` makes of source[b..], with weights[c..] or NULL */
+        STMT_PUSH, STMT_POP,            /* a token in `queue`: push stands in the stage it is from, pop where it goes to */
+        STMT_AWAIT                      /* stage queue.to waits until `step` statements of stage queue.from are done */
 };
 /* Sums in hardware tiles, f32x16tile[positions][vectors]; what it means in plain statements, which
  * is what is interpreted: loop_tiles.c.
@@ -261,7 +263,9 @@ struct loop_transfer {
         struct loop_expr *pad[4];       /* zeros above, below, left, right of what is loaded; NULL: none */
         int64_t step;                   /* from row to row, outside of the machine's memory */
 };
-struct loop_queue { int from, to; };    /* stages of the machine, neighbours */
+/* Of an activation; lanes: each number has an amount of its own to shift by. */
+struct loop_activation { int64_t add, shift, low, high; bool lanes; };
+struct loop_queue { int from, to; };    /* stages of the machine; of tokens, neighbours */
 
 /* Asynchronous copies into shared memory. What a lane copies are 4, 8 or 16 bytes, whose places in
  * both buffers are multiples of as many elements.
@@ -343,13 +347,14 @@ struct loop_stmt {
         struct loop_buffer *buffer, *weights, *source;    /* MULTIPLY; COPY, TRANSFER, PRODUCT, APPLY */
         struct loop_tiles tiles;        /* TILES, MULTIPLY, UNLOAD: all of it */
         struct loop_transfer *transfer; /* TRANSFER */
-        struct loop_queue queue;        /* PUSH, POP */
+        struct loop_activation *activation;       /* ACTIVATE */
+        struct loop_queue queue;        /* PUSH, POP, AWAIT */
         struct loop_expr *a, *b, *c;
-        int64_t step;                   /* FOR: > 0 */
+        int64_t step;                   /* FOR: > 0; AWAIT */
         enum loop_for_kind for_kind;
         int row, column;                /* SET of a tile entry */
         bool streaming;                 /* STORE: past the caches, no meaning */
-        int code;                       /* FAIL, PREFETCH, COPY, WAIT; APPLY: LOOP_MIN, MAX, ADD, SHR or SHL */
+        int code;                       /* FAIL, PREFETCH, COPY, WAIT; APPLY: LOOP_MIN, MAX, ADD, SHR or SHL; PRODUCT */
         struct loop_block *body, *other;
         struct loop_function *function; /* CALL, LAUNCH; MULTIPLY: of the library */
         const char *location;           /* CALL: nodes of the model it computes, where its kernel was

@@ -84,6 +84,9 @@ static void digest_stream(struct text *out, const struct loop_stmt *s)
         const struct loop_transfer *t = s->transfer;
         add_number(out, s->source ? s->source->number : -1);
         add_small(out, s->queue.from, s->queue.to, 0, 0);
+        const struct loop_activation *a = s->activation;
+        for (int i = 0; a && i < 5; i++)
+                add_number(out, (int64_t[]){ a->add, a->shift, a->low, a->high, a->lanes }[i]);
         if (!t)
                 return;
         add_number(out, t->step);

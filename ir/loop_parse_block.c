@@ -519,6 +519,8 @@ static const struct {
         { "reset", STMT_RESET, IN_STREAM, loop_parse_reset },
         { "product", STMT_PRODUCT, IN_STREAM, loop_parse_product },
         { "apply", STMT_APPLY, IN_STREAM, loop_parse_apply },
+        { "activate", STMT_ACTIVATE, IN_STREAM, loop_parse_activate },
+        { "await", STMT_AWAIT, IN_STREAM, loop_parse_await },
         { "push", STMT_PUSH, IN_STREAM, loop_parse_queue },
         { "pop", STMT_POP, IN_STREAM, loop_parse_queue },
 };

@@ -69,7 +69,10 @@ bool loop_parse_reset(struct loop_parser *p, struct loop_stmt *s) { return loop_
 
 bool loop_parse_product(struct loop_parser *p, struct loop_stmt *s)
 {
-        return loop_parse_place(p, &s->buffer, &s->a) && loop_lex_expect(p, "+") && loop_lex_expect(p, "=") &&
+        if (!loop_parse_place(p, &s->buffer, &s->a))
+                return false;
+        s->code = !loop_lex_accept(p, "+");
+        return loop_lex_expect(p, "=") &&
                loop_parse_place(p, &s->source, &s->b) && loop_lex_expect(p, "*") && loop_parse_place(p, &s->weights, &s->c);
 }
 
@@ -87,6 +90,27 @@ bool loop_parse_apply(struct loop_parser *p, struct loop_stmt *s)
         if (loop_lex_is(p, "%"))
                 return loop_parse_place(p, &s->source, &s->b);
         return (s->b = loop_parse_expr(p, LOOP_TYPE(E_I32)));
+}
+
+bool loop_parse_activate(struct loop_parser *p, struct loop_stmt *s)
+{
+        struct loop_activation *a = s->activation = ARENA_NEW(p->arena, struct loop_activation);
+        if (!loop_parse_place(p, &s->buffer, &s->a) || !loop_lex_expect(p, "=") || !loop_parse_place(p, &s->source, &s->b) ||
+            (loop_lex_accept(p, "by") && !loop_parse_place(p, &s->weights, &s->c)) ||
+            (loop_lex_accept(p, "add") && !loop_lex_int(p, "a number", INT32_MIN, INT32_MAX, &a->add)))
+                return false;
+        if (loop_lex_accept(p, "shr") && !(a->lanes = loop_lex_accept(p, "lanes")) && !loop_lex_int(p, "an amount", 0, 31, &a->shift))
+                return false;
+        return loop_lex_expect(p, "within") && loop_lex_int(p, "a bound", INT32_MIN, INT32_MAX, &a->low) && loop_lex_expect(p, ",") &&
+               loop_lex_int(p, "a bound", INT32_MIN, INT32_MAX, &a->high);
+}
+
+/* "load 3 in compute" */
+bool loop_parse_await(struct loop_parser *p, struct loop_stmt *s)
+{
+        return parse_name_of(p, machine_stage_find, "stage", &s->queue.from) &&
+               loop_lex_int(p, "a number of statements", 1, INT32_MAX, &s->step) && loop_lex_expect(p, "in") &&
+               parse_name_of(p, machine_stage_find, "stage", &s->queue.to);
 }
 
 /* "load to compute" */

@@ -114,6 +114,8 @@ bool loop_parse_reset(struct loop_parser *p, struct loop_stmt *s);
 bool loop_parse_product(struct loop_parser *p, struct loop_stmt *s);
 bool loop_parse_apply(struct loop_parser *p, struct loop_stmt *s);
 bool loop_parse_queue(struct loop_parser *p, struct loop_stmt *s);
+bool loop_parse_activate(struct loop_parser *p, struct loop_stmt *s);
+bool loop_parse_await(struct loop_parser *p, struct loop_stmt *s);
 
 /* ---- loop_library.c, loop_print.c, loop_verify.c ---- */
 

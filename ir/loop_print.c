@@ -240,21 +240,35 @@ static void print_place(struct loop_printer *p, const char *before, const struct
         text_add(p->out, "]");
 }
 
-/* transfer, reset, product, apply */
+static void print_activation(struct loop_printer *p, const struct loop_activation *a)
+{
+        if (a->add)
+                text_add(p->out, " add %lld", (long long)a->add);
+        if (a->lanes)
+                text_add(p->out, " shr lanes");
+        else if (a->shift)
+                text_add(p->out, " shr %lld", (long long)a->shift);
+        text_add(p->out, " within %lld, %lld", (long long)a->low, (long long)a->high);
+}
+
+/* transfer, reset, product, apply, activate */
 static void print_step(struct loop_printer *p, const struct loop_stmt *s)
 {
-        static const char *const words[] = { "transfer", "reset", "product", "apply" };
+        static const char *const words[] = { "transfer", "reset", "product", "apply", "activate" };
+        const bool sets = s->kind == STMT_TRANSFER || s->kind == STMT_ACTIVATE || s->code;
         print_access(p, words[s->kind - STMT_TRANSFER], s);
         if (s->kind == STMT_APPLY)
                 text_add(p->out, " %s ", loop_apply_word(s->code));
-        if (s->kind == STMT_TRANSFER || s->kind == STMT_PRODUCT)
-                text_add(p->out, s->kind == STMT_TRANSFER ? " = " : " += ");
+        if (s->kind == STMT_TRANSFER || s->kind == STMT_PRODUCT || s->kind == STMT_ACTIVATE)
+                text_add(p->out, sets ? " = " : " += ");
         if (s->source)
                 print_place(p, "", s->source, s->b);
         else if (s->b)
                 print_expression(p, s->b, true);
         if (s->weights)
-                print_place(p, " * ", s->weights, s->c);
+                print_place(p, s->kind == STMT_ACTIVATE ? " by " : " * ", s->weights, s->c);
+        if (s->activation)
+                print_activation(p, s->activation);
         if (s->transfer)
                 print_transfer(p, s->transfer);
 }
@@ -289,7 +303,10 @@ static void print_head(struct loop_printer *p, const struct loop_stmt *s)
         case STMT_COPY: print_copy(p, s); break;
         case STMT_COMMIT: text_add(p->out, "commit"); break;
         case STMT_WAIT: text_add(p->out, "wait %d", s->code); break;
-        case STMT_TRANSFER: case STMT_RESET: case STMT_PRODUCT: case STMT_APPLY: print_step(p, s); break;
+        case STMT_TRANSFER: case STMT_RESET: case STMT_PRODUCT: case STMT_APPLY: case STMT_ACTIVATE: print_step(p, s); break;
+        case STMT_AWAIT:
+                text_add(p->out, "await %s %lld in %s", stage_name(p, s->queue.from), (long long)s->step, stage_name(p, s->queue.to));
+                break;
         case STMT_PUSH: case STMT_POP:
                 text_add(p->out, "%s %s to %s", s->kind == STMT_PUSH ? "push" : "pop", stage_name(p, s->queue.from), stage_name(p, s->queue.to));
                 break;

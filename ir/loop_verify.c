@@ -332,7 +332,8 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
                 return s->kind == STMT_ALLOC  ? check_alloc(v, s)
                        : s->kind == STMT_KEEP ? check_keep(v, s)
                                               : check_prefetch(v, s);
-        case STMT_TRANSFER: case STMT_RESET: case STMT_PRODUCT: case STMT_APPLY: case STMT_PUSH: case STMT_POP:
+        case STMT_TRANSFER: case STMT_RESET: case STMT_PRODUCT: case STMT_APPLY: case STMT_ACTIVATE: case STMT_PUSH: case STMT_POP:
+        case STMT_AWAIT:
                 break;                  /* of streams, above */
         }
         return verify_error(v, "no statement %d", (int)s->kind);

@@ -33,7 +33,7 @@ static bool check_operand(struct verifier *v, const struct flat_step *n, int ope
                 if (!int_mul(n->loops[k].count - 1, n->loops[k].add[operand], &reach) || !int_add(*end, reach, end))
                         return verify_error(v, "a place is beyond all memory");
         }
-        return check_reach(v, flat_operand(n->s, operand), low, high);
+        return check_reach(v, flat_operand(n->s, operand), low, high + flat_operand_elements(n->s, operand) - 1);
 }
 
 static bool check_moved(struct verifier *v, const struct flat_step *n, int64_t *work)
@@ -91,16 +91,48 @@ static bool check_step(struct verifier *v, const struct flat_step *n, int64_t *w
         return true;
 }
 
+/* ---- FIFOs ---- */
+
+/* Blocks of weights are put into a FIFO place by place, and products take them in that order. */
+struct fifo { int64_t filled, taken; };
+
+static bool check_fifo(struct verifier *v, struct fifo *f, const struct flat_step *n)
+{
+        const struct machine *m = v->function->machine;
+        const struct machine_memory *memory = &m->memories[m->weights];
+        const int64_t depth = machine_depth(memory);
+        if (!memory->fifo)
+                return true;
+        if (n->s->kind == STMT_TRANSFER && loop_transfer_loads(n->s) && n->s->buffer->memory == m->weights) {
+                if (n->rows * n->columns != 1 || n->at[0] != f->filled % depth || f->filled - f->taken + (f->taken > 0) >= depth)
+                        return verify_error(v, "element %lld of %s is not the next that has room", (long long)n->at[0], memory->name);
+                f->filled++;
+        }
+        if (n->s->kind != STMT_PRODUCT)
+                return true;
+        for (int k = 0; k < n->loop_count; k++)
+                if (n->loops[k].add[2])
+                        return verify_error(v, "one instruction reads several elements of %s", memory->name);
+        if (f->taken && n->at[2] == (f->taken - 1) % depth)
+                return true;
+        if (f->taken == f->filled || n->at[2] != f->taken % depth)
+                return verify_error(v, "element %lld of %s is neither the one in use nor the next", (long long)n->at[2], memory->name);
+        f->taken++;
+        return true;
+}
+
 /* ---- order ---- */
 
 /* A stage knows up to which statement each other one is done; a token carries what its sender knew. */
 struct clock { int64_t known[MACHINE_STAGES]; };
+struct history { struct clock *clocks; int64_t count, room; };  /* of a stage: behind each of its statements */
 struct queue { struct clock *tokens; int first, count, room; };
 struct racing {
         struct verifier *v;
         const struct machine *m;
         struct clock clocks[MACHINE_STAGES];
         struct queue queues[MACHINE_STAGES][2];         /* by who pushes, and in which direction */
+        struct history done[MACHINE_STAGES];            /* of machines that await */
 };
 
 static struct queue *queue_of(struct racing *r, struct loop_queue q) { return &r->queues[q.from][q.to > q.from]; }
@@ -118,15 +150,39 @@ static bool push(struct racing *r, struct loop_queue queue)
         return true;
 }
 
+static void learn(struct racing *r, int stage, const struct clock *from)
+{
+        for (int s = 0; s < r->m->stage_count; s++)
+                if (from->known[s] > r->clocks[stage].known[s])
+                        r->clocks[stage].known[s] = from->known[s];
+}
+
+static bool await(struct racing *r, const struct loop_stmt *s)
+{
+        const struct history *done = &r->done[s->queue.from];
+        if (s->step > done->count)
+                return verify_error(r->v, "what is waited for, statement %lld of %s, does not stand before it", (long long)s->step,
+                                    r->m->stages[s->queue.from]);
+        learn(r, s->queue.to, &done->clocks[s->step - 1]);
+        return true;
+}
+
+static void note_done(struct racing *r, int stage)
+{
+        struct history *h = &r->done[stage];
+        if (h->count == h->room) {
+                h->room = 2 * h->room + 64;
+                h->clocks = memory_resize(h->clocks, (size_t)h->room * sizeof *h->clocks);
+        }
+        h->clocks[h->count++] = r->clocks[stage];
+}
+
 static bool pop(struct racing *r, struct loop_queue queue)
 {
         struct queue *q = queue_of(r, queue);
         if (q->first == q->count)
                 return verify_error(r->v, "a token is popped that was not pushed");
-        const struct clock *token = &q->tokens[q->first++];
-        for (int s = 0; s < r->m->stage_count; s++)
-                if (token->known[s] > r->clocks[queue.to].known[s])
-                        r->clocks[queue.to].known[s] = token->known[s];
+        learn(r, queue.to, &q->tokens[q->first++]);
         return true;
 }
 
@@ -137,10 +193,12 @@ static bool check_order(struct racing *r, struct stream_grounds *g, const struct
         stream_grounds_want(g, n, wanted);
         for (int s = 0; s < r->m->stage_count; s++)
                 if (wanted[s] > r->clocks[stage].known[s])
-                        return verify_error(r->v, "a race with statement %lld, of stage %s: both touch one element, one writes, and no token orders them",
+                        return verify_error(r->v, "a race with statement %lld, of stage %s: both touch one element, one writes, and nothing orders them",
                                             (long long)wanted[s], r->m->stages[s]);
         stream_grounds_mark(g, n, number);
         r->clocks[stage].known[stage] = number;
+        if (r->m->awaits)
+                note_done(r, stage);
         return true;
 }
 
@@ -155,6 +213,7 @@ static bool check_races(struct racing *r, struct stream_grounds *g)
                 number++;
                 bool fine = step.s->kind == STMT_PUSH  ? push(r, step.s->queue)
                             : step.s->kind == STMT_POP ? pop(r, step.s->queue)
+                            : step.s->kind == STMT_AWAIT ? await(r, step.s)
                                                        : check_order(r, g, &step, number);
                 if (!fine)
                         return false;
@@ -166,12 +225,13 @@ static bool check_races(struct racing *r, struct stream_grounds *g)
         return true;
 }
 
-static void find_token(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_PUSH || s->kind == STMT_POP; }
+static void find_token(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_PUSH || s->kind == STMT_POP || s->kind == STMT_AWAIT; }
 
 bool verify_flat(struct verifier *v)
 {
         const struct loop_function *f = v->function;
         struct loop_buffer *memories[MACHINE_MEMORIES];
+        struct fifo fifo = { 0 };
         bool tokens = false, flat = flat_memories(f, memories);
         int64_t work = WORK_MOST;
         for (int k = 0; k < f->buffer_count; k++)
@@ -190,17 +250,21 @@ bool verify_flat(struct verifier *v)
                         continue;
                 if (!flat_step_read(f->machine, s, NULL, &step))
                         return verify_error(v, "a statement of a flat stream has no place that is known, in whole elements");
-                if (!check_step(v, &step, &work))
+                if (!check_step(v, &step, &work) || !check_fifo(v, &fifo, &step))
                         return false;
         }
+        if (fifo.taken < fifo.filled)
+                return verify_error(v, "%lld elements are left in a FIFO at the end", (long long)(fifo.filled - fifo.taken));
         if (!tokens)
                 return true;
         struct racing r = { .v = v, .m = f->machine };
         struct stream_grounds *g = stream_grounds_new(f);
         bool fine = check_races(&r, g);
         stream_grounds_free(g);
-        for (int s = 0; s < MACHINE_STAGES; s++)
+        for (int s = 0; s < MACHINE_STAGES; s++) {
                 for (int k = 0; k < 2; k++)
                         free(r.queues[s][k].tokens);
+                free(r.done[s].clocks);
+        }
         return fine;
 }

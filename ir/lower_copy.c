@@ -89,6 +89,8 @@ static struct loop_block *copy_block(const struct copy *c, const struct loop_blo
                 t->a = copy_expr(c, s->a);
                 t->b = copy_expr(c, s->b);
                 t->c = copy_expr(c, s->c);
+                if (s->activation)
+                        t->activation = arena_copy(c->arena, s->activation, sizeof *s->activation);
                 if (s->transfer) {
                         t->transfer = arena_copy(c->arena, s->transfer, sizeof *s->transfer);
                         t->transfer->rows = copy_expr(c, s->transfer->rows);

@@ -4,6 +4,7 @@
 #ifndef IR_MACHINE_H
 #define IR_MACHINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,14 +13,16 @@ struct machine_memory {
         const char *name;
         int64_t bytes;                  /* of the whole memory; a power of two, as all numbers here */
         int rows, columns, bits;
-        int loader;                     /* the stage that fills it */
+        int loader;                     /* the stage that fills it; -1: what is computed does */
+        bool fifo;                      /* elements are filled one after the other, and read in that order, by the array alone:
+                                         * it takes the next one where it is there, and room for another is where one was taken */
 };
 static inline int64_t machine_element_numbers(const struct machine_memory *m) { return (int64_t)m->rows * m->columns; }
 static inline int64_t machine_element_bytes(const struct machine_memory *m)
 {
         return (int64_t)m->rows * m->columns * m->bits / 8;
 }
-static inline int64_t machine_depth(const struct machine_memory *m) { return m->bytes / machine_element_bytes(m); }
+static inline int64_t machine_depth(const struct machine_memory *m) { return m->bytes ? m->bytes / machine_element_bytes(m) : 0; }
 
 /* What a cycle model counts with; in cycles where nothing else is said. */
 struct machine_cycles {
@@ -30,6 +33,9 @@ struct machine_cycles {
         int fetch_latency;              /* of the first instruction */
         int product_fill, operation_fill;       /* of the pipelines */
         int idle;                       /* what an instruction takes that does nothing */
+        /* of machines that activate */
+        int weight_bytes;               /* that weights' memory reads in a cycle; beat_bytes: the host's link */
+        int change;                     /* until a block of weights that is there is in the array, beside the products of the one before */
 };
 
 /* What its instructions can say. */
@@ -49,11 +55,18 @@ struct machine {
         const char *name, *doc;
         struct machine_memory memories[MACHINE_MEMORIES];
         int inputs, weights, sums;      /* memories: what a step multiplies, what it adds to */
-        int stored;                     /* ... as which an element of sums is stored: its low bits */
-        int lists;                      /* ... of places where steps begin */
+        int leaves;                     /* ... that transfers out of the machine are from */
+        int stored;                     /* ... as which an element leaves: its low bits */
+        int lists;                      /* ... of places where steps begin; -1: an instruction has none */
+        /* A machine that activates makes bytes of sums in its inputs' memory, where they are the next layer's inputs: whole
+         * activations lie there, and stay. Its products may replace sums; it has no other operations. */
+        bool activates;
+        int parameters;                 /* memory of what is added, and of amounts to shift by, element by element of sums */
         /* Stages run beside each other, each its own statements in order; neighbours pass tokens. */
         const char *stages[MACHINE_STAGES];
         int stage_count, compute, store;          /* who multiplies and combines; who stores */
+        int activate;                   /* who activates */
+        bool awaits;                    /* there are no tokens: any stage waits for as many statements of any other one */
         int batch, block_in, block_out; /* a step multiplies batch x block_in by block_out x block_in numbers */
         struct machine_limits limits;
         struct machine_cycles cycles;

@@ -85,6 +85,26 @@ struct loop_stmt *loop_apply_immediate(struct arena *arena, struct loop_block *b
         return s;
 }
 
+struct loop_stmt *loop_activate(struct arena *arena, struct loop_block *block, struct loop_place to, struct loop_place sums,
+                                struct loop_place parameters, const struct loop_activation *activation)
+{
+        struct loop_stmt *s = append(arena, block, STMT_ACTIVATE, to);
+        s->source = sums.buffer;
+        s->b = sums.at;
+        s->weights = parameters.buffer;
+        s->c = parameters.at;
+        s->activation = arena_copy(arena, activation, sizeof *activation);
+        return s;
+}
+
+struct loop_stmt *loop_await(struct arena *arena, struct loop_block *block, struct loop_queue queue, int64_t statements)
+{
+        struct loop_stmt *s = loop_append(arena, block, STMT_AWAIT);
+        s->queue = queue;
+        s->step = statements;
+        return s;
+}
+
 struct loop_stmt *loop_token(struct arena *arena, struct loop_block *block, enum loop_stmt_kind kind, struct loop_queue queue)
 {
         struct loop_stmt *s = loop_append(arena, block, kind);
@@ -99,7 +119,9 @@ int loop_stage_of(const struct machine *m, const struct loop_stmt *s)
         switch (s->kind) {
         case STMT_TRANSFER: return loop_transfer_loads(s) ? m->memories[s->buffer->memory].loader : m->store;
         case STMT_PUSH: return s->queue.from;
-        case STMT_POP: return s->queue.to;
+        case STMT_POP:
+        case STMT_AWAIT: return s->queue.to;
+        case STMT_ACTIVATE: return m->activate;
         default: return m->compute;
         }
 }
@@ -220,7 +242,7 @@ static void expand_product(struct expansion *e)
         struct loop_stmt *sum = loop_append(e->arena, e->block, STMT_VAR);
         struct loop_expr *to = plus(e, s->a, plus(e, times(e, p, e->m->block_out), o));
         sum->variable = loop_variable_new(e->arena, "sum", LOOP_TYPE(E_I32), VARIABLE_VAR);
-        sum->a = load_sum(e, s->buffer, to);
+        sum->a = s->code ? loop_int(e->arena, E_I32, 0) : load_sum(e, s->buffer, to);
         struct loop_block *outer = e->block;
         struct loop_expr *k = open_loop(e, "k", loop_index(e->arena, e->m->block_in));
         struct loop_expr *x = load_sum(e, s->source, plus(e, s->b, plus(e, times(e, p, e->m->block_in), k)));
@@ -244,6 +266,23 @@ static void expand_element(struct expansion *e)
         store(e, s->buffer, to, value);
 }
 
+static void expand_activation(struct expansion *e)
+{
+        const struct loop_stmt *s = e->s;
+        const struct loop_activation *a = s->activation;
+        int64_t numbers = machine_element_numbers(&e->m->memories[e->m->sums]);
+        struct loop_expr *n = open_loop(e, "n", loop_index(e->arena, numbers));
+        struct loop_expr *value = load_sum(e, s->source, plus(e, s->b, n)), *shift = loop_int(e->arena, E_I32, a->shift);
+        if (s->weights)
+                value = plus(e, value, load_sum(e, s->weights, plus(e, s->c, n)));
+        if (a->lanes)
+                shift = load_sum(e, s->weights, plus(e, s->c, plus(e, loop_index(e->arena, numbers), n)));
+        value = loop_op(e->arena, LOOP_SHR, plus(e, value, loop_int(e->arena, E_I32, a->add)), shift, NULL);
+        value = loop_op(e->arena, LOOP_MAX, value, loop_int(e->arena, E_I32, a->low), NULL);
+        value = loop_op(e->arena, LOOP_MIN, value, loop_int(e->arena, E_I32, a->high), NULL);
+        store(e, s->buffer, plus(e, s->a, n), loop_cast(e->arena, s->buffer->element, value));
+}
+
 struct loop_block *loop_stream_expand(struct arena *arena, const struct machine *m, const struct loop_stmt *s)
 {
         struct loop_block *block = loop_block_new(arena);
@@ -252,6 +291,8 @@ struct loop_block *loop_stream_expand(struct arena *arena, const struct machine 
                 (loop_transfer_loads(s) ? expand_load : expand_store)(&e);
         else if (s->kind == STMT_PRODUCT)
                 expand_product(&e);
+        else if (s->kind == STMT_ACTIVATE)
+                expand_activation(&e);
         else if (loop_is_step(s))
                 expand_element(&e);
         return block;

@@ -33,17 +33,24 @@
  *     reset %s[a]                                     for n = 0 to N:  s[a + n] = 0
  *     product %s[a] += %i[b] * %w[c]                  for p = 0 to batch, o = 0 to block_out, k = 0 to block_in:
  *                                                             s[a + p * block_out + o] += i[b + p * block_in + k] * w[c + o * block_in + k]
+ *     product %s[a] = %i[b] * %w[c]                   the same with 0 for s before, where the machine activates
  *     apply %s[a] OP %s[b]                            for n = 0 to N:  s[a + n] = s[a + n] OP s[b + n], read before written; OP: min, max, add
  *     apply %s[a] OP i                                for n = 0 to N:  s[a + n] = s[a + n] OP i, a literal; also shr, shl
+ *     activate %i[a] = %s[b] by %p[c] add A shr S within L, H          of a machine that activates; also into %s
+ *             for n = 0 to N:  i[a + n] = low bits of min(max((s[b + n] + p[c + n] + A) >> S, L), H)
+ *             S may be `lanes`: p[c + N + n], the element behind; without `by` nothing is added but A; where L = H nothing is read
  *     push load to compute, pop load to compute       nothing: a token that the first stage gives when all its statements up to here are
  *                                                     done, and that the second waits for
+ *     await host 3 in multiply                        nothing: the second waits until the first has done three statements of this stream,
+ *                                                     awaits not counted; on machines that have no tokens
  *
  * Around them stand `for`, `if` and `let` of indices, which read no memory: all is known when the stream is made. A statement belongs to
  * a stage of the machine: a transfer into a memory to the one that fills it, one out of it to `store`, all else to `compute`. What the
  * statements mean one after the other is what the stream means; that stages, which run beside each other, keep to that is for tokens.
  * A stream without any says nothing about order yet. One with tokens is flat: no loops but instructions, one alloc for each whole memory
  * (see below), and it is verified: any two statements of different stages that touch one element (or 16 bytes outside of the machine), one
- * of them writing, are ordered by tokens; none is popped that is not there, none is left, and queues do not overflow.
+ * of them writing, are ordered by tokens, or awaits; no token is popped that is not there, none is left, and queues do not overflow. A FIFO
+ * (ir/machine.h) orders itself: blocks of weights are put into its elements in turn, and read in that order, all of them.
  *
  * Passes (passes/stream/) make instructions of it step by step, each in this same form:
  *
@@ -51,7 +58,7 @@
  *     flatten     transfer %inp[16384] = %x[12544] ..        no loops but those around a single step, no allocs but whole memories
  *     micro       for %y = 0 to 14 count { for %x = 0 to 14 count { for %k = 0 to 3 list { product .. } } }
  *                 an instruction: at most as many counters as it has, outermost; inside them a list of places
- *     tokens      push, pop
+ *     tokens      push, pop; or await
  */
 #ifndef IR_STREAM_H
 #define IR_STREAM_H
@@ -77,6 +84,10 @@ struct loop_stmt *loop_apply(struct arena *arena, struct loop_block *block, enum
                              struct loop_place other);
 struct loop_stmt *loop_apply_immediate(struct arena *arena, struct loop_block *block, enum loop_opcode op, struct loop_place sums,
                                        int64_t immediate);
+/* weights: NULL buffer: none */
+struct loop_stmt *loop_activate(struct arena *arena, struct loop_block *block, struct loop_place to, struct loop_place sums,
+                                struct loop_place parameters, const struct loop_activation *activation);
+struct loop_stmt *loop_await(struct arena *arena, struct loop_block *block, struct loop_queue queue, int64_t statements);
 /* push or pop */
 struct loop_stmt *loop_token(struct arena *arena, struct loop_block *block, enum loop_stmt_kind kind, struct loop_queue queue);
 
@@ -84,11 +95,12 @@ struct loop_stmt *loop_token(struct arena *arena, struct loop_block *block, enum
 
 /* of a memory's numbers; sums are i32 */
 enum element loop_memory_element(const struct machine *m, int memory);
-static inline bool loop_is_step(const struct loop_stmt *s)        /* of compute: what loops may stand around in one instruction */
+static inline bool loop_is_step(const struct loop_stmt *s)        /* of compute or activate: what loops may stand around in one instruction */
 {
-        return s->kind == STMT_RESET || s->kind == STMT_PRODUCT || s->kind == STMT_APPLY;
+        return s->kind == STMT_RESET || s->kind == STMT_PRODUCT || s->kind == STMT_APPLY ||
+               s->kind == STMT_ACTIVATE;
 }
-static inline bool loop_is_of_stream(const struct loop_stmt *s) { return s->kind >= STMT_TRANSFER && s->kind <= STMT_POP; }
+static inline bool loop_is_of_stream(const struct loop_stmt *s) { return s->kind >= STMT_TRANSFER && s->kind <= STMT_AWAIT; }
 /* TRANSFER: the side in a memory of the machine, and the other */
 static inline bool loop_transfer_loads(const struct loop_stmt *s) { return s->buffer->space == SPACE_MEMORY; }
 /* the stage that a statement belongs to */

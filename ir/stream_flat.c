@@ -264,7 +264,7 @@ bool flat_memories(const struct loop_function *f, struct loop_buffer *memories[M
 /* ---- what is touched ---- */
 
 /* elements of one operand, along the loops that move it */
-static void visit_operand(const struct flat_step *step, int operand, bool writes, const struct flat_visitor *to)
+static void visit_operand(const struct flat_step *step, int operand, int64_t elements, bool writes, const struct flat_visitor *to)
 {
         struct nest_loop loops[NEST_MAX];
         int64_t index[NEST_MAX] = { 0 }, at = step->at[operand];
@@ -276,7 +276,7 @@ static void visit_operand(const struct flat_step *step, int operand, bool writes
                         loops[count++] = step->loops[k];
         }
         for (int k = 0; k >= 0;) {
-                to->visit(to->context, flat_operand(step->s, operand), at, 1, writes);
+                to->visit(to->context, flat_operand(step->s, operand), at, elements, writes);
                 for (k = count - 1; k >= 0; k--) {
                         at += loops[k].add[operand];
                         if (++index[k] < loops[k].count)
@@ -300,8 +300,9 @@ void flat_step_visit(const struct machine *m, const struct flat_step *step, cons
                         to->visit(to->context, flat_operand(s, 1 - in), step->at[1 - in] + r * s->transfer->step, step->columns * numbers,
                                   !loads);
         } else if (loop_is_step(s)) {
+                const bool given = s->kind == STMT_ACTIVATE && s->activation->low == s->activation->high;       /* reads nothing */
                 for (int k = OPERANDS - 1; k >= 0; k--)
-                        if (flat_operand(s, k))
-                                visit_operand(step, k, k == 0, to);
+                        if (flat_operand(s, k) && (k == 0 || !given))
+                                visit_operand(step, k, flat_operand_elements(s, k), k == 0, to);
         }
 }

@@ -43,6 +43,11 @@ static inline struct loop_buffer *flat_operand(const struct loop_stmt *s, int k)
 {
         return k == 0 ? s->buffer : k == 1 ? s->source : s->weights;
 }
+/* elements of an operand that each step touches */
+static inline int64_t flat_operand_elements(const struct loop_stmt *s, int k)
+{
+        return k == 2 && s->kind == STMT_ACTIVATE && s->activation->lanes ? 2 : 1;
+}
 /* The whole memories that a flat stream declares in front, NULL where it does not. False: it is not flat. */
 bool flat_memories(const struct loop_function *f, struct loop_buffer *memories[MACHINE_MEMORIES]);
 

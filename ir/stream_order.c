@@ -30,6 +30,8 @@ static void touch(void *context, const struct loop_buffer *b, int64_t first, int
 {
         struct stream_grounds *g = context;
         struct ground *at = ground_of(g, b);
+        if (b->space == SPACE_MEMORY && g->m->memories[b->memory].fifo)
+                return;                 /* its order is its own */
         if (first < 0 || count <= 0 || first + count > at->elements)
                 return;                 /* the verifier's */
         for (int64_t k = first / at->unit; k <= (first + count - 1) / at->unit; k++) {

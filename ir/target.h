@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "ir/element.h"
+#include "ir/machine.h"
 #include "ir/multiply.h"
 
 struct machine;
@@ -168,9 +169,11 @@ static inline int target_line(const struct target *t, enum element e)
         return target_line_bytes(t) / element_info[e].bytes;
 }
 
-/* channels, or sums, that lie side by side: a line of f32, or a vector that is longer */
+/* channels, or sums, that lie side by side: what the machine's array takes, a line of f32, or a vector that is longer */
 static inline int target_block(const struct target *t)
 {
+        if (target_accelerator(t))
+                return target_accelerator(t)->block_out;
         int line = target_line(t, E_F32), lanes = target_lanes(t, E_F32);
         return lanes > line ? lanes : line;
 }

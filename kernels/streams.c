@@ -10,7 +10,7 @@
  *
  * Weights, or inputs, whose blocks all fit are loaded for the first tile that needs them, share by share, and stay. What is one block
  * or one element is loaded first, and stays. */
-#include "kernels/streams_layer.h"
+#include "kernels/streams_whole.h"
 
 /* what is left of an extent behind `at`, up to `most` */
 struct loop_expr *stream_left(struct layer *l, const char *name, int64_t extent, struct loop_expr *at, int64_t most)
@@ -462,6 +462,10 @@ bool stream_kernel(struct emit *e, const struct kernel_request *request, struct 
                         continue;
                 s->buffer = emit_parameter(e, s->x.value);
                 s->weights.buffer = emit_parameter(e, s->weights.value);
+        }
+        if (l.m->activates) {
+                stream_write_whole(&l);
+                return !e->failed;
         }
         if (l.pad)
                 write_around(&l);

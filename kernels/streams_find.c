@@ -2,7 +2,7 @@
 /* Streams: what a convolution of bytes and the rest of its fusion are to the target's machine, operation by operation. */
 #include <math.h>
 
-#include "kernels/streams_layer.h"
+#include "kernels/streams_whole.h"
 
 enum { AROUND_MOST = 64 };              /* elements that are stored around a result, again and again */
 #define OUTSIDE (double)(1 << 29)       /* sums outside of an image are less than any (streams_pool.c) */
@@ -34,14 +34,15 @@ static bool find_blocks(const struct layer *l, const struct value *w, int64_t co
         return value_is_constant(blocks->value) && (!blocks->single || type_elements(blocks->value->type) == l->weight);
 }
 
-/* The lanes behind the last output hold sums of zeros, which no amount changes. */
-static bool equal_in_blocks(const struct layer *l, const struct value *v)
+/* Amounts that the machine can shift by: one for a block, or where it activates one for each number. The lanes behind the last output hold sums
+ * of zeros, which no amount changes. */
+static bool amounts_fit(const struct layer *l, const struct value *v)
 {
         const int32_t *n = v->constant->data;
         const int64_t all = l->work.outputs * l->lanes_out, own = op_int(l->op, "groups") == 1 ? op_int(l->op, "outputs") : all;
         for (int64_t i = 0; i < all; i++) {
                 const bool behind = i >= own && i % l->lanes_out;
-                if ((n[i] != n[i / l->lanes_out * l->lanes_out] && !behind) || n[i] < 0 || n[i] > 31)
+                if ((n[i] != n[i / l->lanes_out * l->lanes_out] && !behind && !l->m->activates) || n[i] < 0 || n[i] > 31)
                         return false;
         }
         return true;
@@ -134,7 +135,7 @@ static bool read_step(struct layer *l, const struct region *region, const struct
                 return false;
         if (op->code == OP_shr) {
                 s->shifts = numbers;
-                return equal_in_blocks(l, numbers);
+                return amounts_fit(l, numbers);
         }
         s->added = numbers;
         l->added_count++;
@@ -251,6 +252,21 @@ static bool read_layer(struct layer *l, const struct op *op, const struct target
         return true;
 }
 
+/* the epilogue as activations, and values whole in the inputs' memory */
+static bool activations(struct layer *l)
+{
+        struct stream_part parts[STREAM_STEPS];
+        const int count = stream_parts(l, parts);
+        const struct type *y = (l->pad ? op_result(l->pad) : op_result(l->op))->type;
+        l->work.held = (type_elements(l->x.value->type) + type_elements(y)) / l->lanes_in;
+        l->work.activations = 0;
+        for (int k = 0; k < count; k++) {
+                l->work.activations += !parts[k].joined;
+                l->work.held += parts[k].joined ? type_elements(parts[k].joined->x.value->type) / l->lanes_in : 0;
+        }
+        return count > 0 && !l->pool;
+}
+
 bool stream_find(struct layer *l, const struct region *region, const struct op *op, struct value *result, const struct target *target)
 {
         struct value *v;
@@ -280,7 +296,7 @@ bool stream_find(struct layer *l, const struct region *region, const struct op *
                 l->work.tensors += s->added != NULL;
         }
         l->work.added = l->added_count;
-        return true;
+        return !l->m->activates || activations(l);
 }
 
 bool stream_work_of(const struct op *op, const struct target *target, struct stream_work *work)

@@ -168,6 +168,8 @@ static bool join_numbers(struct offloading *o, struct op *op)
         const struct constant *c = added(op, &at, &splat);
         const struct type *y = op_result(op)->type;
         const int64_t outputs = y->dims[1] * o->lanes;
+        if (target_accelerator(o->context->target)->activates)
+                return false;           /* what activates adds them */
         if (!c || y->element != E_I32 || y->rank != op_result(o->convolve)->type->rank || y->dims[y->rank - 1] != o->lanes ||
             (!splat && type_elements(c->value.type) != outputs))
                 return false;

@@ -18,7 +18,7 @@ const struct machine machine_vta = {
                 [VTA_ACC] = { "acc", 128 << 10, 1, 16, 32, VTA_STAGE_COMPUTE },
                 [VTA_OUT] = { "out", 32 << 10, 1, 16, 8, VTA_STAGE_COMPUTE },
         },
-        .inputs = VTA_INP, .weights = VTA_WGT, .sums = VTA_ACC, .stored = VTA_OUT, .lists = VTA_UOP,
+        .inputs = VTA_INP, .weights = VTA_WGT, .sums = VTA_ACC, .leaves = VTA_ACC, .stored = VTA_OUT, .lists = VTA_UOP,
         .stages = { [VTA_STAGE_LOAD] = "load", [VTA_STAGE_COMPUTE] = "compute", [VTA_STAGE_STORE] = "store" },
         .stage_count = VTA_STAGES, .compute = VTA_STAGE_COMPUTE, .store = VTA_STAGE_STORE,
         .limits = {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codegen/machines.h"
 #include "codegen/vta/program.h"
 
 enum token { END, NEWLINE, OPEN, CLOSE, WORD };
@@ -88,7 +89,7 @@ static bool is_word(const struct parser *p, const char *word)
 }
 
 /* decimal, or hexadecimal behind 0x; below 2^62 in magnitude */
-static bool number_of(const char *text, size_t length, int64_t *number)
+bool program_number(const char *text, size_t length, int64_t *number)
 {
         bool negative = length && *text == '-', hex = length > 2 && text[0] == '0' && text[1] == 'x';
         size_t k = hex ? 2 : negative;
@@ -107,7 +108,7 @@ static bool number_of(const char *text, size_t length, int64_t *number)
 
 static bool take_number(struct parser *p, const char *what, int64_t *number)
 {
-        if (p->token != WORD || !number_of(p->word, p->length, number))
+        if (p->token != WORD || !program_number(p->word, p->length, number))
                 return fail(p, "want %s, not %s", what, shown(p));
         next(p);
         return true;
@@ -143,17 +144,28 @@ static bool take_bytes(struct parser *p, struct text *out)
 static bool address_of(struct parser *p, const char *text, size_t length, int64_t *address)
 {
         if (!length || *text != '@')
-                return number_of(text, length, address) || fail(p, "no address: '%s'", text_safe(p->arena, text, length));
+                return program_number(text, length, address) || fail(p, "no address: '%s'", text_safe(p->arena, text, length));
         const char *plus = memchr(text, '+', length);
         size_t name = (plus ? (size_t)(plus - text) : length) - 1;
         const struct vta_segment *s = map_get(p->places, text + 1, name);
         if (!s)
                 return fail(p, "no segment is called '%s'", text_safe(p->arena, text + 1, name));
         *address = 0;
-        if (plus && !number_of(plus + 1, length - name - 2, address))
+        if (plus && !program_number(plus + 1, length - name - 2, address))
                 return fail(p, "no number of bytes behind '%s'", text_safe(p->arena, text, name + 2));
         *address += s->address;
         return true;
+}
+
+bool program_line_address(struct program_line *line, const char *text, size_t length, int64_t *address)
+{
+        return address_of(line->parser, text, length, address);
+}
+
+bool program_line_fail(struct program_line *line, const char *what, const char *text, size_t length)
+{
+        struct parser *p = line->parser;
+        return fail(p, "%s '%s'", what, text_safe(p->arena, text, length));
 }
 
 static bool set_dram(struct parser *p, struct vta_instruction *i, const char *text, size_t length)
@@ -174,7 +186,7 @@ static bool set_numbers(struct parser *p, struct vta_instruction *i, int n, int 
         for (int k = 0; k < count; k++) {
                 const char *comma = k + 1 < count ? memchr(text, ',', length) : NULL;
                 size_t size = comma ? (size_t)(comma - text) : length;
-                if ((!comma && k + 1 < count) || !number_of(text, size, vta_at(i, &v->fields[n + k])))
+                if ((!comma && k + 1 < count) || !program_number(text, size, vta_at(i, &v->fields[n + k])))
                         return fail(p, "%s wants %d number%s, not %s", v->fields[n].word, count, count > 1 ? "s with commas between" : "",
                                     shown(p));
                 text += size + 1;
@@ -247,20 +259,40 @@ static bool check_fields(struct parser *p, struct vta_instruction *i, enum vta_f
         return !f || fail(p, "%s is %" PRId64 ", which %d bits do not hold", f->name, *vta_at(i, f), f->width);
 }
 
+/* an instruction of another machine */
+static bool take_line(struct parser *p, struct text *out)
+{
+        struct program_line line = { .parser = p };
+        unsigned char *bytes = arena_alloc(p->arena, (size_t)p->p->codec->bytes);
+        for (; p->token == WORD; next(p)) {
+                if (line.count == PROGRAM_WORDS)
+                        return fail(p, "an instruction has at most %d words", PROGRAM_WORDS);
+                line.words[line.count] = p->word;
+                line.lengths[line.count++] = p->length;
+        }
+        if (!p->p->codec->assemble(&line, bytes))
+                return false;
+        text_add_bytes(out, (const char *)bytes, (size_t)p->p->codec->bytes);
+        return end_line(p);
+}
+
 static bool take_instruction(struct parser *p, struct text *out)
 {
         struct vta_instruction i;
         unsigned char bytes[VTA_BYTES];
         bool set[VTA_FIELDS] = { false };
+        const int each = p->p->codec ? p->p->codec->bytes : VTA_BYTES;
         if (is_word(p, "bytes")) {
                 size_t before = out->length;
                 int line = p->line;
                 next(p);
                 if (!take_bytes(p, out))
                         return false;
-                p->line = out->length - before == VTA_BYTES ? p->line : line;
-                return out->length - before == VTA_BYTES || fail(p, "an instruction has %d bytes", VTA_BYTES);
+                p->line = out->length - before == (size_t)each ? p->line : line;
+                return out->length - before == (size_t)each || fail(p, "an instruction has %d bytes", each);
         }
+        if (p->p->codec)
+                return take_line(p, out);
         if (!take_mnemonic(p, &i))
                 return false;
         for (; p->token == WORD; next(p))
@@ -367,10 +399,13 @@ static bool take_machine(struct parser *p)
         if (!is_word(p, "machine"))
                 return fail(p, "no assembly of this machine: want 'machine %s' first, not %s", machine_vta.name, shown(p));
         next(p);
-        if (!is_word(p, machine_vta.name))
-                return fail(p, "want '%s', not %s", machine_vta.name, shown(p));
+        for (int k = 0; machines[k]; k++)
+                if (machine_codec(k) && is_word(p, machines[k]->name))
+                        p->p->codec = machine_codec(k);
+        if (!p->p->codec && !is_word(p, machine_vta.name))
+                return fail(p, "want '%s' or another machine's name, not %s", machine_vta.name, shown(p));
         next(p);
-        if (p->token == WORD) {
+        if (p->token == WORD && !p->p->codec) {
                 sizes = arena_printf(p->arena, "%.*s", (int)(p->length < 200 ? p->length : 200), p->word);
                 next(p);
         }

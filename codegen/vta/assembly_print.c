@@ -37,8 +37,7 @@ static void print_bytes(struct text *out, const unsigned char *bytes, int64_t co
 
 /* ---- instructions ---- */
 
-/* as a name where one segment is called so */
-static void print_address(struct text *out, const struct vta_program *p, int64_t address)
+void program_print_address(const struct vta_program *p, int64_t address, struct text *out)
 {
         const struct vta_segment *s = p ? vta_program_segment(p, address, 1) : NULL;
         if (!s || s->shared)
@@ -53,7 +52,7 @@ static void print_field(struct text *out, const struct vta_program *p, const str
                         const struct vta_field *f, int64_t number)
 {
         if (f == &v->fields[VTA_FIELD_dram_base])
-                print_address(out, p, number * v->bytes[i->memory]);
+                program_print_address(p, number * v->bytes[i->memory], out);
         else
                 text_add(out, "%" PRId64, number);
 }
@@ -108,10 +107,14 @@ static void note(struct text *out, size_t line, const char *format, int64_t numb
 
 static void print_code(struct text *out, const struct vta_program *p)
 {
-        for (int64_t k = 0; k < vta_program_length(p); k++) {
+        const int each = p->codec ? p->codec->bytes : VTA_BYTES;
+        for (int64_t k = 0; k < p->code->bytes / each; k++) {
                 size_t line = out->length;
                 text_add(out, "        ");
-                vta_assembly_instruction(&p->vta, p, vta_program_instruction(p, k), out);
+                if (p->codec)
+                        p->codec->print(p, p->code->content + k * each, out);
+                else
+                        vta_assembly_instruction(&p->vta, p, vta_program_instruction(p, k), out);
                 note(out, line, "# %" PRId64 "\n", k);
         }
 }
@@ -144,9 +147,10 @@ static void print_content(struct text *out, const struct vta_segment *s)
 
 void vta_assembly_print(const struct vta_program *p, struct text *out)
 {
-        char sizes[VTA_SIZES_TEXT];
-        vta_sizes(&p->vta, sizes);
-        text_add(out, "machine %s%s%s\ndram 0x%" PRIx64 "\n", machine_vta.name, *sizes ? " " : "", sizes, (uint64_t)p->dram_bytes);
+        char sizes[VTA_SIZES_TEXT] = "";
+        if (!p->codec)
+                vta_sizes(&p->vta, sizes);
+        text_add(out, "machine %s%s%s\ndram 0x%" PRIx64 "\n", p->codec ? p->codec->machine->name : machine_vta.name, *sizes ? " " : "", sizes, (uint64_t)p->dram_bytes);
         for (int k = 0; k < p->count; k++) {
                 const struct vta_segment *s = &p->segments[k];
                 text_add(out, "\n%s %s 0x%" PRIx64, vta_kinds[s->kind].name, s->name, (uint64_t)s->address);

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "codegen/machines.h"
 #include "codegen/vta/program.h"
 
 static const char magic[8] = { 'V', 'T', 'A', 'P', 'R', 'O', 'G', '1' };
@@ -20,7 +21,17 @@ enum { IN_NAME = 0, IN_KIND = 32, IN_ZERO = 36, IN_ADDRESS = 40, IN_BYTES = 48, 
 
 bool vta_is_exchange(const unsigned char *bytes, size_t length)
 {
-        return length >= sizeof magic && !memcmp(bytes, magic, sizeof magic);
+        return (length >= sizeof magic && !memcmp(bytes, magic, sizeof magic)) || program_codec_of(bytes, length);
+}
+
+const struct program_codec *program_codec_of(const unsigned char *bytes, size_t length)
+{
+        for (int k = 0; machines[k]; k++) {
+                const struct program_codec *c = machine_codec(k);
+                if (c && length >= sizeof magic && !memcmp(bytes, c->magic, sizeof magic))
+                        return c;
+        }
+        return NULL;
 }
 
 static bool is_zero(const unsigned char *bytes, size_t count)
@@ -36,7 +47,11 @@ static bool is_zero(const unsigned char *bytes, size_t count)
 static bool read_header(const struct vta *v, const unsigned char *bytes, size_t length, uint64_t *count, struct diag *diag)
 {
         unsigned char sizes[VTA_CONFIGURATION];
-        vta_configuration(v, sizes);
+        const struct program_codec *codec = program_codec_of(bytes, length);
+        if (codec)
+                codec->configuration(sizes);
+        else
+                vta_configuration(v, sizes);
         if (!vta_is_exchange(bytes, length)) {
                 diag_error(diag, EXIT_INVALID, "no exchange file: it does not begin with VTAPROG1");
                 return false;
@@ -105,7 +120,7 @@ bool vta_exchange_read(struct vta_program *p, const struct vta *v, const unsigne
         if (!read_header(v, bytes, length, &count, diag))
                 return false;
         uint64_t dram = vta_number(bytes + AT_DRAM, 8);
-        *p = (struct vta_program){ .vta = *v, .count = (int)count, .dram_bytes = dram > INT64_MAX ? INT64_MAX : (int64_t)dram };
+        *p = (struct vta_program){ .codec = program_codec_of(bytes, length), .vta = *v, .count = (int)count, .dram_bytes = dram > INT64_MAX ? INT64_MAX : (int64_t)dram };
         p->segments = arena_array(arena, (size_t)count, sizeof *p->segments);
         for (size_t k = 0; k < count; k++) {
                 size_t at = HEADER + k * RECORD;
@@ -138,11 +153,14 @@ void vta_exchange_write(const struct vta_program *p, struct text *out)
 {
         unsigned char sizes[VTA_CONFIGURATION];
         size_t table = HEADER + (size_t)p->count * RECORD, end = table, start = out->length;
-        vta_configuration(&p->vta, sizes);
+        if (p->codec)
+                p->codec->configuration(sizes);
+        else
+                vta_configuration(&p->vta, sizes);
         for (int k = 0; k < p->count; k++)
                 if (p->segments[k].content)
                         end = aligned(end) + (size_t)p->segments[k].bytes;
-        text_add_bytes(out, magic, sizeof magic);
+        text_add_bytes(out, p->codec ? p->codec->magic : magic, sizeof magic);
         text_add_bytes(out, (const char *)sizes, sizeof sizes);
         put(out, (uint64_t)p->count, 4);
         put(out, (uint64_t)p->dram_bytes, 8);

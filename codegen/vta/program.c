@@ -102,12 +102,15 @@ static bool check_places(const struct vta_program *p, struct diag *diag)
 
 static bool check_code(const struct vta_program *p, struct diag *diag)
 {
+        const int each = p->codec ? p->codec->bytes : VTA_BYTES;
         int64_t length = p->code->bytes / VTA_BYTES;
-        if (p->code->bytes % VTA_BYTES || p->code->bytes >= VTA_STREAM_MOST) {
+        if (p->code->bytes % each || p->code->bytes >= VTA_STREAM_MOST) {
                 diag_error(diag, EXIT_INVALID, "the instructions are %" PRId64 " bytes: want a multiple of %d, below 32 MiB", p->code->bytes,
-                           VTA_BYTES);
+                           each);
                 return false;
         }
+        if (p->codec)
+                return p->codec->check_code(p, diag);
         const struct vta_field *opcode = &p->vta.fields[VTA_FIELD_opcode];
         for (int64_t k = 0; k < length; k++) {
                 const unsigned char *bytes = vta_program_instruction(p, k);

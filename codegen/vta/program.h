@@ -24,8 +24,28 @@ struct vta_segment {
         bool shared;                    /* another segment has its name, too; what is expected does not count */
 };
 
+struct vta_program;
+/* A line of assembly: its words, and what they may name. */
+enum { PROGRAM_WORDS = 24 };
+struct program_line { const char *words[PROGRAM_WORDS]; size_t lengths[PROGRAM_WORDS]; int count; void *parser; };
+
+/* What is another machine's in a program, and what runs it; VTA has none. */
+struct program_codec {
+        const struct machine *machine;
+        const char *magic;              /* 8 bytes that files begin with */
+        int bytes;                      /* of an instruction */
+        void (*configuration)(unsigned char bytes[VTA_CONFIGURATION]);
+        bool (*check_code)(const struct vta_program *p, struct diag *diag);       /* how it ends; an EXIT_INVALID error */
+        void (*print)(const struct vta_program *p, const unsigned char *bytes, struct text *out);
+        bool (*assemble)(struct program_line *line, unsigned char *bytes);        /* false after program_line_fail */
+        bool (*run)(const struct vta_program *p, unsigned char *memory, uint64_t seed, unsigned char poison, int64_t work, struct diag *diag);
+        bool (*check)(const struct vta_program *p, int64_t work, int most, struct diag *diag);
+        bool (*report)(const struct vta_program *p, bool each, struct text *out, struct diag *diag);
+};
+
 /* Contents are somebody else's memory: of the file that was read, or of an arena. */
 struct vta_program {
+        const struct program_codec *codec;      /* NULL: the machine is a VTA */
         struct vta vta;
         int64_t dram_bytes;
         struct vta_segment *segments;
@@ -58,7 +78,9 @@ bool vta_program_holds(const struct vta_program *p, const unsigned char *memory,
 /* Reads the bytes of a file for a machine; they must stay. False after one EXIT_INVALID error. */
 bool vta_exchange_read(struct vta_program *p, const struct vta *v, const unsigned char *bytes, size_t length, struct arena *arena,
                        struct diag *diag);
-bool vta_is_exchange(const unsigned char *bytes, size_t length);
+bool vta_is_exchange(const unsigned char *bytes, size_t length);         /* of any machine */
+/* the machine that a file is for, by how it begins; NULL: VTA, or none */
+const struct program_codec *program_codec_of(const unsigned char *bytes, size_t length);
 void vta_exchange_write(const struct vta_program *p, struct text *out);
 
 /* ---- assembly_print.c, assembly_parse.c: text that reads back to the same program ---- */
@@ -66,6 +88,12 @@ void vta_exchange_write(const struct vta_program *p, struct text *out);
 void vta_assembly_print(const struct vta_program *p, struct text *out);
 /* one instruction, without a newline; p may be NULL */
 void vta_assembly_instruction(const struct vta *v, const struct vta_program *p, const unsigned char bytes[VTA_BYTES], struct text *out);
+/* an address in bytes, as a name where one segment is called so */
+void program_print_address(const struct vta_program *p, int64_t address, struct text *out);
+/* for codecs: "line N: WHAT 'text'"; @SEGMENT+BYTES or a number; a number */
+bool program_line_fail(struct program_line *line, const char *what, const char *text, size_t length);
+bool program_line_address(struct program_line *line, const char *text, size_t length, int64_t *address);
+bool program_number(const char *text, size_t length, int64_t *number);
 /* For the machine that the text names. False after one EXIT_INVALID error, which names the line. */
 bool vta_assembly_parse(struct vta_program *p, const char *text, size_t length, struct arena *arena, struct diag *diag);
 

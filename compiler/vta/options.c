@@ -6,6 +6,7 @@
 
 #include "base/suggest.h"
 #include "base/text.h"
+#include "codegen/unified/unified.h"
 #include "codegen/vta/check.h"
 #include "compiler/json.h"
 #include "compiler/option_reader.h"
@@ -98,7 +99,8 @@ enum { COLUMN = 26 };
 void vta_options_help(void)
 {
         puts("usage: dnncc-vta COMMAND [options] FILE\n\n"
-             "Runs, checks and translates programs for VTA (FILE: an exchange file, assembly text, or - for\nstandard input).\n\nCommands:");
+             "Runs, checks and translates programs for VTA, and for a machine with a unified buffer (FILE: an\n"
+             "exchange file, assembly text, or - for standard input).\n\nCommands:");
         for (int k = 0; k < COMMANDS; k++)
                 option_print(command_table[k].name, NULL, command_table[k].doc, COLUMN);
         puts("\nOptions:");
@@ -135,7 +137,7 @@ static void put_roff(FILE *out, const char *text)
 void vta_options_man(FILE *out)
 {
         fputs(".TH DNNCC-VTA 1 \"\" \"dnncc " DNNCC_VERSION "\" \"User Commands\"\n.SH NAME\ndnncc\\-vta \\- run, check and translate programs for "
-              "the accelerator VTA\n.SH SYNOPSIS\n.B dnncc\\-vta\n\\fICOMMAND\\fR [\\fIoptions\\fR] \\fIFILE\\fR\n.SH DESCRIPTION\nFILE is an "
+              "accelerators\n.SH SYNOPSIS\n.B dnncc\\-vta\n\\fICOMMAND\\fR [\\fIoptions\\fR] \\fIFILE\\fR\n.SH DESCRIPTION\nFILE is an "
               "exchange file (.vta), assembly text (.vta.s), or \\- for standard input.\n.SH COMMANDS\n", out);
         for (int k = 0; k < COMMANDS; k++)
                 fprintf(out, ".TP\n.B %s\n%s\n", command_table[k].name, command_table[k].doc);
@@ -155,6 +157,9 @@ void vta_options_man(FILE *out)
         fputs(".SH RULES\nWhat\n.B check\nholds programs to. Without those marked with a star nothing can run them.\n", out);
         for (int k = 0; k < VTA_RULES; k++)
                 fprintf(out, ".TP\n.B %s%s\n%s\n", vta_rules[k].name, vta_rules[k].must ? " *" : "", vta_rules[k].text);
+        fputs(".SH RULES OF UNIFIED\nPrograms for the machine with a unified buffer.\n", out);
+        for (int k = 0; k < UNIFIED_RULES; k++)
+                fprintf(out, ".TP\n.B %s\n%s\n", unified_rules[k].name, unified_rules[k].text);
         fputs(".SH EXIT STATUS\n0 ok, 1 usage, 2 cannot read or write, 3 invalid file or a rule is broken, 5 more steps than allowed, 70 "
               "memory is not as expected.\n.SH SEE ALSO\n.BR dnncc (1), docs/accelerators.md\n", out);
 }

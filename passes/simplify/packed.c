@@ -390,10 +390,20 @@ static struct value *build_part_slice(struct builder *b, struct value *v, struct
         return build_slice(b, v, starts, steps, part_type(b->m, v->type, p)->dims);
 }
 
+/* Weights of an array, which multiplies whole blocks: one word holds all channels of a block, and a panel as many outputs. No
+ * instruction of a processor has words of 16 channels. */
+static bool is_of_array(const struct op *op)
+{
+        enum { WORD_MOST = 8 };
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        const int64_t group = packed_group(x, w);
+        return group > WORD_MOST && group == x->dims[x->rank - 1] && group == packed_lanes(x, w);
+}
+
 /* outputs that fill no vector, without the lanes behind them */
 static bool is_tail(const struct op *op, struct part p)
 {
-        return !p.start && p.size == op_int(op, "outputs") && p.size < packed_lanes(op_operand(op, 0)->type, op_operand(op, 1)->type);
+        return !is_of_array(op) && !p.start && p.size == op_int(op, "outputs") && p.size < packed_lanes(op_operand(op, 0)->type, op_operand(op, 1)->type);
 }
 
 /* columns of several rows (those of one are a run of memory), whole panels of constants */

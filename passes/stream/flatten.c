@@ -18,6 +18,7 @@ struct flattening {
         struct flat_writer to;
         struct flat_state state;
         int *turns;                     /* executions of each alloc */
+        int64_t filled;                 /* elements of a FIFO */
         int64_t left;
         const char *failed;
 };
@@ -77,6 +78,11 @@ static void flatten_statement(struct flattening *f, const struct loop_stmt *s)
         case STMT_LET: f->state.values[s->variable->number] = value(f, s->a); break;
         case STMT_ALLOC: {
                 struct loop_buffer *b = s->buffer;
+                const struct machine_memory *memory = &f->m->memories[b->memory];
+                if (memory->fifo) {
+                        f->state.places[b->number] = f->filled++ % machine_depth(memory);
+                        break;
+                }
                 f->state.places[b->number] = b->places[f->turns[b->number]++ % b->place_count];
                 break;
         }

@@ -5,6 +5,8 @@
  *     call @conv1(@x, @w1, @t)                     call @conv1_joined(@x, @w1, @t, @w2, @y)
  *     call @conv2(@t, @w2, @y)            ->
  *
+ * Where the machine's memory holds activations, what only one stream reads and writes stays there (resident.c).
+ *
  * Parameters are whole buffers of the program, each once: what views and offsets say goes into places. Before `plan`, which lets
  * buffers that are not in use at a time lie in one place: those of one launch are. Exact. */
 #include "ir/loop_vector.h"
@@ -67,6 +69,7 @@ static void copy_statement(struct joining *j, const struct loop_stmt *s, struct 
         to->a = s->a ? copy_place(j, s->buffer, s->a) : NULL;
         to->b = s->b ? copy_place(j, s->source, s->b) : NULL;
         to->c = s->c ? copy_place(j, s->weights, s->c) : NULL;
+        to->activation = s->activation ? arena_copy(arena, s->activation, sizeof *s->activation) : NULL;
         to->transfer = s->transfer ? copy_transfer(j, s->transfer) : NULL;
         if (s->variable)
                 to->variable = j->variables[s->variable->number] = arena_copy(arena, s->variable, sizeof *s->variable);
@@ -206,9 +209,9 @@ static void drop_streams(struct loop_program *p)
 
 int pass_join(struct loop_program *p, struct pass_context *context)
 {
-        (void)context;
         int count = join_block(p, p->main->body);
         if (count)
                 drop_streams(p);
-        return count;
+        const int stays = stream_reside(p, context->diag);
+        return stays < 0 ? -1 : count + stays;
 }

@@ -38,12 +38,36 @@ static void range_of(const struct flat_step *n, int operand, int64_t *low, int64
         }
 }
 
+/* sums are made of those in the same place, each once */
+static bool is_in_place(const struct flat_step *n)
+{
+        bool same = n->at[0] == n->at[1];
+        for (int k = 0; k < n->loop_count; k++)
+                same &= n->loops[k].add[0] == n->loops[k].add[1] && n->loops[k].add[0];
+        return same;
+}
+
 /* an operation on two elements of sums */
-static bool reads_sums(const struct flat_step *n) { return n->s->kind == STMT_APPLY && n->s->source; }
+static bool reads_sums(const struct flat_step *n)
+{
+        return (n->s->kind == STMT_APPLY && n->s->source) ||
+               (n->s->kind == STMT_ACTIVATE && n->s->buffer->memory == n->s->source->memory && !is_in_place(n));
+}
+
+/* comes back to sums that it replaces */
+static bool replaces_again(const struct flat_step *n)
+{
+        for (int k = 0; k < n->loop_count; k++)
+                if (n->s->kind == STMT_PRODUCT && n->s->code && !n->loops[k].add[0])
+                        return true;
+        return false;
+}
 
 static bool may_reorder(const struct flat_step *n)
 {
         int64_t low, high, from, to;
+        if (replaces_again(n))
+                return false;
         if (!reads_sums(n))
                 return true;
         range_of(n, 0, &low, &high);

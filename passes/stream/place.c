@@ -14,8 +14,11 @@ struct placing {
 
 static void place_alloc(struct placing *p, struct loop_buffer *b, int64_t *tops, bool repeats)
 {
-        int64_t elements = b->extent / machine_element_numbers(&p->m->memories[b->memory]);
-        int count = repeats ? p->contexts[b->memory] : 1;
+        const struct machine_memory *memory = &p->m->memories[b->memory];
+        int64_t elements = memory->fifo ? 0 : b->extent / machine_element_numbers(memory);
+        int count = repeats && !memory->fifo ? p->contexts[b->memory] : 1;
+        if (b->place_count)
+                return;                 /* it has its place */
         if (p->write) {
                 b->place_count = count;
                 b->places = arena_array(p->arena, (size_t)count, sizeof *b->places);

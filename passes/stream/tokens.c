@@ -230,7 +230,7 @@ static int order_stream(struct loop_program *p, struct loop_function *f)
         return o.tokens;
 }
 
-static void find_token(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_PUSH || s->kind == STMT_POP; }
+static void find_token(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_PUSH || s->kind == STMT_POP || s->kind == STMT_AWAIT; }
 
 int pass_tokens(struct loop_program *p, struct pass_context *context)
 {
@@ -247,7 +247,7 @@ int pass_tokens(struct loop_program *p, struct pass_context *context)
                         diag_error(context->diag, EXIT_USAGE, "stream %s still has loops: flatten comes before tokens", f->name);
                         return -1;
                 }
-                count += order_stream(p, f);
+                count += f->machine->awaits ? stream_await(p->arena, f) : order_stream(p, f);
         }
         return count;
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* A machine with a unified buffer beside a processor that runs plain C: quantized convolutions on the machine, all else in C. */
+#include "ir/target.h"
+
+#include "codegen/unified/unified.h"
+
+extern const struct target target_generic;
+
+static const struct multiply multiplies[] = {
+        { .name = "unified", .positions = 1, .outputs = 256, .depth = 1, .group = 256,
+          .x = { .memory = E_I8, .word = E_I8, .place = PLACE_BROADCAST },
+          .w = { .memory = E_I8, .word = E_I8, .place = PLACE_VECTOR },
+          .sum = E_I32, .order = ORDER_EXACT, .streams = true, .instructions = 1 },
+        { 0 }
+};
+
+const struct target target_unified = {
+        .name = "unified",
+        .doc = "plain C99, and a machine with a unified buffer, like the first TPU, for quantized convolutions",
+        .base = &target_generic,
+        .multiplies = multiplies,
+        .accelerator = &machine_unified,
+        .workspace_align = 256,
+};
