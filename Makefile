@@ -26,7 +26,7 @@ GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc $(B)/harness
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
-.PHONY: all static setup python systems cuda browser samples install uninstall demo check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
+.PHONY: all static setup python systems cuda browser samples install uninstall demo demo-vta check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
         bench-cuda bench-interp bench-threads bench-compile bench-operators fit-cost zoo-digest docs clean
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -112,7 +112,7 @@ $(B)/.samples: | python
 
 # ---- the compiler ----
 
-all: $(B)/dnncc $(B)/dnncc-vta $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so
+all: $(B)/dnncc $(B)/dnncc-vta $(B)/libdnncc_vta.a $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so
 
 $(B)/dnncc: $(B)/obj/compiler/main.o $(B)/libdnncc.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -120,6 +120,12 @@ $(B)/dnncc: $(B)/obj/compiler/main.o $(B)/libdnncc.a
 # what runs programs for an accelerator: docs/accelerators.md
 $(B)/dnncc-vta: $(B)/obj/compiler/vta/main.o $(B)/libdnncc.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# ... and the same for generated code: a device (runtime/dnncc_vta.h)
+VTA_DEVICE := $(filter $(B)/obj/base/% $(B)/obj/codegen/vta/% $(B)/obj/codegen/machines/%,$(OBJECTS))
+$(B)/libdnncc_vta.a: $(VTA_DEVICE)
+	@rm -f $@
+	@$(AR) rcs $@ $^
 
 # one file that needs no library of the system that it runs on
 static: $(B)/dnncc-static
@@ -151,7 +157,7 @@ $(B)/library.inc: $(LIBRARY)
 
 # and the page that --report fills in, a string for each line: its parts in the order in which they stand there;
 # and the program that --tune and --bench compile
-PAGE := $(addprefix compiler/page/,head.html style.css body.html base.js tabs.js kernels.js nodes.js weights.js graph_layout.js \
+PAGE := $(addprefix compiler/page/,head.html style.css body.html base.js tabs.js kernels.js nodes.js machine.js weights.js graph_layout.js \
         graph.js roofline.js memory.js difference.js passes.js compare.js start.js tail.html)
 $(B)/report_page.inc: $(PAGE)
 $(B)/harness_main.inc: compiler/harness/main.c
@@ -179,6 +185,7 @@ FORCE:                                  # PREFIX may be another one each time
 PROGRAMS := $(B)/dnncc>bin/dnncc $(B)/dnncc-vta>bin/dnncc-vta
 EXAMPLES := $(filter-out %/__pycache__,$(wildcard examples/*.* examples/Makefile examples/*/*))
 FILES := runtime/dnncc_runtime.h>include/dnncc_runtime.h $(B)/libdnncc_runtime.a>lib/libdnncc_runtime.a \
+         runtime/dnncc_vta.h>include/dnncc_vta.h $(B)/libdnncc_vta.a>lib/libdnncc_vta.a \
          $(B)/dnncc-runtime.pc>lib/pkgconfig/dnncc-runtime.pc \
          cmake/dnncc-config.cmake>lib/cmake/dnncc/dnncc-config.cmake \
          $(B)/dnncc-config-version.cmake>lib/cmake/dnncc/dnncc-config-version.cmake \
@@ -252,6 +259,12 @@ wheel: all python
 demo: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@$(MAKE) --no-print-directory run-demo
+
+# the same digits on an accelerator, which is simulated
+demo-vta: setup
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(MAKE) --no-print-directory -C examples/vta
+	@$(B)/examples/vta
 
 D := $(B)/digits
 .PHONY: run-demo
