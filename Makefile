@@ -387,6 +387,6 @@ zoo-digest: all python
 	$(PY) test/bench/digest.py --dnncc=$(B)/dnncc --write=$(B)/zoo.digest $(DIGEST_FLAGS)
 
 clean:
-	rm -rf $(B)/obj $(B)/unit $(B)/asan $(B)/digits $(B)/dnncc $(B)/dnncc-vta $(B)/libdnncc.a $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so $(B)/wheel $(B)/dist $(GENERATED) $(B)/onnx.pb-c.c
+	rm -rf $(B)/host $(B)/obj $(B)/unit $(B)/asan $(B)/digits $(B)/dnncc $(B)/dnncc-vta $(B)/libdnncc.a $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so $(B)/wheel $(B)/dist $(GENERATED) $(B)/onnx.pb-c.c
 
 -include $(DEPENDENCIES)

@@ -151,6 +151,7 @@ def run(path, folder, options, values, cc="gcc", emulator=None):
 
 
 @pytest.mark.parametrize("kind", [residual, mobile, transposed, rows, attention, patches, recurrent])
+@pytest.mark.sample(2)
 def test_models(kind, tmp_path):
     m = Model()
     y, shape = kind(m)

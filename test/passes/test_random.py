@@ -247,6 +247,7 @@ def compiled(folder, model, options, flags, inputs, seed):
 
 
 @pytest.mark.parametrize("seed", range(3000, 3004))
+@pytest.mark.sample(2)
 def test_compiled_vectors(tmp_path, seed):
     (tmp_path / "p.dnn").write_text(Program(seed, EXTENTS).text())
     flags = ["-O1", *dnncc.SANITIZE[1:]]

@@ -262,6 +262,7 @@ def test_compiled(kind, first, tmp_path):
 
 @pytest.mark.parametrize("kind", [Tiles, Bytes])
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3"])
+@pytest.mark.sample(2)
 def test_without_tiles(target, kind, tmp_path):
     """a program with tiles, for a target that has none: vectors, in the end lane by lane"""
     for seed in range(3):

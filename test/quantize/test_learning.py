@@ -205,6 +205,7 @@ def test_steps_that_learn_want_samples(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["digits", "mnist"])
+@pytest.mark.sample(2)
 def test_four_bits_of_trained_models(name, tmp_path):
     """lose a point and a half at most"""
     model, samples, x, labels = quantizing.there(name, quantization.TASKS[name]())
