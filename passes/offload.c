@@ -10,7 +10,9 @@
  *                                                         %6 = add(%4, %5)
  *
  * A number is pieces of 8 bits: r + 127 * (q1 + q2 + ..), as many as there are lanes. Blocks of weights that are all equal (averages)
- * are one. A pool joins the kernel that makes what it reads, or becomes products by 1 and a pool of these. Exact to the bit. Only where the machine can then do all of the kernel (kernels/streams.h). */
+ * are one. A pool joins the kernel that makes what it reads, or becomes products by 1 and a pool of these. Bytes that are only scaled are
+ * products; where a kernel rounds a branch to bytes on the way, or goes on from its bytes in floats, it is cut there. Exact to the bit.
+ * Only where the machine can then do all of the kernel (kernels/streams.h). */
 #include <math.h>
 
 #include "kernels/streams.h"

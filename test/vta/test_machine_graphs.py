@@ -104,7 +104,7 @@ def test_bias_costs_a_cycle(tmp_path):
 
 # ---- random graphs, sizes ----
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", (0, 1, 2, 143))     # 143: a layer of one tile, alone in its launch
 def test_random(seed, tmp_path):
     compiled(random_graph(seed), tmp_path, SIZES[seed % 3])
 
