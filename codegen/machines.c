@@ -6,21 +6,36 @@
 
 #include "base/memory.h"
 
-#define MACHINE(id, write)                                                                         \
+#include "codegen/vta/driver.h"
+
+#define MACHINE(id, write, driver)                                                                 \
         extern const struct machine machine_##id;                                                  \
         launch_writer write;
 #include "codegen/machines.def"
 
 const struct machine *const machines[] = {
-#define MACHINE(id, write) &machine_##id,
+#define MACHINE(id, write, driver) &machine_##id,
 #include "codegen/machines.def"
         NULL
 };
 
 static launch_writer *const writers[] = {
-#define MACHINE(id, write) write,
+#define MACHINE(id, write, driver) write,
 #include "codegen/machines.def"
 };
+
+static const struct machine_driver *const drivers[] = {
+#define MACHINE(id, write, driver) driver,
+#include "codegen/machines.def"
+};
+
+const struct machine_driver *machine_driver(const struct machine *m)
+{
+        for (size_t k = 0; machines[k]; k++)
+                if (!strcmp(machines[k]->name, m->name))
+                        return drivers[k];
+        return NULL;
+}
 
 bool machine_launch_write(const struct loop_function *stream, const struct launch_argument *arguments, bool as_text, struct text *out,
                           struct diag *diag)

@@ -13,6 +13,7 @@
 #include "codegen/machines.h"
 #include "codegen/targets.h"
 #include "compiler/calibrate.h"
+#include "compiler/harness.h"
 #include "compiler/process.h"
 #include "compiler/progress.h"
 #include "kernels/kernels.h"
@@ -343,6 +344,8 @@ static bool check_commands(struct run *run)
 {
         const struct options *o = &run->options;
         const char *runs = o->bench ? "--bench" : o->tune && run->context.limits.tune_seconds ? "--tune" : o->cc ? "--cc" : o->runner ? "--runner" : NULL;
+        if (o->cc && runs_model(o) && target_accelerator(run->context.target) && !harness_runs(run, "--cc"))
+                return false;
         if (!runs || process_commands)
                 return true;
         diag_error(&run->diag, EXIT_UNSUPPORTED, "%s runs commands of a POSIX shell, and dnncc for Windows runs none: --test, --run and --check "
@@ -423,7 +426,7 @@ static bool compile_as_asked(struct run *run)
                 return calibrate(run);
         if (o->tune)
                 return tune(run);
-        if (run->state.program && !check_sizes(run))
+        if (!report_machine_has_work(run) || (run->state.program && !check_sizes(run)))
                 return false;
         if (o->bench)
                 return bench(run);

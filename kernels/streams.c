@@ -50,7 +50,7 @@ static void reset_sums(struct layer *l)
 {
         struct loop_expr *i = loop(l, "i", product(l, product(l, l->outputs, l->plane_rows), l->plane_columns));
         loop_reset(l->e->arena, here(l), place(l->sums, times(l, i, l->lanes_out)));
-        close(l, 1);
+        close_loops(l, 1);
 }
 
 static void apply(struct layer *l, enum loop_opcode op, int64_t immediate, struct loop_expr *from, struct loop_expr *to)
@@ -58,7 +58,7 @@ static void apply(struct layer *l, enum loop_opcode op, int64_t immediate, struc
         struct loop_expr *block, *at;
         open_sums(l, from, to, &block, &at);
         loop_apply_immediate(l->e->arena, here(l), op, place(l->sums, at), immediate);
-        close(l, 3);
+        close_loops(l, 3);
 }
 
 static void shift(struct layer *l, int64_t by, struct loop_expr *from, struct loop_expr *to)
@@ -158,7 +158,7 @@ static void join(struct layer *l, struct step *s)
                 struct loop_expr *to = product(l, product(l, block, l->rows), l->columns);
                 loop_transfer(e->arena, here(l), place(x, times(l, to, l->lanes_in)), place(s->buffer, at), l->rows, l->columns,
                               rank == 5 ? stride[2] : 0);
-                close(l, 1);
+                close_loops(l, 1);
                 if (!s->weights.single) {
                         s->weights.memory = memory(l, "factor", l->m->weights, t->tile_outputs);
                         load_blocks(l, &s->weights, l->output, l->outputs);
@@ -168,7 +168,7 @@ static void join(struct layer *l, struct step *s)
         weight = s->weights.single ? number(l, 0) : s->fixed && t->positions_first ? plus(l, l->output, block) : block;
         loop_product(e->arena, here(l), place(l->sums, at), place(x, s->fixed ? number(l, 0) : at),
                      place(s->weights.memory, times(l, weight, l->weight)));
-        close(l, 3);
+        close_loops(l, 3);
 }
 
 static void bound(struct layer *l, const struct step *s)
@@ -198,7 +198,7 @@ static void write_epilogue(struct layer *l)
                         open_sums(l, number(l, 0), l->outputs, &block, &at);
                         struct loop_expr *other = plus(l, number(l, (int64_t)added++ * l->schedule.tile_outputs), block);
                         loop_apply(l->e->arena, here(l), s->op, place(l->sums, at), place(l->constants, times(l, other, l->lanes_out)));
-                        close(l, 3);
+                        close_loops(l, 3);
                 }
         }
 }
@@ -214,7 +214,7 @@ static void store_sums(struct layer *l)
         at = plus(l, at, times(l, l->column, stride[rank - 2]));
         loop_transfer(l->e->arena, here(l), place(l->ys, at), place(l->sums, sum_at(l, block, number(l, 0), number(l, 0))), l->rows,
                       l->columns, rank == 5 ? stride[2] : 0);
-        close(l, 1);
+        close_loops(l, 1);
 }
 
 /* ---- products ---- */
@@ -249,7 +249,7 @@ static void load_inputs(struct layer *l, struct loop_expr *first, struct loop_ex
         at = plus(l, at, times(l, l->column, stride[rank - 2] * steps[1]));
         loop_transfer(l->e->arena, here(l), place(l->inputs, inputs_at(l, plus(l, to, block), number(l, 0), number(l, 0))),
                       place(l->xs, at), l->x_rows, l->x_columns, rank == 5 ? stride[2] : 0);
-        close(l, 1);
+        close_loops(l, 1);
 }
 
 /* the weights of the tile's outputs by `count` blocks of inputs from `first` on; to: in elements */
@@ -276,7 +276,7 @@ static void multiply(struct layer *l, struct loop_expr *input, struct loop_expr 
         loop_product(e->arena, here(l), place(l->sums, sum_at(l, output, row, column)),
                      place(l->inputs, inputs_at(l, plus(l, input, w->apart ? output : block), x_row, x_column)),
                      w->single ? place(l->w.memory, number(l, 0)) : place(l->weights, times(l, plus(l, weight, at), l->weight)));
-        close(l, 6);
+        close_loops(l, 6);
 }
 
 /* ---- tiles ---- */
@@ -309,17 +309,17 @@ static void write_products(struct layer *l, bool weights_stay, bool inputs_stay)
                 l->inputs = memory(l, "x", l->m->inputs, inputs_room(l, w->apart ? s->tile_outputs : s->tile_inputs));
         const bool first_outputs = inputs_stay && open_first(l, l->output, NULL);
         load_inputs(l, first, count, inputs_stay ? input : number(l, 0));
-        close(l, first_outputs);
+        close_loops(l, first_outputs);
         struct loop_expr *weight = weights_stay ? times(l, input, s->tile_outputs * taps(l)) : number(l, 0);
         if (!w->single) {
                 if (!weights_stay)
                         l->weights = memory(l, "w", l->m->weights, s->tile_outputs * taps(l) * (w->apart ? 1 : s->tile_inputs));
                 const bool first_position = weights_stay && open_first(l, l->row, l->column);
                 load_weights(l, w->apart ? number(l, 0) : input, w->apart ? number(l, 1) : count, weight);
-                close(l, first_position);
+                close_loops(l, first_position);
         }
         multiply(l, inputs_stay ? input : number(l, 0), weight, count);
-        close(l, 1);
+        close_loops(l, 1);
 }
 
 static void write_tile(struct layer *l, bool weights_stay, bool inputs_stay)
@@ -390,7 +390,7 @@ static void write_tiles(struct layer *l)
                 open_positions(l);
                 write_tile(l, weights_stay, false);
         }
-        close(l, 3);
+        close_loops(l, 3);
 }
 
 /* ---- around the result ---- */
@@ -413,7 +413,7 @@ static void fill(struct layer *l, struct loop_buffer *around, int64_t room, int6
                                                     number(l, ((row + done) * width + column + along) * lanes));
                         loop_transfer(l->e->arena, here(l), place(l->ys, at), place(around, number(l, 0)), number(l, some),
                                       number(l, few), width * lanes);
-                        close(l, 1);
+                        close_loops(l, 1);
                 }
 }
 
@@ -429,10 +429,10 @@ static void write_around(struct layer *l)
         struct loop_buffer *around = memory(l, "around", l->m->sums, room);
         struct loop_expr *i = loop(l, "i", number(l, room));
         loop_reset(l->e->arena, here(l), place(around, times(l, i, l->lanes_out)));
-        close(l, 1);
+        close_loops(l, 1);
         i = loop(l, "i", number(l, room));
         loop_apply_immediate(l->e->arena, here(l), LOOP_ADD, place(around, times(l, i, l->lanes_out)), (int64_t)value);
-        close(l, 1);
+        close_loops(l, 1);
         fill(l, around, room, 0, 0, top, width);
         fill(l, around, room, top + rows, 0, height - top - rows, width);
         fill(l, around, room, top, 0, rows, first);

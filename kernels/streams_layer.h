@@ -69,7 +69,7 @@ static inline struct loop_buffer *memory(struct layer *l, const char *name, int 
         return loop_memory_alloc(l->e->arena, here(l), emit_name(l->e, name), l->m, which, elements);
 }
 static inline struct loop_place place(struct loop_buffer *b, struct loop_expr *at) { return (struct loop_place){ b, at }; }
-static inline void close(struct layer *l, int count)
+static inline void close_loops(struct layer *l, int count)
 {
         while (count--)
                 emit_end(l->e);

@@ -70,7 +70,7 @@ static void clear(struct layer *l, struct loop_expr *row, struct loop_expr *colu
                 struct loop_expr *i = loop(l, "row", rows), *j = loop(l, "column", columns), *block = loop(l, "block", l->outputs);
                 struct loop_expr *at = plane_at(l, block, plus(l, row, i), plus(l, column, j));
                 loop_apply_immediate(l->e->arena, here(l), k ? LOOP_SHL : LOOP_ADD, place(l->sums, at), k ? SHIFT : LEAST);
-                close(l, 3);
+                close_loops(l, 3);
         }
 }
 
@@ -102,7 +102,7 @@ static void pool_rows(struct layer *l)
         struct loop_expr *to = times(l, column, step), *zero = number(l, 0);
         loop_apply(l->e->arena, here(l), LOOP_MAX, place(l->sums, plane_at(l, zero, row, to)),
                    place(l->sums, plane_at(l, zero, row, plus(l, to, plus(l, tap, number(l, 1))))));
-        close(l, 3);
+        close_loops(l, 3);
 }
 
 static void pool_columns(struct layer *l, struct loop_buffer *pooled)
@@ -110,14 +110,14 @@ static void pool_columns(struct layer *l, struct loop_buffer *pooled)
         const int64_t *step = l->work.pool_strides;
         struct loop_expr *i = loop(l, "i", product(l, product(l, l->outputs, l->pooled_rows), l->pooled_columns));
         loop_reset(l->e->arena, here(l), place(pooled, times(l, i, l->lanes_out)));
-        close(l, 1);
+        close_loops(l, 1);
         for (int64_t tap = 0; tap < l->work.pool_window[0]; tap++) {
                 struct loop_expr *row = loop(l, "row", l->pooled_rows), *column = loop(l, "column", l->pooled_columns),
                                  *block = loop(l, "block", l->outputs);
                 struct loop_expr *at = plus(l, product(l, plus(l, product(l, block, l->pooled_rows), row), l->pooled_columns), column);
                 loop_apply(l->e->arena, here(l), tap ? LOOP_MAX : LOOP_ADD, place(pooled, times(l, at, l->lanes_out)),
                            place(l->sums, plane_at(l, block, plus(l, times(l, row, step[0]), number(l, tap)), times(l, column, step[1]))));
-                close(l, 3);
+                close_loops(l, 3);
         }
 }
 

@@ -53,6 +53,11 @@ bool vta_stream_program(struct vta_program *p, const struct vta *v, const struct
                 add_segment(&b, "micro_ops", VTA_KIND_MICRO_OPS, code->micro_op_count * VTA_MICRO_OP_BYTES, code->micro_ops);
         add_segment(&b, "code", VTA_KIND_CODE, code->count * VTA_BYTES, code->instructions);
         p->dram_bytes = round_up(b.end, VTA_PAGE);
+        if (p->dram_bytes > VTA_DRAM_MOST) {
+                diag_error(diag, EXIT_BUDGET, "stream %s reaches %lld bytes of memory, and the machine %lld", stream->name,
+                           (long long)p->dram_bytes, (long long)VTA_DRAM_MOST);
+                return false;
+        }
         return vta_program_begin(p, arena, diag);
 }
 

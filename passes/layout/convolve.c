@@ -23,7 +23,8 @@ struct convolution {
 
 static bool is_depthwise(const struct convolution *c)
 {
-        return c->groups > 1 && c->w->type->dims[1] == 1 && c->w->type->dims[0] == c->groups && !c->multiply->streams;
+        return c->groups > 1 && c->w->type->dims[1] == 1 && c->w->type->dims[0] == c->groups &&
+               !(c->multiply && c->multiply->streams);
 }
 
 /* ---- groups ---- */
@@ -482,6 +483,19 @@ static const struct multiply *layout_multiply(const struct layout *l, const stru
                        : NULL;
 }
 
+/* depthwise, of floats: lanes of a warp need none */
+static bool needs_multiply(const struct layout *l, const struct op *op)
+{
+        return !layout_is_depthwise(op) || !target_has_warps(l->context->target) ||
+               op_operand(op, 0)->type->element != E_F32 || op_result(op)->type->element != E_F32;
+}
+
+/* channels that a word, or a step of a warp, has: those behind the last are zeros in memory */
+static int whole_group(const struct convolution *c)
+{
+        return is_depthwise(c) ? 1 : multiply_in_warps(c->multiply) ? multiply_row(c->multiply) : c->multiply->group;
+}
+
 bool layout_has_phases(const struct op *convolve)
 {
         int spatial;
@@ -516,7 +530,7 @@ bool layout_convolve(struct layout *l, struct op *op)
                                  .spatial = op_operand(op, 0)->type->rank - 2 };
         bool whole = op_all_ones(op, "input_dilations");
         c.multiply = layout_multiply(l, op, c.w);
-        if (!c.multiply)
+        if (!c.multiply && needs_multiply(l, op))
                 return layout_refuse(l, REMARK_layout_multiply);
         if (is_depthwise(&c) && !layout_lanes_sum(l, op))
                 return layout_refuse(l, REMARK_layout_sums);
@@ -529,7 +543,7 @@ bool layout_convolve(struct layout *l, struct op *op)
         if (!bring_groups(&c))
                 return layout_refuse(l, REMARK_layout_groups);
         bool few = !is_depthwise(&c) && !blocks_of(c.x) && c.x->type->dims[1] < l->block;
-        int group = is_depthwise(&c) ? 1 : c.multiply->group;
+        int group = whole_group(&c);
         struct value *x = !few        ? whole_words(l, layout_blocked(l, c.x), group)
                           : group > 1 ? grouped_channels(l, c.x, group)
                                       : few_channels(l, c.x);

@@ -68,14 +68,3 @@ def test_programs(name, most, tmp_path):
     for seed, poison in ((1, 0), (7, 170)):
         vta("run", out, f"--seed={seed}", f"--poison={poison}")
     assert int(re.search(r"^cycles +(\d+)", vta("cycles", out), re.M)[1]) <= most
-
-
-def test_nothing_for_the_machine(tmp_path):
-    """a pool of floats, with an operation behind it, is plain C"""
-    path = tmp_path / "pool.dnn"
-    path.write_text('dnn 1\nmodule "m"\nfunc @main(%x "x": <1 x 4 x 8 x 8 x f32>) -> ("y") {\n'
-                    "  %p = reduce_window(%x) kind=sum window=[1, 1, 2, 2] strides=[1, 1, 2, 2] : <1 x 4 x 4 x 4 x f32>\n"
-                    "  %y = mul(%p, 0.25) : <1 x 4 x 4 x 4 x f32>\n  yield(%y)\n}\n")
-    done = dnncc.run([dnncc.DNNCC, path, "--target=vta", "-o", tmp_path / "pool.c"])
-    assert done.returncode == 0, done.stderr
-    assert "pool" in (tmp_path / "pool.c").read_text()
