@@ -247,11 +247,20 @@ static void erase_unused(struct region *region)
         }
 }
 
+/* The machine can do it, and has room for the least tile. */
+static bool is_for_machine(const struct op *convolve, const struct pass_context *context)
+{
+        const struct machine *m = target_accelerator(context->target);
+        struct schedule s = schedule_preset();
+        struct stream_work work;
+        s.tile_rows = s.tile_columns = s.tile_outputs = s.tile_inputs = s.contexts = 1;
+        return stream_work_of(convolve, context->target, &work) && stream_fits(&work, &s, m);
+}
+
 static int offload_kernel(struct region *region, struct op *convolve, struct pass_context *context)
 {
         struct module *m = region->function->module;
         struct offloading o = { .m = m, .context = context, .convolve = convolve, .lanes = target_accelerator(context->target)->block_in };
-        struct stream_work work;
         join_blocks(&o);
         for (struct op *op = convolve->next, *next; op && o.count < REWRITES && !context->diag->code; op = next) {
                 next = op->next;
@@ -263,7 +272,7 @@ static int offload_kernel(struct region *region, struct op *convolve, struct pas
                         join_numbers(&o, op);
         }
         int count = o.count;
-        if (count && !context->diag->code && !stream_work_of(convolve, context->target, &work)) {
+        if (count && !context->diag->code && !is_for_machine(convolve, context)) {
                 while (o.count--)
                         op_set_operand(o.rewrites[o.count].op, o.rewrites[o.count].at, o.rewrites[o.count].old);
                 count = 0;
