@@ -66,7 +66,8 @@ const struct target *target_with(struct arena *arena, const struct target *t, co
         int64_t largest = 1;
         int count = 0;
         if (machine->batch != 1 || machine->block_in != machine->block_out) {
-                diag_error(diag, EXIT_UNSUPPORTED, "machine %s: networks are written for one row and as many outputs as inputs at a time, not for %d x %d x %d",
+                diag_error(diag, EXIT_UNSUPPORTED,
+                           "machine %s: networks are written for one row and as many outputs as inputs at a time, not for %d x %d x %d",
                            machine->name, machine->batch, machine->block_in, machine->block_out);
                 return NULL;
         }

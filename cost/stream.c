@@ -296,7 +296,7 @@ const char *stream_bound(const struct stream_cost *c)
 /* ---- the choice ---- */
 
 /* what is compared: a cycle is worth so many bytes, which take energy, and the bus from others; an instruction is to be fetched */
-enum { BYTES_OF_CYCLE = 100, CYCLES_OF_INSTRUCTION = 2 };
+enum { BYTES_OF_CYCLE = 32, CYCLES_OF_INSTRUCTION = 4 };
 static int64_t price(const struct stream_cost *c) { return c->cycles + c->read / BYTES_OF_CYCLE + CYCLES_OF_INSTRUCTION * c->instructions; }
 
 /* No stream with this tile has a smaller price: the array and the operations, or what is read; and the instructions of its tiles. */

@@ -253,7 +253,8 @@ bool flat_memories(const struct loop_function *f, struct loop_buffer *memories[M
                 const struct loop_stmt *inner = s;
                 while (inner && inner->kind == STMT_FOR)
                         inner = inner->body->first && !inner->body->first->next ? inner->body->first : NULL;
-                if (b ? memories[b->memory] || b->place_count != 1 || b->places[0] : !inner || !loop_is_of_stream(inner))
+                const bool flat = inner && (inner == s ? loop_is_of_stream(s) : loop_is_step(inner));        /* loops around transfers are run */
+                if (b ? memories[b->memory] || b->place_count != 1 || b->places[0] : !flat)
                         return false;
                 if (b)
                         memories[b->memory] = b;

@@ -174,8 +174,9 @@ static bool read_pool(struct layer *l, const struct op *op)
 /* bytes as they are */
 static bool is_identity(const struct layer *l)
 {
-        const int8_t *numbers = l->w.value->constant->data;
-        bool identity = l->w.single && (l->work.apart || l->work.inputs == 1) && l->lanes_in == l->lanes_out && l->w.value->constant->kind == CONSTANT_DENSE;
+        const struct constant *c = l->w.value->constant;
+        const int8_t *numbers = c->data;
+        bool identity = l->w.single && (l->work.apart || l->work.inputs == 1) && l->lanes_in == l->lanes_out && c->kind == CONSTANT_DENSE;
         for (int64_t k = 0; k < l->weight && identity; k++)
                 identity = numbers[k] == (k % (l->lanes_in + 1) == 0);
         return identity && l->work.window[0] * l->work.window[1] == 1;

@@ -10,7 +10,9 @@
  *                                                         %6 = add(%4, %5)
  *
  * A number is pieces of 8 bits: r + 127 * (q1 + q2 + ..), as many as there are lanes. Blocks of weights that are all equal (averages)
- * are one. A pool joins the kernel that makes what it reads, or becomes products by 1 and a pool of these. Exact to the bit. Only where the machine can then do all of the kernel (kernels/streams.h). */
+ * are one. A pool joins the kernel that makes what it reads, or becomes products by 1 and a pool of these. Bytes that are only scaled are
+ * products; where a kernel rounds a branch to bytes on the way, or goes on from its bytes in floats, it is cut there. Exact to the bit.
+ * Only where the machine can then do all of the kernel (kernels/streams.h). */
 #include <math.h>
 
 #include "kernels/streams.h"
@@ -189,6 +191,30 @@ static bool join_numbers(struct offloading *o, struct op *op)
         return replace_operand(o, op, at, fixed_products(o, &b, y, numbers));
 }
 
+/* A constant as large as op's result, of few positions, that is the same at each: numbers for each output. */
+static void spread_constant(struct offloading *o, struct op *op, int at)
+{
+        const struct value *v = op_operand(op, at);
+        const struct type *y = op_result(op)->type;
+        const int64_t lanes = o->lanes, outputs = y->dims[1] * lanes, positions = type_elements(y) / outputs;
+        if (!value_is_constant(v) || v->constant->kind != CONSTANT_DENSE || v->type->element != E_I32 || positions < 2 || y->dims[0] != 1 ||
+            y->rank != op_result(o->convolve)->type->rank || y->dims[y->rank - 1] != lanes || o->count == REWRITES)
+                return;
+        const int32_t *from = v->constant->data;
+        int32_t *numbers = arena_array(o->m->arena, (size_t)outputs, sizeof *numbers);
+        for (int64_t b = 0; b < y->dims[1]; b++)
+                for (int64_t k = 0; k < positions * lanes; k++) {
+                        const int32_t number = from[b * positions * lanes + k];
+                        int32_t *own = &numbers[b * lanes + k % lanes];
+                        if (k >= lanes && *own != number)
+                                return;
+                        *own = number;
+                }
+        struct builder b = builder_before(op, o->context->diag);
+        struct value *x = constant_dense(o->m, type_tensor(o->m, E_I32, 2, (dim_t[]){ y->dims[1], lanes }), numbers, v->constant->name);
+        replace_operand(o, op, at, build_broadcast(&b, x, y, (int64_t[]){ 1, y->rank - 1 }));
+}
+
 /* weights of which all blocks are equal are one */
 static bool join_blocks(struct offloading *o)
 {
@@ -223,21 +249,32 @@ static void erase_unused(struct region *region)
         }
 }
 
+/* The machine can do it, and has room for the least tile. */
+static bool is_for_machine(const struct op *convolve, const struct pass_context *context)
+{
+        const struct machine *m = target_accelerator(context->target);
+        struct schedule s = schedule_preset();
+        struct stream_work work;
+        s.tile_rows = s.tile_columns = s.tile_outputs = s.tile_inputs = s.contexts = 1;
+        return stream_work_of(convolve, context->target, &work) && stream_fits(&work, &s, m);
+}
+
 static int offload_kernel(struct region *region, struct op *convolve, struct pass_context *context)
 {
         struct module *m = region->function->module;
         struct offloading o = { .m = m, .context = context, .convolve = convolve, .lanes = target_accelerator(context->target)->block_in };
-        struct stream_work work;
         join_blocks(&o);
         for (struct op *op = convolve->next, *next; op && o.count < REWRITES && !context->diag->code; op = next) {
                 next = op->next;
+                for (int i = 0; i < op->operand_count && op_info[op->code].traits & TRAIT_ELEMENTWISE; i++)
+                        spread_constant(&o, op, i);
                 if (op->code == OP_mul)
                         join_bytes(&o, op);
                 else if (op->code == OP_add)
                         join_numbers(&o, op);
         }
         int count = o.count;
-        if (count && !context->diag->code && !stream_work_of(convolve, context->target, &work)) {
+        if (count && !context->diag->code && !is_for_machine(convolve, context)) {
                 while (o.count--)
                         op_set_operand(o.rewrites[o.count].op, o.rewrites[o.count].at, o.rewrites[o.count].old);
                 count = 0;

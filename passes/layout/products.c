@@ -66,6 +66,18 @@ static struct value *lying(struct builder *b, struct value *y)
         return build_transpose(b, build_reshape(b, y, 2, (dim_t[]){ columns, rows }), swap);
 }
 
+/* The numbers of a constant [M, N] whose rows are equal, [N]; or NULL. */
+static struct value *equal_rows(struct layout *l, const struct value *x, int64_t columns)
+{
+        const struct constant *c = x->constant;
+        const size_t row = (size_t)columns * (size_t)element_info[x->type->element].bytes;
+        const char *data = c->data;
+        for (int64_t r = 1; r < type_elements(x->type) / columns; r++)
+                if (memcmp(data, data + (size_t)r * row, row))
+                        return NULL;
+        return constant_dense(l->m, type_tensor(l->m, (enum element)x->type->element, 1, &columns), arena_copy(l->m->arena, data, row), c->name);
+}
+
 /* An operand of what follows, in that form; NULL: it has none. */
 static struct value *upright_operand(struct layout *l, struct value *v, const struct type *like)
 {
@@ -78,10 +90,11 @@ static struct value *upright_operand(struct layout *l, struct value *v, const st
         const bool spread = op_is(v, OP_broadcast);
         const struct value *x = spread ? op_operand(v->op, 0) : v;
         const int64_t *dims = spread ? op_ints(v->op, "dims", &count) : NULL;
-        if (!value_is_constant(x) || x->constant->kind != CONSTANT_DENSE || type_elements(x->type) != columns ||
-            (spread ? dims[count - 1] != 1 : like->dims[2] != 1))
+        if (!value_is_constant(x) || x->constant->kind != CONSTANT_DENSE || type_elements(x->type) != (spread ? 1 : like->dims[2]) * columns ||
+            (spread && dims[count - 1] != 1))
                 return NULL;
-        return build_broadcast(&l->b, layout_reshape(&l->b, (struct value *)(uintptr_t)x, 1, &columns), type, (int64_t[]){ 1 });
+        struct value *row = equal_rows(l, x, columns);
+        return row ? build_broadcast(&l->b, row, type, (int64_t[]){ 1 }) : NULL;
 }
 
 /* `old`, which only element-wise operations with constants follow, is the rows of y; so far they are done on y. */

@@ -4,10 +4,10 @@
  *   y = bound(round(f32(s + bias) * m) + zero)    ->    y = bound((s' + bias') >> n)
  *
  * s' is the sum with weights that are w * m * 2^n, rounded to bytes (shift_weights.h), n one for each
- * block of 16 outputs; bias' holds the zero point and a half. Bytes of other branches are multiplied by
+ * block of 16 outputs (of a wider machine, of as many as it has); bias' holds the zero point and a half. Bytes of other branches are multiplied by
  * a byte, k / 2^n, and where there are both, the layer's sum is first brought to steps of 2^-n:
  *
- *   y = bound((((s' + bias') >> n') + q * k + c) >> n)          n' may be 0
+ *   y = bound((((s' + bias') >> n') + q * k + c) >> n)          n' may be 0; c goes into bias' where there is room
  *
  * A branch that is a layer itself, whose bytes nobody else reads, is added as its sum: it is rounded
  * once less. Means and sums of windows are whole numbers that are multiplied by a byte, too.

@@ -57,7 +57,7 @@ static void worked(void **state)
         }
 }
 
-/* what is chosen is no slower than what was chosen by hand, and fits */
+/* what is chosen, with biases as products (passes/offload.c), takes no longer than what was worked by hand */
 static void chosen(void **state)
 {
         (void)state;
@@ -66,13 +66,14 @@ static void chosen(void **state)
         for (int i = 0; i < LAYERS; i++) {
                 struct stream_work w = work_of(&layers[i]);
                 struct schedule s = schedule_preset();
-                struct schedule hand = of_hand(&layers[i]);
                 struct stream_cost c;
+                w.added = w.tensors = 0;
+                w.fixed = 1;
                 assert_true(stream_tiles(&w, &machine_vta, 2, &s, &c));
                 print_message("%d: %lld, by hand %lld; %d %d %d %d %s read %lld %s\n", i + 2, (long long)c.cycles,
                               (long long)layers[i].cycles, s.tile_outputs, s.tile_inputs, s.tile_rows, s.tile_columns,
                               s.positions_first ? "positions" : "outputs", (long long)c.read, stream_bound(&c));
-                assert_true(1000 * c.cycles <= 1005 * stream_cost(&w, &hand, &machine_vta).cycles);
+                assert_true(c.cycles <= layers[i].cycles);
                 read += times[i] * (c.read + c.written);
                 cycles += times[i] * c.cycles;
         }
