@@ -129,6 +129,22 @@ def test_page(tmp_path):
         assert not rows or "cycles" in facts
 
 
+def test_comparison(tmp_path):
+    """two reports beside each other: cycles with and without overlap"""
+    from test_page import CHROMIUM, said
+    if not CHROMIUM:
+        pytest.skip("no browser")
+    before = without_overlap(model("dscnn_kws_int8"), tmp_path)
+    (tmp_path / "before.json").write_text(json.dumps(before))
+    page = tmp_path / "page.html"
+    done = dnncc.run([dnncc.DNNCC, model("dscnn_kws_int8"), "--target=vta", "-q", "-o", tmp_path / "m.c", f"--report={page}", f"--report-against={tmp_path / 'before.json'}"])
+    assert done.returncode == 0, done.stderr
+    rows = said(page, 'return [...document.querySelectorAll("#compare-sizes tbody tr")].map((r) => [...r.children].map((c) => c.textContent))', tab="compare")
+    row = next(r for r in rows if r[0] == "cycles of the machine")
+    then, now = (int(re.sub(r"\D", "", text)) for text in row[1:3])
+    assert then == before["accelerator"]["network"]["cycles"] and then > 1.1 * now
+
+
 POOL = ('dnn 1\nmodule "m"\nfunc @main(%x "x": <1 x 4 x 8 x 8 x f32>) -> ("y") {\n'
         "  %p = reduce_window(%x) kind=sum window=[1, 1, 2, 2] strides=[1, 1, 2, 2] : <1 x 4 x 4 x 4 x f32>\n"
         "  %y = mul(%p, 0.25) : <1 x 4 x 4 x 4 x f32>\n  yield(%y)\n}\n")
