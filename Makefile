@@ -62,9 +62,16 @@ $(B)/.python: | setup
 	@$(VENV)/bin/pip install -q --disable-pip-version-check $(PYTHON_PACKAGES)
 	@touch $@
 
-# Compilers for other systems, for the tests that want them (check-all).
+# Compilers for other systems, an emulator of one and what makes a fresh one, and shells, for the tests that want them (check-all).
 RISCV := clang-16 gcc-riscv64-linux-gnu libc6-dev-riscv64-cross llvm-16
-systems: $(B)/.systems
+OTHERS := wine wine64 libz-mingw-w64-dev debootstrap zsh fish
+systems: $(B)/.systems $(B)/.others
+$(B)/.others: windows/libraries.sh | $(B)/.systems
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(OTHERS) >/dev/null && \
+	    sh $< $(B)/windows "$(abspath $(PY)) -m ziglang cc -target x86_64-windows-gnu" "$(abspath $(PY)) -m ziglang ar"; \
+	else false; fi || echo "no $(OTHERS), or no source of protobuf-c: the tests that need them are skipped"
+	@touch $@
 $(B)/.systems: | python
 	@$(VENV)/bin/pip install -q --disable-pip-version-check ziglang==0.17.1
 	@if command -v $(word 1,$(RISCV)) >/dev/null && [ -f /usr/riscv64-linux-gnu/include/stdio.h ]; then :; \
@@ -129,7 +136,7 @@ $(B)/libdnncc.a: $(OBJECTS)
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
-$(B)/obj/%.o: %.c $(GENERATED)
+$(B)/obj/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -MMD -MP -c -o $@ $<
 
@@ -270,7 +277,7 @@ run-demo:
 	@echo "sizes: model $$(stat -c %s examples/digits/digits.onnx) bytes, digits.c $$(stat -c %s $(D)/digits.c) bytes;" \
 	      "compiled:" && $(CC) -std=c99 -Os -c $(D)/digits.c -o $(D)/digits.o && size $(D)/digits.o
 
-# Three tiers: quick (3 minutes on two cores), check (under 25), all (everything; before something is called done).
+# Three tiers: quick (3 minutes on two cores), check (under 20), all (everything; before something is called done).
 check check-quick check-all: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@$(MAKE) --no-print-directory python browser samples

@@ -18,6 +18,11 @@ struct launch_argument { const void *content, *expect; bool constant; };
  * false after one error. */
 typedef bool launch_writer(const struct loop_function *stream, const struct launch_argument *arguments, bool as_text, struct text *out,
                            struct diag *diag);
+/* The machine with other sizes, as dnncc-vta --sizes has them; NULL after an EXIT_USAGE error: it has no such, or none at all. */
+typedef const struct machine *machine_sizer(struct arena *arena, const char *sizes, struct diag *diag);
+const struct machine *machine_sized(struct arena *arena, const struct machine *machine, const char *sizes, struct diag *diag);
+/* the table with one machine in place of that of its name */
+const struct machine *const *machines_with(struct arena *arena, const struct machine *machine);
 launch_writer machine_launch_write;       /* of the stream's machine */
 
 /* A launch as it lies in memory: instructions of so many 64-bit words each, lists of places of 32-bit words, all little endian. */
@@ -57,7 +62,7 @@ struct machine_driver {
         /* what an instruction says, for a comment */
         void (*explain)(const struct machine *m, const unsigned char *instruction, struct text *out);
         /* A C function that takes an instruction from addresses as they were compiled to those that memory has:
-         *     static void place(uint64_t words[], uint32_t workspace, uint32_t program) */
+         *     static void place(uint64_t words[], uint64_t workspace, uint64_t program) */
         void (*place)(const struct machine *m, int64_t workspace_size, struct text *out);
 };
 /* NULL: there is no C for this machine */

@@ -5,7 +5,8 @@
 
 static bool fits(const struct pass_context *context, const struct multiply *m, int limit)
 {
-        bool native = m->registers || m->streams || m->outputs == target_lanes(context->target, m->sum);
+        bool vectors = !target_has_warps(context->target) && m->outputs == target_lanes(context->target, m->sum);
+        bool native = m->registers || m->streams || vectors;
         bool plain = element_is_float(m->sum);    /* what canonical nests read, too */
         return native && (!context->least || plain ||
                           multiply_find(context->least, m->x.memory, m->w.memory, m->registers > 0,

@@ -45,6 +45,7 @@ def real(name):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("options", [[], ["--exact"]], ids=["fast", "exact"])
+@pytest.mark.sample(2)
 def test_floats(target, options, tmp_path):
     image = np.random.default_rng(3).random((1, 1, 8, 8)).astype(np.float32)
     want = results(DIGITS, "generic", tmp_path / "generic", [image], *options)[0]
@@ -58,6 +59,7 @@ def test_floats(target, options, tmp_path):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ["resnet8_int8", "dscnn_kws_int8"])
+@pytest.mark.sample(2)
 def test_bytes(name, target, tmp_path):
     model = real(name) / "model.onnx"
     kind = {1: np.float32, 3: np.int8, 2: np.uint8}
@@ -83,6 +85,7 @@ def check_sums(path, x, expected, targets, tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(9))
+@pytest.mark.sample(2)
 def test_convolutions_of_bytes(seed, tmp_path):
     """tails everywhere: of positions, of channels, of outputs"""
     x, expected = of_bytes.convolution(seed, tmp_path / "m.onnx")
@@ -171,6 +174,7 @@ int main(void)
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("name, target", [("resnet8_fp32", "aarch64"), ("resnet8_int8", "aarch64"), ("resnet8_int8", "aarch64-dotprod"),
                                           ("dscnn_kws_int8", "aarch64-dotprod"), ("resnet8_int8", "aarch64-i8mm")])
+@pytest.mark.sample(2)
 def test_sums_stay_in_registers(name, target, compiler, tmp_path):
     """loops of register tiles keep nothing on the stack; those of pairs of bytes, which fill all 32 registers, little"""
     model = real(name) / "model.onnx"
