@@ -83,9 +83,9 @@ def test_overlap(layer, least, tmp_path):
 
 
 def test_overlap_of_networks(tmp_path):
-    """small layers gain less, but gain"""
+    """all layers of one"""
     with_, without = (facts["accelerator"]["network"] for facts in (report(model("resnet8_int8"), tmp_path), without_overlap(model("resnet8_int8"), tmp_path)))
-    assert without["cycles"] >= 1.15 * with_["cycles"]
+    assert without["cycles"] >= 1.2 * with_["cycles"]
 
 
 def test_processor(tmp_path):
@@ -106,8 +106,8 @@ def test_exact(tmp_path):
 
 def test_stats(tmp_path):
     done = dnncc.run([dnncc.DNNCC, model("dscnn_kws_int8"), "--target=vta", "-q", "--stats", "-o", tmp_path / "m.c"])
-    assert re.search(r"^stats: machine    vta: 1 launches, 99\.\d+ % of the products; \d kernels stay", done.stderr, re.M)
-    assert len(re.findall(r"^stats: layer \d+ +\d+ cycles, +[\d.]+ % products, bound by ", done.stderr, re.M)) == 9
+    assert re.search(r"^stats: machine    vta: 1 launches, [\d.]+ % of the products; \d+ kernels stay", done.stderr, re.M)
+    assert len(re.findall(r"^stats: layer \d+ +\d+ cycles, +[\d.]+ % products, bound by ", done.stderr, re.M)) >= 9
     assert re.search(r"^stats: in C .*: \w", done.stderr, re.M)
     other = dnncc.run([dnncc.DNNCC, model("dscnn_kws_int8"), "-q", "--stats", "-o", tmp_path / "m.c"])
     assert "machine" not in other.stderr and "in C" not in other.stderr
@@ -125,7 +125,7 @@ def test_page(tmp_path):
         done = dnncc.run([dnncc.DNNCC, model("dscnn_kws_int8"), "-q", *options, "-o", tmp_path / "m.c", f"--report={page}"])
         assert done.returncode == 0, done.stderr
         tabs, counts, facts = said(page, code, tab="machine" if rows else "graph")
-        assert ("machine" in tabs) == bool(rows) and counts[0] == rows and bool(counts[1]) == bool(rows)
+        assert ("machine" in tabs) == bool(rows) and counts[0] >= rows and bool(counts[1]) == bool(rows)
         assert not rows or "cycles" in facts
 
 
@@ -135,7 +135,7 @@ def test_comparison(tmp_path):
     if not CHROMIUM:
         pytest.skip("no browser")
     before = without_overlap(model("dscnn_kws_int8"), tmp_path)
-    (tmp_path / "before.json").write_text(json.dumps(before))
+    (tmp_path / "report.json").rename(tmp_path / "before.json")
     page = tmp_path / "page.html"
     done = dnncc.run([dnncc.DNNCC, model("dscnn_kws_int8"), "--target=vta", "-q", "-o", tmp_path / "m.c", f"--report={page}", f"--report-against={tmp_path / 'before.json'}"])
     assert done.returncode == 0, done.stderr
