@@ -141,9 +141,10 @@ static void put_tile_guard(const struct c_writer *w, struct text *out)
                  "/* Register tiles stay as they are written: values that the compiler keeps from one turn of a loop for the\n"
                  " * next%s would take their registers. */\n"
                  "#if defined(__GNUC__) && !defined(__clang__)\n"
-                 "#pragma GCC optimize (\"no-predictive-commoning%s%s\")\n"
+                 "#pragma GCC optimize (\"no-predictive-commoning%s%s%s\")\n"
                  "#endif\n",
-                 more ? ", or loads earlier than they are written," : "", more ? "," : "", more ? more : "");
+                 more ? ", or loads earlier than they are written," : "", more ? "," : "", more ? more : "",
+                 w->gcc_optimize ? w->gcc_optimize : "");
 }
 
 /* functions called once are inlined at any level of optimization */

@@ -57,6 +57,7 @@ static const struct feature {
         { "avx512bw", 7, 0, EBX, 30, ZMM, 5, 0 },   { "avx512vl", 7, 0, EBX, 31, ZMM, 5, 0 },
         { "amx-bf16", 7, 0, EDX, 22, TILES, 11, 11 }, { "amx-tile", 7, 0, EDX, 24, TILES, 11, 11 },
         { "amx-int8", 7, 0, EDX, 25, TILES, 11, 11 }, { "avx512bf16", 7, 1, EAX, 5, ZMM, 10, 9 },
+        { "avx512fp16", 7, 0, EDX, 23, ZMM, 0, 14 },
         { "avx512vnni", 7, 0, ECX, 11, ZMM, 8, 6 }, { "avxvnni", 7, 1, EAX, 4, YMM, 11, 12 },
 };
 

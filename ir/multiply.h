@@ -47,6 +47,7 @@ enum { MULTIPLY_LANES = 4 };
 enum multiply_order {
         ORDER_EXACT,                    /* integers, which wrap: any order is the same */
         ORDER_SEQUENCE,                 /* one product after the other, as body says */
+        ORDER_RUNS,                     /* the same, in runs, which are rounded to fewer bits than sums */
         ORDER_APART                     /* channels of a group apart, all depths, then joined */
 };
 
@@ -68,6 +69,10 @@ struct multiply {
         const char *body;               /* function(sum, x.word, w.word); NULL: sum + x * w, in one
                                          * rounding where the target has fma */
         enum multiply_order order;
+        const char *join;               /* NULL: body adds to sums. Else a run of so many words at most is added
+                                         * up in words of its own, of x's type, from zeros on: body is of
+                                         * such, and function(sum, run word) adds that to a sum */
+        int run;
         bool flushes;                   /* subnormal operands and sums are zeros */
         int instructions;               /* that it takes */
         int registers;                  /* of hardware tiles, or vector registers that each hold a small

@@ -64,36 +64,54 @@ static struct loop_expr *lane_of(const struct tile *t, struct loop_expr *words, 
         return loop_node(arena, LOOP_LANE, LOOP_TYPE(words->type.element), words, loop_index(arena, lane), NULL);
 }
 
-/* a vector of words of every position, from x_at on */
-static void load_words(const struct tile *t, struct loop_expr *x_at, struct loop_expr **words)
-{
-        struct emit *e = t->s->e;
-        for (int i = 0; i < t->rows * t->columns; i++)
-                words[i] = load_x(t, plus(e, x_at, number(e, position_at(t, i))), MULTIPLY_LANES);
-}
-
-/* The products of one word of channels at one offset. lanes: the words of x, of a vector for each
- * position, of which they are lane number `lane`; NULL: they are loaded. set: which of the split
- * sums */
-struct word {
-        int64_t x_add, w_add;
-        struct loop_expr *const *lanes;
-        int lane, set;
+/* `count` channels in a row: where they begin in x and w, and from one to the next. lanes: words of x are loaded as whole vectors, of
+ * which channels are lanes. */
+struct turn {
+        struct loop_expr *x, *w;
+        int64_t x_step, w_step;
+        int count;
+        bool lanes;
 };
 
-static void add_products(const struct tile *t, struct loop_expr *x_at, struct loop_expr *w_at, struct word word)
+/* a vector of words of position number i, of channel u and those behind it */
+static struct loop_expr *load_lanes(const struct tile *t, const struct turn *turn, int u, int i)
 {
-        const struct stage *s = t->s;
-        struct loop_expr *w[TILE_MAX];
-        for (int j = 0; j < t->vectors; j++)
-                w[j] = load_w(t, w_at, word.w_add, j);
-        for (int i = 0; i < t->rows * t->columns; i++) {
-                struct loop_expr *at = plus(s->e, x_at, number(s->e, word.x_add + position_at(t, i)));
-                struct loop_expr *x = word.lanes ? loop_splat(s->arena, s->lanes, lane_of(t, word.lanes[i], word.lane))
-                                                 : load_x(t, at, 1);
-                int row = word.set * t->rows * t->columns + i;
-                for (int j = 0; j < t->vectors; j++)
-                        stage_add(t->s, t->sums, row, j, x, w[j]);
+        return load_x(t, plus(t->s->e, turn->x, number(t->s->e, u * turn->x_step + position_at(t, i))), MULTIPLY_LANES);
+}
+
+/* x of channel u, position i, in all lanes */
+static struct loop_expr *x_of(const struct tile *t, const struct turn *turn, struct loop_expr *const *words, int u, int i)
+{
+        struct emit *e = t->s->e;
+        if (turn->lanes)
+                return loop_splat(t->s->arena, t->s->lanes, lane_of(t, words[i], u % MULTIPLY_LANES));
+        return load_x(t, plus(e, turn->x, number(e, u * turn->x_step + position_at(t, i))), 1);
+}
+
+/* The products of all channels, one after the other: position by position, or, where the schedule says `ahead`, vector by vector of
+ * outputs, and what the next channel needs is loaded as soon as what is in its place has had its last product. set: which of the split
+ * sums the first channel is for. */
+static void add_products(const struct tile *t, const struct turn *turn, int64_t set)
+{
+        const int positions = t->rows * t->columns, vectors = t->vectors, split = t->s->schedule.split;
+        struct loop_expr *words[TILE_MAX], *w[TILE_MAX], *x[TILE_MAX];
+        bool ahead = t->s->schedule.ahead;
+        for (int u = 0; u < turn->count; u++) {
+                bool first = !ahead || !u, next = ahead && u + 1 < turn->count;
+                for (int i = 0; i < positions && turn->lanes && first && u % MULTIPLY_LANES == 0; i++)
+                        words[i] = load_lanes(t, turn, u, i);
+                for (int j = 0; j < vectors && first; j++)
+                        w[j] = load_w(t, turn->w, u * turn->w_step, j);
+                for (int n = 0; n < positions * vectors; n++) {
+                        int i = ahead ? n % positions : n / vectors, j = ahead ? n / positions : n % vectors;
+                        if (!j)
+                                x[i] = x_of(t, turn, words, u, i);
+                        stage_add(t->s, t->run ? t->run : t->sums, (int)((set + u) % split) * positions + i, j, x[i], w[j]);
+                        if (next && i == positions - 1)
+                                w[j] = load_w(t, turn->w, (u + 1) * turn->w_step, j);
+                        if (next && j == vectors - 1 && turn->lanes && (u + 1) % MULTIPLY_LANES == 0)
+                                words[i] = load_lanes(t, turn, u + 1, i);
+                }
         }
 }
 
@@ -125,27 +143,85 @@ static void add_turn(const struct tile *t, const struct run *run, struct loop_ex
         const struct schedule *schedule = &t->s->schedule;
         const struct sum_loop *loop = run->loop;
         int64_t w_step = loop->number_step * t->width, each = schedule->prefetch * line_of(t->s);
-        struct loop_expr *x = emit_let(e, "xk", plus(e, run->x, times(e, k, loop->x_step)));
-        struct loop_expr *w = emit_let(e, "wk", plus(e, run->w, times(e, k, w_step)));
-        struct loop_expr *words[TILE_MAX];
-        bool lanes = has_lanes(t, loop, turn);
-        for (int u = 0; u < turn; u++) {
-                if (lanes && u % MULTIPLY_LANES == 0)
-                        load_words(t, plus(e, x, number(e, u * loop->x_step)), words);
-                add_products(t, x, w,
-                             (struct word){ .x_add = u * loop->x_step,
-                                            .w_add = u * w_step,
-                                            .lanes = lanes ? words : NULL,
-                                            .lane = u % MULTIPLY_LANES,
-                                            .set = (int)((set + u) % schedule->split) });
-        }
+        struct turn channels = { .x_step = loop->x_step, .w_step = w_step, .count = turn, .lanes = has_lanes(t, loop, turn) };
+        channels.x = emit_let(e, "xk", plus(e, run->x, times(e, k, loop->x_step)));
+        channels.w = emit_let(e, "wk", plus(e, run->w, times(e, k, w_step)));
+        add_products(t, &channels, set);
         if (turn == schedule->unroll && t->prefetch_base && loop->number_step == 1)
                 add_prefetch(t,
                              plus(e, times(e, run->number, each / turn), times(e, k, each / turn)));
 }
 
+/* ---- runs of products, where the multiply has them ---- */
+
+static void open_run(struct tile *t)
+{
+        t->run = stage_run(t->s, t->sums->rows, t->sums->columns);
+}
+
+/* which goes to the sums */
+static void close_run(struct tile *t)
+{
+        const struct stage *s = t->s;
+        struct loop_function *join = loop_library_find(s->e->library, s->multiply->join, s->multiply->sum);
+        for (int i = 0; i < t->sums->rows; i++)
+                for (int j = 0; j < t->sums->columns; j++) {
+                        struct loop_expr *operands[] = { loop_tile_entry(s->arena, t->sums, i, j), loop_tile_entry(s->arena, t->run, i, j) };
+                        stage_set(t->s, t->sums, i, j, loop_call(s->arena, join, operands));
+                }
+        t->run = NULL;
+}
+
+/* The loops of a sum from number `loop` on, `share` turns of that at a time, are a run. */
+struct cut_runs { int loop; int64_t share; };
+
+/* As many of the innermost loops as a run has room for, and shares of the next one that are as good as equal. */
+static struct cut_runs cut_runs(const struct tile *t, const struct sum_loop *loops, int count)
+{
+        struct cut_runs cut = { .loop = count };
+        int64_t room = t->s->multiply->join ? t->s->multiply->run : 0;
+        while (room && cut.loop > 0) {
+                int64_t extent = loops[--cut.loop].extent, unroll = cut.loop == count - 1 ? t->s->schedule.unroll : 1;
+                int64_t most = room > unroll ? room - room % unroll : unroll;
+                cut.share = round_up(divide_up(extent, divide_up(extent, most)), unroll);
+                if (extent > most)
+                        break;
+                room /= extent;
+        }
+        return cut;
+}
+
+/* Opens the loop over from..to, step at a time, in runs of `share` (0: it is in one, or there are none). */
+static struct loop_expr *open_shares(struct tile *t, const char *name, struct loop_expr *from, struct loop_expr *to, int64_t step, int64_t share)
+{
+        struct emit *e = t->s->e;
+        if (share) {
+                int64_t a, b;
+                if (loop_is_int(from, &a) && loop_is_int(to, &b) && b - a <= share) {
+                        emit_for(e, "first", number(e, 0), number(e, 1));
+                } else {
+                        from = emit_for(e, "first", from, to);
+                        emit_loop(e, share, false);
+                        to = emit_let(e, "end", minimum(e, plus(e, from, number(e, share)), to));
+                }
+                open_run(t);
+        }
+        struct loop_expr *k = emit_for(e, name, from, to);
+        emit_loop(e, step, false);
+        return k;
+}
+
+static void close_shares(struct tile *t, int64_t share)
+{
+        emit_end(t->s->e);
+        if (!share)
+                return;
+        close_run(t);
+        emit_end(t->s->e);
+}
+
 /* as many as are known when it runs */
-static void add_counted(const struct tile *t, const struct run *run)
+static void add_counted(struct tile *t, const struct run *run, int64_t share)
 {
         struct emit *e = t->s->e;
         int unroll = t->s->schedule.unroll;
@@ -154,54 +230,63 @@ static void add_counted(const struct tile *t, const struct run *run)
         if (rest)
                 whole = emit_let(e, "whole",
                                  minus(e, count, emit_op_int(e, LOOP_REM, count, unroll)));
-        struct loop_expr *k = emit_for(e, run->loop->name, number(e, 0), whole);
-        emit_loop(e, unroll, false);
-        add_turn(t, run, k, unroll, 0);
-        emit_end(e);
+        add_turn(t, run, open_shares(t, run->loop->name, number(e, 0), whole, unroll, share), unroll, 0);
+        close_shares(t, share);
         if (!rest)
                 return;
-        add_turn(t, run, emit_for(e, run->loop->name, whole, count), 1, 0);
-        emit_end(e);
+        add_turn(t, run, open_shares(t, run->loop->name, whole, count, 1, share), 1, 0);
+        close_shares(t, share);
 }
 
-void tile_add(const struct tile *t, const struct sum_loop *loops, int count, struct loop_expr *x_at,
-              int64_t first)
+/* as many as the shapes say */
+static void add_known(struct tile *t, const struct run *run, struct loop_expr *outermost, int64_t share)
 {
         struct emit *e = t->s->e;
+        const struct sum_loop *last = run->loop;
+        int unroll = t->s->schedule.unroll;
+        int64_t whole = last->extent - last->extent % unroll;
+        bool one = share >= last->extent;
+        if (one)
+                open_run(t);
+        if (whole > unroll || (whole && last->total)) {
+                struct loop_expr *end = number(e, whole);
+                if (last->total)
+                        end = minimum(e, end, emit_op(e, LOOP_SUB, number(e, last->total), times(e, outermost, whole)));
+                add_turn(t, run, open_shares(t, last->name, number(e, 0), end, unroll, one ? 0 : share), unroll, 0);
+                close_shares(t, one ? 0 : share);
+        } else if (whole) {
+                add_turn(t, run, number(e, 0), unroll, 0);
+        }
+        if (share && !one && whole < last->extent)
+                open_run(t);
+        for (int64_t from = whole; from < last->extent; from++)
+                add_turn(t, run, number(e, from), 1, from);
+        if (share && t->run)
+                close_run(t);
+}
+
+void tile_add(const struct tile *of, const struct sum_loop *loops, int count, struct loop_expr *x_at,
+              int64_t first)
+{
+        struct tile t = *of;
+        struct emit *e = t.s->e;
         struct loop_expr *w_number = number(e, first), *outermost = NULL;
-        int opened = 0, unroll = t->s->schedule.unroll;
-        for (int i = 0; i + 1 < count; i++, opened++) {
-                struct loop_expr *k =
-                        emit_for(e, loops[i].name, number(e, 0), number(e, loops[i].extent));
+        const struct sum_loop *last = &loops[count - 1];
+        const struct cut_runs cut = cut_runs(&t, loops, count);
+        for (int i = 0; i + 1 < count; i++) {
+                struct loop_expr *k = open_shares(&t, loops[i].name, number(e, 0), number(e, loops[i].extent), 1, i == cut.loop ? cut.share : 0);
                 x_at = emit_let(e, "xi", plus(e, x_at, times(e, k, loops[i].x_step)));
                 w_number = plus(e, w_number, times(e, k, loops[i].number_step));
                 outermost = i ? outermost : k;
         }
-        const struct sum_loop *last = &loops[count - 1];
-        const struct run run = { last, x_at, plus(e, t->w_base, times(e, w_number, t->width)),
-                                 w_number };
-        int64_t whole = last->extent - last->extent % unroll;
+        const struct run run = { last, x_at, plus(e, t.w_base, times(e, w_number, t.width)), w_number };
+        const int64_t share = cut.loop == count - 1 ? cut.share : 0;
         if (last->count)
-                add_counted(t, &run);
-        for (int64_t from = 0; from < last->extent && !last->count;
-             from += from < whole ? whole : 1) {
-                bool turns = from < whole, loop = turns && (whole > unroll || last->total);
-                struct loop_expr *k = number(e, from);
-                if (loop) {
-                        struct loop_expr *end = number(e, whole);
-                        if (last->total)
-                                end = minimum(e, end,
-                                              emit_op(e, LOOP_SUB, number(e, last->total),
-                                                      times(e, outermost, whole)));
-                        k = emit_for(e, last->name, number(e, 0), end);
-                        emit_loop(e, unroll, false);
-                }
-                add_turn(t, &run, k, turns ? unroll : 1, from);
-                if (loop)
-                        emit_end(e);
-        }
-        while (opened-- > 0)
-                emit_end(e);
+                add_counted(&t, &run, share);
+        else
+                add_known(&t, &run, outermost, share);
+        for (int i = count - 2; i >= 0; i--)
+                close_shares(&t, i == cut.loop ? cut.share : 0);
 }
 
 void tile_join(const struct tile *t)

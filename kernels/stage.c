@@ -146,13 +146,22 @@ void stage_index(struct stage *s, int row, int column, struct loop_expr **index)
 
 /* ---- the sums and what becomes of them ---- */
 
+static struct loop_variable *vectors_of(struct stage *s, const char *name, enum element e, int rows, int columns)
+{
+        struct loop_variable *v = emit_var(s->e, name, LOOP_VECTOR(e, s->lanes), NULL);
+        v->rows = rows;
+        v->columns = columns;
+        return v;
+}
+
 struct loop_variable *stage_sums(struct stage *s, int rows, int columns)
 {
-        struct loop_variable *sums =
-                emit_var(s->e, "acc", LOOP_VECTOR(s->multiply->sum, s->lanes), NULL);
-        sums->rows = rows;
-        sums->columns = columns;
-        return sums;
+        return vectors_of(s, "acc", s->multiply->sum, rows, columns);
+}
+
+struct loop_variable *stage_run(struct stage *s, int rows, int columns)
+{
+        return vectors_of(s, "run", s->multiply->x.word, rows, columns);
 }
 
 void stage_set(struct stage *s, struct loop_variable *sums, int row, int column,
@@ -168,7 +177,7 @@ void stage_set(struct stage *s, struct loop_variable *sums, int row, int column,
 struct loop_function *stage_product(const struct stage *s)
 {
         const struct multiply *m = s->multiply;
-        return m->body ? loop_library_find(s->e->library, m->body, m->sum) : NULL;
+        return m->body ? loop_library_find(s->e->library, m->body, m->join ? m->x.word : m->sum) : NULL;
 }
 
 void stage_add(struct stage *s, struct loop_variable *sums, int row, int column,

@@ -147,6 +147,8 @@ void stage_index(struct stage *s, int row, int column, struct loop_expr **index)
 struct loop_variable *stage_sums(struct stage *s, int rows, int columns);
 void stage_set(struct stage *s, struct loop_variable *sums, int row, int column,
                struct loop_expr *value);
+/* the same vectors, of words of a run of products */
+struct loop_variable *stage_run(struct stage *s, int rows, int columns);
 /* the function of the stage's multiply; NULL: sum + x * w */
 struct loop_function *stage_product(const struct stage *s);
 void stage_add(struct stage *s, struct loop_variable *sums, int row, int column,

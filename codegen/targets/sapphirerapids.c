@@ -6,7 +6,7 @@
 
 #include "codegen/targets/x86.h"
 
-extern const struct target target_x86_64_v4_bf16, target_sapphirerapids;
+extern const struct target target_x86_64_v4_fp16, target_sapphirerapids;
 
 #define PRODUCTS(x, w, instruction) ROW(SPELL_TILE_MULTIPLY, x, instruction "($0, $1, $2)", .to = E_##w)
 
@@ -54,13 +54,15 @@ static const struct tile_shapes tile_shapes = { .bytes = 64, .first = 1, .row_by
 
 const struct target target_sapphirerapids = {
         .name = "sapphirerapids",
-        .doc = "Xeon since 2023: what x86-64-v4-bf16 has, tiles for bf16 and 8-bit integers (AMX), larger caches",
-        .base = &target_x86_64_v4_bf16,
+        .doc = "Xeon since 2023: what x86-64-v4-fp16 has, tiles for bf16 and 8-bit integers (AMX), larger caches",
+        .base = &target_x86_64_v4_fp16,
         .multiplies = multiplies,
         .tile_shapes = &tile_shapes,
         .l1_bytes = 49152,
         .l2_bytes = 2097152,
         .attribute =
+                "amx-tile,amx-bf16,amx-int8,avx512fp16,avx512bf16,avx512vnni,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
+        .gcc_attribute =
                 "amx-tile,amx-bf16,amx-int8,avx512bf16,avx512vnni,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
         .spellings = spellings,
 };

@@ -227,7 +227,7 @@ static const struct spelling spellings[] = {
         PAIRS(U8, "u8", "_mm_unpacklo_epi8(a, _mm_setzero_si128())"),
         PAIRS(I8, "i8", "_mm_srai_epi16(_mm_unpacklo_epi8(a, a), 8)"),
         X86_DOT_I16("_mm_", "__m128i", "x4"),
-        X86_WORD(I8, 4), X86_WORD(U8, 4), X86_WORD(BF16, 2), X86_WORD(I16, 2),
+        X86_WORD(I8, 4), X86_WORD(U8, 4), X86_WORD(BF16, 2), X86_WORD(F16, 2), X86_WORD(I16, 2),
         X86_PAIR(I8, "i8", "int8_t"), X86_PAIR(U8, "u8", "uint8_t"),
         { .op = LOOP_CALL, .element = E_F32, .function = "sqrt", .lanes = 1,
           .text = "_mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss($0)))" },

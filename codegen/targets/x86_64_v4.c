@@ -189,7 +189,7 @@ static const struct spelling spellings[] = {
         WIDEN(I8, "epi8"), WIDEN(U8, "epu8"), WIDEN(I16, "epi16"), WIDEN(U16, "epu16"),
         LOAD_WORDS(I8, 4, "_mm512_loadu_si512($0)"),
         LOAD_WORDS(U8, 4, "_mm512_loadu_si512($0)"),
-        LOAD_WORDS(BF16, 2, "_mm512_loadu_si512($0)"),
+        LOAD_WORDS(BF16, 2, "_mm512_loadu_si512($0)"), LOAD_WORDS(F16, 2, "_mm512_loadu_si512($0)"),
         LOAD_WORDS(I8, 2, "_mm512_cvtepi8_epi16(_mm256_loadu_si256((const void *)$0))"),
         LOAD_WORDS(U8, 2, "_mm512_cvtepu8_epi16(_mm256_loadu_si256((const void *)$0))"),
         X86_DOT_I16("_mm512_", "__m512i", "x16"), X86_DOT_SHORT("_mm512_", "__m512i", "x16"),

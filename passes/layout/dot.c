@@ -302,6 +302,26 @@ static struct value *broadcast_rows(struct layout *l, const struct op *op, const
         return x ? build_broadcast(&l->b, x, rows_type(l, form->rows, t->element), to) : NULL;
 }
 
+static bool is_spread(const struct value *v) { return value_is_splat(v, NULL) || op_is(v, OP_broadcast); }
+
+/* An element-wise operation on numbers that are spread, as steps of rows times scales of outputs are: it is as
+ * cheap where it is read, and a matrix in memory where its result is moved. NULL: it is none. */
+static struct value *spread_rows(struct layout *l, const struct op *op, const struct form *form)
+{
+        struct value *operands[OPERAND_ROW_MAX];
+        bool spread = op_info[op->code].traits & TRAIT_ELEMENTWISE;
+        for (int i = 0; i < op->operand_count && spread; i++)
+                spread = is_spread(op_operand(op, i));
+        for (int i = 0; i < op->operand_count && spread; i++) {
+                struct value *v = op_operand(op, i);
+                operands[i] = op_is(v, OP_broadcast)
+                                      ? broadcast_rows(l, v->op, form)
+                                      : constant_splat(l->m, rows_type(l, form->rows, v->type->element), v->constant->data);
+                spread = operands[i];
+        }
+        return spread ? value_build(&l->b, op->code, operands, op->operand_count, op->attrs, NULL) : NULL;
+}
+
 static struct value *operand_rows(struct layout *l, struct value *v, const struct form *form)
 {
         const struct type *to = rows_type(l, form->rows, v->type->element);
@@ -310,8 +330,10 @@ static struct value *operand_rows(struct layout *l, struct value *v, const struc
                 return own->rows;
         if (value_is_splat(v, NULL))
                 return constant_splat(l->m, to, v->constant->data);
-        return op_is(v, OP_broadcast) ? broadcast_rows(l, v->op, form)
-                                      : layout_reshape(&l->b, v, to->rank, to->dims);
+        if (op_is(v, OP_broadcast))
+                return broadcast_rows(l, v->op, form);
+        struct value *spread = v->kind == VALUE_RESULT ? spread_rows(l, v->op, form) : NULL;
+        return spread ? spread : layout_reshape(&l->b, v, to->rank, to->dims);
 }
 
 /* How dimensions t are B, M and N of rows: false when one belongs to two of them. */

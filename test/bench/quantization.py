@@ -33,6 +33,9 @@ VARIANTS = ((), ("--observer=mse",), ("--observer=percentile-99.99",), ("--activ
             ("--keep-float=first", "--keep-float=last"), ("--calibrate=SAMPLES",), ("--calibrate=SAMPLES", "--quantize-steps=+equalize,+smooth"),
             ("--quantize-weights=s4",), ("--calibrate=SAMPLES", "--quantize-weights=s4"),
             ("--requantize=shift",), ("--calibrate=SAMPLES", "--requantize=shift"))
+ZOO = ((), ("--calibrate=SAMPLES",), ("--quantize-steps=-correct",), ("--quantize-steps=-functions",), ("--observer=mse",),
+       ("--activations=s8-symmetric",), ("--keep-float=first", "--keep-float=last"))
+FLOATS = (("--quantize-weights=f16",), ("--precision=f16", "--limit=f16_percent=1000000"), ("--precision=bf16", "--limit=bf16_percent=1000000"))
 METHODS = ("MinMax", "Entropy", "Percentile")
 MANY = """
 #include <stdio.h>
@@ -235,10 +238,10 @@ def of_zoo(name):
     print(name)
     with tempfile.TemporaryDirectory() as folder:
         file = quantizing.calibrate(model, folder, {k: np.stack([s[k] for s in seen]) for k in seen[0]})
-        for options in VARIANTS:
+        for options in FLOATS + ZOO:
             made = pathlib.Path(folder) / "made"
             made.mkdir(exist_ok=True)
-            dnncc.compile_model(model, made, [f"--target={TARGET}", "--weights=file", *given(options, file)], timeout=600)
+            dnncc.compile_model(model, made, [f"--target={TARGET}", "--weights=file", *(options if options in FLOATS else given(options, file))], timeout=600)
             program = dnncc.build_host(made, ["-O1", "-march=native"])
             ports = [p for p in dnncc.describe(program) if p[0]]
             results = dnncc.run_host(program, [fed[p[1]] for p in ports])

@@ -32,6 +32,9 @@ ROWS = {
     "gpt_step dynamic s4": ("gpt_step", ["--quantize=dynamic", "--quantize-weights=s4"], "gpt_step_nbits4"),     # accuracy_level 4, too
     "gpt_step dynamic s8:32": ("gpt_step", ["--quantize=dynamic", "--quantize-weights=s8:32"], "gpt_step_nbits8"),
     "gpt_step f16 weights": ("gpt_step", ["--quantize-weights=f16"], F32),
+    "gpt_step bf16 weights": ("gpt_step", ["--quantize-weights=bf16"], F32),
+    "gpt_step f8e4m3 weights": ("gpt_step", ["--quantize-weights=f8e4m3"], F32),
+    "gpt_step s8 weights": ("gpt_step", ["--quantize-weights=s8"], F32),
     "resnet50 f16 weights": ("resnet50", ["--quantize-weights=f16"], F32),
     "resnet50 f16 products": ("resnet50", ["--precision=f16"], F32),
     "mobilenet_v2 f16 weights": ("mobilenet_v2", ["--quantize-weights=f16"], F32),

@@ -24,7 +24,8 @@ SHARE = 20
 
 @pytest.mark.parametrize("network,first,target,element,share", [
     (Network, 0, "sapphirerapids", "bf16", SHARE), (Network, SHARE, "sapphirerapids", "bf16", SHARE), (Attention, 0, "sapphirerapids", "bf16", SHARE),
-    (Network, 0, "aarch64-fp16", "f16", 8), (Attention, 0, "aarch64-fp16", "f16", 8),
+    (Network, 0, "neoverse-v1", "bf16", 8), (Network, 0, "aarch64-fp16", "f16", 8), (Attention, 0, "aarch64-fp16", "f16", 8),
+    (Network, 0, "x86-64-v4-fp16", "f16", 8), pytest.param(Attention, 0, "x86-64-v4-fp16", "f16", SHARE, marks=pytest.mark.long),
     pytest.param(Network, 8, "neoverse-v1", "f16", 5 * SHARE, marks=pytest.mark.long),
     pytest.param(Attention, 8, "aarch64", "f16", 5 * SHARE, marks=pytest.mark.long)])
 def test_every_pass(tmp_path, network, first, target, element, share):
@@ -203,6 +204,28 @@ def test_halves(kind, tmp_path):
         before = got
 
 
+@processor.needs("x86-64-v4-fp16")
+@pytest.mark.parametrize("kind", [residual, attention, *(pytest.param(kind, marks=pytest.mark.long) for kind in (mobile, transposed, rows, patches, recurrent))])
+def test_runs_of_halves(kind, tmp_path):
+    """sums of short runs in f16: nearer to the canonical program than bf16 is to f32, whatever compiles it and however many threads there are"""
+    m = Model()
+    y, shape = kind(m)
+    path, rounded = tmp_path / "model.onnx", tmp_path / "r.dnn"
+    m.save(path, y, *shape)
+    values = [np.random.default_rng(1).standard_normal(shape).astype(np.float32)]
+    options = ["--target=x86-64-v4-fp16", "--precision=f16", "--limit=f16_percent=1000000"]
+    done = dnncc.run([dnncc.DNNCC, path, *options, "--passes=simplify,fold,cse,dce,precision,dce", "--emit=ir", "-o", rounded])
+    assert done.returncode == 0 and "to=f16" in rounded.read_text(), done.stderr
+    canonical, _ = run(rounded, tmp_path / "f16", ["--target=generic", "-O1"], values)
+    before = None
+    for cc, threads in [("gcc", 1), *((cc, 3) for cc in COMPILERS)]:
+        got, text = run(path, tmp_path / f"{cc}{threads}", [*options, f"--threads={threads}"], values, cc)
+        assert "join_pair_x16" in text
+        assert np.abs(got - canonical).max() < 1e-2 * np.abs(canonical).max()
+        assert before is None or np.array_equal(got, before)
+        before = got
+
+
 def narrowed(path, kind, shape):
     """a model of halves, ports and weights; its input"""
     m = Model()
@@ -278,6 +301,14 @@ def test_what_stays_in_f32(tmp_path):
     text = ir(tmp_path / "small.onnx", tmp_path / "small.dnn")
     assert "bf16" not in text.split("func", 1)[1]
     assert "to=bf16" in ir(tmp_path / "small.onnx", tmp_path / "forced.dnn", "--limit=bf16_percent=1000000")
+
+
+def test_blocks_of_all_channels(tmp_path):
+    """which are fewer than those of other blocks, with nothing behind them: its first layer has 8"""
+    model = dnncc.ROOT.parent / "shared" / "models" / "mnist_cnn" / "model.onnx"
+    if not model.exists():
+        pytest.skip("no mnist_cnn in ../shared/models")
+    dnncc.compile_model(model, tmp_path, ["--target=x86-64-v4-bf16", "--precision=bf16"])
 
 
 @pytest.mark.parametrize("size,options,narrow", [(28, [], 0), (7, [], 2), (28, ["--limit=winograd_percent=0"], 2)])

@@ -136,7 +136,7 @@ class Packed(Contraction):
         rows, columns, split = r.choice([1, 1, 2, 3]), r.choice([1, 2, 5, 7, 14]), r.choice([1, 1, 1, 2, 3])
         while rows * columns * split > 64:
             split -= 1
-        return (f"rows={rows} columns={columns} vectors={r.choice(whole)} unroll={r.choice([1, 2, 3, 4])} split={split} "
+        return (f"rows={rows} columns={columns} vectors={r.choice(whole)} unroll={r.choice([1, 2, 3, 4])} split={split} ahead={(rows + columns) % 2} "
                 f"flat={r.choice([0, 1])} strip={r.choice([0, 0, 1, 2])} prefetch={r.choice([0, 0, 1, 2])}{self.tasks()}")
 
 

@@ -245,6 +245,15 @@ def test_dynamic(text, target, tmp_path):
     assert (np.abs(y - x @ w) < (.25 if "4" in text else .03) * np.abs(x @ w).max(1, keepdims=True)).all()
 
 
+def test_steps_are_no_matrix(tmp_path):
+    """steps of rows times scales of outputs are made where the product's sums are, not stored"""
+    path, *_ = product(tmp_path)
+    done = dnncc.run([dnncc.DNNCC, path, "--quantize=dynamic", "--target=x86-64-v3", "--emit=ir", "-o", "-"])
+    kernels = re.findall(r"^  %.* = fusion\((.*?)\)", done.stdout, re.M)
+    assert done.returncode == 0 and sum("@scales" in k for k in kernels) == 1, done.stderr
+    assert any("@scales" in k and "@w" in k for k in kernels), kernels
+
+
 def test_row_of_zeros(tmp_path):
     path, *_ = product(tmp_path)
     for text in "s8", "s4", "u8":

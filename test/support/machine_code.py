@@ -18,7 +18,7 @@ class Machine:
 
 OWN = ("-d", "--no-show-raw-insn")
 ARM64 = Machine("aarch64-linux-gnu-objdump", OWN, r"(?:b\.?\w*|cbn?z|tbn?z)\s.*?\b([0-9a-f]+) <", frozenset(
-    "fmla sdot usdot sudot smmla usmmla ummla bfdot smull smlal sadalp fmlal fmad".split()), .5, r"\b[qd]\d+,.*\[sp|(?:str|ldr)\s+z")
+    "fmla sdot usdot sudot smmla usmmla ummla bfdot bfmmla smull smlal sadalp fmlal fmad".split()), .5, r"\b[qd]\d+,.*\[sp|(?:str|ldr)\s+z")
 ARM32 = Machine("arm-linux-gnueabihf-objdump", OWN, r"b\w*(?:\.[nw])?\s+([0-9a-f]+) <", frozenset(
     "vfma.f32 vmull.s8 vmlal.s8 vpadal.s16".split()), .3, r"v.*\[sp")
 RISCV = Machine(next(filter(shutil.which, ("llvm-objdump-16", "llvm-objdump-19")), "llvm-objdump-16"), (*OWN, "--mattr=+v"),

@@ -219,6 +219,10 @@ static const char *call_text(const struct spelling *row)
                 return "scale(1.0 + min(abs($a), 1.0), round(select($b < 150.0, select($b > -150.0, $b, -7.0), 9.0)))";
         if (row->scalar)
                 return arena_printf(arena, "%s($a, splat<#>($A), $b)", row->function);
+        if (!strcmp(row->function, "add_pair"))   /* of halves that are finite, however they add up */
+                return "add_pair($a & 4227857407, $b & 4227857407, $c & 4227857407)";
+        if (!strcmp(row->function, "join_pair"))
+                return "join_pair($a, bits_u32($b) & 4227857407)";
         if (f->scalar_count == 3) {     /* of a multiply: a sum, and words or what else it takes */
                 const enum element x = (enum element)f->scalars[1]->type.element;
                 const char *as = arena_printf(arena, x == E_U32 ? "bits_%s" : "%s", text_of(x)),
