@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-
 #include "codegen/unified/unified.h"
 #include "codegen/vta/driver.h"
 
@@ -40,7 +39,7 @@ const struct program_codec *machine_codec(int machine) { return codecs[machine];
 const struct machine_driver *machine_driver(const struct machine *m)
 {
         for (size_t k = 0; machines[k]; k++)
-                if (!strcmp(machines[k]->name, m->name))
+                if (!strcmp(machines[k]->name, m->name))        /* of any sizes */
                         return drivers[k];
         return NULL;
 }

@@ -65,7 +65,7 @@ struct machine_driver {
         /* what an instruction says, for a comment */
         void (*explain)(const struct machine *m, const unsigned char *instruction, struct text *out);
         /* A C function that takes an instruction from addresses as they were compiled to those that memory has:
-         *     static void place(uint64_t words[], uint32_t workspace, uint32_t program) */
+         *     static void place(uint64_t words[], uint64_t workspace, uint64_t program) */
         void (*place)(const struct machine *m, int64_t workspace_size, struct text *out);
 };
 /* NULL: there is no C for this machine */

@@ -32,7 +32,7 @@ struct dnncc_vta *dnncc_vta_new(const char *sizes, size_t bytes)
 {
         struct diag diag = { .silent = true };
         struct dnncc_vta *d = calloc(1, sizeof *d);
-        if (!d || bytes > (size_t)VTA_DRAM_MOST || !vta_begin_sizes(&d->v, sizes ? sizes : "", &diag)) {
+        if (!d || (uint64_t)bytes > (uint64_t)VTA_DRAM_MOST || !vta_begin_sizes(&d->v, sizes ? sizes : "", &diag)) {
                 free(d);
                 return NULL;
         }

@@ -19,6 +19,10 @@ if (against)
       const unit = key === "seconds" ? 1e6 : 1;
       sizes.push({ name, then: sum(then, key) * unit, now: sum(calls, key) * unit });
     }
+    const networks = [against, facts].map((report) => report.accelerator && report.accelerator.network);
+    if (networks[0] && networks[1])
+      for (const [name, of] of [["cycles of the machine", (n) => n.cycles], ["bytes that it moves", (n) => ofMachine(n.bytes)], ["instructions", (n) => n.instructions]])
+        sizes.push({ name, then: of(networks[0]), now: of(networks[1]) });
     table("#compare-sizes", [
       { name: "", key: "name" }, { ...number, name: "then", key: "then", text: (r) => whole(r.then) }, { ...number, name: "now", key: "now", text: (r) => whole(r.now) },
       { ...number, name: "now / then", key: "now", fill: (td, r) => ratio(td, r.then, r.now) },

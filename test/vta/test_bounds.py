@@ -82,7 +82,7 @@ def test_no_tile(tmp_path):
     """A window larger than the memory of inputs: computed in C, with the reason in the report; the rest of the model is on the machine."""
     path = convolution(tmp_path / "wide.onnx", 48, 16, 16, 47)
     done = dnncc.run([dnncc.DNNCC, path, "--target=vta", "-o", tmp_path / "m.c", f"--report={tmp_path / 'r.json'}"])
-    assert done.returncode == 0 and "nothing runs on machine vta: 1 quantized" in done.stderr, done.stderr
+    assert done.returncode == 0 and "nothing runs on machine vta: " in done.stderr, done.stderr
     facts = json.loads((tmp_path / "r.json").read_text())["accelerator"]
     assert not facts["launches"] and any("no tile of it fits" in k["why"] for k in facts["processor"])
 

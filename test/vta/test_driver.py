@@ -51,6 +51,15 @@ def test_options(options, tmp_path):
     same_bits("dscnn_kws_int8", tmp_path, program, 1, *weights)
 
 
+@pytest.mark.parametrize("sizes", ["inp=16K,acc=64K,out=16K", pytest.param("block=32,wgt=512K", marks=pytest.mark.long)])
+def test_sizes(sizes, tmp_path):
+    """the same machine in other sizes: other fields, other places"""
+    program = compiled(model("dscnn_kws_int8"), tmp_path, f"--sizes={sizes}", flags=["-O1", *SANITIZE])
+    for x in samples(tmp_path / "model.h", 1):
+        want = interpreted(model("dscnn_kws_int8"), [x], tmp_path, f"--sizes={sizes}")
+        assert outputs(program, [x], 1, tmp_path, SIZES=sizes) == [want[0].tobytes()]
+
+
 @pytest.mark.parametrize("cc", ["gcc", "clang"])
 def test_codes(cc, tmp_path):
     """a device that fails, is late, or lies elsewhere: run ends with the code for it, and wants to be prepared again"""

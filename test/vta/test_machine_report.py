@@ -83,9 +83,9 @@ def test_overlap(layer, least, tmp_path):
 
 
 def test_overlap_of_networks(tmp_path):
-    """small layers gain less, but gain"""
+    """all layers of one"""
     with_, without = (facts["accelerator"]["network"] for facts in (report(model("resnet8_int8"), tmp_path), without_overlap(model("resnet8_int8"), tmp_path)))
-    assert without["cycles"] >= 1.15 * with_["cycles"]
+    assert without["cycles"] >= 1.2 * with_["cycles"]
 
 
 def test_processor(tmp_path):
@@ -125,8 +125,24 @@ def test_page(tmp_path):
         done = dnncc.run([dnncc.DNNCC, model("dscnn_kws_int8"), "-q", *options, "-o", tmp_path / "m.c", f"--report={page}"])
         assert done.returncode == 0, done.stderr
         tabs, counts, facts = said(page, code, tab="machine" if rows else "graph")
-        assert ("machine" in tabs) == bool(rows) and counts[0] == rows and bool(counts[1]) == bool(rows)
+        assert ("machine" in tabs) == bool(rows) and counts[0] >= rows and bool(counts[1]) == bool(rows)
         assert not rows or "cycles" in facts
+
+
+def test_comparison(tmp_path):
+    """two reports beside each other: cycles with and without overlap"""
+    from test_page import CHROMIUM, said
+    if not CHROMIUM:
+        pytest.skip("no browser")
+    before = without_overlap(model("dscnn_kws_int8"), tmp_path)
+    (tmp_path / "report.json").rename(tmp_path / "before.json")
+    page = tmp_path / "page.html"
+    done = dnncc.run([dnncc.DNNCC, model("dscnn_kws_int8"), "--target=vta", "-q", "-o", tmp_path / "m.c", f"--report={page}", f"--report-against={tmp_path / 'before.json'}"])
+    assert done.returncode == 0, done.stderr
+    rows = said(page, 'return [...document.querySelectorAll("#compare-sizes tbody tr")].map((r) => [...r.children].map((c) => c.textContent))', tab="compare")
+    row = next(r for r in rows if r[0] == "cycles of the machine")
+    then, now = (int(re.sub(r"\D", "", text)) for text in row[1:3])
+    assert then == before["accelerator"]["network"]["cycles"] and then > 1.1 * now
 
 
 POOL = ('dnn 1\nmodule "m"\nfunc @main(%x "x": <1 x 4 x 8 x 8 x f32>) -> ("y") {\n'
