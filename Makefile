@@ -26,7 +26,7 @@ GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc $(B)/harness
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
-.PHONY: all static setup python systems cuda browser samples install uninstall demo check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
+.PHONY: all static setup python systems cuda browser samples install uninstall demo demo-vta check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
         bench-cuda bench-interp bench-threads bench-compile bench-operators fit-cost zoo-digest docs clean
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -62,9 +62,16 @@ $(B)/.python: | setup
 	@$(VENV)/bin/pip install -q --disable-pip-version-check $(PYTHON_PACKAGES)
 	@touch $@
 
-# Compilers for other systems, for the tests that want them (check-all).
+# Compilers for other systems, an emulator of one and what makes a fresh one, and shells, for the tests that want them (check-all).
 RISCV := clang-16 gcc-riscv64-linux-gnu libc6-dev-riscv64-cross llvm-16
-systems: $(B)/.systems
+OTHERS := wine wine64 libz-mingw-w64-dev debootstrap zsh fish
+systems: $(B)/.systems $(B)/.others
+$(B)/.others: windows/libraries.sh | $(B)/.systems
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(OTHERS) >/dev/null && \
+	    sh $< $(B)/windows "$(abspath $(PY)) -m ziglang cc -target x86_64-windows-gnu" "$(abspath $(PY)) -m ziglang ar"; \
+	else false; fi || echo "no $(OTHERS), or no source of protobuf-c: the tests that need them are skipped"
+	@touch $@
 $(B)/.systems: | python
 	@$(VENV)/bin/pip install -q --disable-pip-version-check ziglang==0.17.1
 	@if command -v $(word 1,$(RISCV)) >/dev/null && [ -f /usr/riscv64-linux-gnu/include/stdio.h ]; then :; \
@@ -105,7 +112,7 @@ $(B)/.samples: | python
 
 # ---- the compiler ----
 
-all: $(B)/dnncc $(B)/dnncc-vta $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so
+all: $(B)/dnncc $(B)/dnncc-vta $(B)/libdnncc_vta.a $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so
 
 $(B)/dnncc: $(B)/obj/compiler/main.o $(B)/libdnncc.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -113,6 +120,12 @@ $(B)/dnncc: $(B)/obj/compiler/main.o $(B)/libdnncc.a
 # what runs programs for an accelerator: docs/accelerators.md
 $(B)/dnncc-vta: $(B)/obj/compiler/vta/main.o $(B)/libdnncc.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# ... and the same for generated code: a device (runtime/dnncc_vta.h)
+VTA_DEVICE := $(filter $(B)/obj/base/% $(B)/obj/codegen/vta/% $(B)/obj/codegen/machines/%,$(OBJECTS))
+$(B)/libdnncc_vta.a: $(VTA_DEVICE)
+	@rm -f $@
+	@$(AR) rcs $@ $^
 
 # one file that needs no library of the system that it runs on
 static: $(B)/dnncc-static
@@ -123,7 +136,7 @@ $(B)/libdnncc.a: $(OBJECTS)
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
-$(B)/obj/%.o: %.c $(GENERATED)
+$(B)/obj/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -MMD -MP -c -o $@ $<
 
@@ -144,7 +157,7 @@ $(B)/library.inc: $(LIBRARY)
 
 # and the page that --report fills in, a string for each line: its parts in the order in which they stand there;
 # and the program that --tune and --bench compile
-PAGE := $(addprefix compiler/page/,head.html style.css body.html base.js tabs.js kernels.js nodes.js weights.js graph_layout.js \
+PAGE := $(addprefix compiler/page/,head.html style.css body.html base.js tabs.js kernels.js nodes.js machine.js weights.js graph_layout.js \
         graph.js roofline.js memory.js difference.js passes.js compare.js start.js tail.html)
 $(B)/report_page.inc: $(PAGE)
 $(B)/harness_main.inc: compiler/harness/main.c
@@ -172,6 +185,7 @@ FORCE:                                  # PREFIX may be another one each time
 PROGRAMS := $(B)/dnncc>bin/dnncc $(B)/dnncc-vta>bin/dnncc-vta
 EXAMPLES := $(filter-out %/__pycache__,$(wildcard examples/*.* examples/Makefile examples/*/*))
 FILES := runtime/dnncc_runtime.h>include/dnncc_runtime.h $(B)/libdnncc_runtime.a>lib/libdnncc_runtime.a \
+         runtime/dnncc_vta.h>include/dnncc_vta.h $(B)/libdnncc_vta.a>lib/libdnncc_vta.a \
          $(B)/dnncc-runtime.pc>lib/pkgconfig/dnncc-runtime.pc \
          cmake/dnncc-config.cmake>lib/cmake/dnncc/dnncc-config.cmake \
          $(B)/dnncc-config-version.cmake>lib/cmake/dnncc/dnncc-config-version.cmake \
@@ -246,6 +260,12 @@ demo: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@$(MAKE) --no-print-directory run-demo
 
+# the same digits on an accelerator, which is simulated
+demo-vta: setup
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(MAKE) --no-print-directory -C examples/vta
+	@$(B)/examples/vta
+
 D := $(B)/digits
 .PHONY: run-demo
 run-demo:
@@ -257,7 +277,7 @@ run-demo:
 	@echo "sizes: model $$(stat -c %s examples/digits/digits.onnx) bytes, digits.c $$(stat -c %s $(D)/digits.c) bytes;" \
 	      "compiled:" && $(CC) -std=c99 -Os -c $(D)/digits.c -o $(D)/digits.o && size $(D)/digits.o
 
-# Three tiers: quick (3 minutes on two cores), check (under 25), all (everything; before something is called done).
+# Three tiers: quick (3 minutes on two cores), check (under 20), all (everything; before something is called done).
 check check-quick check-all: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@$(MAKE) --no-print-directory python browser samples

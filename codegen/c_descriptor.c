@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What others see of the generated code: the header, and the descriptor for generic callers. */
-#include "codegen/c_writer.h"
+#include "codegen/c_machine.h"
 
 #include <string.h>
 
@@ -80,8 +80,12 @@ static void put_example_call(struct c_writer *w, const char *weights)
                 add_argument(&call, &line, margin, w->areas[i].size ? w->regions[i] : "NULL");
         if (weights)
                 add_argument(&call, &line, margin, "weights");
+        if (w->machine)
+                add_argument(&call, &line, margin, "program");
         for (int i = 0; i < port_count(w); i++)
                 add_argument(&call, &line, margin, c_name(w, port(w, i))->text);
+        if (w->machine)
+                add_argument(&call, &line, margin, "device");
         text_add(w->out, "%s);\n", call.data);
         text_free(&call);
 }
@@ -107,6 +111,7 @@ static void put_usage(struct c_writer *w)
                 c_line(w, " *     size_t %s;", bytes);
                 c_line(w, " *     const void *weights = dnncc_weights_map(\"%s\", &%s);", weights, bytes);
         }
+        c_machine_usage(w, weights ? "weights" : NULL);
         put_example_call(w, weights);
 }
 
@@ -164,6 +169,7 @@ static void put_header_comment(struct c_writer *w)
         text_add(w->out, "%s", rules);
         c_port_rules(w);
         put_weights_rules(w);
+        c_machine_rules(w);
         c_levels_rules(w);
         c_flush_rules(w);
         if (w->has_tasks && w->options->threads > 1)
@@ -223,6 +229,15 @@ static void put_workspace(struct c_writer *w)
         }
 }
 
+static void put_program(struct c_writer *w)
+{
+        if (!w->machine)
+                return;
+        const struct loop_region program = { "program", "", 0, w->machine->align, w->machine->program_size };
+        text_add(w->out, "\n/* bytes of memory for what the machine reads, their alignment, and a macro that declares it */\n");
+        put_memory(w, "PROGRAM", &program);
+}
+
 static void put_weights(struct c_writer *w)
 {
         if (!weights_parameter(w))
@@ -280,9 +295,13 @@ void c_port_macros(struct c_writer *w)
 static bool is_returned(const struct c_writer *w, const char *error)
 {
         static const char *const of_devices[] = { "PREPARE", "CAPTURE", "DEVICE", "MEMORY", "SHARED", "LAUNCH" };
+        static const char *const of_machines[] = { "ADDRESS", "TIMEOUT", "LOST" };
+        for (size_t i = 0; i < sizeof of_machines / sizeof *of_machines; i++)
+                if (!strcmp(error, of_machines[i]))
+                        return w->machine;
         for (size_t i = 0; i < sizeof of_devices / sizeof *of_devices; i++)
                 if (!strcmp(error, of_devices[i]))
-                        return w->dialect->is_device;
+                        return w->dialect->is_device || (w->machine && (!strcmp(error, "PREPARE") || !strcmp(error, "LAUNCH")));
         if (!strcmp(error, "PROCESSOR") && w->dialect->is_device)
                 return true;
         if (!strcmp(error, "WEIGHTS"))
@@ -295,6 +314,7 @@ static bool is_returned(const struct c_writer *w, const char *error)
 void c_error_macros(struct c_writer *w)
 {
         text_add(w->out, w->dialect->is_device ? "\n/* what functions return when it is not 0 */\n"
+                         : w->machine         ? "\n/* what %s_run and prepare return when it is not 0 */\n"
                                              : "\n/* what %s_run returns when it is not 0 */\n",
                  w->options->prefix);
 #define FAIL(name, value, doc)                                                                     \
@@ -342,9 +362,10 @@ void c_header(struct c_writer *w, struct text *out)
 {
         w->out = out;
         put_header_comment(w);
-        text_add(out, "#include <stdint.h>\n");
+        text_add(out, w->machine ? "#include <stddef.h>\n#include <stdint.h>\n" : "#include <stdint.h>\n");
         text_add(out, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
         put_workspace(w);
+        put_program(w);
         put_weights(w);
         c_port_macros(w);
         c_error_macros(w);
@@ -352,6 +373,7 @@ void c_header(struct c_writer *w, struct text *out)
         c_run_prototype(w, arena_printf(w->arena, "int %s_run(", w->options->prefix));
         c_put(w, ";");
         c_end(w);
+        c_machine_functions(w);
         c_levels_header(w);
         c_descriptor_header(w);
         text_add(out, "\n#ifdef __cplusplus\n}\n#endif\n");
@@ -412,16 +434,53 @@ static const char *put_tensors(struct c_writer *w, struct loop_buffer **buffers,
 
 static bool has_weights_region(const struct c_writer *w) { return w->dialect->is_device || weights_parameter(w); }
 
-/* the workspace, the program's regions, the weights */
+/* the workspace, the program's regions, the weights, and for a machine what it runs and what drives it */
 static int region_count(const struct c_writer *w)
 {
-        return 1 + w->p->region_count + (has_weights_region(w) ? 1 : 0);
+        return 1 + w->p->region_count + (has_weights_region(w) ? 1 : 0) + (w->machine ? 2 : 0);
 }
 
 /* C++ wants one */
 static const char *device_cast(struct c_writer *w, const char *constant, const struct loop_buffer *b)
 {
         return w->dialect->is_device ? arena_printf(w->arena, "(%s%s *)", constant, element_info[b->element].c_type) : "";
+}
+
+static void put_run_call(struct c_writer *w, const char *lead)
+{
+        const int device = region_count(w) - 1;           /* of a machine */
+        c_put(w, "%s %s_run(regions[0]", lead, w->options->prefix);
+        for (int i = 1; i < region_count(w) - !!w->machine; i++)
+                c_put(w, "," C_SOFT "regions[%d]", i);
+        for (int i = 0; i < w->input_count; i++)
+                c_put(w, "," C_SOFT "%sinputs[%d]", device_cast(w, "const ", w->inputs[i]), i);
+        for (int i = 0; i < w->output_count; i++)
+                c_put(w, "," C_SOFT "%soutputs[%d]", device_cast(w, "", w->outputs[i]), i);
+        if (w->dialect->is_device)
+                c_put(w, "," C_SOFT "NULL);" );
+        else if (w->machine)
+                c_put(w, "," C_SOFT "regions[%d]);", device);
+        else
+                c_put(w, ");");
+        c_end(w);
+}
+
+/* a caller that knows no prepare gets it with the first run */
+static void put_prepared_run(struct c_writer *w)
+{
+        c_line(w, "if (status != %s)", c_macro(w, "ERROR_PREPARE"));
+        w->indent++;
+        c_line(w, "return status;");
+        w->indent--;
+        c_put(w, "status = %s_prepare(regions[0]", w->options->prefix);
+        for (int i = 1; i < region_count(w); i++)
+                c_put(w, "," C_SOFT "regions[%d]", i);
+        c_line(w, ");");
+        c_line(w, "if (status)");
+        w->indent++;
+        c_line(w, "return status;");
+        w->indent--;
+        put_run_call(w, "return");
 }
 
 static void put_run_wrapper(struct c_writer *w, const char *name)
@@ -435,20 +494,11 @@ static void put_run_wrapper(struct c_writer *w, const char *name)
                 c_line(w, "(void)inputs;");
         if (!w->output_count)
                 c_line(w, "(void)outputs;");
-        c_put(w, "%s %s_run(regions[0]", w->dialect->is_device ? "const int status =" : "return", w->options->prefix);
-        for (int i = 1; i < region_count(w); i++)
-                c_put(w, "," C_SOFT "regions[%d]", i);
-        for (int i = 0; i < w->input_count; i++)
-                c_put(w, "," C_SOFT "%sinputs[%d]", device_cast(w, "const ", w->inputs[i]), i);
-        for (int i = 0; i < w->output_count; i++)
-                c_put(w, "," C_SOFT "%soutputs[%d]", device_cast(w, "", w->outputs[i]), i);
-        if (w->dialect->is_device)
-                c_put(w, "," C_SOFT "NULL);" );
-        else
-                c_put(w, ");");
-        c_end(w);
+        put_run_call(w, w->dialect->is_device ? "const int status =" : w->machine ? "int status =" : "return");
         if (w->dialect->is_device)
                 c_line(w, "return status ? status : %s_status(regions[0], NULL);", w->options->prefix);
+        if (w->machine)
+                put_prepared_run(w);
         w->indent = 0;
         c_line(w, "}");
 }
@@ -472,6 +522,9 @@ void c_descriptor(struct c_writer *w, struct text *out)
         if (has_weights_region(w))
                 c_put(w, "," C_SOFT "{ \"weights\", %s, %s, 2 }", c_macro(w, "WEIGHTS_SIZE"),
                       c_macro(w, "WEIGHTS_ALIGN"));
+        if (w->machine)
+                c_put(w, "," C_SOFT "{ \"program\", %s, %s, 1 }," C_SOFT "{ \"device\", 0, 1, 3 }", c_macro(w, "PROGRAM_SIZE"),
+                      c_macro(w, "PROGRAM_ALIGN"));
         c_line(w, " };");
         text_add(out, "\n");
         put_run_wrapper(w, run);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions and their statements. */
-#include "codegen/c_writer.h"
+#include "codegen/c_machine.h"
 
 #include <string.h>
 
@@ -270,7 +270,7 @@ static void put_profile(struct c_writer *w, const struct loop_stmt *call)
         c_line(w, "dnncc_profile(%d);", n.before);
 }
 
-static void put_call(struct c_writer *w, const struct loop_stmt *s)
+static void put_kernel_call(struct c_writer *w, const struct loop_stmt *s)
 {
         struct loop_function *f = s->function;
         bool can_fail = c_can_fail(f) || w->dialect->call;
@@ -297,6 +297,11 @@ static void put_call(struct c_writer *w, const struct loop_stmt *s)
                 c_line(w, "return status;");
                 w->indent--;
         }
+}
+
+static void put_call(struct c_writer *w, const struct loop_stmt *s)
+{
+        (s->function->kind == FUNCTION_STREAM ? c_machine_call : put_kernel_call)(w, s);
         if (w->options->profile)
                 put_profile(w, s);
 }

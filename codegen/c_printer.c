@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/sha256.h"
+#include "codegen/c_machine.h"
 
 /* ---- checks, once ---- */
 
@@ -140,9 +141,10 @@ static void put_tile_guard(const struct c_writer *w, struct text *out)
                  "/* Register tiles stay as they are written: values that the compiler keeps from one turn of a loop for the\n"
                  " * next%s would take their registers. */\n"
                  "#if defined(__GNUC__) && !defined(__clang__)\n"
-                 "#pragma GCC optimize (\"no-predictive-commoning%s%s\")\n"
+                 "#pragma GCC optimize (\"no-predictive-commoning%s%s%s\")\n"
                  "#endif\n",
-                 more ? ", or loads earlier than they are written," : "", more ? "," : "", more ? more : "");
+                 more ? ", or loads earlier than they are written," : "", more ? "," : "", more ? more : "",
+                 w->gcc_optimize ? w->gcc_optimize : "");
 }
 
 /* functions called once are inlined at any level of optimization */
@@ -253,6 +255,7 @@ static void print_code(struct c_writer *w, struct text *code, struct text *run)
                         text_add(code, "\n");
                 c_level_open(w, code, level);
                 c_kernels(w, code);
+                c_machine_kernels(w, code);
                 if (w->dialect->run && !w->failed)
                         w->dialect->run(w, run);
                 if (inner.length)
@@ -261,6 +264,7 @@ static void print_code(struct c_writer *w, struct text *code, struct text *run)
                 text_free(&inner);
         }
         c_levels_choice(w, run);
+        c_machine_prepare(w, run);
         if (c_run_is_split(w) && !w->dialect->run)
                 c_run(w, run);
 }
@@ -298,22 +302,6 @@ static void print_all(struct c_writer *w, FILE *c, FILE *h)
                 text_free(all[i]);
 }
 
-static bool check_streams(struct c_writer *w)
-{
-        struct text names = { 0 };
-        for (int i = 0; i < w->level_count; i++)
-                for (const struct loop_function *k = w->levels[i].p->kernels; k; k = k->next)
-                        if (k->kind == FUNCTION_STREAM)
-                                text_add(&names, "%s%s", names.length ? ", " : "", k->name);
-        const bool found = names.length;
-        if (found)
-                diag_error(w->diag, EXIT_UNSUPPORTED,
-                           "C of target %s hands no streams to machines: %s; --emit=program writes them, --exact keeps all in C",
-                           w->options->target->name, names.data);
-        text_free(&names);
-        return !found;
-}
-
 bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct print_options *options,
              const struct c_dialect *dialect, struct diag *diag)
 {
@@ -325,7 +313,7 @@ bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct print_
         w->diag = diag;
         w->dialect = dialect;
         c_levels_begin(w);
-        bool done = check_options(w) && check_streams(w);
+        bool done = check_options(w) && c_machine_begin(w);
         if (done && dialect->check) {
                 dialect->check(w);
                 done = !w->failed;

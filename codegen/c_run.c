@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The run function: checks, pointers into the workspace, main. With several targets the latter two
  * are a function for each. */
-#include "codegen/c_writer.h"
+#include "codegen/c_machine.h"
 
 #include <string.h>
 
@@ -22,13 +22,15 @@ void c_run_prototype(struct c_writer *w, const char *head)
                 c_put(w, "," C_SOFT "void *%s", w->regions[i]);
         if (w->options->weights == PRINT_WEIGHTS_FILE || w->dialect->is_device)
                 c_put(w, "," C_SOFT "const void *weights");
+        if (w->machine)
+                c_put(w, "," C_SOFT "void *program");
         for (int i = 0; i < w->input_count; i++)
                 c_put(w, "," C_SOFT "const %s *%s", element_info[w->inputs[i]->element].c_type,
                       c_name(w, w->inputs[i])->text);
         for (int i = 0; i < w->output_count; i++)
                 c_put(w, "," C_SOFT "%s *%s", element_info[w->outputs[i]->element].c_type,
                       c_name(w, w->outputs[i])->text);
-        c_put(w, w->dialect->is_device ? "," C_SOFT "void *stream)" : ")");
+        c_put(w, w->dialect->is_device ? "," C_SOFT "void *stream)" : w->machine ? "," C_SOFT "void *device)" : ")");
 }
 
 static struct loop_buffer *port(struct c_writer *w, int i)
@@ -160,12 +162,15 @@ static void put_view_pointer(struct c_writer *w, struct loop_buffer *b)
         c_line(w, cast ? ");" : ";");
 }
 
+/* what streams alone touch has no variable: a machine knows it by where it lies */
+static bool is_named(struct c_writer *w, const struct loop_buffer *b) { return !w->machine || c_name(w, b)->used; }
+
 void c_run_pointers(struct c_writer *w)
 {
         bool any = false;
         bool *reached = arena_array(w->arena, (size_t)w->p->region_count + 1, sizeof *reached);
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next) {
-                if (b->space != SPACE_WORKSPACE)
+                if (b->space != SPACE_WORKSPACE || !is_named(w, b))
                         continue;
                 if (!any && !b->region)
                         c_line(w, "unsigned char *const memory = %sworkspace;", w->dialect->is_device ? "(unsigned char *)" : "");
@@ -180,7 +185,7 @@ void c_run_pointers(struct c_writer *w)
                     (c_run_is_split(w) || w->options->unchecked || !w->areas[i].size))
                         c_line(w, "(void)%s;", w->regions[i]);
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
-                if (b->space == SPACE_VIEW)
+                if (b->space == SPACE_VIEW && is_named(w, b))
                         put_view_pointer(w, b);
         for (int i = 0; i < w->input_count + w->output_count; i++)
                 if (!c_name(w, port(w, i))->used)
@@ -197,6 +202,7 @@ static void name_buffers(struct c_writer *w)
                 names_reserve(w->locals, w->regions[i]);
         if (w->options->weights == PRINT_WEIGHTS_FILE)
                 names_reserve(w->locals, "weights");
+        c_machine_locals(w);
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
                 if (is_port(b))
                         names_reserve(w->locals, c_name(w, b)->text);
@@ -221,7 +227,7 @@ struct text c_main_text(struct c_writer *w)
         c_block(w, w->p->main->body);
         w->in_run = false;
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
-                if (b->space == SPACE_VIEW)
+                if (b->space == SPACE_VIEW && is_named(w, b))
                         c_use(w, loop_buffer_root(b, NULL));
         return body;
 }
@@ -305,6 +311,7 @@ void c_run(struct c_writer *w, struct text *out)
         if (!split || !w->options->unchecked)
                 c_weights_pointer(w, !w->options->unchecked || w->uses_weights);
         c_weights_check(w);
+        c_machine_check(w);
         if (split)
                 c_levels_call(w);
         else

@@ -168,6 +168,8 @@ struct c_shape c_row(struct c_writer *w, const struct spelling *row,
 {
         if (row->definition)
                 use_definition(w, row->definition);
+        if (row->gcc_optimize && !(w->gcc_optimize && strstr(w->gcc_optimize, row->gcc_optimize)))
+                w->gcc_optimize = arena_printf(w->arena, "%s,%s", w->gcc_optimize ? w->gcc_optimize : "", row->gcc_optimize);
         for (const char *p = row->text; *p; p++) {
                 if (*p == '$') {
                         put_operand(w, &operands[*++p - '0']);

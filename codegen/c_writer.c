@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines and names of the generated C. */
-#include "codegen/c_writer.h"
+#include "codegen/c_machine.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -447,6 +447,7 @@ void c_names_begin(struct c_writer *w)
         c_flush_reserve(w);
         c_parallel_reserve(w);
         c_weights_reserve(w);
+        c_machine_reserve(w);
         if (w->dialect->reserve)
                 w->dialect->reserve(w);
         name_library(w);
@@ -455,6 +456,7 @@ void c_names_begin(struct c_writer *w)
         names_reserve(w->globals, "b");
         for (int l = 0; l < w->level_count; l++)
                 name_functions(w, &w->levels[l]);
+        c_machine_names(w);
         c_constant_names(w);
 }
 

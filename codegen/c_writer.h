@@ -71,6 +71,7 @@ struct c_writer {
         struct arena *arena;
         const struct c_dialect *dialect;
         struct cuda_writer *cuda;       /* codegen/cuda_writer.h; NULL in C */
+        struct c_machine *machine;      /* codegen/c_machine.h; NULL: nothing runs on one */
         struct c_level *levels;
         int level_count;
         int level;                      /* being printed; the next five are its own */
@@ -110,6 +111,7 @@ struct c_writer {
 
         bool in_kernel;                 /* what is printed carries the target's attribute */
         bool keeps, pins;
+        const char *gcc_optimize;       /* ",no-NAME": what gcc must not do to kernels, of the rows that are used */
         struct c_vectored *vectored;    /* library functions on vectors */
         struct loop_bounds *bounds, *task_bounds; /* of the kernel's and the task's subscripts, once
                                                    * needed */

@@ -71,6 +71,15 @@ static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *
         text_free(&body);
 }
 
+static void find_store(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_STORE; }
+
+static bool stores(struct loop_block *block)
+{
+        bool found = false;
+        loop_block_walk(block, find_store, NULL, &found);
+        return found;
+}
+
 void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
 {
         struct cuda_writer *cuda = w->cuda;
@@ -85,6 +94,8 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
                 cuda->in_lane = true;
                 put_part(w, s, "threadIdx.x");
                 cuda->in_lane = false;
+                if (s->next && stores(s->body))           /* its lanes hand on what they made */
+                        c_line(w, "__syncwarp();");
                 break;
         }
 }

@@ -35,7 +35,7 @@ static const char copies[] =
 static const char load[] =
         "\n"
         "#ifndef CUDA_CPU\n"
-        "/* four 8 x 8 matrices of 16-bit elements; lane l gives row l % 8 of matrix l / 8 */\n"
+        "/* four matrices of 8 rows of 16 bytes; lane l gives row l % 8 of matrix l / 8, and gets 4 bytes of row l / 4 of each */\n"
         "static __device__ __forceinline__ void load_matrices(uint32_t r[4], const void *row)\n"
         "{\n"
         "        asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\"\n"
@@ -45,66 +45,80 @@ static const char load[] =
         "#endif\n";
 
 /* the instructions, by the name of the multiply in the target's table; later ones need a later GPU */
+#define MMA(shape, types, d) \
+        "        asm(\"mma.sync.aligned." shape ".row.col." types " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n" \
+        "            : \"+" d "\"(d[0]), \"+" d "\"(d[1]), \"+" d "\"(d[2]), \"+" d "\"(d[3])\n" \
+        "            : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[0]), \"r\"(b[1]));\n"
+#define LEAF(name, about, sum, body) \
+        "\n#ifndef CUDA_CPU\n/* d += a b: " about " */\n" \
+        "static __device__ __forceinline__ void " name "(" sum " d[4], const uint32_t a[4], const uint32_t b[2])\n{\n" body "}\n#endif\n"
+
 static const struct leaf { const char *name, *text; } leaves[] = {
         { "mma_f16",
-          "\n"
-          "#ifndef CUDA_CPU\n"
-          "/* d += a b: 16 x 16 by 16 x 8 halves, sums in f32 */\n"
-          "static __device__ __forceinline__ void mma_f16(float d[4], const uint32_t a[4], const uint32_t b[2])\n"
-          "{\n"
-          "#if __CUDA_ARCH__ < 800\n"
-          "        for (int k = 0; k < 2; k++)\n"
-          "                asm(\"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};\"\n"
-          "                    : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3])\n"
-          "                    : \"r\"(a[2 * k]), \"r\"(a[2 * k + 1]), \"r\"(b[k]));\n"
-          "#else\n"
-          "        asm(\"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n"
-          "            : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3])\n"
-          "            : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[0]), \"r\"(b[1]));\n"
-          "#endif\n"
-          "}\n"
-          "#endif\n" },
+          LEAF("mma_f16", "16 x 16 by 16 x 8 halves, sums in f32", "float",
+               "#if __CUDA_ARCH__ < 800\n"
+               "        for (int k = 0; k < 2; k++)\n"
+               "                asm(\"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};\"\n"
+               "                    : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3])\n"
+               "                    : \"r\"(a[2 * k]), \"r\"(a[2 * k + 1]), \"r\"(b[k]));\n"
+               "#else\n" MMA("m16n8k16", "f32.f16.f16.f32", "f") "#endif\n") },
         { "mma_bf16",
-          "\n"
-          "#ifndef CUDA_CPU\n"
-          "/* d += a b: 16 x 16 by 16 x 8 numbers in bf16, sums in f32 */\n"
-          "static __device__ __forceinline__ void mma_bf16(float d[4], const uint32_t a[4], const uint32_t b[2])\n"
+          LEAF("mma_bf16", "16 x 16 by 16 x 8 numbers in bf16, sums in f32", "float", MMA("m16n8k16", "f32.bf16.bf16.f32", "f")) },
+        { "mma_s8", LEAF("mma_s8", "16 x 32 by 32 x 8 bytes with signs, sums in i32", "int32_t", MMA("m16n8k32", "s32.s8.s8.s32", "r")) },
+        { "mma_u8", LEAF("mma_u8", "16 x 32 by 32 x 8 bytes, those of b with signs, sums in i32", "int32_t", MMA("m16n8k32", "s32.u8.s8.s32", "r")) },
+        { "mma_f32",
+          LEAF("mma_tf32", "16 x 8 by 8 x 8 numbers of 11 bits, sums in f32", "float", MMA("m16n8k8", "f32.tf32.tf32.f32", "f"))
+          "\n/* the first 11 bits of a float, and the next 11 of it */\n"
+          "static __device__ __forceinline__ uint32_t high_part(uint32_t x) { return x & 0xffffe000u; }\n"
+          "static __device__ __forceinline__ uint32_t low_part(uint32_t x)\n"
           "{\n"
-          "        asm(\"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n"
-          "            : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3])\n"
-          "            : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[0]), \"r\"(b[1]));\n"
+          "        return high_part(__float_as_uint(__uint_as_float(x) - __uint_as_float(high_part(x))));\n"
           "}\n"
-          "#endif\n" },
+          "/* d += a b: 16 x 8 by 8 x 8 floats as sums of two parts each, but for the product of both low ones */\n"
+          "static __device__ __forceinline__ void mma_f32(float d[4], const uint32_t a[4], const uint32_t b[2])\n"
+          "{\n"
+          "        const uint32_t a_high[4] = { high_part(a[0]), high_part(a[1]), high_part(a[2]), high_part(a[3]) },\n"
+          "                       a_low[4] = { low_part(a[0]), low_part(a[1]), low_part(a[2]), low_part(a[3]) },\n"
+          "                       b_high[2] = { high_part(b[0]), high_part(b[1]) }, b_low[2] = { low_part(b[0]), low_part(b[1]) };\n"
+          "        mma_tf32(d, a_low, b_high);\n"
+          "        mma_tf32(d, a_high, b_low);\n"
+          "        mma_tf32(d, a_high, b_high);\n"
+          "}\n" },
 };
 enum { LEAVES = sizeof leaves / sizeof *leaves };
 
-static const struct leaf *leaf_of(const struct c_writer *w, const struct loop_stmt *s)
+static const struct leaf *leaf_of(const struct multiply *m)
 {
-        const struct multiply *m = multiply_find(w->target, s->buffer->element, s->weights->element, true,
-                                                 s->variable->type.lanes, s->tiles.group, 0);
-        for (int i = 0; m && multiply_in_warps(m) && i < LEAVES; i++)
-                if (!strcmp(leaves[i].name, m->name) && s->tiles.depth % m->depth == 0 && s->tiles.rows == m->positions &&
-                    s->tiles.positions % m->positions == 0)
+        for (int i = 0; m && i < LEAVES; i++)
+                if (!strcmp(leaves[i].name, m->name))
                         return &leaves[i];
         return NULL;
 }
 
+/* that a statement means; NULL: there is no instruction for it */
+static const struct multiply *multiply_of(const struct c_writer *w, const struct loop_stmt *s)
+{
+        const struct multiply *m = multiply_find(w->target, s->buffer->element, s->weights->element, true,
+                                                 s->variable->type.lanes, s->tiles.group, 0);
+        bool fits = leaf_of(m) && multiply_in_warps(m) && s->tiles.depth % m->depth == 0 && s->tiles.rows == m->positions &&
+                    s->tiles.positions % m->positions == 0;
+        return fits ? m : NULL;
+}
+
 /* ---- functions of a shape ---- */
 
-static const char *suffix_of(const struct leaf *leaf) { return leaf->name + strlen("mma_"); }
-
-/* so many fragments of positions and of outputs, products deep */
+/* so many fragments of positions and of outputs, products deep; or of sums of an element */
 static const char *product_of(struct c_writer *w, const struct cuda_product *p)
 {
-        return p->leaf ? arena_printf(w->arena, "multiply_%s_%dx%dx%d", suffix_of(p->leaf), p->rows, p->vectors, p->depth)
-                       : arena_printf(w->arena, "unload_%d", p->vectors);
+        return p->multiply ? arena_printf(w->arena, "multiply_%s_%dx%dx%d", p->multiply->name + strlen("mma_"), p->rows, p->vectors, p->depth)
+                           : arena_printf(w->arena, "unload_%s_%d", element_info[p->sum].text, p->vectors);
 }
 
 static const char *use_product(struct c_writer *w, struct cuda_product p)
 {
         struct cuda_writer *cuda = w->cuda;
         for (int i = 0; i < cuda->product_count; i++)
-                if (cuda->products[i].leaf == p.leaf && cuda->products[i].rows == p.rows &&
+                if (cuda->products[i].multiply == p.multiply && cuda->products[i].sum == p.sum && cuda->products[i].rows == p.rows &&
                     cuda->products[i].vectors == p.vectors && cuda->products[i].depth == p.depth)
                         return product_of(w, &p);
         ARENA_GROW(w->arena, cuda->products, cuda->product_count);
@@ -114,33 +128,36 @@ static const char *use_product(struct c_writer *w, struct cuda_product p)
 
 static void put_product(struct c_writer *w, struct text *out, const struct cuda_product *p)
 {
+        const struct multiply *m = p->multiply;
+        const char *of = element_info[m->x.memory].c_type, *by = element_info[m->w.memory].c_type;
+        const int row = multiply_row(m), group = m->group;
         text_add(out,
-                 "\n/* sums of %d positions and %d outputs: x rows of %d channels, so many elements apart; w [%d][%d][8][8] */\n"
-                 "static __device__ __forceinline__ void %s(float sums[%d][%d][4], const uint16_t *x, int step, const uint16_t *w)\n"
+                 "\n/* sums of %d positions and %d outputs: x rows of %d channels, so many elements apart; w [%d][%d][8][%d] */\n"
+                 "static __device__ __forceinline__ void %s(%s sums[%d][%d][4], const %s *x, int step, const %s *w)\n"
                  "{\n"
                  "        const int lane = (int)threadIdx.x;\n"
-                 "        const uint16_t *const rows = x + lane %% 16 * step + lane / 16 * 8;\n"
+                 "        const %s *const rows = x + lane %% 16 * step + lane / 16 * %d;\n"
                  "#pragma unroll\n"
                  "        for (int k = 0; k < %d; k++) {\n"
                  "                uint32_t a[%d][4];\n"
                  "#pragma unroll\n"
                  "                for (int i = 0; i < %d; i++)\n"
-                 "                        load_matrices(a[i], rows + i * 16 * step + k * 16);\n"
+                 "                        load_matrices(a[i], rows + i * 16 * step + k * %d);\n"
                  "#pragma unroll\n"
                  "                for (int j = 0; j < %d; j += 2) {\n"
                  "                        uint32_t b[4];\n",
-                 p->rows * 16, p->vectors * 8, p->depth * 16, p->depth * 2, p->vectors, product_of(w, p), p->rows, p->vectors,
-                 p->depth, p->rows, p->rows, p->vectors);
+                 p->rows * 16, p->vectors * 8, p->depth * row, p->depth * 2, p->vectors, group, product_of(w, p), element_info[m->sum].c_type, p->rows, p->vectors,
+                 of, by, of, group, p->depth, p->rows, p->rows, row, p->vectors);
         if (p->vectors % 2)
                 text_add(out, "                        const int vector = j + (j < %d ? lane / 16 : 0);\n", p->vectors - 1);
         else
                 text_add(out, "                        const int vector = j + lane / 16;\n");
         text_add(out,
-                 "                        load_matrices(b, w + ((k * 2 + lane / 8 %% 2) * %d + vector) * 64 + lane %% 8 * 8);\n"
+                 "                        load_matrices(b, w + ((k * 2 + lane / 8 %% 2) * %d + vector) * %d + lane %% 8 * %d);\n"
                  "#pragma unroll\n"
                  "                        for (int i = 0; i < %d; i++) {\n"
                  "                                %s(sums[i][j], a[i], b);\n",
-                 p->vectors, p->rows, p->leaf->name);
+                 p->vectors, 8 * group, group, p->rows, m->name);
         if (p->vectors % 2)
                 text_add(out, "                                if (j < %d)\n        ", p->vectors - 1);
         text_add(out,
@@ -149,25 +166,26 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
                  "                }\n"
                  "        }\n"
                  "}\n",
-                 p->leaf->name);
+                 m->name);
 }
 
 static void put_unload(struct c_writer *w, struct text *out, const struct cuda_product *p)
 {
+        const char *sum = element_info[p->sum].c_type, *pair = p->sum == E_F32 ? "float2" : "int2";
         text_add(out,
                  "\n/* 16 positions of a warp's sums, for its lanes to read */\n"
-                 "static __device__ __forceinline__ void %s(float *y, int step, const float sums[%d][4])\n"
+                 "static __device__ __forceinline__ void %s(%s *y, int step, const %s sums[%d][4])\n"
                  "{\n"
-                 "        float *const to = y + threadIdx.x / 4 * step + threadIdx.x %% 4 * 2;\n"
+                 "        %s *const to = y + threadIdx.x / 4 * step + threadIdx.x %% 4 * 2;\n"
                  "        __syncwarp();\n"
                  "#pragma unroll\n"
                  "        for (int j = 0; j < %d; j++) {\n"
-                 "                *(float2 *)(to + j * 8) = make_float2(sums[j][0], sums[j][1]);\n"
-                 "                *(float2 *)(to + step * 8 + j * 8) = make_float2(sums[j][2], sums[j][3]);\n"
+                 "                *(%s *)(to + j * 8) = make_%s(sums[j][0], sums[j][1]);\n"
+                 "                *(%s *)(to + step * 8 + j * 8) = make_%s(sums[j][2], sums[j][3]);\n"
                  "        }\n"
                  "        __syncwarp();\n"
                  "}\n",
-                 product_of(w, p), p->vectors, p->vectors);
+                 product_of(w, p), sum, sum, p->vectors, sum, p->vectors, pair, pair, pair, pair);
 }
 
 void cuda_products_top(struct c_writer *w, struct text *out)
@@ -178,13 +196,13 @@ void cuda_products_top(struct c_writer *w, struct text *out)
                 text_add(out, "%s", copies);
         for (int i = 0; i < LEAVES; i++)
                 for (int k = 0; k < cuda->product_count; k++)
-                        if (cuda->products[k].leaf == &leaves[i]) {
+                        if (leaf_of(cuda->products[k].multiply) == &leaves[i]) {
                                 text_add(out, "%s%s", loads ? "" : load, leaves[i].text);
                                 loads = true;
                                 break;
                         }
         for (int k = 0; k < cuda->product_count; k++)
-                (cuda->products[k].leaf ? put_product : put_unload)(w, out, &cuda->products[k]);
+                (cuda->products[k].multiply ? put_product : put_unload)(w, out, &cuda->products[k]);
 }
 
 /* ---- statements ---- */
@@ -224,12 +242,12 @@ static void put_copy(struct c_writer *w, const struct loop_stmt *s)
 
 static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct leaf *leaf = leaf_of(w, s);
-        if (!leaf) {
+        const struct multiply *m = multiply_of(w, s);
+        if (!m) {
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no such product of tiles", w->target->name);
                 return;
         }
-        const struct cuda_product p = { leaf, s->tiles.positions / s->tiles.rows, s->tiles.vectors, s->tiles.depth / 2 };
+        const struct cuda_product p = { m, m->sum, s->tiles.positions / s->tiles.rows, s->tiles.vectors, s->tiles.depth / m->depth };
         c_put(w, "%s(%s," C_SOFT, use_product(w, p), c_use(w, s->variable));
         put_place(w, s->buffer, s->a);
         c_put(w, "," C_SOFT "%lld," C_SOFT, (long long)s->tiles.step);
@@ -240,7 +258,7 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
 
 static void put_unloading(struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct cuda_product p = { NULL, 1, s->tiles.vectors, 0 };
+        const struct cuda_product p = { NULL, (enum element)s->variable->type.element, 1, s->tiles.vectors, 0 };
         const char *name = use_product(w, p), *sums = c_use(w, s->variable);
         int64_t lanes = s->variable->type.lanes, step = s->tiles.step ? s->tiles.step : s->tiles.vectors * lanes;
         for (int i = 0; i < s->tiles.positions / s->tiles.rows; i++) {
@@ -259,12 +277,13 @@ static void put_sums(struct c_writer *w, const struct loop_stmt *s)
 {
         const struct loop_variable *v = s->variable;
         enum { ROWS = 16 };             /* of a fragment, which has four sums of each lane */
-        if (v->type.element != E_F32 || v->type.lanes != 8 || v->rows % ROWS) {
+        const enum element e = (enum element)v->type.element;
+        if ((e != E_F32 && e != E_I32) || v->type.lanes != 8 || v->rows % ROWS) {
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no such tiles", w->target->name);
                 return;
         }
         c_declare(w, s->variable);
-        c_line(w, "float %s[%d][%d][4] = { { { 0.0f } } };", c_name(w, v)->text, v->rows / ROWS, v->columns);
+        c_line(w, "%s %s[%d][%d][4] = { { { 0 } } };", element_info[e].c_type, c_name(w, v)->text, v->rows / ROWS, v->columns);
 }
 
 void cuda_product(struct c_writer *w, const struct loop_stmt *s)

@@ -2,29 +2,68 @@
 #include "codegen/machines.h"
 
 #include <stddef.h>
+#include <string.h>
 
-#define MACHINE(id, write)                                                                         \
+#include "base/memory.h"
+
+#include "codegen/vta/driver.h"
+
+#define MACHINE(id, write, driver)                                                                 \
         extern const struct machine machine_##id;                                                  \
         launch_writer write;
 #include "codegen/machines.def"
 
 const struct machine *const machines[] = {
-#define MACHINE(id, write) &machine_##id,
+#define MACHINE(id, write, driver) &machine_##id,
 #include "codegen/machines.def"
         NULL
 };
 
 static launch_writer *const writers[] = {
-#define MACHINE(id, write) write,
+#define MACHINE(id, write, driver) write,
 #include "codegen/machines.def"
 };
+
+static const struct machine_driver *const drivers[] = {
+#define MACHINE(id, write, driver) driver,
+#include "codegen/machines.def"
+};
+
+const struct machine_driver *machine_driver(const struct machine *m)
+{
+        for (size_t k = 0; machines[k]; k++)
+                if (!strcmp(machines[k]->name, m->name))
+                        return drivers[k];
+        return NULL;
+}
 
 bool machine_launch_write(const struct loop_function *stream, const struct launch_argument *arguments, bool as_text, struct text *out,
                           struct diag *diag)
 {
         for (size_t k = 0; machines[k]; k++)
-                if (machines[k] == stream->machine)
+                if (!strcmp(machines[k]->name, stream->machine->name))
                         return writers[k](stream, arguments, as_text, out, diag);
         diag_error(diag, EXIT_INTERNAL, "machine %s has no programs", stream->machine->name);
         return false;
+}
+
+#define SIZED(id, sized) machine_sizer sized;
+#include "codegen/machines.def"
+
+const struct machine *machine_sized(struct arena *arena, const struct machine *machine, const char *sizes, struct diag *diag)
+{
+#define SIZED(id, sized)                                                                           \
+        if (machine == &machine_##id)                                                              \
+                return sized(arena, sizes, diag);
+#include "codegen/machines.def"
+        diag_error(diag, EXIT_USAGE, "machine %s has the sizes that it has", machine->name);
+        return NULL;
+}
+
+const struct machine *const *machines_with(struct arena *arena, const struct machine *machine)
+{
+        const struct machine **all = arena_array(arena, sizeof machines / sizeof *machines, sizeof *all);
+        for (size_t k = 0; machines[k]; k++)
+                all[k] = strcmp(machines[k]->name, machine->name) ? machines[k] : machine;
+        return all;
 }

@@ -8,6 +8,8 @@
 #include "base/suggest.h"
 #include "base/text.h"
 #include "codegen/cpu.h"
+#include "ir/machine.h"
+#include "ir/multiply.h"
 
 #define TARGET(id) extern const struct target target_##id;
 #include "codegen/targets.def"
@@ -56,6 +58,34 @@ const struct target *target_find(const char *name)
                 if (!strcmp(targets[i]->name, name) || (targets[i]->alias && !strcmp(targets[i]->alias, name)))
                         return targets[i];
         return NULL;
+}
+
+const struct target *target_with(struct arena *arena, const struct target *t, const struct machine *machine, struct diag *diag)
+{
+        struct target *to = arena_copy(arena, t, sizeof *t);
+        int64_t largest = 1;
+        int count = 0;
+        if (machine->batch != 1 || machine->block_in != machine->block_out) {
+                diag_error(diag, EXIT_UNSUPPORTED, "machine %s: networks are written for one row and as many outputs as inputs at a time, not for %d x %d x %d",
+                           machine->name, machine->batch, machine->block_in, machine->block_out);
+                return NULL;
+        }
+        for (int k = 0; k < MACHINE_MEMORIES; k++)
+                if (machine->memories[k].name && machine_element_bytes(&machine->memories[k]) > largest)
+                        largest = machine_element_bytes(&machine->memories[k]);
+        while (t->multiplies && t->multiplies[count].name)
+                count++;
+        struct multiply *multiplies = arena_copy(arena, t->multiplies, (size_t)(count + 1) * sizeof *multiplies);
+        for (int k = 0; k < count; k++)
+                if (multiplies[k].streams) {
+                        multiplies[k].outputs = machine->block_out;
+                        multiplies[k].group = machine->block_in;
+                }
+        to->multiplies = multiplies;
+        to->accelerator = machine;
+        to->workspace_align = largest > t->workspace_align ? largest : t->workspace_align;
+        to->line_bytes = machine->block_out * element_info[E_F32].bytes;        /* a block of channels (target_block) */
+        return to;
 }
 
 /* ---- lists ---- */

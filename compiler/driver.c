@@ -13,6 +13,7 @@
 #include "codegen/machines.h"
 #include "codegen/targets.h"
 #include "compiler/calibrate.h"
+#include "compiler/harness.h"
 #include "compiler/process.h"
 #include "compiler/progress.h"
 #include "kernels/kernels.h"
@@ -50,11 +51,27 @@ static bool set_limit(struct run *run, const char *text)
         return false;
 }
 
+/* the machine of --sizes in place of the target's */
+static bool resize_machine(struct run *run)
+{
+        const struct target **target = &run->targets[run->target_count - 1];
+        const struct machine *machine = target_accelerator(*target);
+        if (run->target_count > 1 || !machine) {
+                diag_error(&run->diag, EXIT_USAGE, "--sizes is for one target with a machine, such as vta, not for %s", (*target)->name);
+                return false;
+        }
+        machine = machine_sized(run->arena, machine, run->options.sizes, &run->diag);
+        *target = machine ? target_with(run->arena, *target, machine, &run->diag) : NULL;
+        return *target != NULL;
+}
+
 static bool choose_targets(struct run *run)
 {
         struct options *o = &run->options;
         run->targets = target_list(run->arena, o->target, &run->target_count, &run->diag);
         if (!run->targets)
+                return false;
+        if (o->sizes && !resize_machine(run))
                 return false;
         if (run->target_count > 1 && (o->tune || o->emit == EMIT_LOOPS || emits_launches(o))) {
                 diag_error(
@@ -108,6 +125,7 @@ static bool prepare_context(struct run *run)
         context->target = run->targets[run->target_count - 1];
         context->least = run->targets[0];
         context->lower.target = context->target;
+        context->shifted = target_accelerator(context->target) ? target_accelerator(context->target)->block_out : 0;
         context->lower.scheduler = &kernels_scheduler;
         for (int i = 0; i < o->limits.count; i++)
                 if (!set_limit(run, o->limits.items[i]))
@@ -115,7 +133,7 @@ static bool prepare_context(struct run *run)
         context->memory = o->goal == GOAL_MEMORY;
         struct loop_library *library = loop_library_new(run->arena, &run->diag);
         if (library)
-                loop_library_machines(library, machines);
+                loop_library_machines(library, o->sizes ? machines_with(run->arena, target_accelerator(context->target)) : machines);
         context->library = library;
         return context->library && regions_parse(run) && remarks_prepare(run);
 }
@@ -326,6 +344,8 @@ static bool check_commands(struct run *run)
 {
         const struct options *o = &run->options;
         const char *runs = o->bench ? "--bench" : o->tune && run->context.limits.tune_seconds ? "--tune" : o->cc ? "--cc" : o->runner ? "--runner" : NULL;
+        if (o->cc && runs_model(o) && target_accelerator(run->context.target) && !harness_runs(run, "--cc"))
+                return false;
         if (!runs || process_commands)
                 return true;
         diag_error(&run->diag, EXIT_UNSUPPORTED, "%s runs commands of a POSIX shell, and dnncc for Windows runs none: --test, --run and --check "
@@ -406,7 +426,7 @@ static bool compile_as_asked(struct run *run)
                 return calibrate(run);
         if (o->tune)
                 return tune(run);
-        if (run->state.program && !check_sizes(run))
+        if (!report_machine_has_work(run) || (run->state.program && !check_sizes(run)))
                 return false;
         if (o->bench)
                 return bench(run);

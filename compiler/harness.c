@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "codegen/targets.h"
 #include "compiler/process.h"
+#include "ir/drawn.h"
 #include "ir/fail_codes.h"
 
 static const char *const main_text[] = {
@@ -32,7 +33,7 @@ bool harness_cannot_write(const struct harness *h)
 bool harness_runs(struct run *run, const char *option)
 {
         const struct target *t = run->context.target;
-        if (target_grid(t)) {
+        if (target_grid(t) || (target_accelerator(t) && !run->options.exact)) {
                 diag_error(&run->diag, EXIT_USAGE, "%s compiles and runs C, and target %s is for a device", option, t->name);
                 return false;
         }
@@ -75,19 +76,16 @@ void harness_expect(const struct harness *h, const char *name)
 
 /* ---- inputs ---- */
 
-/* floats in [-1, 1); integers so small that they are indices of most tables */
-static void *random_bytes(const struct harness *h, enum element e, int64_t count, uint64_t seed)
+/* Numbers by chance. A .loops text does not say what its inputs choose from. */
+static void *drawn(const struct harness *h, int k, enum element e, int64_t count)
 {
-        unsigned char *data = arena_array(h->arena, (size_t)count + 1, (size_t)element_info[e].bytes);
-        for (int64_t i = 0; i < count; i++) {
-                uint64_t r = random_next(&seed);
-                union scalar s;
-                if (element_is_float(e))
-                        s.f = (double)(int64_t)(r >> 11) * 0x1p-52 - 1;
-                else
-                        s.u = e == E_BOOL ? r >> 63 : r >> 61;
-                element_store(e, data, (size_t)i, s);
-        }
+        struct module *m = h->run->state.module;
+        struct function *f = m ? m->functions : NULL;
+        int64_t *extents = arena_array(h->arena, (size_t)(f ? f->body.argument_count : 0) + 1, sizeof *extents);
+        void *data = arena_array(h->arena, (size_t)count + 1, (size_t)element_info[e].bytes);
+        if (f)
+                drawn_extents(f, extents);
+        drawn_fill(e, data, count, f && k < f->body.argument_count ? extents[k] : 0, RANDOM_START + (uint64_t)k);
         return data;
 }
 
@@ -97,7 +95,7 @@ bool harness_input(const struct harness *h, int k, enum element e, int64_t count
                 return harness_fail(h, EXIT_USAGE, "at most 256 inputs");
         FILE *out = fopen(harness_path(h, arena_printf(h->arena, "in%d", k), ""), "wb");
         size_t bytes = (size_t)count * (size_t)element_info[e].bytes;
-        const void *all = data ? data : random_bytes(h, e, count, RANDOM_START + (uint64_t)k);
+        const void *all = data ? data : drawn(h, k, e, count);
         bool fine = out && fwrite(all, 1, bytes, out) == bytes;
         return ((!out || !fclose(out)) && fine) || harness_cannot_write(h);
 }

@@ -10,7 +10,7 @@
 #include "compiler/json.h"
 #include "ir/lower_emit.h"
 
-enum { INFO_JSON = 2 };
+enum { INFO_TEXT = 1, INFO_JSON, INFO_NAMES };
 
 struct info {
         struct model_facts facts;
@@ -118,8 +118,20 @@ static void put_json(const struct run *run, const struct info *info)
         printf("\n}\n");
 }
 
+/* ---- as names ---- */
+
+static void put_names(const struct run *run, const struct info *info)
+{
+        (void)run;
+        for (int i = 0; i < info->facts.name_count; i++)
+                printf("%s %s\n", info->facts.names[i].kind, info->facts.names[i].name);
+}
+
 bool model_info(struct run *run)
 {
+        static void (*const puts_as[])(const struct run *run, const struct info *info) = {
+                [INFO_TEXT] = put_text, [INFO_JSON] = put_json, [INFO_NAMES] = put_names,
+        };
         struct info info = { .facts = { .arena = run->arena }, .products = -1 };
         char *said = NULL;
         size_t length = 0;
@@ -145,6 +157,6 @@ bool model_info(struct run *run)
         free(said);
         run->diag.errors = 0;
         run->diag.code = EXIT_OK;
-        (run->options.info == INFO_JSON ? put_json : put_text)(run, &info);
+        puts_as[run->options.info](run, &info);
         return true;
 }

@@ -146,6 +146,8 @@ char *options_canonical(struct arena *arena, const struct options *options)
         text_add(&text, "-O%d", options->level);
         if (strcmp(options->target, "generic")) /* names of the table */
                 text_add(&text, " --target=%s", options->target);
+        if (options->sizes)
+                text_add(&text, " --sizes=%s", options->sizes);
         if (options->weights > WEIGHTS_INLINE)
                 text_add(&text, " --weights=%s",
                          options->weights == WEIGHTS_FILE ? "file" : "incbin");

@@ -25,7 +25,7 @@ enum { REQUANTIZE_FLOAT, REQUANTIZE_INTEGER, REQUANTIZE_SHIFT };
 
 struct options {
         const char *model;              /* a path, or "-" */
-        const char *output, *name, *target, *depfile_name, *external, *cc, *report, *report_against,
+        const char *output, *name, *target, *sizes, *depfile_name, *external, *cc, *report, *report_against,
                 *schedule, *calibrate, *run, *runner, *bench, *remarks, *explain;
         const char *quantize;           /* ranges; "": those of --calibrate; QUANTIZE_DYNAMIC */
         const char *quantize_weights, *observer, *activations, *quantize_steps;

@@ -193,6 +193,7 @@ void report_stats(struct run *run)
                 fprintf(stderr, ", of these %.1f (%.2f %%) computed again", calls.again * 1e-6,
                         100 * calls.again / (calls.flops - calls.again));
         fputs("\n", stderr);
+        report_machine_stats(run);
 }
 
 /* ---- the tables as text ---- */

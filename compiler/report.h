@@ -43,6 +43,13 @@ void report_page(struct run *run, FILE *out);             /* --report=FILE.html 
 bool report_is_page(const struct run *run);               /* which of the two */
 bool report_read_against(struct run *run);                /* --report-against, into run->against */
 
+/* For targets with a machine, and nothing for others (report_machine.c): a member of the report, lines of --stats, and whether the
+ * machine has anything to do; false after an error. */
+void report_machine_json(struct run *run, FILE *out);
+void report_machine_stats(struct run *run);
+bool report_machine_has_work(struct run *run);
+double report_machine_cycles(const struct loop_function *kernel);        /* below 0: it is no stream, or nobody knows */
+
 /* What passes did, kept for the report: one before the first (pass NULL), then one for each. */
 struct report_state {
         const struct pass *pass;

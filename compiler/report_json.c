@@ -31,11 +31,14 @@ static struct traffic traffic_of(const struct loop_stmt *call)
 }
 
 /* Roughly, of a core: what such code costs, or, where there is a schedule, the operations at the
- * full rate of fused multiply-adds; no less than the bytes at the rate of the second cache. */
+ * full rate of fused multiply-adds; no less than the bytes at the rate of the second cache. Of a stream, what the model of
+ * its machine says. */
 static double predicted_cycles(const struct loop_function *kernel, bool scheduled,
                                const struct traffic *t, const struct target *target)
 {
-        double bytes = (double)(t->read + t->written) / rate_l2(target), cycles;
+        double bytes = (double)(t->read + t->written) / rate_l2(target), cycles = report_machine_cycles(kernel);
+        if (cycles >= 0)
+                return cycles;
         if (scheduled) {
                 cycles = kernel->flops / (2 * rate_issue(target) * target_lanes(target, E_F32));
         } else {
@@ -276,5 +279,7 @@ void report_json(struct run *run, FILE *out)
         put_floats(out, run);
         fputs("\n  ],\n  \"remarks\": [", out);
         remarks_json(run, out);
-        fputs("\n  ]\n}\n", out);
+        fputs("\n  ]", out);
+        report_machine_json(run, out);
+        fputs("\n}\n", out);
 }

@@ -25,3 +25,5 @@ double cost_products_per_cycle(const struct target *target)
         double peak = target_lanes(target, E_F32) * rate_issue(target);
         return rate_reached(target) * (target_has_fma(target) ? peak : peak / 2);
 }
+
+bool core_waits(const struct target *target) { return rate_load_wait(target) > 0; }

@@ -13,4 +13,7 @@ double cost_beside(double a, double b, const struct target *target);
 /* multiply-adds of f32 that register tiles reach in a cycle */
 double cost_products_per_cycle(const struct target *target);
 
+/* Does it stand still where a product wants what was loaded just before? */
+bool core_waits(const struct target *target);
+
 #endif

@@ -121,6 +121,7 @@ static struct tile_cost tile_cost(const struct packed_work *work, const struct s
         double adds = sums * rate_multiply(target, work->multiply), loads = rate_load(target) * (xs + (double)vectors) / issue;
         double step = cost_beside(cost_beside(adds, loads, target), rate_latency(target) / s->split,
                                   target);
+        step += s->ahead ? 0 : rate_load_wait(target);
         step += work->group > 1 ? rate_packed_word(target) * xs : 0;
         step += widened_words(work->multiply, xs, (double)vectors) / issue;
         int64_t last = packed_last_extent(work);
@@ -131,7 +132,7 @@ static struct tile_cost tile_cost(const struct packed_work *work, const struct s
         bool streamed = panel > (double)target_l1_bytes(target) / 2;
         return (struct tile_cost){ .products = steps * step,
                                    .loops = entries * (rate_packed_entry(target) +
-                                                      rate_packed_turn(target) * turns),
+                                                      (rate_packed_turn(target) + (s->ahead ? rate_load_wait(target) : 0)) * turns),
                                    .results = rate_packed_result(target) * sums,
                                    .weights = streamed ? (1 - rate_l2_hidden(target)) * steps *
                                                                  lines / rate_l2(target)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cost/stream.h"
 
+#include <stdlib.h>
+
 #include "base/size.h"
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -15,10 +17,15 @@ static const struct machine_memory *stored_of(const struct machine *m) { return 
 
 static int64_t taps_of(const struct stream_work *w) { return w->window[0] * w->window[1]; }
 
+int64_t stream_sums_of(const struct stream_work *w, int d, int64_t results)
+{
+        return w->pool ? (results - 1) * w->pool_strides[d] + w->pool_window[d] : results;
+}
+
 /* of x, for so many rows (d 0) or columns of results */
 static int64_t reads(const struct stream_work *w, int d, int64_t results)
 {
-        return (results - 1) * w->strides[d] + (w->window[d] - 1) * w->dilations[d] + 1;
+        return (stream_sums_of(w, d, results) - 1) * w->strides[d] + (w->window[d] - 1) * w->dilations[d] + 1;
 }
 
 static int64_t inputs_for(const struct stream_work *w, int64_t outputs) { return w->apart ? outputs : w->inputs; }
@@ -26,15 +33,19 @@ static int64_t inputs_for(const struct stream_work *w, int64_t outputs) { return
 /* elements, for so many blocks of inputs, or outputs by inputs */
 static int64_t inputs_place(const struct stream_work *w, const struct schedule *s, int64_t inputs)
 {
-        return inputs * reads(w, 0, s->tile_rows) * reads(w, 1, s->tile_columns);
+        return inputs * reads(w, 0, s->tile_rows) * reads(w, 1, s->tile_columns) + w->fixed;
 }
+static int64_t taps_of_weights(const struct stream_work *w) { return w->single ? 0 : taps_of(w); }
 static int64_t weights_place(const struct stream_work *w, const struct schedule *s, int64_t inputs)
 {
-        return s->tile_outputs * taps_of(w) * (w->apart ? 1 : inputs) + w->joined * s->tile_outputs;
+        return s->tile_outputs * taps_of_weights(w) * (w->apart ? 1 : inputs) + w->single + w->joined_blocks * s->tile_outputs +
+               (w->joined - w->joined_blocks) + w->fixed * (s->positions_first ? w->outputs : s->tile_outputs);
 }
 static int64_t sums_place(const struct stream_work *w, const struct schedule *s)
 {
-        return s->tile_outputs * s->tile_rows * s->tile_columns + w->added * s->tile_outputs;
+        const int64_t results = w->pool ? s->tile_rows * s->tile_columns : 0;
+        return s->tile_outputs * (stream_sums_of(w, 0, s->tile_rows) * stream_sums_of(w, 1, s->tile_columns) + results) +
+               w->added * s->tile_outputs + w->around;
 }
 static int64_t joined_place(const struct stream_work *w, const struct schedule *s)
 {
@@ -128,6 +139,7 @@ struct place {
         int64_t tile, step;                     /* numbers, over all */
         bool first, last, done;                 /* of its tile; behind all steps */
         bool new_weights, new_inputs;           /* to be loaded for its tile, step by step */
+        bool new_outputs;                       /* than those of the tile before */
 };
 
 static void limit(const struct stream_work *w, const struct schedule *s, struct place *p)
@@ -167,6 +179,7 @@ static void next(const struct stream_work *w, const struct schedule *s, bool wei
                 }
                 p->new_weights = !weights_stay || other;
                 p->new_inputs = !inputs_stay || moved;
+                p->new_outputs = other;
         }
         limit(w, s, p);
 }
@@ -177,7 +190,8 @@ static void load_inputs(struct stages *t, const struct stream_work *w, const str
         int64_t whole[2], within[2];
         const int64_t from[2] = { p->row, p->column }, results[2] = { p->rows, p->columns };
         for (int d = 0; d < 2; d++) {
-                const int64_t begin = from[d] * w->strides[d] - w->pad[d];
+                const int64_t sum = w->pool ? from[d] * w->pool_strides[d] - w->pool_pads[d] : from[d];
+                const int64_t begin = sum * w->strides[d] - w->pad[d];
                 whole[d] = reads(w, d, results[d]);
                 within[d] = most(0, least(begin + whole[d], w->read[d]) - most(begin, 0));
         }
@@ -193,33 +207,58 @@ struct stream_cost stream_cost(const struct stream_work *w, const struct schedul
         const bool weights_stay = stream_keeps_weights(w, s, m), inputs_stay = stream_keeps_inputs(w, s, m);
         struct stages t = { .m = m };
         int64_t filled[CONTEXTS] = { 0 }, freed[CONTEXTS] = { 0 }, stored[CONTEXTS] = { 0 };
-        struct place ahead = { .new_weights = true, .new_inputs = true };
+        struct place ahead = { .new_weights = true, .new_inputs = true, .new_outputs = true };
         limit(w, s, &ahead);
+        const int64_t singles = w->single + w->joined - w->joined_blocks;
+        for (int64_t k = 0; k < singles; k++)
+                load(&t, &t.load, 0, weights_of(m), 1, 1, 0);
+        for (int64_t k = 0; k < w->fixed; k++) {
+                load(&t, &t.load, 0, inputs_of(m), 1, 1, 0);
+                if (s->positions_first)
+                        load(&t, &t.load, 0, weights_of(m), 1, w->outputs, 0);
+        }
         struct place p = ahead;
         for (int64_t begun = 0; !p.done;) {
                 while (!ahead.done && begun < p.step + s->contexts) {   /* loads run ahead by as many steps as there are parts */
                         const int64_t ready = freed[begun % s->contexts];
                         if (ahead.new_inputs)
                                 load_inputs(&t, w, &ahead, ahead.inputs, ready);
-                        if (ahead.new_weights)
+                        if (ahead.new_weights && !w->single)
                                 load(&t, &t.load, ready, weights_of(m), ahead.outputs,
                                      taps_of(w) * (w->apart ? 1 : ahead.inputs), 0);
-                        if (ahead.last)
+                        if (ahead.first && ahead.new_outputs && !s->positions_first)
+                                for (int64_t k = 0; k < w->fixed; k++)
+                                        load(&t, &t.load, ready, weights_of(m), 1, ahead.outputs, 0);
+                        if (ahead.last) {
                                 for (int64_t k = 0; k < w->joined * ahead.outputs; k++)
                                         load(&t, &t.load, ready, inputs_of(m), ahead.rows, ahead.columns, 0);
+                                for (int64_t k = 0; k < w->joined_blocks; k++)
+                                        load(&t, &t.load, ready, weights_of(m), 1, ahead.outputs, 0);
+                        }
                         filled[begun++ % s->contexts] = t.load;
                         next(w, s, weights_stay, inputs_stay, &ahead);
                 }
-                const int64_t elements = p.outputs * p.rows * p.columns, part = p.tile % s->contexts;
+                const int64_t elements = p.outputs * p.rows * p.columns, part = p.tile % s->contexts,
+                              sums = p.outputs * stream_sums_of(w, 0, p.rows) * stream_sums_of(w, 1, p.columns);
                 if (p.first) {
-                        compute(&t, stored[part], elements, m->cycles.product_fill);
-                        t.cost.operations += elements;
+                        compute(&t, stored[part], sums, m->cycles.product_fill);
+                        t.cost.operations += sums;
                         if (w->added)
                                 load(&t, &t.compute, 0, sums_of(m), 1, w->added * p.outputs, 0);
                 }
-                const int64_t steps = elements * taps_of(w) * (w->apart ? 1 : p.inputs) + (p.last ? w->joined * elements : 0);
+                const int64_t steps = sums * taps_of(w) * (w->apart ? 1 : p.inputs);
                 compute(&t, filled[p.step % s->contexts], steps, m->cycles.product_fill);
                 t.cost.steps += steps;
+                if (w->pool && p.last) {
+                        const int64_t along = p.outputs * stream_sums_of(w, 0, p.rows) * p.columns * (w->pool_window[1] - 1),
+                                      down = elements * w->pool_window[0];
+                        compute(&t, 0, elements + 2 * (along + down), (along != 0) + 1 + m->cycles.product_fill);
+                        t.cost.operations += elements + 2 * (along + down);
+                }
+                for (int64_t k = 0; k < w->joined + w->fixed && p.last; k++) {
+                        compute(&t, 0, elements, m->cycles.product_fill);
+                        t.cost.steps += elements;
+                }
                 freed[p.step % s->contexts] = t.compute;
                 if (p.last) {
                         for (int64_t k = 0; k < w->immediates + w->tensors; k++)
@@ -253,19 +292,26 @@ const char *stream_bound(const struct stream_cost *c)
 
 /* ---- the choice ---- */
 
-/* No stream with this tile is shorter: the array and the operations, or what is read. */
+/* what is compared: a cycle is worth so many bytes, which take energy, and the bus from others; an instruction is to be fetched */
+enum { BYTES_OF_CYCLE = 100, CYCLES_OF_INSTRUCTION = 2 };
+static int64_t price(const struct stream_cost *c) { return c->cycles + c->read / BYTES_OF_CYCLE + CYCLES_OF_INSTRUCTION * c->instructions; }
+
+/* No stream with this tile has a smaller price: the array and the operations, or what is read; and the instructions of its tiles. */
 static int64_t at_least(const struct stream_work *w, const struct schedule *s, const struct machine *m)
 {
+        enum { INSTRUCTIONS = 4 };      /* of a tile: a load, products, a reset, a store */
         const int64_t elements = w->outputs * w->extent[0] * w->extent[1];
         const int64_t across = divide_up(w->outputs, s->tile_outputs), down = divide_up(w->extent[0], s->tile_rows),
                       along = divide_up(w->extent[1], s->tile_columns), tiles = across * down * along;
-        const int64_t compute = elements * (taps_of(w) * (w->apart ? 1 : w->inputs) + w->joined + 1 + w->immediates + 2 * w->tensors) +
+        const int64_t taps = taps_of(w) * (w->pool ? w->pool_strides[0] * w->pool_strides[1] : 1);
+        const int64_t compute = elements * (taps * (w->apart ? 1 : w->inputs) + w->joined + w->fixed + 1 + w->immediates + 2 * w->tensors) +
                                 tiles * (2 * m->cycles.product_fill + (w->immediates + w->tensors) * m->cycles.operation_fill);
-        const int64_t weights = w->outputs * taps_of(w) * (w->apart ? 1 : w->inputs) * machine_element_bytes(weights_of(m)) *
+        const int64_t weights = w->outputs * taps_of_weights(w) * (w->apart ? 1 : w->inputs) * machine_element_bytes(weights_of(m)) *
                                 (stream_keeps_weights(w, s, m) ? 1 : down * along);
         const int64_t inputs = inputs_for(w, w->outputs) * w->read[0] * w->read[1] * machine_element_bytes(inputs_of(m)) *
                                (stream_keeps_inputs(w, s, m) || w->apart ? 1 : across);
-        return most(compute, (weights + (w->strides[0] > w->window[0] ? 0 : inputs)) / m->cycles.beat_bytes);
+        const int64_t bytes = weights + (w->strides[0] > w->window[0] ? 0 : inputs);
+        return most(compute, bytes / m->cycles.beat_bytes) + bytes / BYTES_OF_CYCLE + CYCLES_OF_INSTRUCTION * INSTRUCTIONS * tiles;
 }
 
 /* extents to try, largest first: shares of the whole that are as equal as can be */
@@ -281,32 +327,33 @@ static int shares(int64_t whole, int64_t largest, int64_t out[SHARES])
         return count;
 }
 
-struct best { struct schedule s; struct stream_cost cost; bool found; };
+/* tiles that fit, in the order in which they are tried: the least price may come first, and ends it soon */
+struct trial { struct schedule s; int64_t least, number; };
 
-/* what is compared: a cycle is worth so many bytes, which take energy, and the bus from others */
-enum { BYTES_OF_CYCLE = 100 };
-static int64_t price(const struct stream_cost *c) { return c->cycles + c->read / BYTES_OF_CYCLE; }
-
-static void try_tile(const struct stream_work *w, const struct machine *m, const struct schedule *s, struct best *best)
+static int by_price(const void *a, const void *b)
 {
-        if (!stream_fits(w, s, m) || (best->found && at_least(w, s, m) >= price(&best->cost)))
-                return;
-        const struct stream_cost cost = stream_cost(w, s, m);
-        if (best->found && price(&cost) >= price(&best->cost))
-                return;
-        *best = (struct best){ *s, cost, true };
+        const struct trial *x = a, *y = b;
+        return x->least != y->least ? (x->least < y->least ? -1 : 1) : x->number < y->number ? -1 : x->number > y->number;
 }
 
-bool stream_tiles(const struct stream_work *w, const struct machine *m, int contexts, struct schedule *s, struct stream_cost *cost)
+static void add_trial(const struct stream_work *w, const struct machine *m, const struct schedule *s, struct arena *arena,
+                      struct trial **trials, int *count)
+{
+        if (!stream_fits(w, s, m))
+                return;
+        ARENA_GROW(arena, *trials, *count);
+        (*trials)[*count] = (struct trial){ *s, at_least(w, s, m), *count };
+        ++*count;
+}
+
+static void add_trials(const struct stream_work *w, const struct machine *m, struct schedule t, struct arena *arena, struct trial **trials,
+                       int *count)
 {
         int64_t outputs[SHARES], inputs[SHARES], rows[SHARES], columns[SHARES];
-        const int64_t room = machine_depth(sums_of(m)) / contexts;
+        const int64_t room = machine_depth(sums_of(m)) / t.contexts;
         const int output_count = shares(w->outputs, room, outputs), row_count = shares(w->extent[0], room, rows),
                   column_count = shares(w->extent[1], room, columns),
                   input_count = w->apart ? 1 : shares(w->inputs, machine_depth(weights_of(m)), inputs);
-        struct best best = { 0 };
-        struct schedule t = *s;
-        t.contexts = contexts;
         for (int c = 0; c < column_count; c++)
                 for (int r = 0; r < row_count; r++)
                         for (int o = 0; o < output_count; o++)
@@ -317,11 +364,27 @@ bool stream_tiles(const struct stream_work *w, const struct machine *m, int cont
                                                 t.tile_outputs = (int)outputs[o];
                                                 t.tile_inputs = w->apart ? 1 : (int)inputs[i];
                                                 t.positions_first = first;
-                                                try_tile(w, m, &t, &best);
+                                                add_trial(w, m, &t, arena, trials, count);
                                         }
-        if (best.found) {
-                *s = best.s;
-                *cost = best.cost;
+}
+
+bool stream_tiles(const struct stream_work *w, const struct machine *m, int contexts, struct schedule *s, struct stream_cost *cost)
+{
+        struct arena *arena = arena_new();
+        struct trial *trials = NULL;
+        struct schedule t = *s;
+        int count = 0;
+        t.contexts = contexts;
+        add_trials(w, m, t, arena, &trials, &count);
+        if (count)
+                qsort(trials, (size_t)count, sizeof *trials, by_price);
+        for (int k = 0; k < count && (!k || trials[k].least < price(cost)); k++) {
+                const struct stream_cost own = stream_cost(w, &trials[k].s, m);
+                if (k && price(&own) >= price(cost))
+                        continue;
+                *s = trials[k].s;
+                *cost = own;
         }
-        return best.found;
+        arena_free(arena);
+        return count > 0;
 }

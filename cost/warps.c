@@ -6,6 +6,7 @@
  *                 turns that are under way
  *      a wave     the first copies, all turns, the results
  *      all        waves over the multiprocessors; no less than memory takes for every byte once
+ *      parts      a launch more, which reads what the first one left in the second cache
  *
  * From data sheets and from what others measured; nothing here was measured yet by this project. */
 #include "cost/warps.h"
@@ -65,8 +66,10 @@ double warps_cost(const struct target *t, const struct multiply *m, const struct
         double turn = together * larger(larger(products, shared), cache);
         turn = larger(turn, ARRIVAL / (double)(work->stages - 1));
         turn = larger(turn, own > products ? products : own);
-        double results = work->results / work->blocks * together * share / g->l2_rate;
+        double stored = work->partial ? work->partial : work->results;
+        double results = stored / work->blocks * together * share / g->l2_rate;
         double cycles = waves * (2 * ARRIVAL + work->turns * turn + results);
         double memory = (work->operands + work->results) / g->memory_rate;
-        return g->launch + larger(cycles / g->clock, memory);
+        double joining = work->partial ? g->launch + 2 * ARRIVAL / g->clock + (work->partial + work->results) / g->l2_rate : 0;
+        return g->launch + larger(cycles / g->clock, memory) + joining;
 }

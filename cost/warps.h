@@ -13,6 +13,7 @@ struct warp_work {
         double multiplies;              /* of a turn, by the row of the target */
         double copied, read;
         double operands, results;
+        double partial;                 /* bytes of sums of parts, which a second phase adds up; 0: there are none */
         int stages;
         int warps, registers;           /* of a block; of a lane */
         int64_t shared;                 /* bytes of a block */

@@ -3,7 +3,9 @@
  * bash, zsh or fish.
  *
  * An option is completed by what stands in its row of options.def: the words of a choice, files where its argument
- * is FILE or PATH, folders for DIR. Where the words stand in another table, the list of sources below says which. */
+ * is FILE or PATH, folders for DIR. Where the words stand in another table, the list of sources below says which; where
+ * they are names of the model, the list of names: the model is the file *.onnx on the line, and --info=names says what
+ * it calls its own. Names come from a file of anybody: shells get them as texts, never as words to be expanded. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,7 @@ struct completion {
         const char **words;             /* NULL: none */
         int count;
         bool list;                      /* words with commas between */
+        const char *names, *behind;     /* kinds of --info=names, with | between; what follows: "=", "" */
         enum files files;
 };
 
@@ -110,6 +113,12 @@ static const struct source { const char *option; void (*add)(struct completion *
         { "--keep-float", add_layers, false },
 };
 
+/* of dnncc, as sources are */
+static const struct names { const char *option, *kinds, *behind; } names[] = {
+        { "--dim", "dim", "=" }, { "--input", "input", "=" }, { "--output", "output|value", "" }, { "--keep", "value", "" },
+        { "--quantize-port", "input|output", "=" }, { "--keep-float", "node|value", "" }, { "--explain", "node", "" },
+};
+
 /* ---- rows ---- */
 
 static struct completion *completions;
@@ -153,6 +162,11 @@ static void add_row(const char *text, const char *argument, const char *kind, co
         *c = (struct completion){ .option = text, .argument = argument, .doc = doc,
                                   .repeated = !strcmp(kind, "LIST"),
                                   .optional = argument && *argument == '[' };
+        for (size_t i = 0; i < sizeof names / sizeof *names && !program.commands; i++)
+                if (!strcmp(names[i].option, text)) {
+                        c->names = names[i].kinds;
+                        c->behind = names[i].behind;
+                }
         for (size_t i = 0; i < sizeof sources / sizeof *sources && !program.commands; i++)
                 if (!strcmp(sources[i].option, text)) {
                         c->list = sources[i].list;
@@ -183,7 +197,7 @@ static void put_template(const char *text)
 
 static const char bash_head[] =
         "@()\n{\n"
-        "    local IFS=$'\\n' cur=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD-1]} equal= list= words= files= before=\n"
+        "    local IFS=$'\\n' cur=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD-1]} equal= list= words= files= names= end= before=\n"
         "    COMPREPLY=()\n"
         "    # --option=value is three words to bash\n"
         "    if [[ $cur == = ]]; then\n        cur= equal=1\n"
@@ -199,6 +213,7 @@ static const char bash_tail[] =
         "        COMPREPLY=($(compgen -W \"$(@_options)\" -- \"$cur\"))\n"
         "    else\n"
         "        [[ -n $words ]] && COMPREPLY=($(compgen -P \"$before\" -W \"${words// /$IFS}\" -- \"$cur\"))\n"
+        "        [[ -n $names ]] && @_names\n"
         "        [[ -n $files ]] && compopt -o filenames 2>/dev/null\n"
         "        [[ $files == any ]] && COMPREPLY+=($(compgen -f -- \"$cur\"))\n"
         "        [[ $files == folders || $files == model ]] && COMPREPLY+=($(compgen -d -- \"$cur\"))\n"
@@ -210,6 +225,15 @@ static const char bash_end[] =
         "    [[ -n $list || ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null\n"
         "    return 0\n}\n"
         "complete -F @ ";
+static const char bash_names[] =
+        "@_names()\n{\n    local i word name\n"
+        "    for ((i = 1; i < ${#COMP_WORDS[*]}; i++)); do\n"
+        "        word=${COMP_WORDS[i]/#\\~/$HOME}\n"
+        "        [[ $word == *.onnx && -f $word ]] || continue\n"
+        "        while read -r name; do\n"
+        "            [[ $name == \"$cur\"* ]] && COMPREPLY+=(\"$(printf %q \"$name\")$end\")\n"
+        "        done < <(\"${COMP_WORDS[0]/#\\~/$HOME}\" \"$word\" --info=names 2>/dev/null </dev/null | sed -nE \"s/^($names) //p\")\n"
+        "    done\n}\n";
 
 /* "run check" */
 static void put_commands(void)
@@ -231,8 +255,8 @@ static void print_bash(void)
                         fputs("[[ -z $equal ]] && files=model || ", stdout);
                 fputs("{ words='", stdout);
                 put_words(c);
-                printf("' list=%s files=%s; } ;;\n", c->list ? "1" : "",
-                       c->files == FILES_ANY ? "any" : c->files ? "folders" : "");
+                printf("' list=%s files=%s names='%s' end='%s'; } ;;\n", c->list ? "1" : "",
+                       c->files == FILES_ANY ? "any" : c->files ? "folders" : "", c->names ? c->names : "", c->names ? c->behind : "");
         }
         put_template(bash_middle);
         if (program.commands) {
@@ -245,6 +269,8 @@ static void print_bash(void)
                 printf("%scompgen -f -X '!*.%s' -- \"$cur\"", i ? "; " : "", program.endings[i]);
         put_template(bash_end);
         puts(program.name);
+        if (!program.commands)
+                put_template(bash_names);
         put_template("@_options()\n{\n    cat <<'END'\n");
         for (int i = 0; i < completion_count; i++) {
                 const struct completion *c = &completions[i];
@@ -269,9 +295,18 @@ static void put_zsh(const char *text)
                 }
 }
 
+/* first and last beside names of layers */
+static void put_zsh_words(const struct completion *c)
+{
+        if (c->count)
+                fputs("compadd - ", stdout), put_words(c), putchar(' ');
+}
+
 static void put_zsh_action(const struct completion *c)
 {
-        if (c->count && c->files)
+        if (c->names)
+                printf("{ %s_names \"%s\" \"%s\"; ", program.function, c->names, c->behind), put_zsh_words(c), putchar('}');
+        else if (c->count && c->files)
                 fputs("{ _alternative \"words\\:word\\:(", stdout), put_words(c), fputs(")\" \"files\\:file\\:_files\" }", stdout);
         else if (c->files)
                 fputs(c->files == FILES_ANY ? "_files" : "_files -/", stdout);
@@ -283,9 +318,20 @@ static void put_zsh_action(const struct completion *c)
                 putchar(' ');
 }
 
+static const char zsh_names[] =
+        "@_names()\n{\n    local word\n    local -a found\n"
+        "    for word in $words[2,-1]; do\n"
+        "        [[ $word == *.onnx && -f ${(Q)word} ]] || continue\n"
+        "        found+=(${(f)\"$(_call_program names $words[1] $word --info=names 2>/dev/null | sed -nE \"s/^($1) //p\")\"})\n"
+        "    done\n"
+        "    compadd ${2:+-qS} ${2:+$2} -a found\n}\n";
+
 static void print_zsh(void)
 {
-        printf("#compdef %s\n# made from the tables of %s (docs/completion.c)\n_arguments \\\n", program.name, program.name);
+        printf("#compdef %s\n# made from the tables of %s (docs/completion.c)\n", program.name, program.name);
+        if (!program.commands)
+                put_template(zsh_names);
+        puts("_arguments \\");
         for (int i = 0; i < completion_count; i++) {
                 const struct completion *c = &completions[i];
                 bool is_long = !strncmp(c->option, "--", 2);
@@ -325,6 +371,13 @@ static void put_fish(const char *text)
         putchar('\'');
 }
 
+static const char fish_names[] =
+        "function _@_names\n    set -l line (commandline -o)\n"
+        "    for word in $line[2..]\n"
+        "        string match -q -- '*.onnx' $word; and test -f $word; or continue\n"
+        "        $line[1] $word --info=names 2>/dev/null | string replace -rf \"^($argv[1]) (.*)\" '$2'\"$argv[2]\"\n"
+        "    end\nend\n";
+
 static void print_fish(void)
 {
         const char *name = program.name, *behind = program.commands ? " -n 'not __fish_use_subcommand'" : "";
@@ -332,6 +385,8 @@ static void print_fish(void)
         for (int i = 0; program.endings[i]; i++)
                 printf(" .%s", program.endings[i]);
         puts("; __fish_complete_suffix $s; end)'");
+        if (!program.commands)
+                put_template(fish_names);
         for (const struct command *c = program.commands; c && c->name; c++) {
                 printf("complete -c %s -f -n __fish_use_subcommand -a %s -d ", name, c->name);
                 put_fish(c->doc);
@@ -346,8 +401,10 @@ static void print_fish(void)
                         fputs(c->files == FILES_ANY ? " -r -F" : " -x", stdout);
                 if (c->files == FILES_FOLDERS)
                         fputs(" -a '(__fish_complete_directories (string replace -r \"^-[^=]*=\" \"\" -- (commandline -ct)))'", stdout);
-                if (c->count) {
+                if (c->count || c->names) {
                         fputs(c->list ? " -a '(__fish_append , " : " -a '", stdout);
+                        if (c->names)
+                                printf("(_%s_names \"%s\" \"%s\") ", program.function, c->names, c->behind);
                         put_words(c);
                         fputs(c->list ? ")'" : "'", stdout);
                 }

@@ -67,6 +67,8 @@ struct spelling {
         bool scalar;                    /* FMA, CALL: operand 0, or 1, is a scalar in all lanes, which stands
                                          * for it */
         uint8_t lanes;                  /* 0: a vector of the target; 1: a scalar, inside kernels */
+        const char *gcc_optimize;       /* what gcc must not do, besides what the target says, to kernels that
+                                         * have it; or NULL */
 };
 
 /* The row for e, whose operands are taken for granted; NULL: none. Variables, tile entries and

@@ -144,16 +144,13 @@ static inline const char *target_gcc_attribute(const struct target *t)
         return !t ? NULL : t->gcc_attribute ? t->gcc_attribute : t->attribute;
 }
 
-/* contractions are written by schedules: with sums in vectors, or by blocks of warps (multiplies of
- * their own, which no grid's base has) */
-static inline bool target_has_products(const struct target *t)
-{
-        return target_vector_bytes(t) > 0 || (target_grid(t) && multiply_registers(t));
-}
-
 static inline bool target_has_vectors(const struct target *t) { return target_vector_bytes(t) > 0; }
-/* contractions are computed in blocks of channels: by vectors, or by a machine */
-static inline bool target_has_blocks(const struct target *t) { return target_has_vectors(t) || target_accelerator(t); }
+/* blocks of warps multiply, by multiplies of their own, which no grid's base has */
+static inline bool target_has_warps(const struct target *t) { return target_grid(t) && multiply_registers(t); }
+/* contractions are written by schedules: with sums in vectors, or by blocks of warps */
+static inline bool target_has_products(const struct target *t) { return target_has_vectors(t) || target_has_warps(t); }
+/* contractions are computed in blocks of channels: by schedules, or by a machine */
+static inline bool target_has_blocks(const struct target *t) { return target_has_products(t) || target_accelerator(t); }
 
 /* Elements of type e that a native vector computes with at a time: f32, i32, u32, and what is
  * converted to them (i8, f16, ..., bool) one for every four bytes, 64-bit types one for every

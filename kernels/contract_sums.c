@@ -64,36 +64,54 @@ static struct loop_expr *lane_of(const struct tile *t, struct loop_expr *words, 
         return loop_node(arena, LOOP_LANE, LOOP_TYPE(words->type.element), words, loop_index(arena, lane), NULL);
 }
 
-/* a vector of words of every position, from x_at on */
-static void load_words(const struct tile *t, struct loop_expr *x_at, struct loop_expr **words)
-{
-        struct emit *e = t->s->e;
-        for (int i = 0; i < t->rows * t->columns; i++)
-                words[i] = load_x(t, plus(e, x_at, number(e, position_at(t, i))), MULTIPLY_LANES);
-}
-
-/* The products of one word of channels at one offset. lanes: the words of x, of a vector for each
- * position, of which they are lane number `lane`; NULL: they are loaded. set: which of the split
- * sums */
-struct word {
-        int64_t x_add, w_add;
-        struct loop_expr *const *lanes;
-        int lane, set;
+/* `count` channels in a row: where they begin in x and w, and from one to the next. lanes: words of x are loaded as whole vectors, of
+ * which channels are lanes. */
+struct turn {
+        struct loop_expr *x, *w;
+        int64_t x_step, w_step;
+        int count;
+        bool lanes;
 };
 
-static void add_products(const struct tile *t, struct loop_expr *x_at, struct loop_expr *w_at, struct word word)
+/* a vector of words of position number i, of channel u and those behind it */
+static struct loop_expr *load_lanes(const struct tile *t, const struct turn *turn, int u, int i)
 {
-        const struct stage *s = t->s;
-        struct loop_expr *w[TILE_MAX];
-        for (int j = 0; j < t->vectors; j++)
-                w[j] = load_w(t, w_at, word.w_add, j);
-        for (int i = 0; i < t->rows * t->columns; i++) {
-                struct loop_expr *at = plus(s->e, x_at, number(s->e, word.x_add + position_at(t, i)));
-                struct loop_expr *x = word.lanes ? loop_splat(s->arena, s->lanes, lane_of(t, word.lanes[i], word.lane))
-                                                 : load_x(t, at, 1);
-                int row = word.set * t->rows * t->columns + i;
-                for (int j = 0; j < t->vectors; j++)
-                        stage_add(t->s, t->run ? t->run : t->sums, row, j, x, w[j]);
+        return load_x(t, plus(t->s->e, turn->x, number(t->s->e, u * turn->x_step + position_at(t, i))), MULTIPLY_LANES);
+}
+
+/* x of channel u, position i, in all lanes */
+static struct loop_expr *x_of(const struct tile *t, const struct turn *turn, struct loop_expr *const *words, int u, int i)
+{
+        struct emit *e = t->s->e;
+        if (turn->lanes)
+                return loop_splat(t->s->arena, t->s->lanes, lane_of(t, words[i], u % MULTIPLY_LANES));
+        return load_x(t, plus(e, turn->x, number(e, u * turn->x_step + position_at(t, i))), 1);
+}
+
+/* The products of all channels, one after the other: position by position, or, where the schedule says `ahead`, vector by vector of
+ * outputs, and what the next channel needs is loaded as soon as what is in its place has had its last product. set: which of the split
+ * sums the first channel is for. */
+static void add_products(const struct tile *t, const struct turn *turn, int64_t set)
+{
+        const int positions = t->rows * t->columns, vectors = t->vectors, split = t->s->schedule.split;
+        struct loop_expr *words[TILE_MAX], *w[TILE_MAX], *x[TILE_MAX];
+        bool ahead = t->s->schedule.ahead;
+        for (int u = 0; u < turn->count; u++) {
+                bool first = !ahead || !u, next = ahead && u + 1 < turn->count;
+                for (int i = 0; i < positions && turn->lanes && first && u % MULTIPLY_LANES == 0; i++)
+                        words[i] = load_lanes(t, turn, u, i);
+                for (int j = 0; j < vectors && first; j++)
+                        w[j] = load_w(t, turn->w, u * turn->w_step, j);
+                for (int n = 0; n < positions * vectors; n++) {
+                        int i = ahead ? n % positions : n / vectors, j = ahead ? n / positions : n % vectors;
+                        if (!j)
+                                x[i] = x_of(t, turn, words, u, i);
+                        stage_add(t->s, t->run ? t->run : t->sums, (int)((set + u) % split) * positions + i, j, x[i], w[j]);
+                        if (next && i == positions - 1)
+                                w[j] = load_w(t, turn->w, (u + 1) * turn->w_step, j);
+                        if (next && j == vectors - 1 && turn->lanes && (u + 1) % MULTIPLY_LANES == 0)
+                                words[i] = load_lanes(t, turn, u + 1, i);
+                }
         }
 }
 
@@ -125,20 +143,10 @@ static void add_turn(const struct tile *t, const struct run *run, struct loop_ex
         const struct schedule *schedule = &t->s->schedule;
         const struct sum_loop *loop = run->loop;
         int64_t w_step = loop->number_step * t->width, each = schedule->prefetch * line_of(t->s);
-        struct loop_expr *x = emit_let(e, "xk", plus(e, run->x, times(e, k, loop->x_step)));
-        struct loop_expr *w = emit_let(e, "wk", plus(e, run->w, times(e, k, w_step)));
-        struct loop_expr *words[TILE_MAX];
-        bool lanes = has_lanes(t, loop, turn);
-        for (int u = 0; u < turn; u++) {
-                if (lanes && u % MULTIPLY_LANES == 0)
-                        load_words(t, plus(e, x, number(e, u * loop->x_step)), words);
-                add_products(t, x, w,
-                             (struct word){ .x_add = u * loop->x_step,
-                                            .w_add = u * w_step,
-                                            .lanes = lanes ? words : NULL,
-                                            .lane = u % MULTIPLY_LANES,
-                                            .set = (int)((set + u) % schedule->split) });
-        }
+        struct turn channels = { .x_step = loop->x_step, .w_step = w_step, .count = turn, .lanes = has_lanes(t, loop, turn) };
+        channels.x = emit_let(e, "xk", plus(e, run->x, times(e, k, loop->x_step)));
+        channels.w = emit_let(e, "wk", plus(e, run->w, times(e, k, w_step)));
+        add_products(t, &channels, set);
         if (turn == schedule->unroll && t->prefetch_base && loop->number_step == 1)
                 add_prefetch(t,
                              plus(e, times(e, run->number, each / turn), times(e, k, each / turn)));

@@ -11,42 +11,30 @@
  * What is added up is cut into turns of `depth` channels of one offset of the window. `stages` turns
  * lie in shared memory: while one is multiplied, the next ones are copied, 16 bytes a lane.
  *
- *     x   rows of `depth` channels of a position, straight from x, zeros behind the last position; 16
- *         bytes lie between two rows, so that eight of them begin in banks of their own
+ *     x   rows of `depth` channels of a position, straight from x, zeros behind the last position and
+ *         where a border around x is; 16 bytes lie between two rows, so that eight of them begin in
+ *         banks of their own
  *     w   a panel's words of a turn, which follow each other in w: the order of its memory is that of
  *         the turns
+ *
+ * Where tiles are too few for the machine, `parts` blocks share the turns of one. Their sums go to memory of the kernel's
+ * own, and a second phase adds them up, in order, and makes of them what the fusion says.
  *
  * Nothing is gathered in memory: a product of matrices and a convolution differ in where a position's
  * row begins. The sums leave the fragments 16 positions at a time, through shared memory of the warp,
  * and each lane makes of a sum what the fusion says, neighbours along the outputs. */
-#include "kernels/contract_warps.h"
-
-#include "kernels/stage.h"
-
-enum { LANES = 32 };                    /* of a warp */
-
-struct warps {
-        struct stage s;                 /* first: its functions get this */
-        struct warp_tile tile;
-        int64_t groups, blocks, inner;  /* in a group: blocks of x; words of a block */
-        int64_t outputs, positions;     /* of a group; of an image */
-        int64_t panel_size, turns;
-        struct loop_variable *sums;
-        struct loop_buffer *xs, *ws, *out;        /* in shared memory */
-        /* of the block: image, group, first position, first panel of the group */
-        struct loop_expr *image, *group, *position, *panel;
-};
+#include "kernels/warps.h"
 
 /* ---- what fits ---- */
 
 int64_t warp_tile_row(const struct warp_tile *t) { return (t->words + 1) * t->group; }
 
-static int64_t x_stage(const struct warp_tile *t) { return t->positions * warp_tile_row(t); }
-static int64_t w_panel(const struct warp_tile *t)
+int64_t warps_x_stage(const struct warp_tile *t) { return t->positions * warp_tile_row(t); }
+int64_t warps_w_panel(const struct warp_tile *t)
 {
         return (int64_t)t->words * t->vectors * t->lanes * t->group;
 }
-static int64_t w_stage(const struct warp_tile *t) { return t->panels * w_panel(t); }
+int64_t warps_w_stage(const struct warp_tile *t) { return t->panels * warps_w_panel(t); }
 
 int64_t warp_tile_out(const struct warp_tile *t)
 {
@@ -57,15 +45,15 @@ int64_t warp_tile_out(const struct warp_tile *t)
 int64_t warp_tile_shared(const struct warp_tile *t)
 {
         int warps = t->warps * t->panels;
-        int64_t out = round_up((int64_t)t->rows * warp_tile_out(t) * 4, STORAGE_ALIGN) * warps;
-        return t->stages * (x_stage(t) + w_stage(t)) * t->bytes + out;
+        int64_t out = t->parts > 1 ? 0 : round_up((int64_t)t->rows * warp_tile_out(t) * 4, STORAGE_ALIGN) * warps;
+        return t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + out;
 }
 
 int warp_tile_registers(const struct warp_tile *t)
 {
         enum { PLACES = 76, OF_COPY = 4 };        /* subscripts, an epilogue, copies under way: no fewer than nvcc 13 takes */
-        int rows = t->positions / t->warps / t->rows, lane = t->rows * t->lanes / LANES;
-        int64_t words = (t->positions * (int64_t)t->words + w_stage(t) / t->group) / (t->warps * t->panels * LANES);
+        int rows = t->positions / t->warps / t->rows, lane = t->rows * t->lanes / GRID_LANES;
+        int64_t words = (t->positions * (int64_t)t->words + warps_w_stage(t) / t->group) / (t->warps * t->panels * GRID_LANES);
         return rows * t->vectors * lane + rows * 4 + t->vectors + OF_COPY * (int)words + PLACES;
 }
 
@@ -78,130 +66,17 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                               (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
         if (!m || m->x.place != PLACE_WARP)
                 return false;
-        int64_t inner = w->dims[w->rank - 3];
+        int64_t inner = w->dims[w->rank - 3], turns = type_elements(w) / w->dims[0] / packed_panel(x, w) / s->depth;
         int bytes = element_info[x->element].bytes;
         *t = (struct warp_tile){ .positions = s->tile, .warps = s->warps, .panels = s->panels,
-                                 .stages = s->stages, .words = s->depth / m->group, .rows = m->positions,
+                                 .stages = s->stages, .words = s->depth / m->group, .parts = s->parts, .rows = m->positions,
                                  .vectors = (int)w->dims[w->rank - 2], .lanes = m->outputs,
                                  .group = m->group, .bytes = bytes };
-        return t->positions > 0 && s->depth % multiply_row(m) == 0 && inner % t->words == 0 &&
+        return t->positions > 0 && s->depth % multiply_row(m) == 0 && inner % t->words == 0 && turns % t->parts == 0 &&
                t->positions % (t->warps * m->positions) == 0 &&
                t->positions / t->warps <= TILE_MAX && t->words <= TILE_MAX &&
                t->warps * t->panels <= GRID_WARPS_MAX && m->group * bytes == COPY_BYTES &&
                warp_tile_shared(t) <= GRID_SHARED_MAX;
-}
-
-/* ---- copies ---- */
-
-/* Position p of the image: where its window begins in x. */
-static struct loop_expr *position_in_x(struct warps *w, struct loop_expr *p)
-{
-        struct emit *e = w->s.e;
-        struct loop_expr *at = number(e, 0);
-        for (int d = w->s.spatial_count - 1; d >= 0; d--) {
-                const struct spatial *dim = &w->s.spatial[d];
-                struct loop_expr *k = d ? emit_op_int(e, LOOP_REM, p, dim->extent) : p;
-                at = plus(e, at, times(e, k, dim->x_step));
-                p = d ? emit_op_int(e, LOOP_DIV, p, dim->extent) : p;
-        }
-        return at;
-}
-
-/* Turn t: how far its channels are from those of turn 0. */
-static struct loop_expr *turn_in_x(struct warps *w, struct loop_expr *t)
-{
-        struct emit *e = w->s.e;
-        int64_t words = w->inner / w->tile.words, row = (int64_t)w->tile.words * w->tile.group;
-        struct loop_expr *at = number(e, 0), *i = t;
-        if (words > 1 && w->turns > words)
-                i = emit_op_int(e, LOOP_REM, t, words);
-        at = words > 1 ? times(e, i, row) : at;
-        t = emit_op_int(e, LOOP_DIV, t, words);
-        for (int d = w->s.spatial_count - 1; d >= 0; d--) {
-                const struct spatial *dim = &w->s.spatial[d];
-                if (dim->window == 1)
-                        continue;
-                at = plus(e, at, times(e, emit_op_int(e, LOOP_REM, t, dim->window), dim->x_window));
-                t = emit_op_int(e, LOOP_DIV, t, dim->window);
-        }
-        return w->blocks > 1 ? plus(e, at, times(e, t, w->s.x.stride[1])) : at;
-}
-
-static void add_copy(struct warps *w, struct loop_buffer *to, struct loop_expr *at,
-                     struct loop_buffer *from, struct loop_expr *place, struct loop_expr *there)
-{
-        struct loop_stmt *s = loop_append(w->s.arena, w->s.e->scope->block, STMT_COPY);
-        s->buffer = to;
-        s->a = at;
-        s->source = from;
-        s->b = place;
-        s->c = there;
-        s->code = w->tile.group;
-}
-
-static struct loop_expr *less(struct warps *w, struct loop_expr *a, int64_t b)
-{
-        return emit_op(w->s.e, LOOP_LT, a, number(w->s.e, b));
-}
-
-/* `count` words of 16 bytes, shared by all lanes of the block; each: of one of them */
-static void share_words(struct warps *w, struct loop_expr *warp, int64_t count,
-                        void (*each)(struct warps *w, struct loop_expr *word, struct loop_expr *turn),
-                        struct loop_expr *turn)
-{
-        struct emit *e = w->s.e;
-        int warps = w->tile.warps * w->tile.panels, all = warps * LANES;
-        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, LANES);
-        struct loop_expr *own = warps == 1 ? lane : emit_let(e, "thread", plus(e, times(e, warp, LANES), lane));
-        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(count, all)));
-        struct loop_expr *word = emit_let(e, "word", plus(e, times(e, i, all), own));
-        bool guard = count % all;
-        if (guard)
-                emit_if(e, less(w, word, count));
-        each(w, word, turn);
-        for (int closes = 2 + guard; closes > 0; closes--)
-                emit_end(e);
-}
-
-static struct loop_expr *stage_of(struct warps *w, struct loop_expr *turn, int64_t size)
-{
-        return times(w->s.e, emit_op_int(w->s.e, LOOP_REM, turn, w->tile.stages), size);
-}
-
-static void copy_x(struct warps *w, struct loop_expr *word, struct loop_expr *turn)
-{
-        struct emit *e = w->s.e;
-        const struct warp_tile *t = &w->tile;
-        struct loop_expr *row = emit_let(e, "row", emit_op_int(e, LOOP_DIV, word, t->words)),
-                         *k = emit_let(e, "k", times(e, emit_op_int(e, LOOP_REM, word, t->words), t->group)),
-                         *p = emit_let(e, "p", plus(e, w->position, row));
-        struct loop_expr *to = plus(e, plus(e, stage_of(w, turn, x_stage(t)), times(e, row, warp_tile_row(t))), k);
-        struct loop_expr *image = plus(e, w->s.x_start,
-                                       plus(e, times(e, w->image, w->s.x.stride[0]),
-                                            times(e, w->group, w->blocks * w->s.x.stride[1])));
-        struct loop_expr *from = plus(e, plus(e, plus(e, image, position_in_x(w, p)), k), turn_in_x(w, turn));
-        add_copy(w, w->xs, to, w->s.xs, from,
-                 w->positions % t->positions ? less(w, p, w->positions) : NULL);
-}
-
-static void copy_w(struct warps *w, struct loop_expr *word, struct loop_expr *turn)
-{
-        struct emit *e = w->s.e;
-        const struct warp_tile *t = &w->tile;
-        int64_t words = w_panel(t) / t->group;
-        struct loop_expr *number_in = t->panels == 1 ? number(e, 0) : emit_let(e, "panel", emit_op_int(e, LOOP_DIV, word, words)),
-                         *k = times(e, t->panels == 1 ? word : emit_op_int(e, LOOP_REM, word, words), t->group);
-        struct loop_expr *panel = emit_let(e, "from_panel", plus(e, w->panel, number_in));
-        struct loop_expr *of_all = plus(e, times(e, w->group, w->s.panels), panel);
-        struct loop_expr *from = plus(e, plus(e, times(e, of_all, w->panel_size), times(e, turn, w_panel(t))), k);
-        add_copy(w, w->ws, plus(e, stage_of(w, turn, w_stage(t)), times(e, word, t->group)), w->s.ws, from,
-                 w->s.panels % t->panels ? less(w, panel, w->s.panels) : NULL);
-}
-
-static void copy_turn(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
-{
-        share_words(w, warp, (int64_t)w->tile.positions * w->tile.words, copy_x, turn);
-        share_words(w, warp, w_stage(&w->tile) / w->tile.group, copy_w, turn);
 }
 
 static struct loop_stmt *add(struct warps *w, enum loop_stmt_kind kind, int code)
@@ -213,10 +88,10 @@ static struct loop_stmt *add(struct warps *w, enum loop_stmt_kind kind, int code
 
 /* ---- sums ---- */
 
-static int warps_of(const struct warps *w) { return w->tile.warps * w->tile.panels; }
+int warps_count(const struct warps *w) { return w->tile.warps * w->tile.panels; }
 
 /* warp number w has row w % warps of positions, and panel w / warps */
-static struct loop_expr *row_of_warp(struct warps *w, struct loop_expr *warp)
+struct loop_expr *warps_row(struct warps *w, struct loop_expr *warp)
 {
         const struct warp_tile *t = &w->tile;
         if (t->warps == 1)
@@ -225,16 +100,21 @@ static struct loop_expr *row_of_warp(struct warps *w, struct loop_expr *warp)
         return times(w->s.e, row, t->positions / t->warps);
 }
 
-static struct loop_expr *panel_of_warp(struct warps *w, struct loop_expr *warp)
+struct loop_expr *warps_panel(struct warps *w, struct loop_expr *warp)
 {
         return w->tile.panels > 1 ? emit_op_int(w->s.e, LOOP_DIV, warp, w->tile.warps) : number(w->s.e, 0);
 }
 
-static struct loop_tiles shape_of(const struct warps *w)
+struct loop_tiles warps_shape(const struct warps *w)
 {
         const struct warp_tile *t = &w->tile;
         return (struct loop_tiles){ .positions = t->positions / t->warps, .vectors = t->vectors,
                                     .rows = t->rows };
+}
+
+struct loop_expr *warps_stage(struct warps *w, struct loop_expr *turn, int64_t size)
+{
+        return times(w->s.e, emit_op_int(w->s.e, LOOP_REM, turn, w->tile.stages), size);
 }
 
 static void add_product(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
@@ -245,9 +125,9 @@ static void add_product(struct warps *w, struct loop_expr *warp, struct loop_exp
         s->variable = w->sums;
         s->buffer = w->xs;
         s->weights = w->ws;
-        s->a = plus(e, stage_of(w, turn, x_stage(t)), times(e, row_of_warp(w, warp), warp_tile_row(t)));
-        s->b = plus(e, stage_of(w, turn, w_stage(t)), times(e, panel_of_warp(w, warp), w_panel(t)));
-        s->tiles = shape_of(w);
+        s->a = plus(e, warps_stage(w, turn, warps_x_stage(t)), times(e, warps_row(w, warp), warp_tile_row(t)));
+        s->b = plus(e, warps_stage(w, turn, warps_w_stage(t)), times(e, warps_panel(w, warp), warps_w_panel(t)));
+        s->tiles = warps_shape(w);
         s->tiles.depth = t->words;
         s->tiles.group = t->group;
         s->tiles.step = warp_tile_row(t);
@@ -255,26 +135,35 @@ static void add_product(struct warps *w, struct loop_expr *warp, struct loop_exp
         s->function = stage_product(&w->s);
 }
 
+/* the turn of the window that is number i of the block */
+static struct loop_expr *turn_of_block(struct warps *w, struct loop_expr *i)
+{
+        struct emit *e = w->s.e;
+        return w->tile.parts > 1 ? emit_let(e, "of_all", plus(e, times(e, w->part, w->turns / w->tile.parts), i)) : i;
+}
+
 static void add_up(struct warps *w)
 {
         struct emit *e = w->s.e;
         const int ahead = w->tile.stages - 1;
-        int64_t first = w->turns < ahead ? w->turns : ahead;
+        const int64_t turns = w->turns / w->tile.parts;
+        int64_t first = turns < ahead ? turns : ahead;
         struct loop_expr *stage = emit_for(e, "stage", number(e, 0), number(e, first));
-        copy_turn(w, emit_grid(e, "warp", FOR_GPU_WARP, warps_of(w)), stage);
+        stage = turn_of_block(w, stage);
+        warps_copy_turn(w, emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w)), stage);
         emit_end(e);
         add(w, STMT_COMMIT, 0);
         emit_end(e);
         for (int64_t i = first; i < ahead; i++)
                 add(w, STMT_COMMIT, 0);         /* of nothing: waits count groups */
         add(w, STMT_WAIT, ahead - 1);
-        struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, w->turns));
-        struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_of(w));
-        add_product(w, warp, turn);
-        if (w->turns > ahead) {
+        struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns)), *of_all = turn_of_block(w, turn);
+        struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
+        add_product(w, warp, of_all);
+        if (turns > ahead) {
                 struct loop_expr *next = emit_let(e, "next", plus(e, turn, number(e, ahead)));
-                emit_if(e, less(w, next, w->turns));
-                copy_turn(w, warp, next);
+                emit_if(e, warps_less(w, next, turns));
+                warps_copy_turn(w, warp, turn_of_block(w, next));
                 emit_end(e);
         }
         emit_end(e);
@@ -282,84 +171,6 @@ static void add_up(struct warps *w)
         add(w, STMT_WAIT, ahead - 1);
         emit_end(e);
         add(w, STMT_WAIT, 0);
-}
-
-/* ---- what becomes of them ---- */
-
-/* output o of the group, position p: a lane's */
-static void write_output(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *at)
-{
-        struct stage *s = &w->s;
-        struct emit *e = s->e;
-        struct loop_expr *index[RANK_MAX];
-        int64_t block = op_int(s->op, "block"), blocks = op_result(s->op)->type->dims[1] / w->groups;
-        index[0] = w->image;
-        index[1] = times(e, w->group, blocks);
-        if (blocks > 1)
-                index[1] = emit_let(e, "block", plus(e, index[1], emit_op_int(e, LOOP_DIV, o, block)));
-        const int first = s->rank - 1 - s->spatial_count;
-        for (int d = 2; d < first; d++)
-                index[d] = number(e, 0);
-        for (int d = s->spatial_count - 1; d >= 0; d--) {
-                int64_t extent = s->spatial[d].extent;
-                index[first + d] = d ? emit_let(e, "i", emit_op_int(e, LOOP_REM, p, extent)) : p;
-                p = d ? emit_let(e, "p", emit_op_int(e, LOOP_DIV, p, extent)) : p;
-        }
-        index[s->rank - 1] = blocks > 1 ? emit_let(e, "o", emit_op_int(e, LOOP_REM, o, block)) : o;
-        struct loop_expr *sum = loop_cast(e->arena, s->sums->type->element, loop_load(e->arena, w->out, at));
-        struct loop_stmt *let = loop_append(e->arena, e->scope->block, STMT_LET);
-        let->a = sum;
-        let->variable = loop_variable_new(e->arena, emit_name(e, "sum"), sum->type, VARIABLE_LET);
-        let->variable->number = e->scope->depth;
-        emit_define(e, s->sums, index, let->variable);
-        struct loop_expr *result = emit_element(e, s->result, index);
-        struct loop_expr *to = plus(e, stage_y(s, index), index[s->rank - 1]);
-        emit_store(e, s->ys, to, result);
-        emit_mark_overlaps(e, e->scope->block, to);
-}
-
-static void write_row(struct warps *w, struct loop_expr *warp, struct loop_expr *sums_at, int part)
-{
-        struct emit *e = w->s.e;
-        const struct warp_tile *t = &w->tile;
-        const int width = t->vectors * t->lanes, lanes = width < LANES ? width : LANES;
-        struct loop_expr *row = emit_for(e, "row", number(e, 0), number(e, t->rows));
-        struct loop_expr *p = plus(e, plus(e, w->position, row_of_warp(w, warp)),
-                                   plus(e, row, number(e, (int64_t)part * t->rows)));
-        p = emit_let(e, "p", p);
-        bool some = w->positions % t->positions != 0, few = w->outputs % ((int64_t)width * t->panels) != 0;
-        if (some)
-                emit_if(e, less(w, p, w->positions));
-        struct loop_expr *half = emit_for(e, "part", number(e, 0), number(e, width / lanes));
-        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, lanes);
-        struct loop_expr *in_panel = emit_let(e, "in_panel", plus(e, times(e, half, lanes), lane));
-        struct loop_expr *panel = plus(e, w->panel, panel_of_warp(w, warp));
-        struct loop_expr *o = emit_let(e, "o", plus(e, times(e, panel, width), in_panel));
-        if (few)
-                emit_if(e, less(w, o, w->outputs));
-        write_output(w, o, p, plus(e, sums_at, plus(e, times(e, row, warp_tile_out(t)), in_panel)));
-        for (int closes = 3 + few + some; closes > 0; closes--)
-                emit_end(e);
-}
-
-static void write_results(struct warps *w)
-{
-        struct emit *e = w->s.e;
-        const struct warp_tile *t = &w->tile;
-        struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_of(w));
-        struct loop_expr *at = emit_let(e, "sums_at", times(e, warp, t->rows * warp_tile_out(t)));
-        for (int part = 0; part < t->positions / t->warps / t->rows; part++) {
-                struct loop_stmt *s = add(w, STMT_UNLOAD, 0);
-                s->variable = w->sums;
-                s->buffer = w->out;
-                s->a = at;
-                s->tiles = shape_of(w);
-                s->tiles.first = part * t->rows;
-                s->tiles.positions = t->rows;
-                s->tiles.step = warp_tile_out(t);
-                write_row(w, warp, at, part);
-        }
-        emit_end(e);
 }
 
 /* ---- the kernel ---- */
@@ -387,26 +198,33 @@ static void place_block(struct warps *w, struct loop_expr *block)
         w->image = emit_let(e, "image", emit_op_int(e, LOOP_DIV, block, w->groups));
 }
 
-int64_t warp_tile_blocks(const struct warp_tile *t, int64_t images, int64_t groups, int64_t positions, int64_t panels)
+int64_t warp_tile_count(const struct warp_tile *t, int64_t images, int64_t groups, int64_t positions, int64_t panels)
 {
         return images * groups * divide_up(positions, t->positions) * divide_up(panels, t->panels);
 }
 
-/* What does not depend on the block stands before its loop: values, which go into it. */
+/* What does not depend on the block stands in front of loops over blocks: values of the epilogue, which go into the last
+ * of them. */
 static bool move_values_in(struct loop_block *body)
 {
-        struct loop_block values = { .end = &values.first };
-        struct loop_stmt *s = body->first;
-        for (; s && s->kind == STMT_LET; s = body->first) {
-                body->first = s->next;
+        struct loop_block values = { .end = &values.first }, loops = { .end = &loops.first };
+        struct loop_stmt *last = NULL;
+        for (struct loop_stmt *s = body->first, *next; s; s = next) {
+                struct loop_block *to = s->kind == STMT_FOR ? &loops : &values;
+                if (s->kind != STMT_FOR && s->kind != STMT_LET)
+                        return false;
+                next = s->next;
                 s->next = NULL;
-                *values.end = s;
-                values.end = &s->next;
+                *to->end = s;
+                to->end = &s->next;
+                last = s->kind == STMT_FOR ? s : last;
         }
-        if (!s || s->kind != STMT_FOR || s->next)
+        if (!last)
                 return false;
-        *values.end = s->body->first;
-        s->body->first = values.first;
+        *values.end = last->body->first;
+        last->body->first = values.first;
+        body->first = loops.first;
+        body->end = loops.end;
         return true;
 }
 
@@ -415,20 +233,30 @@ static bool write_blocks(struct stage *s)
         struct warps *w = (struct warps *)s;
         struct emit *e = s->e;
         const struct warp_tile *t = &w->tile;
-        int64_t blocks = warp_tile_blocks(t, op_operand(s->op, 0)->type->dims[0], w->groups, w->positions, s->panels);
-        place_block(w, emit_grid(e, "b", FOR_GPU_BLOCK, blocks));
+        int64_t tiles = warp_tile_count(t, op_operand(s->op, 0)->type->dims[0], w->groups, w->positions, s->panels);
+        if (t->parts > 1)
+                w->partial = emit_scratch(e, "partial", s->multiply->sum, warps_partial_size(w));
+        struct loop_expr *block = emit_grid(e, "b", FOR_GPU_BLOCK, tiles * t->parts);
+        if (t->parts > 1) {
+                w->part = emit_let(e, "part", emit_op_int(e, LOOP_DIV, block, tiles));
+                block = emit_op_int(e, LOOP_REM, block, tiles);
+        }
+        place_block(w, block);
         struct loop_type type = LOOP_VECTOR(s->multiply->sum, t->lanes);
         type.tile = true;
         w->sums = emit_var(e, "acc", type, NULL);
         w->sums->rows = t->positions / t->warps;
         w->sums->columns = t->vectors;
-        w->sums->warps = warps_of(w);
-        w->xs = shared(w, "xs", s->xs->element, t->stages * x_stage(t));
-        w->ws = shared(w, "ws", s->ws->element, t->stages * w_stage(t));
-        w->out = shared(w, "sums", s->multiply->sum, warps_of(w) * t->rows * warp_tile_out(t));
+        w->sums->warps = warps_count(w);
+        w->xs = shared(w, "xs", s->xs->element, t->stages * warps_x_stage(t));
+        w->ws = shared(w, "ws", s->ws->element, t->stages * warps_w_stage(t));
+        if (t->parts == 1)
+                w->out = shared(w, "sums", s->multiply->sum, warps_count(w) * t->rows * warp_tile_out(t));
         add_up(w);
-        write_results(w);
+        (t->parts > 1 ? warps_write_partial : warps_write_results)(w);
         emit_end(e);
+        if (t->parts > 1)
+                warps_join_parts(w);
         return move_values_in(e->scope->block);
 }
 

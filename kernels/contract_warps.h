@@ -8,9 +8,9 @@
 #include "ir/tensor.h"
 
 /* A block's tile of sums: positions by panels, of `vectors` x lanes outputs each; `warps` warps for
- * each panel. In shared memory `stages` turns, of `words` of `group` channels. rows: positions of a
- * fragment; bytes: of an element of x. */
-struct warp_tile { int positions, warps, panels, stages, words, rows, vectors, lanes, group, bytes; };
+ * each panel. In shared memory `stages` turns, of `words` of `group` channels; `parts` blocks share all
+ * turns. rows: positions of a fragment; bytes: of an element of x. */
+struct warp_tile { int positions, warps, panels, stages, words, parts, rows, vectors, lanes, group, bytes; };
 
 /* as the schedule has it; false: there is no such multiply, or it cannot be */
 bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule *s,
@@ -18,9 +18,9 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
 /* elements from a position to the next in shared memory: of x, of sums */
 int64_t warp_tile_row(const struct warp_tile *t);
 int64_t warp_tile_out(const struct warp_tile *t);
-/* bytes of shared memory; registers of a lane, about; blocks of the grid, of so many panels of a group */
+/* bytes of shared memory; registers of a lane, about; tiles, of so many panels of a group */
 int64_t warp_tile_shared(const struct warp_tile *t);
 int warp_tile_registers(const struct warp_tile *t);
-int64_t warp_tile_blocks(const struct warp_tile *t, int64_t images, int64_t groups, int64_t positions, int64_t panels);
+int64_t warp_tile_count(const struct warp_tile *t, int64_t images, int64_t groups, int64_t positions, int64_t panels);
 
 #endif

@@ -3,6 +3,7 @@
 #include "kernels/stage.h"
 
 #include "ir/loop_vector.h"
+#include "ir/relation.h"
 
 /* ---- tiles ---- */
 
@@ -79,7 +80,7 @@ bool stage_open_strips(struct stage *s, struct loop_expr **from, struct loop_exp
 static void flatten(struct stage *s)
 {
         struct spatial one = s->spatial[s->spatial_count - 1];
-        if (s->prologue && prologue_has_halo(s->prologue))
+        if (s->border || (s->prologue && prologue_has_halo(s->prologue)))
                 return;
         unsigned splits = emit_local(s->e, s->result)->splits;
         for (int d = s->spatial_count - 1; d >= 0; d--) {
@@ -439,14 +440,38 @@ static void find_pool(struct stage *s)
         s->result = op_operand(s->pool, 0);
 }
 
+/* zeros around what blocks of warps read, which they know of (warps_prepare) */
+static struct value *find_border(struct stage *s, struct value *x)
+{
+        int64_t lows[RANK_MAX];
+        double number;
+        const bool inside = x->kind == VALUE_RESULT && s->region && x->op->region == s->region;
+        if (!s->schedule.tile || !inside || !relation_surrounds(x->op, lows) ||
+            !value_is_splat(op_operand(x->op, 1), &number) || number != 0)
+                return x;
+        s->border = x->op;
+        return op_operand(x->op, 0);
+}
+
+static bool read_border(struct stage *s)
+{
+        int64_t lows[RANK_MAX];
+        if (!access_read(s->region, find_border(s, op_operand(s->op, 0)), &s->x))
+                return false;
+        if (s->border)
+                relation_surrounds(s->border, lows);
+        for (int d = 0; s->border && d < s->rank; d++)
+                s->x.offset -= lows[d] * s->x.stride[d];
+        return true;
+}
+
 /* what the contraction reads and where its result goes, through the moves around it */
 static bool find_access(struct stage *s, struct value *result)
 {
         struct access w;
         struct value *weights = s->op->operand_count > 1 ? op_operand(s->op, 1) : NULL;
-        struct value *x = op_operand(s->op, 0);
         bool packed = s->schedule.pack && prologue_find(s);
-        if (!(packed || access_read(s->region, x, &s->x) || prologue_find(s)) ||
+        if (!(packed || read_border(s) || prologue_find(s)) ||
             (weights && !(access_read(s->region, weights, &w) && w.value == weights)) ||
             !access_store(s->region, result, &s->result, &s->y, &s->pad))
                 return false;

@@ -37,6 +37,8 @@ struct stage {
         struct value *result;           /* in the index space of op: before the moves at the end */
         struct access x, y;
         struct op *pad;
+        struct op *border;              /* around what the contraction reads: zeros where x has no
+                                         * position (x is where these would lie); or NULL */
         struct op *pool;                /* of convolve_winograd: windows of the result that are
                                          * stored in its place, or NULL */
         struct loop_buffer *xs, *ws, *ys;

@@ -4,33 +4,46 @@
 
 #include "kernels/streams_layer.h"
 
-static const struct constant *constant_of(const struct value *v)
-{
-        const struct value *x = op_is(v, OP_broadcast) ? op_operand(v->op, 0) : v;
-        return value_is_constant(x) ? x->constant : NULL;
-}
+enum { AROUND_MOST = 64 };              /* elements that are stored around a result, again and again */
+#define OUTSIDE (double)(1 << 29)       /* sums outside of an image are less than any (streams_pool.c) */
 
-/* Numbers along the outputs, [blocks, lanes], spread over the positions. */
+/* Numbers along the outputs, [blocks, lanes], spread over the positions, or of one position. */
 static const struct value *along_outputs(const struct layer *l, const struct value *v)
 {
-        if (!op_is(v, OP_broadcast))
-                return NULL;
         int count;
-        const struct value *x = op_operand(v->op, 0);
-        const int64_t *dims = op_ints(v->op, "dims", &count);
-        return count == 2 && dims[0] == 1 && dims[1] == v->type->rank - 1 && x->type->rank == 2 &&
-                               x->type->dims[0] == l->work.outputs && x->type->dims[1] == l->lanes_out && x->type->element == E_I32 &&
-                               constant_of(v) && constant_of(v)->kind == CONSTANT_DENSE
+        const bool spread = op_is(v, OP_broadcast);
+        const struct value *x = spread ? op_operand(v->op, 0) : v;
+        const int64_t *dims = spread ? op_ints(v->op, "dims", &count) : NULL;
+        const bool placed = spread ? count == 2 && dims[0] == 1 && dims[1] == v->type->rank - 1 : v->type->dims[1] == l->work.outputs;
+        return placed && type_elements(x->type) == l->work.outputs * l->lanes_out && x->type->element == E_I32 && value_is_constant(x) &&
+                               x->constant->kind == CONSTANT_DENSE
                        ? x
                        : NULL;
 }
 
+/* `count` blocks of weights of their own, or one for all */
+static bool find_blocks(const struct layer *l, const struct value *w, int64_t count, struct blocks *blocks)
+{
+        *blocks = (struct blocks){ .value = w };
+        if (w->type->element != E_I8 || w->type->dims[w->type->rank - 1] != l->weight || type_elements(w->type) != count * l->weight)
+                return false;
+        if (op_is(w, OP_broadcast)) {
+                blocks->value = op_operand(w->op, 0);
+                blocks->single = true;
+        }
+        return value_is_constant(blocks->value) && (!blocks->single || type_elements(blocks->value->type) == l->weight);
+}
+
+/* The lanes behind the last output hold sums of zeros, which no amount changes. */
 static bool equal_in_blocks(const struct layer *l, const struct value *v)
 {
         const int32_t *n = v->constant->data;
-        for (int64_t i = 0; i < l->work.outputs * l->lanes_out; i++)
-                if (n[i] != n[i / l->lanes_out * l->lanes_out] || n[i] < 0 || n[i] > 31)
+        const int64_t all = l->work.outputs * l->lanes_out, own = op_int(l->op, "groups") == 1 ? op_int(l->op, "outputs") : all;
+        for (int64_t i = 0; i < all; i++) {
+                const bool behind = i >= own && i % l->lanes_out;
+                if ((n[i] != n[i / l->lanes_out * l->lanes_out] && !behind) || n[i] < 0 || n[i] > 31)
                         return false;
+        }
         return true;
 }
 
@@ -43,19 +56,27 @@ static bool is_dense(const struct access *a, int rank, int64_t lanes)
         return whole;
 }
 
-/* Other bytes of the same shape, block by block, times weights of their own. */
+/* Other bytes of the same shape, block by block, or an element of them, times weights of their own. */
 static bool read_joined(struct layer *l, const struct region *region, const struct value *v)
 {
         const struct op *op = v->op;
-        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        const struct value *from = op_operand(op, 0);
+        const struct type *x = from->type;
         struct step *s = &l->steps[l->step_count - 1];
         s->joined = op;
-        bool single = l->lanes_in == l->lanes_out && op_int(op, "groups") == x->dims[1] && x->dims[1] == l->work.outputs &&
-                      x->dims[x->rank - 1] == l->lanes_in && op_all_ones(op, "strides") && w->element == E_I8 && x->element == E_I8 &&
-                      w->dims[w->rank - 1] == l->weight && type_elements(w) == l->work.outputs * l->weight;
+        if (l->lanes_in != l->lanes_out || op_int(op, "groups") != x->dims[1] || x->dims[1] != l->work.outputs || x->element != E_I8 ||
+            x->dims[x->rank - 1] != l->lanes_in || !op_all_ones(op, "strides") || op_result(op)->type->rank != op_result(l->op)->type->rank ||
+            !find_blocks(l, op_operand(op, 1), l->work.outputs, &s->weights))
+                return false;
+        if (op_is(from, OP_broadcast) && value_is_constant(op_operand(from->op, 0)) && op_operand(from->op, 0)->type->rank == 1) {
+                s->fixed = true;
+                s->x.value = op_operand(from->op, 0);
+                l->work.fixed++;
+                return type_elements(s->x.value->type) == l->lanes_in;
+        }
         l->work.joined++;
-        return single && op_result(op)->type->rank == op_result(l->op)->type->rank &&
-               access_read(region, op_operand(op, 0), &s->x) && is_dense(&s->x, x->rank, l->lanes_in);
+        l->work.joined_blocks += !s->weights.single;
+        return access_read(region, (struct value *)(uintptr_t)from, &s->x) && is_dense(&s->x, x->rank, l->lanes_in);
 }
 
 /* no sum is larger in magnitude */
@@ -99,11 +120,14 @@ static bool read_step(struct layer *l, const struct region *region, const struct
                 return false;
         if (op->code == OP_add && op_is(other, OP_convolve_packed))
                 return read_joined(l, region, other);
-        if (value_is_splat(other, &number)) {
+        const bool splat = value_is_splat(other, &number);
+        if (splat) {
                 s->immediate = op->code == OP_sub ? -(int64_t)number : (int64_t)number;
                 const int64_t more = stream_beyond(l, s->immediate);
-                return op->code == OP_shr ? number >= 0 && number <= 31
-                                          : !more || (s->op != LOOP_ADD && !stream_beyond(l, more) && largest(l) + fabs((double)more) < INT32_MAX);
+                if (op->code == OP_shr ? number >= 0 && number <= 31
+                                       : !more || (s->op != LOOP_ADD && !stream_beyond(l, more) && largest(l) + fabs((double)more) < INT32_MAX))
+                        return true;
+                s->immediate = 0;
         }
         const struct value *numbers = along_outputs(l, other);
         if (!numbers || op->code == OP_sub)
@@ -115,6 +139,45 @@ static bool read_step(struct layer *l, const struct region *region, const struct
         s->added = numbers;
         l->added_count++;
         return true;
+}
+
+/* The largest of windows of bytes. What is done to sums first keeps their order, so that it may come behind. */
+static bool read_pool(struct layer *l, const struct op *op)
+{
+        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
+        const int rank = x->rank, spatial = rank - 3;
+        const int64_t *window = op_ints(op, "window", NULL), *strides = op_ints(op, "strides", NULL), *pads = op_ints(op, "pads", NULL);
+        struct stream_work *work = &l->work;
+        if (op_int(op, "kind") != REDUCE_max || !op_all_ones(op, "dilations"))
+                return false;
+        for (int d = 0; d < rank; d++) {
+                const int k = 2 - spatial + d - 2;
+                if (d < 2 || d == rank - 1) {
+                        if (window[d] != 1 || strides[d] != 1 || pads[d] || pads[rank + d])
+                                return false;
+                        continue;
+                }
+                if (pads[d] < 0 || pads[rank + d] < 0 || pads[d] >= window[d] || pads[rank + d] >= window[d] ||
+                    (y->dims[d] - 1) * strides[d] - pads[d] >= x->dims[d])
+                        return false;
+                work->convolved[k] = x->dims[d];
+                work->extent[k] = y->dims[d];
+                work->pool_window[k] = window[d];
+                work->pool_strides[k] = strides[d];
+                work->pool_pads[k] = pads[d];
+        }
+        l->pool = op;
+        return work->pool = true;
+}
+
+/* bytes as they are */
+static bool is_identity(const struct layer *l)
+{
+        const int8_t *numbers = l->w.value->constant->data;
+        bool identity = l->w.single && (l->work.apart || l->work.inputs == 1) && l->lanes_in == l->lanes_out && l->w.value->constant->kind == CONSTANT_DENSE;
+        for (int64_t k = 0; k < l->weight && identity; k++)
+                identity = numbers[k] == (k % (l->lanes_in + 1) == 0);
+        return identity && l->work.window[0] * l->work.window[1] == 1;
 }
 
 /* from the sums to v, which is stored */
@@ -129,7 +192,11 @@ static bool read_epilogue(struct layer *l, const struct region *region, const st
                         return false;
                 if (op->code == OP_cast) {      /* the low bits of what is within bounds */
                         at = op_result(op);
-                        if (at != v || at->type->element != E_I8)
+                        if (at->type->element != E_I8)
+                                return false;
+                        if (at != v && value_has_one_use(at) && at->uses->user->code == OP_reduce_window && read_pool(l, at->uses->user))
+                                at = op_result(l->pool);
+                        if (at != v)
                                 return false;
                         continue;
                 }
@@ -139,6 +206,10 @@ static bool read_epilogue(struct layer *l, const struct region *region, const st
         }
         /* what is stored is what an operation wrote last, and within bounds */
         const int n = l->step_count;
+        if (l->pool && !(largest(l) < OUTSIDE && !l->work.joined))
+                return false;
+        if (l->pool && !n)
+                return is_identity(l);
         return v->type->element == E_I8 && n >= 2 && l->steps[n - 1].op != l->steps[n - 2].op && !l->steps[n - 1].added &&
                !l->steps[n - 2].added && (l->steps[n - 1].op == LOOP_MIN || l->steps[n - 1].op == LOOP_MAX) &&
                (l->steps[n - 2].op == LOOP_MIN || l->steps[n - 2].op == LOOP_MAX);
@@ -162,8 +233,11 @@ static bool read_layer(struct layer *l, const struct op *op, const struct target
             w->dims[w->rank - 1] != l->weight || w->dims[w->rank - 2] != 1 || w->dims[w->rank - 3] != 1)
                 return false;
         struct stream_work *work = &l->work;
-        *work = (struct stream_work){ .inputs = x->dims[1] / groups, .outputs = y->dims[1], .apart = groups > 1,
-                                      .extent = { 1, 1 }, .window = { 1, 1 }, .strides = { 1, 1 }, .dilations = { 1, 1 }, .read = { 1, 1 } };
+        if (!find_blocks(l, op_operand(op, 1), type_elements(w) / l->weight, &l->w))
+                return false;
+        *work = (struct stream_work){ .inputs = x->dims[1] / groups, .outputs = y->dims[1], .apart = groups > 1, .single = l->w.single,
+                                      .extent = { 1, 1 }, .window = { 1, 1 }, .strides = { 1, 1 }, .dilations = { 1, 1 }, .read = { 1, 1 },
+                                      .convolved = { 1, 1 }, .pool_window = { 1, 1 }, .pool_strides = { 1, 1 } };
         if (groups > 1 && (groups != x->dims[1] || groups != y->dims[1]))
                 return false;
         for (int d = 0; d < spatial; d++) {
@@ -187,12 +261,16 @@ bool stream_find(struct layer *l, const struct region *region, const struct op *
                 return false;
         if (l->pad) {
                 double number;
-                const struct type *from = op_result(op)->type, *to = result->type;
+                const struct type *from = v->type, *to = result->type;
                 if (to->rank != rank || !value_is_splat(op_operand(l->pad, 1), &number))
                         return false;
                 for (int d = 0; d < rank; d++)
                         if (from->dims[d] != to->dims[d] && (d < 2 || d == rank - 1))
                                 return false;
+                l->work.around = 1;
+                for (int d = 2; d < rank - 1; d++)
+                        l->work.around = to->dims[d] > l->work.around ? to->dims[d] : l->work.around;
+                l->work.around = l->work.around < AROUND_MOST ? l->work.around : AROUND_MOST;
         }
         for (int i = 0; i < l->step_count; i++) {
                 const struct step *s = &l->steps[i];

@@ -2,8 +2,8 @@
 /* --check: what a module or program computes on random inputs is compared before and after every
  * pass.
  *
- * Inputs are the same for every pass: floats in [-1, 1), integers small and non-negative, so that
- * indices are mostly in range. Where a run-time index is out of range both sides must fail with the
+ * Inputs are the same for every pass, drawn by chance (ir/drawn.h), indices in range where it is known of
+ * what. Where a run-time index is out of range both sides must fail with the
  * same code. The state's canonical lowering (without views or fusion beyond what the state itself
  * says) runs in the interpreter, or, where that would take more than --limit check_steps, as C that
  * the system's compiler makes of it (--cc): for the target, or, on a processor that cannot run code
@@ -22,6 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
+#include "ir/drawn.h"
+
 struct port_data { const char *name; enum element element; int64_t elements; void *data; };
 struct result {
         struct arena *arena;
@@ -38,31 +41,10 @@ struct check {
         double epsilon;                 /* half the distance of 1 to the next number, in the
                                          * coarsest type met so far */
         bool compile;                   /* the interpreter took too long once */
+        int64_t *extents;               /* of what inputs choose from, so many; none of a .loops
+                                         * text */
+        int extent_count;
 };
-
-/* ---- inputs ---- */
-
-static uint64_t next_random(uint64_t *state)
-{
-        uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);    /* splitmix64 (Steele, Lea, Flood
-                                                                 * 2014) */
-        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-        return x ^ x >> 31;
-}
-
-static void fill_random(const struct port_data *p, uint64_t seed)
-{
-        for (int64_t i = 0; i < p->elements; i++) {
-                uint64_t r = next_random(&seed);
-                union scalar s;
-                if (element_is_float(p->element))
-                        s.f = (double)(int64_t)(r >> 11) * 0x1p-52 - 1;
-                else
-                        s.u = p->element == E_BOOL ? r >> 63 : r >> 61;
-                element_store(p->element, p->data, (size_t)i, s);
-        }
-}
 
 /* ---- tolerance ---- */
 
@@ -105,7 +87,7 @@ static struct loop_program *program_of(const struct check *c, const struct pipel
                                              c->context->library, &plain, c->context->diag);
 }
 
-static struct result *result_new(const struct loop_program *p)
+static struct result *result_new(const struct check *c, const struct loop_program *p)
 {
         struct result *r = memory_alloc(sizeof *r);
         *r = (struct result){ .arena = arena_new() };
@@ -124,7 +106,8 @@ static struct result *result_new(const struct loop_program *p)
                 size_t bytes = (size_t)b->extent * (size_t)element_info[b->element].bytes;
                 *port = (struct port_data){ arena_string(r->arena, b->name), b->element, b->extent, arena_alloc(r->arena, bytes) };
                 if (b->space == SPACE_INPUT)
-                        fill_random(port, (uint64_t)in);
+                        drawn_fill(b->element, port->data, b->extent, in <= c->extent_count ? c->extents[in - 1] : 0,
+                                   RANDOM_START + (uint64_t)in);
         }
         return r;
 }
@@ -221,11 +204,23 @@ static const char *run_state(struct check *c, const struct loop_program *p, stru
                     : no_program;
 }
 
+/* Passes do not change what is drawn, but where one gives the model other inputs. */
+static void note_inputs(struct check *c, struct function *f)
+{
+        if (c->extents && f->body.argument_count == c->extent_count)
+                return;
+        c->extent_count = f->body.argument_count;
+        c->extents = memory_resize(c->extents, ((size_t)c->extent_count + 1) * sizeof *c->extents);
+        drawn_extents(f, c->extents);
+}
+
 /* NULL when the state was skipped, which is said */
 static struct result *compute(struct check *c, const struct pipeline_state *state, const char *when)
 {
+        if (state->module)
+                note_inputs(c, state->module->functions);
         const struct loop_program *p = program_of(c, state);
-        struct result *r = p ? result_new(p) : NULL;
+        struct result *r = p ? result_new(c, p) : NULL;
         const char *skipped = p ? run_state(c, p, r) : "it cannot be lowered";
         if (!skipped)
                 return r;
@@ -359,5 +354,6 @@ void check_end(struct check *c)
 {
         result_free(c->before);
         snapshot_free(&c->snapshot);
+        free(c->extents);
         free(c);
 }

@@ -24,6 +24,7 @@ extern const struct limits limits_preset;
 struct pass_context {
         struct diag *diag;
         const struct target *target;
+        int shifted;                    /* outputs that have one shift where --requantize=shift makes them; 0: 16 */
         const struct target *least;     /* of several that the module is for; NULL: target */
         const struct loop_library *library;
         struct limits limits;

@@ -16,8 +16,8 @@
 /* by vectors, or products by blocks of warps or a machine */
 static bool can_follow(const struct op *op, const struct target *target)
 {
-        return target_has_blocks(target) || (op->code == OP_convolve_packed && target_has_products(target) &&
-                                              contract_multiply(op, target, true));
+        return !target_has_warps(target) ? target_has_blocks(target)
+                                         : op->code == OP_convolve_packed && contract_multiply(op, target, true);
 }
 
 static enum remark_reason choose(struct op *op, const struct module *m, const struct pass_context *context)

@@ -247,6 +247,9 @@ const char *dnncc_error_text(int code)
         case -11: return "a pointer is to other memory than the device's";
         case -12: return "the device has too little shared memory";
         case -13: return "the device refused a launch or a copy, or what it was given ended in an error";
+        case -14: return "the device cannot reach memory: beyond its addresses, at no multiple that it wants, or in two places at once";
+        case -15: return "the device was not done in time";
+        case -16: return "the device is gone, or stopped with an error";
         default: return "no code of this version";
         }
 }

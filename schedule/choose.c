@@ -30,6 +30,16 @@ static int most_positions(const struct target *target, const struct multiply *m,
         return vectors == 1 && most < 1 ? 1 : most;
 }
 
+/* Turns of a few channels, longer where each begins with a wait for loads. Those of a window's row, where there is one channel, are not
+ * joined: inside a strip compilers keep the sums of so long a turn in memory. */
+int schedule_unroll(const struct schedule *s, int64_t extent)
+{
+        enum { CHANNELS = 4, MOST = 8, AHEAD = 8 };
+        if (s->ahead && extent % AHEAD == 0)
+                return AHEAD;
+        return extent % CHANNELS == 0 || extent > MOST ? CHANNELS : 1;
+}
+
 /* A tile has lines of sums, but where registers are too few for two positions of a line it has
  * halves of one, or less. */
 static int least_vectors(const struct target *target, const struct multiply *m, enum element sum)
@@ -194,14 +204,13 @@ static void try_tiles(struct search *search, struct schedule s)
         }
 }
 
-/* Turns of a few channels. Those of a window's row, where there is one channel, are not joined:
- * inside a strip compilers keep the sums of so long a turn in memory. */
+/* loads between products, too, where a core waits for them */
 static void try_turns(struct search *search, struct schedule s)
 {
-        enum { CHANNELS = 4, MOST = 8 };
-        int64_t last = packed_last_extent(search->work);
-        s.unroll = last % CHANNELS == 0 || last > MOST ? CHANNELS : 1;
-        try_tiles(search, s);
+        for (s.ahead = 0; s.ahead <= (core_waits(search->machine->target)); s.ahead++) {
+                s.unroll = schedule_unroll(&s, packed_last_extent(search->work));
+                try_tiles(search, s);
+        }
 }
 
 /* what the best costs, and which one is next */

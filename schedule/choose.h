@@ -13,6 +13,8 @@ typedef struct schedule (*schedule_choice)(const struct op *op,
 /* The most positions of a register tile of so many vectors: sums and weights stay in registers, and
  * `inputs` of x; or one of every position, where the multiply takes lanes of them (choose.c). */
 int schedule_positions(const struct target *target, const struct multiply *m, int vectors, int inputs);
+/* channels of a turn of the innermost loop of `extent` channels */
+int schedule_unroll(const struct schedule *s, int64_t extent);
 
 /* convolve_packed: sums in vectors (choose.c), in hardware tiles, by blocks of
  * warps */

@@ -7,6 +7,8 @@
 #include "kernels/contract_warps.h"
 #include "schedule/choose.h"
 
+enum { PARTS_MOST = 32 };
+
 struct choice {
         const struct op *op;
         const struct target *target;
@@ -20,17 +22,18 @@ struct choice {
 static struct warp_work work_of(const struct choice *c, const struct warp_tile *t)
 {
         double width = t->vectors * t->lanes, depth = (double)t->words * t->group;
-        double blocks = (double)warp_tile_blocks(t, (int64_t)c->images, (int64_t)c->groups, (int64_t)c->positions, (int64_t)c->panels);
+        double blocks = t->parts * (double)warp_tile_count(t, (int64_t)c->images, (int64_t)c->groups, (int64_t)c->positions, (int64_t)c->panels);
         double warps = t->warps * t->panels, own = (double)t->positions / t->warps;
         const struct multiply *m = c->multiply;
         double sums = c->images * c->groups * c->positions * c->panels * width;
         return (struct warp_work){
-                .blocks = blocks, .turns = ceil(c->channels / depth),
+                .blocks = blocks, .turns = ceil(c->channels / depth) / t->parts,
                 .multiplies = warps * own / m->positions * t->vectors * depth / multiply_row(m),
                 .copied = (t->positions + t->panels * width) * depth * t->bytes,
                 .read = warps * (own + width) * depth * t->bytes,
                 .operands = (c->images * c->groups * c->positions + c->groups * c->panels * width) * c->channels * t->bytes,
                 .results = sums * element_info[op_result(c->op)->type->element].bytes,
+                .partial = t->parts > 1 ? sums * t->parts * 4 : 0,
                 .stages = t->stages, .warps = t->warps * t->panels, .registers = warp_tile_registers(t),
                 .shared = warp_tile_shared(t)
         };
@@ -71,15 +74,17 @@ struct schedule warps_choose(const struct op *op, const struct schedule_machine 
                 for (int warps = 1; warps <= 8; warps *= 2)
                         for (int panels = 1; panels <= 8; panels *= 2)
                                 for (int depth = multiply_row(c.multiply); depth <= 128; depth *= 2)
-                                        for (int stages = 2; stages <= 5; stages++) {
-                                                struct schedule s = schedule_preset();
-                                                s.tile = tile;
-                                                s.warps = warps;
-                                                s.panels = panels;
-                                                s.depth = depth;
-                                                s.stages = stages;
-                                                try_one(&c, s);
-                                        }
+                                        for (int stages = 2; stages <= 5; stages++)
+                                                for (int parts = 1; parts <= PARTS_MOST; parts *= 2) {
+                                                        struct schedule s = schedule_preset();
+                                                        s.tile = tile;
+                                                        s.warps = warps;
+                                                        s.panels = panels;
+                                                        s.depth = depth;
+                                                        s.stages = stages;
+                                                        s.parts = parts;
+                                                        try_one(&c, s);
+                                                }
         if (c.best.tile)
                 c.best.why = arena_printf(arena, "%.3g us in %.0f waves, %d registers", c.seconds * 1e6, c.waves, c.registers);
         return c.best;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Winograd's algorithm or not, and how: by predicted time (cost/winograd.c). */
+#include "cost/core.h"
 #include "cost/winograd.h"
 #include "schedule/choose.h"
 
@@ -80,6 +81,8 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
                              .f = winograd_find(op_int(op, "tile")) };
         work.tiles = tiles_of(op_result(op)->type, work.f->tile);
         s.vectors = choose_vectors(panel, target);
+        s.ahead = core_waits(target);
+        s.unroll = s.ahead ? schedule_unroll(&s, w->dims[2]) : s.unroll;
         int most = schedule_positions(target, multiply_for(target, E_F32, E_F32, false), s.vectors, 1);
         if (most < 1)
                 most = 1;

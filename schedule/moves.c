@@ -8,7 +8,8 @@ struct move { enum schedule_word word; enum { SET, ADD, HALVE, SWAP } how; int v
 static const struct move moves[] = {
         { WORD_prefetch, SET, 0 }, { WORD_prefetch, SET, 1 }, { WORD_prefetch, SET, 2 },
         { WORD_prefetch, SET, 4 }, { WORD_unroll, SET, 2 }, { WORD_unroll, SET, 8 },
-        { WORD_unroll, SET, 1 }, { WORD_split, SET, 1 }, { WORD_split, SET, 2 },
+        { WORD_unroll, SET, 1 }, { WORD_unroll, SET, 16 }, { WORD_ahead, SET, 0 }, { WORD_ahead, SET, 1 },
+        { WORD_split, SET, 1 }, { WORD_split, SET, 2 },
         { WORD_columns, ADD, -1 }, { WORD_columns, ADD, -2 }, { WORD_columns, HALVE, 1 },
         { WORD_columns, ADD, 1 }, { WORD_rows, ADD, 1 }, { WORD_rows, ADD, -1 },
         { WORD_vectors, HALVE, 1 }, { WORD_strip, SET, 0 }, { WORD_strip, SET, 4 },

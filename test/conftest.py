@@ -2,6 +2,7 @@
 """Tiers: which tests run (--tier). And what every run says at its end: what was left out because of this processor
 (support/processor.py), and with --slowest=N which tests took the most processor time, which others on the machine do not change."""
 import collections
+import hashlib
 import pathlib
 import resource
 import sys
@@ -16,7 +17,7 @@ SECONDS = "processor seconds"           # a property of a test's report
 
 TIERS = {
     "quick": "one case of each test that is not marked slow",
-    "check": "all but what is marked long",
+    "check": "all but what is marked long, and a sample where a mark says so",
     "all": "everything",
 }
 
@@ -31,6 +32,40 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes seconds; not in the tier quick")
     config.addinivalue_line("markers", "long: takes minutes, or adds cases of a kind that others sample; in the tier all alone")
+    config.addinivalue_line("markers", "sample(n): one of n cases, and each value of each parameter once, in the tier check; all in the tier all")
+
+
+def name_of(item):
+    return item.nodeid.partition("[")[0]
+
+
+def sampled(cases, n):
+    """Of the cases of a test one of n, the same ones each time. Where it has several parametrize marks there are at least so many that each
+    of their values occurs: every operator on some target, every target with some operator."""
+    parameters = [mark.args[0] for mark in cases[0].iter_markers("parametrize")]
+    names = [p.split(",")[0].strip() if isinstance(p, str) else p[0] for p in parameters] if len(parameters) > 1 else []
+    order = sorted(cases, key=lambda item: hashlib.sha256(item.nodeid.rpartition("/")[2].encode()).digest())
+    seen, kept = set(), set()
+    for item in order:
+        values = {(name, repr(item.callspec.params[name])) for name in names}
+        if values - seen:
+            seen |= values
+            kept.add(item)
+    for item in order:
+        if len(kept) * n >= len(cases):
+            break
+        kept.add(item)
+    return kept
+
+
+def in_sample(items):
+    """all items but those that a mark leaves to the tier all"""
+    groups = collections.defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sample") and not item.get_closest_marker("long"):
+            groups[name_of(item)].append(item)
+    left = {item for cases in groups.values() for item in set(cases) - sampled(cases, cases[0].get_closest_marker("sample").args[0])}
+    return [item for item in items if item not in left]
 
 
 def runs(item, tier, seen):
@@ -39,10 +74,9 @@ def runs(item, tier, seen):
         return True
     if tier == "check" or item.get_closest_marker("long"):
         return not item.get_closest_marker("long")
-    name = item.nodeid.partition("[")[0]
-    if item.get_closest_marker("slow") or name in seen:
+    if item.get_closest_marker("slow") or name_of(item) in seen:
         return False
-    seen.add(name)
+    seen.add(name_of(item))
     return True
 
 
@@ -50,10 +84,11 @@ def pytest_collection_modifyitems(config, items):
     """A test that is named on the command line runs, whatever its tier."""
     if any("::" in argument for argument in config.args):
         return
-    seen = set()
-    kept = {item: runs(item, config.getoption("--tier"), seen) for item in items}
-    config.hook.pytest_deselected(items=[item for item in items if not kept[item]])
-    items[:] = [item for item in items if kept[item]]
+    seen, tier = set(), config.getoption("--tier")
+    kept = [item for item in (items if tier == "all" else in_sample(items)) if runs(item, tier, seen)]
+    chosen = set(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = kept
 
 
 # ---- what each test takes ----

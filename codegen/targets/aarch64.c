@@ -31,7 +31,7 @@ extern const struct target target_generic, target_aarch64;
  * of them before. As instructions: C compilers take what is broadcast from a register out of memory anew, and hold all
  * products back until registers are full. */
 #define DOT_I8_OF(name, x0, x1, products) \
-        .text = name "($0, $1, $2)", \
+        .text = name "($0, $1, $2)", .gcc_optimize = "no-gcse,no-tree-ter", \
         .definition = "int32x4_t " name "(int32x4_t sum, uint32x4_t x, uint32x4_t w)\n" \
                       "{\n" \
                       "        const int16x8_t outputs = vreinterpretq_s16_u32(w);\n" \
@@ -97,7 +97,7 @@ const struct target target_aarch64 = {
         .base = &target_generic,
         .machine = "defined(__aarch64__) && defined(__GNUC__)",
         .compilers = "gcc or clang for 64-bit ARM (aarch64)",
-        .gcc_optimize = ARM_GCC ",no-gcse,no-tree-ter",
+        .gcc_optimize = ARM_GCC,
         .include = "<arm_neon.h>",
         .control = &(const struct float_control){ "FZ of the caller's FPCR", "0x1000000u", "unsigned long long",
                                                   "__asm__ volatile(\"mrs %0, fpcr\" : \"=r\"(control));",

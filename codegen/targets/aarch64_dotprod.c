@@ -6,7 +6,7 @@ extern const struct target target_aarch64, target_aarch64_dotprod;
 
 /* an instruction, as its intrinsic wants options of the compiler */
 #define DOT(name, x) \
-        .text = name "($0, $1, $2)", \
+        .text = name "($0, $1, $2)", .gcc_optimize = "no-gcse", \
         .definition = "int32x4_t " name "(int32x4_t sum, uint32x4_t x, uint32x4_t w)\n" \
                       "{\n" \
                       "        __asm__ (\"sdot\\t%0.4s, %2.16b, " x "\" : \"+w\"(sum) : \"w\"(x), \"w\"(w));\n" \
@@ -31,7 +31,7 @@ const struct target target_aarch64_dotprod = {
         .base = &target_aarch64,
         .attribute = "dotprod",
         .gcc_attribute = "arch=armv8.2-a+dotprod",
-        .gcc_optimize = ARM_GCC ",no-gcse",
+        .gcc_optimize = ARM_GCC,
         .multiplies = multiplies,
         .spellings = spellings,
 };

@@ -48,12 +48,15 @@ static const struct spelling spellings[] = {
                 "        __asm__ (\"bfcvtn\\t%0.4h, %1.4s\" : \"=w\"(b) : \"w\"(a));\n"
                 "        return b;\n"
                 "}"),
-        ARM_TILES, ARM_MATRICES(I8, I8, "smmla"), ARM_MATRICES(U8, I8, "usmmla"), ARM_MATRICES(U8, U8, "ummla"),
+        ARM_TILES, ARM_MATRICES(I8, I8, "smmla", ".16b"), ARM_MATRICES(U8, I8, "usmmla", ".16b"), ARM_MATRICES(U8, U8, "ummla", ".16b"),
+        ARM_MATRICES(BF16, BF16, "bfmmla", ".8h"),
         { 0 }
 };
 
 static const struct multiply multiplies[] = {
         TILES("smmla", I8, I8), TILES("usmmla", U8, I8), TILES("ummla", U8, U8),
+        /* Arm's manual, BFMatMulAdd: as BFDOT of channels 0 and 1, then of 2 and 3 */
+        ARM_MATRICES_OF("bfmmla", 4, BF16, BF16, F32, .order = ORDER_APART, .flushes = true, .least = 100),
         { .name = "bfdot", .positions = 1, .outputs = 4, .depth = 1, .group = 2,
           .x = { .memory = E_BF16, .word = E_U32, .place = PLACE_LANE },
           .w = { .memory = E_BF16, .word = E_U32, .place = PLACE_VECTOR },

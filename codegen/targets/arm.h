@@ -178,11 +178,12 @@
             "        if (rows > 1)\n" \
             "                vst1_s32((void *)(to + step), vget_high_s32(tile));\n" \
             "}")
-#define ARM_MATRICES(x, w, instruction) \
+/* elements: ".16b" or ".8h"; sums of floats are bits as well */
+#define ARM_MATRICES(x, w, instruction, elements) \
         ROW(SPELL_TILE_MULTIPLY, x, "$0 = " instruction "($0, $1, $2)", \
             "int32x4_t " instruction "(int32x4_t sum, int32x4_t x, int32x4_t w)\n" \
             "{\n" \
-            "        __asm__ (\"" instruction "\\t%0.4s, %1.16b, %2.16b\" : \"+w\"(sum) : \"w\"(x), \"w\"(w));\n" \
+            "        __asm__ (\"" instruction "\\t%0.4s, %1" elements ", %2" elements "\" : \"+w\"(sum) : \"w\"(x), \"w\"(w));\n" \
             "        return sum;\n" \
             "}", .to = E_##w)
 

@@ -8,11 +8,12 @@
 enum { CUDA_ALIGN = 128 };              /* of memory: a transaction */
 #define CUDA_MACHINE "defined(__CUDACC__)"
 
-/* mma.sync.m16n8k16: words of 8 channels, 16 bytes in shared memory; 32 fragments of sums are half of a lane's registers */
-#define CUDA_MMA(called, e) \
-        { .name = called, .positions = 16, .outputs = 8, .depth = 2, .group = 8, \
-          .x = { .memory = E_##e, .word = E_F32, .place = PLACE_WARP }, \
-          .w = { .memory = E_##e, .word = E_F32, .place = PLACE_WARP }, \
-          .sum = E_F32, .body = "add_product", .order = ORDER_APART, .instructions = 1, .registers = 32 }
+/* mma.sync.m16n8: two words of 16 bytes in shared memory, for each of 16 positions and 8 outputs; 32 fragments of sums are half of
+ * a lane's registers */
+#define CUDA_MMA(called, x_, w_, sum_, channels, function, count) \
+        { .name = called, .positions = 16, .outputs = 8, .depth = 2, .group = channels, \
+          .x = { .memory = E_##x_, .word = E_##sum_, .place = PLACE_WARP }, \
+          .w = { .memory = E_##w_, .word = E_##sum_, .place = PLACE_WARP }, \
+          .sum = E_##sum_, .body = function, .order = ORDER_APART, .instructions = count, .registers = 32 }
 
 #endif

@@ -21,9 +21,11 @@ const struct target target_neoverse_v1 = {
                 .issue = 4,
                 .load = 1.33,           /* three a cycle */
                 .latency = 2,           /* of a sum, forwarded */
+                .tile_load = .25,       /* its second row takes one of the four */
                 .multiplies = (const struct multiply_rate[]){
                         { "smlal", 1 }, { "smull", 1 }, { "sdot", .25 }, { "sudot", .25 }, { "usdot", .25 },
-                        { "smmla", .25 }, { "usmmla", .25 }, { "ummla", .25 }, { "bfdot", .25 }, { 0 }
+                        { "smmla", .25 }, { "usmmla", .25 }, { "ummla", .25 }, { "bfdot", .25 }, { "bfmmla", .25 },
+                        { 0 }
                 },
         },
 };

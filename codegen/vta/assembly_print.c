@@ -146,7 +146,7 @@ void vta_assembly_print(const struct vta_program *p, struct text *out)
 {
         char sizes[VTA_SIZES_TEXT];
         vta_sizes(&p->vta, sizes);
-        text_add(out, "machine %s%s%s\ndram 0x%" PRIx64 "\n", p->vta.machine.name, *sizes ? " " : "", sizes, (uint64_t)p->dram_bytes);
+        text_add(out, "machine %s%s%s\ndram 0x%" PRIx64 "\n", machine_vta.name, *sizes ? " " : "", sizes, (uint64_t)p->dram_bytes);
         for (int k = 0; k < p->count; k++) {
                 const struct vta_segment *s = &p->segments[k];
                 text_add(out, "\n%s %s 0x%" PRIx64, vta_kinds[s->kind].name, s->name, (uint64_t)s->address);

@@ -161,6 +161,17 @@ bool vta_begin_sizes(struct vta *v, const char *sizes, struct diag *diag)
         return fine && !why;
 }
 
+const struct machine *vta_machine_sized(struct arena *arena, const char *sizes, struct diag *diag)
+{
+        struct vta v;
+        if (!vta_begin_sizes(&v, sizes, diag))
+                return NULL;
+        struct machine *m = arena_copy(arena, &v.machine, sizeof v.machine);
+        if (v.depth[VTA_UOP] < m->limits.list)
+                m->limits.list = v.depth[VTA_UOP];
+        return m;
+}
+
 void vta_sizes(const struct vta *v, char text[VTA_SIZES_TEXT])
 {
         const struct machine *m = &v->machine, *usual = &machine_vta;

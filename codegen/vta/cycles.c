@@ -137,6 +137,16 @@ static void count(const struct vta *v, const struct vta_instruction *i, struct v
                 c->most_micro_ops = later(c->most_micro_ops, i->sram_base + vta_elements(i));
 }
 
+void vta_cycles_add(const struct vta *v, const struct vta_instruction *i, struct vta_times times, struct vta_cycles *c)
+{
+        const enum vta_class k = vta_class_of(i);
+        count(v, i, times, c);
+        if (k <= VTA_CLASS_LOAD_ACC) {
+                const struct bus bus = bus_of(v, i);
+                c->channel += bus.beats + v->machine.cycles.load_burst * bus.bursts;
+        }
+}
+
 static void run(struct model *m, struct vta_cycles *c, struct vta_times *all)
 {
         int64_t start = 0;

@@ -43,6 +43,8 @@ struct vta_cycles {
 /* times: of each instruction, or NULL. False after an EXIT_INVALID error: no instruction, or a token that never comes. */
 bool vta_cycles(const struct vta *v, const unsigned char *bytes, int64_t count, struct vta_cycles *c, struct vta_times *times,
                 struct diag *diag);
+/* Adds an instruction that ran at these times, and when the read channel was taken for it, to what is counted. */
+void vta_cycles_add(const struct vta *v, const struct vta_instruction *i, struct vta_times times, struct vta_cycles *c);
 /* product steps of all cycles, 0 to 1 */
 double vta_utilization(const struct vta_cycles *c);
 /* What takes most of the cycles: "array", "operations", "loads of compute", "read bus", "stores"; "waiting" where all take less than

@@ -6,7 +6,7 @@
 
 struct building {
         struct vta_program *p;
-        int64_t end;                    /* of memory that is taken */
+        int64_t end, align;             /* of memory that is taken; of the largest element, too */
 };
 
 static struct vta_segment *add_segment(struct building *b, const char *name, enum vta_kind kind, int64_t bytes, const void *content)
@@ -15,7 +15,7 @@ static struct vta_segment *add_segment(struct building *b, const char *name, enu
         *s = (struct vta_segment){ .kind = kind, .address = b->end, .bytes = bytes, .content = content };
         strncpy(s->name, name, VTA_NAME - 1);
         if (kind != VTA_KIND_EXPECT)
-                b->end = round_up(b->end + bytes, VTA_ALIGN);
+                b->end = round_up(b->end + bytes, b->align);
         return s;
 }
 
@@ -36,7 +36,9 @@ static void add_argument(struct building *b, const struct loop_buffer *x, const 
 bool vta_stream_program(struct vta_program *p, const struct vta *v, const struct loop_function *stream, const struct launch_argument *arguments,
                         struct arena *arena, struct vta_code *code, struct diag *diag)
 {
-        struct building b = { p, VTA_PAGE };
+        struct building b = { p, VTA_PAGE, VTA_ALIGN };
+        for (int k = 0; k < VTA_MEMORIES; k++)
+                b.align = v->bytes[k] > b.align ? v->bytes[k] : b.align;
         int64_t *addresses = arena_array(arena, (size_t)stream->buffer_count + 1, sizeof *addresses);
         *p = (struct vta_program){ .vta = *v, .segments = arena_array(arena, 2 * (size_t)stream->buffer_count + 2, sizeof *p->segments) };
         if (2 * stream->buffer_count + 2 > VTA_SEGMENTS_MOST) {
@@ -51,6 +53,11 @@ bool vta_stream_program(struct vta_program *p, const struct vta *v, const struct
                 add_segment(&b, "micro_ops", VTA_KIND_MICRO_OPS, code->micro_op_count * VTA_MICRO_OP_BYTES, code->micro_ops);
         add_segment(&b, "code", VTA_KIND_CODE, code->count * VTA_BYTES, code->instructions);
         p->dram_bytes = round_up(b.end, VTA_PAGE);
+        if (p->dram_bytes > VTA_DRAM_MOST) {
+                diag_error(diag, EXIT_BUDGET, "stream %s reaches %lld bytes of memory, and the machine %lld", stream->name,
+                           (long long)p->dram_bytes, (long long)VTA_DRAM_MOST);
+                return false;
+        }
         return vta_program_begin(p, arena, diag);
 }
 

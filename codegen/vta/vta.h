@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/diag.h"
+#include "base/memory.h"
 #include "ir/machine.h"
 
 enum vta_stage {
@@ -84,6 +85,8 @@ const char *vta_begin(struct vta *v, const struct machine *machine);
 /* "inp=16K,acc=64K,block=32": the default with other sizes; memories by name, batch, block_in, block_out, block (both).
  * False after one EXIT_USAGE error. */
 bool vta_begin_sizes(struct vta *v, const char *sizes, struct diag *diag);
+/* the machine of such sizes (codegen/machines.h) */
+const struct machine *vta_machine_sized(struct arena *arena, const char *sizes, struct diag *diag);
 /* What of it is not as in the default, in the same form; "" when all is. */
 enum { VTA_SIZES_TEXT = 192 };            /* eight sizes of 10 digits fit */
 void vta_sizes(const struct vta *v, char text[VTA_SIZES_TEXT]);

@@ -14,6 +14,9 @@ struct model_operator {
         int count;                      /* in all graphs and functions */
         bool supported;                 /* there is a row for its opset, or a function of the model */
 };
+/* what options call by name: a symbolic dimension of an input ("dim"), "input", "output", "value" that a node
+ * makes, "node" */
+struct model_name { const char *kind, *name; };
 struct model_facts {
         struct arena *arena;
         bool known;                     /* the file is a model: all below is set */
@@ -24,6 +27,8 @@ struct model_facts {
         struct model_operator *operators;         /* as they appear first */
         int operator_count;
         int64_t parameters;             /* elements of initializers; INT64_MAX and more: that */
+        struct model_name *names;       /* of the main graph, each once in its kind */
+        int name_count;
         const char *command;            /* that would bind what is open */
 };
 

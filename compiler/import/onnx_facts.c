@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a model says of itself: ports, operator sets, operators, parameters. Nothing is built, so it holds
+/* What a model says of itself: ports, operator sets, operators, parameters, names. Nothing is built, so it holds
  * for models that cannot be imported, too. */
 #include "compiler/import/onnx_model.h"
 
@@ -13,6 +13,7 @@ struct counting {
         struct onnx_import *im;
         struct model_facts *facts;
         struct map *operators;          /* domain.name -> its number + 1 */
+        struct map *names;              /* "kind name" */
 };
 
 static const char *keep(struct model_facts *facts, const char *text)
@@ -103,12 +104,53 @@ static void add_opsets(struct counting *c, const Onnx__ModelProto *m)
         }
 }
 
+/* ---- names ---- */
+
+static void add_name(struct counting *c, const char *kind, bytes_t name)
+{
+        struct model_facts *f = c->facts;
+        const char *said = text_argument_part(c->im->arena, (const char *)name.data, name.len);
+        const char *key = arena_printf(c->im->arena, "%s %s", kind, said);
+        if (!name.len || map_get(c->names, key, strlen(key)))
+                return;
+        map_set(c->names, key, strlen(key), c);
+        ARENA_GROW(f->arena, f->names, f->name_count);
+        f->names[f->name_count++] = (struct model_name){ kind, keep(f, said) };
+}
+
+static void add_dimensions(struct counting *c, const Onnx__ValueInfoProto *input)
+{
+        const Onnx__TypeProto *t = input->type;
+        const Onnx__TypeProto__Tensor *tensor =
+                t && t->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? t->tensor_type : NULL;
+        for (size_t d = 0; tensor && tensor->shape && d < tensor->shape->n_dim; d++)
+                if (tensor->shape->dim[d]->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM)
+                        add_name(c, "dim", tensor->shape->dim[d]->dim_param);
+}
+
+static void add_names(struct counting *c, const Onnx__GraphProto *g)
+{
+        for (size_t i = 0; i < g->n_input; i++)
+                if (!onnx_is_initializer(c->im->scope, g->input[i]->name)) {
+                        add_dimensions(c, g->input[i]);
+                        add_name(c, "input", g->input[i]->name);
+                }
+        for (size_t i = 0; i < g->n_output; i++)
+                add_name(c, "output", g->output[i]->name);
+        for (size_t i = 0; i < g->n_node; i++) {
+                add_name(c, "node", g->node[i]->name);
+                for (size_t k = 0; k < g->node[i]->n_output; k++)
+                        add_name(c, "value", g->node[i]->output[k]);
+        }
+}
+
 void onnx_facts(struct onnx_import *im, struct model_facts *facts)
 {
         const Onnx__ModelProto *m = im->model->proto;
-        struct counting c = { im, facts, map_new(im->arena) };
+        struct counting c = { im, facts, map_new(im->arena), map_new(im->arena) };
         add_opsets(&c, m);
         add_ports(&c, m->graph);
+        add_names(&c, m->graph);
         count_graph(&c, m->graph, 0);
         for (size_t i = 0; i < m->n_functions; i++)
                 for (size_t k = 0; k < m->functions[i]->n_node; k++)

@@ -49,7 +49,11 @@ draw.graph = () => {
     look();
   };
   start();
-  $("#fit").onclick = () => ((view = { ...all }), look());
+  const fit = () => ((view = { ...all }), look());
+  $("#fit").onclick = fit;
+  let seen = null;                                        // on the screen; paper gets all of it
+  addEventListener("beforeprint", () => ((seen = view), fit()));
+  addEventListener("afterprint", () => ((view = seen), look()));
   svg.onwheel = (event) => {
     event.preventDefault();
     const { left, top, width, height } = box();

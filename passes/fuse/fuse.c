@@ -93,7 +93,14 @@ struct fusing {
         struct member *members;         /* by number */
         int limit;                      /* operations of a group */
         bool vectors;                   /* the target has them, or a machine that has blocks */
+        bool borders;                   /* blocks of warps multiply: they put zeros around what they read */
 };
+
+/* zeros around what a packed contraction reads, which nobody stores */
+static bool is_border(const struct fusing *f, const struct op *op)
+{
+        return f->borders && fuse_is_border(op);
+}
 
 static bool is_move(const struct fusing *f, const struct op *op)
 {
@@ -105,6 +112,8 @@ static bool is_move(const struct fusing *f, const struct op *op)
         case OP_slice:                  /* with run-time bounds a slice can fail: once, in its own
                                          * kernel */
                 return value_is_constant(op_operand(op, 1)) && value_is_constant(op_operand(op, 2));
+        case OP_pad:
+                return is_border(f, op);
         case OP_reshape:                /* of elements on the move anyway: no view of memory is
                                          * lost */
                 return f->vectors &&
@@ -146,10 +155,10 @@ static bool keeps_index(const struct op *op)
 
 /* A packed contraction reads its weights as they lie, and rows of channels at any stride: one that
  * is read element by element is better copied once. */
-static bool packed_accepts(const struct op *op, int operand)
+static bool packed_accepts(const struct fusing *f, const struct op *op, int operand)
 {
         int last = op_result(op)->type->rank - 1;
-        return operand == 0 && (op->code == OP_slice ||
+        return operand == 0 && (op->code == OP_slice || is_border(f, op) ||
                                 (op->code == OP_transpose && relation_keeps(op, 0, last)));
 }
 
@@ -183,8 +192,8 @@ static enum remark_reason accepts(const struct fusing *f, const struct op *user,
                 return REMARK_fuse_empty;
         if (at->widens && !widens && operand == 0)
                 return REMARK_fuse_narrow;
-        if (fuse_is_packed(user))
-                return packed_accepts(op, operand) ? REMARK_fuse_joined : REMARK_fuse_packed;
+        if (fuse_is_packed(user) || is_border(f, user))
+                return packed_accepts(f, op, operand) ? REMARK_fuse_joined : REMARK_fuse_packed;
         if (widens && (at->widens || operand == 0))
                 return REMARK_fuse_joined;
         if (is_move(f, op)) {
@@ -350,16 +359,17 @@ static enum remark_reason may_repeat(struct group *group, const struct op *op, s
 /* ---- packed contractions ---- */
 
 /* A value that only element-wise operations read does not leave its contraction's kernel. */
-static bool stays(const struct value *v)
+static bool stays(const struct fusing *f, const struct value *v)
 {
         for (const struct use *u = v->uses; u; u = u->next)
                 if (!fuse_is_elementwise(u->user) || u->user->region != v->op->region)
-                        return value_has_one_use(v) && fuse_is_halo(u->user);
+                        return value_has_one_use(v) && fuse_is_halo(u->user) && !is_border(f, u->user);
         return true;
 }
 
-static void find_homes(const struct region *region, struct member *members)
+static void find_homes(const struct region *region, const struct fusing *f)
 {
+        struct member *members = f->members;
         for (const struct op *op = region->first; op; op = op->next) {
                 struct member *member = &members[op->number];
                 if (member->widens)
@@ -368,7 +378,7 @@ static void find_homes(const struct region *region, struct member *members)
                         member->home = op;
                 member->epilogue = op_info[op->code].traits & TRAIT_CONTRACTION;
                 for (int i = 0;
-                     i < op->operand_count && (fuse_is_elementwise(op) || fuse_is_halo(op)); i++) {
+                     i < op->operand_count && (fuse_is_elementwise(op) || (fuse_is_halo(op) && !is_border(f, op))); i++) {
                         const struct value *x = op_operand(op, i);
                         if (!x || x->kind != VALUE_RESULT || x->op->region != region ||
                             !members[x->op->number].stays)
@@ -378,7 +388,7 @@ static void find_homes(const struct region *region, struct member *members)
                         if (home && (!member->home || home->number > member->home->number))
                                 member->home = home;
                 }
-                member->stays = (member->home || member->epilogue) && stays(op_result(op));
+                member->stays = (member->home || member->epilogue) && stays(f, op_result(op));
         }
 }
 
@@ -500,7 +510,7 @@ static bool join(const struct fusing *f, struct op *op)
         struct joining j = { .member = f->members[op->number] };
         struct member *member = &f->members[op->number];
         j.member.identity = j.member.along_row = true;
-        member->why = op->code == OP_pad ? REMARK_fuse_halo     /* always the root */
+        member->why = op->code == OP_pad && !is_border(f, op) ? REMARK_fuse_halo     /* always the root */
                                          : find_readers(f, op, &j);
         if (member->why == REMARK_fuse_joined)
                 member->why = can_join(f, op, &j);
@@ -519,19 +529,19 @@ static bool join(const struct fusing *f, struct op *op)
         return true;
 }
 
-static bool is_spread(const struct op *op)
+static bool is_spread(const struct fusing *f, const struct op *op)
 {
-        return op->code == OP_broadcast || op->code == OP_iota;
+        return op->code == OP_broadcast || op->code == OP_iota || is_border(f, op);
 }
 
-/* Copies of broadcasts and iotas, one for each user, so that each can join its user's kernel. The
+/* Copies of broadcasts, iotas and borders, one for each user, so that each can join its user's kernel. The
  * first user keeps the old one, unless that leaves the region. In the order of the program: that of
  * uses is not in a dump. */
-static void split_moves(struct region *region)
+static void split_moves(struct region *region, const struct fusing *f)
 {
         for (struct op *op = region->first; op; op = op->next) {
                 op->number = 0;
-                for (const struct use *u = is_spread(op) ? op_result(op)->uses : NULL; u;
+                for (const struct use *u = is_spread(f, op) ? op_result(op)->uses : NULL; u;
                      u = u->next)
                         op->number |= u->user->code == OP_yield || u->user->region != region;
         }
@@ -539,7 +549,7 @@ static void split_moves(struct region *region)
                 for (int i = 0; i < user->operand_count && user->code != OP_yield; i++) {
                         const struct value *v = op_operand(user, i);
                         if (!v || v->kind != VALUE_RESULT || v->op->region != region ||
-                            !is_spread(v->op) || !v->op->number++)
+                            !is_spread(f, v->op) || !v->op->number++)
                                 continue;
                         struct builder b = { .m = region->function->module,
                                              .region = region,
@@ -643,7 +653,10 @@ static void remark_all(const struct region *region, const struct member *members
 
 static int fuse_region(struct region *region, struct pass_context *context)
 {
-        int count = 0, halos = fuse_share_halos(region, context->diag),
+        struct fusing f = { .limit = (int)context->limits.kernel_operations,
+                            .vectors = target_has_blocks(context->target),
+                            .borders = target_has_warps(context->target) };
+        int count = 0, halos = f.borders ? 0 : fuse_share_halos(region, context->diag),
             narrow = fuse_narrow(region, context->diag);
         int fused = halos < 0 || narrow < 0 ? -1 : halos + narrow;
         for (struct op *op = region->first; op; op = op->next)
@@ -653,17 +666,15 @@ static int fuse_region(struct region *region, struct pass_context *context)
                 }
         if (fused < 0)
                 return -1;
-        split_moves(region);
+        split_moves(region, &f);
         for (struct op *op = region->first; op; op = op->next)
                 op->number = count++;
         struct arena *arena = arena_new();
-        struct fusing f = { .members = arena_array(arena, (size_t)count, sizeof *f.members),
-                            .limit = (int)context->limits.kernel_operations,
-                            .vectors = target_has_blocks(context->target) };
+        f.members = arena_array(arena, (size_t)count, sizeof *f.members);
         find_decoded(region, f.members);
         find_widening(region, f.members);
         find_summed(region, f.members);
-        find_homes(region, f.members);
+        find_homes(region, &f);
         leave_bytes(region, f.members);
         form_groups(region, &f, arena);
         if (context->remarks)

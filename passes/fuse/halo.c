@@ -53,6 +53,31 @@ bool fuse_is_halo(const struct op *op)
                is_for_contractions(op_result(op), 0, &contracted) && contracted;
 }
 
+/* zeros behind the channels of a position, which are whole words */
+static bool are_words(const struct op *pad, const struct op *contraction, int64_t low)
+{
+        const struct type *x = op_operand(pad, 0)->type, *around = op_result(pad)->type;
+        return low == 0 && contraction->code == OP_convolve_packed && around->dims[1] == 1 &&
+               x->dims[x->rank - 1] % packed_group(around, op_operand(contraction, 1)->type) == 0;
+}
+
+bool fuse_is_border(const struct op *op)
+{
+        int64_t lows[RANK_MAX];
+        double number;
+        if (!halo_lows(op, lows, &number) || number != 0)
+                return false;
+        for (const struct use *u = op_result(op)->uses; u; u = u->next)
+                if (!is_contracted(u))
+                        return false;
+        for (int d = 0; d < 2; d++)
+                if (!relation_keeps(op, 0, d))
+                        return false;
+        const int last = op_result(op)->type->rank - 1;
+        const struct use *u = op_result(op)->uses;
+        return u && (relation_keeps(op, 0, last) || are_words(op, u->user, lows[last]));
+}
+
 /* The union of all halos around v: amounts below and extents of the result, and their number. False
  * when there is none, or they are of several numbers. */
 static bool unite_halos(const struct value *v, int64_t lows[RANK_MAX], dim_t dims[RANK_MAX],

@@ -23,7 +23,8 @@ struct convolution {
 
 static bool is_depthwise(const struct convolution *c)
 {
-        return c->groups > 1 && c->w->type->dims[1] == 1 && c->w->type->dims[0] == c->groups && !c->multiply->streams;
+        return c->groups > 1 && c->w->type->dims[1] == 1 && c->w->type->dims[0] == c->groups &&
+               !(c->multiply && c->multiply->streams);
 }
 
 /* ---- groups ---- */
@@ -68,6 +69,21 @@ static struct value *merge_groups(struct builder *b, struct value *w, int64_t gr
         return layout_reshape(b, v, w->type->rank, dims);
 }
 
+/* single channels up to whole blocks: zeros for those behind the last */
+static void pad_groups(struct convolution *c)
+{
+        const int64_t groups = round_up(c->groups, c->l->block);
+        const int rank = c->w->type->rank;
+        dim_t padded[RANK_MAX];
+        int64_t perm[RANK_MAX];
+        for (int d = 0; d < rank; d++) {
+                padded[d] = d ? c->w->type->dims[d] : groups;
+                perm[d] = d;
+        }
+        c->w = layout_pack(&c->l->b, c->w, padded, rank, padded, perm);
+        c->groups = groups;
+}
+
 /* groups that a kernel takes: one, whole blocks, or single channels; false: it would cost too
  * much */
 static bool bring_groups(struct convolution *c)
@@ -77,6 +93,8 @@ static bool bring_groups(struct convolution *c)
             (channels % c->l->block == 0 && outputs % c->l->block == 0))
                 return true;
         const bool streams = c->multiply->streams;
+        if (streams && channels == 1 && outputs == 1 && c->groups % c->l->block && value_is_constant(c->w))
+                pad_groups(c);
         if (channels == 1 && outputs > 1) {
                 c->x = repeat_channels(&c->l->b, c->x, outputs);
                 c->groups *= outputs;
@@ -465,6 +483,19 @@ static const struct multiply *layout_multiply(const struct layout *l, const stru
                        : NULL;
 }
 
+/* depthwise, of floats: lanes of a warp need none */
+static bool needs_multiply(const struct layout *l, const struct op *op)
+{
+        return !layout_is_depthwise(op) || !target_has_warps(l->context->target) ||
+               op_operand(op, 0)->type->element != E_F32 || op_result(op)->type->element != E_F32;
+}
+
+/* channels that a word, or a step of a warp, has: those behind the last are zeros in memory */
+static int whole_group(const struct convolution *c)
+{
+        return is_depthwise(c) ? 1 : multiply_in_warps(c->multiply) ? multiply_row(c->multiply) : c->multiply->group;
+}
+
 bool layout_has_phases(const struct op *convolve)
 {
         int spatial;
@@ -499,7 +530,7 @@ bool layout_convolve(struct layout *l, struct op *op)
                                  .spatial = op_operand(op, 0)->type->rank - 2 };
         bool whole = op_all_ones(op, "input_dilations");
         c.multiply = layout_multiply(l, op, c.w);
-        if (!c.multiply)
+        if (!c.multiply && needs_multiply(l, op))
                 return layout_refuse(l, REMARK_layout_multiply);
         if (is_depthwise(&c) && !layout_lanes_sum(l, op))
                 return layout_refuse(l, REMARK_layout_sums);
@@ -512,7 +543,7 @@ bool layout_convolve(struct layout *l, struct op *op)
         if (!bring_groups(&c))
                 return layout_refuse(l, REMARK_layout_groups);
         bool few = !is_depthwise(&c) && !blocks_of(c.x) && c.x->type->dims[1] < l->block;
-        int group = is_depthwise(&c) ? 1 : c.multiply->group;
+        int group = whole_group(&c);
         struct value *x = !few        ? whole_words(l, layout_blocked(l, c.x), group)
                           : group > 1 ? grouped_channels(l, c.x, group)
                                       : few_channels(l, c.x);

@@ -87,8 +87,6 @@ static bool convert(struct layout *l, struct op *op)
         l->b.region = op->region;
         l->b.before = op;
         l->b.location = op->location;
-        if (!target_has_blocks(l->context->target))             /* products of matrices alone */
-                return op->code == OP_dot ? layout_dot(l, op) : layout_rows(l, op);
         switch (op->code) {
         case OP_convolve: return layout_convolve(l, op);
         case OP_dot:      return layout_dot(l, op);
@@ -142,7 +140,7 @@ static void remark(const struct layout *l, const struct op *op, bool converted)
 /* why nothing has another form */
 static bool refuses(const struct pass_context *context, enum remark_reason *why)
 {
-        *why = !target_has_products(context->target) && !target_accelerator(context->target) ? REMARK_layout_vectors
+        *why = !target_has_blocks(context->target) ? REMARK_layout_vectors
                : context->exact                     ? REMARK_layout_exact
                                                     : REMARK_layout_unblocked;
         return *why != REMARK_layout_unblocked || context->unblocked;
@@ -195,8 +193,10 @@ static const struct multiply *find_tiles(const struct function *f,
 {
         for (const struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
                 if ((op->code == OP_convolve || op->code == OP_dot) &&
-                    op_operand(op, 0)->type->element == E_BF16)
-                        return multiply_in_tiles(context, E_BF16, E_BF16);
+                    op_operand(op, 0)->type->element == E_BF16) {
+                        const struct multiply *m = multiply_in_tiles(context, E_BF16, E_BF16);
+                        return m && !multiply_in_warps(m) ? m : NULL;
+                }
         return NULL;
 }
 
@@ -217,11 +217,10 @@ int pass_layout(struct function *f, struct pass_context *context)
                                            : target_block(context->target),
                             .in_rows = tiles != NULL,
                             .b = { .m = f->module, .diag = context->diag } };
-        if (target_has_blocks(context->target)) {
-                layout_whole(&l, &f->body);
-                layout_windows(&l, &f->body);
-                layout_choose(&l, &f->body);
-        }
+        layout_products(&l, &f->body);
+        layout_whole(&l, &f->body);
+        layout_windows(&l, &f->body);
+        layout_choose(&l, &f->body);
         visit_region(&l, &f->body);
         restore_logical(&l);
         for (int i = 0; i < l.formed_count; i++)

@@ -126,6 +126,12 @@ const struct multiply *layout_bytes(const struct layout *l, const struct op *op)
 /* channels, up to whole rows of its tiles, or whole words */
 int64_t layout_row_of(const struct multiply *m, int64_t channels);
 
+/* ---- products.c ---- */
+
+/* for targets with a machine: sums of windows, products of matrices and convolutions of few channels become convolutions that it
+ * can run */
+void layout_products(struct layout *l, struct region *region);
+
 /* ---- windows.c ---- */
 
 /* windows of several dimensions become windows along one after the other, where that is cheaper */

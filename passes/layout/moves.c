@@ -87,13 +87,13 @@ static const struct type *result_type(struct layout *l, const struct op *op)
 static struct value *zero_behind(struct layout *l, struct value *blocks, int64_t channels)
 {
         const struct type *t = blocks->type;
-        int64_t count = t->dims[1] * l->block;
+        int64_t lanes = t->dims[t->rank - 1], count = t->dims[1] * lanes;
         if (channels == count)
                 return blocks;
         uint8_t *there = arena_array(l->m->arena, (size_t)count, sizeof *there);
         for (int64_t i = 0; i < count; i++)
                 there[i] = i < channels;
-        const struct type *mask = type_tensor(l->m, E_BOOL, 2, (dim_t[]){ t->dims[1], l->block });
+        const struct type *mask = type_tensor(l->m, E_BOOL, 2, (dim_t[]){ t->dims[1], lanes });
         struct value *live =
                 build_broadcast(&l->b, constant_dense(l->m, mask, there, NULL),
                                 type_with_element(l->m, t, E_BOOL), (int64_t[]){ 1, t->rank - 1 });

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "passes/layout/multiplies.h"
 
+#include "cost/tiles.h"
 #include "passes/simplify/ranges.h"
 
 static bool fits(const struct pass_context *context, const struct multiply *m, int limit)
 {
-        bool native = m->registers || m->streams || m->outputs == target_lanes(context->target, m->sum);
+        bool vectors = !target_has_warps(context->target) && m->outputs == target_lanes(context->target, m->sum);
+        bool native = m->registers || m->streams || vectors;
         bool plain = element_is_float(m->sum);    /* what canonical nests read, too */
         return native && (!context->least || plain ||
                           multiply_find(context->least, m->x.memory, m->w.memory, m->registers > 0,
@@ -96,6 +98,19 @@ enum element multiply_sign(const struct pass_context *context)
                                             : E_BOOL;
 }
 
+/* `few` tiles wide, or half as wide again, where registers have room for two such rows and what goes into them: a tile of x then serves
+ * more products, but more zeros may stand behind the outputs. */
+static int64_t tiled_panel(const struct target *target, const struct multiply *m, int64_t outputs, int64_t few)
+{
+        enum { OPERANDS = 3 };
+        const int64_t many = few + few / 2, width = m->outputs;
+        if (few % 2 || many * width % target_lanes(target, m->sum) || 2 * many + OPERANDS > m->registers)
+                return few;
+        double of_few = tiles_panels_cost(target, m, divide_up(outputs, few * width), few),
+               of_many = tiles_panels_cost(target, m, divide_up(outputs, many * width), many);
+        return of_many < of_few ? many : few;
+}
+
 /* Few outputs need one line of sums; one position alone reads long panels fastest; words that are
  * broadcast by a load of their own want to be multiplied by more than two vectors. */
 int64_t multiply_panel(const struct target *target, const struct multiply *m, int64_t outputs,
@@ -109,7 +124,7 @@ int64_t multiply_panel(const struct target *target, const struct multiply *m, in
         int64_t vectors = lines * line > m->outputs ? lines * line / m->outputs : 1;
         /* tiles of sums, as many for other positions, and what goes into them */
         int64_t most = m->registers / (positions == 1 ? 2 : 4);
-        return m->registers && vectors > most ? most : vectors;
+        return !m->registers || vectors < most ? vectors : positions == 1 ? most : tiled_panel(target, m, outputs, most);
 }
 
 int64_t multiply_few(const struct target *target, const struct multiply *m, int64_t outputs,

@@ -61,6 +61,8 @@ static bool fits_tiles(const struct op *op, const struct multiply *m)
             !(layout_is_direct(op) || layout_has_phases(op)))
                 return false;
         int64_t groups = op_int(op, "groups"), channels = w->dims[1];
+        if (multiply_in_warps(m) && groups == 1)      /* zeros behind the channels */
+                return true;
         if (narrow_few(w, m))
                 return groups == 1 && layout_is_direct(op) &&
                        (narrow_line(w, m) <= row || narrow_line(w, m) % row == 0) &&
@@ -151,6 +153,24 @@ static int choose_narrow(struct function *f, const struct target *target, enum e
         return chosen;
 }
 
+/* few rows by what is there when it runs: a cache, whose rounding takes as long as reading it */
+static bool is_by_cache(const struct op *op)
+{
+        const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
+        return op->code == OP_dot && !value_is_constant(w) && !is_stored(w) && type_elements(x->type) < type_elements(w->type);
+}
+
+/* Units of a warp multiply several times as fast as its lanes, in rows of any length: all that they can. */
+static int choose_units(struct function *f, const struct multiply *m, enum element e)
+{
+        int chosen = 0;
+        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
+                op->number = is_candidate(op, e) && fits_tiles(op, m) && !is_by_cache(op);
+                chosen += op->number;
+        }
+        return chosen;
+}
+
 int precision_choose(struct function *f, const struct pass_context *context)
 {
         const struct target *target = context->target;
@@ -163,6 +183,8 @@ int precision_choose(struct function *f, const struct pass_context *context)
         if (!tile)
                 return words ? choose_words(f, context, words, share)
                              : choose_narrow(f, target, e, share);
+        if (multiply_in_warps(tile))
+                return choose_units(f, tile, e);
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
                 op->number = 0;
                 if (!is_candidate(op, e))

@@ -52,6 +52,7 @@ struct branch {
 
 /* y = bound(round(one + the layers + the branches)) */
 struct parts {
+        int block;                      /* outputs that have one shift */
         int layer_count, branch_count, shift; /* shift: of what layers and branches are brought to */
         struct layer layers[TERMS_SOURCES];
         struct branch branches[TERMS_SOURCES];
@@ -187,7 +188,7 @@ static struct branch branch_of(struct arena *arena, const struct terms *t, int k
 static bool find_parts(struct arena *arena, const struct op *op, struct terms *t, struct parts *p)
 {
         bool inside = false;
-        *p = (struct parts){ 0 };
+        *p = (struct parts){ .block = p->block };
         for (int k = t->source_count - 1; k >= 0; k--) {
                 struct layer *l = &p->layers[p->layer_count];
                 if (!is_byte(t->sources[k])) {
@@ -216,7 +217,7 @@ static bool find_weights(struct arena *arena, struct parts *p)
                 double *factors = arena_array(arena, (size_t)l->outputs, sizeof *factors);
                 for (int64_t i = 0; i < l->outputs; i++)
                         factors[i] = ldexp(l->factors[i], p->shift);
-                if (!shifted_weights_find(arena, op, factors, !p->shift, l->zero, &l->weights))
+                if (!shifted_weights_find(arena, op, factors, !p->shift, l->zero, p->block, &l->weights))
                         return false;
         }
         return true;
@@ -272,10 +273,10 @@ static struct value *product_with(struct builder *b, const struct op *op, int8_t
         return value_build(b, op->code, operands, 2, attrs, op_result(op)->type);
 }
 
-/* (s' + bias') >> n, in steps of 2^-shift, with what is added to all where there is nothing else; its
- * value is NULL where it has none, or after an error */
+/* (s' + bias') >> n, in steps of 2^-shift, with what is added to all where there is nothing else, or more, for each
+ * place of t (NULL: nothing); its value is NULL where it has none, or after an error */
 static struct sum shifted_layer(struct builder *b, struct arena *arena, const struct terms *t, const struct parts *p,
-                                const struct layer *l, struct figure *figure)
+                                const struct layer *l, const double *more, struct figure *figure)
 {
         const bool alone = !p->shift;
         const struct op *op = l->product;
@@ -286,7 +287,8 @@ static struct sum shifted_layer(struct builder *b, struct arena *arena, const st
         const double operand = whole_largest(whole_range_of(op_operand(op, 0)));
         for (int64_t i = 0; i < l->outputs; i++) {
                 double added = ldexp(l->added[i] + (alone ? line_at(t, i)->one : 0), p->shift) + s->lost[i];
-                biases[i] = rint(ldexp(added, s->shifts[i])) + (s->shifts[i] ? ldexp(0.5, s->shifts[i]) : 0);
+                biases[i] = rint(ldexp(added, s->shifts[i])) + (s->shifts[i] ? ldexp(0.5, s->shifts[i]) : 0) +
+                            (more ? ldexp(more[t->places > 1 ? i : 0], s->shifts[i]) : 0);
                 shifted |= s->shifts[i] != 0;
                 const double most = s->magnitudes[i] * operand + fabs(biases[i]);
                 if (!(most < INT32_MAX))
@@ -338,14 +340,49 @@ static struct sum multiplied(struct builder *b, struct arena *arena, const struc
         return sum;
 }
 
+/* what is added to the sum of all parts, in steps of 2^-shift: half a step, too */
+static double *offsets_of(struct arena *arena, const struct terms *t, const struct parts *p)
+{
+        double *added = arena_array(arena, (size_t)t->places, sizeof *added);
+        for (int64_t i = 0; i < t->places; i++) {
+                double exact = ldexp(t->lines[i].one, p->shift);
+                for (const struct branch *q = p->branches; q < p->branches + p->branch_count; q++)
+                        exact += (ldexp(t->lines[i].of[q->source], p->shift) - factor_of(t, p, q, i)) * q->zero;
+                added[i] = rint(exact) + ldexp(0.5, p->shift);
+        }
+        return added;
+}
+
+/* What is added goes into the bias of a layer that is not bounded before: ((s >> n) + c) is (s + (c << n)) >> n. -1: there is none,
+ * or its sums have no room for that. */
+static int host_of(const struct terms *t, const struct parts *p, const double *added)
+{
+        for (int k = 0; k < p->layer_count; k++) {
+                const struct layer *l = &p->layers[k];
+                const struct shifted_weights *s = &l->weights;
+                const double operand = whole_largest(whole_range_of(op_operand(l->product, 0)));
+                bool room = !l->inside;
+                for (int64_t i = 0; i < l->outputs && room; i++) {
+                        const double own = fabs(ldexp(l->added[i], p->shift) + s->lost[i]) + 1 + fabs(added[t->places > 1 ? i : 0]);
+                        room = s->magnitudes[i] * operand + ldexp(own, s->shifts[i]) < INT32_MAX;
+                }
+                if (room)
+                        return k;
+        }
+        return -1;
+}
+
 /* the sum of all parts, and what is added, brought to whole steps */
 static struct value *shifted_parts(struct builder *b, struct arena *arena, const struct terms *t, const struct parts *p,
                                    struct figure *figure)
 {
         struct sum all = { 0 };
+        double *added = p->shift ? offsets_of(arena, t, p) : NULL;
+        const int host = added ? host_of(t, p, added) : -1;
         for (int k = 0; k < p->layer_count + p->branch_count; k++) {
-                struct sum one = k < p->layer_count ? shifted_layer(b, arena, t, p, &p->layers[k], figure)
-                                                    : multiplied(b, arena, t, p, &p->branches[k - p->layer_count]);
+                struct sum one = k < p->layer_count
+                                         ? shifted_layer(b, arena, t, p, &p->layers[k], k == host ? added : NULL, figure)
+                                         : multiplied(b, arena, t, p, &p->branches[k - p->layer_count]);
                 if (!one.value)
                         return NULL;
                 all.value = k ? build_binary(b, OP_add, all.value, one.value) : one.value;
@@ -353,17 +390,12 @@ static struct value *shifted_parts(struct builder *b, struct arena *arena, const
         }
         if (!p->shift)
                 return all.value;
-        double *added = arena_array(arena, (size_t)t->places, sizeof *added);
-        for (int64_t i = 0; i < t->places; i++) {
-                double exact = ldexp(t->lines[i].one, p->shift);
-                for (const struct branch *q = p->branches; q < p->branches + p->branch_count; q++)
-                        exact += (ldexp(t->lines[i].of[q->source], p->shift) - factor_of(t, p, q, i)) * q->zero;
-                added[i] = rint(exact) + ldexp(0.5, p->shift);
-                if (!(all.most + fabs(added[i]) < INT32_MAX))
+        struct value *v = all.value;
+        for (int64_t i = 0; i < t->places; i++)
+                if (!(all.most + (host < 0 ? fabs(added[i]) : 0) < INT32_MAX))
                         return NULL;
-        }
-        struct value *v = build_binary(b, OP_add, all.value,
-                                       whole_numbers(b, t->type, t->along, arena, added, t->places, "offset"));
+        if (host < 0)
+                v = build_binary(b, OP_add, v, whole_numbers(b, t->type, t->along, arena, added, t->places, "offset"));
         return v ? build_binary(b, OP_shr, v, constant_number(b->m, v->type, p->shift)) : NULL;
 }
 
@@ -376,8 +408,9 @@ struct plan {
 };
 
 /* one for each operation that makes bytes of a line */
-static struct plan *find_plans(struct arena *arena, const struct function *f, int *count)
+static struct plan *find_plans(struct arena *arena, const struct function *f, int outputs, int *count)
 {
+        enum { BLOCK = 16 };
         int ops = 0;
         *count = 0;
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
@@ -395,6 +428,7 @@ static struct plan *find_plans(struct arena *arena, const struct function *f, in
                         for (int k = 0; k < q->parts.layer_count; k++)
                                 inside |= q->parts.layers[k].inside == all[ops];
                 p->op = all[ops];
+                p->parts.block = outputs > BLOCK ? outputs : BLOCK;
                 *count += !inside && terms_find(arena, p->op, &p->terms) &&
                           find_parts(arena, p->op, &p->terms, &p->parts) &&
                           find_shift(arena, &p->terms, &p->parts);
@@ -484,7 +518,7 @@ int pass_shift_scales(struct function *f, struct pass_context *context)
                 rewrites = done < 0 ? -1 : rewrites + done;
         }
         struct arena *arena = arena_new();
-        struct plan *plans = find_plans(arena, f, &count);
+        struct plan *plans = find_plans(arena, f, context->shifted, &count);
         bool fine = rewrites >= 0 && learn(arena, plans, count, context);
         for (int i = 0; i < count && fine; i++) {
                 rewrites += apply(arena, &plans[i], context, &figure);

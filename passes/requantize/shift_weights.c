@@ -11,10 +11,10 @@
 
 #include "passes/quantize/rounding.h"
 
-enum { BLOCK = 16, MOST = 127, SHIFT_MOST = 30 };
+enum { MOST = 127, SHIFT_MOST = 30 };
 
 /* weight k of output o, times its factor */
-static double exact(const struct shifted_weights *s, int64_t o, int64_t k)
+static double exact_at(const struct shifted_weights *s, int64_t o, int64_t k)
 {
         return s->factors[o] * (double)constant_element(s->w, weight_place(&s->places, o, k)).i;
 }
@@ -28,9 +28,10 @@ static double rounded(double x)
 /* what an output loses at a shift, in squares */
 static double lost_at(const struct shifted_weights *s, int64_t o, int shift)
 {
+        const double scale = ldexp(1, shift), back = ldexp(1, -shift), *exact = s->exact + o * s->places.depth;
         double sum = 0;
         for (int64_t k = 0; k < s->places.depth; k++) {
-                double x = ldexp(exact(s, o, k), shift), e = ldexp(x - rounded(x), -shift);
+                double x = exact[k] * scale, e = (x - rounded(x)) * back;
                 sum += e * e;
         }
         return sum;
@@ -43,32 +44,23 @@ struct rest {
         int64_t place;
 };
 
-static int by_rest(const void *a, const void *b)
-{
-        const struct rest *x = a, *y = b;
-        return x->rest != y->rest ? (x->rest > y->rest ? -1 : 1) : x->place < y->place ? -1 : x->place > y->place;
-}
-
 /* Of `count` numbers those that were nearest to a half go the other way, as many as it takes for what is
- * lost of them to be half a number at most. */
+ * lost of them to be half a number at most. Few do, so that they are looked for one by one. */
 static void even_out(struct rest *rests, int64_t count, int8_t *numbers)
 {
         double all = 0;
         for (int64_t k = 0; k < count; k++)
                 all += rests[k].rest;
         const int way = all > 0 ? 1 : -1;
-        for (int64_t k = 0; k < count; k++)
-                rests[k].rest *= way;
-        qsort(rests, (size_t)count, sizeof *rests, by_rest);
-        int64_t more = (int64_t)rint(fabs(all));
-        for (int64_t k = 0; k < count; k++) {
-                int8_t *number = &numbers[rests[k].place];
-                if (more > 0 && rests[k].rest > 0 && abs(*number + way) <= MOST) {
-                        *number = (int8_t)(*number + way);
-                        rests[k].rest -= 1;
-                        more--;
-                }
-                rests[k].rest *= way;
+        for (int64_t more = (int64_t)rint(fabs(all)); more > 0; more--) {
+                struct rest *most = NULL;
+                for (struct rest *r = rests; r < rests + count; r++)
+                        if (way * r->rest > (most ? way * most->rest : 0) && abs(numbers[r->place] + way) <= MOST)
+                                most = r;
+                if (!most)
+                        return;
+                numbers[most->place] = (int8_t)(numbers[most->place] + way);
+                most->rest -= way;
         }
 }
 
@@ -76,8 +68,9 @@ static void even_out(struct rest *rests, int64_t count, int8_t *numbers)
 static void round_output(struct shifted_weights *s, int64_t o, int64_t window, struct rest *rests)
 {
         const int64_t depth = s->places.depth;
+        const double scale = ldexp(1, s->shifts[o]);
         for (int64_t k = 0; k < depth; k++) {
-                double x = ldexp(exact(s, o, k), s->shifts[o]), y = rounded(x);
+                double x = s->exact[o * depth + k] * scale, y = rounded(x);
                 rests[k] = (struct rest){ x - y, weight_place(&s->places, o, k) };
                 s->numbers[rests[k].place] = (int8_t)y;
         }
@@ -92,10 +85,11 @@ static void measure(struct shifted_weights *s, const struct moments *m, double a
         const int64_t depth = s->places.depth, outputs = m ? s->places.outputs / m->groups : 0;
         s->signal = s->error = 0;
         for (int64_t o = 0; o < s->places.outputs; o++) {
+                const double back = ldexp(1, -s->shifts[o]);
                 s->magnitudes[o] = s->lost[o] = 0;
                 for (int64_t k = 0; k < depth; k++) {
-                        double x = exact(s, o, k), number = s->numbers[weight_place(&s->places, o, k)],
-                               e = x - ldexp(number, -s->shifts[o]);
+                        double x = exact_at(s, o, k), number = s->numbers[weight_place(&s->places, o, k)],
+                               e = x - number * back;
                         s->magnitudes[o] += fabs(number);
                         s->lost[o] += e * (m ? m->sums[o / outputs * depth + k] / (double)m->rows : average);
                         s->signal += x * x;
@@ -113,7 +107,7 @@ static int find_shift(const struct shifted_weights *s, int64_t from, int64_t to,
         int exponent;
         for (int64_t o = from; o < to; o++)
                 for (int64_t k = 0; k < s->places.depth; k++)
-                        most = fmax(most, fabs(exact(s, o, k)));
+                        most = fmax(most, fabs(s->exact[o * s->places.depth + k]));
         if (!isfinite(most))
                 return -1;
         frexp((MOST + 0.5) / fmax(most, ldexp(1, -SHIFT_MOST)), &exponent);
@@ -128,7 +122,7 @@ static int find_shift(const struct shifted_weights *s, int64_t from, int64_t to,
 }
 
 bool shifted_weights_find(struct arena *arena, const struct op *op, const double *factors, int least,
-                          double average, struct shifted_weights *s)
+                          double average, int block, struct shifted_weights *s)
 {
         const struct type *t = op_operand(op, 1)->type;
         *s = (struct shifted_weights){ .places = weight_places_of(op), .w = op_operand(op, 1)->constant,
@@ -141,19 +135,27 @@ bool shifted_weights_find(struct arena *arena, const struct op *op, const double
         int64_t window = 1;             /* weights of the same channel stand beside each other */
         for (int d = 2; d < t->rank && op->code == OP_convolve; d++)
                 window *= t->dims[d];
-        struct rest *rests = arena_array(arena, (size_t)s->places.depth, sizeof *rests);
-        for (int64_t from = 0, to; from < s->places.outputs; from = to) {
-                to = from + BLOCK < s->places.outputs ? from + BLOCK : s->places.outputs;
+        struct arena *own = arena_new();
+        struct rest *rests = arena_array(own, (size_t)s->places.depth, sizeof *rests);
+        s->exact = arena_array(own, (size_t)type_elements(t), sizeof *s->exact);
+        for (int64_t o = 0; o < s->places.outputs; o++)
+                for (int64_t k = 0; k < s->places.depth; k++)
+                        s->exact[o * s->places.depth + k] = exact_at(s, o, k);
+        bool fine = true;
+        for (int64_t from = 0, to; from < s->places.outputs && fine; from = to) {
+                to = from + block < s->places.outputs ? from + block : s->places.outputs;
                 int shift = find_shift(s, from, to, least);
-                if (shift < 0)
-                        return false;
-                for (int64_t o = from; o < to; o++) {
+                fine = shift >= 0;
+                for (int64_t o = from; o < to && fine; o++) {
                         s->shifts[o] = shift;
                         round_output(s, o, window, rests);
                 }
         }
-        measure(s, NULL, average);
-        return true;
+        s->exact = NULL;
+        arena_free(own);
+        if (fine)
+                measure(s, NULL, average);
+        return fine;
 }
 
 /* ---- samples ---- */
@@ -174,7 +176,7 @@ void shifted_weights_learn(struct shifted_weights *s, const struct moments *m)
                 for (int64_t o = 0; o < outputs; o++) {
                         scales[o] = ldexpf(1, -s->shifts[g * outputs + o]);
                         for (int64_t k = 0; k < depth; k++)
-                                exacts[o * depth + k] = (float)exact(s, g * outputs + o, k);
+                                exacts[o * depth + k] = (float)exact_at(s, g * outputs + o, k);
                 }
                 rounding_learn(h, depth, exacts, scales, outputs, MOST, numbers);
                 for (int64_t o = 0; o < outputs; o++)

@@ -223,7 +223,8 @@ static struct value *narrow_weights(struct builder *b, struct op *op, struct pas
                 return NULL;
         if (w != op_operand(op, 1))
                 return contract(b, op, op_operand(op, 0), w);
-        for (int64_t i = 0; i < type_elements(w->type); i++) {
+        const int64_t count = element_info[w->type->element].bytes > 1 ? type_elements(w->type) : 0;   /* there is nothing narrower */
+        for (int64_t i = 0; i < count; i++) {
                 double number = (double)constant_element(w->constant, i).i;
                 least = fmin(least, number);
                 largest = fmax(largest, number);

@@ -147,12 +147,15 @@ static void join_calls(struct loop_program *p, struct loop_stmt *first, const st
         struct joining j = { .p = p, .to = loop_function_new(p->arena, FUNCTION_STREAM, name) };
         j.to->machine = first->function->machine;
         for (const struct loop_stmt *s = first; s != end; s = s->next) {
+                const char *location = loop_call_location(s), *before = j.to->location;
                 j.to->flops += s->function->flops;
+                j.to->location = before && location ? arena_printf(p->arena, "%s, %s", before, location) : location ? location : before;
                 add_call(&j, s);
         }
         loop_function_rename(p->arena, j.to);
         loop_kernel_add(p, j.to);
         first->function = j.to;
+        first->location = NULL;
         first->buffers = j.roots;
         first->offsets = NULL;
         first->next = (struct loop_stmt *)(uintptr_t)end;

@@ -11,7 +11,7 @@
  * writing; if its stage does not know that yet, that statement pushes a token and this one pops it. What lies between stages that
  * are no neighbours, outside of the machine, goes through the one between them, by a statement of it that knows, or by a push right
  * behind a pop. The end of the stream is one more statement of compute that asks for all. Tokens are popped in the order in which they
- * were pushed, as what a stage asks of another only moves on. */
+ * were pushed, as what a stage asks of another only moves on. No queue gets more than it holds. */
 #include "ir/stream_order.h"
 #include "passes/stream/stream_passes.h"
 
@@ -140,6 +140,48 @@ static void place_end(struct ordering *o)
                 }
 }
 
+/* ---- queues that would overflow ---- */
+
+/* the next item behind `k` that pushes to, or pops from, a stage on that side; count: none */
+static int next_of(const struct ordering *o, int k, int stage, int side, bool pops)
+{
+        for (k++; k < o->count; k++)
+                if (o->items[k].stage == stage && (pops ? o->items[k].pops : o->items[k].pushes)[side])
+                        break;
+        return k;
+}
+
+/* A queue that is full takes its newest token back, and the one that would be too many goes to whoever waits for that: of one stage a
+ * later token says more, and who waits for it stands behind its sender. `popped`: room for o->count numbers. */
+static void bound_queue(struct ordering *o, int from, int to, int *popped)
+{
+        const int side = to > from, back = from > to;
+        int kept = 0, gone = 0, newest = -1;      /* pairs; how many of them are over; who pushed the last */
+        int push = next_of(o, -1, from, side, false), pop = next_of(o, -1, to, back, true);
+        for (; push < o->count && pop < o->count; push = next_of(o, push, from, side, false), pop = next_of(o, pop, to, back, true)) {
+                while (gone < kept && popped[gone] < push)
+                        gone++;
+                if (kept - gone < o->m->limits.tokens) {
+                        popped[kept++] = pop;
+                } else {
+                        o->items[newest].pushes[side] = false;
+                        o->items[pop].pops[back] = false;
+                        o->tokens--;
+                }
+                newest = push;
+        }
+}
+
+static void bound_queues(struct ordering *o)
+{
+        int *popped = memory_alloc(((size_t)o->count + 1) * sizeof *popped);
+        for (int stage = 0; stage + 1 < o->m->stage_count; stage++) {
+                bound_queue(o, stage, stage + 1, popped);
+                bound_queue(o, stage + 1, stage, popped);
+        }
+        free(popped);
+}
+
 /* ---- writing ---- */
 
 static void write_tokens(const struct ordering *o, struct loop_block *out, const struct item *i, enum loop_stmt_kind kind)
@@ -181,6 +223,7 @@ static int order_stream(struct loop_program *p, struct loop_function *f)
                         place_statement(&o, s);
         }
         place_end(&o);
+        bound_queues(&o);
         f->body = write_items(&o, out);
         stream_grounds_free(o.grounds);
         free(o.items);

@@ -16,12 +16,14 @@
  * Loops that are perfectly nested, but for values between them, and proved independent
  * (independence.c) become one; neighbours in the innermost are neighbours among lanes. Each loop of a
  * kernel is a phase of its own. What has no such loop runs in one lane, as it stands; so does what
- * shares a variable or memory on the stack. A value that loads nothing which the kernel writes is
+ * shares a variable or memory on the stack. Rows are for warps (grid_rows.c). A value that loads nothing which the kernel writes is
  * computed in each phase that reads it.
  *
- * Exact to the bit: every element is computed as before, by one lane. A fail is recorded, and other
+ * Exact to the bit, but for sums along rows: every element is computed as before, by one lane. A fail is recorded, and other
  * lanes go on; a kernel that fails with two codes keeps its order, in one lane. */
 #include "base/size.h"
+#include "passes/vectorize/averages.h"
+#include "passes/vectorize/grid_rows.h"
 #include "passes/vectorize/independence.h"
 #include "passes/vectorize/vectorize.h"
 
@@ -36,6 +38,8 @@ struct mapping {
         struct loop_function *kernel;
         const struct loop_bounds *bounds;
         const struct grid_machine *machine;
+        const struct map *averages;
+        bool exact;
         struct loop_stmt **stmts;       /* of the kernel's body, values to copy left out */
         struct loop_stmt **values;      /* those, in order */
         int count, value_count;
@@ -174,12 +178,16 @@ static struct loop_expr *number_of(struct mapping *m, const struct loop_stmt *bl
         return loop_op(arena, LOOP_ADD, op(m, LOOP_MUL, first, GRID_LANES), counter(m, lane), NULL);
 }
 
-/* in one lane */
+/* in one warp, where it is a row, or one lane */
 static void put_serial(struct mapping *m, struct loop_block *body)
 {
         struct loop_stmt *block = open_loop(m, m->out, "block", FOR_GPU_BLOCK, 1);
         struct loop_stmt *warp = open_loop(m, block->body, "warp", FOR_GPU_WARP, 1);
-        open_loop(m, warp->body, "lane", FOR_GPU_LANE, 1)->body = body;
+        const struct grid_row row = { m->p->arena, m->bounds, m->averages, m->exact, body };
+        if (grid_row_is_for_warp(&row))
+                body = warp->body = grid_row_write(&row);
+        else
+                open_loop(m, warp->body, "lane", FOR_GPU_LANE, 1)->body = body;
         put_values(m, body);
 }
 
@@ -250,33 +258,64 @@ static void put_iteration(struct mapping *m, struct loop_stmt *const *nest, int 
 /* Warps of a block: few, so that all multiprocessors have some. */
 static int64_t warps_of(const struct mapping *m, int64_t total)
 {
-        int64_t warps = divide_up(total, GRID_LANES) / m->machine->multiprocessors;
+        int64_t warps = total / m->machine->multiprocessors;
         return warps < 1 ? 1 : warps > WARPS ? WARPS : warps;
+}
+
+/* iteration number `at` of so many in all, of which the last blocks have fewer */
+static struct loop_block *begin_iteration(struct mapping *m, struct loop_block *block, struct loop_variable *at, struct loop_expr *number,
+                                          int64_t total, int64_t most)
+{
+        struct loop_stmt *let = loop_append(m->p->arena, block, STMT_LET);
+        let->variable = at;
+        let->a = number;
+        if (most <= total)
+                return block;
+        struct loop_stmt *inside = loop_append(m->p->arena, block, STMT_IF);
+        inside->a = op(m, LOOP_LT, loop_use(m->p->arena, at), total);
+        return inside->body;
+}
+
+static void put_lanes(struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total)
+{
+        int64_t lanes = total < GRID_LANES ? total : GRID_LANES, warps = warps_of(m, divide_up(total, GRID_LANES)),
+                blocks = divide_up(total, lanes * warps);
+        struct loop_stmt *block = open_loop(m, m->out, "block", FOR_GPU_BLOCK, blocks);
+        struct loop_stmt *warp = open_loop(m, block->body, "warp", FOR_GPU_WARP, warps);
+        struct loop_stmt *lane = open_loop(m, warp->body, "lane", FOR_GPU_LANE, lanes);
+        struct loop_variable *at = loop_variable_new(m->p->arena, "at", LOOP_TYPE(E_INDEX), VARIABLE_LET);
+        struct loop_block *body = begin_iteration(m, lane->body, at, number_of(m, block, warp, lane), total, blocks * warps * lanes);
+        put_iteration(m, nest, count, total, at, body);
+        put_values(m, body);
+}
+
+/* a warp for each iteration, which is a row */
+static void put_rows(struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total, const struct grid_row *row)
+{
+        struct arena *arena = m->p->arena;
+        int64_t warps = warps_of(m, total), blocks = divide_up(total, warps);
+        struct loop_stmt *block = open_loop(m, m->out, "block", FOR_GPU_BLOCK, blocks);
+        struct loop_stmt *warp = open_loop(m, block->body, "warp", FOR_GPU_WARP, warps);
+        struct loop_variable *at = loop_variable_new(arena, "at", LOOP_TYPE(E_INDEX), VARIABLE_LET);
+        struct loop_expr *number = loop_op(arena, LOOP_ADD, op(m, LOOP_MUL, counter(m, block), warps), counter(m, warp), NULL);
+        struct loop_block *body = begin_iteration(m, warp->body, at, number, total, blocks * warps);
+        nest[count - 1]->body = grid_row_write(row);
+        put_iteration(m, nest, count, total, at, body);
+        put_values(m, body);
 }
 
 static bool put_parallel(struct mapping *m, struct loop_stmt *loop)
 {
         struct loop_stmt *nest[INDEPENDENT_LOOPS_MAX];
-        struct arena *arena = m->p->arena;
         int64_t total;
         int count = loop->kind == STMT_FOR ? find_nest(m, loop, nest, &total) : 0;
-        if (!count || total < 2)
+        const struct grid_row row = { m->p->arena, m->bounds, m->averages, m->exact, count ? nest[count - 1]->body : NULL };
+        if (count && grid_row_is_for_warp(&row))
+                put_rows(m, nest, count, total, &row);
+        else if (count && total > 1)
+                put_lanes(m, nest, count, total);
+        else
                 return false;
-        int64_t lanes = total < GRID_LANES ? total : GRID_LANES, warps = warps_of(m, total), blocks = divide_up(total, lanes * warps);
-        struct loop_stmt *block = open_loop(m, m->out, "block", FOR_GPU_BLOCK, blocks);
-        struct loop_stmt *warp = open_loop(m, block->body, "warp", FOR_GPU_WARP, warps);
-        struct loop_stmt *lane = open_loop(m, warp->body, "lane", FOR_GPU_LANE, lanes);
-        struct loop_stmt *at = loop_append(arena, lane->body, STMT_LET);
-        at->variable = loop_variable_new(arena, "at", LOOP_TYPE(E_INDEX), VARIABLE_LET);
-        at->a = number_of(m, block, warp, lane);
-        struct loop_block *body = lane->body;
-        if (blocks * warps * lanes > total) {
-                struct loop_stmt *inside = loop_append(arena, body, STMT_IF);
-                inside->a = op(m, LOOP_LT, loop_use(arena, at->variable), total);
-                body = inside->body;
-        }
-        put_iteration(m, nest, count, total, at->variable, body);
-        put_values(m, body);
         return true;
 }
 
@@ -355,7 +394,8 @@ int pass_grid(struct loop_program *p, struct pass_context *context)
         for (struct loop_function *k = p->kernels; k && machine; k = k->next) {
                 if (k->kind != FUNCTION_KERNEL || loop_is_grid(k))
                         continue;
-                struct mapping m = { .p = p, .scratch = arena_new(), .kernel = k, .machine = machine };
+                struct mapping m = { .p = p, .scratch = arena_new(), .kernel = k, .machine = machine, .exact = context->exact };
+                m.averages = averages_find(m.scratch, k);
                 m.bounds = loop_bounds_new(m.scratch, k);
                 map_kernel(&m);
                 arena_free(m.scratch);

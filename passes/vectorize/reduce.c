@@ -82,14 +82,19 @@ static bool used_once(const struct loop_stmt *loop, const struct loop_variable *
         return c.uses == 1;
 }
 
+bool vectorize_accumulates(const struct loop_stmt *loop, const struct loop_stmt *set)
+{
+        int other;
+        return accumulates(set, &other) && used_once(loop, set->variable);
+}
+
 static bool find_reductions(struct reducing *r)
 {
         for (const struct loop_stmt *s = r->inner->body->first; s; s = s->next) {
-                int other;
                 if (s->kind == STMT_LET)
                         continue;
-                if (s->kind != STMT_SET || r->count == REDUCTIONS_MAX || !accumulates(s, &other) ||
-                    !used_once(r->loop, s->variable) || averages_has(r->v->averages, s->variable))
+                if (s->kind != STMT_SET || r->count == REDUCTIONS_MAX || !vectorize_accumulates(r->loop, s) ||
+                    averages_has(r->v->averages, s->variable))
                         return false;
                 enum element e = (enum element)s->a->type.element;
                 /* lanes of bool are masks */

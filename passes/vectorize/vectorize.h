@@ -49,6 +49,8 @@ enum { VECTORIZE_BREAKS_MAX = 4 };
 int vectorize_breaks(const struct loop_stmt *loop, int64_t from, int64_t to,
                      int64_t places[VECTORIZE_BREAKS_MAX]);
 
+/* a set in the loop: v = v op e, op an addition or extreme, nothing else of the loop using v */
+bool vectorize_accumulates(const struct loop_stmt *loop, const struct loop_stmt *set);
 /* the loop as vector accumulators, or NULL (reduce.c) */
 struct loop_block *vectorize_reduction(const struct vectorizing *v, const struct loop_stmt *loop);
 

@@ -21,7 +21,7 @@ import machine_code  # noqa: E402
 
 MODELS = pathlib.Path(os.environ.get("DNNCC_MODELS", ROOT.parent / "shared" / "models"))
 CORES = ["cortex-a53", "cortex-a55", "cortex-a72", "neoverse-n1", "neoverse-v1", "apple-m1"]
-EACH = {"fmla": 4, "fmad": 4, "fmlal": 4, "sdot": 16, "usdot": 16, "sudot": 16, "smmla": 32, "usmmla": 32, "ummla": 32, "bfdot": 8,
+EACH = {"fmla": 4, "fmad": 4, "fmlal": 4, "sdot": 16, "usdot": 16, "sudot": 16, "smmla": 32, "usmmla": 32, "ummla": 32, "bfdot": 8, "bfmmla": 16,
         "smull": 8, "smlal": 8}        # products of an instruction, of 128 bits
 LENGTH = 2                              # of neoverse-v1's SVE registers, in these
 TURNS = 100

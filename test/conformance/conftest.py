@@ -7,6 +7,7 @@ import collections
 import pathlib
 import re
 
+import dnncc_backend
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -19,7 +20,9 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """None for CUDA; in the tier quick one of twenty."""
+    """None for CUDA; in the tier quick one of twenty; sanitizers and clang for some or for all."""
+    whole = config.getoption("--tier") == "all" or config.getoption("--bless") or config.getoption("--write-score")
+    dnncc_backend.strictly = 1 if whole else dnncc_backend.STRICTLY
     own = [i for i in items if "::OnnxBackend" in i.nodeid and not i.name.endswith("_cuda")]
     runs = set(own[::20] if config.getoption("--tier") == "quick" else own)
     gone = [i for i in items if "::OnnxBackend" in i.nodeid and i not in runs]

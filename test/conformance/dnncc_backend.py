@@ -7,6 +7,7 @@ failure, of dnncc, of the C compilers' strict warnings, of a sanitizer, or of a 
 import os
 import pathlib
 import sys
+import zlib
 import unittest
 
 import onnx
@@ -15,11 +16,15 @@ from onnx.backend.base import Backend, BackendRep
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
 
+STRICTLY = 4           # in the tier check one of so many is looked at by clang and runs under sanitizers (conftest.py); in the tier all each
 LARGE_INPUT = 100_000  # elements from which a whole network (the light models) would take minutes under sanitizers
 
 
 def static_shape(value):
     return all(d.HasField("dim_value") for d in value.type.tensor_type.shape.dim)
+
+
+strictly = 1
 
 
 class Compiled(BackendRep):
@@ -29,7 +34,9 @@ class Compiled(BackendRep):
     def run(self, inputs, **_):
         initializers = {i.name for i in self.model.graph.initializer}
         given = [i for i in self.model.graph.input if i.name not in initializers]
-        with dnncc.Workspace(os.environ.get("PYTEST_CURRENT_TEST", "model").split("::")[-1].split(" ")[0]) as folder:
+        name = os.environ.get("PYTEST_CURRENT_TEST", "model").split("::")[-1].split(" ")[0]
+        strict = zlib.crc32(name.encode()) % strictly == 0
+        with dnncc.Workspace(name) as folder:
             path = folder / "model.onnx"
             onnx.save(self.model, str(path))
             options = []
@@ -42,9 +49,10 @@ class Compiled(BackendRep):
                 if error.code == dnncc.UNSUPPORTED:
                     raise unittest.SkipTest("; ".join(error.text.strip().splitlines())[:300])
                 raise
-            dnncc.check_clang(folder)
+            if strict:
+                dnncc.check_clang(folder)
             large = len(inputs) == 1 and inputs[0].size >= LARGE_INPUT
-            flags = ["-O2"] if large else dnncc.SANITIZE
+            flags = ["-O2"] if large else dnncc.SANITIZE if strict else ["-O0"]
             program = dnncc.build_host(folder, flags)
             return tuple(dnncc.run_host(program, inputs))
 

@@ -130,6 +130,9 @@ void copy_wait(int left);               /* until so many groups of this thread a
 void load_matrices(uint32_t r[4], const void *row, EXECUTOR_LINE);
 /* m16n8k16, d += a b, row by column */
 void mma_f16(float d[4], const uint32_t a[4], const uint32_t b[2], EXECUTOR_LINE);
+void mma_s8(int32_t d[4], const uint32_t a[4], const uint32_t b[2], EXECUTOR_LINE);
+void mma_u8(int32_t d[4], const uint32_t a[4], const uint32_t b[2], EXECUTOR_LINE);
+void mma_tf32(float d[4], const uint32_t a[4], const uint32_t b[2], EXECUTOR_LINE);
 void mma_bf16(float d[4], const uint32_t a[4], const uint32_t b[2], EXECUTOR_LINE);       /* sums in f32, in order */
 /* sm_90a: barriers in shared memory, bulk copies, products of a warpgroup; `shared_to_units` stands before products of what
  * threads stored */

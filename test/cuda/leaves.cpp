@@ -174,6 +174,58 @@ template <bool is_bf16> static void mma_work(void *const lanes[WARP])
                         ((struct mma *)lanes[l])->d[i] = d[l / 4 + i / 2 * 8][l % 4 * 2 + i % 2];
         executor.counts.mma++;
 }
+/* a and b as 32-bit registers of four bytes each, or of one number in tf32 */
+template <class sum, class work> static void mma_registers(void *const lanes[WARP], work add)
+{
+        uint32_t a[16][8], b[8][8];
+        sum d[16][8];
+        for (int l = 0; l < WARP; l++) {
+                const struct mma *m = (const struct mma *)lanes[l];
+                for (int i = 0; i < 4; i++)
+                        a[l / 4 + i % 2 * 8][l % 4 + i / 2 * 4] = m->a[i];
+                for (int i = 0; i < 2; i++)
+                        b[l / 4][l % 4 + i * 4] = m->b[i];
+                for (int i = 0; i < 4; i++)
+                        d[l / 4 + i / 2 * 8][l % 4 * 2 + i % 2] = ((const sum *)m->d)[i];
+        }
+        for (int i = 0; i < 16; i++)
+                for (int j = 0; j < 8; j++)
+                        d[i][j] = add(d[i][j], a[i], b[j]);
+        for (int l = 0; l < WARP; l++)
+                for (int i = 0; i < 4; i++)
+                        ((sum *)((struct mma *)lanes[l])->d)[i] = d[l / 4 + i / 2 * 8][l % 4 * 2 + i % 2];
+        executor.counts.mma++;
+}
+template <class byte> static int32_t add_bytes(int32_t d, const uint32_t *a, const uint32_t *b)
+{
+        for (int i = 0; i < 8; i++)
+                for (int k = 0; k < 32; k += 8)
+                        d = (int32_t)((uint32_t)d + (uint32_t)((byte)(a[i] >> k) * (int8_t)(b[i] >> k)));
+        return d;
+}
+/* the low 13 bits of an operand are not looked at; products are exact in double */
+static float add_tf32(float d, const uint32_t *a, const uint32_t *b)
+{
+        double sum = d;
+        for (int i = 0; i < 8; i++)
+                sum += (double)executor_bits<float>(a[i] & 0xffffe000u) * (double)executor_bits<float>(b[i] & 0xffffe000u);
+        return (float)sum;
+}
+void mma_s8(int32_t d[4], const uint32_t a[4], const uint32_t b[2], int line)
+{
+        struct mma m = { (float *)d, a, b };
+        executor_warp("mma_s8", ~0u, &m, [](void *const *lanes) { mma_registers<int32_t>(lanes, add_bytes<int8_t>); }, line);
+}
+void mma_u8(int32_t d[4], const uint32_t a[4], const uint32_t b[2], int line)
+{
+        struct mma m = { (float *)d, a, b };
+        executor_warp("mma_u8", ~0u, &m, [](void *const *lanes) { mma_registers<int32_t>(lanes, add_bytes<uint8_t>); }, line);
+}
+void mma_tf32(float d[4], const uint32_t a[4], const uint32_t b[2], int line)
+{
+        struct mma m = { d, a, b };
+        executor_warp("mma_tf32", ~0u, &m, [](void *const *lanes) { mma_registers<float>(lanes, add_tf32); }, line);
+}
 void mma_f16(float d[4], const uint32_t a[4], const uint32_t b[2], int line)
 {
         struct mma m = { d, a, b };

@@ -200,6 +200,7 @@ def test_prepare_on_a_newer_gpu(program):
 
 @pytest.mark.parametrize("name", ["not_prepared", "another_device", "pointers", "recovered", "launch 1", "launch 2", "broken_stream", "failed_copy", "capture",
                                   "index 9", "index 10", "index -10", "index -11", *(f"streams {e}" for e in range(6))])
+@pytest.mark.sample(2)
 def test_codes(program, name):
     done = dnncc.run([program, *name.split()])
     assert done.returncode == 0, done.stdout + done.stderr

@@ -2,6 +2,7 @@
 """Completion in the shells themselves, as far as they are installed: keys are typed, and the line that came of them is read."""
 import json
 import os
+import pathlib
 import pty
 import select
 import shutil
@@ -9,9 +10,11 @@ import subprocess
 import time
 
 import dnncc
+import onnx
 import pytest
 
 ROOT = dnncc.ROOT
+PATH = f"{pathlib.Path(dnncc.DNNCC).resolve().parent}:{os.environ['PATH']}"
 BUILD = ROOT / "build"
 SHELLS = {
     "bash": ["bash", "--norc", "--noprofile", "-i"],
@@ -41,6 +44,17 @@ CASES = [
     ("dnncc -o x.c net", ["-o", "x.c", "net.onnx"]),
     ("dnncc --calibrate=sam", ["--calibrate=samples/"]),
     ("dnncc --run=sam", ["--run=samples/"]),
+    # names of the model that is on the line
+    ("dnncc net.onnx --dim b", ["net.onnx", "--dim", "batch="]),
+    ("dnncc net.onnx --dim=b", ["net.onnx", "--dim=batch="]),
+    ("dnncc net.onnx --input pict", ["net.onnx", "--input", "picture="]),
+    ("dnncc net.onnx --output cla", ["net.onnx", "--output", "class"]),
+    ("dnncc net.onnx --keep mid", ["net.onnx", "--keep", "middle"]),
+    ("dnncc net.onnx --quantize-port=pic", ["net.onnx", "--quantize-port=picture="]),
+    ("dnncc net.onnx --keep-float=fir", ["net.onnx", "--keep-float=first"]),
+    ("dnncc net.onnx --keep-float=fla", ["net.onnx", "--keep-float=flat"]),
+    ("dnncc net.onnx --explain cur", ["net.onnx", "--explain", "curve"]),
+    ("dnncc net.onnx --explain od", ["net.onnx", "--explain", "odd $(touch owned) name"]),
 ]
 
 
@@ -62,7 +76,11 @@ def files():
 
 @pytest.fixture
 def folder(tmp_path):
-    for name in ("net.onnx", "net.txt", "a.schedule", "program.vta", "out"):
+    node, port = onnx.helper.make_node, onnx.helper.make_tensor_value_info
+    nodes = [node("Relu", ["picture"], ["middle"], "curve"), node("Flatten", ["middle"], ["flat"], "odd $(touch owned) name"), node("Relu", ["flat"], ["class"], "last one")]
+    graph = onnx.helper.make_graph(nodes, "g", [port("picture", 1, ["batch", 3, 4])], [port("class", 1, ["batch", 12])])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), tmp_path / "net.onnx")
+    for name in ("net.txt", "a.schedule", "program.vta", "out"):
         (tmp_path / name).write_text("")
     (tmp_path / "samples").mkdir()
     (tmp_path / "out").unlink()
@@ -84,7 +102,7 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
-            os.environ.update(TERM="dumb", HISTFILE="", HOME=str(place))
+            os.environ.update(TERM="dumb", HISTFILE="", HOME=str(place), PATH=PATH)
             os.execvp(SHELLS[shell][0], SHELLS[shell])
         self.type(BEGIN[shell].format(files=files, folder=place) + "; : > ready\r", "ready")
 
@@ -117,13 +135,14 @@ def test_what_is_typed(shell, files, folder):
         for line, want in CASES + VTA_CASES:
             got = terminal.complete(line)
             assert got == want or (shell == "zsh" and got == [w.rstrip("=/") for w in want]), line       # which takes = and / back when nothing follows
+        assert not (folder / "owned").exists()
     finally:
         terminal.close()
 
 
 def fish(line, folder):
     done = subprocess.run(["fish", "--no-config", "-c", f"source {BUILD / 'completion.fish'}; source {BUILD / 'completion-vta.fish'}; complete -C '{line}'"], capture_output=True,
-                          text=True, cwd=folder, env={**os.environ, "HOME": str(folder)})
+                          text=True, cwd=folder, env={**os.environ, "HOME": str(folder), "PATH": PATH})
     assert done.returncode == 0 and not done.stderr, done.stderr
     return [candidate.partition("\t")[0] for candidate in done.stdout.splitlines()]
 

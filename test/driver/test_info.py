@@ -66,6 +66,16 @@ def test_the_command_compiles(tmp_path):
     assert dnncc.run([dnncc.DNNCC, *arguments, "-o", tmp_path / "m.c"]).returncode == 0
 
 
+def test_names(tmp_path):
+    """what options call by name, each once, in the order of the model"""
+    model = network(tmp_path / "m.onnx")
+    done = dnncc.run([dnncc.DNNCC, model, "--info=names"], cwd=tmp_path)
+    assert done.returncode == 0 and done.stderr == ""
+    assert done.stdout.split("\n")[:-1] == ["dim N", "input x", "input go", "output y", "output r", "node conv", "value c", "value flat", "value y", "value r"]
+    kept = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("value ")]
+    assert dnncc.run([dnncc.DNNCC, model, "--dim", "N=1", *(f"--keep={name}" for name in kept), "-o", tmp_path / "m.c"]).returncode == 0
+
+
 def test_what_is_not_supported(tmp_path):
     nodes = [node("Relu", ["x"], ["a"]), node("Frob", ["a"], ["b"], "f1", domain="my.own"), node("Frob", ["b"], ["y"], "f2", domain="my.own")]
     model = save(tmp_path / "m.onnx", nodes, [port("x", F32, [3])], [port("y", F32, [3])], domains=["my.own"])

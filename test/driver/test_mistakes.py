@@ -91,6 +91,7 @@ def test_message_says_how_to_go_on(command, code, text):
 
 def test_table():
     commands = [command for command, _, _ in cases()]
+    assert all("\\x" not in text for _, _, text in cases()), "what the user wrote is said as it was written"
     assert len(commands) == len(set(commands)) >= 70
 
 

@@ -56,6 +56,7 @@ VIEWS = {                               # tab, width and height of the window, d
     "graph": ("graph", 1280, 800, False), "kernel": ("kernels/1", 1280, 800, False), "nodes": ("nodes", 1280, 800, True),
     "roofline": ("roofline", 1280, 800, False), "memory": ("memory", 1280, 800, True), "weights": ("weights", 1280, 800, False),
     "passes": ("passes", 1280, 800, False), "phone": ("graph", 520, 900, True), "phone_kernel": ("kernels/1", 520, 1600, False),
+    "print": ("kernels/1", 794, 1123, True),            # paper is light whatever the screen is; A4
 }
 
 
@@ -75,7 +76,13 @@ def block(text, name):
     return re.search(rf'(id="{name}">\n)(.*?)(</script>)', text, re.S)
 
 
-def page_of(facts, folder, high, dark):
+def on_paper(text):
+    """as the page is printed"""
+    assert "@media print" in text
+    return text.replace("@media print", "@media all")
+
+
+def page_of(facts, folder, high, dark, paper=False):
     """the page of this build around facts that are kept; heights do not follow the window, of which browsers take a part for themselves, long texts end without dots, and
     summaries have no marks"""
     model = network(folder / "m.onnx")
@@ -88,7 +95,7 @@ def page_of(facts, folder, high, dark):
     text = text.replace("-webkit-line-clamp: 2", "max-height: 2.9em").replace("display: -webkit-box", "display: block").replace("ellipsis", "clip").replace("</style>", "summary { list-style: none; }</style>")
     if dark:
         text = text.replace("@media (prefers-color-scheme: dark)", "@media all").replace("color-scheme: light dark", "color-scheme: dark")
-    (folder / "m.html").write_text(text)
+    (folder / "m.html").write_text(on_paper(text) if paper else text)
     return folder / "m.html"
 
 
@@ -148,17 +155,57 @@ def test_view(name, tmp_path):
         model = network(tmp_path / "m.onnx")
         dnncc.compile_model(model, tmp_path, [f"--report={tmp_path / 'm.html'}"])
         (KEPT / "report.json").write_text(json.dumps({b: block((tmp_path / "m.html").read_text(), b).group(2) for b in BLOCKS}, indent=0) + "\n")
-    page = page_of(json.loads((KEPT / "report.json").read_text()), tmp_path, high, dark)
+    page = page_of(json.loads((KEPT / "report.json").read_text()), tmp_path, high, dark, paper=name == "print")
     kept = KEPT / f"{name}.json"
     if BLESS:
         items = said(page, SCRIPT + f"return pageLayout({high});", tab, wide=wide, high=high)
         kept.write_text("[" + ",\n".join(json.dumps(item, ensure_ascii=False) for item in items) + "]\n")
-    (tmp_path / "kept.html").write_text(painted(json.loads(kept.read_text()), dark))
+    (tmp_path / "kept.html").write_text(painted(json.loads(kept.read_text()), dark and name != "print"))
     now, then = shot(page, "now.png", wide, high, f"#{tab}"), shot(tmp_path / "kept.html", "then.png", wide, high)
     (tmp_path / "pair.html").write_text(f"<!doctype html><body>{now}{then}</body>")
     *sizes, differ, shown, left, top, right, bottom = said(tmp_path / "pair.html", COMPARE)
     assert sizes == [wide, high] * 2
     assert differ <= 0.01 * shown, f"{differ} of {shown} pixels, within {left}, {top} and {right}, {bottom}: {tmp_path}/now.png, then.png"
+
+
+CUT = """const found = [];
+for (const tab of Object.keys(draw)) {
+  if (tab === "compare") continue;
+  show(tab);
+  if (tab === "kernels") showKernel(0);
+  for (const e of document.body.querySelectorAll("*")) {
+    const r = e.getBoundingClientRect();
+    if (!r.width || e.closest("svg")) continue;
+    const style = getComputedStyle(e), clips = style.overflowX !== "visible" || style.overflowY !== "visible";
+    if (r.right > innerWidth + 1 || (clips && (e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1)))
+      found.push(`${tab}: ${e.tagName} ${e.className}`);
+    if (/^(BUTTON|INPUT|SELECT)$/.test(e.tagName) && !e.closest("th")) found.push(`${tab}: ${e.tagName} is on paper`);
+  }
+}
+return [getComputedStyle(document.body).backgroundColor, ...found];"""
+
+
+@browser
+@pytest.mark.slow
+def test_paper_has_all_of_a_tab(tmp_path):
+    """nothing is cut off, nothing is there to be pressed but heads of columns; of a graph that is zoomed all is printed, and the screen stays what it was"""
+    model = network(tmp_path / "m.onnx")
+    dnncc.compile_model(model, tmp_path, [f"--report={tmp_path / 'm.html'}"])
+    page = tmp_path / "m.html"
+    zoomed = said(page, """const svg = document.querySelector("#graph-tab svg"), box = () => svg.getAttribute("viewBox"), fit = document.querySelector("#fit");
+        fit.click();
+        const all = box();
+        svg.onkeydown(new KeyboardEvent("keydown", { key: "+" }));
+        const near = box();
+        dispatchEvent(new Event("beforeprint"));
+        const printed = box();
+        dispatchEvent(new Event("afterprint"));
+        return [all === printed, near !== all, near === box()];""")
+    assert zoomed == [True, True, True]
+    chromium(f"file://{page}#kernels/1", f"--print-to-pdf={tmp_path}/m.pdf", "--virtual-time-budget=5000")
+    assert re.search(rb"^%PDF.*/Type ?/Page\b", (tmp_path / "m.pdf").read_bytes(), re.S)
+    page.write_text(on_paper(page.read_text()))
+    assert said(page, CUT, wide=794, high=1123) == ["rgb(255, 255, 255)"]
 
 
 # ---- how it behaves, on real models ----

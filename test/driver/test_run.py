@@ -45,6 +45,7 @@ def test_results_are_those_of_the_c(options, tmp_path):
 
 
 @pytest.mark.parametrize("type", [t for t in onnx.TensorProto.DataType.values() if t not in (0, 8, 14, 15)])
+@pytest.mark.sample(2)
 def test_every_type(type, tmp_path):
     """of those that numpy does not have the bits"""
     dtype = onnx.helper.tensor_dtype_to_np_dtype(type)
@@ -89,7 +90,7 @@ def test_help_for_programs_says_what_help_says():
     table = json.loads(dnncc.run([dnncc.DNNCC, "--help=json"]).stdout)
     text = dnncc.run([dnncc.DNNCC, "--help"]).stdout
     options = [" ".join(part.split()) for part in re.split(r"\n  (?=-)", text)[1:]]          # each with its lines joined
-    assert [row["option"] for row in table["options"]] == [re.match("--info=json|-[-a-zA-Z0-9]*", o)[0] for o in options]
+    assert [row["option"] for row in table["options"]] == [re.match("--info=json|--info=names|-[-a-zA-Z0-9]*", o)[0] for o in options]
     assert all(row["doc"] in option for row, option in zip(table["options"], options))
     assert dnncc.run([dnncc.DNNCC, "--version"]).stdout == f"dnncc {table['version']}\n"
     assert [row["value"] for row in table["run_codes"]] == sorted({row["value"] for row in table["run_codes"]}, reverse=True)

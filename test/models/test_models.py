@@ -42,8 +42,14 @@ def allowed(folder, want):
     return np.maximum(1e-3 * np.abs(want) + 1e-4 * np.max(np.abs(want), initial=0), 2e-7)
 
 
-@pytest.mark.parametrize("name", REQUIRED)
-def test_model(name):
+# whose C takes sanitizers long: 4 to 20 s
+LARGE = {"super_resolution", "yunet_face", "ncf_recommender", "cct2_vit", "magika_v3", "nanodet_m_320", "silero_vad"}
+
+
+@pytest.mark.parametrize("name, sanitized", [*((name, False) for name in REQUIRED),
+                                             *(pytest.param(name, True, marks=[pytest.mark.long] if name in LARGE else [])
+                                               for name in REQUIRED if name != "super_resolution")])
+def test_model(name, sanitized):
     folder = MODELS / name
     if not folder.is_dir():
         pytest.skip("the models folder is absent")
@@ -51,25 +57,35 @@ def test_model(name):
         done = dnncc.compile_model(folder / "model.onnx", work, [*bindings(folder), "--stats"])
         ratio = float(re.search(r"live peak \d+ \(([0-9.]+)x\)", done.stderr).group(1))
         assert ratio <= 1.10, done.stderr
-        dnncc.check_clang(work)
-        for flags in (["-O2"], dnncc.SANITIZE) if name != "super_resolution" else (["-O2"],):
-            program = dnncc.build_host(work, flags)
-            for data in sorted(folder.glob("test_data_set_*")):
-                count = len(list(data.glob("input_*.pb")))
-                inputs = [dnncc.load_tensor(data / f"input_{k}.pb") for k in range(count)]
-                for k, got in enumerate(dnncc.run_host(program, inputs)):
-                    want = dnncc.load_tensor(data / f"output_{k}.pb")
-                    assert got.shape == want.shape and got.dtype == want.dtype
-                    error = np.abs(got.astype(np.float64) - want.astype(np.float64))
-                    assert np.all(error <= allowed(folder, want)), f"output {k}: largest difference {error.max()}"
+        if not sanitized:
+            dnncc.check_clang(work)
+        program = dnncc.build_host(work, dnncc.SANITIZE if sanitized else ["-O2"])
+        for data in sorted(folder.glob("test_data_set_*")):
+            count = len(list(data.glob("input_*.pb")))
+            inputs = [dnncc.load_tensor(data / f"input_{k}.pb") for k in range(count)]
+            for k, got in enumerate(dnncc.run_host(program, inputs)):
+                want = dnncc.load_tensor(data / f"output_{k}.pb")
+                assert got.shape == want.shape and got.dtype == want.dtype
+                error = np.abs(got.astype(np.float64) - want.astype(np.float64))
+                assert np.all(error <= allowed(folder, want)), f"output {k}: largest difference {error.max()}"
 
 
-def restart(path, options, work):
-    """print, parse, print is the identity after every pass, and a dump of any stage compiles to the same C"""
+PARTS = 4
+
+
+def parts(cases):
+    """(case, part): all parts of a test of every stage; in the tier check each case has one of them, others than the next case's"""
+    return [pytest.param(case, part, marks=[pytest.mark.long] if part != k % PARTS else []) for k, case in enumerate(cases) for part in range(PARTS)]
+
+
+def restart(path, options, part, work):
+    """print, parse, print is the identity after every pass, and a dump of any stage compiles to the same C: every fourth stage"""
     done = dnncc.compile_model(path, work, [*options, "--stats", f"--dump-dir={work / 'dumps'}"])
     assert float(re.search(r"live peak \d+ \(([0-9.]+)x\)", done.stderr).group(1)) <= 1.10, done.stderr
     c_text = (work / "model.c").read_text()
-    for dump in sorted((work / "dumps").glob("*.dnn")) + sorted((work / "dumps").glob("*.loops")):
+    dumps = sorted((work / "dumps").glob("*.dnn")) + sorted((work / "dumps").glob("*.loops"))
+    assert len(dumps) >= PARTS
+    for dump in dumps[part::PARTS]:
         emit = "ir" if dump.suffix == ".dnn" else "loops"
         again = work / "again" / dump.name
         again.parent.mkdir(exist_ok=True)
@@ -84,6 +100,7 @@ def restart(path, options, work):
 
 @pytest.mark.parametrize("target", ["generic", "x86-64", "x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("name", ["dscnn_kws_int8", "resnet8_int8", "micro_kws_qdq", "micro_kws_qoperator"])
+@pytest.mark.sample(3)
 def test_constants_of_quantized_models(name, target, tmp_path):
     """weights of 8 bits stay such"""
     folder = MODELS / name
@@ -93,23 +110,23 @@ def test_constants_of_quantized_models(name, target, tmp_path):
     assert json.loads((tmp_path / "report.json").read_text())["constants"] <= 1.05 * (folder / "model.onnx").stat().st_size + (16 << 10)
 
 
-@pytest.mark.parametrize("name", REQUIRED)
-def test_restart(name):
+@pytest.mark.parametrize("name, part", parts(REQUIRED))
+def test_restart(name, part):
     folder = MODELS / name
     if not folder.is_dir():
         pytest.skip("the models folder is absent")
     with dnncc.Workspace(name + "-dumps") as work:
-        restart(folder / "model.onnx", bindings(folder), work)
+        restart(folder / "model.onnx", bindings(folder), part, work)
 
 
 LIGHT = sorted((pathlib.Path(onnx.__file__).parent / "backend" / "test" / "data" / "light").glob("*.onnx"))
 
 
-@pytest.mark.parametrize("path", LIGHT, ids=[p.stem for p in LIGHT])
-def test_restart_light(path):
+@pytest.mark.parametrize("path, part", parts(LIGHT), ids=[f"{p.stem}-{part}" for p in LIGHT for part in range(PARTS)])
+def test_restart_light(path, part):
     """the large networks of the onnx wheel; their weights are made in the graph and stay splats"""
     with dnncc.Workspace(path.stem + "-dumps") as work:
-        restart(path, [], work)
+        restart(path, [], part, work)
         assert (work / "model.c").stat().st_size < 1_000_000
 
 
@@ -119,6 +136,7 @@ def same_text(path):
 
 
 @pytest.mark.parametrize("name", [n for n in REQUIRED if "int8" not in n and "qdq" not in n])
+@pytest.mark.sample(2)
 def test_bf16(name):
     """within a tenth of the largest output, which is what a softmax or a sigmoid may make of roundings of 8 bits"""
     folder = MODELS / name

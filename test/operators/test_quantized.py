@@ -484,6 +484,7 @@ def compare(cases, outputs, by, slack=0):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("op", list(CASES))
+@pytest.mark.sample(2)
 def test_reference(op, target, tmp_path):
     processor.require(target)
     model, given = build(CASES[op])
@@ -575,6 +576,7 @@ HELD = [(1, 512, 4, 32, F32, False), (2, 512, 4, 16, F16, True), (24, 64, 4, 32,
 @pytest.mark.parametrize("rows", [1, 8])
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("layers, width, bits, block, t, zeros", HELD)
+@pytest.mark.sample(3)
 def test_weights_stay_small(layers, width, bits, block, t, zeros, target, rows, accuracy, tmp_path):
     r, blocks, nodes, constants = rng("held", width, bits), -(-width // block), [], []
     for k in range(layers):
@@ -589,6 +591,7 @@ def test_weights_stay_small(layers, width, bits, block, t, zeros, target, rows, 
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("t, bits", [("UINT8", 4), ("UINT8", 2), ("UINT8", 8), ("INT4", 4), ("UINT4", 4), ("FLOAT4E2M1", 4), ("FLOAT8E4M3FN", 8)])
+@pytest.mark.sample(2)
 def test_tables_stay_small(t, bits, target, tmp_path):
     r, codes = rng("table", t), numbers(rng("codes", t), (900, 64), U8)
     data = helper.make_tensor("data", getattr(onnx.TensorProto, t), (900, 64 if t == "UINT8" or bits == 8 else 128), codes.tobytes(), raw=True)

@@ -346,6 +346,7 @@ ONCE_WRONG = 58, 162        # by graphs of ties that found something
 @pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.long] * (seed >= EVERYWHERE and seed not in ONCE_WRONG)) for seed in range(500)])
 @pytest.mark.parametrize("ties", [False, True], ids=["any", "ties"])
 @pytest.mark.parametrize("kind", ["qdq", "qoperator"])
+@pytest.mark.sample(2)
 def test_rule(kind, ties, seed, tmp_path):
     graph = Graph(seed, kind, ties).build(4)
     ways = [(target, threads) for threads in (1, 2) for target in processor.these(TARGETS)]

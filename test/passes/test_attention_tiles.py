@@ -44,6 +44,7 @@ def close(a, b):
 @needs_tiles
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("make", [attention, hidden, masked])
+@pytest.mark.sample(2)
 def test_against_canonical(tmp_path, make, seed):
     text, values = make(seed)
     text = rounded(tmp_path / "rounded", text)
@@ -69,6 +70,7 @@ SMALL = {attention: (101, 105, 102), hidden: (100, 101, 104), masked: (102, 113,
 
 
 @pytest.mark.parametrize("make", SMALL)
+@pytest.mark.sample(2)
 def test_every_pass(tmp_path, make):
     """in the interpreter, on any machine"""
     for seed in SMALL[make]:

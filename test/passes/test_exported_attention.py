@@ -125,6 +125,7 @@ FORMS = [dict(scale=s, mask=m, groups=n) for n in (HEADS, 2) for s, m in
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda f: "-".join(map(str, f.values())))
+@pytest.mark.sample(2)
 def test_attention(tmp_path, form):
     g = attention(**form)
     assert compiled(g, 18, tmp_path) == compiled(attention_operator(form["groups"], form["mask"]), 23, tmp_path)

@@ -50,6 +50,7 @@ CONVOLUTIONS = [        # channels, outputs, window, rows, columns, pad, stride,
 
 @pytest.mark.parametrize("case", CONVOLUTIONS, ids=lambda c: "x".join(map(str, c[:-1])))
 @pytest.mark.parametrize("add", [False, True], ids=["alone", "residual"])
+@pytest.mark.sample(2)
 def test_convolutions(tmp_path, case, add):
     c, m, k, h, w, pad, stride, groups, strips = case
     rng = np.random.default_rng(sum(case))
@@ -77,6 +78,7 @@ def test_products(tmp_path, rows, depth, columns):
 
 @pytest.mark.parametrize("unsigned", [False, True], ids=["i8", "u8"])
 @pytest.mark.parametrize("k, h, w, strips", [(1, 25, 5, True), (3, 6, 34, True), (3, 5, 48, True), (3, 5, 11, False)])
+@pytest.mark.sample(2)
 def test_integers(tmp_path, unsigned, k, h, w, strips):
     """the largest numbers there are: products of 255 and -128 fit into 16 bits, sums need 32"""
     c, m, rng = 6, 8, np.random.default_rng(k * w)

@@ -21,6 +21,7 @@ CASES = [(p.parent.name, p) for p in SHARED] + [(p.stem, p) for p in LIGHT]
 
 @pytest.mark.parametrize("target", ["generic", "x86-64-v4"])
 @pytest.mark.parametrize("path", [p for _, p in CASES], ids=[n for n, _ in CASES])
+@pytest.mark.sample(2)
 def test_plan(path, target):
     """PLAN is the bound of its order, or the least there is; and never more than the model's own order takes without aliases"""
     options = [f"--target={target}", *(bindings(path.parent) if path in SHARED else [])]
@@ -98,6 +99,7 @@ def run_with(model, folder, options):
 
 
 @pytest.mark.parametrize("name", graphs.FAMILIES)
+@pytest.mark.sample(2)
 def test_same_bits(name, tmp_path):
     """whatever the order, the regions, and what lies on what"""
     model = graphs.FAMILIES[name]()[0].model()

@@ -258,6 +258,7 @@ def test_compiled_vectors(tmp_path, seed):
 
 
 @pytest.mark.parametrize("seed", range(1000, 1012))
+@pytest.mark.sample(2)
 def test_compiled(tmp_path, seed):
     path = tmp_path / "p.dnn"
     path.write_text(Program(seed).text())

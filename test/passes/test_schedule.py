@@ -136,7 +136,7 @@ class Packed(Contraction):
         rows, columns, split = r.choice([1, 1, 2, 3]), r.choice([1, 2, 5, 7, 14]), r.choice([1, 1, 1, 2, 3])
         while rows * columns * split > 64:
             split -= 1
-        return (f"rows={rows} columns={columns} vectors={r.choice(whole)} unroll={r.choice([1, 2, 3, 4])} split={split} "
+        return (f"rows={rows} columns={columns} vectors={r.choice(whole)} unroll={r.choice([1, 2, 3, 4])} split={split} ahead={(rows + columns) % 2} "
                 f"flat={r.choice([0, 1])} strip={r.choice([0, 0, 1, 2])} prefetch={r.choice([0, 0, 1, 2])}{self.tasks()}")
 
 
@@ -340,6 +340,7 @@ KINDS = [(kind, target) for kind in (Packed, Narrow, Prologue, Lanes, Windows, W
 @pytest.mark.parametrize("kind, target", [*KINDS, *((Blocks, target) for target in BYTES)])
 @pytest.mark.parametrize("first", range(0, COUNT, 10))
 @pytest.mark.slow
+@pytest.mark.sample(3)
 def test_scheduled_is_canonical(kind, target, first):
     for seed in range(first, first + 10):
         c = kind(seed, target)
@@ -349,5 +350,4 @@ def test_scheduled_is_canonical(kind, target, first):
             passes = ["--passes=lower,plan", f"--target={target}", "--threads=3"]
             done = dnncc.run([dnncc.DNNCC, path, "--emit=loops", "-o", folder / "model.loops", "--check", *passes])
             assert done.returncode == 0, f"seed {seed}: {done.stderr}\n{c.text}"
-            loops = dnncc.run([dnncc.DNNCC, path, "--emit=loops", "-o", "-", *passes]).stdout
-            assert c.sign in loops, f"seed {seed}: not scheduled\n{c.text}"
+            assert c.sign in (folder / "model.loops").read_text(), f"seed {seed}: not scheduled\n{c.text}"

@@ -119,6 +119,7 @@ def rows_network(seed):
 
 @pytest.mark.parametrize("target", ["generic", *TARGETS])
 @pytest.mark.slow
+@pytest.mark.sample(2)
 def test_rows(target, tmp_path):
     processor.require(target)
     joined = 0

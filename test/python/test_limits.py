@@ -7,6 +7,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 import time
 
 import dnncc_package
@@ -122,6 +123,33 @@ def test_import_takes_at_most_30_ms_beside_numpy():
     seconds, *modules = min((child(code) for _ in range(5)), key=lambda words: float(words[0]))
     assert float(seconds) <= 0.030
     assert not {"subprocess", "onnx", "torch", "ml_dtypes", "dnncc._build"} & set(modules)      # nor on the way
+
+
+@pytest.mark.slow
+def test_four_threads_scale():
+    """runs of one model, without the lock of Python: as many at once as there are processors. Turns go on while others on the machine are in the way"""
+    m = dnncc_package.compile(models.matmul(128, 128, 128))
+    x, cores = np.ones((128, 128), np.float32), len(os.sched_getaffinity(0))
+    bounds = [m.bind(x.copy()) for _ in range(4)]
+
+    def seconds(threads, runs=160):
+        def work(bound):
+            for _ in range(runs // threads):
+                bound()
+        all_ = [threading.Thread(target=work, args=(bounds[k],)) for k in range(threads)]
+        begin = time.monotonic()
+        for t in all_:
+            t.start()
+        for t in all_:
+            t.join()
+        return time.monotonic() - begin
+    best, wanted = 0, 0.75 * min(4, cores)
+    for _ in range(40):
+        best = max(best, seconds(1) / seconds(4))
+        if best >= wanted:
+            break
+    print(f"\n4 threads on {cores} processors: {best:.2f} times as fast as one")
+    assert best >= wanted
 
 
 MOBILENET = ROOT / "build" / "zoo" / "mobilenet_v2.onnx"

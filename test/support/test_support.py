@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the tests share: limits of processor time, and what is said about what a processor lacks."""
 import pathlib
+import re
 import shutil
 import signal
 import sys
@@ -74,10 +75,21 @@ def test_some_long(case):
 @pytest.mark.long
 def test_long():
     pass
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("case", range(12))
+def test_sampled(case):
+    pass
+
+@pytest.mark.sample(20)
+@pytest.mark.parametrize("operator", range(5))
+@pytest.mark.parametrize("target", range(4))
+def test_every_value(operator, target):
+    print(f"ran o{operator} t{target}.")
 """
 
 
-@pytest.mark.parametrize("tier, counts", [("quick", "2 passed, 6 deselected"), ("check", "6 passed, 2 deselected"), ("all", "8 passed")])
+@pytest.mark.parametrize("tier, counts", [("quick", "4 passed"), ("check", "passed"), ("all", "40 passed")])
 def test_tiers(tmp_path, tier, counts):
     for name in ("conftest.py", "pytest.ini"):
         shutil.copy(HERE.parent / name, tmp_path)
@@ -86,6 +98,10 @@ def test_tiers(tmp_path, tier, counts):
     pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     done = dnncc.run([*pytest_, "--tier", tier, tmp_path / "test_tiered.py"])
     assert done.returncode == 0 and counts in done.stdout, done.stdout
+    if tier == "check":
+        ran = dnncc.run([*pytest_, "-s", "--tier", tier, "-k", "test_every_value or test_sampled", tmp_path / "test_tiered.py"]).stdout
+        assert all(f" {kind}{k}" in ran for kind, count in (("o", 5), ("t", 4)) for k in range(count)), ran
+        assert 3 + 5 <= int(re.search(r"(\d+) passed", ran)[1]) < 3 + 12, ran
     named = dnncc.run([*pytest_, "--tier", tier, f"{tmp_path / 'test_tiered.py'}::test_long"])
     assert "1 passed" in named.stdout, named.stdout
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Other systems than this one. All sources and generated code compile for them without a warning, by a clang that brings their headers (ziglang
-of PyPI: make systems). What was built for musl runs here; for Windows, where wine is. The compiler for Windows runs where DNNCC_WINDOWS_LIBRARIES
-names a folder with include and lib of protobuf-c and zlib for x86_64-windows-gnu."""
+of PyPI: make systems). What was built for musl runs here; for Windows, where wine is. The compiler for Windows stands on protobuf-c and zlib
+for x86_64-windows-gnu: include and lib in build/windows (make systems), or in the folder DNNCC_WINDOWS_LIBRARIES."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -107,21 +108,30 @@ def test_generated_code_and_the_runtime(tmp_path, system):
 # ---- the compiler under an emulator of Windows ----
 
 @pytest.fixture(scope="module")
-def windows(tmp_path_factory):
-    """run(arguments, folder): dnncc.exe"""
-    libraries = os.environ.get("DNNCC_WINDOWS_LIBRARIES")
-    if not shutil.which("wine") or not libraries:
-        pytest.skip("no wine, or DNNCC_WINDOWS_LIBRARIES names no folder of libraries for Windows")
-    build = pathlib.Path(os.environ.get("DNNCC_WINDOWS_BUILD") or tmp_path_factory.mktemp("windows"))
+def emulated(tmp_path_factory):
+    """dnncc.exe as a program of this system"""
+    libraries = pathlib.Path(os.environ.get("DNNCC_WINDOWS_LIBRARIES") or dnncc.ROOT / "build" / "windows")
+    if not shutil.which("wine") or not (libraries / "lib" / "libprotobuf-c.a").exists():
+        pytest.skip("no wine, or no libraries for Windows: make systems")
+    build, home = dnncc.ROOT / "build" / "windows" / "build", tmp_path_factory.mktemp("wine")
     quiet(["make", "--no-print-directory", "-j2", "-C", dnncc.ROOT, f"B={build}", f"CC={' '.join(compiler('x86_64-windows-gnu'))}",
            f"AR={sys.executable} -m ziglang ar", f"CFLAGS=-O1 -isystem {libraries}/include", f"LDFLAGS=-L{libraries}/lib", f"{build}/dnncc"])
-    program = next(p for p in (build / "dnncc.exe", build / "dnncc") if p.exists())
+    program, script = next(p for p in (build / "dnncc.exe", build / "dnncc") if p.exists()), home / "dnncc"
+    script.write_text(f'#!/bin/sh\nWINEDEBUG=-all WINEPREFIX={home}/prefix exec wine {program} "$@"\n')
+    script.chmod(0o755)
+    assert dnncc.run([script, "--version"], cwd=home).stdout.startswith("dnncc ")           # the first one makes folders, and says so
+    server = shutil.which("wineserver") or next(iter(pathlib.Path("/usr/lib/wine").glob("wineserver*")), None)
+    if server:                          # it stays, so that programs start sooner
+        subprocess.run([server, "-p"], env={**os.environ, "WINEPREFIX": f"{home}/prefix"})
+    yield script
+    if server:
+        subprocess.run([server, "-k"], env={**os.environ, "WINEPREFIX": f"{home}/prefix"})
 
-    def run(*arguments, folder):
-        return dnncc.run(["wine", program, *arguments], cwd=folder, env={**os.environ, "WINEDEBUG": "-all", "WINEPREFIX": str(home)})
-    home = tmp_path_factory.mktemp("wine")
-    assert run("--version", folder=home).stdout.startswith("dnncc ")        # the first one makes folders, and says so
-    return run
+
+@pytest.fixture(scope="module")
+def windows(emulated):
+    """run(arguments, folder): dnncc.exe"""
+    return lambda *arguments, folder: dnncc.run([emulated, *arguments], cwd=folder)
 
 
 @zig
@@ -152,3 +162,23 @@ def test_the_compiler_on_windows(windows, tmp_path):
     here, there = dnncc.run([dnncc.DNNCC, "digits.onnx", "--info"], cwd=tmp_path), windows("digits.onnx", "--info", folder=tmp_path)
     assert there.returncode == 0 and there.stdout == here.stdout
     assert windows("digits.onnx", "--check", "-o", "checked.c", folder=tmp_path).returncode == 0
+
+
+# The driver's tests but for those of what Windows has not, or has otherwise: signals, terminals, shells and editors, links, permissions and devices,
+# programs that dnncc runs (--cc, --bench, --tune), libraries of this system that it is started with; and of what does not ask dnncc.
+OTHERS = ("test_interrupted.py", "test_progress.py", "test_timing.py", "test_completion.py", "test_editor.py", "test_cmake.py", "test_page.py", "test_rooms.py",
+          "test_order.py", "test_tutorial.py", "test_arithmetic.py")
+ELSEWHERE = ()
+
+
+@zig
+@pytest.mark.long
+def test_the_drivers_tests_on_windows(emulated, tmp_path):
+    tests = dnncc.ROOT / "test" / "driver"
+    files = [p for p in sorted(tests.glob("test_*.py")) if p.name not in OTHERS]
+    assert {p.name for p in tests.glob("test_*.py")} >= set(OTHERS) and len(files) >= 8
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tier=check", f"--basetemp={tmp_path}/tests",
+                           "-k", " and ".join(f"not {name}" for name in ELSEWHERE) or "test", *files],
+                          capture_output=True, text=True, cwd=dnncc.ROOT, env={**os.environ, "DNNCC": str(emulated)})
+    assert done.returncode == 0, done.stdout[-6000:]
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 200, done.stdout[-2000:]

@@ -32,6 +32,7 @@ def blocks():
 NAME = re.search(r"codegen/targets/(\w+)\.c", PAGE)[1]
 CODE, LINE = list(blocks())[:2]
 PRINTER = next(block for block in blocks() if "struct printer" in block)
+CORE = next(block for block in blocks() if "target_cortex_a78 = {" in block)
 GPU = next(block for block in blocks() if "struct grid_machine" in block)
 ARM, ARM_LINE = next(pair for pair in zip(blocks(), list(blocks())[1:]) if "<arm_neon.h>" in pair[0])
 ARM_NAME, ARM_FLAGS = re.search(r"codegen/targets/(arm\w+)\.c", PAGE)[1], ["-O2", *re.findall(r"`(-march=\S+)`", PAGE)]
@@ -66,6 +67,9 @@ const struct target target_vectors = {
 };
 """
 TYPES = "".join(f"typedef {c} v4{e} __attribute__((vector_size(16)));\n" for e, c in (("f32", "float"), ("i32", "int")))
+
+
+EMULATOR = support.emulator("aarch64")
 
 
 def processor():
@@ -103,8 +107,8 @@ def build_with(tree, *targets):
     built = pathlib.Path(dnncc.DNNCC).parent      # what is compiled already need not be again
     if (built / "obj").is_dir():
         shutil.copytree(built / "obj", tree / "build" / "obj")
-        for name in ("onnx.pb-c.c", "onnx.pb-c.h", "library.inc"):
-            shutil.copy2(built / name, tree / "build")
+        for made in (*built.glob("onnx.pb-c.*"), *built.glob("*.inc")):       # an object is older than none of them
+            shutil.copy2(made, tree / "build")
     table = tree / "codegen" / "targets.def"
     for name, code, above in targets:
         (tree / "codegen" / "targets" / f"{name}.c").write_text(code)
@@ -119,7 +123,7 @@ def build_with(tree, *targets):
 def test_a_file_and_a_line(tmp_path):
     assert f"target_{NAME} = {{" in CODE and LINE == f"TARGET({NAME})\n"
     program = build_with(tmp_path, (NAME, CODE, "x86_64_v4"), ("calls", PRINTER, "sapphirerapids"), ("vectors", VECTORS, "sapphirerapids"),
-                         ("l4", GPU, "cuda_sm_80"))
+                         ("l4", GPU, "cuda_sm_80"), ("cortex_a78", CORE, "cortex_a76"))
     source = tmp_path / "codegen" / "targets" / f"{NAME}.c"
     assert NAME in dnncc.run([program, "--target=help"]).stdout
     for target in (NAME, f"x86-64,{NAME}"):
@@ -127,6 +131,17 @@ def test_a_file_and_a_line(tmp_path):
         assert done.returncode == 0, done.stderr
         done = dnncc.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-c", tmp_path / "digits.c", "-o", tmp_path / "digits.o"])
         assert done.returncode == 0, done.stderr
+
+    # a core: a file of rates
+    assert len(CORE.splitlines()) <= 20 and "`TARGET(cortex_a78)` behind `TARGET(cortex_a76)`" in PAGE
+    assert "cortex-a78" in dnncc.run([program, "--target=help"]).stdout
+    if support.has("aarch64"):
+        for target in ("cortex-a78", "aarch64,cortex-a78"):
+            (tmp_path / target).mkdir()
+            done = dnncc.run([program, DIGITS, f"--target={target}", "--name=model", "-o", tmp_path / target / "model.c"])
+            assert done.returncode == 0, done.stderr
+            got = dnncc.run_host(dnncc.build_host(tmp_path / target, ["-O1"], emulator=EMULATOR), [IMAGE])[0]
+            np.testing.assert_allclose(got, results(program, "generic", tmp_path / f"generic-{target}"), rtol=1e-5, atol=1e-6)
 
     # another language
     def compiled(target, name, *options):
@@ -161,8 +176,6 @@ def test_a_file_and_a_line(tmp_path):
 
 
 # ---- another processor ----
-
-EMULATOR = support.emulator("aarch64")
 
 def save(path, nodes, inputs, outputs, constants):
     def ports(of):

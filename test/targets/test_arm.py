@@ -45,6 +45,7 @@ def real(name):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("options", [[], ["--exact"]], ids=["fast", "exact"])
+@pytest.mark.sample(2)
 def test_floats(target, options, tmp_path):
     image = np.random.default_rng(3).random((1, 1, 8, 8)).astype(np.float32)
     want = results(DIGITS, "generic", tmp_path / "generic", [image], *options)[0]
@@ -58,6 +59,7 @@ def test_floats(target, options, tmp_path):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ["resnet8_int8", "dscnn_kws_int8"])
+@pytest.mark.sample(2)
 def test_bytes(name, target, tmp_path):
     model = real(name) / "model.onnx"
     kind = {1: np.float32, 3: np.int8, 2: np.uint8}
@@ -83,10 +85,25 @@ def check_sums(path, x, expected, targets, tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(9))
+@pytest.mark.sample(2)
 def test_convolutions_of_bytes(seed, tmp_path):
     """tails everywhere: of positions, of channels, of outputs"""
     x, expected = of_bytes.convolution(seed, tmp_path / "m.onnx")
     check_sums(tmp_path / "m.onnx", x, expected, TARGETS if seed < 3 else TARGETS[-1:], tmp_path)
+
+
+def test_wide_panels(tmp_path):
+    """of products of matrices: a vector of x, which takes two loads and an instruction to put together, serves twelve products where no zeros
+    have to be computed for that"""
+    r = np.random.default_rng(11)
+    x, w = (of_bytes.numbers(r, shape, np.int8, "random") for shape in ((1, 64, 6, 6), (96, 64, 3, 3)))
+    expected = of_bytes.convolved(x, w, [1, 1], [1, 1], [1, 1, 1, 1], 1)
+    node = onnx.helper.make_node("ConvInteger", ["x", "w"], ["y"], pads=[1, 1, 1, 1])
+    of_bytes.save(tmp_path / "m.onnx", node, x, expected, {"w": w})
+    check_sums(tmp_path / "m.onnx", x, expected, ["neoverse-v1"], tmp_path)
+    tiles = [body for _, body in machine_code.tile_loops(machine_code.listing(tmp_path / "neoverse-v1" / "model.o"))]
+    best = max(sum(text.startswith("smmla") for text in body) / max(1, sum(".d[1]" in text or "}[1]" in text for text in body)) for body in tiles)
+    assert best >= 12
 
 
 @pytest.mark.parametrize("types, depth", [("i8 i8", 1), ("i8 i8", 101), ("u8 i8", 64), ("u8 u8", 101), ("i8 u8", 4608)])
@@ -171,6 +188,7 @@ int main(void)
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("name, target", [("resnet8_fp32", "aarch64"), ("resnet8_int8", "aarch64"), ("resnet8_int8", "aarch64-dotprod"),
                                           ("dscnn_kws_int8", "aarch64-dotprod"), ("resnet8_int8", "aarch64-i8mm")])
+@pytest.mark.sample(2)
 def test_sums_stay_in_registers(name, target, compiler, tmp_path):
     """loops of register tiles keep nothing on the stack; those of pairs of bytes, which fill all 32 registers, little"""
     model = real(name) / "model.onnx"
@@ -238,11 +256,11 @@ def test_sums_of_pairs(x, tmp_path, count=40000):
     assert not np.isfinite(got[~np.isfinite(want)]).any()
 
 
-def test_products_of_pairs(tmp_path):
-    """a network in bf16: near to the one in f32, by lanes"""
+def test_products_in_bf16(tmp_path):
+    """a network in bf16: near to the one in f32, by products of matrices"""
     image = np.random.default_rng(3).random((1, 1, 8, 8)).astype(np.float32)
     options = ["--precision=bf16", "--limit=bf16_percent=1000000"]
     want = results(DIGITS, "generic", tmp_path / "generic", [image])[0]
     got = results(DIGITS, "aarch64-i8mm", tmp_path / "arm", [image], *options)[0]
-    assert any("[" in operands for operands in operands_of(tmp_path / "arm", "bfdot")) and operands_of(tmp_path / "arm", "bfcvtn")
+    assert operands_of(tmp_path / "arm", "bfmmla") and operands_of(tmp_path / "arm", "bfcvtn")
     assert 0 < np.abs(got - want).max() <= 2e-2 * np.abs(want).max()

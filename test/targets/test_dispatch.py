@@ -86,7 +86,7 @@ def program(folder, name, cc="gcc", *flags):
     """folder/model.c with test/host.c, compiled with these flags"""
     (folder / "serial.c").write_text(SERIAL)
     flags = [*flags, "-O1", f"-I{folder}", f"-Wa,-I{folder}"]
-    steps = [[cc, *dnncc.STRICT, *flags, "-c", folder / "model.c", "-o", folder / f"{name}.o"],
+    steps = [[cc, *dnncc.STRICT, *flags, *dnncc.headers(folder / "model.c", [cc, *dnncc.STRICT, "-O1"]), "-c", folder / "model.c", "-o", folder / f"{name}.o"],
              [cc, *flags, dnncc.host_object(["-O2"], cc), folder / f"{name}.o", folder / "serial.c", "-o", folder / name]]
     for step in steps:
         done = dnncc.run(step)
@@ -103,6 +103,7 @@ def results(program, given):
 @pytest.mark.parametrize("names, options", [*((names, []) for names in LISTS), (VECTORS, ["--weights=incbin", "--threads=3"]),
                                             (VECTORS, ["--unchecked", "--weights=file"]), (LISTS[1], ["--exact"])])
 @pytest.mark.slow
+@pytest.mark.sample(2)
 def test_each_level_is_its_target(names, options, network, tmp_path):
     model, given = network
     shared = tmp_path / "shared.dnn"              # what the targets have in common
@@ -183,7 +184,8 @@ def test_parts_compile_alone(names, cc, network, tmp_path):
     """whatever is left out, without a warning; nothing but memcpy and memset is wanted from outside"""
     folder = compiled(network[0], tmp_path / "out", f"--target={','.join(names)}")
     for flags in [["-O2"], *(["-O0", f"-DMODEL_LEVEL={macro(name)}"] for name in names)]:
-        done = dnncc.run([cc, *dnncc.STRICT, *flags, "-c", folder / "model.c", "-o", folder / f"{flags[0]}.o"])
+        done = dnncc.run([cc, *dnncc.STRICT, *flags, *dnncc.headers(folder / "model.c", [cc, *dnncc.STRICT, flags[0]]), "-c", folder / "model.c",
+                          "-o", folder / f"{flags[0]}.o"])
         assert done.returncode == 0 and not done.stderr, (flags, done.stderr[:2000])
     symbols = dnncc.run(["nm", folder / "-O2.o"]).stdout.split("\n")
     assert {line.split()[-1] for line in symbols if " U " in line} <= {"memcpy", "memset"}

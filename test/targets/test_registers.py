@@ -63,7 +63,7 @@ def test_sums_stay_in_registers(target, cc, tmp_path):
         (folder / "layer.dnn").write_text(program(layer))
         passes = "--passes=schedule,lower,vectorize,contract,legalize,plan,prune"
         dnncc.compile_model(folder / "layer.dnn", folder, [f"--target={target}", passes])
-        done = dnncc.run([cc, "-O2", "-std=c99", "-c", folder / "model.c", "-o", folder / "model.o"])
+        done = dnncc.run([cc, "-O2", "-std=c99", *dnncc.headers(folder / "model.c", [cc, "-O2", "-std=c99"]), "-c", folder / "model.c", "-o", folder / "model.o"])
         assert done.returncode == 0, done.stderr
         report = re.sub(r"\n \* ", " ", (folder / "model.c").read_text())
         words = dict(re.findall(r"\b(rows|columns|vectors|unroll|flat|split)=(\d+)", report))
@@ -87,11 +87,12 @@ def test_sums_stay_in_registers(target, cc, tmp_path):
 @pytest.mark.parametrize("cc", ["gcc", "clang"])
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("example", ["attention", "attention_causal"])
+@pytest.mark.sample(2)
 def test_both_products_of_attention(example, target, cc, tmp_path):
     if not shutil.which(cc):
         pytest.skip(f"no {cc}")
     dnncc.compile_model(dnncc.ROOT / "test" / "golden" / f"{example}.dnn", tmp_path, [f"--target={target}"])
-    done = dnncc.run([cc, "-O2", "-std=c99", "-c", tmp_path / "model.c", "-o", tmp_path / "model.o"])
+    done = dnncc.run([cc, "-O2", "-std=c99", *dnncc.headers(tmp_path / "model.c", [cc, "-O2", "-std=c99"]), "-c", tmp_path / "model.c", "-o", tmp_path / "model.o"])
     assert done.returncode == 0, done.stderr
     report = re.sub(r"\n \* ", " ", (tmp_path / "model.c").read_text())
     words = dict(re.findall(r"\b(columns|vectors|unroll)=(\d+)", report))

@@ -12,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
+import machine_code  # noqa: E402
 import processor  # noqa: E402
 
 TARGETS = {"riscv64-v": (128, 256, 512), "riscv64-v256": (256, 512)}      # and how many bits a register may have
@@ -87,6 +88,7 @@ def test_floats(target, options, tmp_path):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ["resnet8_int8", "dscnn_kws_int8", "micro_kws_qdq"])
+@pytest.mark.sample(2)
 def test_bytes(name, target, tmp_path):
     inputs, bind = bound(real(name))
     for got, want in results(real(name), target, tmp_path, inputs, *bind):
@@ -95,6 +97,7 @@ def test_bytes(name, target, tmp_path):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ["resnet8_fp32", "micro_kws_fp32"])
+@pytest.mark.sample(2)
 def test_models(name, target, tmp_path):
     inputs, bind = bound(real(name))
     for got, want in results(real(name), target, tmp_path, inputs, *bind):
@@ -183,26 +186,6 @@ def test_without_a_flag(tmp_path):
 
 # ---- machine code ----
 
-OBJDUMP = next(filter(shutil.which, ("llvm-objdump-16", "llvm-objdump-19")), "llvm-objdump-16")
-BRANCH = r"(?:b\w+|c\.b\w+|j|c\.j)\s.*?\b(?:0x)?([0-9a-f]+) <"
-
-
-def tile_loops(path, product):
-    """instructions of innermost loops of which two fifths, and eight, are products"""
-    done = dnncc.run([OBJDUMP, "-d", "--no-show-raw-insn", "--mattr=+v", path])
-    assert done.returncode == 0, done.stderr
-    for body in re.findall(r"^[0-9a-f]+ <.*>:\n((?:.+\n)+)", done.stdout, re.M):
-        code = [(int(at, 16), re.sub(r"\s+", " ", line.strip())) for at, line in re.findall(r"^\s*([0-9a-f]+):\s+(.*)$", body, re.M)]
-        number = {at: k for k, (at, _) in enumerate(code)}
-        back = [(number[int(m[1], 16)], k) for k, (_, line) in enumerate(code) if (m := re.match(BRANCH, line)) and number.get(int(m[1], 16), k + 1) <= k]
-        for first, last in back:
-            lines = [line for _, line in code[first:last + 1]]
-            if not any((g, h) != (first, last) and first <= g and h <= last for g, h in back):
-                products = sum(line.startswith(product) for line in lines)
-                if products >= 8 and 5 * products >= 2 * len(lines):
-                    yield lines
-
-
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name, product", [("resnet8_fp32", "vfmacc.vf"), ("resnet8_int8", "vmacc.vx")])
 def test_sums_stay_in_registers(name, product, target, tmp_path):
@@ -210,8 +193,9 @@ def test_sums_stay_in_registers(name, product, target, tmp_path):
     dnncc.compile_model(real(name), tmp_path, [f"--target={target}"])
     done = dnncc.run([*processor.emulator(target).cc.split(), "-O2", "-mno-relax", "-c", tmp_path / "model.c", "-o", tmp_path / "model.o"], timeout=600)
     assert done.returncode == 0, done.stderr[:3000]
-    found = list(tile_loops(tmp_path / "model.o", product))
+    listing = machine_code.listing(tmp_path / "model.o", machine_code.RISCV)
+    found = [lines for _, lines in machine_code.tile_loops(listing, machine_code.RISCV) if any(line.startswith(product) for line in lines)]
     assert len(found) >= 2
     for lines in found:
-        assert not [line for line in lines if re.match(r"v[ls]\d?r?e?\d*\S* .*\bsp\b", line)], lines
+        assert not machine_code.on_the_stack(lines, machine_code.RISCV), lines
         assert name != "resnet8_fp32" or not [line for line in lines if line.startswith("vset")], lines

@@ -119,7 +119,7 @@ def build(work, options, link, cc=dnncc.CC, flags=("-O1",), main=None):
     model = work / "model.onnx"
     dnncc.compile_model(model, work, options)
     program = work / "program"
-    commands = [[cc, *dnncc.STRICT, *flags, "-c", work / "model.c", "-o", work / "model.o"],
+    commands = [[cc, *dnncc.STRICT, *flags, *dnncc.headers(work / "model.c", [cc, *dnncc.STRICT, *flags]), "-c", work / "model.c", "-o", work / "model.o"],
                 [cc, *flags, "-I", work, "-I", RUNTIME, "-DDESCRIBE=model_describe", main or dnncc.HOST, work / "model.o", *link,
                  "-lpthread", "-o", program]]
     for command in commands:
@@ -136,6 +136,7 @@ def parallel_calls(work):
 
 @pytest.mark.parametrize("target", targets())
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.sample(2)
 def test_same_bits_for_every_count(name, target):
     make, shape = MODELS[name]
     x = np.random.default_rng(3).standard_normal(shape).astype(np.float32)
@@ -155,6 +156,7 @@ def test_same_bits_for_every_count(name, target):
 
 @pytest.mark.parametrize("target", targets())
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.sample(2)
 def test_no_data_races(name, target):
     """ThreadSanitizer, two callers at the same time: every part on a thread of its own, then the pool"""
     with dnncc.Workspace(f"tsan-{name}-{target}") as work:

@@ -37,7 +37,7 @@ def test_share(name, tmp_path):
     text, said = compiled(name, tmp_path)
     assert "shift_scales" in said               # it is the default here, and says what it costs
     flops = {kind: sum(float(f) for f in re.findall(rf"^{kind} @.*? flops (\d+)", text, re.M)) for kind in ("stream", "kernel")}
-    assert flops["stream"] >= .95 * (flops["stream"] + flops["kernel"])
+    assert flops["stream"] >= .99 * (flops["stream"] + flops["kernel"])
 
 
 def test_exact(tmp_path):
@@ -47,34 +47,24 @@ def test_exact(tmp_path):
 
 
 def test_tiles(tmp_path):
-    """each layer has its tile in the words of schedules, and all are one launch"""
+    """each layer, average and classifier among them, has its tile in the words of schedules, and all are one launch"""
     text, _ = compiled("dscnn_kws_int8", tmp_path)
     assert len(re.findall(r"^stream ", text, re.M)) == 1
     ir = tmp_path / "model.ir"
     dnncc.run([dnncc.DNNCC, model("dscnn_kws_int8"), "--target=vta", "--emit=ir", "-o", ir])
     words = re.findall(r'schedule="(tile_rows=[^;"]*)', ir.read_text())
-    assert len(words) == 9 and all("tile_outputs" in w for w in words)
+    assert len(words) == 11 and all("tile_outputs" in w for w in words)
 
 
-@pytest.mark.parametrize("name, most", [("dscnn_kws_int8", 95000), ("resnet8_int8", 117000)])
+@pytest.mark.parametrize("name, most", [("dscnn_kws_int8", 66000), ("resnet8_int8", 107000), ("micro_kws_qdq", 58000)])
 def test_programs(name, most, tmp_path):
     """The streams as instructions: portable, without races, and the bits that the interpreter gives, for two orders of the stages."""
     out = tmp_path / "model.vta"
-    done = dnncc.run([dnncc.DNNCC, model(name), "--target=vta", "--emit=program", "-o", out])
+    done = dnncc.run([dnncc.DNNCC, model(name), *MODELS[name], "--target=vta", "--emit=program", "-o", out])
     assert done.returncode == 0, done.stderr
+    assert [f.name for f in tmp_path.glob("*.vta")] == ["model.vta"]    # no other launch
     assert re.search("^expect ", vta("dump", out), re.M)
     vta("check", out)
     for seed, poison in ((1, 0), (7, 170)):
         vta("run", out, f"--seed={seed}", f"--poison={poison}")
     assert int(re.search(r"^cycles +(\d+)", vta("cycles", out), re.M)[1]) <= most
-
-
-def test_nothing_for_the_machine(tmp_path):
-    """a pool of floats, with an operation behind it, is plain C"""
-    path = tmp_path / "pool.dnn"
-    path.write_text('dnn 1\nmodule "m"\nfunc @main(%x "x": <1 x 4 x 8 x 8 x f32>) -> ("y") {\n'
-                    "  %p = reduce_window(%x) kind=sum window=[1, 1, 2, 2] strides=[1, 1, 2, 2] : <1 x 4 x 4 x 4 x f32>\n"
-                    "  %y = mul(%p, 0.25) : <1 x 4 x 4 x 4 x f32>\n  yield(%y)\n}\n")
-    done = dnncc.run([dnncc.DNNCC, path, "--target=vta", "-o", tmp_path / "pool.c"])
-    assert done.returncode == 0, done.stderr
-    assert "pool" in (tmp_path / "pool.c").read_text()

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* C that drives a machine: what its two files share, and what others of the C printer call. Nothing happens where main calls no stream. */
+#ifndef CODEGEN_C_MACHINE_H
+#define CODEGEN_C_MACHINE_H
+
+#include "codegen/c_writer.h"
+#include "codegen/machines.h"
+
+enum { C_PREPARED_BYTES = 64 };         /* struct prepared has no more */
+
+struct c_argument {
+        int64_t at, bytes;              /* behind the start of the workspace; in_program: of the program */
+        bool in_program, is_staged;
+};
+
+struct c_launch {
+        struct loop_stmt *call;
+        struct c_argument *arguments;
+        struct machine_code code;
+        int64_t lists_at, instructions_at;        /* in the program */
+        const char *name, *code_name, *lists_name;
+};
+
+struct c_machine_constant { struct loop_buffer *buffer; int64_t at; };
+
+struct c_machine {
+        const struct machine *machine;
+        const struct machine_driver *driver;
+        int64_t align;                  /* of the workspace, of the program, and of all in it */
+        struct c_launch *launches;
+        int launch_count;
+        struct c_machine_constant *constants;
+        int constant_count;
+        int64_t program_size;
+        char digest[65];                /* 16 digits: of instructions and model */
+};
+
+/* ---- c_machine.c ---- */
+
+/* finds the launches, encodes them; false after an error */
+bool c_machine_begin(struct c_writer *w);
+void c_machine_reserve(struct c_writer *w);
+void c_machine_names(struct c_writer *w);
+void c_machine_locals(struct c_writer *w);               /* what no variable of run is called */
+struct c_launch *c_machine_launch(struct c_writer *w, const struct loop_stmt *call);
+void c_machine_call(struct c_writer *w, const struct loop_stmt *s);
+
+/* ---- c_machine_text.c ---- */
+
+void c_machine_kernels(struct c_writer *w, struct text *out);    /* functions that launch, and what they need */
+void c_machine_prepare(struct c_writer *w, struct text *out);
+void c_machine_check(struct c_writer *w);                 /* of run: whether prepare was called */
+void c_machine_usage(struct c_writer *w, const char *weights);           /* of the header's comment: memory, and prepare */
+void c_machine_rules(struct c_writer *w);
+void c_machine_functions(struct c_writer *w);             /* prepare, and the five */
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/* C that drives a machine, as text: instructions, functions that launch, prepare, what the header says. */
+#include "codegen/c_machine.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put_function(struct c_writer *w, const char *head)
+{
+        text_add(w->out, "\n");
+        c_put(w, "%s", head);
+        c_end(w);
+        c_line(w, "{");
+        w->indent = 1;
+}
+
+static void end_function(struct c_writer *w)
+{
+        w->indent = 0;
+        c_line(w, "}");
+}
+
+static void put_return(struct c_writer *w, const char *code)
+{
+        w->indent++;
+        c_line(w, "return %s;", c_macro(w, arena_printf(w->arena, "ERROR_%s", code)));
+        w->indent--;
+}
+
+static const char *function_name(struct c_writer *w, const char *name)
+{
+        return arena_printf(w->arena, "dnncc_%s_%s", w->machine->driver->name, name);
+}
+
+/* ---- constants ---- */
+
+static uint64_t number(const unsigned char *bytes, int count)
+{
+        uint64_t n = 0;
+        for (int k = 0; k < count; k++)
+                n |= (uint64_t)bytes[k] << 8 * k;
+        return n;
+}
+
+static void put_code(struct c_writer *w, const struct c_launch *l)
+{
+        const struct c_machine *m = w->machine;
+        const int words = m->driver->instruction_words;
+        text_add(w->out, "\nstatic const uint64_t %s[%" PRId64 "][%d] = {\n", l->code_name, l->code.count, words);
+        for (int64_t i = 0; i < l->code.count; i++) {
+                const unsigned char *instruction = l->code.instructions + i * words * 8;
+                text_add(w->out, "        { ");
+                for (int k = 0; k < words; k++)
+                        text_add(w->out, "%s0x%016" PRIx64 "u", k ? ", " : "", number(instruction + 8 * k, 8));
+                text_add(w->out, " },      /* ");
+                m->driver->explain(m->machine, instruction, w->out);
+                text_add(w->out, " */\n");
+        }
+        text_add(w->out, "};\n");
+}
+
+static void put_lists(struct c_writer *w, const struct c_launch *l)
+{
+        enum { A_LINE = 8 };
+        if (!l->code.list_count)
+                return;
+        text_add(w->out, "\nstatic const uint32_t %s[%" PRId64 "] = {", l->lists_name, l->code.list_count);
+        for (int64_t i = 0; i < l->code.list_count; i++)
+                text_add(w->out, "%s0x%08" PRIx64 "u,", i % A_LINE ? " " : "\n        ", number(l->code.lists + 4 * i, 4));
+        text_add(w->out, "\n};\n");
+}
+
+/* ---- what a launch reads and writes of the workspace ---- */
+
+struct range { int64_t at, end; };
+
+static int compare_ranges(const void *a, const void *b)
+{
+        const struct range *x = a, *y = b;
+        return (x->at > y->at) - (x->at < y->at);
+}
+
+/* sorted, and joined where less than `align` lies between; access: of those that count */
+static int ranges_of(struct c_writer *w, const struct c_launch *l, int access, struct range **ranges)
+{
+        const struct loop_function *f = l->call->function;
+        int count = 0, joined = 0;
+        *ranges = arena_array(w->arena, (size_t)f->buffer_count + 1, sizeof **ranges);
+        for (int k = 0; k < f->buffer_count; k++) {
+                const struct c_argument *a = &l->arguments[k];
+                if (!a->in_program && a->bytes && ((int)f->buffers[k]->access & access))
+                        (*ranges)[count++] = (struct range){ a->at, a->at + a->bytes };
+        }
+        qsort(*ranges, (size_t)count, sizeof **ranges, compare_ranges);
+        for (int k = 1; k < count; k++) {
+                struct range *last = &(*ranges)[joined], *now = &(*ranges)[k];
+                if (now->at <= last->end + w->machine->align)
+                        last->end = now->end > last->end ? now->end : last->end;
+                else
+                        (*ranges)[++joined] = *now;
+        }
+        return count ? joined + 1 : 0;
+}
+
+/* "if (f(device, memory, 16) || ..)" */
+static void put_cache(struct c_writer *w, const struct c_launch *l, const char *name, int access)
+{
+        struct range *ranges;
+        const int count = ranges_of(w, l, access, &ranges);
+        for (int k = 0; k < count; k++)
+                c_put(w, "%s%s(device, %s, %" PRId64 ")", k ? " ||" C_SOFT : "if (", function_name(w, name),
+                      ranges[k].at ? arena_printf(w->arena, "memory + %" PRId64, ranges[k].at) : "memory", ranges[k].end - ranges[k].at);
+        if (!count)
+                return;
+        c_put(w, ")");
+        c_end(w);
+        put_return(w, "LOST");
+}
+
+/* ---- launches ---- */
+
+static void put_launch(struct c_writer *w, const struct c_launch *l)
+{
+        const struct loop_function *f = l->call->function;
+        struct range *ranges;
+        c_kernel_comment(w, f);
+        c_comment(w->out, 0, arena_printf(w->arena, "%" PRId64 " instructions, about %" PRId64 " cycles", l->code.count, l->code.cycles));
+        c_put(w, "static int %s(void *device, uint64_t program, void *workspace)", l->name);
+        c_end(w);
+        c_line(w, "{");
+        w->indent = 1;
+        if (ranges_of(w, l, ACCESS_INOUT, &ranges))
+                c_line(w, "unsigned char *const memory = workspace;");
+        else
+                c_line(w, "(void)workspace;");
+        put_cache(w, l, "flush", ACCESS_INOUT);         /* results, too: nothing is to be written there behind the machine's back */
+        c_line(w, "const int status = launch(device, program + %" PRId64 ", %" PRId64 ", %" PRId64 ");", l->instructions_at, l->code.count,
+               l->code.cycles);
+        c_line(w, "if (status)");
+        w->indent++;
+        c_line(w, "return status;");
+        w->indent--;
+        put_cache(w, l, "invalidate", ACCESS_OUT);
+        c_line(w, "return 0;");
+        end_function(w);
+}
+
+static void put_launcher(struct c_writer *w)
+{
+        put_function(w, "static int launch(void *device, uint64_t instructions, uint32_t count, uint64_t cycles)");
+        c_line(w, "if (%s(device, instructions, count))", function_name(w, "launch"));
+        put_return(w, "LAUNCH");
+        c_line(w, "switch (%s(device, cycles)) {", function_name(w, "wait"));
+        c_line(w, "case 0: return 0;");
+        c_line(w, "case %s: return %s;", w->machine->driver->timeout, c_macro(w, "ERROR_TIMEOUT"));
+        c_line(w, "default: return %s;", c_macro(w, "ERROR_LOST"));
+        c_line(w, "}");
+        end_function(w);
+}
+
+static const char prepared[] =
+        "\n"
+        "/* What prepare leaves at the beginning of the program: of which build it is, and where both memories lie. */\n"
+        "struct prepared { uint64_t build; const void *program, *workspace; uint64_t at; };\n";
+
+void c_machine_kernels(struct c_writer *w, struct text *out)
+{
+        const struct c_machine *m = w->machine;
+        if (!m)
+                return;
+        w->out = out;
+        w->indent = 0;
+        text_add(out, "%s", prepared);
+        put_launcher(w);
+        for (int k = 0; k < m->launch_count; k++)
+                put_launch(w, &m->launches[k]);
+}
+
+/* ---- prepare ---- */
+
+static const char words_helper[] =
+        "\n"
+        "/* little endian, as the machine reads it */\n"
+        "static void put_words(unsigned char *to, const uint32_t *from, size_t count)\n"
+        "{\n"
+        "        for (size_t i = 0; i < 4 * count; i++)\n"
+        "                to[i] = (unsigned char)(from[i / 4] >> 8 * (i % 4) & 255);\n"
+        "}\n";
+static const char helpers[] =
+        "\n"
+        "static void put_instructions(unsigned char *to, const uint64_t from[][%d], size_t count, uint64_t workspace,\n"
+        "                             uint64_t program)\n"
+        "{\n"
+        "        for (size_t i = 0; i < count; i++) {\n"
+        "                uint64_t words[%d];\n"
+        "                memcpy(words, from[i], sizeof words);\n"
+        "                place(words, workspace, program);\n"
+        "                for (size_t k = 0; k < sizeof words; k++)\n"
+        "                        *to++ = (unsigned char)(words[k / 8] >> 8 * (k %% 8) & 255);\n"
+        "        }\n"
+        "}\n"
+        "\n"
+        "/* the machine can address all of it */\n"
+        "static int is_reachable(uint64_t at, uint64_t bytes)\n"
+        "{\n"
+        "        return at %% %s == 0 && at >= %" PRId64 "u && bytes <= 0x%" PRIx64 "u && at <= 0x%" PRIx64 "u - bytes;\n"
+        "}\n";
+
+static void put_constant(struct c_writer *w, const struct c_machine_constant *c)
+{
+        const int bytes = element_info[c->buffer->element].bytes;
+        if (!c->buffer->extent)
+                return;
+        if (bytes == 1)
+                c_line(w, "memcpy(to + %" PRId64 ", %s, %" PRId64 ");", c->at, c_use(w, c->buffer), c->buffer->extent);
+        else if (bytes == 4)
+                c_line(w, "put_words(to + %" PRId64 ", (const uint32_t *)(const void *)%s, %" PRId64 ");", c->at, c_use(w, c->buffer),
+                       c->buffer->extent);
+        else
+                c_fail(w, EXIT_INTERNAL, "a stream reads constant %s, whose elements have %d bytes", c->buffer->name, bytes);
+}
+
+/* lists, or constants of 32 bits */
+static bool has_words(const struct c_machine *m)
+{
+        bool any = false;
+        for (int k = 0; k < m->launch_count; k++)
+                any |= m->launches[k].code.list_count > 0;
+        for (int k = 0; k < m->constant_count; k++)
+                any |= m->constants[k].buffer->extent && element_info[m->constants[k].buffer->element].bytes == 4;
+        return any;
+}
+
+static const char *prototype(struct c_writer *w)
+{
+        return arena_printf(w->arena, "int %s_prepare(void *workspace, %svoid *program, void *device)", w->options->prefix,
+                            w->options->weights == PRINT_WEIGHTS_FILE ? "const void *weights, " : "");
+}
+
+static void put_checks(struct c_writer *w)
+{
+        const bool file = w->options->weights == PRINT_WEIGHTS_FILE;
+        if (w->options->unchecked)
+                return;
+        c_line(w, "if (!workspace || !program%s)", file ? " || !weights" : "");
+        put_return(w, "NULL");
+        c_put(w, "if ((uintptr_t)workspace %% %s != 0 ||" C_SOFT "(uintptr_t)program %% %s != 0", c_macro(w, "WORKSPACE_ALIGN"),
+              c_macro(w, "PROGRAM_ALIGN"));
+        if (file)
+                c_put(w, " ||" C_SOFT "(uintptr_t)weights %% %s != 0", c_macro(w, "WEIGHTS_ALIGN"));
+        c_put(w, ")");
+        c_end(w);
+        put_return(w, "ALIGNMENT");
+}
+
+static void put_addresses(struct c_writer *w)
+{
+        const char *own = c_macro(w, "PROGRAM_SIZE"), *workspace = c_macro(w, "WORKSPACE_SIZE"), *address = function_name(w, "address");
+        c_line(w, "const uint64_t at = %s(device, program," C_SOFT "%s);", address, own);
+        c_line(w, "const uint64_t workspace_at = %s(device, workspace," C_SOFT "%s);", address, workspace);
+        c_line(w, "if (!is_reachable(at, %s) ||" C_SOFT "!is_reachable(workspace_at, %s) ||" C_SOFT "(at < workspace_at + %s &&" C_SOFT
+                  "workspace_at < at + %s))", own, workspace, workspace, own);
+        put_return(w, "ADDRESS");
+}
+
+void c_machine_prepare(struct c_writer *w, struct text *out)
+{
+        const struct c_machine *m = w->machine;
+        struct text body = { 0 };
+        if (!m)
+                return;
+        w->uses_weights = false;
+        w->out = &body;
+        w->indent = 1;
+        for (int k = 0; k < m->constant_count; k++)
+                put_constant(w, &m->constants[k]);
+        for (int k = 0; k < m->launch_count; k++) {
+                const struct c_launch *l = &m->launches[k];
+                if (l->code.list_count)
+                        c_line(w, "put_words(to + %" PRId64 ", %s, %" PRId64 ");", l->lists_at, l->lists_name, l->code.list_count);
+                c_line(w, "put_instructions(to + %" PRId64 ", %s, %" PRId64 ", workspace_at, at);", l->instructions_at, l->code_name,
+                       l->code.count);
+        }
+        w->out = out;
+        w->indent = 0;
+        text_add(out, "\n/* What the machine runs: where its steps begin, and instructions. Addresses are those of a workspace at 0 and the program\n"
+                      " * behind it, at 0x%" PRIx64 ". */\n", (uint64_t)w->workspace_size);
+        for (int k = 0; k < m->launch_count; k++) {
+                put_lists(w, &m->launches[k]);
+                put_code(w, &m->launches[k]);
+        }
+        m->driver->place(m->machine, w->workspace_size, out);
+        if (has_words(m))
+                text_add(out, "%s", words_helper);
+        text_add(out, helpers, m->driver->instruction_words, m->driver->instruction_words, c_macro(w, "PROGRAM_ALIGN"), m->driver->least,
+                 (uint64_t)m->driver->most, (uint64_t)m->driver->most);
+        put_function(w, prototype(w));
+        put_checks(w);
+        c_weights_pointer(w, !w->options->unchecked || w->uses_weights);
+        c_weights_check(w);
+        put_addresses(w);
+        c_line(w, "unsigned char *const to = program;");
+        c_line(w, "const struct prepared now = { 0x%su, program, workspace, at };", m->digest);
+        c_line(w, "memset(to, 0, sizeof now);");
+        text_add_bytes(out, body.data, body.length);
+        c_line(w, "if (%s(device, program, %s))", function_name(w, "flush"), c_macro(w, "PROGRAM_SIZE"));
+        put_return(w, "LOST");
+        c_line(w, "memcpy(to, &now, sizeof now);");
+        c_line(w, "return 0;");
+        end_function(w);
+        text_free(&body);
+}
+
+void c_machine_check(struct c_writer *w)
+{
+        const struct c_machine *m = w->machine;
+        if (!m)
+                return;
+        c_line(w, "struct prepared prepared;");
+        if (!w->options->unchecked) {
+                c_line(w, "if (!program)");
+                put_return(w, "NULL");
+                c_line(w, "if ((uintptr_t)program %% %s != 0)", c_macro(w, "PROGRAM_ALIGN"));
+                put_return(w, "ALIGNMENT");
+        }
+        c_line(w, "memcpy(&prepared, program, sizeof prepared);");
+        c_put(w, "if (prepared.build != 0x%su ||" C_SOFT "prepared.program != program ||" C_SOFT "prepared.workspace != workspace)", m->digest);
+        c_end(w);
+        put_return(w, "PREPARE");
+}
+
+/* ---- the header ---- */
+
+void c_machine_usage(struct c_writer *w, const char *weights)
+{
+        if (!w->machine)
+                return;
+        c_line(w, " *     %s(program);", c_macro(w, "PROGRAM_DEFINE"));
+        c_line(w, " *     int failed = %s_prepare(workspace, %s%sprogram, device);", w->options->prefix, weights ? weights : "",
+               weights ? ", " : "");
+}
+
+static const char rules[] =
+        " *\n"
+        " * Part of it runs on a machine, %s, which reads the program and reads and writes the workspace: both\n"
+        " * are memory that for the machine, too, lies in one piece, below address 2^%d. prepare fills the program, once\n"
+        " * for a workspace and a device; where it has not, run returns %s. When the\n"
+        " * machine failed (%s, %s, ..) it may go on writing to the workspace: stop it,\n"
+        " * then call prepare again. One run at a time has the device. The functions below are the caller's to write.\n";
+
+void c_machine_rules(struct c_writer *w)
+{
+        int bits = 0;
+        if (!w->machine)
+                return;
+        while (bits < 62 && (INT64_C(1) << bits) < w->machine->driver->most)
+                bits++;
+        text_add(w->out, rules, w->machine->machine->name, bits, c_macro(w, "ERROR_PREPARE"), c_macro(w, "ERROR_TIMEOUT"),
+                         c_macro(w, "ERROR_LOST"));
+}
+
+void c_machine_functions(struct c_writer *w)
+{
+        if (w->machine)
+                text_add(w->out, "%s;\n\n%s", prototype(w), w->machine->driver->functions);
+}

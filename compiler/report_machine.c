@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* What a machine has to do, and what stays on the processor: for --report, --stats, and models that give it nothing. */
+#include "compiler/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "codegen/machines.h"
+#include "compiler/json.h"
+#include "kernels/kernels.h"
+#include "kernels/streams.h"
+
+static bool is_launch(const struct loop_stmt *call) { return call->function->kind == FUNCTION_STREAM; }
+
+static bool is_contraction(const struct op *op) { return op_info[op->code].traits & TRAIT_CONTRACTION; }
+
+static bool is_byte(const struct value *v) { return v->type->element == E_I8 || v->type->element == E_U8; }
+
+/* the next behind `last`; NULL: none. last NULL: the first */
+static const struct op *next_contraction(const struct region *region, const struct op *last)
+{
+        do
+                last = region_walk(region, last);
+        while (last && !is_contraction(last));
+        return last;
+}
+
+static int count_quantized(const struct module *m)
+{
+        int count = 0;
+        for (const struct function *f = m ? m->functions : NULL; f; f = f->next)
+                for (const struct op *op = next_contraction(&f->body, NULL); op; op = next_contraction(&f->body, op))
+                        count += is_byte(op_operand(op, 0)) && is_byte(op_operand(op, 1));
+        return count;
+}
+
+bool report_machine_has_work(struct run *run)
+{
+        const struct options *o = &run->options;
+        const struct machine *m = target_accelerator(run->context.target);
+        const bool wanted = m && !o->exact && !o->passes && o->level >= 2 && run->state.module && run->state.program && !writes_ranges(o);
+        const struct calls calls = wanted ? report_calls(run) : (struct calls){ .count = 0 };
+        bool launches = !wanted;
+        for (int i = 0; i < calls.count; i++)
+                launches |= is_launch(calls.items[i]);
+        if (launches)
+                return true;
+        const int count = count_quantized(run->state.module);
+        if (count)
+                diag_warning(&run->diag, "nothing runs on machine %s: %d quantized convolutions and products stay in C (--report says why)", m->name,
+                             count);
+        else
+                diag_error(&run->diag, EXIT_UNSUPPORTED,
+                           "nothing of the model is for machine %s: it has no convolution or product of bytes, which is what the machine computes; "
+                           "--quantize makes some, --target=%s is plain C", m->name, run->context.target->base->name);
+        return count > 0;
+}
+
+/* ---- why a kernel stays ---- */
+
+static bool is_of(const struct op *op, const char *location) { return op->location && location && !strcmp(op->location, location); }
+
+/* the contraction that became a kernel of these nodes; NULL */
+static const struct op *contraction_of(const struct module *m, const char *location)
+{
+        for (const struct function *f = m ? m->functions : NULL; f; f = f->next)
+                for (const struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
+                        if (!is_of(op, location) && !(op->region && op->region->owner && is_of(op->region->owner, location)))
+                                continue;
+                        if (is_contraction(op))
+                                return op;
+                }
+        return NULL;
+}
+
+/* some value of a kernel is of bytes without a sign */
+static bool has_unsigned(const struct region *kernel)
+{
+        bool found = false;
+        for (const struct op *op = kernel->owner && kernel->owner->code == OP_fusion ? kernel->first : NULL; op; op = op->next)
+                for (int k = 0; k < op->operand_count; k++)
+                        found |= op_operand(op, k) && op_operand(op, k)->type->element == E_U8;
+        return found;
+}
+
+static const char *why_not(struct run *run, const struct loop_stmt *call)
+{
+        struct stream_work work;
+        const char *summary = call->function->summary;
+        const bool multiplies = summary && (!strncmp(summary, "dot", 3) || !strncmp(summary, "convolve", 8));
+        const struct op *op = multiplies ? contraction_of(run->state.module, loop_call_location(call)) : NULL;
+        if (run->options.exact)
+                return "--exact";
+        if (!multiplies)
+                return "it moves, compares or adds up values: there are no products of bytes";
+        if (op && !is_byte(op_operand(op, 0)))
+                return "its products are not of bytes";
+        if (op && has_unsigned(op->region))
+                return "it multiplies bytes without a sign: --activations=s8 gives them one";
+        if (op && op->code != OP_convolve_packed)
+                return "its operands are not in the machine's blocks (--remarks=layout says why)";
+        if (op && !stream_work_of(op, run->context.target, &work))
+                return "what is done with its sums is more than the machine's operations, shifts and bounds";
+        return op ? "no tile of it fits the machine's memories" : "it is not a kernel of one contraction";
+}
+
+double report_machine_cycles(const struct loop_function *kernel)
+{
+        const struct machine_driver *d = kernel->kind == FUNCTION_STREAM ? machine_driver(kernel->machine) : NULL;
+        struct arena *scratch = d && d->measure ? arena_new() : NULL;
+        struct machine_measure measure;
+        struct diag silent = { .silent = true };
+        const double cycles = scratch && d->measure(kernel, scratch, &measure, &silent) ? (double)measure.whole.cycles : -1;
+        arena_free(scratch);
+        return cycles;
+}
+
+/* ---- JSON ---- */
+
+static void put_memories(FILE *out, const struct machine *m, const char *name, const int64_t *numbers, int64_t stored)
+{
+        fprintf(out, ", \"%s\": {", name);
+        for (int k = 0; k < MACHINE_MEMORIES; k++) {
+                json_string(out, m->memories[k].name);
+                fprintf(out, ": %" PRId64 "%s", stored >= 0 && k == m->stored ? stored : numbers[k], k + 1 < MACHINE_MEMORIES ? ", " : "}");
+        }
+}
+
+static void put_part(FILE *out, const struct machine *m, const struct machine_part *p)
+{
+        fprintf(out, "\"cycles\": %" PRId64 ", \"serial\": %" PRId64 ", \"products\": %" PRId64 ", \"utilization\": %.4f", p->cycles, p->serial,
+                p->products, p->cycles ? (double)p->products / (double)p->cycles : 0.0);
+        json_member(out, ", ", "bound", p->bound);
+        fprintf(out, ", \"instructions\": %" PRId64 ", \"micro_ops\": %" PRId64, p->instructions, p->places);
+        put_memories(out, m, "bytes", p->loaded, p->stored);
+        put_memories(out, m, "least", p->least, p->least_stored);
+        put_memories(out, m, "used", p->used, -1);
+        fputs("}", out);
+}
+
+static const char *location_of(const struct loop_stmt *call, const struct loop_buffer *parameter)
+{
+        for (int k = 0; k < call->function->buffer_count; k++)
+                if (call->function->buffers[k] == parameter) {
+                        const struct loop_buffer *root = loop_buffer_root(call->buffers[k], NULL);
+                        return root->location ? root->location : root->port ? root->port : root->name;
+                }
+        return loop_call_location(call);
+}
+
+static void put_launch(FILE *out, const struct loop_stmt *call, int number, const struct machine_measure *measure)
+{
+        fprintf(out, "{\"call\": %d, ", number);
+        json_member(out, "", "kernel", call->function->name);
+        json_member(out, ", ", "location", loop_call_location(call));
+        fputs(", \"layers\": [", out);
+        for (int k = 0; k < measure->part_count; k++) {
+                json_member(out, k ? ",\n      {" : "\n      {", "location", location_of(call, measure->parts[k].result));
+                fputs(", ", out);
+                put_part(out, call->function->machine, &measure->parts[k]);
+        }
+        fputs("],\n      ", out);
+        put_part(out, call->function->machine, &measure->whole);
+}
+
+static void add_part(struct machine_part *sum, const struct machine_part *p)
+{
+        sum->cycles += p->cycles;
+        sum->serial += p->serial;
+        sum->products += p->products;
+        sum->instructions += p->instructions;
+        sum->places += p->places;
+        sum->stored += p->stored;
+        sum->least_stored += p->least_stored;
+        for (int k = 0; k < MACHINE_MEMORIES; k++) {
+                sum->loaded[k] += p->loaded[k];
+                sum->least[k] += p->least[k];
+                sum->used[k] = p->used[k] > sum->used[k] ? p->used[k] : sum->used[k];
+        }
+        sum->bound = !sum->bound || !strcmp(sum->bound, p->bound) ? p->bound : "different things";
+}
+
+/* of all launches; false: there are none, or none can be measured */
+static bool measure_all(struct run *run, const struct calls *calls, struct machine_measure *all, struct machine_part *sum)
+{
+        const struct machine *m = target_accelerator(run->context.target);
+        const struct machine_driver *d = m ? machine_driver(m) : NULL;
+        int launches = 0;
+        *sum = (struct machine_part){ 0 };
+        for (int i = 0; d && d->measure && i < calls->count; i++) {
+                struct diag silent = { .silent = true };
+                if (!is_launch(calls->items[i]))
+                        continue;
+                if (!d->measure(calls->items[i]->function, run->arena, &all[i], &silent))
+                        return false;
+                add_part(sum, &all[i].whole);
+                launches++;
+        }
+        return launches > 0;
+}
+
+static double share_of_machine(const struct calls *calls, int *launched)
+{
+        double on = 0;
+        *launched = 0;
+        for (int i = 0; i < calls->count; i++)
+                if (is_launch(calls->items[i])) {
+                        on += calls->items[i]->function->flops;
+                        ++*launched;
+                }
+        return calls->flops > 0 ? on / calls->flops : 0;
+}
+
+static void put_processor(FILE *out, struct run *run, const struct calls *calls)
+{
+        const char *before = "\n      {";
+        fputs(",\n    \"processor\": [", out);
+        for (int i = 0; i < calls->count; i++) {
+                const struct loop_stmt *call = calls->items[i];
+                if (is_launch(call))
+                        continue;
+                fprintf(out, "%s\"call\": %d, \"flops\": %.0f", before, i, call->function->flops);
+                json_member(out, ", ", "location", loop_call_location(call));
+                json_member(out, ", ", "why", why_not(run, call));
+                fputs("}", out);
+                before = ",\n      {";
+        }
+        fputs("]", out);
+}
+
+void report_machine_json(struct run *run, FILE *out)
+{
+        const struct machine *m = target_accelerator(run->context.target);
+        const struct calls calls = report_calls(run);
+        struct machine_part sum;
+        struct machine_measure *all = arena_array(run->arena, (size_t)calls.count + 1, sizeof *all);
+        int launched;
+        if (!m)
+                return;
+        const bool measured = measure_all(run, &calls, all, &sum);
+        json_member(out, ",\n  \"accelerator\": {", "machine", m->name);
+        int64_t sizes[MACHINE_MEMORIES];
+        for (int k = 0; k < MACHINE_MEMORIES; k++)
+                sizes[k] = m->memories[k].bytes;
+        put_memories(out, m, "memories", sizes, -1);
+        fprintf(out, ", \"flops_share\": %.6f", share_of_machine(&calls, &launched));
+        fprintf(out, ", \"launch_count\": %d, \"kernels_on_processor\": %d,\n    \"network\": ", launched, calls.count - launched);
+        if (measured) {
+                fputs("{", out);
+                put_part(out, m, &sum);
+        } else {
+                fputs("null", out);
+        }
+        fputs(",\n    \"launches\": [", out);
+        const char *before = "\n    ";
+        for (int i = 0; i < calls.count && measured; i++)
+                if (is_launch(calls.items[i])) {
+                        fputs(before, out);
+                        put_launch(out, calls.items[i], i, &all[i]);
+                        before = ",\n    ";
+                }
+        fputs("]", out);
+        put_processor(out, run, &calls);
+        fputs("}", out);
+}
+
+/* ---- --stats ---- */
+
+static void say_part(const char *what, const struct machine_part *p)
+{
+        int64_t loaded = 0, least = 0;
+        for (int k = 0; k < MACHINE_MEMORIES; k++) {
+                loaded += p->loaded[k];
+                least += p->least[k];
+        }
+        fprintf(stderr, "stats: %-10s %9" PRId64 " cycles, %5.1f %% products, bound by %s; read %" PRId64 " (%.2f of the least), written %" PRId64 "\n",
+                what, p->cycles, p->cycles ? 100.0 * (double)p->products / (double)p->cycles : 0.0, p->bound, loaded,
+                least ? (double)loaded / (double)least : 1.0, p->stored);
+}
+
+void report_machine_stats(struct run *run)
+{
+        const struct machine *m = target_accelerator(run->context.target);
+        const struct calls calls = report_calls(run);
+        struct machine_part sum;
+        struct machine_measure *all = arena_array(run->arena, (size_t)calls.count + 1, sizeof *all);
+        int launched, number = 0;
+        if (!m)
+                return;
+        const double share = share_of_machine(&calls, &launched);
+        fprintf(stderr, "stats: machine    %s: %d launches, %.2f %% of the products; %d kernels stay on the processor\n", m->name, launched, 100 * share,
+                calls.count - launched);
+        if (measure_all(run, &calls, all, &sum)) {
+                for (int i = 0; i < calls.count; i++)
+                        for (int k = 0; k < all[i].part_count; k++)
+                                say_part(arena_printf(run->arena, "layer %d", ++number), &all[i].parts[k]);
+                say_part("all", &sum);
+                fprintf(stderr, "stats: program    %" PRId64 " instructions, %" PRId64 " micro-ops; one by one %" PRId64 " cycles; used", sum.instructions,
+                        sum.places, sum.serial);
+                for (int k = 0; k < MACHINE_MEMORIES; k++)
+                        fprintf(stderr, " %s %" PRId64 "/%" PRId64, m->memories[k].name, sum.used[k], m->memories[k].bytes);
+                fputs("\n", stderr);
+        }
+        for (int i = 0; i < calls.count; i++) {
+                const char *location = loop_call_location(calls.items[i]), *summary = calls.items[i]->function->summary;
+                if (!is_launch(calls.items[i]))
+                        fprintf(stderr, "stats: in C       %s, %.*s: %s\n", location ? location : calls.items[i]->function->name,
+                                (int)(summary ? strcspn(summary, " ,") : 0), summary ? summary : "", why_not(run, calls.items[i]));
+        }
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of products by blocks of warps share: contract_warps.c, warps_copies.c, warps_results.c. */
+#ifndef KERNELS_WARPS_H
+#define KERNELS_WARPS_H
+
+#include "kernels/contract_warps.h"
+#include "kernels/stage.h"
+
+struct warps {
+        struct stage s;                 /* first: its functions get this */
+        struct warp_tile tile;
+        int64_t groups, blocks, inner;  /* in a group: blocks of x; words of a block */
+        int64_t outputs, positions;     /* of a group; of an image */
+        int64_t panel_size, turns;      /* turns: of a window */
+        struct loop_variable *sums;
+        struct loop_buffer *xs, *ws, *out;        /* in shared memory */
+        /* of the block: image, group, first position, first panel of the group; its part of the turns */
+        struct loop_expr *image, *group, *position, *panel, *part;
+        struct loop_buffer *partial;    /* sums of all parts: [parts, images, groups, positions, outputs], whole tiles */
+};
+
+/* ---- contract_warps.c ---- */
+
+/* elements of a turn in shared memory, those of x, of a panel of w, of all panels */
+int64_t warps_x_stage(const struct warp_tile *t);
+int64_t warps_w_panel(const struct warp_tile *t);
+int64_t warps_w_stage(const struct warp_tile *t);
+/* where the stage of a turn is, of stages of so many elements */
+struct loop_expr *warps_stage(struct warps *w, struct loop_expr *turn, int64_t size);
+/* of a block; warp number w has row w % warps of positions, and panel w / warps */
+int warps_count(const struct warps *w);
+struct loop_expr *warps_row(struct warps *w, struct loop_expr *warp);
+struct loop_expr *warps_panel(struct warps *w, struct loop_expr *warp);
+/* of a warp's sums */
+struct loop_tiles warps_shape(const struct warps *w);
+static inline struct loop_expr *warps_less(struct warps *w, struct loop_expr *a, int64_t b)
+{
+        return emit_op(w->s.e, LOOP_LT, a, number(w->s.e, b));
+}
+
+/* ---- warps_copies.c ---- */
+
+/* what a warp copies of a turn of the window */
+void warps_copy_turn(struct warps *w, struct loop_expr *warp, struct loop_expr *turn);
+
+/* ---- warps_results.c ---- */
+
+/* what becomes of the sums of a block: they leave their fragments, and lanes store what the fusion makes of them */
+void warps_write_results(struct warps *w);
+/* elements of w->partial; the block's sums into it; a phase that makes results of all parts */
+int64_t warps_partial_size(const struct warps *w);
+void warps_write_partial(struct warps *w);
+void warps_join_parts(struct warps *w);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* grid, rows: where an iteration sums over neighbours in memory, a lane for each of them reads with gaps as long
+ * as a row, and there are few. So a warp has the iteration, and its lanes every 32nd turn of each loop:
+ *
+ *     var %sum : f32 = 0.0                       var %sum : f32 = 0.0
+ *     for %k = 0 to 768 {                        alloc %parts : f32[32]
+ *       set %sum = %sum + %x[%i * 768 + %k]      for %lane = 0 to 32 gpu_lane {
+ *     }                                            var %part : f32 = 0.0
+ *     store %y[%i] = %sum                ->        for %k = %lane to 768 step 32 {
+ *                                                    set %part = %part + %x[%i * 768 + %k]
+ *                                                  }
+ *                                                  store %parts[%lane] = %part
+ *                                                }
+ *                                                for %l = 0 to 32 { set %sum = %sum + %parts[%l] }
+ *                                                for %lane = 0 to 1 gpu_lane { store %y[%i] = %sum }
+ *
+ * What stands between loops all lanes compute alike. Sums of floats in another order: class R, as reductions
+ * in vectors are (reduce.c); sums of averages of bytes keep theirs. */
+#include "passes/vectorize/grid_rows.h"
+
+#include "passes/vectorize/averages.h"
+#include "passes/vectorize/independence.h"
+
+/* ---- what a row is ---- */
+
+/* down through loops that hold values and one loop */
+static struct loop_stmt *innermost(struct loop_stmt *loop)
+{
+        for (;;) {
+                struct loop_stmt *only = NULL;
+                for (struct loop_stmt *s = loop->body->first; s; s = s->next) {
+                        if (s->kind == STMT_FOR && !only)
+                                only = s;
+                        else if (s->kind != STMT_LET)
+                                return loop;
+                }
+                if (!only)
+                        return loop;
+                loop = only;
+        }
+}
+
+static int64_t trip(const struct loop_stmt *s)
+{
+        int64_t from, to;
+        bool known = s->for_kind == FOR_SERIAL && s->step == 1 && loop_is_int(s->a, &from) && loop_is_int(s->b, &to);
+        return known && to > from ? to - from : 0;
+}
+
+struct setting { const struct loop_variable *variable; const struct loop_stmt *let; };
+
+static void find_let(struct loop_stmt *s, void *context)
+{
+        struct setting *found = context;
+        if (s->kind == STMT_LET && s->variable == found->variable)
+                found->let = s;
+}
+
+/* by how much e grows with the variable of the loop, values of its body looked through; UNKNOWN */
+enum { UNKNOWN = INT32_MAX, DEPTH_MAX = 16 };
+static int64_t growth(const struct loop_expr *e, const struct loop_stmt *loop, int depth)
+{
+        int64_t factor;
+        if (e->op == LOOP_LITERAL)
+                return 0;
+        if (depth == DEPTH_MAX)
+                return UNKNOWN;
+        if (e->op == LOOP_VARIABLE) {
+                struct setting found = { .variable = e->variable };
+                loop_block_walk(loop->body, find_let, NULL, &found);
+                return e->variable == loop->variable ? 1 : found.let ? growth(found.let->a, loop, depth + 1) : 0;
+        }
+        int64_t steps[3] = { 0 };
+        bool grows = false;
+        for (int i = 0; i < e->arity && i < 3; i++) {
+                steps[i] = growth(e->args[i], loop, depth + 1);
+                grows |= steps[i] != 0;
+        }
+        if (!grows || steps[0] == UNKNOWN || steps[1] == UNKNOWN)
+                return grows ? UNKNOWN : 0;
+        if (e->op == LOOP_ADD || e->op == LOOP_SUB)
+                return e->op == LOOP_ADD ? steps[0] + steps[1] : steps[0] - steps[1];
+        return e->op == LOOP_MUL && loop_is_int(e->args[1], &factor) ? steps[0] * factor : UNKNOWN;
+}
+
+struct loads { const struct loop_stmt *loop; int near, far; };
+
+static void count_load(struct loop_expr *e, void *context)
+{
+        struct loads *loads = context;
+        int64_t step = e->op == LOOP_LOAD ? growth(e->args[0], loads->loop, 0) : 0;
+        loads->near += step == 1;
+        loads->far += step != 1 && step != 0;
+}
+
+/* all that the loop does is to add to variables of the row, once in a turn each */
+static bool reduces(const struct grid_row *row, struct loop_stmt *loop)
+{
+        struct loop_stmt *inner = innermost(loop);
+        int sets = 0;
+        for (const struct loop_stmt *s = inner->body->first; s; s = s->next) {
+                const enum element e = s->variable ? (enum element)s->variable->type.element : E_BOOL;
+                if (s->kind == STMT_LET)
+                        continue;
+                if (s->kind != STMT_SET || !vectorize_accumulates(loop, s) || e == E_BOOL ||
+                    averages_has(row->averages, s->variable) ||
+                    (row->exact && element_is_float(e) && s->a->op == LOOP_ADD))
+                        return false;
+                sets++;
+        }
+        return sets > 0;
+}
+
+static void find_refused(struct loop_stmt *s, void *context)
+{
+        *(bool *)context |= s->kind == STMT_FAIL || s->kind == STMT_WHILE || s->kind == STMT_ALLOC ||
+                            (s->kind == STMT_VAR && (s->variable->rows || s->variable->type.lanes > 1));
+}
+
+bool grid_row_is_for_warp(const struct grid_row *row)
+{
+        bool refused = false, any = false;
+        loop_block_walk((struct loop_block *)(uintptr_t)row->body, find_refused, NULL, &refused);
+        for (struct loop_stmt *s = row->body->first; s && !refused; s = s->next) {
+                if (s->kind == STMT_LET || s->kind == STMT_VAR || s->kind == STMT_STORE)
+                        continue;
+                if (s->kind != STMT_FOR)
+                        return false;
+                if (!reduces(row, s)) {
+                        refused = !trip(s) || !loops_are_independent(row->bounds, &s, 1, false);
+                        continue;
+                }
+                struct loads loads = { .loop = innermost(s) };
+                loop_block_walk(loads.loop->body, NULL, count_load, &loads);
+                refused = trip(loads.loop) < GRID_LANES || loads.far || !loads.near;
+                any = true;
+        }
+        return any && !refused;
+}
+
+/* ---- written for lanes ---- */
+
+struct renaming { const struct loop_variable *from; struct loop_variable *to; };
+
+static void rename_stmt(struct loop_stmt *s, void *context)
+{
+        const struct renaming *r = context;
+        s->variable = s->variable == r->from ? r->to : s->variable;
+}
+
+static void rename_use(struct loop_expr *e, void *context)
+{
+        const struct renaming *r = context;
+        e->variable = e->variable == r->from ? r->to : e->variable;
+}
+
+static void append(struct loop_block *block, struct loop_stmt *s)
+{
+        s->next = NULL;
+        *block->end = s;
+        block->end = &s->next;
+}
+
+static struct loop_stmt *open_loop(struct arena *arena, struct loop_block *block, const char *name, enum loop_for_kind kind, int64_t count)
+{
+        struct loop_stmt *s = loop_append(arena, block, STMT_FOR);
+        s->variable = loop_variable_new(arena, name, LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        s->for_kind = kind;
+        s->a = loop_index(arena, 0);
+        s->b = loop_index(arena, count);
+        return s;
+}
+
+/* its turns from the lane's on, every 32nd */
+static void share_turns(struct arena *arena, struct loop_stmt *loop, const struct loop_stmt *lane)
+{
+        loop->a = loop_op(arena, LOOP_ADD, loop->a, loop_use(arena, lane->variable), NULL);
+        loop->step = GRID_LANES;
+}
+
+/* the variable of the set in each lane, from nothing on, and what becomes of all of them behind the loop over lanes */
+static void put_parts(struct arena *arena, struct loop_stmt *set, struct loop_stmt *loop, struct loop_block *before,
+                      struct loop_stmt *lane, struct loop_block *after)
+{
+        struct loop_variable *whole = set->variable;
+        const enum loop_opcode op = set->a->op;
+        struct loop_buffer *parts = ARENA_NEW(arena, struct loop_buffer);
+        *parts = (struct loop_buffer){ .name = "parts", .element = (enum element)whole->type.element, .extent = GRID_LANES,
+                                       .space = SPACE_STACK, .offset = -1, .access = ACCESS_INOUT };
+        loop_append(arena, before, STMT_ALLOC)->buffer = parts;
+        struct loop_stmt *var = loop_append(arena, lane->body, STMT_VAR);
+        var->variable = loop_variable_new(arena, "part", whole->type, VARIABLE_VAR);
+        var->a = op == LOOP_ADD ? loop_literal(arena, whole->type, (union scalar){ .u = 0 }) : loop_use(arena, whole);
+        struct loop_stmt alone = *loop;
+        alone.next = NULL;
+        struct loop_block block = { .first = &alone, .end = &alone.next };
+        loop_block_walk(&block, rename_stmt, rename_use, &(struct renaming){ whole, var->variable });
+        struct loop_stmt *l = open_loop(arena, after, "l", FOR_SERIAL, GRID_LANES);
+        struct loop_stmt *join = loop_append(arena, l->body, STMT_SET);
+        join->variable = whole;
+        join->a = loop_op(arena, op, loop_use(arena, whole), loop_load(arena, parts, loop_use(arena, l->variable)), NULL);
+        struct loop_stmt *store = loop_append(arena, after, STMT_STORE);          /* moved behind the loop */
+        store->buffer = parts;
+        store->a = loop_use(arena, lane->variable);
+        store->b = loop_use(arena, var->variable);
+}
+
+static void write_reduction(struct arena *arena, struct loop_stmt *loop, struct loop_block *out)
+{
+        struct loop_block *after = loop_block_new(arena);
+        struct loop_stmt *inner = innermost(loop);
+        struct loop_block *lanes = loop_block_new(arena);
+        struct loop_stmt *lane = open_loop(arena, lanes, "lane", FOR_GPU_LANE, GRID_LANES);
+        for (struct loop_stmt *s = inner->body->first; s; s = s->next)
+                if (s->kind == STMT_SET)
+                        put_parts(arena, s, loop, out, lane, after);
+        share_turns(arena, inner, lane);
+        append(lane->body, loop);
+        append(out, lane);
+        for (struct loop_stmt *s = after->first, *next; s; s = next) {
+                next = s->next;
+                append(s->kind == STMT_STORE ? lane->body : out, s);
+        }
+}
+
+struct loop_block *grid_row_write(const struct grid_row *row)
+{
+        struct arena *arena = row->arena;
+        struct loop_block *out = loop_block_new(arena);
+        for (struct loop_stmt *s = row->body->first, *next; s; s = next) {
+                next = s->next;
+                if (s->kind == STMT_LET || s->kind == STMT_VAR) {
+                        append(out, s);
+                } else if (s->kind == STMT_STORE) {
+                        append(open_loop(arena, out, "lane", FOR_GPU_LANE, 1)->body, s);
+                } else if (reduces(row, s)) {
+                        write_reduction(arena, s, out);
+                } else {
+                        struct loop_stmt *lane = open_loop(arena, out, "lane", FOR_GPU_LANE, GRID_LANES);
+                        share_turns(arena, s, lane);
+                        append(lane->body, s);
+                }
+        }
+        return out;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* grid: rows that a warp computes together (grid_rows.c). */
+#ifndef PASSES_VECTORIZE_GRID_ROWS_H
+#define PASSES_VECTORIZE_GRID_ROWS_H
+
+#include "ir/loop_bounds.h"
+#include "passes/vectorize/vectorize.h"
+
+struct grid_row {
+        struct arena *arena;
+        const struct loop_bounds *bounds;
+        const struct map *averages;     /* of the kernel */
+        bool exact;
+        const struct loop_block *body;  /* what one iteration of the independent loops does */
+};
+
+/* Reductions over neighbours in memory, long enough for all lanes, and what is made of them? */
+bool grid_row_is_for_warp(const struct grid_row *row);
+/* such a body, in loops over lanes; its statements are used up */
+struct loop_block *grid_row_write(const struct grid_row *row);
+
+#endif

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""A Debian that has nothing but what README.md names, and a person with only the README: each of its three ways in, text for text.
+
+Where debootstrap is, and may make a system (root): the system is kept as build/debian.tar, since it comes from the network."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+
+ROOT = dnncc.ROOT
+README = (ROOT / "README.md").read_text()
+# what the README says the compiler needs, "make, a C compiler, protobuf-c, protoc-c and zlib", in Debian's words; and who uses Python and CMake has these
+PACKAGES = "gcc,libc6-dev,make,libprotobuf-c-dev,protobuf-c-compiler,zlib1g-dev"
+WAYS = "cmake,python3,python3-venv"
+SUITE = "bookworm"
+pytestmark = [pytest.mark.long, pytest.mark.skipif(not shutil.which("debootstrap") or os.geteuid() != 0, reason="no debootstrap, or no right to use it")]
+
+
+def run(*command, **keywords):
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, **keywords)
+    assert done.returncode == 0, f"{command}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
+    return done.stdout
+
+
+def block(after):
+    """the indented text behind a line of the README, as a reader copies it"""
+    text = README[README.index(after):].partition("\n\n")[2]
+    kept = []
+    for line in text.split("\n"):
+        if line and not line.startswith("    "):
+            break
+        kept.append(line[4:])
+    return "\n".join(kept).strip("\n") + "\n"
+
+
+@pytest.fixture(scope="module")
+def debian(tmp_path_factory):
+    """run(command, folder): in a shell of that system, as a reader types it; the system has a copy of what is committed or about to be, and of nothing that is built"""
+    kept, top = ROOT / "build" / "debian.tar", tmp_path_factory.mktemp("debian")
+    if not kept.exists():
+        run("debootstrap", "--variant=minbase", f"--include={PACKAGES},{WAYS}", SUITE, top, "http://deb.debian.org/debian")
+        run("tar", "-C", top, "--exclude=./var/cache", "--exclude=./proc/*", "--exclude=./sys/*", "--exclude=./dev/*", "-cf", f"{kept}.new", ".")
+        os.rename(f"{kept}.new", kept)
+    else:
+        run("tar", "-C", top, "-xf", kept)
+    (top / "dev" / "null").exists() or run("mknod", "-m", "666", top / "dev" / "null", "c", "1", "3")
+    source = top / "root" / "dnncc"
+    for name in run("git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard").splitlines():
+        if (ROOT / name).exists():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, source / name)
+    (top / "root" / "work").mkdir()
+    shutil.copy(ROOT / "examples" / "digits" / "digits.onnx", top / "root" / "work")
+
+    def shell(command, folder="/root/work"):
+        environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C"}
+        return run("chroot", top, "/bin/sh", "-ec", f"cd {folder}; {command}", env=environment)
+    shell.top = top
+    # -O0: the same program, in a fourth of the time
+    shell("make -j2 CFLAGS=-O0 install", "/root/dnncc")
+    return shell
+
+
+def test_from_c(debian):
+    """the first result in three commands"""
+    text = block("From C:\n")
+    commands, main = text.partition("\n\n")[0].splitlines(), text.partition("\n\n")[2]
+    assert len(commands) == 2 and all(c.startswith("$ ") for c in commands) and main.startswith("/* main.c */\n")
+    (debian.top / "root" / "work" / "main.c").write_text(main)
+    for command in commands:
+        debian(command[2:])
+    assert re.fullmatch(r"0: [\d.e-]+\n", debian("./example"))
+
+
+def test_from_cmake(debian):
+    folder = debian.top / "root" / "work" / "cmake"
+    folder.mkdir()
+    (folder / "main.c").write_text(block("From C:\n").partition("\n\n")[2])
+    shutil.copy(ROOT / "examples" / "digits" / "digits.onnx", folder)
+    (folder / "CMakeLists.txt").write_text(block("From CMake"))
+    assert re.fullmatch(r"0: [\d.e-]+\n", debian("cmake -S . -B build >cmake.log && cmake --build build >>cmake.log && build/example", "/root/work/cmake"))
+
+
+def test_from_python(debian):
+    """in a virtual environment with numpy alone, by a wheel that was made here"""
+    run("make", "--no-print-directory", "-C", ROOT, "wheel")
+    wheel, = (ROOT / "build" / "dist").glob("*.whl")
+    numpy = re.search(r"numpy==(\S+)", (ROOT / "Makefile").read_text())[0]
+    folder = debian.top / "root" / "wheels"
+    folder.mkdir()
+    shutil.copy(wheel, folder)
+    run(ROOT / "build" / "venv" / "bin" / "pip", "download", "-q", "--disable-pip-version-check", "--no-deps", "-d", folder, numpy)
+    debian("python3 -m venv /root/venv && /root/venv/bin/pip install -q --disable-pip-version-check --no-index --find-links /root/wheels dnncc numpy")
+    lines = block("From Python (`make wheel`")
+    assert len(lines.splitlines()) == 3
+    (debian.top / "root" / "work" / "three.py").write_text(f"import numpy\nimage = numpy.ones((1, 1, 8, 8), numpy.float32)\n{lines}\nprint(probabilities.shape, probabilities.sum())\n")
+    said = debian("/root/venv/bin/python three.py")
+    assert said.startswith("(1, 10) ") and abs(float(said.split()[2]) - 1) < 1e-5
+
+
+def test_uninstall(debian):
+    """nothing of ours stays under the prefix"""
+    debian("make CFLAGS=-O0 uninstall", "/root/dnncc")
+    left = [p for p in (debian.top / "usr" / "local").rglob("*") if "dnncc" in p.name]
+    assert not left, left

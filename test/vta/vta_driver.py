@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""Generated C that drives a VTA: compiled with test/vta/driver_host.c, whose device is the simulator, and run."""
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+
+from vta_tool import SANITIZED, dnncc
+
+HOST = pathlib.Path(__file__).with_name("driver_host.c")
+WARN = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wcast-align", "-Werror"]
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+# of the plain build: what is looked at by sanitizers is the generated code
+LIBRARY = (dnncc.ROOT / "build" if SANITIZED else pathlib.Path(dnncc.DNNCC).resolve().parent) / "libdnncc_vta.a"
+
+
+def compiled(model, folder, *options, cc="gcc", flags=("-O1",), name="model", one=False):
+    """the program; options: of dnncc; one: the model has one input, one output"""
+    done = dnncc.run([dnncc.DNNCC, model, "-q", "--target=vta", f"--name={name}", "-o", folder / f"{name}.c", *options])
+    assert done.returncode == 0, done.stderr
+    program = folder / f"{name}-{cc}"
+    done = dnncc.run([cc, *WARN, *flags, "-I", folder, "-c", folder / f"{name}.c", "-o", folder / f"{name}.o"])
+    assert done.returncode == 0, done.stderr
+    define = [f'-DHEADER="{name}.h"', f"-DMODEL={name}", f"-DNAME_(x)={name.upper()}_##x", *(["-DONE_EACH"] if one else [])]
+    done = dnncc.run([cc, "-std=gnu11", "-Wall", "-Wextra", "-Werror", *flags, *define, "-I", folder, "-I", dnncc.ROOT, HOST,
+                      folder / f"{name}.o", LIBRARY, "-o", program])
+    assert done.returncode == 0, done.stderr
+    return program
+
+
+def run(program, *arguments, **environment):
+    done = subprocess.run([str(program), *map(str, arguments)], capture_output=True, text=True, timeout=120,
+                          env={**os.environ, **{k: str(v) for k, v in environment.items()}}, check=False)
+    assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
+    return done.stdout
+
+
+def interpreted(model, arrays, folder, *options):
+    """outputs of the interpreter, streams and all"""
+    data = folder / "data"
+    data.mkdir(exist_ok=True)
+    for k, array in enumerate(arrays):
+        np.save(data / f"input_{k}.npy", array)
+    done = dnncc.run([dnncc.DNNCC, model, "-q", "--target=vta", f"--run={data}", *options])
+    assert done.returncode == 0, done.stderr
+    return [np.load(data / f"output_{k}.npy") for k in range(len(list(data.glob("output_*.npy"))))]
+
+
+def outputs(program, arrays, count, folder, *arguments, **environment):
+    """bytes of what the program computes of these"""
+    given, got = [folder / f"in{k}" for k in range(len(arrays))], [folder / f"out{k}" for k in range(count)]
+    for path, array in zip(given, arrays):
+        path.write_bytes(np.ascontiguousarray(array).tobytes())
+    run(program, *arguments, "bits", *given, *got, **environment)
+    return [path.read_bytes() for path in got]
