@@ -5,6 +5,7 @@
 #include "codegen/sections/sections.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
@@ -79,13 +80,14 @@ static struct section_plan plan_new(struct network *n, int64_t memory, const int
                 time[order[t]] = t;
         p.time = time;
         p.kept = arena_array(n->arena, (size_t)n->storage_count + 1, sizeof *p.kept);
+        p.tails = arena_array(n->arena, (size_t)n->storage_count + 1, sizeof *p.tails);
+        p.until = arena_array(n->arena, (size_t)n->storage_count + 1, sizeof *p.until);
+        memset(p.until, -1, (size_t)n->storage_count * sizeof *p.until);
         p.low = arena_array(n->arena, (size_t)n->storage_count + 1, sizeof *p.low);
         p.offsets = arena_array(n->arena, (size_t)n->storage_count + 1, sizeof *p.offsets);
         p.slices = arena_array(n->arena, (size_t)n->step_count + 1, sizeof *p.slices);
         for (int s = 0; s < n->storage_count; s++)
                 p.kept[s] = n->storages[s].rows;
-        for (int k = 0; k < HEURISTIC_COUNT; k++)
-                p.heuristics[k] = -1;
         residency_count(&p);
         return p;
 }
@@ -95,77 +97,86 @@ struct searching {
         int64_t heuristics[HEURISTIC_COUNT];
 };
 
-static void consider(struct searching *s, struct section_plan *p)
+/* p is taken where it can be placed, and moves less; false: it cannot be placed */
+static bool consider(struct searching *s, struct section_plan *p, enum volumes_effort effort)
 {
-        if (!volumes_place(p) || (s->best && s->best->gathered + s->best->scattered <= p->gathered + p->scattered))
-                return;
+        if (!volumes_place(p, effort))
+                return false;
+        if (s->best && s->best->gathered + s->best->scattered <= p->gathered + p->scattered)
+                return true;
         s->best = ARENA_NEW(p->arena, struct section_plan);
         *s->best = *p;
         s->best->kept = arena_copy(p->arena, p->kept, (size_t)p->n->storage_count * sizeof *p->kept + 1);
         s->best->low = arena_copy(p->arena, p->low, (size_t)p->n->storage_count * sizeof *p->low + 1);
         s->best->offsets = arena_copy(p->arena, p->offsets, (size_t)p->n->storage_count * sizeof *p->offsets + 1);
+        s->best->tails = arena_copy(p->arena, p->tails, (size_t)p->n->storage_count * sizeof *p->tails + 1);
+        s->best->until = arena_copy(p->arena, p->until, (size_t)p->n->storage_count * sizeof *p->until + 1);
         s->best->slices = arena_copy(p->arena, p->slices, (size_t)p->n->step_count * sizeof *p->slices + 1);
+        return true;
 }
 
-/* Less and less is kept until it can be placed. */
-static void search_rows(struct searching *s, struct section_plan *p, const int64_t *away)
+/* Less and less is kept until it can be placed; what is found is in p. Its traffic, or -1. */
+static int64_t search_rows(struct searching *s, struct section_plan *p, const int64_t *away, int tries)
 {
         enum { ROUNDS = 6 };
-        bool found = false;
-        for (int round = 0; round < ROUNDS && !found; round++) {
+        const size_t count = (size_t)p->n->storage_count;
+        for (int round = 0; round < ROUNDS; round++) {
                 const int64_t room = p->memory - p->memory / 48 * round;
-                int64_t least = INT64_MAX, *start = arena_copy(p->arena, p->kept, (size_t)p->n->storage_count * sizeof *p->kept + 1);
+                int64_t least = INT64_MAX, *start = arena_copy(p->arena, p->kept, count * sizeof *p->kept + 1);
+                int *until = arena_copy(p->arena, p->until, count * sizeof *p->until + 1);
                 for (int h = 0; h < HEURISTIC_COUNT; h++) {
                         if (!residency_choose(p, room, h))
                                 continue;
                         const int64_t now = p->gathered + p->scattered;
                         p->chosen_by = heuristic_names[h];
-                        if (volumes_place(p)) {
-                                if (p->heuristics[h] < 0 || now < p->heuristics[h])
-                                        p->heuristics[h] = now;
-                                consider(s, p);
-                        }
+                        if (consider(s, p, VOLUMES_SIMPLY) && (s->heuristics[h] < 0 || now < s->heuristics[h]))
+                                s->heuristics[h] = now;
                         if (now < least) {
                                 least = now;
-                                memcpy(start, p->kept, (size_t)p->n->storage_count * sizeof *p->kept);
+                                memcpy(start, p->kept, count * sizeof *p->kept);
+                                memcpy(until, p->until, count * sizeof *until);
                         }
                 }
                 if (least == INT64_MAX)
-                        return;
-                memcpy(p->kept, start, (size_t)p->n->storage_count * sizeof *p->kept);
-                residency_search(p, room, away);
+                        return -1;
+                memcpy(p->kept, start, count * sizeof *p->kept);
+                memcpy(p->until, until, count * sizeof *until);
                 p->chosen_by = "search";
-                found = volumes_place(p);
-                if (found)
-                        consider(s, p);
+                if (residency_search(p, room, away, tries) && consider(s, p, VOLUMES_QUICKLY))
+                        return p->gathered + p->scattered;
         }
+        return -1;
 }
 
-static void merge_heuristics(struct searching *s, const struct section_plan *p)
+/* Not all fits: slices. Each order and height of slices is tried a little, and the best of them more. */
+static void search_slices(struct searching *s, struct section_plan *plans, int plan_count)
 {
-        for (int h = 0; h < HEURISTIC_COUNT; h++)
-                if (p->heuristics[h] >= 0 && (s->heuristics[h] < 0 || p->heuristics[h] < s->heuristics[h]))
-                        s->heuristics[h] = p->heuristics[h];
-}
-
-/* Nothing fits whole: slices. */
-static void search_slices(struct searching *s, struct section_plan *p)
-{
-        static const int64_t heights[] = { 1, 2, 4, 8 };
-        int64_t *away = arena_array(p->arena, (size_t)p->n->volume_count + 1, sizeof *away);
+        static const int64_t heights[] = { 1, 2, 4 };
+        enum { HEIGHTS = sizeof heights / sizeof *heights, LITTLE = 12, MUCH = 600 };
+        int64_t least = INT64_MAX, *away = arena_array(plans->arena, (size_t)plans->n->volume_count + 1, sizeof *away);
+        int best = -1;
+        for (int k = 0; k < plan_count * HEIGHTS; k++) {
+                struct section_plan *p = &plans[k / HEIGHTS];
+                p->slice_rows = heights[k % HEIGHTS];
+                p->traffic_bound = traffic_bound(p, away);
+                const int64_t found = search_rows(s, p, away, LITTLE);
+                if (found >= 0 && found < least) {
+                        least = found;
+                        best = k;
+                }
+        }
+        struct section_plan *p = &plans[best < 0 ? 0 : best / HEIGHTS];
+        p->slice_rows = best < 0 ? 1 : heights[best % HEIGHTS];
         p->traffic_bound = traffic_bound(p, away);
-        for (size_t k = 0; k < sizeof heights / sizeof *heights; k++) {
-                p->slice_rows = heights[k];
-                search_rows(s, p, away);
-        }
-        if (!s->best) {                 /* all of it in slices of a row */
-                p->slice_rows = 1;
+        if (best >= 0) {
+                search_rows(s, p, away, MUCH);
+        } else if (!s->best) {          /* all of it in slices of a row */
                 p->chosen_by = "none kept";
                 memset(p->kept, 0, (size_t)p->n->storage_count * sizeof *p->kept);
+                memset(p->until, -1, (size_t)p->n->storage_count * sizeof *p->until);
                 residency_count(p);
-                consider(s, p);
+                consider(s, p, VOLUMES_WELL);
         }
-        merge_heuristics(s, p);
 }
 
 /* bytes that are enough where nothing is kept */
@@ -184,7 +195,7 @@ static void give_ddr(struct section_plan *p)
         p->ddr = arena_array(p->arena, (size_t)n->storage_count + 1, sizeof *p->ddr);
         for (int s = 0; s < n->storage_count; s++) {
                 p->ddr[s] = -1;
-                if (p->kept[s] >= n->storages[s].rows)
+                if (p->low[s] >= n->storages[s].rows)
                         continue;
                 p->ddr[s] = p->ddr_bytes;
                 p->ddr_bytes += round_up(n->storages[s].channels * n->storages[s].rows * n->storages[s].columns * n->machine->number_bytes,
@@ -201,19 +212,33 @@ struct section_plan *plan_commands(struct network *n, int64_t memory, struct dia
                 model[k] = k;
         best = arena_copy(n->arena, model, (size_t)n->step_count * sizeof *model + 1);
         const int64_t best_peak = arrange_search(&g, best, &bound, NULL), model_peak = arrange_peak(&g, NULL);
-        const struct { const int *order; const char *name; int64_t peak; } orders[] = { { best, "best", best_peak }, { model, "model", model_peak } };
+        int *blocks = arena_copy(n->arena, model, (size_t)n->step_count * sizeof *model + 1);
+        order_blocks(n, blocks);
+        const struct { const int *order; const char *name; int64_t peak; } orders[] = {
+                { best, "best", best_peak }, { blocks, "blocks", arrange_peak(&g, blocks) }, { model, "model", model_peak }
+        };
+
+        enum { ORDERS = sizeof orders / sizeof *orders };
         struct searching s = { .heuristics = { -1, -1, -1 } };
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; k < ORDERS; k++) {
                 struct section_plan p = plan_new(n, memory, orders[k].order, orders[k].name);
                 p.peak = orders[k].peak;
                 if (p.peak <= memory && !s.best)
-                        consider(&s, &p);
+                        consider(&s, &p, VOLUMES_WELL);
         }
-        for (int k = 0; k < 2 && !(s.best && !s.best->ddr && !(s.best->gathered + s.best->scattered)); k++) {
-                struct section_plan p = plan_new(n, memory, orders[k].order, orders[k].name);
-                p.peak = orders[k].peak;
-                search_slices(&s, &p);
+        struct section_plan plans[ORDERS];
+        int count = 0;
+        for (int k = 0; k < ORDERS; k++) {
+                bool again = false;     /* the same order by another name */
+                for (int j = 0; j < k; j++)
+                        again |= !memcmp(orders[j].order, orders[k].order, (size_t)n->step_count * sizeof *model);
+                if (again)
+                        continue;
+                plans[count] = plan_new(n, memory, orders[k].order, orders[k].name);
+                plans[count++].peak = orders[k].peak;
         }
+        if (!(s.best && !(s.best->gathered + s.best->scattered)))
+                search_slices(&s, plans, count);
         if (!s.best) {
                 const int64_t least = least_memory(n, best);
                 diag_error(diag, EXIT_BUDGET, "the commands need %" PRId64 " bytes of activation memory, and there are %" PRId64

@@ -106,15 +106,23 @@ int64_t row_bytes(const struct network *n, const struct volume *v);      /* of a
 
 /* ---- where it lies (plan.c, residency.c, bound.c, volumes.c) ---- */
 
-/* Rows `from` to `to` - 1 of what a step makes, in one command. */
+/* Rows `from` to `to` - 1 of what a step makes, in one command. Each volume has rows that are kept, a tail that stays for a while, or a
+ * slice of it is gathered from DDR, or scattered to it. */
+enum row_place { ROWS_KEPT, ROWS_TAIL, ROWS_SLICE };
 struct slice {
         int64_t from, to;
-        struct { int64_t from, to; bool gathered; } reads[2];    /* rows that it needs; gathered: from DDR */
-        bool scattered;
+        struct { int64_t from, to; enum row_place place; } reads[2];     /* rows that it needs */
+        enum row_place makes;
 };
 
-/* What the slices of a step take while it runs: of each that it reads, and of what it makes. */
-struct slice_room { int64_t rows[3]; int turns[3]; };     /* turns: 2 where there is a next one to be filled meanwhile */
+/* What the slices of a step take while it runs: of each that it reads, and of what it makes. Turns are 2 where there is a next one to be
+ * filled meanwhile. Those of what is made are two volumes; those of what is read are one, of turns * rows, in which windows go down. */
+struct slice_room { int64_t rows[3]; int turns[3]; };
+/* rows that such a volume holds: from `base` on, up to `end` */
+struct slice_rows { int64_t base, end; };
+/* Rows from..to-1 are wanted next: the first of them that is gathered. Where they do not fit below those before, they begin at the top
+ * again; *copied: rows from `from` on that are copied there. */
+int64_t slice_gather(struct slice_rows *held, int64_t rows, int64_t from, int64_t to, int64_t *copied);
 
 struct section_plan {
         const struct network *n;
@@ -122,12 +130,13 @@ struct section_plan {
         int64_t memory;                 /* bytes there are */
         const int *order, *time;        /* steps by time, and the other way round */
         int64_t *kept;                  /* of each storage: the first rows, which stay in activation memory from when they are made
-                                         * to when they are read for the last time; the others lie in DDR */
-        int64_t *low;                   /* of each storage: the first row that is in DDR, too, for windows across */
-        int64_t slice_rows;
+                                         * to when they are read for the last time; the others, its tail, lie in DDR */
+        int *until;                     /* of each storage: the last time that its tail is in activation memory, too; -1: never */
+        int64_t *low;                   /* of each storage: the first row that is in DDR; below kept for windows across */
+        int64_t slice_rows;             /* that a step makes at a time */
         int64_t gathered, scattered;    /* bytes */
-        int64_t *offsets;               /* of each storage's kept rows */
-        int64_t (*slices)[3][2];        /* by step: offsets of slices, two in turn */
+        int64_t *offsets, *tails;       /* of each storage's kept rows, and of its tail */
+        int64_t (*slices)[3][2];        /* by step: offsets of slices; two of what is made */
         int64_t *ddr, ddr_bytes;        /* of each storage: offset in DDR */
         int64_t used;                   /* bytes of activation memory */
         /* how it was found */
@@ -139,6 +148,9 @@ struct section_plan {
 
 enum { HEURISTIC_LARGEST, HEURISTIC_FURTHEST, HEURISTIC_CHEAPEST, HEURISTIC_COUNT };
 extern const char *const heuristic_names[HEURISTIC_COUNT];
+
+/* an order of least peak for each block of steps by itself (blocks_order.c) */
+void order_blocks(const struct network *n, int *order);
 
 /* NULL after an error */
 struct section_plan *plan_commands(struct network *n, int64_t memory, struct diag *diag);
@@ -153,18 +165,24 @@ void step_middle_rows(const struct section_step *s, int64_t from, int64_t to, in
 
 /* from its maker to who reads it last */
 void leaf_life(const struct section_plan *p, int volume, int *first, int *last);
-int64_t leaf_bytes(const struct section_plan *p, int volume);     /* of the rows that are kept */
+/* bytes of the rows that are kept; of its tail, and until when that is there: before its maker where it never is */
+int64_t leaf_bytes(const struct section_plan *p, int volume);
+int64_t leaf_tail(const struct section_plan *p, int volume, int *last);
+/* the tail of a storage is there at a time */
+static inline bool tail_is_there(const struct section_plan *p, int storage, int time) { return p->until[storage] >= time; }
 
 /* Rows kept such that all fits into `room` bytes at any time, and little is moved: by a heuristic, or (HEURISTIC_COUNT) by search from
  * what p has. False: it cannot be. (residency.c) */
 bool residency_choose(struct section_plan *p, int64_t room, int heuristic);
-void residency_search(struct section_plan *p, int64_t room, const int64_t *away);
+bool residency_search(struct section_plan *p, int64_t room, const int64_t *away, int tries);
 void residency_count(struct section_plan *p);             /* low, gathered, scattered */
 int64_t residency_use(const struct section_plan *p, int64_t *use);      /* bytes in use by time, and the most; use may be NULL */
 /* Bytes that are gathered and scattered in any case, in this order; away: of each volume, bytes that are not kept then (bound.c). */
 int64_t traffic_bound(const struct section_plan *p, int64_t *away);
-/* offsets, by heuristics, then search; false: it does not fit into p->memory (volumes.c) */
-bool volumes_place(struct section_plan *p);
+/* Offsets, by heuristics (VOLUMES_SIMPLY), then by search, which proves what it can (VOLUMES_WELL); false: it does not fit into p->memory.
+ * (volumes.c) */
+enum volumes_effort { VOLUMES_SIMPLY, VOLUMES_QUICKLY, VOLUMES_WELL };
+bool volumes_place(struct section_plan *p, enum volumes_effort effort);
 
 /* ---- commands (slices.c, slots.c) ---- */
 

@@ -12,7 +12,8 @@ struct making {
         struct text *parameters;
         const struct section_step *s;   /* in work */
         int step, number;               /* of the step; of the slice */
-        int turns[3];                   /* of slices in memory, by what they hold */
+        int turns;                      /* of slices that are made */
+        struct slice_rows held[2];      /* by those that are read */
         int *left;                      /* of each concat: parts that are not there yet */
 };
 
@@ -33,6 +34,12 @@ static struct where kept_rows(const struct making *m, const struct volume *v)
 {
         const int64_t rows = m->p->kept[v->storage];
         return (struct where){ BUFFER_ACTIVATIONS, m->p->offsets[v->storage] + v->channel * rows * bytes_of_row(m, v), 0, rows };
+}
+
+static struct where tail_rows(const struct making *m, const struct volume *v)
+{
+        const int64_t kept = m->p->kept[v->storage], rows = v->rows - kept;
+        return (struct where){ BUFFER_ACTIVATIONS, m->p->tails[v->storage] + v->channel * rows * bytes_of_row(m, v), kept, rows };
 }
 
 static struct where in_ddr(const struct making *m, const struct volume *v)
@@ -64,12 +71,15 @@ static void declare(struct making *m, const struct volume *v, const struct where
         c->field[FIELD_zero] = v->zero;
 }
 
+/* where all of it lies, while step m->step makes it */
 static void declare_all(struct making *m, const struct volume *v)
 {
-        const struct where kept = kept_rows(m, v), ddr = in_ddr(m, v);
+        const struct where kept = kept_rows(m, v), tail = tail_rows(m, v), ddr = in_ddr(m, v);
         if (kept.rows)
                 declare(m, v, &kept);
-        if (kept.rows < v->rows)
+        if (tail.rows && tail_is_there(m->p, v->storage, m->p->time[m->step]))
+                declare(m, v, &tail);
+        if (m->p->ddr[v->storage] >= 0)
                 declare(m, v, &ddr);
 }
 
@@ -103,11 +113,44 @@ static void pass_rows(struct making *m, enum command_code code, const struct vol
         c->field[FIELD_top] = first;
 }
 
-static struct where next_slice(struct making *m, int which, int64_t from, int64_t to)
+/* by a window of 1 x 1 */
+static void copy_rows(struct making *m, const struct volume *v, const struct where *from, const struct where *to, int64_t row, int64_t rows)
 {
+        struct machine_command *c = add(m, COMMAND_XNMaxPool, v->name);
+        c->field[FIELD_kw] = c->field[FIELD_kh] = c->field[FIELD_sw] = c->field[FIELD_sh] = 1;
+        c->field[FIELD_inbuf] = c->field[FIELD_outbuf] = BUFFER_ACTIVATIONS;
+        c->field[FIELD_inoff] = at_row(m, v, from, row);
+        c->field[FIELD_outoff] = at_row(m, v, to, row);
+        c->field[FIELD_w] = c->field[FIELD_outw] = v->columns;
+        c->field[FIELD_h] = c->field[FIELD_outh] = rows;
+        c->field[FIELD_c] = v->channels;
+        c->field[FIELD_slice] = m->number;
+}
+
+/* a slice that is made */
+static struct where next_slice(struct making *m, int64_t from, int64_t to)
+{
+        return (struct where){ BUFFER_ACTIVATIONS, m->p->slices[m->step][2][m->turns++ % 2], from, to - from };
+}
+
+/* Rows of input i for a slice, of which those are gathered that are not there. */
+static struct where gather(struct making *m, int i, int64_t from, int64_t to)
+{
+        const struct volume *v = &m->p->n->volumes[m->s->inputs[i]];
         const struct slice_room room = plan_slice_room(m->p, m->step);
-        const int turn = m->turns[which]++ % (room.turns[which] ? room.turns[which] : 1);
-        return (struct where){ BUFFER_ACTIVATIONS, m->p->slices[m->step][which][turn], from, to - from };
+        const int64_t rows = room.turns[i] * room.rows[i], before = m->held[i].base;
+        const bool first = m->held[i].end == 0;
+        int64_t copied;
+        const int64_t row = slice_gather(&m->held[i], rows, from, to, &copied);
+        const struct where old = { BUFFER_ACTIVATIONS, m->p->slices[m->step][i][0], before, rows };
+        const struct where w = { BUFFER_ACTIVATIONS, old.offset, m->held[i].base, rows };
+        if (first || m->held[i].base != before)
+                declare(m, v, &w);
+        if (copied)
+                copy_rows(m, v, &old, &w, from, copied);
+        if (row < to)
+                transfer(m, COMMAND_XNGather, v, &w, row, to);
+        return w;
 }
 
 /* ---- parameters ---- */
@@ -230,30 +273,28 @@ static void add_slice(const struct slice *slice, void *context)
 {
         struct making *m = context;
         const struct volume *y = &m->p->n->volumes[m->s->output];
-        struct where reads[2] = { { 0 } }, makes = kept_rows(m, y);
+        struct where reads[2] = { { 0 } }, makes = slice->makes == ROWS_TAIL ? tail_rows(m, y) : kept_rows(m, y);
         for (int i = 0; i < m->s->input_count; i++) {
                 const struct volume *x = &m->p->n->volumes[m->s->inputs[i]];
                 const int64_t from = slice->reads[i].from, to = slice->reads[i].to;
-                reads[i] = kept_rows(m, x);
-                if (!slice->reads[i].gathered)
+                reads[i] = slice->reads[i].place == ROWS_TAIL ? tail_rows(m, x) : kept_rows(m, x);
+                if (slice->reads[i].place != ROWS_SLICE)
                         continue;
-                reads[i] = next_slice(m, i, from, to);
-                declare(m, x, &reads[i]);
-                transfer(m, COMMAND_XNGather, x, &reads[i], from, to);
+                reads[i] = gather(m, i, from, to);
         }
-        if (slice->scattered)
-                makes = next_slice(m, 2, slice->from, slice->to);
+        if (slice->makes == ROWS_SLICE)
+                makes = next_slice(m, slice->from, slice->to);
         if (!m->number) {
                 declare_all(m, y);
                 if (m->s->bias)
                         add_parameters(m);
         }
-        if (slice->scattered)
+        if (slice->makes == ROWS_SLICE)
                 declare(m, y, &makes);
         add_layer(m, slice, reads, &makes);
         /* rows that are kept and in DDR, too */
-        const int64_t low = m->p->low[y->storage], first = slice->scattered || slice->from > low ? slice->from : low;
-        if (m->p->kept[y->storage] < y->rows && first < slice->to)
+        const int64_t low = m->p->low[y->storage], first = slice->from > low ? slice->from : low;
+        if (m->p->ddr[y->storage] >= 0 && first < slice->to)
                 transfer(m, COMMAND_XNScatter, y, &makes, first, slice->to);
         m->number++;
 }
@@ -271,7 +312,7 @@ static void add_concats(struct making *m, int part)
                         mine |= v->parts[k] == part;
                 if (!mine || --m->left[i])
                         continue;
-                const struct where w = m->p->kept[v->storage] ? kept_rows(m, v) : in_ddr(m, v);
+                const struct where kept = kept_rows(m, v), w = kept.rows ? kept : m->p->ddr[v->storage] >= 0 ? in_ddr(m, v) : tail_rows(m, v);
                 struct machine_command *c = add(m, COMMAND_XNConcat, v->name);
                 c->field[FIELD_buf] = w.buffer;
                 c->field[FIELD_off] = w.offset;
@@ -287,18 +328,23 @@ static void add_step(struct making *m, int number)
         const struct section_plan *p = m->p;
         const struct section_step *s = &p->n->steps[number];
         const struct volume *v = &p->n->volumes[s->output >= 0 ? s->output : s->inputs[0]];
-        const struct where kept = kept_rows(m, v), ddr = in_ddr(m, v);
+        const struct where kept = kept_rows(m, v), tail = tail_rows(m, v), ddr = in_ddr(m, v);
         m->s = s;
         m->step = number;
         m->number = 0;
-        memset(m->turns, 0, sizeof m->turns);
+        m->turns = 0;
+        memset(m->held, 0, sizeof m->held);
         if (s->kind == STEP_INPUT || s->kind == STEP_UPLOAD) {
                 const bool in = s->kind == STEP_INPUT;
                 if (in)
                         declare_all(m, v);
                 const enum command_code code = in ? COMMAND_XNInput : COMMAND_XNUpload;
-                pass_rows(m, code, v, &kept, 0, kept.rows < v->rows ? kept.rows : v->rows);
-                pass_rows(m, code, v, &ddr, in ? p->low[v->storage] : kept.rows, v->rows);
+                const bool there = tail_is_there(p, v->storage, p->time[number]);
+                pass_rows(m, code, v, &kept, 0, kept.rows);
+                if (there)
+                        pass_rows(m, code, v, &tail, kept.rows, v->rows);
+                if (in || !there)
+                        pass_rows(m, code, v, &ddr, in ? p->low[v->storage] : kept.rows, v->rows);
         } else {
                 plan_slices(p, number, add_slice, m);
         }

@@ -94,11 +94,40 @@ static bool conflict(const struct touched *a, const struct touched *b)
         return false;
 }
 
-/* what stands with another command: with the next one what it needs, with the last one what it says of it */
 static bool is_remark(const struct machine_command *c) { return command_info[c->code].comment && c->code != COMMAND_XNInput; }
-static bool is_of_last(const struct machine_command *c)
+
+/* the last slot of what writes the parts of a concat, the k-th in the list */
+static int64_t slot_of_parts(const struct command_list *list, const struct touched *touched, int k)
 {
-        return c->code == COMMAND_XNConcat || c->code == COMMAND_XNInner || c->code == COMMAND_XNHost;
+        const struct machine_command *c = &list->items[k];
+        const struct reach whole = { c->field[FIELD_buf], c->field[FIELD_off], c->field[FIELD_bytes], c->field[FIELD_bytes], 1, false };
+        int64_t slot = 0;
+        for (int j = 0; j < k; j++)
+                for (int i = 0; i < touched[j].count; i++)
+                        if (touched[j].reaches[i].written && list->items[j].slot > slot && overlap(&touched[j].reaches[i], &whole))
+                                slot = list->items[j].slot;
+        return slot;
+}
+
+/* Remarks stand with the command behind them, but for a concat, which stands with the last of its parts, and the host's, at the end. */
+static void place_remarks(struct command_list *list, const struct touched *touched, int64_t last)
+{
+        int64_t slot = last;
+        for (int k = list->count - 1; k >= 0; k--) {
+                struct machine_command *c = &list->items[k];
+                if (is_remark(c))
+                        c->slot = c->code == COMMAND_XNInner || c->code == COMMAND_XNHost ? last : slot;
+                else
+                        slot = c->slot;
+        }
+        for (int k = 0; k < list->count; k++) {
+                const struct machine_command *concat = &list->items[k];
+                if (concat->code != COMMAND_XNConcat)
+                        continue;
+                list->items[k].slot = slot_of_parts(list, touched, k);
+                for (int j = k + 1; j < list->count && list->items[j].code == COMMAND_XNVolume && list->items[j].name == concat->name; j++)
+                        list->items[j].slot = concat->slot;
+        }
 }
 
 struct sorted { struct machine_command command; int number; };
@@ -136,23 +165,9 @@ void commands_schedule(struct arena *arena, struct command_list *list, int64_t n
                 done[engine] = c->slot;
                 last = c->slot > last ? c->slot : last;
         }
-        int64_t slot = last;
-        for (int k = list->count - 1; k >= 0; k--) {
-                struct machine_command *c = &list->items[k];
-                if (is_remark(c) && !is_of_last(c))
-                        c->slot = slot;
-                else if (!is_remark(c))
-                        slot = c->slot;
-        }
-        slot = 0;
-        for (int k = 0; k < list->count; k++) {
-                struct machine_command *c = &list->items[k];
-                if (is_of_last(c))
-                        c->slot = c->code == COMMAND_XNConcat ? slot : last;
-                else if (!is_remark(c))
-                        slot = c->slot;
-                sorted[k] = (struct sorted){ *c, k };
-        }
+        place_remarks(list, touched, last);
+        for (int k = 0; k < list->count; k++)
+                sorted[k] = (struct sorted){ list->items[k], k };
         qsort(sorted, (size_t)list->count, sizeof *sorted, by_slot);
         for (int k = 0; k < list->count; k++)
                 list->items[k] = sorted[k].command;

@@ -17,6 +17,7 @@ struct placing {
         int count;
         struct taken *taken;
         int64_t limit;
+        bool *there;                    /* of each storage: its kept rows, its tail */
 };
 
 static int by_low(const void *x, const void *y)
@@ -109,20 +110,33 @@ static void add_span(struct item *item, struct span span)
         spans[item->span_count++] = span;
 }
 
-static void add_storage(struct placing *p, const struct section_plan *plan, int number)
+/* its kept rows, or its tail; false: there are none */
+static bool add_storage(struct placing *p, const struct section_plan *plan, int number, bool tail)
 {
         const struct network *n = plan->n;
         const struct section_storage *s = &n->storages[number];
+        const int64_t rows = tail ? s->rows - plan->kept[number] : plan->kept[number], plane = s->columns * rows * n->machine->number_bytes;
+        bool any = false;
+        for (int k = 0; k < s->leaf_count; k++) {
+                int last;
+                any |= tail ? leaf_tail(plan, s->leaves[k].volume, &last) > 0 : rows > 0;
+        }
+        if (!any)
+                return false;
         struct item *item = add_item(p, s->leaf_count);
-        const int64_t plane = s->columns * plan->kept[number] * n->machine->number_bytes;
         for (int k = 0; k < s->leaf_count; k++) {
                 const int64_t start = s->leaves[k].channel * plane;
-                int first, last;
+                int first, last, end;
+                const int64_t there = leaf_tail(plan, s->leaves[k].volume, &end);
                 leaf_life(plan, s->leaves[k].volume, &first, &last);
+                if (tail && !there)
+                        continue;
+                last = tail ? end : last;
                 const int64_t channels = s->units > 1 ? s->units * s->unit_channels : n->volumes[s->leaves[k].volume].channels;
                 add_span(item, (struct span){ start, start + channels * plane, first, last });
         }
         item->bytes = round_up(item->bytes, STORAGE_ALIGN);
+        return true;
 }
 
 /* those of a step's slices; their number */
@@ -132,9 +146,10 @@ static int add_slices(struct placing *p, const struct section_plan *plan, int st
         const struct slice_room room = plan_slice_room(plan, step);
         int count = 0;
         for (int i = 0; i < 3; i++)
-                for (int k = 0; k < room.turns[i]; k++, count++) {
+                for (int k = 0; k < (i < 2 ? room.turns[i] > 0 : room.turns[i]); k++, count++) {
                         const struct volume *v = &plan->n->volumes[i < 2 ? s->inputs[i] : s->output];
-                        const int64_t bytes = round_up(room.rows[i] * row_bytes(plan->n, v), STORAGE_ALIGN);
+                        const int64_t rows = i < 2 ? room.turns[i] * room.rows[i] : room.rows[i];
+                        const int64_t bytes = round_up(rows * row_bytes(plan->n, v), STORAGE_ALIGN);
                         add_span(add_item(p, 1), (struct span){ 0, bytes, plan->time[step], plan->time[step] });
                 }
         return count;
@@ -148,38 +163,40 @@ static void take_offsets(struct placing *p, struct section_plan *plan)
         for (int k = 0; k < p->count; k++)
                 plan->used = p->items[k].offset + p->items[k].bytes > plan->used ? p->items[k].offset + p->items[k].bytes : plan->used;
         for (int s = 0; s < n->storage_count; s++)
-                plan->offsets[s] = plan->kept[s] ? p->items[at++].offset : -1;
+                for (int tail = 0; tail < 2; tail++)
+                        (tail ? plan->tails : plan->offsets)[s] = p->there[2 * s + tail] ? p->items[at++].offset : -1;
         for (int k = 0; k < n->step_count; k++) {
                 const struct slice_room room = plan_slice_room(plan, k);
                 for (int i = 0; i < 3; i++)
-                        for (int j = 0; j < room.turns[i]; j++)
+                        for (int j = 0; j < (i < 2 ? room.turns[i] > 0 : room.turns[i]); j++)
                                 plan->slices[k][i][j] = p->items[at++].offset;
         }
 }
 
-bool volumes_place(struct section_plan *plan)
+bool volumes_place(struct section_plan *plan, enum volumes_effort effort)
 {
         static const struct { const char *name; int (*order)(const void *x, const void *y); bool turns; } ways[] = {
                 { "bottom", by_time, false }, { "top", by_time, true }, { "size", by_size, false }
         };
         struct placing p = { .arena = arena_new(), .limit = plan->memory };
         const int64_t peak = residency_use(plan, NULL);
+        p.there = arena_array(p.arena, 2 * (size_t)plan->n->storage_count + 1, sizeof *p.there);
         for (int s = 0; s < plan->n->storage_count; s++)
-                if (plan->kept[s])
-                        add_storage(&p, plan, s);
+                for (int tail = 0; tail < 2; tail++)
+                        p.there[2 * s + tail] = add_storage(&p, plan, s, tail);
         for (int k = 0; k < plan->n->step_count; k++)
                 add_slices(&p, plan, k);
         p.list = arena_array(p.arena, (size_t)p.count + 1, sizeof *p.list);
         for (int i = 0; i < p.count; i++)
                 p.list[i] = &p.items[i];
-        bool fine = peak <= plan->memory;
+        bool fine = peak <= plan->memory, proved;
         plan->placed_by = NULL;
         for (size_t k = 0; k < sizeof ways / sizeof *ways && fine && !plan->placed_by; k++)
                 if (place_by(&p, ways[k].order, ways[k].turns))
                         plan->placed_by = ways[k].name;
         if (fine && !plan->placed_by) {
-                bool proved;
-                fine = place_items(p.items, p.count, peak, PLACE_WELL, &proved) <= plan->memory;
+                fine = effort != VOLUMES_SIMPLY &&
+                       place_items(p.items, p.count, peak, effort == VOLUMES_WELL ? PLACE_WELL : PLACE_QUICKLY, &proved) <= plan->memory;
                 plan->placed_by = "search";
         }
         if (fine)
