@@ -152,7 +152,7 @@ static int64_t search_rows(struct searching *s, struct section_plan *p, const in
 static void search_slices(struct searching *s, struct section_plan *plans, int plan_count)
 {
         static const int64_t heights[] = { 1, 2, 4 };
-        enum { HEIGHTS = sizeof heights / sizeof *heights, LITTLE = 12, MUCH = 600 };
+        enum { HEIGHTS = sizeof heights / sizeof *heights, LITTLE = 12, MUCH = 800 };
         int64_t least = INT64_MAX, *away = arena_array(plans->arena, (size_t)plans->n->volume_count + 1, sizeof *away);
         int best = -1;
         for (int k = 0; k < plan_count * HEIGHTS; k++) {

@@ -527,7 +527,7 @@ bool residency_search(struct section_plan *p, int64_t room, const int64_t *away,
                 } else {
                         memcpy(p->kept, best, count * sizeof *best);
                         memcpy(p->until, until, count * sizeof *until);
-                        if (k > HEURISTIC_COUNT + 1)
+                        if (k > HEURISTIC_COUNT + 1 && crowd)
                                 change(&c, crowded, crowd);
                 }
                 if (!repair(&c))

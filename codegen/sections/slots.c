@@ -7,10 +7,11 @@
 
 /* Bytes that a command touches: planes of so many bytes, one each pitch. */
 struct reach { int64_t buffer, start, bytes, pitch, planes; bool written; };
-struct touched { struct reach reaches[3]; int count; };
+enum { REACHES = 8 };
+struct touched { struct reach reaches[REACHES]; int count; };
 
 /* the volume that an address lies in was declared last */
-struct declared { int64_t buffer, start, end, pitch; };
+struct declared { int64_t buffer, start, end, pitch; const char *name; };
 
 static int64_t pitch_of(const struct declared *all, int count, int64_t buffer, int64_t at, int64_t bytes)
 {
@@ -130,6 +131,24 @@ static void place_remarks(struct command_list *list, const struct touched *touch
         }
 }
 
+/* a volume of which a concat's parts have been written */
+static bool is_of_concat(const struct command_list *list, int k)
+{
+        const char *name = list->items[k].name;
+        while (k > 0 && list->items[k].code == COMMAND_XNVolume && list->items[k].name == name)
+                k--;
+        return list->items[k].code == COMMAND_XNConcat && list->items[k].name == name;
+}
+
+/* other rows of what lies there already */
+static bool is_again(const struct declared *all, int count, const struct declared *d)
+{
+        for (int k = count - 1; k >= 0; k--)
+                if (all[k].buffer == d->buffer && all[k].start < d->end && d->start < all[k].end)
+                        return all[k].name == d->name && all[k].start == d->start && all[k].end == d->end;
+        return false;
+}
+
 struct sorted { struct machine_command command; int number; };
 
 static int by_slot(const void *x, const void *y)
@@ -144,6 +163,7 @@ void commands_schedule(struct arena *arena, struct command_list *list, int64_t n
         struct declared *all = arena_array(arena, (size_t)list->count + 1, sizeof *all);
         struct sorted *sorted = arena_array(arena, (size_t)list->count + 1, sizeof *sorted);
         int64_t done[ENGINE_COUNT], last = 0;
+        struct touched begun = { .count = 0 };  /* volumes that the next command is the first to write */
         int declared = 0;
         for (int e = 0; e < ENGINE_COUNT; e++)
                 done[e] = -1;
@@ -152,7 +172,10 @@ void commands_schedule(struct arena *arena, struct command_list *list, int64_t n
                 if (c->code == COMMAND_XNVolume) {
                         const int64_t pitch = c->field[FIELD_w] * c->field[FIELD_h] * number_bytes;
                         const int64_t planes = c->field[FIELD_units] > 1 ? c->field[FIELD_units] * c->field[FIELD_unitc] : c->field[FIELD_c];
-                        all[declared++] = (struct declared){ c->field[FIELD_buf], c->field[FIELD_off], c->field[FIELD_off] + planes * pitch, pitch };
+                        const struct declared d = { c->field[FIELD_buf], c->field[FIELD_off], c->field[FIELD_off] + planes * pitch, pitch, c->name };
+                        if (!is_of_concat(list, k) && !is_again(all, declared, &d) && begun.count < REACHES / 2)
+                                begun.reaches[begun.count++] = (struct reach){ d.buffer, d.start, d.end - d.start, d.end - d.start, 1, true };
+                        all[declared++] = d;
                 }
                 if (is_remark(c))
                         continue;
@@ -160,8 +183,10 @@ void commands_schedule(struct arena *arena, struct command_list *list, int64_t n
                 touched[k] = touched_by(c, all, declared, number_bytes);
                 c->slot = done[engine] + 1;
                 for (int j = 0; j < k; j++)
-                        if (touched[j].count && list->items[j].slot >= c->slot && conflict(&touched[j], &touched[k]))
+                        if (touched[j].count && list->items[j].slot >= c->slot &&
+                            (conflict(&touched[j], &touched[k]) || conflict(&touched[j], &begun)))
                                 c->slot = list->items[j].slot + 1;
+                begun.count = 0;
                 done[engine] = c->slot;
                 last = c->slot > last ? c->slot : last;
         }

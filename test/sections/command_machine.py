@@ -328,16 +328,19 @@ class Machine:
         for v, slot, written in self.lives:
             low, high = lives.get(id(v), (v, slot, slot))[1:]
             lives[id(v)] = (v, min(low, slot), max(high, slot))
-        for v, low, high in list(lives.values()):           # what is read of a concat is read of its parts
+        written = {id(v) for v, _, w in self.lives if w}
+        for v, low, high in list(lives.values()):           # what is read of a concat that nobody gathered is read of its parts
+            if id(v) in written:
+                continue
             for name in self.family(v.name):
                 for k, (w, a, b) in lives.items():
-                    if w.name == name and w.buf == v.buf and w.start < v.end and v.start < w.end and name in self.parts.get(v.name, ()):
+                    if w.name == name and w.buf == v.buf and (w.top, w.shape[1]) == (v.top, v.shape[1]) and w.start < v.end and v.start < w.end and name in self.parts.get(v.name, ()):
                         lives[k] = (w, a, max(b, high))
         every = sorted(lives.values(), key=lambda t: t[1])
         for k, (v, low, high) in enumerate(every):
             for w, a, b in every[k + 1:]:
                 if a > high:
                     break
-                related = w.name in self.family(v.name) or v.name in self.family(w.name)
+                related = v.name == w.name or w.name in self.family(v.name) or v.name in self.family(w.name)
                 assert related or v.buf != w.buf or v.end <= w.start or w.end <= v.start, \
                     f"{v.name} (slots {low} to {high}) and {w.name} ({a} to {b}) overlap"
