@@ -100,6 +100,9 @@ int network_volume_within(struct network *n, const struct value *v, struct whole
 bool network_is_made(const struct network *n, const struct value *v);   /* by a step */
 int network_root(const struct network *n, int volume); /* of the volumes that have one zero */
 struct section_step *network_step(struct network *n, enum step_kind kind, const struct op *op);     /* a new one, valid until the next */
+bool network_take_zeros(struct network *n, struct section_step *s);      /* false: a number has no room (network_words.c) */
+void network_name_all(struct network *n);
+void network_say_missing(const struct module *m, struct diag *diag);
 static inline bool volume_is_concat(const struct volume *v) { return v->part_count > 0; }
 
 int64_t row_bytes(const struct network *n, const struct volume *v);      /* of all its channels */
