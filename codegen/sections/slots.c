@@ -116,7 +116,11 @@ static void place_remarks(struct command_list *list, const struct touched *touch
         int64_t slot = last;
         for (int k = list->count - 1; k >= 0; k--) {
                 struct machine_command *c = &list->items[k];
-                if (is_remark(c))
+                /* rows that slices have in common are copied beside those that are gathered: a volume is there from the first of both on */
+                const struct machine_command *copy = k + 2 < list->count ? &list->items[k + 1] : c;
+                if (c->code == COMMAND_XNVolume && copy->code == COMMAND_XNMaxPool && copy->name == c->name && copy[1].code == COMMAND_XNGather)
+                        c->slot = copy->slot < copy[1].slot ? copy->slot : copy[1].slot;
+                else if (is_remark(c))
                         c->slot = c->code == COMMAND_XNInner || c->code == COMMAND_XNHost ? last : slot;
                 else
                         slot = c->slot;
