@@ -80,6 +80,14 @@ static bool choose_targets(struct run *run)
                                 : "--emit=loops, vta and program are for one target: its loops are those of no other");
                 return false;
         }
+        if (o->emit == EMIT_COMMANDS && (run->target_count > 1 || !target_commands(run->targets[0]))) {
+                diag_error(&run->diag, EXIT_USAGE, "--emit=commands is for one target that has commands: --target=sections");
+                return false;
+        }
+        if (o->activation_memory >= 0 && o->emit != EMIT_COMMANDS) {
+                diag_error(&run->diag, EXIT_USAGE, "--activation-memory is for --emit=commands");
+                return false;
+        }
         if (o->exact && (o->fast_libm || o->flush_denormals)) {
                 diag_error(&run->diag, EXIT_USAGE, "--exact keeps every bit: not with %s",
                            o->fast_libm ? "--fast-libm" : "--flush-denormals");
@@ -131,6 +139,7 @@ static bool prepare_context(struct run *run)
                 if (!set_limit(run, o->limits.items[i]))
                         return false;
         context->memory = o->goal == GOAL_MEMORY;
+        context->narrow_sums = target_commands(context->target) != NULL;
         struct loop_library *library = loop_library_new(run->arena, &run->diag);
         if (library)
                 loop_library_machines(library, o->sizes ? machines_with(run->arena, target_accelerator(context->target)) : machines);
@@ -148,7 +157,8 @@ static bool choose_names(struct run *run)
                                          [EMIT_JSON] = ".json",
                                          [EMIT_ONNX] = ".onnx",
                                          [EMIT_ASSEMBLY] = ".vta.s",
-                                         [EMIT_PROGRAM] = ".vta" };
+                                         [EMIT_PROGRAM] = ".vta",
+                                         [EMIT_COMMANDS] = ".commands" };
         const struct options *o = &run->options;
         const char *suffix = writes_ranges(o) ? ".ranges" : suffixes[o->emit];
         bool from_stdin = !strcmp(o->model, "-");
@@ -292,8 +302,16 @@ static bool check_sizes(struct run *run)
 static bool requantizes_by_shifts(const struct run *run)
 {
         const struct options *o = &run->options;
-        const bool machine = target_accelerator(run->context.target) && !o->exact && !o->passes;
+        const struct target *t = run->context.target;
+        const bool machine = (target_accelerator(t) || target_commands(t)) && !o->exact && !o->passes;
         return o->requantize == REQUANTIZE_SHIFT || (machine && o->requantize == REQUANTIZE_FLOAT);
+}
+
+/* Commands are made of Tensor IR as it is before anything is done for kernels; --emit=ir shows what they are made of. */
+static bool of_commands(const struct run *run)
+{
+        const struct options *o = &run->options;
+        return (o->emit == EMIT_COMMANDS || o->emit == EMIT_IR) && target_commands(run->context.target) && !o->passes && !runs_model(o);
 }
 
 /* the list of passes; NULL: that of -O */
@@ -301,6 +319,9 @@ static const char *passes_asked(const struct run *run)
 {
         const struct options *o = &run->options;
         bool more = o->passes && *o->passes == '+', is_model = o->emit == EMIT_ONNX && !runs_model(o);
+        if (of_commands(run))
+                return arena_printf(run->arena, requantizes_by_shifts(run) ? "%s,shift_scales,%s" : "%s", pipeline_calibrated(),
+                                    pipeline_calibrated());
         const char *all = is_model && run->context.quantize ? pipeline_model(run->arena, NULL)
                                                   : pipeline_passes(o->level);
         const char *list = more ? passes_with(run->arena, all, o->passes + 1) : o->passes;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "codegen/sections/sections.h"
 #include "compiler/emit_graph.h"
 #include "compiler/emit_launches.h"
 #include "compiler/export/export.h"
@@ -131,6 +132,18 @@ static bool emit_model(struct run *run, FILE *out, FILE *data, const char *data_
         return export_model(out, run->state.module, &options, &run->diag);
 }
 
+/* --emit=commands, with parameters beside the text and what --report asks for */
+static bool emit_commands(struct run *run, FILE *out, FILE *parameters, const char *parameters_path)
+{
+        const struct options *o = &run->options;
+        struct sections_options options = { .memory = o->activation_memory < 0 ? 0 : o->activation_memory,
+                                            .parameters_name = parameters_path ? path_base(parameters_path) : NULL,
+                                            .stats = o->stats, .version = DNNCC_VERSION };
+        if (o->report && !(options.report = outputs_open(run->outputs, o->report, &run->diag)))
+                return false;
+        return sections_write(run->state.module, target_commands(run->context.target), &options, out, parameters, &run->diag);
+}
+
 static bool print_ir(struct run *run, FILE *out)
 {
         if (run->options.emit == EMIT_DOT || run->options.emit == EMIT_JSON) {
@@ -247,7 +260,12 @@ bool emit_outputs(struct run *run)
                                 : "the passes given do not lower the model: --passes must contain lower");
                 return false;
         }
-        if (run->options.report && !run->state.program) {
+        const bool is_commands = run->options.emit == EMIT_COMMANDS;
+        if (is_commands && run->options.report && report_is_page(run)) {
+                diag_error(&run->diag, EXIT_USAGE, "the report on commands is JSON: --report=FILE.json");
+                return false;
+        }
+        if (run->options.report && !run->state.program && !is_commands) {
                 diag_error(&run->diag, EXIT_USAGE,
                            "--report is about kernels: not with --emit=ir, dot, json, onnx");
                 return false;
@@ -269,6 +287,8 @@ bool emit_outputs(struct run *run)
                 beside[1] = arena_printf(run->arena, "%s.weights", stem);
         if (is_model && has_data_file(run))
                 beside[0] = arena_printf(run->arena, "%s.data", run->output);
+        if (is_commands && run->output)
+                beside[0] = arena_printf(run->arena, "%s.bin", run->output);
         for (int i = 0; i < 2 && beside[i]; i++)
                 if (!(files[i] = outputs_open(run->outputs, beside[i], &run->diag)))
                         return false;
@@ -277,9 +297,10 @@ bool emit_outputs(struct run *run)
                 return false;
         fine = is_code    ? emit_code(run, path_base(stem), out, files[0], files[1])
                : is_model ? emit_model(run, out, files[0], beside[0])
+               : is_commands ? emit_commands(run, out, files[0], beside[0])
                : emits_launches(&run->options) ? emit_launches(run, out)
                           : print_ir(run, out);
-        fine = fine && emit_depfile(run, beside) && emit_report(run);
+        fine = fine && emit_depfile(run, beside) && (is_commands || emit_report(run));
         fine = fine && outputs_commit(run->outputs, &run->diag);
         if (fine && is_code && run->output && run->diag.verbosity > 0)
                 note_outputs(run, beside);

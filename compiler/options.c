@@ -20,7 +20,7 @@ enum { ROWS = sizeof option_table / sizeof *option_table };
 bool options_parse(struct options *options, int argc, char **argv, struct arena *arena,
                    struct diag *diag)
 {
-        *options = (struct options){ .level = 2, .threads = 1, .max_ram = -1, .max_consts = -1, .target = "generic" };
+        *options = (struct options){ .level = 2, .threads = 1, .max_ram = -1, .max_consts = -1, .activation_memory = -1, .target = "generic" };
         const struct option_reader reader = { option_table, ROWS, options, arena, diag };
         bool only_files = false;
         for (int i = 1; i < argc; i++) {
@@ -160,6 +160,8 @@ char *options_canonical(struct arena *arena, const struct options *options)
         add_quantization(&text, options);
         if (options->goal == GOAL_MEMORY)
                 text_add(&text, " --goal=memory");
+        if (options->activation_memory >= 0)
+                text_add(&text, " --activation-memory=%" PRId64, options->activation_memory);
         if (options->max_ram >= 0)
                 text_add(&text, " --max-ram=%" PRId64, options->max_ram);
         static const struct { const char *text; size_t field; } lists[] = {

@@ -14,7 +14,7 @@
 #define DNNCC_VERSION "0.1.0"
 #define OPTIONS_PRESET "-O2"            /* options_canonical of no options */
 
-enum { EMIT_C, EMIT_IR, EMIT_LOOPS, EMIT_DOT, EMIT_JSON, EMIT_ONNX, EMIT_ASSEMBLY, EMIT_PROGRAM };
+enum { EMIT_C, EMIT_IR, EMIT_LOOPS, EMIT_DOT, EMIT_JSON, EMIT_ONNX, EMIT_ASSEMBLY, EMIT_PROGRAM, EMIT_COMMANDS };
 enum { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE };
 
 enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
@@ -38,6 +38,7 @@ struct options {
         int verbose, quiet, short_help, version, help_passes, help_ops;
         int info;                       /* 1: as text, 2: as JSON; so is help */
         int64_t max_ram, max_consts;    /* -1: no budget */
+        int64_t activation_memory;      /* of a machine with commands; -1: what it has */
         int64_t samples;                /* 0: all */
         int channels;                   /* enum channel_axis */
         struct list dims, inputs, outputs, keep, regions, limits, tests, merge, keep_float, quantize_ports;

@@ -54,6 +54,7 @@ struct branch {
 struct parts {
         int block;                      /* outputs that have one shift */
         int layer_count, branch_count, shift; /* shift: of what layers and branches are brought to */
+        bool narrow;                    /* sums of layers have 16 bits, before others are added (pass_context.narrow_sums) */
         struct layer layers[TERMS_SOURCES];
         struct branch branches[TERMS_SOURCES];
 };
@@ -188,7 +189,7 @@ static struct branch branch_of(struct arena *arena, const struct terms *t, int k
 static bool find_parts(struct arena *arena, const struct op *op, struct terms *t, struct parts *p)
 {
         bool inside = false;
-        *p = (struct parts){ .block = p->block };
+        *p = (struct parts){ .block = p->block, .narrow = p->narrow };
         for (int k = t->source_count - 1; k >= 0; k--) {
                 struct layer *l = &p->layers[p->layer_count];
                 if (!is_byte(t->sources[k])) {
@@ -237,7 +238,8 @@ static bool find_shift(struct arena *arena, const struct terms *t, struct parts 
         if (!isfinite(most))
                 return false;
         frexp((FACTOR_MOST + 0.5) / fmax(most, ldexp(1, -SHIFT_MOST)), &exponent);
-        p->shift = !p->branch_count ? SHIFT_OF_SUMS : exponent - 1 < SHIFT_MOST ? exponent - 1 : SHIFT_MOST;
+        const int finest = p->narrow && p->layer_count ? SHIFT_OF_SUMS : SHIFT_MOST;        /* sums of 16 bits hold 256 steps */
+        p->shift = !p->branch_count ? SHIFT_OF_SUMS : exponent - 1 < finest ? exponent - 1 : finest;
         while (p->shift >= 1 && !find_weights(arena, p))
                 p->shift--;
         return p->shift >= 1;
@@ -302,10 +304,12 @@ static struct sum shifted_layer(struct builder *b, struct arena *arena, const st
         v = build_binary(b, OP_add, v, whole_numbers(b, type, l->along, arena, biases, l->outputs, "bias"));
         if (shifted)
                 v = build_binary(b, OP_shr, v, spread_build(b, type, l->along, E_I32, s->shifts, l->outputs, "shift"));
-        if (l->inside && v)
-                v = build_binary(b, OP_max, v, constant_number(b->m, type, rint(ldexp(l->low, p->shift))));
-        if (l->inside && v)
-                v = build_binary(b, OP_min, v, constant_number(b->m, type, rint(ldexp(l->high, p->shift))));
+        const bool narrow = p->narrow && !alone;
+        const double low = l->inside ? rint(ldexp(l->low, p->shift)) : INT16_MIN, high = l->inside ? rint(ldexp(l->high, p->shift)) : INT16_MAX;
+        if ((l->inside || narrow) && v)
+                v = build_binary(b, OP_max, v, constant_number(b->m, type, narrow ? fmax(low, INT16_MIN) : low));
+        if ((l->inside || narrow) && v)
+                v = build_binary(b, OP_min, v, constant_number(b->m, type, narrow ? fmin(high, INT16_MAX) : high));
         b->location = location;
         sum.value = v;
         figure->layers++;
@@ -408,7 +412,7 @@ struct plan {
 };
 
 /* one for each operation that makes bytes of a line */
-static struct plan *find_plans(struct arena *arena, const struct function *f, int outputs, int *count)
+static struct plan *find_plans(struct arena *arena, const struct function *f, int outputs, bool narrow, int *count)
 {
         enum { BLOCK = 16 };
         int ops = 0;
@@ -423,6 +427,7 @@ static struct plan *find_plans(struct arena *arena, const struct function *f, in
         /* from the last to the first, so that what is added up takes in the layer before it */
         while (ops-- > 0) {
                 struct plan *p = &plans[*count];
+                p->parts.narrow = narrow;
                 bool inside = false;
                 for (const struct plan *q = plans; q < p && !inside; q++)
                         for (int k = 0; k < q->parts.layer_count; k++)
@@ -518,7 +523,7 @@ int pass_shift_scales(struct function *f, struct pass_context *context)
                 rewrites = done < 0 ? -1 : rewrites + done;
         }
         struct arena *arena = arena_new();
-        struct plan *plans = find_plans(arena, f, context->shifted, &count);
+        struct plan *plans = find_plans(arena, f, context->shifted, context->narrow_sums, &count);
         bool fine = rewrites >= 0 && learn(arena, plans, count, context);
         for (int i = 0; i < count && fine; i++) {
                 rewrites += apply(arena, &plans[i], context, &figure);

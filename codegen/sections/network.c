@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: MIT */
+/* A module's function as steps of the machine and what is left for the host. What outputs need decides: whatever has a pattern is for the
+ * machine, what the host needs of it is uploaded, and what the machine needs of the host is an input. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "codegen/sections/sections.h"
+#include "passes/simplify/ranges.h"
+
+int network_root(const struct network *n, int volume)
+{
+        while (n->volumes[volume].same != volume)
+                volume = n->volumes[volume].same;
+        return volume;
+}
+
+/* the volume of a value is kept in its scratch, plus one */
+static int volume_of(const struct value *v) { return (int)(intptr_t)v->scratch - 1; }
+
+static bool is_plane(const struct network *n, const struct type *t)
+{
+        if (t->kind != TYPE_TENSOR || !type_is_static(t) || !element_is_integer(t->element) || (t->rank != 4 && t->rank != 2) || t->dims[0] != 1)
+                return false;
+        for (int d = 1; d < t->rank; d++)
+                if (t->dims[d] < 1 || t->dims[d] > n->machine->extent)
+                        return false;
+        return true;
+}
+
+int network_volume(struct network *n, const struct value *v)
+{
+        const bool integers = v->type->kind == TYPE_TENSOR && element_is_integer(v->type->element);
+        return network_volume_within(n, v, integers ? whole_range_of(v) : (struct whole_range){ 0, 0 });
+}
+
+int network_volume_within(struct network *n, const struct value *v, struct whole_range range)
+{
+        if (v->kind == VALUE_CONSTANT || v->type->kind != TYPE_TENSOR)
+                return -1;
+        if (v->scratch)
+                return volume_of(v);
+        if (!is_plane(n, v->type))
+                return -1;
+        /* less whatever zero there is, a byte has 9 bits and a sign */
+        if (range.low < INT16_MIN || range.high > INT16_MAX)
+                return -1;
+        const bool flat = v->type->rank == 2;
+        ARENA_GROW(n->arena, n->volumes, n->volume_count);
+        n->volumes[n->volume_count] = (struct volume){ .value = v, .low = range.low, .high = range.high, .maker = -1, .storage = -1,
+                                                       .channels = v->type->dims[1], .rows = flat ? 1 : v->type->dims[2],
+                                                       .columns = flat ? 1 : v->type->dims[3], .same = n->volume_count };
+        ((struct value *)(uintptr_t)v)->scratch = (void *)(intptr_t)(n->volume_count + 1);
+        return n->volume_count++;
+}
+
+bool network_is_made(const struct network *n, const struct value *v)
+{
+        return v->scratch && n->volumes[volume_of(v)].maker >= 0;
+}
+
+struct section_step *network_step(struct network *n, enum step_kind kind, const struct op *op)
+{
+        ARENA_GROW(n->arena, n->steps, n->step_count);
+        n->steps[n->step_count] = (struct section_step){ .kind = kind, .op = op, .output = -1 };
+        return &n->steps[n->step_count++];
+}
+
+/* ---- concats ---- */
+
+/* Parts and the whole have one zero. False: they cannot. */
+static bool join_zeros(struct network *n, int a, int b)
+{
+        struct volume *x = &n->volumes[network_root(n, a)], *y = &n->volumes[network_root(n, b)];
+        if (x == y)
+                return true;
+        if (x->padded && y->padded && x->zero != y->zero)
+                return false;
+        if (x->padded || !y->zero) {
+                y->same = x->same;
+                return true;
+        }
+        x->same = y->same;
+        return true;
+}
+
+static bool find_concat(struct network *n, const struct op *op)
+{
+        if (op->code != OP_concat || op_int(op, "axis") != 1 || op_result(op)->type->rank != 4 || op->operand_count < 2)
+                return false;
+        const int whole = network_volume(n, op_result(op));
+        int *parts = arena_array(n->arena, (size_t)op->operand_count, sizeof *parts);
+        for (int i = 0; i < op->operand_count; i++)
+                if (whole < 0 || (parts[i] = network_volume(n, op_operand(op, i))) < 0 || !join_zeros(n, whole, parts[i]))
+                        return false;
+        n->volumes[whole].parts = parts;
+        n->volumes[whole].part_count = op->operand_count;
+        return true;
+}
+
+/* ---- who needs what ---- */
+
+struct needs {
+        struct network *n;
+        const struct value **values;    /* that the host is still to be asked for */
+        int count;
+        bool *seen;                     /* by number of an operation */
+};
+
+static void need_on_host(struct needs *q, const struct value *v)
+{
+        if (!v || v->kind == VALUE_CONSTANT)
+                return;
+        ARENA_GROW(q->n->arena, q->values, q->count);
+        q->values[q->count++] = v;
+}
+
+static void need_volume(struct needs *q, int volume)
+{
+        struct network *n = q->n;
+        struct volume *v = &n->volumes[volume];
+        if (v->needed)
+                return;
+        v->needed = true;
+        for (int i = 0; i < v->part_count; i++)
+                need_volume(q, v->parts[i]);
+        if (v->maker >= 0) {
+                struct section_step *s = &n->steps[v->maker];
+                s->needed = true;
+                for (int i = 0; i < s->input_count; i++)
+                        need_volume(q, s->inputs[i]);
+        } else if (!v->part_count) {
+                v->input = true;
+                if (v->value->kind == VALUE_RESULT && !q->seen[v->value->op->number]) {
+                        q->seen[v->value->op->number] = true;
+                        for (int i = 0; i < v->value->op->operand_count; i++)
+                                need_on_host(q, op_operand(v->value->op, i));
+                }
+        }
+}
+
+static void need_all(struct needs *q, const struct op *yield)
+{
+        for (int i = 0; i < yield->operand_count; i++)
+                need_on_host(q, op_operand(yield, i));
+        while (q->count) {
+                const struct value *v = q->values[--q->count];
+                const int volume = v->scratch ? volume_of(v) : -1;
+                if (volume >= 0 && (q->n->volumes[volume].maker >= 0 || volume_is_concat(&q->n->volumes[volume]))) {
+                        q->n->volumes[volume].uploaded = true;
+                        need_volume(q, volume);
+                } else if (v->kind == VALUE_RESULT && !q->seen[v->op->number]) {
+                        q->seen[v->op->number] = true;
+                        for (int i = 0; i < v->op->operand_count; i++)
+                                need_on_host(q, op_operand(v->op, i));
+                        int captured = 0;
+                        struct value **all = v->op->region_count ? op_captures(q->n->arena, v->op, &captured) : NULL;
+                        for (int i = 0; i < captured; i++)
+                                need_on_host(q, all[i]);
+                }
+        }
+}
+
+/* ---- what is left of it ---- */
+
+struct settling {
+        struct network *n;
+        const struct section_step *old;
+        int *uploads;                   /* of each volume: its step, or -1 */
+        bool *there;
+};
+
+static bool is_there(const struct settling *s, int volume)
+{
+        const struct volume *v = &s->n->volumes[volume];
+        bool all = v->part_count || s->there[volume];
+        for (int i = 0; i < v->part_count; i++)
+                all &= is_there(s, v->parts[i]);
+        return all;
+}
+
+static void add_upload(struct settling *s, int volume)
+{
+        if (s->uploads[volume] >= 0)
+                return;
+        s->uploads[volume] = s->n->step_count;
+        struct section_step *step = network_step(s->n, STEP_UPLOAD, NULL);
+        step->inputs[step->input_count++] = volume;
+}
+
+/* The host computes an input of what it uploads first. */
+static void wait_for_uploads(struct settling *s, int input)
+{
+        struct arena *scratch = arena_new();
+        struct needs q = { .n = &(struct network){ .arena = scratch } };
+        struct map *seen = map_new(scratch);
+        const struct value *v = s->n->volumes[input].value;
+        int *waits = NULL, count = 0;
+        for (int i = 0; v->kind == VALUE_RESULT && i < v->op->operand_count; i++)
+                need_on_host(&q, op_operand(v->op, i));
+        while (q.count) {
+                const struct value *x = q.values[--q.count];
+                const int volume = x->scratch ? volume_of(x) : -1;
+                if (map_get(seen, (const char *)&x, sizeof x))
+                        continue;
+                map_set(seen, (const char *)&x, sizeof x, scratch);
+                if (volume >= 0 && s->n->volumes[volume].uploaded) {
+                        add_upload(s, volume);
+                        ARENA_GROW(s->n->arena, waits, count);
+                        waits[count++] = s->uploads[volume];
+                } else if (x->kind == VALUE_RESULT) {
+                        for (int i = 0; i < x->op->operand_count; i++)
+                                need_on_host(&q, op_operand(x->op, i));
+                }
+        }
+        arena_free(scratch);
+        struct section_step *step = network_step(s->n, STEP_INPUT, v->kind == VALUE_RESULT ? v->op : NULL);
+        step->output = input;
+        step->before = waits;
+        step->before_count = count;
+        s->n->volumes[input].maker = s->n->step_count - 1;
+        s->there[input] = true;
+}
+
+static void add_inputs(struct settling *s, int volume)
+{
+        const struct volume *v = &s->n->volumes[volume];
+        for (int i = 0; i < v->part_count; i++)
+                add_inputs(s, v->parts[i]);
+        if (v->input && !s->there[volume])
+                wait_for_uploads(s, volume);
+}
+
+/* Steps that are needed, inputs in front of what reads them, uploads behind what makes them; steps get other numbers. */
+static void settle_steps(struct network *n)
+{
+        struct settling s = { .n = n, .old = n->steps };
+        const int count = n->step_count, volumes = n->volume_count;
+        s.uploads = arena_array(n->arena, (size_t)volumes + 1, sizeof *s.uploads);
+        s.there = arena_array(n->arena, (size_t)volumes + 1, sizeof *s.there);
+        memset(s.uploads, -1, (size_t)volumes * sizeof *s.uploads);
+        n->steps = NULL;
+        n->step_count = 0;
+        for (int k = 0; k < count; k++) {
+                if (!s.old[k].needed)
+                        continue;
+                for (int j = 0; j < s.old[k].input_count; j++)
+                        add_inputs(&s, s.old[k].inputs[j]);
+                n->volumes[s.old[k].output].maker = n->step_count;
+                *network_step(n, s.old[k].kind, s.old[k].op) = s.old[k];
+                s.there[s.old[k].output] = true;
+                if (n->volumes[s.old[k].output].uploaded)
+                        add_upload(&s, s.old[k].output);
+                for (int i = 0; i < volumes; i++)
+                        if (n->volumes[i].part_count && n->volumes[i].uploaded && is_there(&s, i))
+                                add_upload(&s, i);
+        }
+        for (int i = 0; i < volumes; i++)
+                if (n->volumes[i].needed && n->volumes[i].uploaded)
+                        add_upload(&s, i);
+}
+
+/* those who read each volume; the parts of a concat have their own */
+static void find_readers(struct network *n)
+{
+        for (int i = 0; i < n->volume_count; i++)
+                n->volumes[i].reader_count = 0;
+        for (int k = 0; k < n->step_count; k++)
+                for (int j = 0; j < n->steps[k].input_count; j++) {
+                        struct volume *v = &n->volumes[n->steps[k].inputs[j]];
+                        ARENA_GROW(n->arena, v->readers, v->reader_count);
+                        v->readers[v->reader_count++] = k;
+                }
+}
+
+/* those that are not needed; others get lower numbers */
+static void drop_steps(struct network *n)
+{
+        int *number = arena_array(n->arena, (size_t)n->step_count + 1, sizeof *number), count = 0;
+        for (int k = 0; k < n->step_count; k++) {
+                number[k] = count;
+                if (n->steps[k].needed)
+                        n->steps[count++] = n->steps[k];
+        }
+        n->step_count = count;
+        for (int k = 0; k < count; k++) {
+                for (int i = 0; i < n->steps[k].before_count; i++)
+                        n->steps[k].before[i] = number[n->steps[k].before[i]];
+                if (n->steps[k].output >= 0)
+                        n->volumes[n->steps[k].output].maker = k;
+        }
+}
+
+int64_t row_bytes(const struct network *n, const struct volume *v)
+{
+        return v->channels * v->columns * n->machine->number_bytes;
+}
+
+static void add_readers(struct network *n, int volume, const struct volume *whole)
+{
+        struct volume *v = &n->volumes[volume];
+        for (int i = 0; i < whole->reader_count; i++) {
+                ARENA_GROW(n->arena, v->readers, v->reader_count);
+                v->readers[v->reader_count++] = whole->readers[i];
+        }
+        for (int i = 0; i < v->part_count; i++)
+                add_readers(n, v->parts[i], whole);
+}
+
+/* who reads a concat reads its parts */
+static void pass_readers_on(struct network *n)
+{
+        struct volume *own = arena_copy(n->arena, n->volumes, (size_t)n->volume_count * sizeof *own);
+        for (int i = 0; i < n->volume_count; i++)
+                for (int k = 0; own[i].needed && k < own[i].part_count; k++)
+                        add_readers(n, own[i].parts[k], &own[i]);
+}
+
+/* ---- a convolution and the pool behind it ---- */
+
+static bool is_windowed_by(const struct network *n, const struct section_step *pool)
+{
+        return pool->kind == STEP_MAX && pool->rows.kernel <= n->machine->pool_rows && pool->columns.kernel <= n->machine->pool_rows;
+}
+
+/* only this pool reads it, and a convolution makes it, by itself */
+static bool can_pool(const struct network *n, int volume, bool part)
+{
+        const struct volume *v = &n->volumes[volume];
+        return v->maker >= 0 && n->steps[v->maker].kind == STEP_CONV && !n->steps[v->maker].pooled && !v->uploaded &&
+               v->reader_count == (part ? 0 : 1);
+}
+
+static int wholes_of(const struct network *n, int volume)
+{
+        int count = 0;
+        for (int i = 0; i < n->volume_count; i++)
+                for (int k = 0; n->volumes[i].needed && k < n->volumes[i].part_count; k++)
+                        count += n->volumes[i].parts[k] == volume;
+        return count;
+}
+
+/* the volume that the convolution makes now */
+static int pool_behind(struct network *n, int volume, const struct section_step *pool, int into)
+{
+        struct volume *x = &n->volumes[volume];
+        struct section_step *conv = &n->steps[x->maker];
+        const struct volume *y = &n->volumes[pool->output];
+        conv->pooled = true;
+        conv->pool_rows = pool->rows;
+        conv->pool_columns = pool->columns;
+        conv->middle_rows = x->rows;
+        conv->middle_columns = x->columns;
+        conv->pooled_op = pool->op;
+        const int maker = x->maker;
+        if (into < 0) {                 /* a part of what is pooled, which no value of the module is */
+                ARENA_GROW(n->arena, n->volumes, n->volume_count);
+                y = &n->volumes[pool->output];
+                n->volumes[n->volume_count] = n->volumes[volume];
+                n->volumes[n->volume_count].value = NULL;
+                n->volumes[n->volume_count].rows = y->rows;
+                n->volumes[n->volume_count].columns = y->columns;
+                n->volumes[n->volume_count].same = network_root(n, volume);
+                into = n->volume_count++;
+        }
+        n->steps[maker].output = into;
+        n->volumes[into].maker = maker;
+        n->volumes[volume].needed = false;
+        return into;
+}
+
+/* Pools go to the convolutions that make what they read, or all parts of it. */
+static void fuse_pools(struct network *n)
+{
+        for (int k = 0; k < n->step_count; k++) {
+                struct section_step *pool = &n->steps[k];
+                const int input = pool->inputs[0];
+                struct volume *x = pool->kind == STEP_MAX ? &n->volumes[input] : NULL;
+                if (!x || !is_windowed_by(n, pool) || wholes_of(n, input))
+                        continue;
+                if (!volume_is_concat(x)) {
+                        if (can_pool(n, input, false)) {
+                                pool_behind(n, input, pool, pool->output);
+                                pool->needed = false;
+                        }
+                        continue;
+                }
+                bool all = x->reader_count == 1 && !x->uploaded;
+                for (int i = 0; i < x->part_count; i++)
+                        all &= can_pool(n, x->parts[i], true) && wholes_of(n, x->parts[i]) == 1;
+                if (!all)
+                        continue;
+                const int count = x->part_count;
+                int *parts = arena_array(n->arena, (size_t)count, sizeof *parts);
+                for (int i = 0; i < count; i++)
+                        parts[i] = pool_behind(n, n->volumes[input].parts[i], pool, -1);
+                n->volumes[pool->output].parts = parts;
+                n->volumes[pool->output].part_count = count;
+                n->volumes[pool->output].maker = -1;
+                n->volumes[input].needed = false;
+                pool->needed = false;
+        }
+        drop_steps(n);
+        find_readers(n);
+}
+
+/* ---- storages ---- */
+
+/* A part that lies elsewhere already is copied into place, by a window of 1 x 1. */
+static int copy_of(struct network *n, int volume)
+{
+        ARENA_GROW(n->arena, n->volumes, n->volume_count);
+        const int made = n->volume_count++;
+        n->volumes[made] = n->volumes[volume];
+        struct volume *v = &n->volumes[made];
+        v->value = NULL;
+        v->maker = n->step_count;
+        v->parts = NULL;
+        v->part_count = 0;
+        v->readers = NULL;
+        v->reader_count = 0;
+        v->uploaded = v->input = false;
+        v->storage = -1;
+        v->same = network_root(n, volume);
+        struct section_step *s = network_step(n, STEP_MAX, NULL);
+        s->needed = true;
+        s->rows = s->columns = (struct window){ 1, 1, 0, 1 };
+        s->inputs[s->input_count++] = volume;
+        s->output = made;
+        return made;
+}
+
+/* lays a volume, and its parts, into a storage from a channel on; false: a part has another place */
+static bool can_lay(const struct network *n, int volume)
+{
+        const struct volume *v = &n->volumes[volume];
+        if (v->storage >= 0)
+                return false;
+        for (int i = 0; i < v->part_count; i++)
+                for (int k = 0; k < i; k++)
+                        if (v->parts[i] == v->parts[k])
+                                return false;
+        for (int i = 0; i < v->part_count; i++)
+                if (!can_lay(n, v->parts[i]))
+                        return false;
+        return true;
+}
+
+static void lay(struct network *n, int volume, int storage, int64_t channel)
+{
+        n->volumes[volume].storage = storage;
+        n->volumes[volume].channel = channel;
+        if (!volume_is_concat(&n->volumes[volume])) {
+                struct section_storage *s = &n->storages[storage];
+                ARENA_GROW(n->arena, s->leaves, s->leaf_count);
+                s->leaves[s->leaf_count++] = (struct storage_leaf){ volume, channel };
+                return;
+        }
+        for (int i = 0; i < n->volumes[volume].part_count; i++) {
+                int part = n->volumes[volume].parts[i];
+                const bool again = n->volumes[part].storage == storage && n->volumes[part].channel == channel;
+                if (!again && !can_lay(n, part))
+                        n->volumes[volume].parts[i] = part = copy_of(n, part);
+                if (!again)
+                        lay(n, part, storage, channel);
+                channel += n->volumes[part].channels;
+        }
+}
+
+static bool is_part(const struct network *n, int volume)
+{
+        for (int i = 0; i < n->volume_count; i++)
+                for (int k = 0; n->volumes[i].needed && k < n->volumes[i].part_count; k++)
+                        if (n->volumes[i].parts[k] == volume)
+                                return true;
+        return false;
+}
+
+static void new_storage(struct network *n, int volume)
+{
+        const struct volume *v = &n->volumes[volume];
+        ARENA_GROW(n->arena, n->storages, n->storage_count);
+        n->storages[n->storage_count] = (struct section_storage){ .channels = v->channels, .rows = v->rows, .columns = v->columns, .root = volume,
+                                                                  .units = 1, .unit_channels = v->channels };
+        lay(n, volume, n->storage_count++, 0);
+}
+
+/* Largest concats first, so that what they are made of lies in them. */
+static void make_storages(struct network *n)
+{
+        const int count = n->volume_count;
+        for (int i = count - 1; i >= 0; i--)
+                if (n->volumes[i].needed && volume_is_concat(&n->volumes[i]) && !is_part(n, i) && n->volumes[i].storage < 0)
+                        new_storage(n, i);
+        for (int i = count - 1; i >= 0; i--)
+                if (n->volumes[i].needed && volume_is_concat(&n->volumes[i]) && n->volumes[i].storage < 0)
+                        new_storage(n, i);
+        for (int i = 0; i < n->volume_count; i++)
+                if (n->volumes[i].needed && n->volumes[i].storage < 0)
+                        new_storage(n, i);
+}
+
+/* Copies stand behind all steps; where they belong is behind what they copy. */
+static void sort_steps(struct network *n, int from)
+{
+        if (from == n->step_count)
+                return;
+        struct section_step *sorted = arena_array(n->arena, (size_t)n->step_count, sizeof *sorted);
+        int *number = arena_array(n->arena, (size_t)n->step_count, sizeof *number), count = 0;
+        bool *there = arena_array(n->arena, (size_t)n->volume_count, sizeof *there), *done = arena_array(n->arena, (size_t)n->step_count, sizeof *done);
+        struct settling s = { .n = n, .there = there };
+        for (int k = 0; k < from; k++) {
+                number[k] = count;
+                sorted[count++] = n->steps[k];
+                if (n->steps[k].output >= 0)
+                        there[n->steps[k].output] = true;
+                for (int c = from; c < n->step_count; c++)
+                        if (!done[c] && is_there(&s, n->steps[c].inputs[0])) {
+                                done[c] = true;
+                                number[c] = count;
+                                there[n->steps[c].output] = true;
+                                sorted[count++] = n->steps[c];
+                        }
+        }
+        n->steps = sorted;
+        for (int k = 0; k < count; k++) {
+                for (int i = 0; i < sorted[k].before_count; i++)
+                        sorted[k].before[i] = number[sorted[k].before[i]];
+                if (sorted[k].output >= 0)
+                        n->volumes[sorted[k].output].maker = k;
+        }
+}
+
+/* ---- the host ---- */
+
+static void find_host(struct network *n, const struct function *f, const bool *seen)
+{
+        for (const struct op *op = f->body.first; op; op = op->next) {
+                if (!seen[op->number] || op->code == OP_yield)
+                        continue;
+                ARENA_GROW(n->arena, n->host, n->host_count);
+                n->host[n->host_count++] = op;
+                n->arithmetic += !(op_info[op->code].traits & TRAIT_FREE);
+        }
+}
+
+/* ---- all of it ---- */
+
+static void find_patterns(struct network *n, const struct function *f)
+{
+        for (const struct op *op = f->body.first; op; op = op->next) {
+                if (op->result_count != 1)
+                        continue;
+                if (op->code == OP_concat)
+                        find_concat(n, op);
+                else if (op->code == OP_cast || op->code == OP_reduce_window)
+                        pattern_find(n, op_result(op));
+        }
+}
+
+static int number_ops(const struct function *f)
+{
+        int count = 0;
+        for (struct op *op = f->body.first; op; op = op->next)
+                op->number = count++;
+        return count;
+}
+
+static bool has_convolution(const struct network *n)
+{
+        for (int k = 0; k < n->step_count; k++)
+                if (n->steps[k].kind == STEP_CONV)
+                        return true;
+        return false;
+}
+
+static bool settle(struct network *n, const struct function *f, struct diag *diag)
+{
+        struct needs q = { .n = n, .seen = arena_array(n->arena, (size_t)number_ops(f) + 1, sizeof *q.seen) };
+        need_all(&q, f->body.last);
+        settle_steps(n);
+        for (int k = 0; k < n->step_count; k++)
+                n->steps[k].needed = true;
+        find_readers(n);
+        fuse_pools(n);
+        const int steps = n->step_count;
+        make_storages(n);
+        sort_steps(n, steps);
+        find_readers(n);
+        pass_readers_on(n);
+        for (int i = 0; i < n->volume_count; i++)
+                n->volumes[i].zero = n->volumes[network_root(n, i)].zero;
+        network_name_all(n);
+        for (int k = 0; k < n->step_count; k++)
+                if (!network_take_zeros(n, &n->steps[k])) {
+                        diag_error(diag, EXIT_UNSUPPORTED, "'%s' has biases, or results, that its commands have no room for", n->steps[k].name);
+                        return false;
+                }
+        find_host(n, f, q.seen);
+        return true;
+}
+
+struct network *network_find(struct arena *arena, struct module *m, const struct section_machine *machine, struct diag *diag)
+{
+        struct network *n = ARENA_NEW(arena, struct network);
+        *n = (struct network){ .arena = arena, .machine = machine };
+        find_patterns(n, m->functions);
+        bool fine = settle(n, m->functions, diag);
+        for (int i = 0; i < n->volume_count; i++)
+                if (n->volumes[i].value)
+                        ((struct value *)(uintptr_t)n->volumes[i].value)->scratch = NULL;
+        if (fine && !has_convolution(n)) {
+                network_say_missing(m, diag);
+                fine = false;
+        }
+        return fine ? n : NULL;
+}

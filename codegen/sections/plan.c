@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* Orders of steps, and for each what is kept in activation memory and where it lies. Blocks of branches that meet again have many orders:
+ * those of least peak are looked for as for kernels (passes/memory/arrange_search.h). Where all fits in one of these, nothing is moved; else
+ * the order, the height of slices and the rows kept that move least are taken, of what heuristics and a search find. */
+#include "codegen/sections/sections.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "passes/memory/arrange_search.h"
+
+/* ---- orders ---- */
+
+static void add_before(struct arena *arena, struct step *s, int step)
+{
+        for (int i = 0; i < s->before_count; i++)
+                if (s->before[i] == step)
+                        return;
+        ARENA_GROW(arena, s->before, s->before_count);
+        s->before[s->before_count++] = step;
+}
+
+static void add_makers(struct arena *arena, const struct network *n, struct step *s, int volume)
+{
+        const struct volume *v = &n->volumes[volume];
+        for (int i = 0; i < v->part_count; i++)
+                add_makers(arena, n, s, v->parts[i]);
+        if (!v->part_count)
+                add_before(arena, s, v->maker);
+}
+
+static struct step_graph graph_of(struct arena *arena, const struct network *n)
+{
+        struct step_graph g = { .count = n->step_count };
+        g.steps = arena_array(arena, (size_t)n->step_count + 1, sizeof *g.steps);
+        g.residents = arena_array(arena, (size_t)n->volume_count + 1, sizeof *g.residents);
+        for (int k = 0; k < n->step_count; k++) {
+                for (int i = 0; i < n->steps[k].input_count; i++)
+                        add_makers(arena, n, &g.steps[k], n->steps[k].inputs[i]);
+                for (int i = 0; i < n->steps[k].before_count; i++)
+                        add_before(arena, &g.steps[k], n->steps[k].before[i]);
+        }
+        for (int i = 0; i < n->volume_count; i++) {
+                const struct volume *v = &n->volumes[i];
+                if (!v->needed || volume_is_concat(v))
+                        continue;
+                struct resident r = { .bytes = round_up(v->rows * row_bytes(n, v), STORAGE_ALIGN) };
+                r.steps = arena_array(arena, (size_t)v->reader_count + 1, sizeof *r.steps);
+                r.steps[r.step_count++] = v->maker;
+                for (int k = 0; k < v->reader_count; k++) {
+                        bool again = false;
+                        for (int j = 0; j < r.step_count; j++)
+                                again |= r.steps[j] == v->readers[k];
+                        if (!again)
+                                r.steps[r.step_count++] = v->readers[k];
+                }
+                if (r.step_count < 2) {
+                        g.steps[v->maker].own += r.bytes;
+                        continue;
+                }
+                for (int k = 0; k < r.step_count; k++) {
+                        struct step *s = &g.steps[r.steps[k]];
+                        ARENA_GROW(arena, s->residents, s->resident_count);
+                        s->residents[s->resident_count++] = g.resident_count;
+                }
+                g.residents[g.resident_count++] = r;
+        }
+        return g;
+}
+
+/* ---- a plan ---- */
+
+static struct section_plan plan_new(struct network *n, int64_t memory, const int *order, const char *name)
+{
+        struct section_plan p = { .n = n, .arena = n->arena, .memory = memory, .order = order, .order_name = name, .slice_rows = 1, .chosen_by = "none" };
+        int *time = arena_array(n->arena, (size_t)n->step_count + 1, sizeof *time);
+        for (int t = 0; t < n->step_count; t++)
+                time[order[t]] = t;
+        p.time = time;
+        p.kept = arena_array(n->arena, (size_t)n->storage_count + 1, sizeof *p.kept);
+        p.tails = arena_array(n->arena, (size_t)n->storage_count + 1, sizeof *p.tails);
+        p.until = arena_array(n->arena, (size_t)n->storage_count + 1, sizeof *p.until);
+        memset(p.until, -1, (size_t)n->storage_count * sizeof *p.until);
+        p.low = arena_array(n->arena, (size_t)n->storage_count + 1, sizeof *p.low);
+        p.offsets = arena_array(n->arena, (size_t)n->storage_count + 1, sizeof *p.offsets);
+        p.slices = arena_array(n->arena, (size_t)n->step_count + 1, sizeof *p.slices);
+        for (int s = 0; s < n->storage_count; s++)
+                p.kept[s] = n->storages[s].rows;
+        residency_count(&p);
+        return p;
+}
+
+struct searching {
+        struct section_plan *best;      /* NULL: none yet */
+        int64_t heuristics[HEURISTIC_COUNT];
+};
+
+/* p is taken where it can be placed, and moves less; false: it cannot be placed */
+static bool consider(struct searching *s, struct section_plan *p, enum volumes_effort effort)
+{
+        if (!volumes_place(p, effort))
+                return false;
+        if (s->best && s->best->gathered + s->best->scattered <= p->gathered + p->scattered)
+                return true;
+        s->best = ARENA_NEW(p->arena, struct section_plan);
+        *s->best = *p;
+        s->best->kept = arena_copy(p->arena, p->kept, (size_t)p->n->storage_count * sizeof *p->kept + 1);
+        s->best->low = arena_copy(p->arena, p->low, (size_t)p->n->storage_count * sizeof *p->low + 1);
+        s->best->offsets = arena_copy(p->arena, p->offsets, (size_t)p->n->storage_count * sizeof *p->offsets + 1);
+        s->best->tails = arena_copy(p->arena, p->tails, (size_t)p->n->storage_count * sizeof *p->tails + 1);
+        s->best->until = arena_copy(p->arena, p->until, (size_t)p->n->storage_count * sizeof *p->until + 1);
+        s->best->slices = arena_copy(p->arena, p->slices, (size_t)p->n->step_count * sizeof *p->slices + 1);
+        return true;
+}
+
+/* Less and less is kept until it can be placed; what is found is in p. Its traffic, or -1. */
+static int64_t search_rows(struct searching *s, struct section_plan *p, const int64_t *away, int tries)
+{
+        enum { ROUNDS = 6 };
+        const size_t count = (size_t)p->n->storage_count;
+        for (int round = 0; round < ROUNDS; round++) {
+                const int64_t room = p->memory - p->memory / 48 * round;
+                int64_t least = INT64_MAX, *start = arena_copy(p->arena, p->kept, count * sizeof *p->kept + 1);
+                int *until = arena_copy(p->arena, p->until, count * sizeof *p->until + 1);
+                for (int h = 0; h < HEURISTIC_COUNT; h++) {
+                        if (!residency_choose(p, room, h))
+                                continue;
+                        const int64_t now = p->gathered + p->scattered;
+                        p->chosen_by = heuristic_names[h];
+                        if (consider(s, p, VOLUMES_SIMPLY) && (s->heuristics[h] < 0 || now < s->heuristics[h]))
+                                s->heuristics[h] = now;
+                        if (now < least) {
+                                least = now;
+                                memcpy(start, p->kept, count * sizeof *p->kept);
+                                memcpy(until, p->until, count * sizeof *until);
+                        }
+                }
+                if (least == INT64_MAX)
+                        return -1;
+                memcpy(p->kept, start, count * sizeof *p->kept);
+                memcpy(p->until, until, count * sizeof *until);
+                p->chosen_by = "search";
+                if (residency_search(p, room, away, tries) && consider(s, p, VOLUMES_QUICKLY))
+                        return p->gathered + p->scattered;
+        }
+        return -1;
+}
+
+/* Not all fits: slices. Each order and height of slices is tried a little, and the best of them more. */
+static void search_slices(struct searching *s, struct section_plan *plans, int plan_count)
+{
+        static const int64_t heights[] = { 1, 2, 4 };
+        enum { HEIGHTS = sizeof heights / sizeof *heights, LITTLE = 12, MUCH = 800 };
+        int64_t least = INT64_MAX, *away = arena_array(plans->arena, (size_t)plans->n->volume_count + 1, sizeof *away);
+        int best = -1;
+        for (int k = 0; k < plan_count * HEIGHTS; k++) {
+                struct section_plan *p = &plans[k / HEIGHTS];
+                p->slice_rows = heights[k % HEIGHTS];
+                p->traffic_bound = traffic_bound(p, away);
+                const int64_t found = search_rows(s, p, away, LITTLE);
+                if (found >= 0 && found < least) {
+                        least = found;
+                        best = k;
+                }
+        }
+        struct section_plan *p = &plans[best < 0 ? 0 : best / HEIGHTS];
+        p->slice_rows = best < 0 ? 1 : heights[best % HEIGHTS];
+        p->traffic_bound = traffic_bound(p, away);
+        if (best >= 0) {
+                search_rows(s, p, away, MUCH);
+        } else if (!s->best) {          /* all of it in slices of a row */
+                p->chosen_by = "none kept";
+                memset(p->kept, 0, (size_t)p->n->storage_count * sizeof *p->kept);
+                memset(p->until, -1, (size_t)p->n->storage_count * sizeof *p->until);
+                residency_count(p);
+                consider(s, p, VOLUMES_WELL);
+        }
+}
+
+/* bytes that are enough where nothing is kept */
+static int64_t least_memory(struct network *n, const int *order)
+{
+        struct section_plan p = plan_new(n, INT64_MAX / 2, order, "");
+        memset(p.kept, 0, (size_t)n->storage_count * sizeof *p.kept);
+        p.slice_rows = 1;
+        p.memory = residency_use(&p, NULL);
+        return p.memory;
+}
+
+static void give_ddr(struct section_plan *p)
+{
+        const struct network *n = p->n;
+        p->ddr = arena_array(p->arena, (size_t)n->storage_count + 1, sizeof *p->ddr);
+        for (int s = 0; s < n->storage_count; s++) {
+                p->ddr[s] = -1;
+                if (p->low[s] >= n->storages[s].rows)
+                        continue;
+                p->ddr[s] = p->ddr_bytes;
+                p->ddr_bytes += round_up(n->storages[s].channels * n->storages[s].rows * n->storages[s].columns * n->machine->number_bytes,
+                                         STORAGE_ALIGN);
+        }
+}
+
+struct section_plan *plan_commands(struct network *n, int64_t memory, struct diag *diag)
+{
+        const struct step_graph g = graph_of(n->arena, n);
+        int *model = arena_array(n->arena, (size_t)n->step_count + 1, sizeof *model), *best;
+        int64_t bound;
+        for (int k = 0; k < n->step_count; k++)
+                model[k] = k;
+        best = arena_copy(n->arena, model, (size_t)n->step_count * sizeof *model + 1);
+        const int64_t best_peak = arrange_search(&g, best, &bound, NULL), model_peak = arrange_peak(&g, NULL);
+        int *blocks = arena_copy(n->arena, model, (size_t)n->step_count * sizeof *model + 1);
+        order_blocks(n, blocks);
+        const struct { const int *order; const char *name; int64_t peak; } orders[] = {
+                { best, "best", best_peak }, { blocks, "blocks", arrange_peak(&g, blocks) }, { model, "model", model_peak }
+        };
+
+        enum { ORDERS = sizeof orders / sizeof *orders };
+        struct searching s = { .heuristics = { -1, -1, -1 } };
+        for (int k = 0; k < ORDERS; k++) {
+                struct section_plan p = plan_new(n, memory, orders[k].order, orders[k].name);
+                p.peak = orders[k].peak;
+                if (p.peak <= memory && !s.best)
+                        consider(&s, &p, VOLUMES_WELL);
+        }
+        struct section_plan plans[ORDERS];
+        int count = 0;
+        for (int k = 0; k < ORDERS; k++) {
+                bool again = false;     /* the same order by another name */
+                for (int j = 0; j < k; j++)
+                        again |= !memcmp(orders[j].order, orders[k].order, (size_t)n->step_count * sizeof *model);
+                if (again)
+                        continue;
+                plans[count] = plan_new(n, memory, orders[k].order, orders[k].name);
+                plans[count++].peak = orders[k].peak;
+        }
+        if (!(s.best && !(s.best->gathered + s.best->scattered)))
+                search_slices(&s, plans, count);
+        if (!s.best) {
+                const int64_t least = least_memory(n, best);
+                diag_error(diag, EXIT_BUDGET, "the commands need %" PRId64 " bytes of activation memory, and there are %" PRId64
+                                              "\n  %-9s --activation-memory=%" PRId64 ", with all volumes in DDR; %" PRId64 " for none in DDR",
+                           least, memory, "try", least, best_peak);
+                return NULL;
+        }
+        memcpy(s.best->heuristics, s.heuristics, sizeof s.heuristics);
+        s.best->best_peak = best_peak;
+        s.best->model_peak = model_peak;
+        s.best->best_bound = bound;
+        give_ddr(s.best);
+        return s.best;
+}

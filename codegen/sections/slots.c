@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* Slots: a command runs as soon as its engine has done those before it, and all commands before it are done that write what it touches or touch
+ * what it writes. So commands of one slot run at once, on different engines. */
+#include <stdlib.h>
+
+#include "codegen/sections/sections.h"
+
+/* Bytes that a command touches: planes of so many bytes, one each pitch. */
+struct reach { int64_t buffer, start, bytes, pitch, planes; bool written; };
+enum { REACHES = 8 };
+struct touched { struct reach reaches[REACHES]; int count; };
+
+/* the volume that an address lies in was declared last */
+struct declared { int64_t buffer, start, end, pitch; const char *name; };
+
+static int64_t pitch_of(const struct declared *all, int count, int64_t buffer, int64_t at, int64_t bytes)
+{
+        for (int k = count - 1; k >= 0; k--)
+                if (all[k].buffer == buffer && at >= all[k].start && at < all[k].end)
+                        return all[k].pitch;
+        return bytes;
+}
+
+struct finding { const struct declared *all; int count; int64_t number_bytes; struct touched *t; };
+
+static void touch(struct finding *f, const struct machine_command *c, enum command_field buf, enum command_field off, int64_t w, int64_t h, int64_t planes,
+                  bool written)
+{
+        const int64_t buffer = c->field[buf], start = c->field[off], bytes = w * h * f->number_bytes;
+        const int64_t pitch = pitch_of(f->all, f->count, buffer, start, bytes);
+        f->t->reaches[f->t->count++] = (struct reach){ buffer, start, bytes, pitch, planes, written };
+}
+
+static struct touched touched_by(const struct machine_command *c, const struct declared *all, int count, int64_t number_bytes)
+{
+        struct touched t = { .count = 0 };
+        struct finding f = { all, count, number_bytes, &t };
+        const int64_t w = c->field[FIELD_w], h = c->field[FIELD_h], planes = c->field[FIELD_c], *v = c->field;
+        const int64_t rows = v[FIELD_last] - v[FIELD_first] + 1;
+        struct reach *ddr;
+        switch (c->code) {
+        case COMMAND_XNConv:
+                touch(&f, c, FIELD_inbuf, FIELD_inoff, w, h, planes, false);
+                touch(&f, c, FIELD_outbuf, FIELD_outoff, v[FIELD_outw], v[FIELD_outh], v[FIELD_outc], true);
+                break;
+        case COMMAND_XNConvP:
+                touch(&f, c, FIELD_inbuf, FIELD_inoff, w, h, planes, false);
+                touch(&f, c, FIELD_outbuf, FIELD_outoff, v[FIELD_poolw], v[FIELD_poolh], v[FIELD_outc], true);
+                break;
+        case COMMAND_XNMaxPool:
+        case COMMAND_XNAvgPool:
+                touch(&f, c, FIELD_inbuf, FIELD_inoff, w, h, planes, false);
+                touch(&f, c, FIELD_outbuf, FIELD_outoff, v[FIELD_outw], v[FIELD_outh], planes, true);
+                break;
+        case COMMAND_XNEltwise:
+                touch(&f, c, FIELD_inbuf, FIELD_inoff, w, h, planes, false);
+                touch(&f, c, FIELD_inbuf2, FIELD_inoff2, w, h, planes, false);
+                touch(&f, c, FIELD_outbuf, FIELD_outoff, w, h, planes, true);
+                break;
+        case COMMAND_XNGather:
+        case COMMAND_XNScatter:
+                touch(&f, c, FIELD_ambuf, FIELD_amoff, w, rows, planes, c->code == COMMAND_XNGather);
+                touch(&f, c, FIELD_ddrbuf, FIELD_ddroff, w, rows, planes, c->code == COMMAND_XNScatter);
+                ddr = &t.reaches[1];
+                ddr->pitch = w * h * number_bytes;
+                ddr->start += v[FIELD_first] * w * number_bytes;
+                break;
+        case COMMAND_XNInput:
+        case COMMAND_XNUpload:
+                touch(&f, c, FIELD_buf, FIELD_off, w, h, planes, c->code == COMMAND_XNInput);
+                break;
+        default:
+                break;
+        }
+        return t;
+}
+
+static bool overlap(const struct reach *a, const struct reach *b)
+{
+        const int64_t end_a = a->start + (a->planes - 1) * a->pitch + a->bytes, end_b = b->start + (b->planes - 1) * b->pitch + b->bytes;
+        if (a->buffer != b->buffer || a->start >= end_b || b->start >= end_a)
+                return false;
+        /* rows of one volume: by where they are in a plane */
+        const int64_t away = a->start > b->start ? a->start - b->start : b->start - a->start;
+        const struct reach *low = a->start > b->start ? b : a;
+        return a->pitch != b->pitch || away >= a->pitch || away < low->bytes || a->bytes + away > a->pitch;
+}
+
+static bool conflict(const struct touched *a, const struct touched *b)
+{
+        for (int i = 0; i < a->count; i++)
+                for (int k = 0; k < b->count; k++)
+                        if ((a->reaches[i].written || b->reaches[k].written) && overlap(&a->reaches[i], &b->reaches[k]))
+                                return true;
+        return false;
+}
+
+static bool is_remark(const struct machine_command *c) { return command_info[c->code].comment && c->code != COMMAND_XNInput; }
+
+/* the last slot of what writes the parts of a concat, the k-th in the list */
+static int64_t slot_of_parts(const struct command_list *list, const struct touched *touched, int k)
+{
+        const struct machine_command *c = &list->items[k];
+        const struct reach whole = { c->field[FIELD_buf], c->field[FIELD_off], c->field[FIELD_bytes], c->field[FIELD_bytes], 1, false };
+        int64_t slot = 0;
+        for (int j = 0; j < k; j++)
+                for (int i = 0; i < touched[j].count; i++)
+                        if (touched[j].reaches[i].written && list->items[j].slot > slot && overlap(&touched[j].reaches[i], &whole))
+                                slot = list->items[j].slot;
+        return slot;
+}
+
+/* Remarks stand with the command behind them, but for a concat, which stands with the last of its parts, and the host's, at the end. */
+static void place_remarks(struct command_list *list, const struct touched *touched, int64_t last)
+{
+        int64_t slot = last;
+        for (int k = list->count - 1; k >= 0; k--) {
+                struct machine_command *c = &list->items[k];
+                /* rows that slices have in common are copied beside those that are gathered: a volume is there from the first of both on */
+                const struct machine_command *copy = k + 2 < list->count ? &list->items[k + 1] : c;
+                if (c->code == COMMAND_XNVolume && copy->code == COMMAND_XNMaxPool && copy->name == c->name && copy[1].code == COMMAND_XNGather)
+                        c->slot = copy->slot < copy[1].slot ? copy->slot : copy[1].slot;
+                else if (is_remark(c))
+                        c->slot = c->code == COMMAND_XNInner || c->code == COMMAND_XNHost ? last : slot;
+                else
+                        slot = c->slot;
+        }
+        for (int k = 0; k < list->count; k++) {
+                const struct machine_command *concat = &list->items[k];
+                if (concat->code != COMMAND_XNConcat)
+                        continue;
+                list->items[k].slot = slot_of_parts(list, touched, k);
+                for (int j = k + 1; j < list->count && list->items[j].code == COMMAND_XNVolume && list->items[j].name == concat->name; j++)
+                        list->items[j].slot = concat->slot;
+        }
+}
+
+/* a volume of which a concat's parts have been written */
+static bool is_of_concat(const struct command_list *list, int k)
+{
+        const char *name = list->items[k].name;
+        while (k > 0 && list->items[k].code == COMMAND_XNVolume && list->items[k].name == name)
+                k--;
+        return list->items[k].code == COMMAND_XNConcat && list->items[k].name == name;
+}
+
+/* other rows of what lies there already */
+static bool is_again(const struct declared *all, int count, const struct declared *d)
+{
+        for (int k = count - 1; k >= 0; k--)
+                if (all[k].buffer == d->buffer && all[k].start < d->end && d->start < all[k].end)
+                        return all[k].name == d->name && all[k].start == d->start && all[k].end == d->end;
+        return false;
+}
+
+struct sorted { struct machine_command command; int number; };
+
+static int by_slot(const void *x, const void *y)
+{
+        const struct sorted *a = x, *b = y;
+        return a->command.slot != b->command.slot ? (a->command.slot < b->command.slot ? -1 : 1) : a->number - b->number;
+}
+
+void commands_schedule(struct arena *arena, struct command_list *list, int64_t number_bytes)
+{
+        struct touched *touched = arena_array(arena, (size_t)list->count + 1, sizeof *touched);
+        struct declared *all = arena_array(arena, (size_t)list->count + 1, sizeof *all);
+        struct sorted *sorted = arena_array(arena, (size_t)list->count + 1, sizeof *sorted);
+        int64_t done[ENGINE_COUNT], last = 0;
+        struct touched begun = { .count = 0 };  /* volumes that the next command is the first to write */
+        int declared = 0;
+        for (int e = 0; e < ENGINE_COUNT; e++)
+                done[e] = -1;
+        for (int k = 0; k < list->count; k++) {
+                struct machine_command *c = &list->items[k];
+                if (c->code == COMMAND_XNVolume) {
+                        const int64_t pitch = c->field[FIELD_w] * c->field[FIELD_h] * number_bytes;
+                        const int64_t planes = c->field[FIELD_units] > 1 ? c->field[FIELD_units] * c->field[FIELD_unitc] : c->field[FIELD_c];
+                        const struct declared d = { c->field[FIELD_buf], c->field[FIELD_off], c->field[FIELD_off] + planes * pitch, pitch, c->name };
+                        if (!is_of_concat(list, k) && !is_again(all, declared, &d) && begun.count < REACHES / 2)
+                                begun.reaches[begun.count++] = (struct reach){ d.buffer, d.start, d.end - d.start, d.end - d.start, 1, true };
+                        all[declared++] = d;
+                }
+                if (is_remark(c))
+                        continue;
+                const enum engine engine = command_info[c->code].engine;
+                touched[k] = touched_by(c, all, declared, number_bytes);
+                c->slot = done[engine] + 1;
+                for (int j = 0; j < k; j++)
+                        if (touched[j].count && list->items[j].slot >= c->slot &&
+                            (conflict(&touched[j], &touched[k]) || conflict(&touched[j], &begun)))
+                                c->slot = list->items[j].slot + 1;
+                begun.count = 0;
+                done[engine] = c->slot;
+                last = c->slot > last ? c->slot : last;
+        }
+        place_remarks(list, touched, last);
+        for (int k = 0; k < list->count; k++)
+                sorted[k] = (struct sorted){ list->items[k], k };
+        qsort(sorted, (size_t)list->count, sizeof *sorted, by_slot);
+        for (int k = 0; k < list->count; k++)
+                list->items[k] = sorted[k].command;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* Places in activation memory, as XFDNN has them: volumes one after the other by time, each as low as it can lie; or by turns from the bottom
+ * and from the top, so that what is read and what is made do not hem each other in; or the largest first. Where none of these fits, the
+ * search of passes/memory/place.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "codegen/sections/sections.h"
+
+struct taken { int64_t low, high; };    /* offsets between, both exclusive */
+
+struct placing {
+        struct arena *arena;
+        struct item *items;             /* by number */
+        struct item **list;
+        int count;
+        struct taken *taken;
+        int64_t limit;
+        bool *there;                    /* of each storage: its kept rows, its tail */
+};
+
+static int by_low(const void *x, const void *y)
+{
+        const struct taken *a = x, *b = y;
+        return a->low != b->low ? (a->low < b->low ? -1 : 1) : a->high < b->high ? -1 : a->high > b->high;
+}
+
+static int find_taken(struct placing *p, const struct item *item, int placed)
+{
+        int count = 0;
+        for (int i = 0; i < placed; i++) {
+                const struct item *other = p->list[i];
+                if (other->last < item->first || item->last < other->first)
+                        continue;
+                for (int a = 0; a < other->span_count; a++)
+                        for (int b = 0; b < item->span_count; b++) {
+                                const struct span *x = &other->spans[a], *y = &item->spans[b];
+                                if (x->last < y->first || y->last < x->first)
+                                        continue;
+                                ARENA_GROW(p->arena, p->taken, count);
+                                p->taken[count++] = (struct taken){ other->offset + x->start - y->end, other->offset + x->end - y->start };
+                        }
+        }
+        if (count)
+                qsort(p->taken, (size_t)count, sizeof *p->taken, by_low);
+        return count;
+}
+
+/* the lowest offset, or the highest; -1: none */
+static int64_t find_offset(struct placing *p, const struct item *item, int placed, bool top)
+{
+        const int count = find_taken(p, item, placed);
+        int64_t end = 0, found = -1;
+        for (int i = 0; i <= count; i++) {
+                const int64_t low = i < count ? p->taken[i].low : p->limit - item->bytes;
+                const int64_t most = low < p->limit - item->bytes ? low : p->limit - item->bytes;
+                if (most >= end) {
+                        found = top ? most / STORAGE_ALIGN * STORAGE_ALIGN : end;
+                        if (!top)
+                                return found;
+                        if (found < end)
+                                found = end;
+                }
+                if (i < count && p->taken[i].high > end)
+                        end = round_up(p->taken[i].high, STORAGE_ALIGN);
+        }
+        return found;
+}
+
+static int by_time(const void *x, const void *y)
+{
+        const struct item *a = *(struct item *const *)x, *b = *(struct item *const *)y;
+        return a->first != b->first ? a->first - b->first : a->number - b->number;
+}
+
+static int by_size(const void *x, const void *y)
+{
+        const struct item *a = *(struct item *const *)x, *b = *(struct item *const *)y;
+        return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : a->number - b->number;
+}
+
+static bool place_by(struct placing *p, int (*order)(const void *x, const void *y), bool turns)
+{
+        qsort(p->list, (size_t)p->count, sizeof *p->list, order);
+        for (int i = 0; i < p->count; i++) {
+                struct item *item = p->list[i];
+                item->offset = find_offset(p, item, i, turns && i % 2);
+                if (item->offset < 0)
+                        return false;
+        }
+        return true;
+}
+
+/* ---- what is placed ---- */
+
+static struct item *add_item(struct placing *p, int spans)
+{
+        ARENA_GROW(p->arena, p->items, p->count);
+        p->items[p->count] = (struct item){ .spans = arena_array(p->arena, (size_t)spans + 1, sizeof(struct span)), .number = p->count };
+        return &p->items[p->count++];
+}
+
+static void add_span(struct item *item, struct span span)
+{
+        struct span *spans = (struct span *)(uintptr_t)item->spans;
+        item->first = !item->span_count || span.first < item->first ? span.first : item->first;
+        item->last = !item->span_count || span.last > item->last ? span.last : item->last;
+        item->bytes = span.end > item->bytes ? span.end : item->bytes;
+        spans[item->span_count++] = span;
+}
+
+/* its kept rows, or its tail; false: there are none */
+static bool add_storage(struct placing *p, const struct section_plan *plan, int number, bool tail)
+{
+        const struct network *n = plan->n;
+        const struct section_storage *s = &n->storages[number];
+        const int64_t rows = tail ? s->rows - plan->kept[number] : plan->kept[number], plane = s->columns * rows * n->machine->number_bytes;
+        bool any = false;
+        for (int k = 0; k < s->leaf_count; k++) {
+                int last;
+                any |= tail ? leaf_tail(plan, s->leaves[k].volume, &last) > 0 : rows > 0;
+        }
+        if (!any)
+                return false;
+        struct item *item = add_item(p, s->leaf_count);
+        for (int k = 0; k < s->leaf_count; k++) {
+                const int64_t start = s->leaves[k].channel * plane;
+                int first, last, end;
+                const int64_t there = leaf_tail(plan, s->leaves[k].volume, &end);
+                leaf_life(plan, s->leaves[k].volume, &first, &last);
+                if (tail && !there)
+                        continue;
+                last = tail ? end : last;
+                const int64_t channels = s->units > 1 ? s->units * s->unit_channels : n->volumes[s->leaves[k].volume].channels;
+                add_span(item, (struct span){ start, start + channels * plane, first, last });
+        }
+        item->bytes = round_up(item->bytes, STORAGE_ALIGN);
+        return true;
+}
+
+/* those of a step's slices; their number */
+static int add_slices(struct placing *p, const struct section_plan *plan, int step)
+{
+        const struct section_step *s = &plan->n->steps[step];
+        const struct slice_room room = plan_slice_room(plan, step);
+        int count = 0;
+        for (int i = 0; i < 3; i++)
+                for (int k = 0; k < (i < 2 ? room.turns[i] > 0 : room.turns[i]); k++, count++) {
+                        const struct volume *v = &plan->n->volumes[i < 2 ? s->inputs[i] : s->output];
+                        const int64_t rows = i < 2 ? room.turns[i] * room.rows[i] : room.rows[i];
+                        const int64_t bytes = round_up(rows * row_bytes(plan->n, v), STORAGE_ALIGN);
+                        add_span(add_item(p, 1), (struct span){ 0, bytes, plan->time[step], plan->time[step] });
+                }
+        return count;
+}
+
+static void take_offsets(struct placing *p, struct section_plan *plan)
+{
+        const struct network *n = plan->n;
+        int at = 0;
+        plan->used = 0;
+        for (int k = 0; k < p->count; k++)
+                plan->used = p->items[k].offset + p->items[k].bytes > plan->used ? p->items[k].offset + p->items[k].bytes : plan->used;
+        for (int s = 0; s < n->storage_count; s++)
+                for (int tail = 0; tail < 2; tail++)
+                        (tail ? plan->tails : plan->offsets)[s] = p->there[2 * s + tail] ? p->items[at++].offset : -1;
+        for (int k = 0; k < n->step_count; k++) {
+                const struct slice_room room = plan_slice_room(plan, k);
+                for (int i = 0; i < 3; i++)
+                        for (int j = 0; j < (i < 2 ? room.turns[i] > 0 : room.turns[i]); j++)
+                                plan->slices[k][i][j] = p->items[at++].offset;
+        }
+}
+
+bool volumes_place(struct section_plan *plan, enum volumes_effort effort)
+{
+        static const struct { const char *name; int (*order)(const void *x, const void *y); bool turns; } ways[] = {
+                { "bottom", by_time, false }, { "top", by_time, true }, { "size", by_size, false }
+        };
+        struct placing p = { .arena = arena_new(), .limit = plan->memory };
+        const int64_t peak = residency_use(plan, NULL);
+        p.there = arena_array(p.arena, 2 * (size_t)plan->n->storage_count + 1, sizeof *p.there);
+        for (int s = 0; s < plan->n->storage_count; s++)
+                for (int tail = 0; tail < 2; tail++)
+                        p.there[2 * s + tail] = add_storage(&p, plan, s, tail);
+        for (int k = 0; k < plan->n->step_count; k++)
+                add_slices(&p, plan, k);
+        p.list = arena_array(p.arena, (size_t)p.count + 1, sizeof *p.list);
+        for (int i = 0; i < p.count; i++)
+                p.list[i] = &p.items[i];
+        bool fine = peak <= plan->memory, proved;
+        plan->placed_by = NULL;
+        for (size_t k = 0; k < sizeof ways / sizeof *ways && fine && !plan->placed_by; k++)
+                if (place_by(&p, ways[k].order, ways[k].turns))
+                        plan->placed_by = ways[k].name;
+        if (fine && !plan->placed_by) {
+                fine = effort != VOLUMES_SIMPLY &&
+                       place_items(p.items, p.count, peak, effort == VOLUMES_WELL ? PLACE_WELL : PLACE_QUICKLY, &proved) <= plan->memory;
+                plan->placed_by = "search";
+        }
+        if (fine)
+                take_offsets(&p, plan);
+        arena_free(p.arena);
+        return fine;
+}
