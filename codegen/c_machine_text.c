@@ -6,28 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_function(struct c_writer *w, const char *head)
-{
-        text_add(w->out, "\n");
-        c_put(w, "%s", head);
-        c_end(w);
-        c_line(w, "{");
-        w->indent = 1;
-}
-
-static void end_function(struct c_writer *w)
-{
-        w->indent = 0;
-        c_line(w, "}");
-}
-
-static void put_return(struct c_writer *w, const char *code)
-{
-        w->indent++;
-        c_line(w, "return %s;", c_macro(w, arena_printf(w->arena, "ERROR_%s", code)));
-        w->indent--;
-}
-
 static const char *function_name(struct c_writer *w, const char *name)
 {
         return arena_printf(w->arena, "dnncc_%s_%s", w->machine->driver->name, name);
@@ -115,7 +93,7 @@ static void put_cache(struct c_writer *w, const struct c_launch *l, const char *
                 return;
         c_put(w, ")");
         c_end(w);
-        put_return(w, "LOST");
+        c_return_error(w, "LOST");
 }
 
 /* ---- launches ---- */
@@ -143,20 +121,20 @@ static void put_launch(struct c_writer *w, const struct c_launch *l)
         w->indent--;
         put_cache(w, l, "invalidate", ACCESS_OUT);
         c_line(w, "return 0;");
-        end_function(w);
+        c_function_close(w);
 }
 
 static void put_launcher(struct c_writer *w)
 {
-        put_function(w, "static int launch(void *device, uint64_t instructions, uint32_t count, uint64_t cycles)");
+        c_function_open(w, "static int launch(void *device, uint64_t instructions, uint32_t count, uint64_t cycles)");
         c_line(w, "if (%s(device, instructions, count))", function_name(w, "launch"));
-        put_return(w, "LAUNCH");
+        c_return_error(w, "LAUNCH");
         c_line(w, "switch (%s(device, cycles)) {", function_name(w, "wait"));
         c_line(w, "case 0: return 0;");
         c_line(w, "case %s: return %s;", w->machine->driver->timeout, c_macro(w, "ERROR_TIMEOUT"));
         c_line(w, "default: return %s;", c_macro(w, "ERROR_LOST"));
         c_line(w, "}");
-        end_function(w);
+        c_function_close(w);
 }
 
 static const char prepared[] =
@@ -244,14 +222,14 @@ static void put_checks(struct c_writer *w)
         if (w->options->unchecked)
                 return;
         c_line(w, "if (!workspace || !program%s)", file ? " || !weights" : "");
-        put_return(w, "NULL");
+        c_return_error(w, "NULL");
         c_put(w, "if ((uintptr_t)workspace %% %s != 0 ||" C_SOFT "(uintptr_t)program %% %s != 0", c_macro(w, "WORKSPACE_ALIGN"),
               c_macro(w, "PROGRAM_ALIGN"));
         if (file)
                 c_put(w, " ||" C_SOFT "(uintptr_t)weights %% %s != 0", c_macro(w, "WEIGHTS_ALIGN"));
         c_put(w, ")");
         c_end(w);
-        put_return(w, "ALIGNMENT");
+        c_return_error(w, "ALIGNMENT");
 }
 
 static void put_addresses(struct c_writer *w)
@@ -261,7 +239,7 @@ static void put_addresses(struct c_writer *w)
         c_line(w, "const uint64_t workspace_at = %s(device, workspace," C_SOFT "%s);", address, workspace);
         c_line(w, "if (!is_reachable(at, %s) ||" C_SOFT "!is_reachable(workspace_at, %s) ||" C_SOFT "(at < workspace_at + %s &&" C_SOFT
                   "workspace_at < at + %s))", own, workspace, workspace, own);
-        put_return(w, "ADDRESS");
+        c_return_error(w, "ADDRESS");
 }
 
 void c_machine_prepare(struct c_writer *w, struct text *out)
@@ -295,7 +273,7 @@ void c_machine_prepare(struct c_writer *w, struct text *out)
                 text_add(out, "%s", words_helper);
         text_add(out, helpers, m->driver->instruction_words, m->driver->instruction_words, c_macro(w, "PROGRAM_ALIGN"), m->driver->least,
                  (uint64_t)m->driver->most, (uint64_t)m->driver->most);
-        put_function(w, prototype(w));
+        c_function_open(w, prototype(w));
         put_checks(w);
         c_weights_pointer(w, !w->options->unchecked || w->uses_weights);
         c_weights_check(w);
@@ -305,10 +283,10 @@ void c_machine_prepare(struct c_writer *w, struct text *out)
         c_line(w, "memset(to, 0, sizeof now);");
         text_add_bytes(out, body.data, body.length);
         c_line(w, "if (%s(device, program, %s))", function_name(w, "flush"), c_macro(w, "PROGRAM_SIZE"));
-        put_return(w, "LOST");
+        c_return_error(w, "LOST");
         c_line(w, "memcpy(to, &now, sizeof now);");
         c_line(w, "return 0;");
-        end_function(w);
+        c_function_close(w);
         text_free(&body);
 }
 
@@ -320,14 +298,14 @@ void c_machine_check(struct c_writer *w)
         c_line(w, "struct prepared prepared;");
         if (!w->options->unchecked) {
                 c_line(w, "if (!program)");
-                put_return(w, "NULL");
+                c_return_error(w, "NULL");
                 c_line(w, "if ((uintptr_t)program %% %s != 0)", c_macro(w, "PROGRAM_ALIGN"));
-                put_return(w, "ALIGNMENT");
+                c_return_error(w, "ALIGNMENT");
         }
         c_line(w, "memcpy(&prepared, program, sizeof prepared);");
         c_put(w, "if (prepared.build != 0x%su ||" C_SOFT "prepared.program != program ||" C_SOFT "prepared.workspace != workspace)", m->digest);
         c_end(w);
-        put_return(w, "PREPARE");
+        c_return_error(w, "PREPARE");
 }
 
 /* ---- the header ---- */

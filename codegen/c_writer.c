@@ -468,3 +468,27 @@ void c_names_function(struct c_writer *w, struct loop_function *f)
         for (int i = 0; i < f->scalar_count; i++)
                 c_declare(w, f->scalars[i]);
 }
+
+/* ---- functions whose text is put together ---- */
+
+void c_function_open(struct c_writer *w, const char *head)
+{
+        text_add(w->out, "\n");
+        c_put(w, "%s", head);
+        c_end(w);
+        c_line(w, "{");
+        w->indent = 1;
+}
+
+void c_function_close(struct c_writer *w)
+{
+        w->indent = 0;
+        c_line(w, "}");
+}
+
+void c_return_error(struct c_writer *w, const char *code)
+{
+        w->indent++;
+        c_line(w, "return %s;", c_macro(w, arena_printf(w->arena, "ERROR_%s", code)));
+        w->indent--;
+}

@@ -142,6 +142,10 @@ void c_put(struct c_writer *w, const char *format, ...) __attribute__((format(pr
 void c_insert(struct c_writer *w, size_t position, const char *text);     /* into the line */
 void c_end(struct c_writer *w);           /* of the line: indents, breaks, moves it to w->out */
 void c_line(struct c_writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* a function whose text is put together: its head, "{", and "}"; under a condition, return PREFIX_ERROR_CODE */
+void c_function_open(struct c_writer *w, const char *head);
+void c_function_close(struct c_writer *w);
+void c_return_error(struct c_writer *w, const char *code);
 /* a comment of as many lines as it takes; any text */
 void c_comment(struct text *out, int indent, const char *text);
 

@@ -47,52 +47,30 @@ static const char check[] =
         "        return 0;\n"
         "}\n";
 
-static void open_function(struct c_writer *w, const char *head)
-{
-        text_add(w->out, "\n");
-        c_put(w, "%s", head);
-        c_end(w);
-        c_line(w, "{");
-        w->indent = 1;
-}
-
-static void close_function(struct c_writer *w)
-{
-        w->indent = 0;
-        c_line(w, "}");
-}
-
-static void put_return(struct c_writer *w, const char *code)
-{
-        w->indent++;
-        c_line(w, "return %s;", c_macro(w, arena_printf(w->arena, "ERROR_%s", code)));
-        w->indent--;
-}
-
 /* ---- prepare ---- */
 
 static void put_prepare(struct c_writer *w)
 {
         const struct cuda_writer *cuda = w->cuda;
         int64_t shared = 0;
-        open_function(w, arena_printf(w->arena, "int %s_prepare(void)", w->options->prefix));
+        c_function_open(w, arena_printf(w->arena, "int %s_prepare(void)", w->options->prefix));
         c_line(w, "int device, major, minor%s;", cuda->shares ? ", shared" : "");
         c_line(w, "cudaStreamCaptureStatus capture;");
         c_line(w, "if (cudaGetDevice(&device) != cudaSuccess || device < 0 || device >= 64)");
-        put_return(w, "DEVICE");
+        c_return_error(w, "DEVICE");
         c_line(w, "if (cudaStreamIsCapturing(NULL, &capture) != cudaSuccess || capture != cudaStreamCaptureStatusNone)");
-        put_return(w, "CAPTURE");
+        c_return_error(w, "CAPTURE");
         c_line(w, "if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||");
         c_line(w, "    cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) != cudaSuccess)");
-        put_return(w, "DEVICE");
+        c_return_error(w, "DEVICE");
         c_line(w, "if (major * 10 + minor < %d)", target_grid(w->target)->capability);
-        put_return(w, "PROCESSOR");
+        c_return_error(w, "PROCESSOR");
         for (int i = 0; i < cuda->phase_count; i++)
                 shared = cuda->phases[i].shared > shared ? cuda->phases[i].shared : shared;
         if (cuda->shares) {
                 c_line(w, "if (cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess ||");
                 c_line(w, "    shared < %lld)", (long long)shared);
-                put_return(w, "SHARED");
+                c_return_error(w, "SHARED");
         }
         if (cuda->phase_count) {
                 c_line(w, "static const struct { const void *kernel; int shared; } kernels[] = {");
@@ -105,12 +83,12 @@ static void put_prepare(struct c_writer *w)
                 w->indent++;
                 c_line(w, "if (cudaFuncSetAttribute(kernels[i].kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,");
                 c_line(w, "                         kernels[i].shared) != cudaSuccess)");
-                put_return(w, "PROCESSOR");
+                c_return_error(w, "PROCESSOR");
                 w->indent--;
         }
         c_line(w, "prepared[device] = 1;");
         c_line(w, "return 0;");
-        close_function(w);
+        c_function_close(w);
 }
 
 /* ---- load ---- */
@@ -119,18 +97,18 @@ static void put_copy(struct c_writer *w, const char *to, const char *from, const
 {
         c_line(w, "if (cudaMemcpyAsync(%s, %s, %s,", to, from, bytes);
         c_line(w, "                    cudaMemcpyHostToDevice, (cudaStream_t)stream) != cudaSuccess)");
-        put_return(w, "LAUNCH");
+        c_return_error(w, "LAUNCH");
 }
 
 static void put_load(struct c_writer *w)
 {
         enum print_weights where = w->options->weights;
         bool unchecked = w->options->unchecked;
-        open_function(w, cuda_load_prototype(w));
+        c_function_open(w, cuda_load_prototype(w));
         if (!w->weight_count) {
                 c_line(w, where == PRINT_WEIGHTS_FILE ? "(void)weights, (void)file, (void)stream;" : "(void)weights, (void)stream;");
                 c_line(w, "return 0;");
-                close_function(w);
+                c_function_close(w);
                 return;
         }
         if (!unchecked) {
@@ -142,15 +120,15 @@ static void put_load(struct c_writer *w)
         }
         if (where == PRINT_WEIGHTS_FILE && !unchecked) {
                 c_line(w, "if (!file)");
-                put_return(w, "NULL");
+                c_return_error(w, "NULL");
                 c_line(w, "if ((uintptr_t)file %% 8 != 0)");
-                put_return(w, "ALIGNMENT");
+                c_return_error(w, "ALIGNMENT");
                 c_line(w, "if (!are_weights((const uint64_t *)file))");
-                put_return(w, "WEIGHTS");
+                c_return_error(w, "WEIGHTS");
         }
         if (where == PRINT_WEIGHTS_INCBIN && !unchecked) {
                 c_line(w, "if ((uintptr_t)constants_end - (uintptr_t)&constants != sizeof constants || !are_weights(constants.head))");
-                put_return(w, "WEIGHTS");
+                c_return_error(w, "WEIGHTS");
         }
         if (where == PRINT_WEIGHTS_INLINE) {
                 c_line(w, "for (size_t at = 0; at < sizeof(struct weights); at += %d) {", C_ROW_BYTES);
@@ -164,7 +142,7 @@ static void put_load(struct c_writer *w)
                 put_copy(w, "weights", where == PRINT_WEIGHTS_FILE ? "file" : "&constants", "sizeof(struct weights)");
         }
         c_line(w, "return 0;");
-        close_function(w);
+        c_function_close(w);
 }
 
 /* ---- run ---- */
@@ -210,7 +188,7 @@ static void put_run(struct c_writer *w, struct text *body)
                 c_line(w, "int status;");
         if (checked) {
                 c_line(w, "if (!is_prepared())");
-                put_return(w, "PREPARE");
+                c_return_error(w, "PREPARE");
                 put_checks(w);
         }
         c_weights_pointer(w, w->uses_weights);
@@ -219,37 +197,37 @@ static void put_run(struct c_writer *w, struct text *body)
                 c_line(w, "unsigned *const failed = (unsigned *)(void *)((unsigned char *)workspace + %lld), calls = 0;",
                        (long long)cuda->status_at);
                 c_line(w, "if (cudaMemsetAsync(failed, 255, sizeof *failed, (cudaStream_t)stream) != cudaSuccess)");
-                put_return(w, "LAUNCH");
+                c_return_error(w, "LAUNCH");
         }
         if (body->length)
                 text_add_bytes(w->out, body->data, body->length);
         else
                 c_line(w, "(void)stream;");
         c_line(w, "return 0;");
-        close_function(w);
+        c_function_close(w);
 }
 
 static void put_status(struct c_writer *w)
 {
         const struct cuda_writer *cuda = w->cuda;
-        open_function(w, arena_printf(w->arena, "int %s_status(const void *workspace, void *stream)", w->options->prefix));
+        c_function_open(w, arena_printf(w->arena, "int %s_status(const void *workspace, void *stream)", w->options->prefix));
         if (cuda->fails) {
                 c_line(w, "unsigned failed;");
                 if (!w->options->unchecked) {
                         c_line(w, "if (!workspace)");
-                        put_return(w, "NULL");
+                        c_return_error(w, "NULL");
                 }
                 c_line(w, "if (cudaMemcpyAsync(&failed, (const unsigned char *)workspace + %lld, sizeof failed,",
                        (long long)cuda->status_at);
                 c_line(w, "                    cudaMemcpyDeviceToHost, (cudaStream_t)stream) != cudaSuccess)");
-                put_return(w, "LAUNCH");
+                c_return_error(w, "LAUNCH");
         } else {
                 c_line(w, "(void)workspace;");
         }
         c_line(w, "if (cudaStreamSynchronize((cudaStream_t)stream) != cudaSuccess)");
-        put_return(w, "LAUNCH");
+        c_return_error(w, "LAUNCH");
         c_line(w, cuda->fails ? "return failed == 0xffffffffu ? 0 : -(int)(failed & 255u);" : "return 0;");
-        close_function(w);
+        c_function_close(w);
 }
 
 /* ---- control flow of main: the host's ---- */
