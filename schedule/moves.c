@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The moves that --tune tries: each changes one or two words of a schedule. */
+#include "cost/core.h"
 #include "kernels/kernels.h"
 #include "schedule/schedule.h"
 
@@ -66,6 +67,8 @@ bool schedule_move(const struct op *op, const struct schedule_machine *machine, 
         }
         int *word = schedule_word(s, m->word), old = *word;
         *word = m->how == SET ? m->value : m->how == ADD ? old + m->value : old >> m->value;
+        if (m->word == WORD_ahead && m->value && !core_waits(machine->target))
+                return false;           /* where loads do not wait for each other, C compilers put them where they like */
         if (*word == old || (m->how == HALVE && !*word) || !is_heeded(op, m->word, s))
                 return false;
         if (m->word == WORD_vectors)    /* what the sums leave goes to positions */

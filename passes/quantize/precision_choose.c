@@ -157,7 +157,8 @@ static int choose_narrow(struct function *f, const struct target *target, enum e
 static bool is_by_cache(const struct op *op)
 {
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
-        return op->code == OP_dot && !value_is_constant(w) && !is_stored(w) && type_elements(x->type) < type_elements(w->type);
+        enum { FEW = 4 };               /* of columns, for each row */
+        return op->code == OP_dot && !value_is_constant(w) && !is_stored(w) && FEW * type_elements(x->type) < type_elements(w->type);
 }
 
 /* Units of a warp multiply several times as fast as its lanes, in rows of any length: all that they can. */

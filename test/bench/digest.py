@@ -29,7 +29,7 @@ ALONE = ("-O0", "--exact", "--goal=memory", "--max-ram=256K", "--profile")     #
 
 
 GRID = "cuda"                           # its targets write another language, and a device runs threads of its own
-APART = (GRID, "vta", "unified")        # targets that stand in no list
+APART = (GRID, "vta", "unified", "sections")        # targets that stand in no list
 
 
 @dataclass(frozen=True)

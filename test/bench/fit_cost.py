@@ -76,18 +76,19 @@ def program(m, fma, sums):
     word = f" {m['word']} of {group}" if group > 1 else ""
     kind = f"{m['word']}x{lanes}"
     size = (WORDS + vectors) * lanes * group
-    zero = "0.0" if m["sum"].startswith("f") else "0:i32"
+    run = m["word"] if m.get("join") else m["sum"]          # what products are added to, before that goes to a sum
+    zero = "0.0" if run.startswith("f") else f"0:{run}"
     lines = ["loop 1", 'program "multiply" source ""',
              f'buffer @x : {m["x"]}[{64 * group}] input "x" shape <{64 * group}>', f'buffer @w : {m["w"]}[{size}] input "w" shape <{size}>',
              f'buffer @y : {m["sum"]}[{sums * lanes}] output "y" shape <{sums * lanes}>',
              f'kernel @multiply(%x: in {m["x"]}[{64 * group}], %w: in {m["w"]}[{size}], %y: out {m["sum"]}[{sums * lanes}]) {{']
     lines += [f"  let %a{i} : {kind} = splat<{lanes}>(%x{f'<{word.strip()}>' if word else ''}[{i * group}])" for i in range(3)]
-    lines += [f"  var %acc{i} : {m['sum']}x{lanes} = splat<{lanes}>({zero})" for i in range(sums)]
+    lines += [f"  var %acc{i} : {run}x{lanes} = splat<{lanes}>({zero})" for i in range(sums)]
     lines += [f"  for %i = 0 to {STEPS} {{", f"    let %at : index = %i % {WORDS} * {lanes * group}"]
     for j in range(vectors):
         lines.append(f"    let %w{j} : {kind} = %w<{lanes}{word}>[%at + {j * lanes * group}]")
         lines += [f"    set %acc{i} = " + product(m, fma, f"%acc{i}", f"%a{i % 3}", f"%w{j}") for i in range(3 * j, min(3 * j + 3, sums))]
-    lines += ["  }", *(f"  store %y[{i * lanes}] = %acc{i}" for i in range(sums)), "}", "main {", "  call @multiply(@x, @w, @y)", "}"]
+    lines += ["  }", *(f"  store %y[{i * lanes}] = " + (f"{m['join']}(splat<{lanes}>(0.0), %acc{i})" if m.get("join") else f"%acc{i}") for i in range(sums)), "}", "main {", "  call @multiply(@x, @w, @y)", "}"]
     return "\n".join(lines) + "\n"
 
 

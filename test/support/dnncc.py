@@ -100,7 +100,7 @@ def headers(source, command):
     if not text.exists():
         text.parent.mkdir(parents=True, exist_ok=True)
         text.write_text(f"#include <{found[0]}.h>\n")
-    made = once([*command, "-x", "c-header", text], ".h.gch")
+    made = once([*(f for f in command if not f.startswith("-Wl,")), "-x", "c-header", text], ".h.gch")
     return ["-include", made.with_suffix("")]         # gcc takes NAME.gch where NAME is not
 
 
