@@ -36,7 +36,8 @@ def test_lines(tmp_path, model):
     one, two = (run(f"--models={model}", f"--jobs={jobs}").stdout for jobs in (1, 2))
     lines = one.splitlines()
     assert one == two and lines == sorted(lines, key=lambda line: line[66:]) and len(set(lines)) == len(lines)
-    assert all(re.fullmatch(r"[0-9a-f]{64}  sum \S+( -\S+)*", line) for line in lines)
+    written = re.compile(r"[0-9a-f]{64}  sum \S+( -\S+)*|exit 4 {60}sum (vta|unified)( -\S+)*")       # machines have nothing to do in it
+    assert all(written.fullmatch(line) for line in lines)
     cases = {line[66:] for line in lines}
     assert {"sum generic", "sum generic-be --threads=2", "sum x86-64-v4 --threads=2 --precision=bf16", "sum generic -O0"} <= cases
     assert not any(" native" in case or ("generic" in case and "bf16" in case) for case in cases)

@@ -33,7 +33,12 @@ def grid(tmp_path, body, access="out"):
     loops = re.findall(r"for %\w+ = 0 to (\d+) gpu_(\w+)", done.stdout)
     checked = dnncc.run([dnncc.DNNCC, tmp_path / "m.loops", "--target=cuda", "--passes=grid,legalize,plan", "--check", "-o", tmp_path / "m.cu"])
     assert checked.returncode == 0 and "grid: equal" in checked.stdout + checked.stderr, checked.stdout + checked.stderr
-    return [(int(loops[i][0]), int(loops[i + 1][0]), int(loops[i + 2][0])) for i in range(0, len(loops), 3)], done.stdout
+    phases = []
+    for count, kind in loops:           # a warp may have several loops over lanes: the most
+        if kind == "block":
+            phases.append({})
+        phases[-1][kind] = max(int(count), phases[-1].get(kind, 0))
+    return [(p["block"], p["warp"], p["lane"]) for p in phases], done.stdout
 
 
 ONE = [(1, 1, 1)]
@@ -51,7 +56,10 @@ CASES = [       # body, access, blocks x warps x lanes of each phase
     ("for %i = 0 to 50 { for %j = 0 to 50 { store %y[%i] = %x[%j] } }", "out", [(2, 1, 32)]),
     ("for %i = 0 to 50 { for %j = 1 to 50 { store %y[%i * 50 + %j] = %y[%i * 50 + %j - 1] + 1 } }", "inout", [(2, 1, 32)]),
     ("for %i = 0 to 50 { store %y[index(%n[%i % 4])] = %x[%i] }", "out", ONE),
-    ("var %s : f32 = 0 for %i = 0 to 50 { set %s = %s + %x[%i] } store %y[0] = %s", "out", ONE),
+    ("var %s : f32 = 0 for %i = 0 to 50 { set %s = %s + %x[%i] } store %y[0] = %s", "out", [(1, 1, 32)]),
+    # rows of neighbours, for warps
+    ("for %i = 0 to 50 { var %s : f32 = 0 for %k = 0 to 40 { set %s = %s + %x[%i * 40 + %k] } store %y[%i] = %s }", "out", [(50, 1, 32)]),
+    ("for %i = 0 to 50 { var %s : f32 = 0 for %k = 0 to 40 { set %s = %s + %x[%k * 50 + %i] } store %y[%i] = %s }", "out", [(2, 1, 32)]),
     # phases, and what stands between them
     ("for %i = 0 to 64 { store %y[%i] = %x[%i] } for %i2 = 0 to 64 { store %y[%i2] = %y[63 - %i2] }", "inout", [(2, 1, 32), (1, 1, 1)]),
     ("for %i = 0 to 64 { store %y[%i] = %x[%i] } for %i2 = 0 to 64 { store %y[%i2 * 2 + 1] = %y[%i2 * 2] }", "inout", [(2, 1, 32), (2, 1, 32)]),
