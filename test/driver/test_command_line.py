@@ -226,7 +226,7 @@ def test_look_inside(tmp_path):
                 f"--dump-dir={tmp_path / 'dumps'}")
     assert done.returncode == 0, done.stderr
     assert "fusion(" in done.stderr and "time: fuse" in done.stderr and "stats: workspace" in done.stderr
-    checks = [line for line in done.stderr.splitlines() if line.startswith("check: ")]
+    checks = dnncc.checks(done)
     assert checks and all(line.endswith(": equal") for line in checks), done.stderr
     names = sorted(os.listdir(tmp_path / "dumps"))
     assert names[0].startswith("00-import") and any(n.endswith("-plan.loops") for n in names)

@@ -4,7 +4,6 @@ target with vectors. Extents are small and channels of all kinds: tails of block
 import math
 import pathlib
 import random
-import re
 import sys
 
 import pytest
@@ -376,7 +375,7 @@ def test_layout(tmp_path, network, first):
         done = dnncc.run([dnncc.DNNCC, path, "--target=x86-64-v4", "-o", tmp_path / "n.loops", "--emit=loops", "--check",
                           "--print-ir-after=layout"], cwd=tmp_path)
         assert done.returncode == 0, (seed, done.stderr[-3000:])
-        checks = [line for line in done.stderr.splitlines() if re.match(r"check: \S+: ", line)]
+        checks = dnncc.checks(done)
         assert checks and all(line.endswith(": equal") for line in checks), (seed, checks)
         packed += "convolve_packed(" in done.stderr or "convolve_lanes(" in done.stderr
         plain += "convolve(" in done.stderr

@@ -221,7 +221,7 @@ def test_every_pass(tmp_path, block):
         path.write_text(Program(seed).text())
         done = dnncc.run([dnncc.DNNCC, path, "-o", tmp_path / "p.c", "--check", *(["--target=x86-64-v4"] if seed % 2 else [])], cwd=tmp_path)
         assert done.returncode == 0, (seed, path.read_text(), done.stderr)
-        checks = [line for line in done.stderr.splitlines() if line.startswith("check: ")]
+        checks = dnncc.checks(done)
         assert checks and all(line.endswith(": equal") for line in checks), (seed, done.stderr)
         text = dnncc.run([dnncc.DNNCC, path, "-o", "-", "--emit=ir", "--passes="], cwd=tmp_path).stdout
         (tmp_path / "again.dnn").write_text(text)

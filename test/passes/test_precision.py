@@ -40,7 +40,7 @@ def test_every_pass(tmp_path, network, first, target, element, share):
         rounded += f"to={element}" in narrow.read_text()
         done = dnncc.run([dnncc.DNNCC, narrow, f"--target={target}", "-o", tmp_path / "n.loops", "--emit=loops", "--check"], cwd=tmp_path)
         assert done.returncode == 0, (seed, done.stderr[-3000:])
-        checks = [line for line in done.stderr.splitlines() if re.match(r"check: \S+: ", line)]
+        checks = dnncc.checks(done)
         assert checks and all(line.endswith(": equal") for line in checks), (seed, checks)
     assert rounded > share // 8, rounded
 

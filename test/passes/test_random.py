@@ -213,7 +213,7 @@ def test_every_pass(tmp_path, first):
         path.write_text(Program(seed).text())
         done = dnncc.run([dnncc.DNNCC, path, "-o", tmp_path / "p.c", "--check"], cwd=tmp_path)
         assert done.returncode == 0, (seed, path.read_text(), done.stderr)
-        checks = [line for line in done.stderr.splitlines() if line.startswith("check: ")]
+        checks = dnncc.checks(done)
         assert checks and all(line.endswith(": equal") for line in checks), (seed, done.stderr)
 
 

@@ -32,7 +32,7 @@ def test_turns(target, tmp_path):
         done = dnncc.run([dnncc.DNNCC, path, f"--target={target}", "--emit=loops", "-o", "-", "--check",
                           "--passes=fuse,lower,vectorize,contract,legalize,plan,prune"], cwd=tmp_path)
         assert done.returncode == 0, (seed, done.stderr, program(seed))
-        checks = [line for line in done.stderr.splitlines() if line.startswith("check: ")]
+        checks = dnncc.checks(done)
         assert checks and all(line.endswith(": equal") for line in checks), (seed, checks)
         woven += "interleave_low" in done.stdout
     assert woven > 3, woven

@@ -52,7 +52,7 @@ def test_vectors(program, target, tmp_path):
         done = dnncc.run([dnncc.DNNCC, path, f"--target={target}", "--emit=loops", "-o", "-", "--check",
                           "--passes=fuse,lower,vectorize,legalize,plan,prune"], cwd=tmp_path)
         assert done.returncode == 0, (seed, done.stderr, text)
-        checks = [line for line in done.stderr.splitlines() if line.startswith("check: ")]
+        checks = dnncc.checks(done)
         assert checks and all(line.endswith(": equal") for line in checks), (seed, checks)
         done_as_vectors += "<4>" in done.stdout or "<8>" in done.stdout or "<16>" in done.stdout
     assert done_as_vectors > 5, done_as_vectors

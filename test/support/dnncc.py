@@ -69,6 +69,11 @@ def compile_model(model, folder, options=(), timeout=120):
     return done
 
 
+def checks(done):
+    """what --check said of each pass; it says how far it is, too, where that takes long"""
+    return [line for line in done.stderr.splitlines() if re.match(r"check: \S+: ", line)]
+
+
 def once(command, suffix, *texts):
     """What a command makes of these texts, kept in build/host: where it is. It ends with the place."""
     key = hashlib.sha256(repr((command, texts)).encode()).hexdigest()[:16]
