@@ -14,10 +14,10 @@ const struct machine machine_unified = {
         .doc = "like the first TPU: 256 x 256 products of int8, activations in a unified buffer, weights through a FIFO",
         .batch = 1, .block_in = 256, .block_out = 256,
         .memories = {
-                [UNIFIED_UB] = { "ub", 24 << 20, 1, 256, 8, UNIFIED_STAGE_HOST },
+                [UNIFIED_UB] = { "ub", 24 << 20, 1, 256, 8, UNIFIED_STAGE_HOST, false },
                 [UNIFIED_FIFO] = { "fifo", 256 << 10, 256, 256, 8, UNIFIED_STAGE_WEIGHTS, .fifo = true },
-                [UNIFIED_ACC] = { "acc", 4 << 20, 1, 256, 32, -1 },
-                [UNIFIED_PAR] = { "par", 64 << 10, 1, 256, 32, UNIFIED_STAGE_HOST },
+                [UNIFIED_ACC] = { "acc", 4 << 20, 1, 256, 32, -1, false },
+                [UNIFIED_PAR] = { "par", 64 << 10, 1, 256, 32, UNIFIED_STAGE_HOST, false },
         },
         .inputs = UNIFIED_UB, .weights = UNIFIED_FIFO, .sums = UNIFIED_ACC, .leaves = UNIFIED_UB, .stored = UNIFIED_UB, .lists = -1,
         .activates = true, .parameters = UNIFIED_PAR,

@@ -91,7 +91,7 @@ static void learn(struct checking *c, const struct clock *from)
                         c->clocks[c->unit].known[u] = from->known[u];
 }
 
-static void wait(struct checking *c, const struct unified_instruction *i)
+static void wait_for(struct checking *c, const struct unified_instruction *i)
 {
         const struct history *on = &c->done[i->on];
         if (i->done > on->count)
@@ -153,7 +153,7 @@ static void check_instruction(struct checking *c)
                 return;
         }
         if (i.opcode == UNIFIED_SYNC_CODE)
-                wait(c, &i);
+                wait_for(c, &i);
         if (i.opcode == UNIFIED_MULTIPLY_CODE)
                 take_block(c, &i);
         if (i.opcode == UNIFIED_READ_WEIGHTS_CODE)
