@@ -277,7 +277,7 @@ run-demo:
 	@echo "sizes: model $$(stat -c %s examples/digits/digits.onnx) bytes, digits.c $$(stat -c %s $(D)/digits.c) bytes;" \
 	      "compiled:" && $(CC) -std=c99 -Os -c $(D)/digits.c -o $(D)/digits.o && size $(D)/digits.o
 
-# Three tiers: quick (3 minutes on two cores), check (under 20), all (everything; before something is called done).
+# Three tiers: quick (3 minutes on two cores), check (under 25), all (everything; before something is called done).
 check check-quick check-all: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@$(MAKE) --no-print-directory python browser samples
