@@ -355,11 +355,11 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
         case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD:
                 (w->dialect->product ? w->dialect->product : c_tiles)(w, s);
                 break;
-        case STMT_COPY: case STMT_COMMIT: case STMT_WAIT:
+        case STMT_COPY: case STMT_COMMIT: case STMT_WAIT: case STMT_SETTLE:
                 if (w->dialect->product)
                         w->dialect->product(w, s);
                 else
-                c_fail(w, EXIT_UNSUPPORTED, "target %s has no asynchronous copies", w->target->name);
+                        c_fail(w, EXIT_UNSUPPORTED, "target %s has no asynchronous copies", w->target->name);
                 break;
         case STMT_KEEP: c_keep(w, s); break;
         case STMT_TRANSFER: case STMT_RESET: case STMT_PRODUCT: case STMT_APPLY: case STMT_ACTIVATE: case STMT_PUSH: case STMT_POP:

@@ -278,8 +278,12 @@ static void compile_kernel(struct compiler *c, int number)
         c->late = c->options->late ? loop_copies_late(c->p->arena, k.function) : NULL;
         if (c->late)
                 compile_block(c, loop_copies_begin(c->late));
+        c->late_products = c->options->late ? loop_products_late(c->p->arena, k.function) : NULL;
+        if (c->late_products)
+                compile_block(c, loop_products_begin(c->late_products));
         compile_block(c, k.function->body);
         c->late = NULL;
+        c->late_products = NULL;
         emit(c, (struct instruction){ .code = I_RETURN, .a = k.back });
 }
 
@@ -312,7 +316,14 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s)
                 break;
         case STMT_COPY:
         case STMT_COMMIT: case STMT_WAIT: compile_copies(c, s); break;
+        case STMT_SETTLE: compile_block(c, loop_products_expand(c->late_products, c->p->arena, s)); break;
         case STMT_MULTIPLY:
+                if (s->tiles.together) {
+                        compile_block(c, loop_products_expand(c->late_products, c->p->arena, s));
+                        break;
+                }
+                compile_tiles(c, s);
+                break;
         case STMT_UNLOAD: compile_tiles(c, s); break;
         case STMT_TRANSFER:
         case STMT_RESET:

@@ -213,6 +213,7 @@ enum loop_stmt_kind {
                                          * the mask c, or NULL, does not say so */
         STMT_COMMIT,                    /* what was copied since the last one is a group */
         STMT_WAIT,                      /* for all but the last `code` groups */
+        STMT_SETTLE,                    /* all but the last `code` products of warps together are done */
         /* of streams alone: ir/stream.h */
         STMT_TRANSFER,                  /* buffer[a..] = source[b..], row by row: `transfer`; one of the two is memory of the machine */
         STMT_RESET,                     /* buffer[a..] = 0: an element of sums */
@@ -239,6 +240,9 @@ enum loop_stmt_kind {
  * subnormal operands and sums for zero). A target does it by the multiply (ir/multiply.h) that has
  * such operands, sums, lanes, words and function in its hardware tiles.
  *
+ * Where words of x do not lie side by side, `jump 0 apart 1032` says how many elements one is from the
+ * next: c is then in word c / group.
+ *
  * Which tiles these are, the pass `registers` says:
  *
  *     tiles 28 by 2 rows 14 depth 16 lanes 16 word 4 sums 0 to 4 x 4 to 6 w 6 to 8
@@ -252,9 +256,13 @@ struct loop_tiles {
         int first;                      /* UNLOAD: of the positions, which are those from here on */
         int positions, vectors, rows, depth;
         int lanes, word;                /* of a vector of sums; bytes of a word: TILES alone */
+        int columns;                    /* UNLOAD: of the vectors, so many from `column` on; 0: all */
+        int column;
         int group;                      /* MULTIPLY alone, as are: */
         int64_t step, jump;             /* UNLOAD has a step: elements from a position to the next, 0:
                                          * they lie side by side */
+        int64_t apart;                  /* elements of x from a word to the next; 0: they lie side by side */
+        bool together;                  /* all warps of the block do it, as one */
         struct tile_range sums, x, w;   /* TILES; x and w: MULTIPLY */
 };
 /* Of a transfer, what is not where. All index expressions; columns and padding in elements of the memory, step in the buffer's. */
@@ -280,8 +288,28 @@ struct loop_queue { int from, to; };    /* stages of the machine; of tokens, nei
  * stand outside of their loops, and are for what all warps of the block copied. On every way through
  * the kernel a wait stands between a copy and what reads its buffer; a buffer is stored to, and
  * ends, when nothing is under way into it (verified; that n is small enough is for who makes the
- * kernel to know). Sources are only read by the kernel. */
-enum { COPY_BYTES = 16, COPY_GROUPS_MAX = 16 };
+ * kernel to know). Sources are only read by the kernel.
+ *
+ * One that stands outside of the warps' loops is of a single run, whose bytes and both places are
+ * multiples of 16:
+ *
+ *     copy %s[%stage * 8192] = %w[%turn * 8192] of 8192
+ *
+ * Products of warps together. Where all warps of a block multiply as one, a multiply stands outside of
+ * their loops; the positions of a warp's sums follow those of the warp before it.
+ *
+ *     var %acc : f32x8tile[16][32] warps 8
+ *     multiply %acc += %xs[%i] * %ws[%k] by add_product rows 16 .. apart 1032 together
+ *     settle 1
+ *     settle 0
+ *     for %w = 0 to 8 gpu_warp {
+ *       unload %out[..] = %acc ..
+ *
+ * It is done at some time between the multiply and the settle that lets it not stand out, n being of
+ * such multiplies: both executions are legal that loop_groups.c writes in plain statements, at once
+ * and as late as may be. On every way through the kernel, sums are touched after `settle 0`, an
+ * operand is copied into after a settle, and stored to, and ends, after `settle 0` (verified). */
+enum { COPY_BYTES = 16, COPY_GROUPS_MAX = 16, PRODUCTS_MAX = 16 };
 /* PARALLEL: iterations may run in any order and at the same time. Outermost in a kernel (an if may
  * stand around it); sets no variable and reads no register tile from outside, and holds no fail.
  * That no iteration reads or writes what another one writes is for who makes such a loop to know.
@@ -540,6 +568,13 @@ struct loop_copies *loop_copies_late(struct arena *arena, const struct loop_func
 struct loop_block *loop_copies_begin(const struct loop_copies *late);
 struct loop_block *loop_copies_expand(const struct loop_copies *late, struct arena *arena,
                                       const struct loop_stmt *s);
+/* A MULTIPLY of warps together, and SETTLE, in statements of each warp and others (loop_groups.c).
+ * late: as above. */
+struct loop_products;
+struct loop_products *loop_products_late(struct arena *arena, const struct loop_function *f);      /* NULL: no such */
+struct loop_block *loop_products_begin(const struct loop_products *late);
+struct loop_block *loop_products_expand(const struct loop_products *late, struct arena *arena,
+                                        const struct loop_stmt *s);
 
 /* A formula of ops.def or reducers.def with its variables x, y, z replaced: literals take the type
  * of args[0]; calls resolve in the library. NULL after an error (a formula that does not parse is a

@@ -180,12 +180,26 @@ static void add_copy(const struct loop_copies *c, struct arena *arena, struct lo
         }
 }
 
+/* a run: element by element */
+static void add_run(const struct loop_copies *c, struct arena *arena, struct loop_block *block,
+                    const struct loop_stmt *s)
+{
+        struct loop_stmt *loop = loop_append(arena, block, STMT_FOR), one = *s;
+        loop->variable = loop_variable_new(arena, "e", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        loop->a = loop_index(arena, 0);
+        loop->b = loop_index(arena, s->code);
+        one.code = 1;
+        one.a = loop_op(arena, LOOP_ADD, s->a, loop_use(arena, loop->variable), NULL);
+        one.b = loop_op(arena, LOOP_ADD, s->b, loop_use(arena, loop->variable), NULL);
+        add_copy(c, arena, loop->body, &one);
+}
+
 struct loop_block *loop_copies_expand(const struct loop_copies *late, struct arena *arena,
                                       const struct loop_stmt *s)
 {
         struct loop_block *block = loop_block_new(arena);
         if (s->kind == STMT_COPY)
-                add_copy(late, arena, block, s);
+                (s->code > COPY_BYTES ? add_run : add_copy)(late, arena, block, s);
         else if (late && s->kind == STMT_ALLOC)
                 add_alloc(late, block, s->buffer);
         else if (late && s->kind == STMT_COMMIT)

@@ -370,7 +370,7 @@ static bool parse_extent(struct loop_parser *p, const char *word, int64_t most, 
                loop_lex_int(p, word ? word : "positions", 0, most, n);
 }
 
-/* UNLOAD: "from N to N step N", each of which may be missing */
+/* UNLOAD: "from N to N columns N to N step N", each of which may be missing */
 static bool parse_part(struct loop_parser *p, struct loop_stmt *s)
 {
         int64_t first = 0, end = s->variable->rows;
@@ -380,8 +380,24 @@ static bool parse_part(struct loop_parser *p, struct loop_stmt *s)
                 return false;
         s->tiles.first = (int)first;
         s->tiles.positions = (int)(end - first);
+        int64_t column = 0, last = s->variable->columns;
+        if (loop_lex_accept(p, "columns") &&
+            (!loop_lex_int(p, "a vector", 0, last - 1, &column) || !loop_lex_expect(p, "to") ||
+             !loop_lex_int(p, "the end of vectors", column + 1, last, &last)))
+                return false;
+        s->tiles.column = (int)column;
+        s->tiles.columns = last - column < s->variable->columns ? (int)(last - column) : 0;
         return !loop_lex_accept(p, "step") ||
                loop_lex_int(p, "a step", 1, EXTENT_MAX, &s->tiles.step);
+}
+
+/* MULTIPLY: "apart N together", each of which may be missing */
+static bool parse_apart(struct loop_parser *p, struct loop_stmt *s)
+{
+        if (loop_lex_accept(p, "apart") && !loop_lex_int(p, "elements", 1, EXTENT_MAX, &s->tiles.apart))
+                return false;
+        s->tiles.together = loop_lex_accept(p, "together");
+        return true;
 }
 
 /* what of a tile's shape follows the operands */
@@ -400,7 +416,8 @@ static bool parse_tiles(struct loop_parser *p, struct loop_stmt *s)
                        !parse_extent(p, "word", WORD_GROUP_MAX, &word))) ||
             (multiplies && (!parse_extent(p, "group", WORD_GROUP_MAX, &group) ||
                             !parse_extent(p, "step", EXTENT_MAX, &s->tiles.step) ||
-                            !parse_extent(p, "jump", EXTENT_MAX, &s->tiles.jump))) ||
+                            !parse_extent(p, "jump", EXTENT_MAX, &s->tiles.jump) ||
+                            !parse_apart(p, s))) ||
             (shape && !parse_registers(p, "sums", &s->tiles.sums)) ||
             (s->kind != STMT_UNLOAD && (!parse_registers(p, "x", &s->tiles.x) ||
                                         !parse_registers(p, "w", &s->tiles.w))))
@@ -465,7 +482,7 @@ static bool parse_copy(struct loop_parser *p, struct loop_stmt *s)
         struct loop_stmt from = { 0 };
         int64_t elements;
         if (!parse_place(p, s) || !loop_lex_expect(p, "=") || !parse_place(p, &from) ||
-            !loop_lex_expect(p, "of") || !loop_lex_int(p, "elements of a lane", 1, COPY_BYTES, &elements))
+            !loop_lex_expect(p, "of") || !loop_lex_int(p, "elements", 1, GRID_SHARED_MAX, &elements))
                 return false;
         s->source = from.buffer;
         s->b = from.a;
@@ -486,6 +503,15 @@ static bool parse_wait(struct loop_parser *p, struct loop_stmt *s)
         if (!loop_lex_int(p, "groups", 0, COPY_GROUPS_MAX - 1, &groups))
                 return false;
         s->code = (int)groups;
+        return true;
+}
+
+static bool parse_settle(struct loop_parser *p, struct loop_stmt *s)
+{
+        int64_t products;
+        if (!loop_lex_int(p, "products", 0, PRODUCTS_MAX - 1, &products))
+                return false;
+        s->code = (int)products;
         return true;
 }
 
@@ -515,6 +541,7 @@ static const struct {
         { "copy", STMT_COPY, IN_KERNEL, parse_copy },
         { "commit", STMT_COMMIT, IN_KERNEL, parse_commit },
         { "wait", STMT_WAIT, IN_KERNEL, parse_wait },
+        { "settle", STMT_SETTLE, IN_KERNEL, parse_settle },
         { "transfer", STMT_TRANSFER, IN_STREAM, loop_parse_transfer },
         { "reset", STMT_RESET, IN_STREAM, loop_parse_reset },
         { "product", STMT_PRODUCT, IN_STREAM, loop_parse_product },

@@ -161,6 +161,8 @@ static void print_tiles(struct loop_printer *p, const struct loop_stmt *s)
         text_add(p->out, " rows %d", t->rows);
         if (s->kind == STMT_UNLOAD && t->positions < s->variable->rows)
                 text_add(p->out, " from %d to %d", t->first, t->first + t->positions);
+        if (s->kind == STMT_UNLOAD && t->columns)
+                text_add(p->out, " columns %d to %d", t->column, t->column + t->columns);
         if (s->kind == STMT_UNLOAD && t->step)
                 text_add(p->out, " step %lld", (long long)t->step);
         if (s->kind != STMT_UNLOAD)
@@ -170,6 +172,10 @@ static void print_tiles(struct loop_printer *p, const struct loop_stmt *s)
         if (s->kind == STMT_MULTIPLY)
                 text_add(p->out, " group %d step %lld jump %lld", t->group, (long long)t->step,
                          (long long)t->jump);
+        if (s->kind == STMT_MULTIPLY && t->apart)
+                text_add(p->out, " apart %lld", (long long)t->apart);
+        if (s->kind == STMT_MULTIPLY && t->together)
+                text_add(p->out, " together");
         print_registers(p, "sums", t->sums);
         print_registers(p, "x", t->x);
         print_registers(p, "w", t->w);
@@ -303,6 +309,7 @@ static void print_head(struct loop_printer *p, const struct loop_stmt *s)
         case STMT_COPY: print_copy(p, s); break;
         case STMT_COMMIT: text_add(p->out, "commit"); break;
         case STMT_WAIT: text_add(p->out, "wait %d", s->code); break;
+        case STMT_SETTLE: text_add(p->out, "settle %d", s->code); break;
         case STMT_TRANSFER: case STMT_RESET: case STMT_PRODUCT: case STMT_APPLY: case STMT_ACTIVATE: print_step(p, s); break;
         case STMT_AWAIT:
                 text_add(p->out, "await %s %lld in %s", stage_name(p, s->queue.from), (long long)s->step, stage_name(p, s->queue.to));

@@ -67,7 +67,7 @@ static void add_group(struct arena *arena, struct loop_block *block, const struc
         int group = t->group;
         struct loop_variable **w = arena_array(arena, (size_t)(group * t->vectors), sizeof *w);
         load_weights(arena, block, s, number, parts->type, w);
-        struct loop_expr *c = loop_op(arena, LOOP_MUL, number, loop_index(arena, group), NULL);
+        struct loop_expr *c = loop_op(arena, LOOP_MUL, number, loop_index(arena, t->apart ? t->apart : group), NULL);
         struct loop_expr *start = loop_op(arena, LOOP_ADD, s->a, c, NULL);
         for (int k = 0; k < p.count * group; k++) {
                 int position = p.first + k / group, i = k % group;
@@ -130,12 +130,13 @@ static void unload(struct arena *arena, struct loop_block *block, const struct l
                    struct loop_variable *sums)
 {
         const struct loop_tiles *t = &s->tiles;
-        int64_t lanes = sums->type.lanes, step = t->step ? t->step : t->vectors * lanes;
-        for (int i = 0; i < t->positions * t->vectors; i++) {
+        int vectors = t->columns ? t->columns : t->vectors;
+        int64_t lanes = sums->type.lanes, step = t->step ? t->step : vectors * lanes;
+        for (int i = 0; i < t->positions * vectors; i++) {
                 struct loop_stmt *store = loop_append(arena, block, STMT_STORE);
                 store->buffer = s->buffer;
-                store->a = plus(arena, s->a, i / t->vectors * step + i % t->vectors * lanes);
-                store->b = loop_tile_entry(arena, sums, t->first + i / t->vectors, i % t->vectors);
+                store->a = plus(arena, s->a, i / vectors * step + i % vectors * lanes);
+                store->b = loop_tile_entry(arena, sums, t->first + i / vectors, t->column + i % vectors);
         }
 }
 

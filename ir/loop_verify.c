@@ -322,7 +322,7 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
                 if (!in_kernel(v))
                         return verify_error(v, "only kernels have hardware tiles");
                 return verify_tiles(v, s, depth);
-        case STMT_COPY: case STMT_COMMIT: case STMT_WAIT:
+        case STMT_COPY: case STMT_COMMIT: case STMT_WAIT: case STMT_SETTLE:
                 if (kind != FUNCTION_KERNEL)
                         return verify_error(v, "only kernels have asynchronous copies");
                 return verify_copy(v, s);

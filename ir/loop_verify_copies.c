@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The verifier of Loop IR: asynchronous copies. On every way through a kernel, what is copied into a
- * buffer is committed and waited for before the buffer is read, and all of it has arrived before the
- * buffer is stored to or ends.
+/* The verifier of Loop IR: asynchronous copies, and products of warps together. On every way through
+ * a kernel, what is copied into a buffer is committed and waited for before the buffer is read, and all
+ * of it has arrived before the buffer is stored to or ends. Sums are touched, operands are stored to
+ * and end, when all products are done; an operand is copied into after a settle.
  *
  * How far the copies into a buffer are, from the best to the worst: what joins two ways is the worse
  * of both. A loop is walked twice, the second time from what it leaves behind; a third time would
@@ -9,12 +10,14 @@
 #include "ir/loop_verify.h"
 
 enum state { ARRIVED, ARRIVED_IN_PART, COMMITTED, COPIED };
+enum reading { SETTLED, SETTLED_IN_PART, MULTIPLIED };  /* of an operand; of all sums */
 enum { BUFFERS_MAX = 16, TWICE_MAX = 6 };
 
 struct copies {
         struct verifier *v;
         const struct loop_buffer *buffers[BUFFERS_MAX];   /* shared, in scope */
         enum state states[BUFFERS_MAX];
+        enum reading readings[BUFFERS_MAX], sums;
         int count, twice;
 };
 
@@ -44,25 +47,45 @@ static void check_written(struct copies *c, const struct loop_buffer *b)
         int i = find(c, b);
         if (i >= 0 && c->states[i] != ARRIVED)
                 verify_error(c->v, "%%%s is written while copies into it are under way", b->name);
+        else if (i >= 0 && c->readings[i])
+                verify_error(c->v, "%%%s is written while products of it are under way", b->name);
+}
+
+static void check_sums(struct copies *c, const struct loop_variable *sums)
+{
+        if (c->sums && sums->warps)
+                verify_error(c->v, "%%%s is touched before its products are settled", sums->name);
 }
 
 static void check_block(struct copies *c, const struct loop_block *block);
 
 static void join(struct copies *c, const struct copies *other)
 {
-        for (int i = 0; i < c->count; i++)
+        for (int i = 0; i < c->count; i++) {
                 if (other->states[i] > c->states[i])
                         c->states[i] = other->states[i];
+                if (other->readings[i] > c->readings[i])
+                        c->readings[i] = other->readings[i];
+        }
+        if (other->sums > c->sums)
+                c->sums = other->sums;
+}
+
+static bool is_worse(const struct copies *c, const struct copies *before)
+{
+        bool worse = c->sums > before->sums;
+        for (int i = 0; i < c->count; i++)
+                worse |= c->states[i] > before->states[i] || c->readings[i] > before->readings[i];
+        return worse;
 }
 
 /* FOR, WHILE: none of its iterations, one, or several; those of warps and lanes do not follow each other */
 static void check_loop(struct copies *c, const struct loop_stmt *s)
 {
         const struct copies before = *c;
-        bool apart = s->kind == STMT_FOR && loop_for_is_grid(s->for_kind), worse = false;
+        bool apart = s->kind == STMT_FOR && loop_for_is_grid(s->for_kind);
         check_block(c, s->body);
-        for (int i = 0; i < c->count; i++)
-                worse |= c->states[i] > before.states[i];
+        bool worse = is_worse(c, &before);
         join(c, &before);
         if (!worse || apart || c->v->failed)
                 return;
@@ -91,7 +114,44 @@ static void check_alloc(struct copies *c, const struct loop_buffer *b)
         if (b->space != SPACE_SHARED || c->count >= BUFFERS_MAX)
                 return;                 /* no copy goes into one that is not listed */
         c->states[c->count] = ARRIVED;
+        c->readings[c->count] = SETTLED;
         c->buffers[c->count++] = b;
+}
+
+/* of warps together: what it reads is under way from here on */
+static void check_multiply(struct copies *c, const struct loop_stmt *s)
+{
+        const struct loop_buffer *const operands[] = { s->buffer, s->weights };
+        check_read(c, s->buffer);
+        check_read(c, s->weights);
+        for (int i = 0; i < 2 && s->tiles.together; i++)
+                if (find(c, operands[i]) < 0)
+                        verify_error(c->v, "an operand of warps together is not shared, or one of more than %d buffers", BUFFERS_MAX);
+                else
+                        c->readings[find(c, operands[i])] = MULTIPLIED;
+        if (s->tiles.together)
+                c->sums = MULTIPLIED;
+        else
+                check_sums(c, s->variable);
+}
+
+static void check_copied(struct copies *c, const struct loop_buffer *b)
+{
+        int i = find(c, b);
+        if (i < 0)
+                verify_error(c->v, "a block copies into more than %d buffers", BUFFERS_MAX);
+        else if (c->readings[i] == MULTIPLIED)
+                verify_error(c->v, "%%%s is copied into before products of it are settled", b->name);
+        else
+                c->states[i] = COPIED;
+}
+
+static void settle(struct copies *c, int left)
+{
+        for (int i = 0; i <= c->count; i++) {
+                enum reading *r = i < c->count ? &c->readings[i] : &c->sums;
+                *r = *r && left ? SETTLED_IN_PART : SETTLED;
+        }
 }
 
 static void check_stmt(struct copies *c, const struct loop_stmt *s)
@@ -105,17 +165,11 @@ static void check_stmt(struct copies *c, const struct loop_stmt *s)
         case STMT_FOR: case STMT_WHILE: check_loop(c, s); break;
         case STMT_IF: check_if(c, s); break;
         case STMT_ALLOC: check_alloc(c, s->buffer); break;
-        case STMT_STORE: case STMT_UNLOAD: check_written(c, s->buffer); break;
-        case STMT_MULTIPLY:
-                check_read(c, s->buffer);
-                check_read(c, s->weights);
-                break;
-        case STMT_COPY:
-                if (find(c, s->buffer) < 0)
-                        verify_error(c->v, "a block copies into more than %d buffers", BUFFERS_MAX);
-                else
-                        c->states[find(c, s->buffer)] = COPIED;
-                break;
+        case STMT_UNLOAD: check_sums(c, s->variable);     /* fall through */
+        case STMT_STORE: check_written(c, s->buffer); break;
+        case STMT_MULTIPLY: check_multiply(c, s); break;
+        case STMT_SETTLE: settle(c, s->code); break;
+        case STMT_COPY: check_copied(c, s->buffer); break;
         case STMT_COMMIT: case STMT_WAIT:
                 for (int i = 0; i < c->count; i++)
                         if (s->kind == STMT_COMMIT ? c->states[i] == COPIED
@@ -137,6 +191,8 @@ static void check_block(struct copies *c, const struct loop_block *block)
                 if (c->states[i] != ARRIVED)
                         verify_error(c->v, "copies into %%%s are under way at its end",
                                      c->buffers[i]->name);
+                else if (c->readings[i])
+                        verify_error(c->v, "products of %%%s are under way at its end", c->buffers[i]->name);
         c->count = outer;
 }
 
@@ -158,6 +214,16 @@ static bool check_vector(struct verifier *v, const struct loop_expr *e, enum ele
                 verify_error(v, "%s of a copy is not of its lanes", what));
 }
 
+/* that stands outside of warps' loops */
+static bool check_run(struct verifier *v, const struct loop_stmt *s)
+{
+        int64_t bytes = (int64_t)s->code * element_info[s->buffer->element].bytes;
+        if (s->buffer->element != s->source->element || s->c || s->code <= COPY_BYTES || bytes % COPY_BYTES || bytes > GRID_SHARED_MAX)
+                return verify_error(v, "a copy of a run of %d %s to %s: bytes are a multiple of %d, and more", s->code,
+                                    element_info[s->source->element].text, element_info[s->buffer->element].text, COPY_BYTES);
+        return verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place") && verify_expr(v, s->b, LOOP_TYPE(E_INDEX), "a place");
+}
+
 static bool check_copy(struct verifier *v, const struct loop_stmt *s)
 {
         if (!verify_buffer(v, s->buffer, ACCESS_OUT) || !verify_buffer(v, s->source, ACCESS_IN))
@@ -167,6 +233,8 @@ static bool check_copy(struct verifier *v, const struct loop_stmt *s)
         if (s->source->space != SPACE_PARAMETER || s->source->access != ACCESS_IN ||
             s->source->alias_class)
                 return verify_error(v, "a copy of %s, which may be written", s->source->name);
+        if (!v->warp)
+                return check_run(v, s);
         int bytes = element_info[s->buffer->element].bytes;
         if (s->buffer->element != s->source->element || s->code < 1 || s->code > COPY_BYTES ||
             (s->code * bytes != 4 && s->code * bytes != 8 && s->code * bytes != COPY_BYTES))
@@ -183,6 +251,8 @@ bool verify_copy(struct verifier *v, const struct loop_stmt *s)
 {
         if (s->kind == STMT_COPY)
                 return check_copy(v, s);
+        if (s->kind == STMT_SETTLE)
+                return (s->code >= 0 && s->code < PRODUCTS_MAX) || verify_error(v, "a settle of all but %d products", s->code);
         return s->kind == STMT_COMMIT || (s->code >= 0 && s->code < COPY_GROUPS_MAX) ||
                verify_error(v, "a wait for all but %d groups", s->code);
 }

@@ -54,7 +54,7 @@ static bool check_statement(struct grid *g, const struct loop_stmt *s, bool lane
                         loop_expr_walk(exprs[i], find_vector, &vectors);
         if (vectors || (lane && s->variable && s->variable->type.lanes > 1))
                 return verify_error(g->v, "a lane has scalars only");
-        if (s->kind == STMT_COMMIT || s->kind == STMT_WAIT)
+        if (s->kind == STMT_COMMIT || s->kind == STMT_WAIT || s->kind == STMT_SETTLE || (s->kind == STMT_MULTIPLY && s->tiles.together))
                 return verify_error(g->v, "this is for all warps to do alike");
         if (!serial)
                 return lane ? verify_error(g->v, "a lane has serial loops only") : check_lanes(g, s);
@@ -138,7 +138,8 @@ static bool check_block(struct grid *g, const struct loop_block *block)
                 case STMT_ALLOC: good = check_shared(g, s->buffer); break;
                 case STMT_VAR: good = check_variable(g, s->variable); break;
                 case STMT_IF: case STMT_WHILE: case STMT_LET: case STMT_SET: break;
-                case STMT_COMMIT: case STMT_WAIT: break;
+                case STMT_COMMIT: case STMT_WAIT: case STMT_SETTLE: case STMT_COPY: break;
+                case STMT_MULTIPLY: good = s->tiles.together || verify_error(g->v, "this is for a warp to do"); break;
                 default: return verify_error(g->v, "this is for a warp to do");
                 }
                 if (!good || !check_block(g, s->body) || !check_block(g, s->other))
@@ -151,7 +152,8 @@ static void find_grid(struct loop_stmt *s, void *found)
 {
         *(bool *)found |= (s->kind == STMT_FOR && loop_for_is_grid(s->for_kind)) ||
                           (s->kind == STMT_ALLOC && s->buffer->space == SPACE_SHARED) ||
-                          (s->kind == STMT_VAR && s->variable->warps) || s->kind == STMT_COPY || s->kind == STMT_COMMIT || s->kind == STMT_WAIT;
+                          (s->kind == STMT_VAR && s->variable->warps) || s->kind == STMT_COPY || s->kind == STMT_COMMIT || s->kind == STMT_WAIT || s->kind == STMT_SETTLE ||
+                          (s->kind == STMT_MULTIPLY && s->tiles.together);
 }
 
 bool verify_grid(struct verifier *v)

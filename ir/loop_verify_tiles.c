@@ -72,7 +72,8 @@ static bool check_registers(struct verifier *v, const struct loop_stmt *s)
 static bool check_shape(struct verifier *v, const struct loop_tiles *t, bool depth)
 {
         bool good = t->rows >= 1 && t->rows <= TILE_MAX && t->positions >= 1 && t->vectors >= 1 &&
-                    t->positions <= TILE_MAX && t->vectors <= TILE_MAX && t->step >= 0 &&
+                    t->positions <= TILE_MAX && t->vectors <= TILE_MAX && t->step >= 0 && t->apart >= 0 &&
+                    t->column >= 0 && t->columns >= 0 && t->column + t->columns <= t->vectors &&
                     t->jump >= 0 && (!depth || (t->depth >= 1 && t->depth <= TILE_MAX));
         return good || verify_error(v, "hardware tiles of %d x %d sums, rows %d, depth %d",
                                     t->positions, t->vectors, t->rows, t->depth);
@@ -126,6 +127,12 @@ static bool check_product(struct verifier *v, const struct loop_stmt *s)
                                     element_info[sum.element].text);
 }
 
+/* MULTIPLY of warps together: of sums that each of them has, and all at once */
+static bool check_together(struct verifier *v, const struct loop_variable *x)
+{
+        return (x->warps && !v->warp) || verify_error(v, "%%%s is not of all warps, which multiply together", x->name);
+}
+
 /* MULTIPLY, UNLOAD: variable, buffers, places */
 static bool check_tiles(struct verifier *v, const struct loop_stmt *s, int depth)
 {
@@ -138,7 +145,8 @@ static bool check_tiles(struct verifier *v, const struct loop_stmt *s, int depth
                                   s->tiles.first % s->tiles.rows) ||
             x->columns != s->tiles.vectors)
                 return verify_error(v, "sums are no tiles of f32 or i32 of their shape");
-        if (!verify_own(v, x) || !check_shape(v, &s->tiles, multiplies) || !check_registers(v, s) ||
+        bool own = multiplies && s->tiles.together ? check_together(v, x) : verify_own(v, x);
+        if (!own || !check_shape(v, &s->tiles, multiplies) || !check_registers(v, s) ||
             !verify_buffer(v, s->buffer, multiplies ? ACCESS_IN : ACCESS_OUT) ||
             !verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place"))
                 return false;

@@ -257,7 +257,7 @@ static void find_own(struct loop_stmt *s, void *context)
         case STMT_FAIL: p->failed |= !p->may_fail; break;
         case STMT_CALL:
         case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD:
-        case STMT_COPY: case STMT_COMMIT: case STMT_WAIT: p->failed = true; break;
+        case STMT_COPY: case STMT_COMMIT: case STMT_WAIT: case STMT_SETTLE: p->failed = true; break;
         default: break;
         }
 }
