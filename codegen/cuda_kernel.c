@@ -84,7 +84,10 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
 {
         struct cuda_writer *cuda = w->cuda;
         switch (s->for_kind) {
-        case FOR_GPU_BLOCK: put_part(w, s, "blockIdx.x"); break;
+        case FOR_GPU_BLOCK:
+                cuda_groups_begin(w);
+                put_part(w, s, "blockIdx.x");
+                break;
         case FOR_GPU_WARP:
                 put_part(w, s, "threadIdx.y");
                 if (cuda->hands_on && !cuda_waits_next(s))
@@ -160,6 +163,7 @@ static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_s
         bool can_fail = c_can_fail(f);
         alone.next = NULL;
         part.body = &block;
+        cuda_groups_find(&phase, &block);
         loop_block_walk(&block, find_warps, NULL, &phase.warps);
         loop_block_walk(&block, count_warps, NULL, &warp_loops);
         if (!phase.lanes)

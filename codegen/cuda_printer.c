@@ -32,6 +32,8 @@ static void reserve(struct c_writer *w)
                 "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "shared_memory", "shared_bytes", "launch", "prepared",
                 "is_prepared", "check", "arguments", "dim3", "uint3", "min", "max", "atomicMin", "CUDA_CPU",
                 "copy_async", "copy_commit", "copy_wait", "load_matrices", "mma_f16", "mma_bf16", "mma_s8", "mma_u8", "mma_tf32", "mma_f32", "high_part", "low_part",
+                "runs", "runs_begin", "runs_copy", "runs_commit", "runs_wait", "runs_thread", "RUN_GROUPS", "barrier_begin", "barrier_expect", "barrier_wait",
+                "copy_bulk", "shared_to_units", "units_begin", "units_commit", "units_wait", "matrix_at",
         };
         static const char *const functions[] = { "prepare", "load", "status" };
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)

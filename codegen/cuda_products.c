@@ -98,9 +98,9 @@ static const struct leaf *leaf_of(const struct multiply *m)
 /* that a statement means; NULL: there is no instruction for it */
 static const struct multiply *multiply_of(const struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct multiply *m = multiply_find(w->target, s->buffer->element, s->weights->element, true,
-                                                 s->variable->type.lanes, s->tiles.group, 0);
-        bool fits = leaf_of(m) && multiply_in_warps(m) && s->tiles.depth % m->depth == 0 && s->tiles.rows == m->positions &&
+        const struct multiply *m = multiply_of_warps(w->target, s->buffer->element, s->weights->element, false,
+                                                     s->variable->type.lanes, s->tiles.group);
+        bool fits = leaf_of(m) && !s->tiles.apart && s->tiles.depth % m->depth == 0 && s->tiles.rows == m->positions &&
                     s->tiles.positions % m->positions == 0;
         return fits ? m : NULL;
 }
@@ -108,22 +108,24 @@ static const struct multiply *multiply_of(const struct c_writer *w, const struct
 /* ---- functions of a shape ---- */
 
 /* so many fragments of positions and of outputs, products deep; or of sums of an element */
-static const char *product_of(struct c_writer *w, const struct cuda_product *p)
+const char *cuda_product_name(struct c_writer *w, const struct cuda_product *p)
 {
+        if (p->multiply && multiply_in_groups(p->multiply))
+                return arena_printf(w->arena, "multiply_%s_together_%dx%d", p->multiply->name + strlen("wgmma_"), p->vectors, p->depth);
         return p->multiply ? arena_printf(w->arena, "multiply_%s_%dx%dx%d", p->multiply->name + strlen("mma_"), p->rows, p->vectors, p->depth)
                            : arena_printf(w->arena, "unload_%s_%d", element_info[p->sum].text, p->vectors);
 }
 
-static const char *use_product(struct c_writer *w, struct cuda_product p)
+const char *cuda_product_use(struct c_writer *w, struct cuda_product p)
 {
         struct cuda_writer *cuda = w->cuda;
         for (int i = 0; i < cuda->product_count; i++)
                 if (cuda->products[i].multiply == p.multiply && cuda->products[i].sum == p.sum && cuda->products[i].rows == p.rows &&
                     cuda->products[i].vectors == p.vectors && cuda->products[i].depth == p.depth)
-                        return product_of(w, &p);
+                        return cuda_product_name(w, &p);
         ARENA_GROW(w->arena, cuda->products, cuda->product_count);
         cuda->products[cuda->product_count++] = p;
-        return product_of(w, &p);
+        return cuda_product_name(w, &p);
 }
 
 static void put_product(struct c_writer *w, struct text *out, const struct cuda_product *p)
@@ -146,7 +148,7 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
                  "#pragma unroll\n"
                  "                for (int j = 0; j < %d; j += 2) {\n"
                  "                        uint32_t b[4];\n",
-                 p->rows * 16, p->vectors * 8, p->depth * row, p->depth * 2, p->vectors, group, product_of(w, p), element_info[m->sum].c_type, p->rows, p->vectors,
+                 p->rows * 16, p->vectors * 8, p->depth * row, p->depth * 2, p->vectors, group, cuda_product_name(w, p), element_info[m->sum].c_type, p->rows, p->vectors,
                  of, by, of, group, p->depth, p->rows, p->rows, row, p->vectors);
         if (p->vectors % 2)
                 text_add(out, "                        const int vector = j + (j < %d ? lane / 16 : 0);\n", p->vectors - 1);
@@ -185,7 +187,7 @@ static void put_unload(struct c_writer *w, struct text *out, const struct cuda_p
                  "        }\n"
                  "        __syncwarp();\n"
                  "}\n",
-                 product_of(w, p), sum, sum, p->vectors, sum, p->vectors, pair, pair, pair, pair);
+                 cuda_product_name(w, p), sum, sum, p->vectors, sum, p->vectors, pair, pair, pair, pair);
 }
 
 void cuda_products_top(struct c_writer *w, struct text *out)
@@ -201,13 +203,17 @@ void cuda_products_top(struct c_writer *w, struct text *out)
                                 loads = true;
                                 break;
                         }
+        cuda_groups_top(w, out);
         for (int k = 0; k < cuda->product_count; k++)
-                (cuda->products[k].multiply ? put_product : put_unload)(w, out, &cuda->products[k]);
+                if (!cuda->products[k].multiply)
+                        put_unload(w, out, &cuda->products[k]);
+                else if (!multiply_in_groups(cuda->products[k].multiply))
+                        put_product(w, out, &cuda->products[k]);
 }
 
 /* ---- statements ---- */
 
-static void put_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *at)
+void cuda_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *at)
 {
         c_put(w, "%s + (", c_use(w, b));
         c_expression(w, at);
@@ -222,13 +228,13 @@ static void put_copy(struct c_writer *w, const struct loop_stmt *s)
         }
         w->cuda->copies = true;
         c_put(w, "copy_async(");
-        put_place(w, s->buffer, s->a);
+        cuda_place(w, s->buffer, s->a);
         c_put(w, "," C_SOFT);
         if (s->c) {                     /* the place may be none outside of the mask */
                 c_expression(w, s->c);
                 c_put(w, " ? ");
         }
-        put_place(w, s->source, s->b);
+        cuda_place(w, s->source, s->b);
         if (s->c)
                 c_put(w, " : %s", c_use(w, s->source));
         c_put(w, "," C_SOFT);
@@ -248,19 +254,19 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
                 return;
         }
         const struct cuda_product p = { m, m->sum, s->tiles.positions / s->tiles.rows, s->tiles.vectors, s->tiles.depth / m->depth };
-        c_put(w, "%s(%s," C_SOFT, use_product(w, p), c_use(w, s->variable));
-        put_place(w, s->buffer, s->a);
+        c_put(w, "%s(%s," C_SOFT, cuda_product_use(w, p), c_use(w, s->variable));
+        cuda_place(w, s->buffer, s->a);
         c_put(w, "," C_SOFT "%lld," C_SOFT, (long long)s->tiles.step);
-        put_place(w, s->weights, s->b);
+        cuda_place(w, s->weights, s->b);
         c_put(w, ");");
         c_end(w);
 }
 
 static void put_unloading(struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct cuda_product p = { NULL, (enum element)s->variable->type.element, 1, s->tiles.vectors, 0 };
-        const char *name = use_product(w, p), *sums = c_use(w, s->variable);
-        int64_t lanes = s->variable->type.lanes, step = s->tiles.step ? s->tiles.step : s->tiles.vectors * lanes;
+        const struct cuda_product p = { NULL, (enum element)s->variable->type.element, 1, s->tiles.columns ? s->tiles.columns : s->tiles.vectors, 0 };
+        const char *name = cuda_product_use(w, p), *sums = c_use(w, s->variable);
+        int64_t lanes = s->variable->type.lanes, step = s->tiles.step ? s->tiles.step : p.vectors * lanes;
         for (int i = 0; i < s->tiles.positions / s->tiles.rows; i++) {
                 c_put(w, "%s(", name);
                 c_put(w, "%s + (", c_use(w, s->buffer));
@@ -268,7 +274,10 @@ static void put_unloading(struct c_writer *w, const struct loop_stmt *s)
                 c_put(w, ")");
                 if (i)
                         c_put(w, " + %lld", (long long)(i * s->tiles.rows * step));
-                c_put(w, "," C_SOFT "%lld," C_SOFT "%s[%d]);", (long long)step, sums, s->tiles.first / s->tiles.rows + i);
+                c_put(w, "," C_SOFT "%lld," C_SOFT "%s[%d]", (long long)step, sums, s->tiles.first / s->tiles.rows + i);
+                if (s->tiles.column)
+                        c_put(w, " + %d", s->tiles.column);
+                c_put(w, ");");
                 c_end(w);
         }
 }
@@ -290,22 +299,45 @@ void cuda_product(struct c_writer *w, const struct loop_stmt *s)
 {
         switch (s->kind) {
         case STMT_VAR: put_sums(w, s); break;
-        case STMT_COPY: put_copy(w, s); break;
-        case STMT_COMMIT: c_line(w, "copy_commit();"); break;
+        case STMT_COPY: (s->code > COPY_BYTES ? cuda_run_copy : put_copy)(w, s); break;
+        case STMT_COMMIT:
+                c_line(w, "copy_commit();");
+                if (w->cuda->phase->runs)
+                        c_line(w, "runs_commit(&runs);");
+                break;
         case STMT_WAIT:                 /* of other warps' copies, too */
                 c_line(w, "copy_wait(%d);", s->code);
+                if (w->cuda->phase->runs)
+                        c_line(w, "runs_wait(&runs, %d);", s->code);
+                if (w->cuda->phase->together)
+                        c_line(w, "shared_to_units();");
                 c_line(w, "__syncthreads();");
                 break;
-        case STMT_MULTIPLY: put_multiply(w, s); break;
+        case STMT_SETTLE: c_line(w, "units_wait(%d);", s->code); break;
+        case STMT_MULTIPLY: (s->tiles.together ? cuda_multiply_together : put_multiply)(w, s); break;
         case STMT_UNLOAD: put_unloading(w, s); break;
         default: c_fail(w, EXIT_UNSUPPORTED, "target %s has no such tiles", w->target->name); break;
         }
 }
 
+/* something other warps of the block see, but for copies, which are waited for */
+static void find_handed(struct loop_stmt *s, void *found)
+{
+        bool shares = s->kind == STMT_STORE || s->kind == STMT_UNLOAD || s->kind == STMT_MULTIPLY;
+        *(bool *)found |= shares || s->kind == STMT_FAIL;
+}
+
+static void find_shared(struct loop_expr *e, void *found)
+{
+        *(bool *)found |= e->op == LOOP_LOAD && e->buffer->space == SPACE_SHARED;
+}
+
 bool cuda_waits_next(const struct loop_stmt *s)
 {
+        bool handed = false;
+        loop_block_walk(s->body, find_handed, find_shared, &handed);
         s = s->next;
         while (s && s->kind == STMT_COMMIT)
                 s = s->next;
-        return s && s->kind == STMT_WAIT;
+        return !handed || (s && s->kind == STMT_WAIT);
 }

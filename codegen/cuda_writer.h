@@ -10,7 +10,9 @@ struct cuda_phase {
         const char *name;
         int64_t blocks, warps, lanes;
         int64_t shared;                 /* bytes of the block's */
+        bool runs, together;            /* it copies whole runs; its warps multiply together */
 };
+enum { CUDA_RUNS_BYTES = 128 };         /* of the barriers that runs arrive at */
 
 /* a function of a shape (cuda_products.c): so many fragments; multiply NULL: it unloads them */
 struct cuda_product { const struct multiply *multiply; enum element sum; int rows, vectors, depth; };
@@ -18,7 +20,7 @@ struct cuda_product { const struct multiply *multiply; enum element sum; int row
 struct cuda_writer {
         struct cuda_product *products;
         int product_count;
-        bool copies;                    /* into shared memory */
+        bool copies, runs;              /* into shared memory; whole runs */
         struct cuda_phase *phases;      /* all of the program */
         int phase_count;
         struct cuda_phase *phase;       /* being printed; or NULL */
@@ -40,8 +42,21 @@ void cuda_fail(struct c_writer *w, int code);
 /* copies into shared memory, tiles of sums and what touches them */
 void cuda_product(struct c_writer *w, const struct loop_stmt *s);
 void cuda_products_top(struct c_writer *w, struct text *out);
-/* a wait follows, where warps wait for each other as well */
+/* after the loop over warps s they need not wait for each other: a wait follows, or nothing is handed on but by copies */
 bool cuda_waits_next(const struct loop_stmt *s);
+/* of cuda_groups.c, too: a place in a buffer; the function of a product, and that it is used */
+void cuda_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *at);
+const char *cuda_product_name(struct c_writer *w, const struct cuda_product *p);
+const char *cuda_product_use(struct c_writer *w, struct cuda_product p);
+
+/* ---- cuda_groups.c ---- */
+
+void cuda_groups_top(struct c_writer *w, struct text *out);
+/* what of it a phase has; what stands at its beginning */
+void cuda_groups_find(struct cuda_phase *phase, struct loop_block *block);
+void cuda_groups_begin(struct c_writer *w);
+void cuda_run_copy(struct c_writer *w, const struct loop_stmt *s);
+void cuda_multiply_together(struct c_writer *w, const struct loop_stmt *s);
 
 /* ---- cuda_run.c ---- */
 

@@ -35,10 +35,14 @@ enum multiply_place {
                                          * vector has them in each of its parts, and is loaded so */
         PLACE_VECTOR,                   /* a word in each lane */
         PLACE_TILE,                     /* a hardware tile: positions or depth rows of words */
-        PLACE_WARP                      /* shared memory of a block of the grid, from which a warp loads
+        PLACE_WARP,                     /* shared memory of a block of the grid, from which a warp loads
                                          * fragments: rows of words that lie side by side; sums are in
                                          * fragments, too */
+        PLACE_GROUP                     /* the same memory, which the instruction itself reads, of four warps
+                                         * that multiply together: words of positions side by side */
 };
+/* warps of such an instruction, each with a quarter of the positions */
+enum { MULTIPLY_WARPS = 4 };
 
 /* as ARM's instructions have them, however long their vectors of sums are */
 enum { MULTIPLY_LANES = 4 };
@@ -109,7 +113,9 @@ static inline bool multiply_is_right(const struct multiply *m, int limit)
         return !m->limit || (limit && limit <= m->limit);
 }
 
-static inline bool multiply_in_warps(const struct multiply *m) { return m->x.place == PLACE_WARP; }
+static inline bool multiply_in_groups(const struct multiply *m) { return m->x.place == PLACE_GROUP; }
+/* in fragments, of one warp or of several */
+static inline bool multiply_in_warps(const struct multiply *m) { return m->x.place >= PLACE_WARP; }
 
 struct target;
 
@@ -118,6 +124,9 @@ struct target;
  * any. */
 const struct multiply *multiply_find(const struct target *t, enum element x, enum element w,
                                      bool tile, int lanes, int group, int limit);
+/* The same of warps: of a group of them together, or of one. */
+const struct multiply *multiply_of_warps(const struct target *t, enum element x, enum element w,
+                                         bool together, int lanes, int group);
 /* the best for operands as they come, before they are packed */
 static inline const struct multiply *multiply_for(const struct target *t, enum element x,
                                                   enum element w, bool tile)

@@ -160,8 +160,12 @@ static struct value *pack_panels(struct layout *l, struct value *w, const struct
                                  int64_t groups, int64_t blocks, int64_t inner, int64_t stored,
                                  int64_t positions)
 {
-        int64_t vectors = multiply_panel(l->context->target, m, stored, positions);
         const dim_t *old = w->type->dims;
+        struct schedule_product product = { .groups = groups, .positions = positions, .outputs = stored,
+                                            .channels = blocks * inner, .inner = inner };
+        for (int d = 2; d < w->type->rank; d++)
+                product.channels *= old[d];
+        int64_t vectors = multiply_panel(l->context->target, m, &product);
         int window = w->type->rank - 2;
         int64_t outputs = old[0] / groups, panel = vectors * m->outputs;
         int64_t panels = divide_up(stored, panel);

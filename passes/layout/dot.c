@@ -179,15 +179,17 @@ static bool is_turned(const struct matrix *a, const struct matrix *b)
 }
 
 /* packing at run time should not pad */
-static int64_t panel_vectors(const struct layout *l, const struct matrix *a,
-                             const struct matrix *b, const struct multiply *m)
+static int64_t panel_vectors(const struct layout *l, const struct matrix *a, const struct matrix *b,
+                             const struct multiply *m, int64_t channels)
 {
+        const struct schedule_product product = { .groups = a->extent[BATCH], .positions = a->extent[FREE], .outputs = b->extent[FREE],
+                                                  .channels = channels, .inner = channels };
         int line = target_line(l->context->target, m->sum);
         int64_t outputs = b->extent[FREE];
         if (is_panel(l, b, m))
                 return outputs / m->outputs;
         if (value_is_constant(b->value))
-                return multiply_panel(l->context->target, m, outputs, a->extent[FREE]);
+                return multiply_panel(l->context->target, m, &product);
         int64_t width = outputs % (2 * line) == line || outputs <= line ? line : 2 * line;
         return width > m->outputs ? width / m->outputs : 1;
 }
@@ -245,7 +247,7 @@ bool layout_dot(struct layout *l, struct op *op)
         bool halves = m->registers && element_is_float(m->x.memory);
         int64_t padded = halves ? round_up(inner, l->block) : layout_row_of(m, inner);
         int limit = turned ? 0 : multiply_limit(op_operand(op, 1));
-        struct value *w = pack_matrix(l, &b, padded, panel_vectors(l, &a, &b, m), m),
+        struct value *w = pack_matrix(l, &b, padded, panel_vectors(l, &a, &b, m, padded), m),
                      *x = as_matrix(l, &a, order);
         x = layout_reshape(&l->b, x, 4, (dim_t[]){ 1, batch, rows, inner });
         x = padded == inner ? x : layout_halo(&l->b, x, 3, (int64_t[]){ 0, padded - inner }, 1);

@@ -113,9 +113,9 @@ static int64_t tiled_panel(const struct target *target, const struct multiply *m
 
 /* Few outputs need one line of sums; one position alone reads long panels fastest; words that are
  * broadcast by a load of their own want to be multiplied by more than two vectors. */
-int64_t multiply_panel(const struct target *target, const struct multiply *m, int64_t outputs,
-                       int64_t positions)
+int64_t multiply_panel(const struct target *target, const struct multiply *m, const struct schedule_product *p)
 {
+        const int64_t outputs = p->outputs, positions = p->positions;
         if (m->streams)
                 return 1;               /* a block of weights */
         int line = target_line(target, m->sum);
@@ -124,6 +124,8 @@ int64_t multiply_panel(const struct target *target, const struct multiply *m, in
         int64_t vectors = lines * line > m->outputs ? lines * line / m->outputs : 1;
         /* tiles of sums, as many for other positions, and what goes into them */
         int64_t most = m->registers / (positions == 1 ? 2 : 4);
+        if (multiply_in_groups(m) && positions >= m->positions)
+                return schedule_panel(target, m, p, vectors < most ? vectors : most);
         return !m->registers || vectors < most ? vectors : positions == 1 ? most : tiled_panel(target, m, outputs, most);
 }
 

@@ -5,6 +5,7 @@
 
 #include "ir/multiply.h"
 #include "passes/pass.h"
+#include "schedule/schedule.h"
 
 /* The best that the target has for such operands, of a form that the least of several targets has,
  * too: panels are packed for all of them. NULL: none. */
@@ -27,9 +28,8 @@ enum element multiply_reads(const struct pass_context *context, const struct mul
 /* Of bytes that are multiplied by bytes with a sign: with or without one themselves (E_I8, E_U8), as
  * words of more of them are; E_BOOL: the target does not mind. */
 enum element multiply_sign(const struct pass_context *context);
-/* vectors of a panel of so many outputs, where so many positions share it */
-int64_t multiply_panel(const struct target *target, const struct multiply *m, int64_t outputs,
-                       int64_t positions);
+/* vectors of a panel of the product's weights */
+int64_t multiply_panel(const struct target *target, const struct multiply *m, const struct schedule_product *p);
 /* the same where sums of a block become such of floats, which are as many, and memory is to be
  * small */
 int64_t multiply_few(const struct target *target, const struct multiply *m, int64_t outputs,

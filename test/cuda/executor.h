@@ -141,10 +141,34 @@ void barrier_expect(uint64_t *b, unsigned bytes);
 void barrier_wait(uint64_t *b, unsigned parity);
 void copy_bulk(void *shared, const void *global, unsigned bytes, uint64_t *b);
 void shared_to_units(void);
-void wgmma_f16(float d[64], const void *x, const void *w, EXECUTOR_LINE);
+void wgmma_f16(float d[64], const void *x, const void *w, EXECUTOR_LINE);          /* on swizzled rows of 128 bytes */
 static inline void units_begin(void) {}
-static inline void units_commit(void) {}
-void units_wait(float *d, EXECUTOR_LINE);
+void units_commit(void);                /* products since the last one are a group */
+void units_wait(int left, EXECUTOR_LINE);         /* until so many groups of this thread are under way */
+/* wgmma.m64nN on words of 16 bytes: eight rows side by side, the next eight behind them, the next words `apart` bytes further;
+ * d += a b: two words deep */
+enum executor_unit { UNIT_F16, UNIT_BF16, UNIT_S8, UNIT_U8 };
+struct executor_matrix { const void *words; int apart; };
+void executor_multiply(enum executor_unit unit, int columns, void *d, struct executor_matrix x, struct executor_matrix w, int line);
+#define EXECUTOR_WGMMA(name, unit, sum, n) \
+        static inline void name##_##n(sum (*d)[4], const void *x, int x_apart, const void *w, int w_apart, EXECUTOR_LINE) \
+        { \
+                executor_multiply(unit, n, d, { x, x_apart }, { w, w_apart }, line); \
+        }
+#define EXECUTOR_WGMMAS(n) \
+        EXECUTOR_WGMMA(wgmma_f16, UNIT_F16, float, n) \
+        EXECUTOR_WGMMA(wgmma_bf16, UNIT_BF16, float, n) \
+        EXECUTOR_WGMMA(wgmma_s8, UNIT_S8, int32_t, n) \
+        EXECUTOR_WGMMA(wgmma_u8, UNIT_U8, int32_t, n)
+EXECUTOR_WGMMAS(8)
+EXECUTOR_WGMMAS(16)
+EXECUTOR_WGMMAS(24)
+EXECUTOR_WGMMAS(32)
+EXECUTOR_WGMMAS(48)
+EXECUTOR_WGMMAS(64)
+EXECUTOR_WGMMAS(128)
+EXECUTOR_WGMMAS(192)
+EXECUTOR_WGMMAS(256)
 
 /* ---- functions that CUDA has in every text ---- */
 

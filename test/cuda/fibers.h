@@ -28,6 +28,8 @@ struct executor_warp_state {
         unsigned epoch;                 /* __syncwarp passed */
         struct lane_log *log;           /* access.cpp */
 };
+/* a word of 16 bytes in shared memory: who wrote it, behind so many of its fences (leaves.cpp) */
+struct executor_written { struct executor_thread *writer = NULL; unsigned fences = 0; };
 struct executor_block {
         uint3 index;
         unsigned char *shared;
@@ -35,6 +37,7 @@ struct executor_block {
         unsigned epoch;                 /* barriers of the block passed */
         std::vector<struct executor_thread> all;
         std::vector<struct executor_warp_state> warps;
+        std::vector<struct executor_written> written;
 };
 /* access.cpp, where it is linked: what it does when the epoch of all blocks ends, and when a warp has run to a meeting or the end */
 struct executor_hooks {

@@ -7,11 +7,16 @@
 #include "sums.h"
 
 struct copy { void *to; const void *from; int bytes; bool there; };
-struct product { float *d; const void *x, *w; };
+struct unit_product {                   /* of a warp's part of four warps' product */
+        void (*work)(void *const lanes[WARP]);
+        int unit, columns;              /* enum executor_unit; -1: of swizzled halves */
+        void *d;
+        struct executor_matrix x, w;
+};
 struct leaf_state {
         std::vector<std::vector<struct copy>> groups = std::vector<std::vector<struct copy>>(1);        /* the open one last */
-        std::vector<struct product> products;           /* of a warpgroup, not waited for */
-        bool fenced = false;                            /* since this thread's last store by a copy */
+        std::vector<std::vector<struct unit_product>> products = std::vector<std::vector<struct unit_product>>(1);
+        unsigned fences = 0;                            /* between what this thread wrote and products */
 };
 static struct leaf_state *state(void)
 {
@@ -77,6 +82,23 @@ static void touch(struct executor_thread *thread, const void *address, int bytes
         if (executor_access)
                 executor_access(thread, address, (size_t)bytes, write);
 }
+/* Words of 16 bytes that copies of threads wrote are for products from the writer's next fence on. */
+static void wrote(const void *to)
+{
+        std::vector<struct executor_written> &all = executor_self->block->written;
+        size_t at = (size_t)((const unsigned char *)to - executor_self->block->shared) / 16;
+        if (all.size() <= at)
+                all.resize(at + 1);
+        all[at] = { executor_self, state()->fences };
+}
+void shared_to_units(void) { state()->fences++; }
+static void check_fenced(const void *word, int line)
+{
+        const std::vector<struct executor_written> &all = executor_self->block->written;
+        size_t at = (size_t)((const unsigned char *)word - executor_self->block->shared) / 16;
+        if (at < all.size() && all[at].writer && all[at].fences == all[at].writer->leaves->fences)
+                executor_found("line %d: no fence between stores to shared memory and a product", line);
+}
 static void arrive(const struct copy *c)
 {
         touch(executor_self, c->to, c->bytes, true);
@@ -86,6 +108,8 @@ static void arrive(const struct copy *c)
                 memcpy(c->to, c->from, (size_t)c->bytes);
         else
                 memset(c->to, 0, (size_t)c->bytes);
+        if (c->bytes == 16)
+                wrote(c->to);
 }
 void copy_async(void *shared, const void *global, bool there)
 {
@@ -93,7 +117,6 @@ void copy_async(void *shared, const void *global, bool there)
         if ((uintptr_t)shared % 16 || (there && (uintptr_t)global % 16))
                 executor_found("a copy of 16 bytes from %s to %p: misaligned", executor_where(global), shared);
         executor.counts.copied += there ? 16 : 0;
-        state()->fenced = false;
         if (executor.late)
                 state()->groups.back().push_back(c);
         else
@@ -295,66 +318,144 @@ void barrier_wait(uint64_t *b, unsigned parity)
         }
 }
 
-/* ---- sm_90a: m64n128k16 on swizzled rows of 128 bytes ----
- * Sums are computed at once or when they are waited for. */
-void shared_to_units(void) { state()->fenced = true; }
-struct wgmma { float *d; const unsigned char *x, *w; };
-static uint16_t element(const unsigned char *start, int row, int k)
+/* ---- sm_90a: products of four warps ----
+ * Sums are computed at once or when they are waited for; each warp does its 16 rows of 64. */
+template <int COLUMNS> static void put_sums(void *const lanes[WARP], const float (*d)[COLUMNS], int columns)
+{
+        for (int l = 0; l < WARP; l++)
+                for (int i = 0; i < columns / 2; i++)
+                        ((float *)((struct unit_product *)lanes[l])->d)[i] = d[l / 4 + i / 2 % 2 * 8][i / 4 * 8 + l % 4 * 2 + i % 2];
+}
+template <int COLUMNS> static void get_sums(void *const lanes[WARP], float (*d)[COLUMNS], int columns)
+{
+        for (int l = 0; l < WARP; l++)
+                for (int i = 0; i < columns / 2; i++)
+                        d[l / 4 + i / 2 % 2 * 8][i / 4 * 8 + l % 4 * 2 + i % 2] = ((const float *)((struct unit_product *)lanes[l])->d)[i];
+}
+
+/* m64n128k16 on swizzled rows of 128 bytes */
+static uint16_t element(const void *start, int row, int k, int line)
 {
         uintptr_t at = (uintptr_t)start + (uintptr_t)(row / 8 * 1024 + row % 8 * 128 + k * 2);
         uint16_t h;
-        memcpy(&h, (const void *)(at ^ (at >> 7 & 7) << 4), 2);
+        at ^= (at >> 7 & 7) << 4;
+        check_fenced((const void *)(at & ~(uintptr_t)15), line);
+        memcpy(&h, (const void *)at, 2);
         return h;
 }
-static void wgmma_work(void *const lanes[WARP])
+static void swizzled_work(void *const lanes[WARP])
 {
-        const struct wgmma *first = (const struct wgmma *)lanes[0];
+        const struct unit_product *first = (const struct unit_product *)lanes[0];
         int warp = executor_self->number / WARP % 4;
         uint16_t x[16][16], w[128][16];
         for (int k = 0; k < 16; k++) {
                 for (int r = 0; r < 16; r++)
-                        x[r][k] = element(first->x, warp * 16 + r, k);
+                        x[r][k] = element(first->x.words, warp * 16 + r, k, first->x.apart);
                 for (int n = 0; n < 128; n++)
-                        w[n][k] = element(first->w, n, k);
+                        w[n][k] = element(first->w.words, n, k, first->x.apart);
         }
         float d[16][128];
-        for (int l = 0; l < WARP; l++)
-                for (int i = 0; i < 64; i++)
-                        d[l / 4 + i / 2 % 2 * 8][i / 4 * 8 + l % 4 * 2 + i % 2] = ((struct wgmma *)lanes[l])->d[i];
+        get_sums(lanes, d, 128);
         add_products(d[0], x[0], w[0], 16, 128, 16);
-        for (int l = 0; l < WARP; l++)
-                for (int i = 0; i < 64; i++)
-                        ((struct wgmma *)lanes[l])->d[i] = d[l / 4 + i / 2 % 2 * 8][i / 4 * 8 + l % 4 * 2 + i % 2];
+        put_sums(lanes, d, 128);
         executor.counts.mma += 16;
+}
+
+/* on words: rows of two of them, as the unit reads them */
+static void read_words(unsigned char (*to)[32], const struct executor_matrix *m, int first, int rows)
+{
+        for (int r = 0; r < rows; r++)
+                for (int k = 0; k < 2; k++) {
+                        const unsigned char *word = (const unsigned char *)m->words + k * m->apart + (first + r) * 16;
+                        check_fenced(word, executor_self->line);
+                        touch(executor_self, word, 16, false);
+                        memcpy(to[r] + k * 16, word, 16);
+                }
+}
+static float add_halves(float d, const unsigned char *x, const unsigned char *w)
+{
+        uint16_t a[16], b[16];
+        memcpy(a, x, 32);
+        memcpy(b, w, 32);
+        add_products(&d, a, b, 1, 1, 16);
+        return d;
+}
+static float add_bf16_row(float d, const unsigned char *x, const unsigned char *w)
+{
+        uint16_t a[16], b[16];
+        memcpy(a, x, 32);
+        memcpy(b, w, 32);
+        for (int k = 0; k < 16; k++)
+                d += executor_bits<float>((uint32_t)a[k] << 16) * executor_bits<float>((uint32_t)b[k] << 16);
+        return d;
+}
+template <class byte> static float add_byte_row(float d, const unsigned char *x, const unsigned char *w)
+{
+        uint32_t sum = executor_bits<uint32_t>(d);
+        for (int k = 0; k < 32; k++)
+                sum += (uint32_t)((byte)x[k] * (int8_t)w[k]);
+        return executor_bits<float>(sum);
+}
+static void unit_work(void *const lanes[WARP])
+{
+        static float (*const add[])(float d, const unsigned char *x, const unsigned char *w) = { add_halves, add_bf16_row, add_byte_row<int8_t>,
+                                                                                                add_byte_row<uint8_t> };
+        const struct unit_product *p = (const struct unit_product *)lanes[0];
+        for (int l = 1; l < WARP; l++) {
+                const struct unit_product *q = (const struct unit_product *)lanes[l];
+                if (q->columns != p->columns || q->unit != p->unit || q->x.words != p->x.words || q->x.apart != p->x.apart || q->w.words != p->w.words ||
+                    q->w.apart != p->w.apart)
+                        executor_found("line %d: lanes of a warp give other matrices to one product", executor_self->line);
+        }
+        unsigned char x[16][32], w[256][32];
+        read_words(x, &p->x, executor_self->number / WARP % 4 * 16, 16);
+        read_words(w, &p->w, 0, p->columns);
+        float d[16][256];
+        get_sums(lanes, d, p->columns);
+        for (int r = 0; r < 16; r++)
+                for (int n = 0; n < p->columns; n++)
+                        d[r][n] = add[p->unit](d[r][n], x[r], w[n]);
+        put_sums(lanes, d, p->columns);
+        executor.counts.mma += p->columns / 8;
+}
+
+static void multiply(struct unit_product p, int line)
+{
+        if (executor.late)
+                state()->products.back().push_back(p);
+        else
+                executor_warp("a product of four warps", ~0u, &p, p.work, line);
+}
+void executor_multiply(enum executor_unit unit, int columns, void *d, struct executor_matrix x, struct executor_matrix w, int line)
+{
+        if ((uintptr_t)x.words % 16 || (uintptr_t)w.words % 16 || x.apart % 16 || w.apart % 16)
+                executor_found("line %d: a product of matrices that are not at multiples of 16", line);
+        multiply({ unit_work, unit, columns, d, x, w }, line);
 }
 void wgmma_f16(float d[64], const void *x, const void *w, int line)
 {
-        struct wgmma m = { d, (const unsigned char *)x, (const unsigned char *)w };
-        if (!state()->fenced)
-                executor_found("line %d: no fence between stores to shared memory and a product", line);
-        if (executor.late)
-                state()->products.push_back({ d, x, w });
-        else
-                executor_warp("wgmma_f16", ~0u, &m, wgmma_work, line);
+        multiply({ swizzled_work, -1, 128, d, { x, line }, { w, line } }, line);
 }
-void units_wait(float *, int line)
+void units_commit(void) { state()->products.emplace_back(); }
+void units_wait(int left, int line)
 {
-        std::vector<struct product> due;
-        due.swap(state()->products);
-        for (const struct product &p : due) {
-                struct wgmma m = { p.d, (const unsigned char *)p.x, (const unsigned char *)p.w };
-                executor_warp("wgmma_f16", ~0u, &m, wgmma_work, line);
+        while (state()->products.size() > (size_t)left + 1) {
+                std::vector<struct unit_product> due;
+                due.swap(state()->products.front());
+                state()->products.erase(state()->products.begin());
+                for (struct unit_product &p : due)
+                        executor_warp("a product of four warps", ~0u, &p, p.work, line);
         }
 }
 
 void leaves_end(struct executor_thread *thread)
 {
         struct leaf_state *s = thread->leaves;
-        if (!s->products.empty())
+        if (s->products.size() > 1 || !s->products.back().empty())
                 executor_found("the thread ends before its products are waited for");
         wait_groups(s, 0);
         for (const struct copy &c : s->groups.back())
                 arrive(&c);
         s->groups.back().clear();
-        s->fenced = false;
+        shared_to_units();
 }

@@ -48,7 +48,7 @@ hopper(const uint16_t *__restrict__ x, const unsigned char *__restrict__ w, cons
         for (int t = 0; t < turns; t++) {
                 unsigned char *stage = shared + t % STAGES * STAGE_BYTES;
                 copy_wait(STAGES - 2);
-                units_wait(acc);        /* for who reads the stage that is fetched next */
+                units_wait(0);        /* for who reads the stage that is fetched next */
                 shared_to_units();
                 __syncthreads();
                 barrier_wait(full + t % STAGES, (unsigned)(t / STAGES % 2));
@@ -61,7 +61,7 @@ hopper(const uint16_t *__restrict__ x, const unsigned char *__restrict__ w, cons
                       t + STAGES - 1, turns, M, K);
                 copy_commit();
         }
-        units_wait(acc);
+        units_wait(0);
 #pragma unroll
         for (int j = 0; j < 16; j++)
 #pragma unroll

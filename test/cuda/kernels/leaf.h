@@ -97,8 +97,7 @@ static __device__ __forceinline__ uint64_t matrix_at(const void *shared)
 }
 static __device__ __forceinline__ void units_begin(void) { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 static __device__ __forceinline__ void units_commit(void) { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-#define units_wait(d) \
-        do { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); } while (0)
+#define units_wait(left) asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(left) : "memory")
 static __device__ __forceinline__ void wgmma_f16(float d[64], const void *x, const void *w)
 {
         asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, %64, %65, 1, 1, 1, 0, 0;"

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Hopper with what it alone has: products of four warps that read shared memory themselves, copies of whole runs. */
+#include "codegen/targets/cuda.h"
+#include "ir/rates.h"
+
+extern const struct target target_cuda_sm_90, target_cuda_sm_90a;
+
+/* wgmma.m64n8: so many outputs times as many instructions of 8; sums of 256 outputs are half of a lane's registers */
+#define CUDA_WGMMA(called, x_, w_, sum_, channels) \
+        { .name = called, .positions = 64, .outputs = 8, .depth = 2, .group = channels, \
+          .x = { .memory = E_##x_, .word = E_##sum_, .place = PLACE_GROUP }, \
+          .w = { .memory = E_##w_, .word = E_##sum_, .place = PLACE_GROUP }, \
+          .sum = E_##sum_, .body = "add_product", .order = ORDER_APART, .instructions = 1, .registers = 32 }
+
+static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "wgmma_f16", 4 }, { "wgmma_bf16", 4 }, { "wgmma_s8", 4 }, { "wgmma_u8", 4 }, { 0 } } };
+static const struct multiply multiplies[] = { CUDA_WGMMA("wgmma_f16", F16, F16, F32, 8), CUDA_WGMMA("wgmma_bf16", BF16, BF16, F32, 8),
+                                              CUDA_WGMMA("wgmma_s8", I8, I8, I32, 16), CUDA_WGMMA("wgmma_u8", U8, I8, I32, 16), { 0 } };
+
+const struct target target_cuda_sm_90a = {
+        .name = "cuda-sm_90a",
+        .doc = "CUDA C for GPUs of Hopper alone (H100, H200)",
+        .base = &target_cuda_sm_90,
+        .machine = CUDA_MACHINE,
+        .rates = &rates,
+        .multiplies = multiplies,
+};
