@@ -61,7 +61,7 @@ double warps_cost(const struct target *t, const struct multiply *m, const struct
                 return 0;
         double together = larger(1, blocks_of_one(g, work) / waves);
         double products = work->multiplies * rate_multiply(t, m),
-               own = work->together ? 0 : work->multiplies / work->warps * MULTIPLY_WAIT / 4, /* a warp has few sums of its own */
+               own = work->multiplies / work->warps * MULTIPLY_WAIT / 4, /* a warp has few sums of its own */
                shared = (work->copied + work->read) / SHARED_BYTES, cache = work->copied * share / g->l2_rate;
         double turn = together * larger(larger(products, shared), cache);
         turn = larger(turn, ARRIVAL / (double)(work->stages - 1));

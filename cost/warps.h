@@ -15,7 +15,6 @@ struct warp_work {
         double operands, results;
         double partial;                 /* bytes of sums of parts, which a second phase adds up; 0: there are none */
         int stages;
-        bool together;                  /* warps multiply as one, and need not wait for sums of their own */
         int warps, registers;           /* of a block; of a lane */
         int64_t shared;                 /* bytes of a block */
 };

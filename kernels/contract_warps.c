@@ -27,18 +27,9 @@
 
 /* ---- what fits ---- */
 
-/* 16 bytes lie between two rows, or where words of positions lie side by side between the words, so that what is copied at
- * a time lies in banks of their own */
-int64_t warp_tile_row(const struct warp_tile *t) { return warp_tile_together(t) ? t->group : (t->words + 1) * t->group; }
-int64_t warp_tile_apart(const struct warp_tile *t)
-{
-        return warp_tile_together(t) ? (t->positions + 1) * t->group : t->group;
-}
+int64_t warp_tile_row(const struct warp_tile *t) { return (t->words + 1) * t->group; }
 
-int64_t warps_x_stage(const struct warp_tile *t)
-{
-        return warp_tile_together(t) ? t->words * warp_tile_apart(t) : t->positions * warp_tile_row(t);
-}
+int64_t warps_x_stage(const struct warp_tile *t) { return t->positions * warp_tile_row(t); }
 int64_t warps_w_panel(const struct warp_tile *t)
 {
         return (int64_t)t->words * t->vectors * t->lanes * t->group;
@@ -48,25 +39,14 @@ int64_t warps_w_stage(const struct warp_tile *t) { return t->panels * warps_w_pa
 int64_t warp_tile_out(const struct warp_tile *t)
 {
         enum { PAD = 8 };               /* of a row: four rows of fragments in banks of their own */
-        return (int64_t)warp_tile_part(t) * t->lanes + PAD;
-}
-
-int warp_tile_part(const struct warp_tile *t)
-{
-        int part = t->vectors;
-        if (warp_tile_together(t) && part * t->lanes > GRID_LANES)
-                for (part = GRID_LANES / t->lanes; t->vectors % part;)
-                        part--;
-        return part;
+        return (int64_t)t->vectors * t->lanes + PAD;
 }
 
 int64_t warp_tile_shared(const struct warp_tile *t)
 {
-        enum { BARRIERS = 256 };        /* bytes for those that runs arrive at */
         int warps = t->warps * t->panels;
         int64_t out = t->parts > 1 ? 0 : round_up((int64_t)t->rows * warp_tile_out(t) * 4, STORAGE_ALIGN) * warps;
-        const int64_t barriers = warp_tile_together(t) ? BARRIERS : 0;
-        return t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + out + barriers;
+        return t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + out;
 }
 
 int warp_tile_registers(const struct warp_tile *t)
@@ -74,50 +54,32 @@ int warp_tile_registers(const struct warp_tile *t)
         enum { PLACES = 76, OF_COPY = 4 };        /* subscripts, an epilogue, copies under way: no fewer than nvcc 13 takes */
         int rows = t->positions / t->warps / t->rows, lane = t->rows * t->lanes / GRID_LANES;
         int64_t words = (t->positions * (int64_t)t->words + warps_w_stage(t) / t->group) / (t->warps * t->panels * GRID_LANES);
-        if (warp_tile_together(t))      /* the instruction has no operands in registers */
-                return t->vectors * lane + PLACES;
         return rows * t->vectors * lane + rows * 4 + t->vectors + OF_COPY * (int)words + PLACES;
 }
 
-struct warp_operands warp_operands_of(const struct op *op)
+bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule *s,
+                  struct warp_tile *t)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
-        const int group = (int)packed_group(x, w);
-        return (struct warp_operands){ .x = (enum element)x->element, .w = (enum element)w->element,
-                                       .vectors = (int)w->dims[w->rank - 2], .lanes = (int)packed_lanes(x, w), .group = group,
-                                       .inner = w->dims[w->rank - 3],
-                                       .words = type_elements(w) / w->dims[0] / packed_panel(x, w) / group };
-}
-
-/* All warps together: each has the rows of one fragment, and stages are no fewer than what is multiplied, what may still be,
- * and what is copied. */
-static bool fits_together(const struct warp_tile *t, const struct multiply *m)
-{
-        enum { OUTPUTS = 256, STAGES = 3 };       /* that the instruction has at most */
-        return t->positions % m->positions == 0 && t->positions / t->warps == t->rows && t->panels == 1 && t->stages >= STAGES &&
-               t->vectors * t->lanes <= OUTPUTS;
-}
-
-const struct multiply *warp_tile_of(const struct warp_operands *o, const struct target *target, const struct schedule *s,
-                                    struct warp_tile *t)
-{
-        const struct multiply *m = multiply_of_warps(target, o->x, o->w, s->together > 1, o->lanes, o->group);
-        if (!m || s->depth % multiply_row(m) || (s->together != 1 && s->together != MULTIPLY_WARPS))
-                return NULL;
-        int64_t turns = o->words * o->group / s->depth;
-        int bytes = element_info[o->x].bytes;
-        *t = (struct warp_tile){ .positions = s->tile, .warps = s->warps, .together = s->together, .panels = s->panels,
-                                 .stages = s->stages, .words = s->depth / m->group, .parts = s->parts,
-                                 .rows = m->positions / s->together, .vectors = o->vectors, .lanes = m->outputs,
+        const struct multiply *m =
+                multiply_find(target, (enum element)x->element, (enum element)w->element, true,
+                              (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
+        if (!m || m->x.place != PLACE_WARP)
+                return false;
+        int64_t inner = w->dims[w->rank - 3], turns = type_elements(w) / w->dims[0] / packed_panel(x, w) / s->depth;
+        int bytes = element_info[x->element].bytes;
+        *t = (struct warp_tile){ .positions = s->tile, .warps = s->warps, .panels = s->panels,
+                                 .stages = s->stages, .words = s->depth / m->group, .parts = s->parts, .rows = m->positions,
+                                 .vectors = (int)w->dims[w->rank - 2], .lanes = m->outputs,
                                  .group = m->group, .bytes = bytes };
-        bool fits = t->positions > 0 && o->inner % t->words == 0 && turns % t->parts == 0 &&
-                    t->positions % (t->warps * t->rows) == 0 && t->positions / t->warps <= TILE_MAX && t->words <= TILE_MAX &&
-                    t->warps * t->panels <= GRID_WARPS_MAX && m->group * bytes == COPY_BYTES &&
-                    (!warp_tile_together(t) || fits_together(t, m)) && warp_tile_shared(t) <= GRID_SHARED_MAX;
-        return fits ? m : NULL;
+        return t->positions > 0 && s->depth % multiply_row(m) == 0 && inner % t->words == 0 && turns % t->parts == 0 &&
+               t->positions % (t->warps * m->positions) == 0 &&
+               t->positions / t->warps <= TILE_MAX && t->words <= TILE_MAX &&
+               t->warps * t->panels <= GRID_WARPS_MAX && m->group * bytes == COPY_BYTES &&
+               warp_tile_shared(t) <= GRID_SHARED_MAX;
 }
 
-struct loop_stmt *warps_add(struct warps *w, enum loop_stmt_kind kind, int code)
+static struct loop_stmt *add(struct warps *w, enum loop_stmt_kind kind, int code)
 {
         struct loop_stmt *s = loop_append(w->s.arena, w->s.e->scope->block, kind);
         s->code = code;
@@ -155,27 +117,26 @@ struct loop_expr *warps_stage(struct warps *w, struct loop_expr *turn, int64_t s
         return times(w->s.e, emit_op_int(w->s.e, LOOP_REM, turn, w->tile.stages), size);
 }
 
-struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *x, struct loop_expr *panel, struct loop_expr *turn)
+static void add_product(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
-        struct loop_stmt *s = warps_add(w, STMT_MULTIPLY, 0);
+        struct loop_stmt *s = add(w, STMT_MULTIPLY, 0);
         s->variable = w->sums;
         s->buffer = w->xs;
         s->weights = w->ws;
-        s->a = plus(e, warps_stage(w, turn, warps_x_stage(t)), times(e, x, warp_tile_row(t)));
-        s->b = plus(e, warps_stage(w, turn, warps_w_stage(t)), times(e, panel, warps_w_panel(t)));
+        s->a = plus(e, warps_stage(w, turn, warps_x_stage(t)), times(e, warps_row(w, warp), warp_tile_row(t)));
+        s->b = plus(e, warps_stage(w, turn, warps_w_stage(t)), times(e, warps_panel(w, warp), warps_w_panel(t)));
         s->tiles = warps_shape(w);
         s->tiles.depth = t->words;
         s->tiles.group = t->group;
         s->tiles.step = warp_tile_row(t);
         s->tiles.jump = t->rows * warp_tile_row(t);
-        s->tiles.apart = warp_tile_together(t) ? warp_tile_apart(t) : 0;
         s->function = stage_product(&w->s);
-        return s;
 }
 
-struct loop_expr *warps_turn(struct warps *w, struct loop_expr *i)
+/* the turn of the window that is number i of the block */
+static struct loop_expr *turn_of_block(struct warps *w, struct loop_expr *i)
 {
         struct emit *e = w->s.e;
         return w->tile.parts > 1 ? emit_let(e, "of_all", plus(e, times(e, w->part, w->turns / w->tile.parts), i)) : i;
@@ -188,28 +149,28 @@ static void add_up(struct warps *w)
         const int64_t turns = w->turns / w->tile.parts;
         int64_t first = turns < ahead ? turns : ahead;
         struct loop_expr *stage = emit_for(e, "stage", number(e, 0), number(e, first));
-        stage = warps_turn(w, stage);
+        stage = turn_of_block(w, stage);
         warps_copy_turn(w, emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w)), stage);
         emit_end(e);
-        warps_add(w, STMT_COMMIT, 0);
+        add(w, STMT_COMMIT, 0);
         emit_end(e);
         for (int64_t i = first; i < ahead; i++)
-                warps_add(w, STMT_COMMIT, 0);         /* of nothing: waits count groups */
-        warps_add(w, STMT_WAIT, ahead - 1);
-        struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns)), *of_all = warps_turn(w, turn);
+                add(w, STMT_COMMIT, 0);         /* of nothing: waits count groups */
+        add(w, STMT_WAIT, ahead - 1);
+        struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns)), *of_all = turn_of_block(w, turn);
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
-        warps_add_product(w, warps_row(w, warp), warps_panel(w, warp), of_all);
+        add_product(w, warp, of_all);
         if (turns > ahead) {
                 struct loop_expr *next = emit_let(e, "next", plus(e, turn, number(e, ahead)));
                 emit_if(e, warps_less(w, next, turns));
-                warps_copy_turn(w, warp, warps_turn(w, next));
+                warps_copy_turn(w, warp, turn_of_block(w, next));
                 emit_end(e);
         }
         emit_end(e);
-        warps_add(w, STMT_COMMIT, 0);
-        warps_add(w, STMT_WAIT, ahead - 1);
+        add(w, STMT_COMMIT, 0);
+        add(w, STMT_WAIT, ahead - 1);
         emit_end(e);
-        warps_add(w, STMT_WAIT, 0);
+        add(w, STMT_WAIT, 0);
 }
 
 /* ---- the kernel ---- */
@@ -291,10 +252,8 @@ static bool write_blocks(struct stage *s)
         w->ws = shared(w, "ws", s->ws->element, t->stages * warps_w_stage(t));
         if (t->parts == 1)
                 w->out = shared(w, "sums", s->multiply->sum, warps_count(w) * t->rows * warp_tile_out(t));
-        (warp_tile_together(t) ? groups_add_up : add_up)(w);
-        (t->parts > 1               ? warps_write_partial
-         : warp_tile_together(t) ? groups_write_results
-                                    : warps_write_results)(w);
+        add_up(w);
+        (t->parts > 1 ? warps_write_partial : warps_write_results)(w);
         emit_end(e);
         if (t->parts > 1)
                 warps_join_parts(w);
@@ -307,11 +266,12 @@ struct stage *warps_prepare(const struct stage *common)
         const struct target *target = common->e->options->target;
         struct warps *w = ARENA_NEW(common->arena, struct warps);
         const struct type *x = op_operand(op, 0)->type, *wt = op_operand(op, 1)->type;
-        const struct warp_operands operands = warp_operands_of(op);
         w->s = *common;
-        w->s.multiply = warp_tile_of(&operands, target, &common->schedule, &w->tile);
-        if (!w->s.multiply || common->prologue || common->pad || common->x.stride[common->rank - 1] != 1)
+        if (!warp_tile_of(op, target, &common->schedule, &w->tile) || common->prologue || common->pad ||
+            common->x.stride[common->rank - 1] != 1)
                 return NULL;
+        w->s.multiply = multiply_find(target, (enum element)x->element, (enum element)wt->element, true,
+                                      w->tile.lanes, w->tile.group, 0);
         w->s.write_all = write_blocks;
         stage_spatial(&w->s, 2);
         w->groups = op_int(op, "groups");

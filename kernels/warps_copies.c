@@ -114,8 +114,7 @@ static void copy_x(struct warps *w, struct loop_expr *word, struct loop_expr *tu
         struct loop_expr *row = emit_let(e, "row", emit_op_int(e, LOOP_DIV, word, t->words)),
                          *k = emit_let(e, "k", times(e, emit_op_int(e, LOOP_REM, word, t->words), t->group)),
                          *p = emit_let(e, "p", plus(e, w->position, row));
-        struct loop_expr *to = plus(e, plus(e, warps_stage(w, turn, warps_x_stage(t)), times(e, row, warp_tile_row(t))),
-                                     times(e, emit_op_int(e, LOOP_REM, word, t->words), warp_tile_apart(t)));
+        struct loop_expr *to = plus(e, plus(e, warps_stage(w, turn, warps_x_stage(t)), times(e, row, warp_tile_row(t))), k);
         struct loop_expr *image = plus(e, w->s.x_start,
                                        plus(e, times(e, w->image, w->s.x.stride[0]),
                                             times(e, w->group, w->blocks * w->s.x.stride[1])));
@@ -143,25 +142,8 @@ static void copy_w(struct warps *w, struct loop_expr *word, struct loop_expr *tu
                  w->s.panels % t->panels ? warps_less(w, panel, w->s.panels) : NULL);
 }
 
-void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
-{
-        share_words(w, warp, (int64_t)w->tile.positions * w->tile.words, copy_x, turn);
-}
-
-void warps_copy_run(struct warps *w, struct loop_expr *turn)
-{
-        struct emit *e = w->s.e;
-        const int64_t size = warps_w_panel(&w->tile);
-        struct loop_expr *panel = plus(e, times(e, w->group, w->s.panels), w->panel);
-        struct loop_stmt *s = warps_add(w, STMT_COPY, (int)size);
-        s->buffer = w->ws;
-        s->a = warps_stage(w, turn, size);
-        s->source = w->s.ws;
-        s->b = plus(e, times(e, panel, w->panel_size), times(e, turn, size));
-}
-
 void warps_copy_turn(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
 {
-        warps_copy_x(w, warp, turn);
+        share_words(w, warp, (int64_t)w->tile.positions * w->tile.words, copy_x, turn);
         share_words(w, warp, warps_w_stage(&w->tile) / w->tile.group, copy_w, turn);
 }
