@@ -159,13 +159,13 @@ static void add_up(struct warps *w)
         add(w, STMT_WAIT, ahead - 1);
         struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns)), *of_all = turn_of_block(w, turn);
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
-        add_product(w, warp, of_all);
-        if (turns > ahead) {
+        if (turns > ahead) {            /* on its way while this turn is multiplied */
                 struct loop_expr *next = emit_let(e, "next", plus(e, turn, number(e, ahead)));
                 emit_if(e, warps_less(w, next, turns));
                 warps_copy_turn(w, warp, turn_of_block(w, next));
                 emit_end(e);
         }
+        add_product(w, warp, of_all);
         emit_end(e);
         add(w, STMT_COMMIT, 0);
         add(w, STMT_WAIT, ahead - 1);
