@@ -113,6 +113,7 @@ struct c_writer {
         bool keeps, pins;
         const char *gcc_optimize;       /* ",no-NAME": what gcc must not do to kernels, of the rows that are used */
         struct c_vectored *vectored;    /* library functions on vectors */
+        const char *index_type;         /* of the kernel's subscripts; NULL: as elements.def says */
         struct loop_bounds *bounds, *task_bounds; /* of the kernel's and the task's subscripts, once
                                                    * needed */
         struct c_name element_at;
@@ -200,6 +201,7 @@ bool c_is_deep(const struct loop_expr *e);                /* c_split would do so
 
 /* e as the target's table spells it; false: nothing to do with vectors, printed as ever */
 bool c_vector(struct c_writer *w, const struct loop_expr *e, struct c_shape *shape);
+const char *c_scalar_type(const struct c_writer *w, enum element e);     /* in a kernel: of its subscripts, w->index_type */
 const char *c_value_type(struct c_writer *w, struct loop_type type);      /* of a variable */
 void c_zero(struct c_writer *w, struct loop_type type);   /* appended to the line */
 void c_vector_store(struct c_writer *w, const struct loop_stmt *s);      /* into the line */

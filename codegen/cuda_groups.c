@@ -7,7 +7,7 @@
  *     runs_copy(&runs, ws + .., w + .., 32768);                        one thread asks for all of it
  *     runs_commit(&runs);
  *     runs_wait(&runs, 1);
- *     multiply_bf16_together_32x4(acc[0], xs + .., 1032, ws + ..);
+ *     multiply_bf16_together_32(acc[0], xs + .., ws + ..);
  *     units_wait(1); */
 #include "codegen/cuda_writer.h"
 
@@ -90,10 +90,10 @@ static const char units[] =
         "static __device__ __forceinline__ void units_begin(void) { asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\"); }\n"
         "static __device__ __forceinline__ void units_commit(void) { asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\"); }\n"
         "#define units_wait(left) asm volatile(\"wgmma.wait_group.sync.aligned %0;\" ::\"n\"(left) : \"memory\")\n"
-        "/* words of 16 bytes: eight rows side by side, the next eight behind them, the next word of them `apart` bytes further */\n"
-        "static __device__ __forceinline__ uint64_t matrix_at(const void *shared, int apart)\n"
+        "/* lines of 128 bytes: word n of line l at n ^ l % 8, of memory whose lines are numbered from a multiple of 1024 on */\n"
+        "static __device__ __forceinline__ uint64_t matrix_at(const void *shared)\n"
         "{\n"
-        "        return (uint64_t)((unsigned)__cvta_generic_to_shared(shared) >> 4 & 0x3fff) | (uint64_t)(apart >> 4) << 16 | (uint64_t)(128 >> 4) << 32;\n"
+        "        return (uint64_t)((unsigned)__cvta_generic_to_shared(shared) >> 4 & 0x3fff) | 1ull << 16 | 64ull << 32 | 1ull << 62;\n"
         "}\n"
         "#endif\n";
 
@@ -123,8 +123,8 @@ static void put_unit(struct text *out, const struct cuda_product *p)
         const int count = p->vectors * 4;
         text_add(out,
                  "\n#ifndef CUDA_CPU\n"
-                 "/* sums += x w: 64 positions by %d outputs of %s, two words deep; words are so many bytes apart */\n"
-                 "static __device__ __forceinline__ void %s_%d(%s sums[%d][4], const void *x, int x_apart, const void *w, int w_apart)\n{\n"
+                 "/* sums += x w: 64 positions by %d outputs of %s, two words of each line */\n"
+                 "static __device__ __forceinline__ void %s_%d(%s sums[%d][4], const void *x, const void *w)\n{\n"
                  "        asm volatile(\"wgmma.mma_async.sync.aligned.m64n%d%s.%s {\"\n",
                  p->vectors * 8, u->about, u->name, p->vectors * 8, floats ? "float" : "int32_t", p->vectors, p->vectors * 8, u->shape, u->types);
         for (int i = 0; i < count; i += LINE) {
@@ -138,28 +138,28 @@ static void put_unit(struct text *out, const struct cuda_product *p)
                 for (int i = 0; i < 4; i++)
                         text_add(out, "%s\"+%s\"(sums[%d][%d])%s", i || !v ? "" : "                       ", floats ? "f" : "r", v, i,
                                  v + 1 == p->vectors && i == 3 ? "\n" : i == 3 ? ",\n" : ", ");
-        text_add(out, "                     : \"l\"(matrix_at(x, x_apart)), \"l\"(matrix_at(w, w_apart)));\n}\n#endif\n");
+        text_add(out, "                     : \"l\"(matrix_at(x)), \"l\"(matrix_at(w)));\n}\n#endif\n");
 }
 
 /* all of a turn */
 static void put_together(struct c_writer *w, struct text *out, const struct cuda_product *p)
 {
         const struct multiply *m = p->multiply;
-        const int bytes = element_info[m->w.memory].bytes, word = p->vectors * 8 * m->group;
+        const int word = m->group / MULTIPLY_LINE;
         text_add(out,
-                 "\n/* sums of %d positions of each four warps, and %d outputs: x words of %d channels, so many elements apart; w [%d][%d][8][%d] */\n"
-                 "static __device__ __forceinline__ void %s(%s sums[%d][4], const %s *x, int apart, const %s *w)\n"
+                 "\n/* sums of %d positions of each four warps, and %d outputs: lines of %d channels */\n"
+                 "static __device__ __forceinline__ void %s(%s sums[%d][4], const %s *x, const %s *w)\n"
                  "{\n"
                  "        const %s *const own = x + threadIdx.y / %d * %d;\n"
                  "        units_begin();\n"
                  "#pragma unroll\n"
-                 "        for (int k = 0; k < %d; k += 2)\n"
-                 "                %s_%d(sums, own + k * apart, apart * %d, w + k * %d, %d);\n"
+                 "        for (int k = 0; k < %d; k += %d)\n"
+                 "                %s_%d(sums, own + k, w + k);\n"
                  "        units_commit();\n"
                  "}\n",
-                 m->positions, p->vectors * 8, m->group, p->depth * 2, p->vectors, m->group, cuda_product_name(w, p), element_info[m->sum].c_type,
-                 p->vectors, element_info[m->x.memory].c_type, element_info[m->w.memory].c_type, element_info[m->x.memory].c_type,
-                 MULTIPLY_WARPS, m->positions * m->group, p->depth * 2, m->name, p->vectors * 8, bytes, word, word * bytes);
+                 m->positions, p->vectors * m->outputs, m->group, cuda_product_name(w, p), element_info[m->sum].c_type, p->vectors,
+                 element_info[m->x.memory].c_type, element_info[m->w.memory].c_type, element_info[m->x.memory].c_type, MULTIPLY_WARPS,
+                 m->positions * m->group, m->group, 2 * word, m->name, p->vectors * m->outputs);
 }
 
 void cuda_groups_top(struct c_writer *w, struct text *out)
@@ -219,12 +219,12 @@ void cuda_run_copy(struct c_writer *w, const struct loop_stmt *s)
 /* that the statement means; NULL: there is no instruction for it */
 static const struct multiply *multiply_of(const struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct multiply *m = multiply_of_warps(w->target, s->buffer->element, s->weights->element, true,
-                                                     s->variable->type.lanes, s->tiles.group);
         const struct loop_tiles *t = &s->tiles;
-        bool fits = unit_of(m) && m->sum == (enum element)s->variable->type.element && t->depth % m->depth == 0 &&
-                    t->positions == t->rows && t->rows * MULTIPLY_WARPS == m->positions && t->step == m->group && t->apart &&
-                    s->variable->warps % MULTIPLY_WARPS == 0 && t->vectors <= 256 / m->outputs;
+        const struct multiply *m = multiply_find(w->target, s->buffer->element, s->weights->element, true, s->variable->type.lanes,
+                                                 t->group * t->line, 0);
+        bool fits = unit_of(m) && m->sum == (enum element)s->variable->type.element && t->line == MULTIPLY_LINE &&
+                    t->positions == t->rows && t->rows * MULTIPLY_WARPS == m->positions && t->step == m->group &&
+                    t->jump == t->rows * t->step && s->variable->warps % MULTIPLY_WARPS == 0 && t->vectors * m->outputs <= MULTIPLY_WIDE;
         return fits ? m : NULL;
 }
 
@@ -235,10 +235,10 @@ void cuda_multiply_together(struct c_writer *w, const struct loop_stmt *s)
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no such product of warps together", w->target->name);
                 return;
         }
-        const struct cuda_product p = { m, m->sum, 1, s->tiles.vectors, s->tiles.depth / m->depth };
+        const struct cuda_product p = { m, m->sum, 1, s->tiles.vectors, 1 };
         c_put(w, "%s(%s[0]," C_SOFT, cuda_product_use(w, p), c_use(w, s->variable));
         cuda_place(w, s->buffer, s->a);
-        c_put(w, "," C_SOFT "%lld," C_SOFT, (long long)s->tiles.apart);
+        c_put(w, "," C_SOFT);
         cuda_place(w, s->weights, s->b);
         c_put(w, ");");
         c_end(w);

@@ -4,10 +4,10 @@
  *
  *     static __global__ void __launch_bounds__(128) relu_blocks(const float *__restrict__ x, float *__restrict__ y)
  *     {
- *             const ptrdiff_t block = blockIdx.x;
- *             const ptrdiff_t warp = threadIdx.y;
- *             const ptrdiff_t lane = threadIdx.x;
- *             const ptrdiff_t at = (block * 4 + warp) * 32 + lane;
+ *             const int block = blockIdx.x;
+ *             const int warp = threadIdx.y;
+ *             const int lane = threadIdx.x;
+ *             const int at = (block * 4 + warp) * 32 + lane;
  *             if (at < 1000) {
  *                     y[at] = max_ordered_f32(0.0f, x[at]);
  *             }
@@ -19,10 +19,11 @@
  *             return launch((const void *)relu_blocks, 8, 4, 32, 0, stream, arguments);
  *     } */
 #include "codegen/cuda_writer.h"
+#include "ir/loop_bounds.h"
 
 #include <string.h>
 
-enum { SHARED_ALIGN = 128 };
+enum { SHARED_ALIGN = 128, LINES_ALIGN = 1024 };  /* eight lines of warps together */
 
 /* ---- loops of the grid ---- */
 
@@ -62,7 +63,7 @@ static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *
                 c_line(w, "if (threadIdx.x < %lld) {", (long long)count);
         w->indent += some;
         if (count > 1 && c_name(w, s->variable)->used)
-                c_line(w, "const ptrdiff_t %s = %s;", c_name(w, s->variable)->text, value);
+                c_line(w, "const %s %s = %s;", c_scalar_type(w, E_INDEX), c_name(w, s->variable)->text, value);
         w->indent -= some;
         if (body.length)
                 text_add_bytes(w->out, body.data, body.length);
@@ -110,7 +111,9 @@ bool cuda_alloc(struct c_writer *w, struct loop_buffer *b)
         if (cuda->in_lane)
                 return false;
         const char *type = element_info[b->element].c_type, *name = c_local(w, b->name);
-        int64_t bytes = round_up(b->extent * element_info[b->element].bytes, SHARED_ALIGN), at = cuda->phase->shared;
+        const int64_t align = cuda->phase->together ? LINES_ALIGN : SHARED_ALIGN;
+        int64_t bytes = round_up(b->extent * element_info[b->element].bytes, SHARED_ALIGN), at = cuda->phase->shared = round_up(cuda->phase->shared, align);
+        cuda->aligned = align > cuda->aligned ? align : cuda->aligned;
         bool of_warp = b->space != SPACE_SHARED;
         c_name_set(w, b, name);
         c_put(w, "%s *const %s = (%s *)(shared_memory()", type, name, type);
@@ -256,11 +259,39 @@ static void put_launches(struct c_writer *w, struct loop_function *f, int first)
         c_line(w, "}");
 }
 
+/* ---- subscripts ---- */
+
+struct narrow { const struct loop_bounds *bounds; bool all; };
+
+static void find_wide(struct loop_expr *e, void *context)
+{
+        struct narrow *n = context;
+        if (e->type.element != E_INDEX)
+                return;
+        struct loop_range r = loop_bounds_of(n->bounds, e);
+        n->all &= e->type.lanes == 1 && r.low > INT32_MIN && r.high < INT32_MAX;
+}
+
+static void find_wide_loop(struct loop_stmt *s, void *context)
+{
+        struct narrow *n = context;
+        n->all &= s->kind != STMT_FOR || s->step < INT32_MAX - loop_bounds_of(n->bounds, s->b).high;
+}
+
+/* A device computes in 32 bits at four times the rate of 64: subscripts are int where all of a kernel are in its range. */
+static const char *index_type(struct c_writer *w, const struct loop_function *f)
+{
+        struct narrow n = { loop_bounds_new(w->arena, f), true };
+        loop_block_walk(f->body, find_wide_loop, find_wide, &n);
+        return n.all ? "int" : NULL;
+}
+
 void cuda_kernel(struct c_writer *w, struct loop_function *f)
 {
         int first = w->cuda->phase_count;
         w->kernel = f;
         w->bounds = NULL;
+        w->index_type = index_type(w, f);
         c_kernel_comment(w, f);
         for (struct loop_stmt *s = f->body->first; s && !w->failed; s = s->next) {
                 if (s->kind != STMT_FOR || s->for_kind != FOR_GPU_BLOCK) {
@@ -269,5 +300,6 @@ void cuda_kernel(struct c_writer *w, struct loop_function *f)
                 }
                 put_phase(w, f, s);
         }
+        w->index_type = NULL;
         put_launches(w, f, first);
 }

@@ -57,7 +57,7 @@ static const char shared[] =
         "#ifndef CUDA_CPU\n"
         "static __device__ __forceinline__ unsigned char *shared_memory(void)\n"
         "{\n"
-        "        extern __shared__ __align__(128) unsigned char shared_bytes[];\n"
+        "        extern __shared__ __align__(%lld) unsigned char shared_bytes[];\n"
         "        return shared_bytes;\n"
         "}\n"
         "#endif\n";
@@ -86,7 +86,7 @@ static void top(struct c_writer *w, struct text *out)
         w->out = out;
         c_helpers_print(w);
         if (w->cuda->shares)
-                text_add(out, "%s", shared);
+                text_add(out, shared, (long long)w->cuda->aligned);
         cuda_products_top(w, out);
         if (w->cuda->phase_count)
                 text_add(out, launch, c_macro(w, "ERROR_LAUNCH"));

@@ -98,9 +98,9 @@ static const struct leaf *leaf_of(const struct multiply *m)
 /* that a statement means; NULL: there is no instruction for it */
 static const struct multiply *multiply_of(const struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct multiply *m = multiply_of_warps(w->target, s->buffer->element, s->weights->element, false,
-                                                     s->variable->type.lanes, s->tiles.group);
-        bool fits = leaf_of(m) && !s->tiles.apart && s->tiles.depth % m->depth == 0 && s->tiles.rows == m->positions &&
+        const struct multiply *m = multiply_find(w->target, s->buffer->element, s->weights->element, true,
+                                                 s->variable->type.lanes, s->tiles.group, 0);
+        bool fits = leaf_of(m) && !s->tiles.line && s->tiles.depth % m->depth == 0 && s->tiles.rows == m->positions &&
                     s->tiles.positions % m->positions == 0;
         return fits ? m : NULL;
 }
@@ -111,7 +111,7 @@ static const struct multiply *multiply_of(const struct c_writer *w, const struct
 const char *cuda_product_name(struct c_writer *w, const struct cuda_product *p)
 {
         if (p->multiply && multiply_in_groups(p->multiply))
-                return arena_printf(w->arena, "multiply_%s_together_%dx%d", p->multiply->name + strlen("wgmma_"), p->vectors, p->depth);
+                return arena_printf(w->arena, "multiply_%s_together_%d", p->multiply->name + strlen("wgmma_"), p->vectors);
         return p->multiply ? arena_printf(w->arena, "multiply_%s_%dx%dx%d", p->multiply->name + strlen("mma_"), p->rows, p->vectors, p->depth)
                            : arena_printf(w->arena, "unload_%s_%d", element_info[p->sum].text, p->vectors);
 }

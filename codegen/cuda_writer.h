@@ -27,6 +27,7 @@ struct cuda_writer {
         bool in_lane, hands_on;         /* in a loop over lanes; warps wait for each other */
         bool fails;                     /* some kernel can, and is called */
         bool shares;                    /* some block has shared memory */
+        int64_t aligned;                /* at multiples of that */
         int64_t status_at;              /* in the workspace: which call failed first, and its code */
 };
 

@@ -68,7 +68,7 @@
 
 /* tile: of a register tile whose vectors lie in hardware tiles; touched by MULTIPLY and UNLOAD
  * only */
-enum { LANES_MAX = 256, WORD_GROUP_MAX = 8 };
+enum { LANES_MAX = 256, WORD_GROUP_MAX = 8, MULTIPLY_GROUP_MAX = 16 };
 struct loop_type { uint8_t element; uint16_t lanes; bool tile; };
 #define LOOP_TYPE(e) LOOP_VECTOR(e, 1)
 #define LOOP_VECTOR(e, n) ((struct loop_type){ .element = (uint8_t)(e), .lanes = (uint16_t)(n) })
@@ -240,8 +240,9 @@ enum loop_stmt_kind {
  * subnormal operands and sums for zero). A target does it by the multiply (ir/multiply.h) that has
  * such operands, sums, lanes, words and function in its hardware tiles.
  *
- * Where words of x do not lie side by side, `jump 0 apart 1032` says how many elements one is from the
- * next: c is then in word c / group.
+ * Words may lie in lines, as many as the sums have lanes: `depth 8 group 8 step 64 jump 1024 line 8`. Then all
+ * of an output's lie side by side, too, and word n of position p, or of lane l, is word n ^ p % 8, or n ^ l, of
+ * its line, so that the same word of eight lines lies in eight banks.
  *
  * Which tiles these are, the pass `registers` says:
  *
@@ -261,7 +262,7 @@ struct loop_tiles {
         int group;                      /* MULTIPLY alone, as are: */
         int64_t step, jump;             /* UNLOAD has a step: elements from a position to the next, 0:
                                          * they lie side by side */
-        int64_t apart;                  /* elements of x from a word to the next; 0: they lie side by side */
+        int line;                       /* words of a line, which a position of x, and an output, has; 0: there are none */
         bool together;                  /* all warps of the block do it, as one */
         struct tile_range sums, x, w;   /* TILES; x and w: MULTIPLY */
 };
@@ -299,7 +300,7 @@ struct loop_queue { int from, to; };    /* stages of the machine; of tokens, nei
  * their loops; the positions of a warp's sums follow those of the warp before it.
  *
  *     var %acc : f32x8tile[16][32] warps 8
- *     multiply %acc += %xs[%i] * %ws[%k] by add_product rows 16 .. apart 1032 together
+ *     multiply %acc += %xs[%i] * %ws[%k] by add_product rows 16 .. line 8 together
  *     settle 1
  *     settle 0
  *     for %w = 0 to 8 gpu_warp {

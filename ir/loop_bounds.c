@@ -90,6 +90,17 @@ static struct loop_range rest_of(struct loop_range a, struct loop_range b)
                                     divisor(a.multiple, b.low) };
 }
 
+/* of numbers with no sign: as many bits as the longer has */
+static struct loop_range bits_of(struct loop_range a, struct loop_range b)
+{
+        int64_t all = 0, high = a.high > b.high ? a.high : b.high;
+        if (a.low < 0 || b.low < 0 || high >= INT64_C(1) << 61)
+                return unknown;
+        while (all < high)
+                all = 2 * all + 1;
+        return (struct loop_range){ 0, all, 1 };
+}
+
 /* either of them; of min and max both ends are known better */
 static struct loop_range choice_of(enum loop_opcode op, struct loop_range a, struct loop_range b)
 {
@@ -131,6 +142,7 @@ static struct loop_range computed(const struct loop_bounds *bounds, const struct
         case LOOP_MUL: return product_of(r[0], r[1]);
         case LOOP_DIV: return quotient_of(r[0], r[1]);
         case LOOP_REM: return rest_of(r[0], r[1]);
+        case LOOP_XOR: return bits_of(r[0], r[1]);
         case LOOP_MIN: case LOOP_MAX: case LOOP_MIN_ORDERED: case LOOP_MAX_ORDERED:
                 return choice_of(e->op, r[0], r[1]);
         case LOOP_SELECT: return choice_of(e->op, r[1], r[2]);

@@ -71,10 +71,9 @@ static void digest_tiles(struct text *out, const struct loop_stmt *s)
         const struct loop_tiles *t = &s->tiles;
         add_small(out, t->positions, t->vectors, t->rows, t->depth);
         add_small(out, t->lanes, t->word, t->group, t->first);
-        add_small(out, t->column, t->columns, t->together, 0);
+        add_small(out, t->column, t->columns, t->together, t->line);
         add_number(out, t->step);
         add_number(out, t->jump);
-        add_number(out, t->apart);
         add_registers(out, t->sums);
         add_registers(out, t->x);
         add_registers(out, t->w);

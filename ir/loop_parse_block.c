@@ -391,11 +391,13 @@ static bool parse_part(struct loop_parser *p, struct loop_stmt *s)
                loop_lex_int(p, "a step", 1, EXTENT_MAX, &s->tiles.step);
 }
 
-/* MULTIPLY: "apart N together", each of which may be missing */
-static bool parse_apart(struct loop_parser *p, struct loop_stmt *s)
+/* MULTIPLY: "line N together", each of which may be missing */
+static bool parse_line(struct loop_parser *p, struct loop_stmt *s)
 {
-        if (loop_lex_accept(p, "apart") && !loop_lex_int(p, "elements", 1, EXTENT_MAX, &s->tiles.apart))
+        int64_t words = 0;
+        if (loop_lex_accept(p, "line") && !loop_lex_int(p, "words of a line", 1, TILE_MAX, &words))
                 return false;
+        s->tiles.line = (int)words;
         s->tiles.together = loop_lex_accept(p, "together");
         return true;
 }
@@ -414,10 +416,10 @@ static bool parse_tiles(struct loop_parser *p, struct loop_stmt *s)
             (s->kind != STMT_UNLOAD && !parse_extent(p, "depth", TILE_MAX, &depth)) ||
             (shape && (!parse_extent(p, "lanes", LANES_MAX, &lanes) ||
                        !parse_extent(p, "word", WORD_GROUP_MAX, &word))) ||
-            (multiplies && (!parse_extent(p, "group", WORD_GROUP_MAX, &group) ||
+            (multiplies && (!parse_extent(p, "group", MULTIPLY_GROUP_MAX, &group) ||
                             !parse_extent(p, "step", EXTENT_MAX, &s->tiles.step) ||
                             !parse_extent(p, "jump", EXTENT_MAX, &s->tiles.jump) ||
-                            !parse_apart(p, s))) ||
+                            !parse_line(p, s))) ||
             (shape && !parse_registers(p, "sums", &s->tiles.sums)) ||
             (s->kind != STMT_UNLOAD && (!parse_registers(p, "x", &s->tiles.x) ||
                                         !parse_registers(p, "w", &s->tiles.w))))

@@ -172,8 +172,8 @@ static void print_tiles(struct loop_printer *p, const struct loop_stmt *s)
         if (s->kind == STMT_MULTIPLY)
                 text_add(p->out, " group %d step %lld jump %lld", t->group, (long long)t->step,
                          (long long)t->jump);
-        if (s->kind == STMT_MULTIPLY && t->apart)
-                text_add(p->out, " apart %lld", (long long)t->apart);
+        if (s->kind == STMT_MULTIPLY && t->line)
+                text_add(p->out, " line %d", t->line);
         if (s->kind == STMT_MULTIPLY && t->together)
                 text_add(p->out, " together");
         print_registers(p, "sums", t->sums);

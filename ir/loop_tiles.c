@@ -32,6 +32,14 @@ static void set(struct arena *arena, struct loop_block *block, struct loop_varia
 /* Positions whose partial sums are held at a time, of each channel of a group apart. */
 struct positions { int first, count; };
 
+/* of each lane, where its word of that number lies in its line */
+static struct loop_expr *words_of_line(struct arena *arena, struct loop_expr *number, int lanes, int group)
+{
+        struct loop_expr *lane = loop_ramp(arena, lanes, loop_index(arena, 0), loop_index(arena, 1));
+        struct loop_expr *word = loop_op(arena, LOOP_XOR, loop_splat(arena, lanes, number), lane, NULL);
+        return loop_op(arena, LOOP_MUL, word, loop_splat(arena, lanes, loop_index(arena, group)), NULL);
+}
+
 /* the weights of a group, w[i * vectors + j] those that multiply channel i: the same for all
  * positions, so they are read once for them */
 static void load_weights(struct arena *arena, struct loop_block *block, const struct loop_stmt *s,
@@ -40,16 +48,19 @@ static void load_weights(struct arena *arena, struct loop_block *block, const st
 {
         const struct loop_tiles *t = &s->tiles;
         const int group = t->group, lanes = type.lanes;
+        const int64_t line = t->line ? t->line : 1;
         struct loop_expr *k =
                 loop_op(arena, LOOP_MUL, number,
-                        loop_index(arena, (int64_t)group * lanes * t->vectors), NULL);
+                        loop_index(arena, t->line ? 0 : (int64_t)group * lanes * t->vectors), NULL);
         struct loop_expr *from = loop_op(arena, LOOP_ADD, s->b, k, NULL);
         for (int i = 0; i < group; i++)
                 for (int j = 0; j < t->vectors; j++) {
                         struct loop_expr *first =
-                                plus(arena, from, (int64_t)group * lanes * j + i);
+                                plus(arena, from, line * group * lanes * j + i);
                         struct loop_expr *every =
-                                loop_ramp(arena, lanes, first, loop_index(arena, group));
+                                loop_ramp(arena, lanes, first, loop_index(arena, line * group));
+                        if (t->line)
+                                every = loop_op(arena, LOOP_ADD, every, words_of_line(arena, number, lanes, group), NULL);
                         struct loop_expr *value =
                                 loop_cast(arena, (enum element)type.element,
                                           loop_load(arena, s->weights, every));
@@ -67,10 +78,13 @@ static void add_group(struct arena *arena, struct loop_block *block, const struc
         int group = t->group;
         struct loop_variable **w = arena_array(arena, (size_t)(group * t->vectors), sizeof *w);
         load_weights(arena, block, s, number, parts->type, w);
-        struct loop_expr *c = loop_op(arena, LOOP_MUL, number, loop_index(arena, t->apart ? t->apart : group), NULL);
-        struct loop_expr *start = loop_op(arena, LOOP_ADD, s->a, c, NULL);
         for (int k = 0; k < p.count * group; k++) {
                 int position = p.first + k / group, i = k % group;
+                struct loop_expr *word = number;
+                if (t->line)
+                        word = loop_op(arena, LOOP_XOR, number, loop_index(arena, position % t->line), NULL);
+                struct loop_expr *c = loop_op(arena, LOOP_MUL, word, loop_index(arena, group), NULL);
+                struct loop_expr *start = loop_op(arena, LOOP_ADD, s->a, c, NULL);
                 int64_t offset = position / t->rows * t->jump + position % t->rows * t->step;
                 struct loop_expr *at = plus(arena, start, offset + i);
                 struct loop_expr *x = loop_cast(arena, sums, loop_load(arena, s->buffer, at));

@@ -5,11 +5,12 @@
  * and end, when all products are done; an operand is copied into after a settle.
  *
  * How far the copies into a buffer are, from the best to the worst: what joins two ways is the worse
- * of both. A loop is walked twice, the second time from what it leaves behind; a third time would
+ * of both. What a wait let arrive may be read while further copies begin, into other stages of the buffer, until these are
+ * committed: whoever reads then has to wait again. (That they are other stages is for those who run it to see.) A loop is walked twice, the second time from what it leaves behind; a third time would
  * say nothing new, because each statement either sets a state or makes it no worse. */
 #include "ir/loop_verify.h"
 
-enum state { ARRIVED, ARRIVED_IN_PART, COMMITTED, COPIED };
+enum state { UNTOUCHED, ARRIVED, ARRIVED_IN_PART, ARRIVED_AND_COPIED, COMMITTED, COPIED };
 enum reading { SETTLED, SETTLED_IN_PART, MULTIPLIED };  /* of an operand; of all sums */
 enum { BUFFERS_MAX = 16, TWICE_MAX = 6 };
 
@@ -45,7 +46,7 @@ static void check_load(struct loop_expr *e, void *context)
 static void check_written(struct copies *c, const struct loop_buffer *b)
 {
         int i = find(c, b);
-        if (i >= 0 && c->states[i] != ARRIVED)
+        if (i >= 0 && c->states[i] > ARRIVED)
                 verify_error(c->v, "%%%s is written while copies into it are under way", b->name);
         else if (i >= 0 && c->readings[i])
                 verify_error(c->v, "%%%s is written while products of it are under way", b->name);
@@ -113,9 +114,16 @@ static void check_alloc(struct copies *c, const struct loop_buffer *b)
 {
         if (b->space != SPACE_SHARED || c->count >= BUFFERS_MAX)
                 return;                 /* no copy goes into one that is not listed */
-        c->states[c->count] = ARRIVED;
+        c->states[c->count] = UNTOUCHED;
         c->readings[c->count] = SETTLED;
         c->buffers[c->count++] = b;
+}
+
+static enum state copied(enum state s) { return s == UNTOUCHED || s >= COMMITTED ? COPIED : ARRIVED_AND_COPIED; }
+static enum state committed(enum state s) { return s == COPIED || s == ARRIVED_AND_COPIED ? COMMITTED : s; }
+static enum state waited(enum state s, int left)
+{
+        return s == COMMITTED || s == ARRIVED_IN_PART ? (left ? ARRIVED_IN_PART : ARRIVED) : s;
 }
 
 /* of warps together: what it reads is under way from here on */
@@ -143,7 +151,7 @@ static void check_copied(struct copies *c, const struct loop_buffer *b)
         else if (c->readings[i] == MULTIPLIED)
                 verify_error(c->v, "%%%s is copied into before products of it are settled", b->name);
         else
-                c->states[i] = COPIED;
+                c->states[i] = copied(c->states[i]);
 }
 
 static void settle(struct copies *c, int left)
@@ -172,11 +180,7 @@ static void check_stmt(struct copies *c, const struct loop_stmt *s)
         case STMT_COPY: check_copied(c, s->buffer); break;
         case STMT_COMMIT: case STMT_WAIT:
                 for (int i = 0; i < c->count; i++)
-                        if (s->kind == STMT_COMMIT ? c->states[i] == COPIED
-                                                   : c->states[i] && c->states[i] != COPIED)
-                                c->states[i] = s->kind == STMT_COMMIT ? COMMITTED
-                                               : s->code              ? ARRIVED_IN_PART
-                                                                      : ARRIVED;
+                        c->states[i] = s->kind == STMT_COMMIT ? committed(c->states[i]) : waited(c->states[i], s->code);
                 break;
         default: break;
         }
@@ -188,7 +192,7 @@ static void check_block(struct copies *c, const struct loop_block *block)
         for (const struct loop_stmt *s = block->first; s && !c->v->failed; s = s->next)
                 check_stmt(c, s);
         for (int i = outer; i < c->count && !c->v->failed; i++)
-                if (c->states[i] != ARRIVED)
+                if (c->states[i] > ARRIVED)
                         verify_error(c->v, "copies into %%%s are under way at its end",
                                      c->buffers[i]->name);
                 else if (c->readings[i])

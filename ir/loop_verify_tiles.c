@@ -72,7 +72,7 @@ static bool check_registers(struct verifier *v, const struct loop_stmt *s)
 static bool check_shape(struct verifier *v, const struct loop_tiles *t, bool depth)
 {
         bool good = t->rows >= 1 && t->rows <= TILE_MAX && t->positions >= 1 && t->vectors >= 1 &&
-                    t->positions <= TILE_MAX && t->vectors <= TILE_MAX && t->step >= 0 && t->apart >= 0 &&
+                    t->positions <= TILE_MAX && t->vectors <= TILE_MAX && t->step >= 0 &&
                     t->column >= 0 && t->columns >= 0 && t->column + t->columns <= t->vectors &&
                     t->jump >= 0 && (!depth || (t->depth >= 1 && t->depth <= TILE_MAX));
         return good || verify_error(v, "hardware tiles of %d x %d sums, rows %d, depth %d",
@@ -150,6 +150,8 @@ static bool check_tiles(struct verifier *v, const struct loop_stmt *s, int depth
             !verify_buffer(v, s->buffer, multiplies ? ACCESS_IN : ACCESS_OUT) ||
             !verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place"))
                 return false;
+        if (s->tiles.line && (s->tiles.line != x->type.lanes || s->tiles.line != s->tiles.depth))
+                return verify_error(v, "lines of %d words, %d deep, for %d lanes", s->tiles.line, s->tiles.depth, x->type.lanes);
         if (multiplies)
                 return verify_buffer(v, s->weights, ACCESS_IN) &&
                        verify_expr(v, s->b, LOOP_TYPE(E_INDEX), "a place") &&

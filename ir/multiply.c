@@ -24,17 +24,6 @@ const struct multiply *multiply_find(const struct target *t, enum element x, enu
         return NULL;
 }
 
-const struct multiply *multiply_of_warps(const struct target *t, enum element x, enum element w,
-                                         bool together, int lanes, int group)
-{
-        const struct multiply *m;
-        for (int i = 0; (m = multiply_at(t, i)); i++)
-                if (m->x.memory == x && m->w.memory == w && m->x.place == (together ? PLACE_GROUP : PLACE_WARP) &&
-                    m->outputs == lanes && m->group == group)
-                        return m;
-        return NULL;
-}
-
 int multiply_registers(const struct target *t)
 {
         const struct multiply *m;

@@ -39,10 +39,10 @@ enum multiply_place {
                                          * fragments: rows of words that lie side by side; sums are in
                                          * fragments, too */
         PLACE_GROUP                     /* the same memory, which the instruction itself reads, of four warps
-                                         * that multiply together: words of positions side by side */
+                                         * that multiply together: a group is a line of eight words (ir/loop.h) */
 };
-/* warps of such an instruction, each with a quarter of the positions */
-enum { MULTIPLY_WARPS = 4 };
+/* of such an instruction: warps, each with a quarter of the positions; words of a line; outputs at most */
+enum { MULTIPLY_WARPS = 4, MULTIPLY_LINE = 8, MULTIPLY_WIDE = 256 };
 
 /* as ARM's instructions have them, however long their vectors of sums are */
 enum { MULTIPLY_LANES = 4 };
@@ -124,9 +124,6 @@ struct target;
  * any. */
 const struct multiply *multiply_find(const struct target *t, enum element x, enum element w,
                                      bool tile, int lanes, int group, int limit);
-/* The same of warps: of a group of them together, or of one. */
-const struct multiply *multiply_of_warps(const struct target *t, enum element x, enum element w,
-                                         bool together, int lanes, int group);
 /* the best for operands as they come, before they are packed */
 static inline const struct multiply *multiply_for(const struct target *t, enum element x,
                                                   enum element w, bool tile)

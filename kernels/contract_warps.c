@@ -27,7 +27,7 @@
 
 /* ---- what fits ---- */
 
-int64_t warp_tile_row(const struct warp_tile *t) { return (t->words + 1) * t->group; }
+int64_t warp_tile_row(const struct warp_tile *t) { return (t->words + !t->together) * t->group; }
 
 int64_t warps_x_stage(const struct warp_tile *t) { return t->positions * warp_tile_row(t); }
 int64_t warps_w_panel(const struct warp_tile *t)
@@ -39,7 +39,7 @@ int64_t warps_w_stage(const struct warp_tile *t) { return t->panels * warps_w_pa
 int64_t warp_tile_out(const struct warp_tile *t)
 {
         enum { PAD = 8 };               /* of a row: four rows of fragments in banks of their own */
-        return (int64_t)t->vectors * t->lanes + PAD;
+        return t->together ? group_tile_out(t) : (int64_t)t->vectors * t->lanes + PAD;
 }
 
 int64_t warp_tile_shared(const struct warp_tile *t)
@@ -79,7 +79,7 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                warp_tile_shared(t) <= GRID_SHARED_MAX;
 }
 
-static struct loop_stmt *add(struct warps *w, enum loop_stmt_kind kind, int code)
+struct loop_stmt *warps_add(struct warps *w, enum loop_stmt_kind kind, int code)
 {
         struct loop_stmt *s = loop_append(w->s.arena, w->s.e->scope->block, kind);
         s->code = code;
@@ -117,26 +117,30 @@ struct loop_expr *warps_stage(struct warps *w, struct loop_expr *turn, int64_t s
         return times(w->s.e, emit_op_int(w->s.e, LOOP_REM, turn, w->tile.stages), size);
 }
 
-static void add_product(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
+struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
-        struct loop_stmt *s = add(w, STMT_MULTIPLY, 0);
+        struct loop_stmt *s = warps_add(w, STMT_MULTIPLY, 0);
         s->variable = w->sums;
         s->buffer = w->xs;
         s->weights = w->ws;
-        s->a = plus(e, warps_stage(w, turn, warps_x_stage(t)), times(e, warps_row(w, warp), warp_tile_row(t)));
-        s->b = plus(e, warps_stage(w, turn, warps_w_stage(t)), times(e, warps_panel(w, warp), warps_w_panel(t)));
+        s->a = warps_stage(w, turn, warps_x_stage(t));
+        s->b = warps_stage(w, turn, warps_w_stage(t));
+        if (warp) {
+                s->a = plus(e, s->a, times(e, warps_row(w, warp), warp_tile_row(t)));
+                s->b = plus(e, s->b, times(e, warps_panel(w, warp), warps_w_panel(t)));
+        }
         s->tiles = warps_shape(w);
         s->tiles.depth = t->words;
         s->tiles.group = t->group;
         s->tiles.step = warp_tile_row(t);
         s->tiles.jump = t->rows * warp_tile_row(t);
         s->function = stage_product(&w->s);
+        return s;
 }
 
-/* the turn of the window that is number i of the block */
-static struct loop_expr *turn_of_block(struct warps *w, struct loop_expr *i)
+struct loop_expr *warps_turn(struct warps *w, struct loop_expr *i)
 {
         struct emit *e = w->s.e;
         return w->tile.parts > 1 ? emit_let(e, "of_all", plus(e, times(e, w->part, w->turns / w->tile.parts), i)) : i;
@@ -149,28 +153,28 @@ static void add_up(struct warps *w)
         const int64_t turns = w->turns / w->tile.parts;
         int64_t first = turns < ahead ? turns : ahead;
         struct loop_expr *stage = emit_for(e, "stage", number(e, 0), number(e, first));
-        stage = turn_of_block(w, stage);
+        stage = warps_turn(w, stage);
         warps_copy_turn(w, emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w)), stage);
         emit_end(e);
-        add(w, STMT_COMMIT, 0);
+        warps_add(w, STMT_COMMIT, 0);
         emit_end(e);
         for (int64_t i = first; i < ahead; i++)
-                add(w, STMT_COMMIT, 0);         /* of nothing: waits count groups */
-        add(w, STMT_WAIT, ahead - 1);
-        struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns)), *of_all = turn_of_block(w, turn);
+                warps_add(w, STMT_COMMIT, 0);         /* of nothing: waits count groups */
+        warps_add(w, STMT_WAIT, ahead - 1);
+        struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns)), *of_all = warps_turn(w, turn);
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
-        add_product(w, warp, of_all);
-        if (turns > ahead) {
+        if (turns > ahead) {            /* on its way while this turn is multiplied */
                 struct loop_expr *next = emit_let(e, "next", plus(e, turn, number(e, ahead)));
                 emit_if(e, warps_less(w, next, turns));
-                warps_copy_turn(w, warp, turn_of_block(w, next));
+                warps_copy_turn(w, warp, warps_turn(w, next));
                 emit_end(e);
         }
+        warps_add_product(w, warp, of_all);
         emit_end(e);
-        add(w, STMT_COMMIT, 0);
-        add(w, STMT_WAIT, ahead - 1);
+        warps_add(w, STMT_COMMIT, 0);
+        warps_add(w, STMT_WAIT, ahead - 1);
         emit_end(e);
-        add(w, STMT_WAIT, 0);
+        warps_add(w, STMT_WAIT, 0);
 }
 
 /* ---- the kernel ---- */
@@ -252,8 +256,8 @@ static bool write_blocks(struct stage *s)
         w->ws = shared(w, "ws", s->ws->element, t->stages * warps_w_stage(t));
         if (t->parts == 1)
                 w->out = shared(w, "sums", s->multiply->sum, warps_count(w) * t->rows * warp_tile_out(t));
-        add_up(w);
-        (t->parts > 1 ? warps_write_partial : warps_write_results)(w);
+        (t->together ? groups_add_up : add_up)(w);
+        (t->parts > 1 ? warps_write_partial : t->together ? groups_write_results : warps_write_results)(w);
         emit_end(e);
         if (t->parts > 1)
                 warps_join_parts(w);
@@ -267,16 +271,16 @@ struct stage *warps_prepare(const struct stage *common)
         struct warps *w = ARENA_NEW(common->arena, struct warps);
         const struct type *x = op_operand(op, 0)->type, *wt = op_operand(op, 1)->type;
         w->s = *common;
-        if (!warp_tile_of(op, target, &common->schedule, &w->tile) || common->prologue || common->pad ||
+        if ((!warp_tile_of(op, target, &common->schedule, &w->tile) && !group_tile_of(op, target, &common->schedule, &w->tile)) || common->prologue || common->pad ||
             common->x.stride[common->rank - 1] != 1)
                 return NULL;
         w->s.multiply = multiply_find(target, (enum element)x->element, (enum element)wt->element, true,
-                                      w->tile.lanes, w->tile.group, 0);
+                                      w->tile.lanes, (int)packed_group(x, wt), 0);
         w->s.write_all = write_blocks;
         stage_spatial(&w->s, 2);
         w->groups = op_int(op, "groups");
         w->blocks = wt->dims[1];
-        w->inner = wt->dims[wt->rank - 3];
+        w->inner = wt->dims[wt->rank - 3] * packed_group(x, wt) / w->tile.group;
         w->outputs = op_result(op)->type->dims[1] / w->groups * op_int(op, "block");
         w->panel_size = type_elements(wt) / wt->dims[0];
         w->s.panels = wt->dims[0] / w->groups;

@@ -9,12 +9,17 @@
 
 /* A block's tile of sums: positions by panels, of `vectors` x lanes outputs each; `warps` warps for
  * each panel. In shared memory `stages` turns, of `words` of `group` channels; `parts` blocks share all
- * turns. rows: positions of a fragment; bytes: of an element of x. */
-struct warp_tile { int positions, warps, panels, stages, words, parts, rows, vectors, lanes, group, bytes; };
+ * turns. rows: positions of a fragment; bytes: of an element of x; together: all warps multiply as one. */
+struct warp_tile { int positions, warps, panels, stages, words, parts, rows, vectors, lanes, group, bytes; bool together; };
 
 /* as the schedule has it; false: there is no such multiply, or it cannot be */
 bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule *s,
                   struct warp_tile *t);
+/* the same for warps together (contract_groups.c) */
+bool group_tile_of(const struct op *op, const struct target *target, const struct schedule *s, struct warp_tile *t);
+int64_t group_tile_shared(const struct warp_tile *t);
+int group_tile_registers(const struct warp_tile *t);
+int64_t group_tile_out(const struct warp_tile *t);
 /* elements from a position to the next in shared memory: of x, of sums */
 int64_t warp_tile_row(const struct warp_tile *t);
 int64_t warp_tile_out(const struct warp_tile *t);

@@ -38,6 +38,17 @@ static inline struct loop_expr *warps_less(struct warps *w, struct loop_expr *a,
         return emit_op(w->s.e, LOOP_LT, a, number(w->s.e, b));
 }
 
+struct loop_stmt *warps_add(struct warps *w, enum loop_stmt_kind kind, int code);
+/* the product of a turn, by one warp; NULL: by all together */
+struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp, struct loop_expr *turn);
+/* the turn of the window that is number i of the block */
+struct loop_expr *warps_turn(struct warps *w, struct loop_expr *i);
+
+/* ---- contract_groups.c: warps that multiply together ---- */
+
+void groups_add_up(struct warps *w);
+void groups_write_results(struct warps *w);
+
 /* ---- warps_copies.c ---- */
 
 /* what a warp copies of a turn of the window */
@@ -45,6 +56,8 @@ void warps_copy_turn(struct warps *w, struct loop_expr *warp, struct loop_expr *
 
 /* ---- warps_results.c ---- */
 
+/* output o of the group at position p of the image: what the fusion makes of `sum`, stored */
+void warps_write_output(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum);
 /* what becomes of the sums of a block: they leave their fragments, and lanes store what the fusion makes of them */
 void warps_write_results(struct warps *w);
 /* elements of w->partial; the block's sums into it; a phase that makes results of all parts */

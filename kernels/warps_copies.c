@@ -107,6 +107,15 @@ static void share_words(struct warps *w, struct loop_expr *warp, int64_t count,
                 emit_end(e);
 }
 
+/* where word n of line `row` lies in its line, in elements (ir/loop.h) */
+static struct loop_expr *place_in_line(struct warps *w, struct loop_expr *n, struct loop_expr *row)
+{
+        struct emit *e = w->s.e;
+        if (w->tile.together)
+                n = emit_op(e, LOOP_XOR, n, emit_op_int(e, LOOP_REM, row, MULTIPLY_LINE));
+        return times(e, n, w->tile.group);
+}
+
 static void copy_x(struct warps *w, struct loop_expr *word, struct loop_expr *turn)
 {
         struct emit *e = w->s.e;
@@ -114,7 +123,8 @@ static void copy_x(struct warps *w, struct loop_expr *word, struct loop_expr *tu
         struct loop_expr *row = emit_let(e, "row", emit_op_int(e, LOOP_DIV, word, t->words)),
                          *k = emit_let(e, "k", times(e, emit_op_int(e, LOOP_REM, word, t->words), t->group)),
                          *p = emit_let(e, "p", plus(e, w->position, row));
-        struct loop_expr *to = plus(e, plus(e, warps_stage(w, turn, warps_x_stage(t)), times(e, row, warp_tile_row(t))), k);
+        struct loop_expr *to = plus(e, plus(e, warps_stage(w, turn, warps_x_stage(t)), times(e, row, warp_tile_row(t))),
+                                    place_in_line(w, emit_op_int(e, LOOP_REM, word, t->words), row));
         struct loop_expr *image = plus(e, w->s.x_start,
                                        plus(e, times(e, w->image, w->s.x.stride[0]),
                                             times(e, w->group, w->blocks * w->s.x.stride[1])));
@@ -138,7 +148,12 @@ static void copy_w(struct warps *w, struct loop_expr *word, struct loop_expr *tu
         struct loop_expr *panel = emit_let(e, "from_panel", plus(e, w->panel, number_in));
         struct loop_expr *of_all = plus(e, times(e, w->group, w->s.panels), panel);
         struct loop_expr *from = plus(e, plus(e, times(e, of_all, w->panel_size), times(e, turn, warps_w_panel(t))), k);
-        add_copy(w, w->ws, plus(e, warps_stage(w, turn, warps_w_stage(t)), times(e, word, t->group)), w->s.ws, from,
+        struct loop_expr *to = times(e, word, t->group);
+        if (t->together) {
+                struct loop_expr *row = emit_op_int(e, LOOP_DIV, word, t->words);
+                to = plus(e, times(e, row, warp_tile_row(t)), place_in_line(w, emit_op_int(e, LOOP_REM, word, t->words), row));
+        }
+        add_copy(w, w->ws, plus(e, warps_stage(w, turn, warps_w_stage(t)), to), w->s.ws, from,
                  w->s.panels % t->panels ? warps_less(w, panel, w->s.panels) : NULL);
 }
 

@@ -24,6 +24,8 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
                              struct arena *arena);
 struct schedule warps_choose(const struct op *op, const struct schedule_machine *machine,
                              struct arena *arena);
+struct schedule groups_choose(const struct op *op, const struct schedule_machine *machine,
+                              struct arena *arena);
 struct schedule lanes_choose(const struct op *op, const struct schedule_machine *machine,
                              struct arena *arena);
 struct schedule winograd_choose(const struct op *op, const struct schedule_machine *machine,

@@ -10,6 +10,7 @@ static struct schedule contract_choose(const struct op *op, const struct schedul
 {
         const struct multiply *tiles = contract_multiply(op, machine->target, true);
         return (!tiles                    ? packed_choose
+                : multiply_in_groups(tiles) ? groups_choose
                 : multiply_in_warps(tiles) ? warps_choose
                                            : tiles_choose)(op, machine, arena);
 }

@@ -31,10 +31,10 @@ double schedule_winograd_gain(const struct op *packed, int tile,
 int64_t schedule_winograd_line(int64_t lanes, const struct target *target);
 int64_t schedule_winograd_panel(int64_t lines);
 
-/* Vectors of outputs of a panel, where warps multiply by m or as one of them together: those of least
- * predicted time, or as many as is said. channels: of a sum, in all and of a block. (choose_warps.c) */
-struct schedule_product { int64_t groups, positions, outputs, channels, inner; };
-int64_t schedule_panel(const struct target *target, const struct multiply *m, const struct schedule_product *p, int64_t vectors);
+/* A product, before its weights are packed: channels of a sum, with the window's offsets. Vectors of
+ * outputs of a panel, where warps multiply together by m: those of least predicted time. (choose_groups.c) */
+struct schedule_product { int64_t groups, positions, outputs, channels; };
+int64_t schedule_panel(const struct target *target, const struct multiply *m, const struct schedule_product *p);
 
 /* What --tune tries (moves.c): *s with move number `move` made; false where that changes nothing or
  * cannot be followed. */

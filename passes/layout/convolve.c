@@ -162,7 +162,7 @@ static struct value *pack_panels(struct layout *l, struct value *w, const struct
 {
         const dim_t *old = w->type->dims;
         struct schedule_product product = { .groups = groups, .positions = positions, .outputs = stored,
-                                            .channels = blocks * inner, .inner = inner };
+                                            .channels = blocks * inner };
         for (int d = 2; d < w->type->rank; d++)
                 product.channels *= old[d];
         int64_t vectors = multiply_panel(l->context->target, m, &product);
@@ -533,7 +533,10 @@ bool layout_convolve(struct layout *l, struct op *op)
                                  .groups = op_int(op, "groups"),
                                  .spatial = op_operand(op, 0)->type->rank - 2 };
         bool whole = op_all_ones(op, "input_dilations");
-        c.multiply = layout_multiply(l, op, c.w);
+        const struct type *result = op_result(op)->type;
+        const struct schedule_product product = { .groups = c.groups, .positions = type_elements(result) / result->dims[1], .outputs = result->dims[1] / c.groups,
+                                                  .channels = type_elements(c.w->type) / c.w->type->dims[0] };
+        c.multiply = multiply_of_product(l->context->target, layout_multiply(l, op, c.w), &product);
         if (!c.multiply && needs_multiply(l, op))
                 return layout_refuse(l, REMARK_layout_multiply);
         if (is_depthwise(&c) && !layout_lanes_sum(l, op))

@@ -183,7 +183,7 @@ static int64_t panel_vectors(const struct layout *l, const struct matrix *a, con
                              const struct multiply *m, int64_t channels)
 {
         const struct schedule_product product = { .groups = a->extent[BATCH], .positions = a->extent[FREE], .outputs = b->extent[FREE],
-                                                  .channels = channels, .inner = channels };
+                                                  .channels = channels };
         int line = target_line(l->context->target, m->sum);
         int64_t outputs = b->extent[FREE];
         if (is_panel(l, b, m))
@@ -204,6 +204,15 @@ static const struct multiply *multiply_of(const struct layout *l, const struct o
         return op_result(op)->type->element == E_F32
                        ? multiply_in(l->context, x, (enum element)b->value->type->element)
                        : NULL;
+}
+
+/* the same, by what its extents cost */
+static const struct multiply *multiply_of_extents(const struct layout *l, const struct multiply *m, const struct matrix *a,
+                                                  const struct matrix *b)
+{
+        const struct schedule_product product = { .groups = a->extent[BATCH], .positions = a->extent[FREE], .outputs = b->extent[FREE],
+                                                  .channels = a->extent[CONTRACT] };
+        return multiply_of_product(l->context->target, m, &product);
 }
 
 /* Bytes that are made while it runs and lie as a panel (values of a cache) are widened where they are
@@ -236,7 +245,7 @@ bool layout_dot(struct layout *l, struct op *op)
         b.value = bytes_of_panel(l, &b);
         int64_t batch = a.extent[BATCH], rows = a.extent[FREE], inner = a.extent[CONTRACT],
                 outputs = b.extent[FREE];
-        const struct multiply *m = multiply_of(l, op, &a, &b);
+        const struct multiply *m = multiply_of_extents(l, multiply_of(l, op, &a, &b), &a, &b);
         if (!m || outputs > INT32_MAX)
                 return layout_refuse(l, REMARK_layout_multiply);
         if (2.0 * (double)batch * (double)rows * (double)inner * (double)outputs < LEAST_WORK)

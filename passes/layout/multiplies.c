@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "passes/layout/multiplies.h"
 
+#include "cost/groups.h"
 #include "cost/tiles.h"
 #include "passes/simplify/ranges.h"
 
@@ -124,9 +125,22 @@ int64_t multiply_panel(const struct target *target, const struct multiply *m, co
         int64_t vectors = lines * line > m->outputs ? lines * line / m->outputs : 1;
         /* tiles of sums, as many for other positions, and what goes into them */
         int64_t most = m->registers / (positions == 1 ? 2 : 4);
-        if (multiply_in_groups(m) && positions >= m->positions)
-                return schedule_panel(target, m, p, vectors < most ? vectors : most);
+        if (multiply_in_groups(m))
+                return schedule_panel(target, m, p);
         return !m->registers || vectors < most ? vectors : positions == 1 ? most : tiled_panel(target, m, outputs, most);
+}
+
+const struct multiply *multiply_of_product(const struct target *target, const struct multiply *m, const struct schedule_product *p)
+{
+        const struct multiply *other;
+        if (!m || !multiply_in_groups(m))
+                return m;
+        for (int i = 0; (other = multiply_at(target, i)); i++)
+                if (other->x.memory == m->x.memory && other->w.memory == m->w.memory && other->x.place == PLACE_WARP)
+                        break;
+        bool faster = !other || groups_products(target, m, p->positions, p->outputs, p->channels) <
+                                        groups_products(target, other, p->positions, p->outputs, p->channels);
+        return faster && p->positions >= m->positions ? m : other;
 }
 
 int64_t multiply_few(const struct target *target, const struct multiply *m, int64_t outputs,

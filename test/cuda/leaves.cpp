@@ -9,9 +9,10 @@
 struct copy { void *to; const void *from; int bytes; bool there; };
 struct unit_product {                   /* of a warp's part of four warps' product */
         void (*work)(void *const lanes[WARP]);
-        int unit, columns;              /* enum executor_unit; -1: of swizzled halves */
+        int unit, columns;              /* enum executor_unit */
         void *d;
-        struct executor_matrix x, w;
+        const void *x, *w;
+        int line;
 };
 struct leaf_state {
         std::vector<std::vector<struct copy>> groups = std::vector<std::vector<struct copy>>(1);        /* the open one last */
@@ -333,41 +334,14 @@ template <int COLUMNS> static void get_sums(void *const lanes[WARP], float (*d)[
                         d[l / 4 + i / 2 % 2 * 8][i / 4 * 8 + l % 4 * 2 + i % 2] = ((const float *)((struct unit_product *)lanes[l])->d)[i];
 }
 
-/* m64n128k16 on swizzled rows of 128 bytes */
-static uint16_t element(const void *start, int row, int k, int line)
-{
-        uintptr_t at = (uintptr_t)start + (uintptr_t)(row / 8 * 1024 + row % 8 * 128 + k * 2);
-        uint16_t h;
-        at ^= (at >> 7 & 7) << 4;
-        check_fenced((const void *)(at & ~(uintptr_t)15), line);
-        memcpy(&h, (const void *)at, 2);
-        return h;
-}
-static void swizzled_work(void *const lanes[WARP])
-{
-        const struct unit_product *first = (const struct unit_product *)lanes[0];
-        int warp = executor_self->number / WARP % 4;
-        uint16_t x[16][16], w[128][16];
-        for (int k = 0; k < 16; k++) {
-                for (int r = 0; r < 16; r++)
-                        x[r][k] = element(first->x.words, warp * 16 + r, k, first->x.apart);
-                for (int n = 0; n < 128; n++)
-                        w[n][k] = element(first->w.words, n, k, first->x.apart);
-        }
-        float d[16][128];
-        get_sums(lanes, d, 128);
-        add_products(d[0], x[0], w[0], 16, 128, 16);
-        put_sums(lanes, d, 128);
-        executor.counts.mma += 16;
-}
-
-/* on words: rows of two of them, as the unit reads them */
-static void read_words(unsigned char (*to)[32], const struct executor_matrix *m, int first, int rows)
+/* two words of each line, as the unit reads them */
+static void read_words(unsigned char (*to)[32], const void *from, int first, int rows, int line)
 {
         for (int r = 0; r < rows; r++)
                 for (int k = 0; k < 2; k++) {
-                        const unsigned char *word = (const unsigned char *)m->words + k * m->apart + (first + r) * 16;
-                        check_fenced(word, executor_self->line);
+                        uintptr_t at = (uintptr_t)from + (uintptr_t)((first + r) * 128 + k * 16);
+                        const void *word = (const void *)(at ^ (at >> 7 & 7) << 4);
+                        check_fenced(word, line);
                         touch(executor_self, word, 16, false);
                         memcpy(to[r] + k * 16, word, 16);
                 }
@@ -403,13 +377,12 @@ static void unit_work(void *const lanes[WARP])
         const struct unit_product *p = (const struct unit_product *)lanes[0];
         for (int l = 1; l < WARP; l++) {
                 const struct unit_product *q = (const struct unit_product *)lanes[l];
-                if (q->columns != p->columns || q->unit != p->unit || q->x.words != p->x.words || q->x.apart != p->x.apart || q->w.words != p->w.words ||
-                    q->w.apart != p->w.apart)
-                        executor_found("line %d: lanes of a warp give other matrices to one product", executor_self->line);
+                if (q->columns != p->columns || q->unit != p->unit || q->x != p->x || q->w != p->w)
+                        executor_found("line %d: lanes of a warp give other matrices to one product", p->line);
         }
         unsigned char x[16][32], w[256][32];
-        read_words(x, &p->x, executor_self->number / WARP % 4 * 16, 16);
-        read_words(w, &p->w, 0, p->columns);
+        read_words(x, p->x, executor_self->number / WARP % 4 * 16, 16, p->line);
+        read_words(w, p->w, 0, p->columns, p->line);
         float d[16][256];
         get_sums(lanes, d, p->columns);
         for (int r = 0; r < 16; r++)
@@ -426,16 +399,13 @@ static void multiply(struct unit_product p, int line)
         else
                 executor_warp("a product of four warps", ~0u, &p, p.work, line);
 }
-void executor_multiply(enum executor_unit unit, int columns, void *d, struct executor_matrix x, struct executor_matrix w, int line)
+void executor_multiply(enum executor_unit unit, int columns, void *d, const void *x, const void *w, int line)
 {
-        if ((uintptr_t)x.words % 16 || (uintptr_t)w.words % 16 || x.apart % 16 || w.apart % 16)
-                executor_found("line %d: a product of matrices that are not at multiples of 16", line);
-        multiply({ unit_work, unit, columns, d, x, w }, line);
+        if ((uintptr_t)x % 32 || (uintptr_t)w % 32 || columns < 8 || columns > 256 || columns % 8)
+                executor_found("line %d: a product of %d columns, or of matrices that are not at multiples of 32", line, columns);
+        multiply({ unit_work, unit, columns, d, x, w, line }, line);
 }
-void wgmma_f16(float d[64], const void *x, const void *w, int line)
-{
-        multiply({ swizzled_work, -1, 128, d, { x, line }, { w, line } }, line);
-}
+void wgmma_f16(float d[64], const void *x, const void *w, int line) { executor_multiply(UNIT_F16, 128, d, x, w, line); }
 void units_commit(void) { state()->products.emplace_back(); }
 void units_wait(int left, int line)
 {

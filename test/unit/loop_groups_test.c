@@ -3,34 +3,37 @@
  * the same whether they are done at once or as late as may be. */
 #include "test/unit/interp_harness.h"
 
-enum { POSITIONS = 64, CHANNELS = 96, OUTPUTS = 16, TURN = 16, TURNS = CHANNELS / TURN };
+enum { POSITIONS = 64, CHANNELS = 384, OUTPUTS = 16, TURN = 64, TURNS = CHANNELS / TURN };
 
-/* y = x w: turns of 16 channels through 3 stages; words of x lie 65 * 8 elements apart; what stands for a settle may be changed */
+/* y = x w: turns of 64 channels through 3 stages; in lines of 8 words; what stands for a settle may be changed */
 static void kernel(struct text *text, const char *settle, const char *last)
 {
         text_add(text,
-                 "buffer @x : f16[6144] input \"x\"\nbuffer @w : f16[1536] input \"w\"\nbuffer @y : f32[1024] output \"y\"\n"
-                 "kernel @k(%%x: in f16[6144], %%w: in f16[1536], %%y: out f32[1024]) {\n"
+                 "buffer @x : f16[24576] input \"x\"\nbuffer @w : f16[6144] input \"w\"\nbuffer @y : f32[1024] output \"y\"\n"
+                 "kernel @k(%%x: in f16[24576], %%w: in f16[6144], %%y: out f32[1024]) {\n"
                  "  for %%b = 0 to 1 gpu_block {\n"
                  "    var %%acc : f32x8tile[16][2] warps 4\n"
-                 "    alloc %%xs : f16[3120] shared\n"
-                 "    alloc %%ws : f16[768] shared\n"
+                 "    alloc %%xs : f16[12288] shared\n"
+                 "    alloc %%ws : f16[3072] shared\n"
                  "    for %%t = 0 to 7 {\n"
                  "      if %%t < 6 {\n"
                  "        for %%v = 0 to 4 gpu_warp {\n"
                  "          for %%lane = 0 to 32 gpu_lane {\n"
-                 "            let %%word : index = %%v * 32 + %%lane\n"
-                 "            copy %%xs[%%t %% 3 * 1040 + %%word %% 2 * 520 + %%word / 2 * 8] = "
-                 "%%x[%%word / 2 * 96 + %%t * 16 + %%word %% 2 * 8] of 8\n"
+                 "            for %%i = 0 to 4 {\n"
+                 "              let %%word : index = %%i * 128 + %%v * 32 + %%lane\n"
+                 "              let %%row : index = %%word / 8\n"
+                 "              copy %%xs[%%t %% 3 * 4096 + %%row * 64 + (%%word %% 8 ^ %%row %% 8) * 8] = "
+                 "%%x[%%row * 384 + %%t * 64 + %%word %% 8 * 8] of 8\n"
+                 "            }\n"
                  "          }\n"
                  "        }\n"
-                 "        copy %%ws[%%t %% 3 * 256] = %%w[%%t * 256] of 256\n"
+                 "        copy %%ws[%%t %% 3 * 1024] = %%w[%%t * 1024] of 1024\n"
                  "      }\n"
                  "      commit\n"
                  "      wait 1\n"
                  "      if %%t > 0 {\n"
-                 "        multiply %%acc += %%xs[(%%t - 1) %% 3 * 1040] * %%ws[(%%t - 1) %% 3 * 256] by add_product rows 16 depth 2 group 8 "
-                 "step 8 jump 128 apart 520 together\n"
+                 "        multiply %%acc += %%xs[(%%t - 1) %% 3 * 4096] * %%ws[(%%t - 1) %% 3 * 1024] by add_product rows 16 depth 8 group 8 "
+                 "step 64 jump 1024 line 8 together\n"
                  "        %s\n"
                  "      }\n"
                  "    }\n"
@@ -52,7 +55,7 @@ static void run(const char *settle, struct interp_options options, float y[POSIT
         struct harness h;
         struct text text = { 0 };
         for (int i = 0; i < POSITIONS * CHANNELS; i++)
-                element_store(E_F16, x, (size_t)i, (union scalar){ .f = number(i + i / 96) });
+                element_store(E_F16, x, (size_t)i, (union scalar){ .f = number(i + i / 384) });
         for (int i = 0; i < CHANNELS * OUTPUTS; i++)
                 element_store(E_F16, w, (size_t)i, (union scalar){ .f = number(3 * i + i / 16) });
         harness_open(&h);
@@ -63,15 +66,15 @@ static void run(const char *settle, struct interp_options options, float y[POSIT
         harness_close(&h);
 }
 
-/* channel c of output o lies at [c / 8][o / 8][o % 8][c % 8] */
+/* channel c of output o lies at [c / 64][o][c / 8 % 8 ^ o % 8][c % 8] */
 static bool is_right(const float y[POSITIONS * OUTPUTS])
 {
         for (int p = 0; p < POSITIONS; p++)
                 for (int o = 0; o < OUTPUTS; o++) {
                         double sum = 0;
                         for (int c = 0; c < CHANNELS; c++) {
-                                int i = p * CHANNELS + c, k = ((c / 8 * 2 + o / 8) * 8 + o % 8) * 8 + c % 8;
-                                sum += number(i + i / 96) * number(3 * k + k / 16);
+                                int i = p * CHANNELS + c, k = ((c / 64 * OUTPUTS + o) * 8 + (c / 8 % 8 ^ o % 8)) * 8 + c % 8;
+                                sum += number(i + i / 384) * number(3 * k + k / 16);
                         }
                         if (y[p * OUTPUTS + o] != (float)sum)
                                 return false;
@@ -117,8 +120,8 @@ static void test_text(void **state)
                 fail_msg("%s", harness_said(&h));
         loop_print(&second, p, NULL);
         assert_string_equal(first.data, second.data);
-        assert_non_null(strstr(first.data, "step 8 jump 128 apart 520 together\n"));
-        assert_non_null(strstr(first.data, "copy %ws[%t % 3 * 256] = %w[%t * 256] of 256\n"));
+        assert_non_null(strstr(first.data, "step 64 jump 1024 line 8 together\n"));
+        assert_non_null(strstr(first.data, "copy %ws[%t % 3 * 1024] = %w[%t * 1024] of 1024\n"));
         assert_non_null(strstr(first.data, "rows 16 columns 1 to 2 step 16\n"));
         assert_non_null(strstr(first.data, "settle 1\n"));
         text_free(&text);
@@ -131,8 +134,8 @@ static void test_text(void **state)
 static void test_digest(void **state)
 {
         (void)state;
-        static const char *const words[][2] = { { "settle 1", "settle 2" }, { "apart 520", "apart 512" },
-                                                { "columns 1 to 2", "columns 0 to 1" }, { "of 256", "of 128" } };
+        static const char *const words[][2] = { { "settle 1", "settle 2" }, { "step 64", "step 72" },
+                                                { "columns 1 to 2", "columns 0 to 1" }, { "of 1024", "of 128" } };
         for (int i = 0; i < 4; i++) {
                 char hex[2][65];
                 for (int k = 0; k < 2; k++) {
@@ -172,17 +175,20 @@ static const struct { const char *body, *message; } wrong[] = {
         { "W settle 0 }", "for all warps to do alike" },
         { "N", "%acc is of warps, and of none of them here" },
         { "settle 16", "products is out of range" },
+        { "L", "lines of 4 words, 8 deep, for 8 lanes" },
 };
 
 static void put_body(struct text *text, const char *body)
 {
-        static const char multiply[] = "multiply %acc += %xs[0] * %ws[0] by add_product rows 16 depth 2 group 8 step 8 jump 128 apart 520";
+        static const char multiply[] = "multiply %acc += %xs[0] * %ws[0] by add_product rows 16 depth 8 group 8 step 64 jump 1024 line 8";
         for (int warps = 0; *body; body++) {
                 bool alone = (body[1] == ' ' || !body[1]);
                 if (*body == 'W' && alone)
                         text_add(text, "for %%v%d = 0 to 4 gpu_warp {\n", warps++);
                 else if (*body == 'M' && alone)
                         text_add(text, "%s together\n", multiply);
+                else if (*body == 'L' && alone)
+                        text_add(text, "%.*s4 together\n", (int)sizeof multiply - 2, multiply);
                 else if (*body == 'N' && alone)
                         text_add(text, "%s\n", multiply);
                 else if (*body == 'C' && alone)
@@ -203,7 +209,7 @@ static void test_wrong(void **state)
                 harness_open(&h);
                 text_add(&text, "loop 4\nprogram \"test\" source \"\"\nbuffer @w : f16[256] input \"w\"\nbuffer @y : f32[1024] output \"y\"\n"
                                 "kernel @k(%%w: in f16[256], %%y: out f32[1024]) {\n  for %%b = 0 to 1 gpu_block {\n"
-                                "var %%acc : f32x8tile[16][2] warps 4\nalloc %%xs : f16[1040] shared\nalloc %%ws : f16[256] shared\n");
+                                "var %%acc : f32x8tile[16][2] warps 4\nalloc %%xs : f16[4096] shared\nalloc %%ws : f16[1024] shared\n");
                 put_body(&text, wrong[i].body);
                 text_add(&text, "\n}\n}\nmain {\n  call @k(@w, @y)\n}\n");
                 struct loop_program *p = loop_parse(h.arena, text.data, text.length, NULL, NULL, h.library, &h.diag);

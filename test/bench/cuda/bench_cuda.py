@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Generated CUDA C on a GPU: first whether it is right, then how fast it is.
 
-    make bench-cuda                             # everything, under 10 minutes; one table
+    make bench-cuda                             # everything, under 10 minutes; tables
     bench_cuda.py --models=resnet50             # see --help
 
+0. All processors compile: dnncc, nvcc; and compute what is to come out (onnxruntime where it is installed, else dnncc's interpreter).
 1. Every leaf (test/cuda/leaves_check.cu) against the executor to the bit; sums of products within 2^-20 of the sum of their magnitudes.
-2. All models against dnncc's interpreter; the smallest under compute-sanitizer (memcheck, racecheck, synccheck).
-3. Times of graph replays, medians of 200, caches warm and flushed, beside the peers that are installed: onnxruntime (CUDA, TensorRT), and
-   for a product and attention torch and JAX.
+2. All models against what is to come out; the smallest under compute-sanitizer (memcheck, racecheck, synccheck).
+3. Times of graph replays, medians of 200, caches warm and flushed, beside the peers that are installed (torch_peers.py: torch; onnxruntime).
+4. Each kernel by itself, in a row of twenty in a graph, beside what dnncc predicted (--kernels).
 
 Exit: 0; 1 something is wrong; 2 there is no GPU here, or no nvcc."""
 import argparse
+import concurrent.futures
+import json
+import os
 import pathlib
 import re
 import shutil
@@ -27,11 +31,12 @@ sys.path.insert(0, str(ROOT / "test" / "support"))
 sys.path.insert(0, str(ROOT / "test" / "bench"))
 import cuda  # noqa: E402
 import dnncc  # noqa: E402
+import torch_peers  # noqa: E402
 
 FLUSH = 256 << 20               # bytes written between replays: more than any second cache
 SMALL = ["mnist_cnn", "micro_kws_fp32", "resnet8_fp32"]
 ZOO = ["resnet50", "mobilenet_v2", "bert_base", "gpt_step"]
-TOLERANCE = {"": 1e-4, "tf32": 2e-2, "bf16": 1e-1, "f16": 2e-2}
+TOLERANCE = {"f32": 1e-4, "tf32": 2e-2, "bf16": 1e-1, "f16": 2e-2}
 SANITIZERS = ["memcheck", "racecheck", "synccheck"]
 
 
@@ -51,8 +56,9 @@ def options():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--models", default=",".join(SMALL + ZOO), help="of ../shared/models and the zoo")
     p.add_argument("--target", help="of dnncc; default: the GPU's, or the nearest below it")
-    p.add_argument("--precision", default=",tf32,f16", help="of dnncc, a list; empty: f32")
+    p.add_argument("--precision", default=",f16", help="of dnncc, a list; empty: f32")
     p.add_argument("--replays", type=int, default=200)
+    p.add_argument("--compile", action="store_true", help="torch.compile, too: minutes")
     p.add_argument("--write", help="the table as Markdown")
     return p.parse_args()
 
@@ -120,15 +126,33 @@ def bindings(path):
     return [f"--input={name}={shape}" for name, _, shape in rows if shape != "scalar"]
 
 
-def inputs_of(program_ports, seed=1):
-    """floats in [-1, 1), small whole numbers"""
-    random = np.random.default_rng(seed)
-    arrays = []
-    for is_input, kind, shape in program_ports:
-        if is_input:
-            dtype = np.dtype(dnncc.numpy_type(kind))
-            arrays.append((random.random(shape) * 2 - 1).astype(dtype) if dtype.kind == "f" else random.integers(0, 2, shape).astype(dtype))
+def inputs_of(name, path, more):
+    """the zoo's own; of other models floats in [-1, 1) and small whole numbers"""
+    import zoo
+    if name in zoo.MODELS:
+        return list(zoo.inputs(name, seed=1).values())
+    known = dnncc.run([dnncc.DNNCC, path, "--info=json", "-q", *more])
+    random, arrays = np.random.default_rng(1), []
+    for port in json.loads(known.stdout)["inputs"]:
+        kind, _, dims = port["type"].partition(" <")
+        shape, dtype = [int(d) for d in dims.rstrip(">").split(" x ")] if dims else [], np.dtype(TYPES[kind])
+        arrays.append((random.random(shape) * 2 - 1).astype(dtype) if dtype.kind == "f" else random.integers(0, 2, shape).astype(dtype))
     return arrays
+
+
+TYPES = {"f32": "f4", "f64": "f8", "i64": "i8", "i32": "i4", "i8": "i1", "u8": "u1", "bool": "?"}
+
+
+def wanted(path, more, arrays, folder):
+    """what the model computes in f32 on a processor"""
+    try:
+        import onnxruntime
+    except ImportError:
+        return interpreted(path, more, arrays, folder)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return session.run(None, dict(zip([p.name for p in session.get_inputs()], arrays)))
 
 
 def interpreted(path, more, arrays, folder):
@@ -148,43 +172,81 @@ def gpu_program(path, architecture, folder):
                 flags=["-x", "cu", f"-I{cuda.FOLDER}", f"-I{folder}"], cwd=folder)      # where .incbin looks for weights
 
 
-def measure(name, architecture, target, precision, replays, folder):
-    """a row: name, precision, microseconds warm and flushed, graph nodes, error; raises SystemExit where something is wrong"""
+def prepare(name, precision, architecture, target, folder):
+    """all that needs no GPU"""
+    folder.mkdir()
     path = model_path(name)
     more = [*bindings(path), *([f"--precision={precision}"] if precision else [])]
-    source = cuda.compile_model(path, folder, more, target=target)
-    program = gpu_program(source, architecture, folder)
-    described = cuda.build([source], folder)
-    arrays = inputs_of(cuda.ports(described, "model"))
+    source = cuda.compile_model(path, folder, [*more, "--weights=incbin"], target=target)
+    arrays = inputs_of(name, path, bindings(path))
     for k, a in enumerate(arrays):
         (folder / f"{k}.bin").write_bytes(np.ascontiguousarray(a).tobytes())
-    out = folder / "out"
-    out.mkdir(exist_ok=True)
-    done = dnncc.run([program, "model", folder, out, str(replays), str(FLUSH)], timeout=600)
+    (folder / "out").mkdir()
+    return {"model": name, "precision": precision or "f32", "folder": folder, "path": path, "arrays": arrays, "source": source,
+            "program": gpu_program(source, architecture, folder), "predicted": predictions(path, [*more, f"--target={target}"], folder)}
+
+
+def measure(row, want, replays):
+    """adds microseconds warm and flushed, graph nodes, error, and says what is wrong"""
+    name, folder = row["model"], row["folder"]
+    done = dnncc.run([row["program"], "model", folder, folder / "out", str(replays), str(FLUSH)], timeout=600)
     if done.returncode:
-        raise SystemExit(f"{name}: {done.stderr}")
+        return [f"{name}, {row['precision']}: {done.stderr}"]
     warm, flushed, nodes = done.stdout.split()
     error = 0.0
-    for k, want in enumerate(interpreted(path, bindings(path), arrays, folder)):
-        got = np.frombuffer((out / f"{k}.bin").read_bytes(), want.dtype).reshape(want.shape).astype(np.float64)
-        error = max(error, float(np.max(np.abs(got - want), initial=0) / max(np.max(np.abs(want), initial=0), 1e-30)))
-    if error > TOLERANCE[precision]:
-        raise SystemExit(f"{name}, {precision or 'f32'}: {error:.3g} of the largest output")
-    return {"model": name, "precision": precision or "f32", "warm": float(warm), "flushed": float(flushed), "nodes": int(nodes), "error": error,
-            "program": program, "path": path, "arrays": arrays}
+    for k, w in enumerate(want):
+        got = np.frombuffer((folder / "out" / f"{k}.bin").read_bytes(), w.dtype).reshape(w.shape).astype(np.float64)
+        error = max(error, float(np.max(np.abs(got - w), initial=0) / max(np.max(np.abs(w), initial=0), 1e-30)))
+    row.update(warm=float(warm), flushed=float(flushed), nodes=int(nodes), error=error)
+    return [] if error <= TOLERANCE[row["precision"]] else [f"{name}, {row['precision']}: {error:.3g} of the largest output"]
 
 
-def sanitized(row, folder):
+def sanitized(row):
     tool = shutil.which("compute-sanitizer")
     if not tool:
         print("compute-sanitizer is not installed: left out")
         return []
-    wrong = []
-    for kind in SANITIZERS:
-        done = dnncc.run([tool, f"--tool={kind}", "--error-exitcode=9", row["program"], "model", folder, folder / "out"], timeout=600)
-        if done.returncode:
-            wrong.append(f"{row['model']}, {kind}: {done.stdout[-1500:]}")
-    return wrong
+
+    def one(kind):
+        out = row["folder"] / kind
+        out.mkdir()
+        done = dnncc.run([tool, f"--tool={kind}", "--error-exitcode=9", row["program"], "model", row["folder"], out], timeout=600)
+        return [f"{row['model']}, {kind}: {(done.stdout + done.stderr)[-1500:]}"] if done.returncode else []
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        return sum(pool.map(one, SANITIZERS), [])
+
+
+# ---- kernels ----
+
+def predictions(path, more, folder):
+    """microseconds of products in order, as the schedules of the Tensor IR say"""
+    dnncc.run([dnncc.DNNCC, path, *more, "--emit=ir", "-q", "-o", folder / "model.dnn"])
+    (folder / "model.dnn.bin").unlink(missing_ok=True)
+    return [float(m[1]) for m in re.finditer(r'schedule="[^"]*; ([0-9.e+-]+) us', (folder / "model.dnn").read_text())]
+
+
+def kernel_times(row, replays=20):
+    """[(kernel, blocks, threads, bytes shared, microseconds, predicted or None)] in order"""
+    done = dnncc.run([row["program"], "--kernels", str(replays)], timeout=600)
+    if done.returncode:
+        return []
+    names, times = cuda.kernels(row["source"].read_text()), []
+    text = row["source"].read_text()
+    predicted = iter(row["predicted"])
+    for line in done.stdout.splitlines():
+        _, mangled, blocks, threads, shared, us = line.split()
+        kernel = max((n for n in names if f"{len(n)}{n}" in mangled), key=len)
+        body = text[text.index(f"{kernel}("):]
+        times.append((kernel, int(blocks), int(threads), int(shared), float(us), next(predicted, None) if "multiply_" in body[:body.index("\n}\n")] else None))
+    return times
+
+
+def kernel_table(row):
+    text = [f"{row['model']}, {row['precision']}: kernels, microseconds in a row, launch included", "",
+            "| kernel | blocks | threads | shared | measured | predicted |", "|---|---:|---:|---:|---:|---:|"]
+    for kernel, blocks, threads, shared, us, predicted in row["kernels"]:
+        text.append(f"| {kernel} | {blocks} | {threads} | {shared} | {us:.2f} | {'' if predicted is None else f'{predicted:.2f}'} |")
+    return "\n".join(text) + f"\n\nsum: {sum(k[4] for k in row['kernels']):.1f}\n"
 
 
 # ---- peers ----
@@ -215,38 +277,6 @@ def peer_times(row, replays):
     return found
 
 
-def torch_times(replays):
-    """{what: microseconds} of a product and of attention, in graphs; empty without torch"""
-    try:
-        import torch
-    except ImportError:
-        return {}
-    if not torch.cuda.is_available():
-        return {}
-    a, b = (torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    q, k, v = (torch.randn(1, 16, 4096, 128, device="cuda", dtype=torch.bfloat16) for _ in range(3))
-    found = {}
-    for what, function in {"product 4096, bf16": lambda: a @ b,
-                           "attention, 16 heads of 128, 4096 keys": lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v)}.items():
-        stream = torch.cuda.Stream()
-        with torch.cuda.stream(stream):
-            function()
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            function()
-        times = []
-        for _ in range(replays):
-            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            begin.record()
-            graph.replay()
-            end.record()
-            end.synchronize()
-            times.append(begin.elapsed_time(end) * 1e3)
-        found[what] = statistics.median(times)
-    return found
-
-
 def table(rows, peers, machine):
     names = sorted({p for r in rows for p in r["peers"]})
     text = [f"{machine}; microseconds, medians of graph replays", "",
@@ -266,24 +296,32 @@ def main():
     if not cuda.nvcc():
         print("there is no nvcc here: make cuda")
         return 2
-    name, architecture = found
+    name_of, architecture = found
     listed = re.findall(r"cuda-(sm_\d+)", dnncc.run([dnncc.DNNCC, "--target=help"]).stdout)
     target = o.target or "cuda-" + max((a for a in listed if int(a[3:]) <= int(architecture[3:])), key=lambda a: int(a[3:]))
-    rows, wrong = [], []
-    with tempfile.TemporaryDirectory() as top:
+    rows, wrong, wants = [], [], {}
+    with tempfile.TemporaryDirectory() as top, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         top = pathlib.Path(top)
-        wrong += check_leaves(architecture, top)
-        for model in o.models.split(","):
-            for precision in o.precision.split(","):
-                folder = top / f"{model}-{precision}"
-                folder.mkdir()
-                row = measure(model, architecture, target, precision, o.replays, folder)
-                if model in SMALL and not precision:
-                    wrong += sanitized(row, folder)
-                row["peers"] = {} if precision else peer_times(row, o.replays)
-                rows.append(row)
-                print(f"{model} {row['precision']}: {row['warm']:.1f} us, {row['nodes']} nodes, error {row['error']:.2g}", flush=True)
-        text = table(rows, torch_times(o.replays), f"{name}, {target}")
+        leaves = pool.submit(check_leaves, architecture, top)
+        models = o.models.split(",")
+        list(pool.map(model_path, models))      # written before two ask for one
+        made = [pool.submit(prepare, m, p, architecture, target, top / f"{m}-{p}") for m in models for p in o.precision.split(",")]
+        wrong += leaves.result()
+        for future in made:
+            row = future.result()
+            name = row["model"]
+            if name not in wants:
+                wants[name] = wanted(row["path"], bindings(row["path"]), row["arrays"], row["folder"])
+            wrong += measure(row, wants[name], o.replays)
+            if "warm" not in row:
+                continue
+            if name in SMALL and row["precision"] == "f32":
+                wrong += sanitized(row)
+            row["peers"] = peer_times(row, o.replays) if row["precision"] == "f32" else {}
+            row["kernels"] = kernel_times(row) if name in ZOO else []
+            rows.append(row)
+            print(f"{name} {row['precision']}: {row['warm']:.1f} us, {row['nodes']} nodes, error {row['error']:.2g}", flush=True)
+        text = "\n".join([table(rows, torch_peers.torch_times(o.replays, o.compile), f"{name_of}, {target}"), *(kernel_table(r) for r in rows if r["kernels"])])
     print(text)
     if o.write:
         pathlib.Path(o.write).parent.mkdir(parents=True, exist_ok=True)

@@ -116,11 +116,11 @@ template <class F, int LAYOUT> static void products(const char *name, int type, 
         constexpr int N = F::N;
         static unsigned char x[X_ROWS * ROW], w[256 * ROW];
         static typename F::sum y[128 * 128];
-        int bytes = type_bytes[type], depth = ROW / bytes;
+        const int bytes = type_bytes[type], depth = ROW / bytes, type_w = type == U8 ? S8 : type;
         for (int i = 0; i < X_ROWS * depth; i++)
                 put_number(x + i * bytes, type, whole ? (float)((int)(draw() % 17) - (type == U8 ? 0 : 8)) : (float)(draw() % 65536) / 32768.0f - 1.0f);
         for (int i = 0; i < N * depth; i++)
-                put_number(w + i * bytes, type, whole ? (float)((int)(draw() % 17) - 8) : (float)(draw() % 65536) / 32768.0f - 1.0f);
+                put_number(w + i * bytes, type_w, whole ? (float)((int)(draw() % 17) - 8) : (float)(draw() % 65536) / 32768.0f - 1.0f);
         unsigned char *xd, *wd;
         typename F::sum *yd;
         char line[128];
@@ -141,7 +141,7 @@ template <class F, int LAYOUT> static void products(const char *name, int type, 
                         int row = t / 32 * 16 + t % 32 / 4 + i / 2 % 2 * 8, column = i / 4 * 8 + t % 4 * 2 + i % 2;
                         double sum = 0, size = 0;
                         for (int k = 0; k < depth; k++) {
-                                double p = number(x + (row * depth + k) * bytes, type) * number(w + (column * depth + k) * bytes, type);
+                                double p = number(x + (row * depth + k) * bytes, type) * number(w + (column * depth + k) * bytes, type_w);
                                 sum += p, size += fabs(p);
                         }
                         double off = fabs(sum - (double)y[t * (N / 2) + i]);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* What products of warps together are predicted to take.
+ *
+ *      a turn     the products of all blocks that a multiprocessor has at a time; of one block, and what it waits for beside
+ *                 them; no less than the second cache takes for operands, or than a copy takes to arrive, shared by the
+ *                 turns that are under way
+ *      a wave     the first copies, all turns, the results
+ *      all        waves over the multiprocessors; no less than memory takes for every byte once
+ *
+ * TURN, CACHE and the rates of the multiplies: test/bench/cuda/groups_product.cu on an H200, 4096 x 4096 x 4096 in bf16. Tiles of
+ * 128 x 128 took 872 cycles a turn where the products are 512 by the data sheet, tiles of 128 x 256 1478 where they are 1024. */
+#include "cost/groups.h"
+
+#include "base/size.h"
+#include "ir/rates.h"
+
+enum {
+        TURN = 230,                     /* cycles that a block's turn waits beside its products */
+        CACHE = 38,                     /* bytes a cycle that a multiprocessor gets from the second cache, beside all others */
+        ARRIVAL = 700                   /* until a copy from the second cache is there */
+};
+
+static double larger(double a, double b) { return a > b ? a : b; }
+
+double groups_cost(const struct target *t, const struct multiply *m, const struct warp_work *work)
+{
+        const struct grid_machine *g = target_grid(t);
+        const double resident = warps_resident(g, work), waves = warps_waves(g, work), share = g->clock * g->multiprocessors;
+        if (resident < 1)
+                return 0;
+        const double together = larger(1, (double)divide_up((int64_t)work->blocks, g->multiprocessors) / waves);
+        const double products = work->multiplies * rate_multiply(t, m);
+        double turn = larger(together * products, products + TURN);
+        turn = larger(turn, together * work->copied / CACHE);
+        turn = larger(turn, ARRIVAL / (double)(work->stages - 2));
+        const double stored = work->partial ? work->partial : work->results;
+        const double results = stored / work->blocks * together * share / g->l2_rate;
+        const double cycles = waves * (2 * ARRIVAL + work->turns * turn + results);
+        const double memory = (work->operands + work->results) / g->memory_rate;
+        const double joining = work->partial ? g->launch + 2 * ARRIVAL / g->clock + (work->partial + work->results) / g->l2_rate : 0;
+        return g->launch + larger(cycles / g->clock, memory) + joining;
+}
+
+double groups_products(const struct target *t, const struct multiply *m, int64_t positions, int64_t outputs, int64_t channels)
+{
+        const struct grid_machine *g = target_grid(t);
+        const double multiplies = (double)divide_up(positions, m->positions) * (double)divide_up(outputs, m->outputs) *
+                                  (double)divide_up(channels, multiply_row(m));
+        return multiplies * rate_multiply(t, m) / (g->clock * g->multiprocessors);
+}

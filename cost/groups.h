@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* The cost model of products of warps together (groups.c): predicted seconds of one launch. */
+#ifndef COST_GROUPS_H
+#define COST_GROUPS_H
+
+#include "cost/warps.h"
+
+double groups_cost(const struct target *t, const struct multiply *m, const struct warp_work *work);
+/* Of a product, what it takes beside what warms up and waits: as m rounds its extents up, in seconds of all multiprocessors. */
+double groups_products(const struct target *t, const struct multiply *m, int64_t positions, int64_t outputs, int64_t channels);
+
+#endif
