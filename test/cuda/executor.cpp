@@ -15,7 +15,7 @@
 
 enum { STACK = 1 << 17, PAGE = 4096, SHARED_ALIGN = 1024, SHARED_MAX = 232448, CANARY = 0xa5 };
 
-struct executor executor = { FORWARDS, false, false, 1, {} };
+struct executor executor = { FORWARDS, false, false, false, 1, {} };
 struct executor_thread *executor_self;
 struct executor_hooks executor_hooks;
 void (*executor_access)(struct executor_thread *thread, const void *address, size_t bytes, bool write);
@@ -70,6 +70,7 @@ void executor_execution(int number)
 {
         executor.order = (enum executor_order)(number % 3);
         executor.late = number / 3 % 2;
+        executor.products_late = number == 1 || number >= 4;
 }
 static unsigned any(unsigned below)
 {

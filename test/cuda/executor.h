@@ -37,6 +37,7 @@ enum executor_order { FORWARDS, BACKWARDS, SHUFFLED };          /* of blocks, wa
 struct executor {
         enum executor_order order;
         bool late;                      /* a copy into shared memory arrives when it is waited for; launches when a stream is */
+        bool products_late;             /* those of four warps are computed when they are waited for */
         bool cut_off;                   /* sums of products in the manner of tensor cores (sums.h) */
         unsigned seed;
         struct executor_counts {

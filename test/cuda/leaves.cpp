@@ -394,7 +394,7 @@ static void unit_work(void *const lanes[WARP])
 
 static void multiply(struct unit_product p, int line)
 {
-        if (executor.late)
+        if (executor.products_late)
                 state()->products.back().push_back(p);
         else
                 executor_warp("a product of four warps", ~0u, &p, p.work, line);
