@@ -51,7 +51,12 @@ static void put_library_function(struct c_writer *w, struct loop_function *f, co
                       c_name(w, f->scalars[i])->text);
         c_put(w, f->scalar_count ? ")" : "void)");
         c_end(w);
+        const char *instruction = w->dialect->instruction ? w->dialect->instruction(f->name) : NULL;
+        if (instruction)
+                text_add(out, "#ifndef CUDA_CPU\n{\n%s}\n#else\n", instruction);
         c_body(w, f, NULL);
+        if (instruction)
+                text_add(out, "#endif\n");
 }
 
 /* Which functions are used is known when the last round finds no more. The lower levels come first:

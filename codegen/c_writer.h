@@ -50,6 +50,8 @@ struct c_dialect {
         bool is_device;                 /* kernels run elsewhere, in grid form, and weights lie there; what
                                          * is printed is C++ as well */
         void (*reserve)(struct c_writer *w);              /* words of the language */
+        const char *(*instruction)(const char *function); /* the body of one of the library's where the machine has an instruction for it;
+                                                           * NULL: it has none */
         void (*check)(struct c_writer *w);                /* options and programs that it does not have */
         void (*top)(struct c_writer *w, struct text *out);          /* behind the header's text */
         void (*header)(struct c_writer *w, struct text *out);

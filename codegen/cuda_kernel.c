@@ -2,7 +2,7 @@
 /* Kernels in grid form. A phase is a function for the device; the kernel itself a function for the
  * host that launches one after the other, with the parameters that it has in C.
  *
- *     static __global__ void __launch_bounds__(128) relu_blocks(const float *__restrict__ x, float *__restrict__ y)
+ *     static __global__ void __launch_bounds__(128, 1) relu_blocks(const float *__restrict__ x, float *__restrict__ y)
  *     {
  *             const int block = blockIdx.x;
  *             const int warp = threadIdx.y;
@@ -171,7 +171,7 @@ static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_s
         c_names_function(w, f);
         names_reserve(w->locals, "failed");
         names_reserve(w->locals, "call");
-        c_put(w, "static __global__ void __launch_bounds__(%lld) %s(", (long long)(phase.warps * phase.lanes), phase.name);
+        c_put(w, "static __global__ void __launch_bounds__(%lld, 1) %s(", (long long)(phase.warps * phase.lanes), phase.name);
         c_parameters(w, f);
         if (can_fail)
                 c_put(w, "%sunsigned *failed," C_SOFT "unsigned call", f->buffer_count + f->scalar_count ? "," C_SOFT : "");

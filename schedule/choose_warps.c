@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "cost/warps.h"
+#include "ir/loop.h"
 #include "kernels/contract_warps.h"
 #include "schedule/choose.h"
 
@@ -14,6 +15,7 @@ struct choice {
         const struct target *target;
         const struct multiply *multiply;
         double images, groups, positions, panels, channels;       /* channels: with the window's offsets */
+        bool windows;
         struct schedule best;
         double seconds, waves;
         int registers;
@@ -31,6 +33,9 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
                 .multiplies = warps * own / m->positions * t->vectors * depth / multiply_row(m),
                 .copied = (t->positions + t->panels * width) * depth * t->bytes,
                 .read = warps * (own + width) * depth * t->bytes,
+                .x_copies = ceil(t->positions * (double)t->words / (warps * GRID_LANES)),
+                .w_copies = ceil(t->panels * width * t->words / (warps * GRID_LANES)),
+                .windows = c->windows, .rows = own,
                 .operands = (c->images * c->groups * c->positions + c->groups * c->panels * width) * c->channels * t->bytes,
                 .results = sums * element_info[op_result(c->op)->type->element].bytes,
                 .partial = t->parts > 1 ? sums * t->parts * 4 : 0,
@@ -69,6 +74,8 @@ struct schedule warps_choose(const struct op *op, const struct schedule_machine 
         c.positions = 1;
         for (int d = 2; d + 1 < y->rank; d++)
                 c.positions *= (double)y->dims[d];
+        for (int d = 2; d + 3 < w->rank; d++)
+                c.windows |= w->dims[d] > 1;
         c.channels = (double)(type_elements(w) / w->dims[0] / packed_panel(x, w));
         for (int tile = 16; tile <= 256; tile += tile < 64 ? 16 : 64)
                 for (int warps = 1; warps <= 8; warps *= 2)
