@@ -17,6 +17,7 @@ static const struct grid_machine machine = {
         .launch = 1.3e-6,
         .barrier = 1.5e-6,
         .capability = 90,
+        .early = true,
 };
 
 static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "mma_f16", 1.6 }, { "mma_bf16", 1.6 }, { "mma_s8", 1.6 }, { "mma_u8", 1.6 }, { "mma_f32", 4.8 }, { 0 } } };
