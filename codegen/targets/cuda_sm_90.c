@@ -20,7 +20,7 @@ static const struct grid_machine machine = {
         .early = true,
 };
 
-static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "mma_f16", 1.6 }, { "mma_bf16", 1.6 }, { "mma_s8", 1.6 }, { "mma_u8", 1.6 }, { "mma_f32", 4.8 }, { 0 } } };
+static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "mma_f16", 1.6 }, { "mma_bf16", 1.6 }, { "mma_s8", 1.6 }, { "mma_u8", 1.6 }, { "mma_tf32", 1.6 }, { "mma_f32", 4.8 }, { 0 } } };
 
 const struct target target_cuda_sm_90 = {
         .name = "cuda-sm_90",
