@@ -477,9 +477,10 @@ void c_parameters(struct c_writer *w, const struct loop_function *f)
 {
         for (int i = 0; i < f->buffer_count; i++) {
                 const struct loop_buffer *b = f->buffers[i];
+                const bool alone = b->alias_class == 0 && !(w->dialect->changes && w->dialect->changes(w, f, b));
                 c_put(w, "%s%s%s *%s%s", i ? "," C_SOFT : "",
                       b->access == ACCESS_IN ? "const " : "", c_memory_type(w, b->element),
-                      b->alias_class == 0 ? w->dialect->restricted : "", c_name(w, b)->text);
+                      alone ? w->dialect->restricted : "", c_name(w, b)->text);
         }
         for (int i = 0; i < f->scalar_count; i++)
                 c_put(w, "%s%s %s", i || f->buffer_count ? "," C_SOFT : "",

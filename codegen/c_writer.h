@@ -58,6 +58,8 @@ struct c_dialect {
         void (*kernel)(struct c_writer *w, struct loop_function *f);
         void (*grid_loop)(struct c_writer *w, const struct loop_stmt *s);
         bool (*alloc)(struct c_writer *w, struct loop_buffer *b);   /* false: an array */
+        /* a parameter that is only read may be written meanwhile, before the kernel reads it; NULL: none */
+        bool (*changes)(const struct c_writer *w, const struct loop_function *f, const struct loop_buffer *parameter);
         void (*fail)(struct c_writer *w, int code);
         /* asynchronous copies, tiles of sums and what touches them; NULL: as c_tiles.c has them */
         void (*product)(struct c_writer *w, const struct loop_stmt *s);

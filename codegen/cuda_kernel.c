@@ -56,7 +56,7 @@ static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *
                 c_name(w, s->variable)->text = "0";
         w->out = &body;
         w->indent -= !some;             /* a block of its own, or that around it */
-        c_block(w, s->body);
+        (s->for_kind == FOR_GPU_BLOCK && target_begins_early(w->target) ? cuda_early_block : c_block)(w, s->body);
         w->indent += !some;
         w->out = out;
         if (some)
@@ -81,6 +81,19 @@ static bool stores(struct loop_block *block)
         return found;
 }
 
+static void find_other(struct loop_stmt *s, void *found)
+{
+        *(bool *)found |= s->kind != STMT_COPY && s->kind != STMT_FOR && s->kind != STMT_IF && s->kind != STMT_LET;
+}
+
+/* what arrives is waited for */
+static bool copies_alone(struct loop_block *block)
+{
+        bool other = false;
+        loop_block_walk(block, find_other, NULL, &other);
+        return !other;
+}
+
 void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
 {
         struct cuda_writer *cuda = w->cuda;
@@ -88,7 +101,7 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
         case FOR_GPU_BLOCK: put_part(w, s, "blockIdx.x"); break;
         case FOR_GPU_WARP:
                 put_part(w, s, "threadIdx.y");
-                if (cuda->hands_on && !cuda_waits_next(s))
+                if (cuda->hands_on && !cuda_waits_next(s) && !copies_alone(s->body))
                         c_line(w, "__syncthreads();");
                 break;
         default:

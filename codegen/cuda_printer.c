@@ -33,7 +33,7 @@ static void reserve(struct c_writer *w)
         static const char *const words[] = {
                 "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "shared_memory", "shared_bytes", "launch", "prepared",
                 "is_prepared", "check", "arguments", "dim3", "uint3", "min", "max", "atomicMin", "CUDA_CPU",
-                "copy_async", "copy_commit", "copy_wait", "load_matrices", "mma_f16", "mma_bf16", "mma_s8", "mma_u8", "mma_tf32", "mma_f32", "high_part", "low_part",
+                "launch_dependents", "launch_wait", "early", "copy_async", "copy_commit", "copy_wait", "load_matrices", "mma_f16", "mma_bf16", "mma_s8", "mma_u8", "mma_tf32", "mma_f32", "high_part", "low_part",
         };
         static const char *const functions[] = { "prepare", "load", "status" };
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -89,8 +89,17 @@ static const char launch[] =
         "        config.blockDim.z = 1;\n"
         "        config.dynamicSmemBytes = shared;\n"
         "        config.stream = (cudaStream_t)stream;\n"
+        "%s"
         "        return cudaLaunchKernelExC(&config, kernel, arguments) == cudaSuccess ? 0 : %s;\n"
         "}\n";
+
+static const char early[] =
+        "        cudaLaunchAttribute early;      /* it may begin before the launch in front of it has ended, and waits itself */\n"
+        "        memset((void *)&early, 0, sizeof early);\n"
+        "        early.id = cudaLaunchAttributeProgrammaticStreamSerialization;\n"
+        "        early.val.programmaticStreamSerializationAllowed = 1;\n"
+        "        config.attrs = &early;\n"
+        "        config.numAttrs = 1;\n";
 
 static void top(struct c_writer *w, struct text *out)
 {
@@ -99,9 +108,10 @@ static void top(struct c_writer *w, struct text *out)
         c_helpers_print(w);
         if (w->cuda->shares)
                 text_add(out, "%s", shared);
+        cuda_early_top(w, out);
         cuda_products_top(w, out);
         if (w->cuda->phase_count)
-                text_add(out, launch, c_macro(w, "ERROR_LAUNCH"));
+                text_add(out, launch, target_begins_early(w->target) ? early : "", c_macro(w, "ERROR_LAUNCH"));
 }
 
 static const struct c_dialect dialect = {
@@ -116,6 +126,7 @@ static const struct c_dialect dialect = {
         .kernel = cuda_kernel,
         .grid_loop = cuda_grid_loop,
         .alloc = cuda_alloc,
+        .changes = cuda_changes,
         .fail = cuda_fail,
         .product = cuda_product,
         .call = cuda_call,

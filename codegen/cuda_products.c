@@ -66,8 +66,8 @@ static const struct leaf { const char *name, *text; } leaves[] = {
           LEAF("mma_bf16", "16 x 16 by 16 x 8 numbers in bf16, sums in f32", "float", MMA("m16n8k16", "f32.bf16.bf16.f32", "f")) },
         { "mma_s8", LEAF("mma_s8", "16 x 32 by 32 x 8 bytes with signs, sums in i32", "int32_t", MMA("m16n8k32", "s32.s8.s8.s32", "r")) },
         { "mma_u8", LEAF("mma_u8", "16 x 32 by 32 x 8 bytes, those of b with signs, sums in i32", "int32_t", MMA("m16n8k32", "s32.u8.s8.s32", "r")) },
-        { "mma_f32",
-          LEAF("mma_tf32", "16 x 8 by 8 x 8 numbers of 11 bits, sums in f32", "float", MMA("m16n8k8", "f32.tf32.tf32.f32", "f"))
+        { "mma_tf32", LEAF("mma_tf32", "16 x 8 by 8 x 8 numbers of 11 bits, sums in f32", "float", MMA("m16n8k8", "f32.tf32.tf32.f32", "f")) },
+        { "mma_f32",                    /* stands on the one before */
           "\n/* the first 11 bits of a float, and the next 11 of it */\n"
           "static __device__ __forceinline__ uint32_t high_part(uint32_t x) { return x & 0xffffe000u; }\n"
           "static __device__ __forceinline__ uint32_t low_part(uint32_t x)\n"
@@ -86,6 +86,14 @@ static const struct leaf { const char *name, *text; } leaves[] = {
           "}\n" },
 };
 enum { LEAVES = sizeof leaves / sizeof *leaves };
+
+static bool is_used(const struct cuda_writer *cuda, const char *name)
+{
+        for (int k = 0; k < cuda->product_count; k++)
+                if (cuda->products[k].multiply && !strcmp(cuda->products[k].multiply->name, name))
+                        return true;
+        return false;
+}
 
 static const struct leaf *leaf_of(const struct multiply *m)
 {
@@ -194,13 +202,13 @@ void cuda_products_top(struct c_writer *w, struct text *out)
         bool loads = false;
         if (cuda->copies)
                 text_add(out, "%s", copies);
-        for (int i = 0; i < LEAVES; i++)
-                for (int k = 0; k < cuda->product_count; k++)
-                        if (leaf_of(cuda->products[k].multiply) == &leaves[i]) {
-                                text_add(out, "%s%s", loads ? "" : load, leaves[i].text);
-                                loads = true;
-                                break;
-                        }
+        for (int i = 0; i < LEAVES; i++) {
+                const char *name = leaves[i].name;
+                if (!is_used(cuda, name) && !(!strcmp(name, "mma_tf32") && is_used(cuda, "mma_f32")))
+                        continue;
+                text_add(out, "%s%s", loads ? "" : load, leaves[i].text);
+                loads = true;
+        }
         for (int k = 0; k < cuda->product_count; k++)
                 (cuda->products[k].multiply ? put_product : put_unload)(w, out, &cuda->products[k]);
 }

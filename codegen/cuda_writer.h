@@ -35,6 +35,14 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s);
 bool cuda_alloc(struct c_writer *w, struct loop_buffer *b);
 void cuda_fail(struct c_writer *w, int code);
 
+/* ---- cuda_early.c ---- */
+
+/* what a kernel reads there may be written while it waits */
+bool cuda_changes(const struct c_writer *w, const struct loop_function *f, const struct loop_buffer *parameter);
+/* the statements of a block of w->kernel, which waits among them */
+void cuda_early_block(struct c_writer *w, const struct loop_block *body);
+void cuda_early_top(struct c_writer *w, struct text *out);
+
 /* ---- cuda_products.c ---- */
 
 /* copies into shared memory, tiles of sums and what touches them */

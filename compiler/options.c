@@ -136,7 +136,7 @@ static void add_quantization(struct text *text, const struct options *o)
 
 enum element options_precision(const struct options *options)
 {
-        static const enum element elements[] = { E_F32, E_BF16, E_F16 };        /* as --precision has them */
+        static const enum element elements[] = { E_F32, E_BF16, E_F16, E_TF32 };        /* as --precision has them */
         return elements[options->precision];
 }
 

@@ -61,11 +61,11 @@ static void find_scores(const struct region *region, struct attention *a)
         }
 }
 
-/* what is rounded to bf16 or f16 and has zeros behind its columns, as hardware tiles read it; other values
+/* what is rounded to bf16, f16 or tf32 and has zeros behind its columns, as hardware tiles read it; other values
  * as they are */
 static struct value *unrounded(struct value *v)
 {
-        if (v->type->element != E_BF16 && v->type->element != E_F16)
+        if (!element_is_small((enum element)v->type->element))
                 return v;
         int64_t low[RANK_MAX];
         bool padded = op_is(v, OP_pad) && relation_surrounds_zeros(v->op, low) && !low[COLUMN] &&

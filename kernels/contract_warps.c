@@ -142,18 +142,35 @@ static struct loop_expr *turn_of_block(struct warps *w, struct loop_expr *i)
         return w->tile.parts > 1 ? emit_let(e, "of_all", plus(e, times(e, w->part, w->turns / w->tile.parts), i)) : i;
 }
 
+/* Where launches begin early, constant weights come before all else: they need not be waited for. They are a group of
+ * their own, in front of those that are counted. */
+static void copy_first_turns(struct warps *w, int64_t count)
+{
+        struct emit *e = w->s.e;
+        const bool early = target_begins_early(e->options->target) && value_is_constant(op_operand(w->s.op, 1));
+        for (int both = !early; both < 2; both++) {
+                struct loop_expr *turn = turn_of_block(w, emit_for(e, "stage", number(e, 0), number(e, count)));
+                struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
+                if (both)
+                        warps_copy_x(w, warp, turn);
+                if (!both || !early)
+                        warps_copy_w(w, warp, turn);
+                emit_end(e);
+                if (both)
+                        add(w, STMT_COMMIT, 0);
+                emit_end(e);
+                if (!both)
+                        add(w, STMT_COMMIT, 0);
+        }
+}
+
 static void add_up(struct warps *w)
 {
         struct emit *e = w->s.e;
         const int ahead = w->tile.stages - 1;
         const int64_t turns = w->turns / w->tile.parts;
         int64_t first = turns < ahead ? turns : ahead;
-        struct loop_expr *stage = emit_for(e, "stage", number(e, 0), number(e, first));
-        stage = turn_of_block(w, stage);
-        warps_copy_turn(w, emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w)), stage);
-        emit_end(e);
-        add(w, STMT_COMMIT, 0);
-        emit_end(e);
+        copy_first_turns(w, first);
         for (int64_t i = first; i < ahead; i++)
                 add(w, STMT_COMMIT, 0);         /* of nothing: waits count groups */
         add(w, STMT_WAIT, ahead - 1);
@@ -162,7 +179,9 @@ static void add_up(struct warps *w)
         if (turns > ahead) {            /* on its way while this turn is multiplied */
                 struct loop_expr *next = emit_let(e, "next", plus(e, turn, number(e, ahead)));
                 emit_if(e, warps_less(w, next, turns));
-                warps_copy_turn(w, warp, turn_of_block(w, next));
+                next = turn_of_block(w, next);
+                warps_copy_x(w, warp, next);
+                warps_copy_w(w, warp, next);
                 emit_end(e);
         }
         add_product(w, warp, of_all);

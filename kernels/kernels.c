@@ -11,7 +11,7 @@
 #define GRID (HEED(tile) | HEED(warps) | HEED(panels) | HEED(stages) | HEED(depth) | HEED(parts))
 #define TASKS (HEED(row_tasks) | HEED(panel_tasks))
 static const struct lowering lowerings[] = {
-        { OP_convolve_packed, OF(F32) | OF(BF16) | OF(F16) | OF(I8) | OF(U8) | OF(I16),
+        { OP_convolve_packed, OF(F32) | OF(BF16) | OF(F16) | OF(TF32) | OF(I8) | OF(U8) | OF(I16),
           HEED(rows) | HEED(columns) | HEED(vectors) | HEED(unroll) | HEED(split) | HEED(ahead) | HEED(strip) |
                   HEED(flat) | HEED(pack) | HEED(prefetch) | GRID | TASKS,
           contract_prepare },

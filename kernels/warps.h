@@ -40,8 +40,9 @@ static inline struct loop_expr *warps_less(struct warps *w, struct loop_expr *a,
 
 /* ---- warps_copies.c ---- */
 
-/* what a warp copies of a turn of the window */
-void warps_copy_turn(struct warps *w, struct loop_expr *warp, struct loop_expr *turn);
+/* what a warp copies of a turn of the window: of x, of w */
+void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *turn);
+void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *turn);
 
 /* ---- warps_results.c ---- */
 

@@ -33,7 +33,7 @@ struct pass_context {
         int threads;                    /* that generated code may use; 1: no threading code at
                                          * all */
         bool narrow_sums;               /* shift_scales: sums that others are added to have 16 bits */
-        enum element precision;         /* that contractions read: E_F32 (0 too), E_BF16 or E_F16 */
+        enum element precision;         /* that contractions read: E_F32 (0 too), E_BF16, E_F16 or E_TF32 */
         bool memory;                    /* the goal is little memory rather than speed */
         int64_t max_ram;                /* rows are passed on until the workspace and all regions
                                          * take no more bytes; -1: they are not */

@@ -18,9 +18,10 @@ static const struct grid_machine machine = {
         .launch = 1.0e-6,
         .barrier = 1.5e-6,
         .capability = 90,
+        .early = true,
 };
 
-static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "mma_f16", 2.3 }, { "mma_bf16", 2.3 }, { "mma_s8", 2.3 }, { "mma_u8", 2.3 }, { "mma_f32", 6.9 }, { 0 } } };
+static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "mma_f16", 2.3 }, { "mma_bf16", 2.3 }, { "mma_s8", 2.3 }, { "mma_u8", 2.3 }, { "mma_tf32", 2.3 }, { "mma_f32", 6.9 }, { 0 } } };
 
 const struct target target_cuda_sm_90 = {
         .name = "cuda-sm_90",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which contractions read bf16 or f16: those that the target has a multiply for, in hardware tiles or in
+/* Which contractions read bf16, f16 or tf32: those that the target has a multiply for, in hardware tiles or in
  * registers, where that is predicted to be faster. (Without any: those by so many weights and so few
  * rows that reading half the bytes is.) What each way costs, cost/narrow.c says.
  *
@@ -181,6 +181,8 @@ int precision_choose(struct function *f, const struct pass_context *context)
         double without = 0, with = 0, share = (double)percent / 100;
         const struct multiply *words = multiply_for(target, e, e, false);
         const struct multiply *tile = multiply_for(target, e, e, true);
+        if (!tile && e == E_TF32)       /* no fewer bytes to read */
+                return 0;
         if (!tile)
                 return words ? choose_words(f, context, words, share)
                              : choose_narrow(f, target, e, share);

@@ -119,6 +119,11 @@ static inline float shuffle_xor(float value, int mask, EXECUTOR_LINE)
 
 /* ---- leaves: what a .cu writes in PTX ---- */
 
+/* Launches that may begin before the one in front of them has ended: memory other than weights is out of reach until a thread has waited,
+ * and one must. */
+void launch_dependents(void);
+void launch_wait(void);
+
 unsigned char *shared_memory(void);
 float float_of_half(uint16_t h);
 uint16_t half_of_float(float f);

@@ -52,7 +52,7 @@ union cudaLaunchAttributeValue {
         int cooperative, programmaticStreamSerializationAllowed;
         struct { unsigned x, y, z; } clusterDim;
 };
-struct cudaLaunchAttribute { enum cudaLaunchAttributeID id; char pad[4]; union cudaLaunchAttributeValue val; };
+typedef struct cudaLaunchAttribute { enum cudaLaunchAttributeID id; char pad[4]; union cudaLaunchAttributeValue val; } cudaLaunchAttribute;
 struct cudaLaunchConfig_t {
         dim3 gridDim, blockDim;
         size_t dynamicSmemBytes;
@@ -185,6 +185,6 @@ void executor_check_guards(void);       /* ends the program when bytes beside a 
 void executor_fail(const char *function, int call, cudaError_t error);
 void executor_device(const char *properties);   /* as EXECUTOR_DEVICE */
 /* the launch that executor.cpp runs */
-struct executor_launch { struct executor_kernel kernel; const void *function; void *const *arguments; dim3 grid, block; size_t shared; bool cooperative; };
+struct executor_launch { struct executor_kernel kernel; const void *function; void *const *arguments; dim3 grid, block; size_t shared; bool cooperative, early; };
 void executor_run(const struct executor_launch *launch);
 #endif
