@@ -44,6 +44,18 @@ static const char load[] =
         "}\n"
         "#endif\n";
 
+static const char load_across[] =
+        "\n"
+        "#ifndef CUDA_CPU\n"
+        "/* the same of 16-bit elements, rows and columns exchanged: lane l gets elements l / 4 of rows l % 4 * 2 and the next */\n"
+        "static __device__ __forceinline__ void load_matrices_across(uint32_t r[4], const void *row)\n"
+        "{\n"
+        "        asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\"\n"
+        "                     : \"=r\"(r[0]), \"=r\"(r[1]), \"=r\"(r[2]), \"=r\"(r[3])\n"
+        "                     : \"r\"((unsigned)__cvta_generic_to_shared(row)) : \"memory\");\n"
+        "}\n"
+        "#endif\n";
+
 /* the instructions, by the name of the multiply in the target's table; later ones need a later GPU */
 #define MMA(shape, types, d) \
         "        asm(\"mma.sync.aligned." shape ".row.col." types " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n" \
@@ -118,8 +130,9 @@ static const struct multiply *multiply_of(const struct c_writer *w, const struct
 /* so many fragments of positions and of outputs, products deep; or of sums of an element */
 static const char *product_of(struct c_writer *w, const struct cuda_product *p)
 {
-        return p->multiply ? arena_printf(w->arena, "multiply_%s_%dx%dx%d", p->multiply->name + strlen("mma_"), p->rows, p->vectors, p->depth)
-                           : arena_printf(w->arena, "unload_%s_%d", element_info[p->sum].text, p->vectors);
+        return p->multiply ? arena_printf(w->arena, "multiply_%s_%dx%dx%d%s", p->multiply->name + strlen("mma_"), p->rows, p->vectors, p->depth,
+                                          p->across ? "_across" : "")
+                           : arena_printf(w->arena, "%s_%s_%d", p->scales ? "scale" : "unload", element_info[p->sum].text, p->vectors);
 }
 
 static const char *use_product(struct c_writer *w, struct cuda_product p)
@@ -127,11 +140,36 @@ static const char *use_product(struct c_writer *w, struct cuda_product p)
         struct cuda_writer *cuda = w->cuda;
         for (int i = 0; i < cuda->product_count; i++)
                 if (cuda->products[i].multiply == p.multiply && cuda->products[i].sum == p.sum && cuda->products[i].rows == p.rows &&
-                    cuda->products[i].vectors == p.vectors && cuda->products[i].depth == p.depth)
+                    cuda->products[i].vectors == p.vectors && cuda->products[i].depth == p.depth && cuda->products[i].across == p.across &&
+                    cuda->products[i].scales == p.scales)
                         return product_of(w, &p);
         ARENA_GROW(w->arena, cuda->products, cuda->product_count);
         cuda->products[cuda->product_count++] = p;
         return product_of(w, &p);
+}
+
+static bool loads_across(const struct cuda_product *p) { return p->across && element_info[p->multiply->w.memory].bytes == 2; }
+
+/* words of two vectors of outputs, j and the next, if there is one */
+static void put_words(struct text *out, const struct cuda_product *p)
+{
+        const int group = p->multiply->group;
+        if (p->across && !loads_across(p)) {
+                text_add(out,
+                         "#pragma unroll\n"
+                         "                        for (int i = 0; i < 4; i++) {\n"
+                         "                                const int vector = j + i / 2 < %d ? j + i / 2 : j;\n"
+                         "                                memcpy(b + i, w + ((k * 2 + i %% 2) * %d + vector) * %d + lane %% 4 * 8 + lane / 4, 4);\n"
+                         "                        }\n",
+                         p->vectors, p->vectors, 8 * group);
+                return;
+        }
+        if (p->vectors % 2)
+                text_add(out, "                        const int vector = j + (j < %d ? lane / 16 : 0);\n", p->vectors - 1);
+        else
+                text_add(out, "                        const int vector = j + lane / 16;\n");
+        text_add(out, "                        load_matrices%s(b, w + ((k * 2 + lane / 8 %% 2) * %d + vector) * %d + lane %% 8 * %d);\n",
+                 p->across ? "_across" : "", p->vectors, 8 * group, group);
 }
 
 static void put_product(struct c_writer *w, struct text *out, const struct cuda_product *p)
@@ -140,7 +178,7 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
         const char *of = element_info[m->x.memory].c_type, *by = element_info[m->w.memory].c_type;
         const int row = multiply_row(m), group = m->group;
         text_add(out,
-                 "\n/* sums of %d positions and %d outputs: x rows of %d channels, so many elements apart; w [%d][%d][8][%d] */\n"
+                 "\n/* sums of %d positions and %d outputs: x rows of %d channels, so many elements apart; w [%d][%d][%d][%d] */\n"
                  "static __device__ __forceinline__ void %s(%s sums[%d][%d][4], const %s *x, int step, const %s *w)\n"
                  "{\n"
                  "        const int lane = (int)threadIdx.x;\n"
@@ -154,18 +192,14 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
                  "#pragma unroll\n"
                  "                for (int j = 0; j < %d; j += 2) {\n"
                  "                        uint32_t b[4];\n",
-                 p->rows * 16, p->vectors * 8, p->depth * row, p->depth * 2, p->vectors, group, product_of(w, p), element_info[m->sum].c_type, p->rows, p->vectors,
+                 p->rows * 16, p->vectors * 8, p->depth * row, p->depth * 2, p->vectors, p->across ? group : 8, p->across ? 8 : group, product_of(w, p), element_info[m->sum].c_type, p->rows, p->vectors,
                  of, by, of, group, p->depth, p->rows, p->rows, row, p->vectors);
-        if (p->vectors % 2)
-                text_add(out, "                        const int vector = j + (j < %d ? lane / 16 : 0);\n", p->vectors - 1);
-        else
-                text_add(out, "                        const int vector = j + lane / 16;\n");
+        put_words(out, p);
         text_add(out,
-                 "                        load_matrices(b, w + ((k * 2 + lane / 8 %% 2) * %d + vector) * %d + lane %% 8 * %d);\n"
                  "#pragma unroll\n"
                  "                        for (int i = 0; i < %d; i++) {\n"
                  "                                %s(sums[i][j], a[i], b);\n",
-                 p->vectors, 8 * group, group, p->rows, m->name);
+                 p->rows, m->name);
         if (p->vectors % 2)
                 text_add(out, "                                if (j < %d)\n        ", p->vectors - 1);
         text_add(out,
@@ -196,10 +230,26 @@ static void put_unload(struct c_writer *w, struct text *out, const struct cuda_p
                  product_of(w, p), sum, sum, p->vectors, sum, p->vectors, pair, pair, pair, pair);
 }
 
+static void put_scale(struct c_writer *w, struct text *out, const struct cuda_product *p)
+{
+        const char *sum = element_info[p->sum].c_type;
+        text_add(out,
+                 "\n/* 16 positions of a warp's sums times a factor for each position */\n"
+                 "static __device__ __forceinline__ void %s(%s sums[%d][4], const %s *factors)\n"
+                 "{\n"
+                 "        const %s low = factors[threadIdx.x / 4], high = factors[threadIdx.x / 4 + 8];\n"
+                 "#pragma unroll\n"
+                 "        for (int j = 0; j < %d; j++)\n"
+                 "                for (int i = 0; i < 4; i++)\n"
+                 "                        sums[j][i] *= i < 2 ? low : high;\n"
+                 "}\n",
+                 product_of(w, p), sum, p->vectors, sum, sum, p->vectors);
+}
+
 void cuda_products_top(struct c_writer *w, struct text *out)
 {
         const struct cuda_writer *cuda = w->cuda;
-        bool loads = false;
+        bool loads = false, across = false;
         if (cuda->copies)
                 text_add(out, "%s", copies);
         for (int i = 0; i < LEAVES; i++) {
@@ -210,7 +260,10 @@ void cuda_products_top(struct c_writer *w, struct text *out)
                 loads = true;
         }
         for (int k = 0; k < cuda->product_count; k++)
-                (cuda->products[k].multiply ? put_product : put_unload)(w, out, &cuda->products[k]);
+                across |= cuda->products[k].multiply && loads_across(&cuda->products[k]);
+        text_add(out, "%s", across ? load_across : "");
+        for (int k = 0; k < cuda->product_count; k++)
+                (cuda->products[k].multiply ? put_product : cuda->products[k].scales ? put_scale : put_unload)(w, out, &cuda->products[k]);
 }
 
 /* ---- statements ---- */
@@ -255,7 +308,8 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no such product of tiles", w->target->name);
                 return;
         }
-        const struct cuda_product p = { m, m->sum, s->tiles.positions / s->tiles.rows, s->tiles.vectors, s->tiles.depth / m->depth };
+        const struct cuda_product p = { m, m->sum, s->tiles.positions / s->tiles.rows, s->tiles.vectors, s->tiles.depth / m->depth,
+                                        s->tiles.across, false };
         c_put(w, "%s(%s," C_SOFT, use_product(w, p), c_use(w, s->variable));
         put_place(w, s->buffer, s->a);
         c_put(w, "," C_SOFT "%lld," C_SOFT, (long long)s->tiles.step);
@@ -266,7 +320,7 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
 
 static void put_unloading(struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct cuda_product p = { NULL, (enum element)s->variable->type.element, 1, s->tiles.vectors, 0 };
+        const struct cuda_product p = { NULL, (enum element)s->variable->type.element, 1, s->tiles.vectors, 0, false, false };
         const char *name = use_product(w, p), *sums = c_use(w, s->variable);
         int64_t lanes = s->variable->type.lanes, step = s->tiles.step ? s->tiles.step : s->tiles.vectors * lanes;
         for (int i = 0; i < s->tiles.positions / s->tiles.rows; i++) {
@@ -277,6 +331,20 @@ static void put_unloading(struct c_writer *w, const struct loop_stmt *s)
                 if (i)
                         c_put(w, " + %lld", (long long)(i * s->tiles.rows * step));
                 c_put(w, "," C_SOFT "%lld," C_SOFT "%s[%d]);", (long long)step, sums, s->tiles.first / s->tiles.rows + i);
+                c_end(w);
+        }
+}
+
+static void put_scaling(struct c_writer *w, const struct loop_stmt *s)
+{
+        const struct cuda_product p = { NULL, (enum element)s->variable->type.element, 1, s->tiles.vectors, 0, false, true };
+        const char *name = use_product(w, p), *sums = c_use(w, s->variable);
+        for (int i = 0; i < s->tiles.positions / s->tiles.rows; i++) {
+                c_put(w, "%s(%s[%d]," C_SOFT, name, sums, i);
+                put_place(w, s->buffer, s->a);
+                if (i)
+                        c_put(w, " + %d", i * s->tiles.rows);
+                c_put(w, ");");
                 c_end(w);
         }
 }
@@ -306,6 +374,7 @@ void cuda_product(struct c_writer *w, const struct loop_stmt *s)
                 break;
         case STMT_MULTIPLY: put_multiply(w, s); break;
         case STMT_UNLOAD: put_unloading(w, s); break;
+        case STMT_SCALE: put_scaling(w, s); break;
         default: c_fail(w, EXIT_UNSUPPORTED, "target %s has no such tiles", w->target->name); break;
         }
 }

@@ -12,8 +12,8 @@ struct cuda_phase {
         int64_t shared;                 /* bytes of the block's */
 };
 
-/* a function of a shape (cuda_products.c): so many fragments; multiply NULL: it unloads them */
-struct cuda_product { const struct multiply *multiply; enum element sum; int rows, vectors, depth; };
+/* a function of a shape (cuda_products.c): so many fragments; multiply NULL: it unloads or scales them */
+struct cuda_product { const struct multiply *multiply; enum element sum; int rows, vectors, depth; bool across, scales; };
 
 struct cuda_writer {
         struct cuda_product *products;

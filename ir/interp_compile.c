@@ -313,6 +313,7 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s)
         case STMT_COPY:
         case STMT_COMMIT: case STMT_WAIT: compile_copies(c, s); break;
         case STMT_MULTIPLY:
+        case STMT_SCALE:
         case STMT_UNLOAD: compile_tiles(c, s); break;
         case STMT_TRANSFER:
         case STMT_RESET:

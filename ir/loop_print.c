@@ -163,13 +163,15 @@ static void print_tiles(struct loop_printer *p, const struct loop_stmt *s)
                 text_add(p->out, " from %d to %d", t->first, t->first + t->positions);
         if (s->kind == STMT_UNLOAD && t->step)
                 text_add(p->out, " step %lld", (long long)t->step);
-        if (s->kind != STMT_UNLOAD)
+        if (s->kind != STMT_UNLOAD && s->kind != STMT_SCALE)
                 text_add(p->out, " depth %d", t->depth);
         if (s->kind == STMT_TILES)
                 text_add(p->out, " lanes %d word %d", t->lanes, t->word);
         if (s->kind == STMT_MULTIPLY)
                 text_add(p->out, " group %d step %lld jump %lld", t->group, (long long)t->step,
                          (long long)t->jump);
+        if (t->across)
+                text_add(p->out, " across");
         print_registers(p, "sums", t->sums);
         print_registers(p, "x", t->x);
         print_registers(p, "w", t->w);
@@ -189,6 +191,14 @@ static void print_unload(struct loop_printer *p, const struct loop_stmt *s)
 {
         print_access(p, "unload", s);
         text_add(p->out, " = %%%s", s->variable->name);
+        print_tiles(p, s);
+}
+
+static void print_scale(struct loop_printer *p, const struct loop_stmt *s)
+{
+        text_add(p->out, "scale %%%s by %%%s[", s->variable->name, s->buffer->name);
+        print_expression(p, s->a, true);
+        text_add(p->out, "]");
         print_tiles(p, s);
 }
 
@@ -300,6 +310,7 @@ static void print_head(struct loop_printer *p, const struct loop_stmt *s)
         case STMT_TILES: print_tiles(p, s); break;
         case STMT_MULTIPLY: print_multiply(p, s); break;
         case STMT_UNLOAD: print_unload(p, s); break;
+        case STMT_SCALE: print_scale(p, s); break;
         case STMT_COPY: print_copy(p, s); break;
         case STMT_COMMIT: text_add(p->out, "commit"); break;
         case STMT_WAIT: text_add(p->out, "wait %d", s->code); break;

@@ -118,6 +118,7 @@ static void check_stmt(struct copies *c, const struct loop_stmt *s)
                 check_read(c, s->buffer);
                 check_read(c, s->weights);
                 break;
+        case STMT_SCALE: check_read(c, s->buffer); break;
         case STMT_COPY:
                 if (find(c, s->buffer) < 0)
                         verify_error(c->v, "a block copies into more than %d buffers", BUFFERS_MAX);

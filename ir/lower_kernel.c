@@ -325,7 +325,7 @@ static void write_results(struct emit *e, const struct kernel_request *request,
                 }
                 if (nest.count == 1 && (nest.running = running_in(e, v, 0)))
                         nest.splits |= 3u << running_axis(nest.running);
-                if (request->result_count == 1 && request->region && !nest.running) {
+                if (nest.count == request->result_count && request->region && !nest.running) {
                         const struct emit_place place =
                                 emit_row_major(e, outputs[i].buffer, v->type);
                         rows_find(e, request->region, v, &place);

@@ -61,17 +61,15 @@ static void find_scores(const struct region *region, struct attention *a)
         }
 }
 
-/* what is rounded to bf16, f16 or tf32 and has zeros behind its columns, as hardware tiles read it; other values
- * as they are */
+/* what is rounded to bf16, f16 or tf32 or has zeros behind its columns, as tiles read it; other values as they are */
 static struct value *unrounded(struct value *v)
 {
-        if (!element_is_small((enum element)v->type->element))
-                return v;
         int64_t low[RANK_MAX];
         bool padded = op_is(v, OP_pad) && relation_surrounds_zeros(v->op, low) && !low[COLUMN] &&
                       attention_same_rows(v->type, op_operand(v->op, 0)->type);
         v = padded ? op_operand(v->op, 0) : v;
-        return op_is(v, OP_cast) ? op_operand(v->op, 0) : v;
+        bool rounded = element_is_small((enum element)v->type->element);
+        return rounded && op_is(v, OP_cast) ? op_operand(v->op, 0) : v;
 }
 
 /* What gives every row of v a number: the value spread along columns, or NULL where v is not spread

@@ -222,9 +222,7 @@ int64_t warp_tile_count(const struct warp_tile *t, int64_t images, int64_t group
         return images * groups * divide_up(positions, t->positions) * divide_up(panels, t->panels);
 }
 
-/* What does not depend on the block stands in front of loops over blocks: values of the epilogue, which go into the last
- * of them. */
-static bool move_values_in(struct loop_block *body)
+bool warps_move_values_in(struct loop_block *body)
 {
         struct loop_block values = { .end = &values.first }, loops = { .end = &loops.first };
         struct loop_stmt *last = NULL;
@@ -276,7 +274,7 @@ static bool write_blocks(struct stage *s)
         emit_end(e);
         if (t->parts > 1)
                 warps_join_parts(w);
-        return move_values_in(e->scope->block);
+        return warps_move_values_in(e->scope->block);
 }
 
 struct stage *warps_prepare(const struct stage *common)

@@ -101,6 +101,9 @@ bool prologue_write(struct stage *s, struct loop_expr *from, struct loop_expr *t
 /* a kernel of two products and rows between them: attention.c */
 bool attention_kernel(struct emit *e, const struct kernel_request *request,
                       struct loop_buffer *buffer);
+struct attention;
+bool attention_warps_kernel(struct emit *e, const struct kernel_request *request, const struct attention *a,
+                            struct loop_buffer *buffer);
 /* a kernel of several contractions: strips.c */
 bool strips_kernel(struct emit *e, const struct kernel_request *request,
                    struct loop_buffer *buffer);

@@ -38,6 +38,10 @@ static inline struct loop_expr *warps_less(struct warps *w, struct loop_expr *a,
         return emit_op(w->s.e, LOOP_LT, a, number(w->s.e, b));
 }
 
+/* What does not depend on the block stands in front of loops over blocks: values of the epilogue, which go into the last
+ * of them. */
+bool warps_move_values_in(struct loop_block *body);
+
 /* ---- warps_copies.c ---- */
 
 /* what a warp copies of a turn of the window: of x, of w */
