@@ -42,13 +42,16 @@ static void reserve(struct c_writer *w)
                 c_reserve(w, arena_printf(w->arena, "%s_%s", w->options->prefix, functions[i]));
 }
 
-/* Conversions that are an instruction, but for what becomes of a NaN: there the bits are those of the function. */
+/* Conversions that are an instruction, but for what becomes of a NaN: there the bits are those of the function. (nvcc warns of functions that
+ * are not mentioned.) */
 static const char *instruction(const char *function)
 {
         static const char to_half[] = "        uint16_t half;\n"
+                                      "        (void)bits_f32;\n"
                                       "        asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(half) : \"f\"(x));\n"
                                       "        return x == x ? half : 0x7e00u | (bits_u32(x) >> 13 & 0x3ffu) | (bits_u32(x) >> 16 & 0x8000u);\n",
                           from_half[] = "        float x;\n"
+                                        "        (void)bits_u32;\n"
                                         "        asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"((uint16_t)bits));\n"
                                         "        return x == x ? x : bits_f32(bits << 13 | 0x7fc00000u | (bits & 0x8000u) << 16);\n";
         return !strcmp(function, "f32_to_f16") ? to_half : !strcmp(function, "f16_to_f32") ? from_half : NULL;
