@@ -12,8 +12,9 @@ struct cuda_phase {
         int64_t shared;                 /* bytes of the block's */
 };
 
-/* a function of a shape (cuda_products.c): so many fragments; multiply NULL: it unloads or scales them */
-struct cuda_product { const struct multiply *multiply; enum element sum; int rows, vectors, depth; bool across, scales; };
+/* a function of a shape (cuda_products.c): so many fragments; multiply NULL: it unloads or scales them;
+ * row: of lanes' sums of a row */
+struct cuda_product { const struct multiply *multiply; enum element sum; int rows, vectors, depth; bool across, scales, row; };
 
 struct cuda_writer {
         struct cuda_product *products;

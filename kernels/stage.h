@@ -78,6 +78,7 @@ struct stage {
 
 struct stage *contract_prepare(const struct stage *common);
 struct stage *warps_prepare(const struct stage *common);   /* of contract_prepare */
+struct stage *row_warps_prepare(const struct stage *common);
 struct stage *lanes_prepare(const struct stage *common);
 struct stage *winograd_prepare(const struct stage *common);
 struct stage *windows_prepare(const struct stage *common);

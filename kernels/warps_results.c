@@ -2,8 +2,7 @@
 /* Products by blocks of warps: what becomes of the sums (contract_warps.c). */
 #include "kernels/warps.h"
 
-/* output o of the group, position p: a lane's */
-static void write_output(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum)
+void warps_write_output(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum)
 {
         struct stage *s = &w->s;
         struct emit *e = s->e;
@@ -54,7 +53,7 @@ static void write_row(struct warps *w, struct loop_expr *warp, struct loop_expr 
         if (few)
                 emit_if(e, warps_less(w, o, w->outputs));
         struct loop_expr *at = plus(e, sums_at, plus(e, times(e, row, warp_tile_out(t)), in_panel));
-        write_output(w, o, p, loop_load(e->arena, w->out, at));
+        warps_write_output(w, o, p, loop_load(e->arena, w->out, at));
         for (int closes = 3 + few + some; closes > 0; closes--)
                 emit_end(e);
 }
@@ -145,7 +144,7 @@ void warps_join_parts(struct warps *w)
         struct loop_expr *from = emit_let(e, "partial_at", partial_at(w, p, o)), *sum = loop_load(e->arena, w->partial, from);
         for (int i = 1; i < w->tile.parts; i++)
                 sum = emit_op(e, LOOP_ADD, sum, loop_load(e->arena, w->partial, plus(e, from, number(e, i * size))));
-        write_output(w, o, p, sum);
+        warps_write_output(w, o, p, sum);
         for (int closes = 3 + some; closes > 0; closes--)
                 emit_end(e);
 }
