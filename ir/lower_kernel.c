@@ -4,6 +4,7 @@
 
 #include "ir/loop_vector.h"
 #include "ir/lower_emit.h"
+#include "ir/target.h"
 
 /* ---- what is in the kernel ---- */
 
@@ -361,6 +362,8 @@ static void mark_load(struct loop_expr *x, void *context)
  * nowhere else */
 static bool may_overlap(const struct emit *e, const struct local *x, const struct output *y)
 {
+        if (e->rows.along && target_grid(e->options->target))     /* loads of a row are to be under way together */
+                return false;
         if (x->parameter->alias_class || x->parameter->extent != y->buffer->extent ||
             element_info[x->parameter->element].bytes != element_info[y->buffer->element].bytes)
                 return false;
