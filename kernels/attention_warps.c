@@ -63,7 +63,7 @@ int64_t attention_tile_shared(const struct attention_tile *t)
 
 int attention_tile_registers(const struct attention_tile *t)
 {
-        enum { PLACES = 84, PARTS = 70 };         /* subscripts, element functions, operands of products; in parts */
+        enum { PLACES = 84, PARTS = 120 };         /* subscripts, element functions, operands of products; in parts */
         return t->rows / t->warps * (t->keys + t->width) / GRID_LANES + PLACES + (t->bytes == sizeof(float) ? PARTS : 0);
 }
 

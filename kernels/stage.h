@@ -105,6 +105,8 @@ bool attention_kernel(struct emit *e, const struct kernel_request *request,
 struct attention;
 bool attention_warps_kernel(struct emit *e, const struct kernel_request *request, const struct attention *a,
                             struct loop_buffer *buffer);
+bool attention_rows_kernel(struct emit *e, const struct kernel_request *request, const struct attention *a,
+                           struct loop_buffer *buffer);
 /* a kernel of several contractions: strips.c */
 bool strips_kernel(struct emit *e, const struct kernel_request *request,
                    struct loop_buffer *buffer);
