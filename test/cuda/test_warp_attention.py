@@ -126,6 +126,22 @@ def test_mistakes(what, tmp_path):
     assert isinstance(got, cuda.Found) or not np.abs(got[0] - want(CASES["several_blocks"], *given)).max() < TOLERANCE["f16"], what
 
 
+# of few rows by a cache, in f32 whatever products are rounded to
+STEPS = {"step": (4, 1, 129, 64, 64, None), "long_step": (2, 1, 1100, 64, 64, "padding"), "wide_step": (3, 1, 40, 128, 96, "padding")}
+
+
+@pytest.mark.parametrize("flags", [cuda.OPTIMIZE, pytest.param(cuda.CHECKED, marks=pytest.mark.long)])
+def test_steps(flags, tmp_path):
+    paths = [cuda.compile_model(model(case, tmp_path / f"{name}.onnx"), tmp_path, ["--precision=f16"], name=name, target="cuda-sm_90")
+             for name, case in STEPS.items()]
+    assert all(len(cuda.kernels(p.read_text())) == 1 for p in paths)
+    given = {name: inputs(case) for name, case in STEPS.items()}
+    got = cuda.run(cuda.build(paths, tmp_path, flags=flags), given, tmp_path, cuda.SIX)
+    for name, case in STEPS.items():
+        assert not isinstance(got[name], cuda.Found), (name, got[name])
+        assert np.abs(got[name][0] - want(case, *given[name])).max() < TOLERANCE[""], name
+
+
 @pytest.mark.parametrize("precision", ["f16", ""])
 def test_nvcc(precision, tmp_path):
     """nothing spilled, no more registers than the schedule counted on"""
