@@ -59,6 +59,8 @@ struct c_dialect {
         void (*fail)(struct c_writer *w, int code);
         /* asynchronous copies, tiles of sums and what touches them; NULL: as c_tiles.c has them */
         void (*product)(struct c_writer *w, const struct loop_stmt *s);
+        /* what stands before a library function's own definition, up to an #else; NULL: nothing; may be NULL */
+        const char *(*function)(struct c_writer *w, const struct loop_function *f, const char *name);
         void (*call)(struct c_writer *w, const struct loop_function *f);    /* arguments behind f's own */
         void (*run)(struct c_writer *w, struct text *out);
 };

@@ -103,6 +103,7 @@ static const struct c_dialect dialect = {
         .alloc = cuda_alloc,
         .fail = cuda_fail,
         .product = cuda_product,
+        .function = cuda_function,
         .call = cuda_call,
         .run = cuda_run,
 };

@@ -44,6 +44,11 @@ void cuda_products_top(struct c_writer *w, struct text *out);
 /* a wait follows, where warps wait for each other as well */
 bool cuda_waits_next(const struct loop_stmt *s);
 
+/* ---- cuda_functions.c ---- */
+
+/* the definition of a function of the library by an instruction, under that name, up to an #else; NULL: there is none */
+const char *cuda_function(struct c_writer *w, const struct loop_function *f, const char *name);
+
 /* ---- cuda_run.c ---- */
 
 void cuda_call(struct c_writer *w, const struct loop_function *f);
