@@ -40,8 +40,11 @@ const char *c_function(struct c_writer *w, struct loop_function *f)
 static void put_library_function(struct c_writer *w, struct loop_function *f, const char *name,
                                  struct text *out)
 {
+        const char *own = w->dialect->function ? w->dialect->function(w, f, name) : NULL;
         w->out = out;
         c_names_function(w, f);
+        if (own)
+                text_add(out, "%s", own);
         if (f->error)
                 c_comment(w->out, 0, arena_printf(w->arena, "error bound: %s", f->error));
         c_put(w, "%s%s%s %s(", w->dialect->inlined, w->in_kernel ? c_attribute(w) : "",
@@ -51,11 +54,8 @@ static void put_library_function(struct c_writer *w, struct loop_function *f, co
                       c_name(w, f->scalars[i])->text);
         c_put(w, f->scalar_count ? ")" : "void)");
         c_end(w);
-        const char *instruction = w->dialect->instruction ? w->dialect->instruction(f->name) : NULL;
-        if (instruction)
-                text_add(out, "#ifndef CUDA_CPU\n{\n%s}\n#else\n", instruction);
         c_body(w, f, NULL);
-        if (instruction)
+        if (own)
                 text_add(out, "#endif\n");
 }
 

@@ -50,8 +50,6 @@ struct c_dialect {
         bool is_device;                 /* kernels run elsewhere, in grid form, and weights lie there; what
                                          * is printed is C++ as well */
         void (*reserve)(struct c_writer *w);              /* words of the language */
-        const char *(*instruction)(const char *function); /* the body of one of the library's where the machine has an instruction for it;
-                                                           * NULL: it has none */
         void (*check)(struct c_writer *w);                /* options and programs that it does not have */
         void (*top)(struct c_writer *w, struct text *out);          /* behind the header's text */
         void (*header)(struct c_writer *w, struct text *out);
@@ -63,6 +61,8 @@ struct c_dialect {
         void (*fail)(struct c_writer *w, int code);
         /* asynchronous copies, tiles of sums and what touches them; NULL: as c_tiles.c has them */
         void (*product)(struct c_writer *w, const struct loop_stmt *s);
+        /* what stands before a library function's own definition, up to an #else; NULL: nothing; may be NULL */
+        const char *(*function)(struct c_writer *w, const struct loop_function *f, const char *name);
         void (*call)(struct c_writer *w, const struct loop_function *f);    /* arguments behind f's own */
         void (*run)(struct c_writer *w, struct text *out);
 };

@@ -42,21 +42,6 @@ static void reserve(struct c_writer *w)
                 c_reserve(w, arena_printf(w->arena, "%s_%s", w->options->prefix, functions[i]));
 }
 
-/* Conversions that are an instruction, but for what becomes of a NaN: there the bits are those of the function. (nvcc warns of functions that
- * are not mentioned.) */
-static const char *instruction(const char *function)
-{
-        static const char to_half[] = "        uint16_t half;\n"
-                                      "        (void)bits_f32;\n"
-                                      "        asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(half) : \"f\"(x));\n"
-                                      "        return x == x ? half : 0x7e00u | (bits_u32(x) >> 13 & 0x3ffu) | (bits_u32(x) >> 16 & 0x8000u);\n",
-                          from_half[] = "        float x;\n"
-                                        "        (void)bits_u32;\n"
-                                        "        asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"((uint16_t)bits));\n"
-                                        "        return x == x ? x : bits_f32(bits << 13 | 0x7fc00000u | (bits & 0x8000u) << 16);\n";
-        return !strcmp(function, "f32_to_f16") ? to_half : !strcmp(function, "f16_to_f32") ? from_half : NULL;
-}
-
 static const char guards[] =
         "\n"
         "#ifndef CUDA_CPU        /* else compiled for a processor, by a header that has all this */\n"
@@ -122,7 +107,6 @@ static const struct c_dialect dialect = {
         .restricted = "__restrict__ ",
         .is_device = true,
         .reserve = reserve,
-        .instruction = instruction,
         .check = check,
         .top = top,
         .header = cuda_header,
@@ -132,6 +116,7 @@ static const struct c_dialect dialect = {
         .changes = cuda_changes,
         .fail = cuda_fail,
         .product = cuda_product,
+        .function = cuda_function,
         .call = cuda_call,
         .run = cuda_run,
 };

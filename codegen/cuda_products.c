@@ -118,21 +118,26 @@ static const struct leaf *leaf_of(const struct multiply *m)
 /* that a statement means; NULL: there is no instruction for it */
 static const struct multiply *multiply_of(const struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct multiply *m = multiply_find(w->target, s->buffer->element, s->weights->element, true,
-                                                 s->variable->type.lanes, s->tiles.group, 0);
-        bool fits = leaf_of(m) && multiply_in_warps(m) && s->tiles.depth % m->depth == 0 && s->tiles.rows == m->positions &&
+        const struct multiply *m = s->tiles.rows == 1 ? multiply_find_rows(w->target, s->buffer->element, s->weights->element,
+                                                                           s->variable->type.lanes, s->tiles.group)
+                                                      : multiply_find(w->target, s->buffer->element, s->weights->element, true,
+                                                                      s->variable->type.lanes, s->tiles.group, 0);
+        bool fits = m && (s->tiles.rows == 1 || leaf_of(m)) && multiply_in_warps(m) && s->tiles.depth % m->depth == 0 && s->tiles.rows == m->positions &&
                     s->tiles.positions % m->positions == 0;
         return fits ? m : NULL;
 }
 
 /* ---- functions of a shape ---- */
 
+static bool in_rows(const struct cuda_product *p) { return p->multiply->positions == 1; }
+
 /* so many fragments of positions and of outputs, products deep; or of sums of an element */
 static const char *product_of(struct c_writer *w, const struct cuda_product *p)
 {
-        return p->multiply ? arena_printf(w->arena, "multiply_%s_%dx%dx%d%s", p->multiply->name + strlen("mma_"), p->rows, p->vectors, p->depth,
+        return p->multiply ? arena_printf(w->arena, "multiply_%s_%dx%dx%d%s", p->multiply->name + (in_rows(p) ? 0 : strlen("mma_")), p->rows, p->vectors, p->depth,
                                           p->across ? "_across" : "")
-                           : arena_printf(w->arena, "%s_%s_%d", p->scales ? "scale" : "unload", element_info[p->sum].text, p->vectors);
+                           : arena_printf(w->arena, "%s_%s%s_%d", p->scales ? "scale" : "unload", p->row ? "row_" : "", element_info[p->sum].text,
+                                          p->vectors);
 }
 
 static const char *use_product(struct c_writer *w, struct cuda_product p)
@@ -141,7 +146,7 @@ static const char *use_product(struct c_writer *w, struct cuda_product p)
         for (int i = 0; i < cuda->product_count; i++)
                 if (cuda->products[i].multiply == p.multiply && cuda->products[i].sum == p.sum && cuda->products[i].rows == p.rows &&
                     cuda->products[i].vectors == p.vectors && cuda->products[i].depth == p.depth && cuda->products[i].across == p.across &&
-                    cuda->products[i].scales == p.scales)
+                    cuda->products[i].scales == p.scales && cuda->products[i].row == p.row)
                         return product_of(w, &p);
         ARENA_GROW(w->arena, cuda->products, cuda->product_count);
         cuda->products[cuda->product_count++] = p;
@@ -211,6 +216,93 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
                  m->name);
 }
 
+/* a word of 16 bytes by another, each of an element */
+static const char sixteen[] =
+        "\n/* 16 bytes that are loaded as one */\n"
+        "struct __align__(16) sixteen { uint32_t word[4]; };\n";
+
+static const struct { enum element e; const char *text; } by_words[] = {
+        { E_F16,
+          "\n#ifndef CUDA_CPU\n"
+          "static __device__ __forceinline__ float float_of_half(uint16_t bits)\n"
+          "{\n"
+          "        float x;\n"
+          "        asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"(bits));\n"
+          "        return x;\n"
+          "}\n"
+          "#endif\n"
+          "static __device__ __forceinline__ float by_words_f16(struct sixteen x, struct sixteen w)\n"
+          "{\n"
+          "        float sum = 0.0f;\n"
+          "        for (int i = 0; i < 4; i++) {\n"
+          "                sum += float_of_half((uint16_t)x.word[i]) * float_of_half((uint16_t)w.word[i]);\n"
+          "                sum += float_of_half((uint16_t)(x.word[i] >> 16)) * float_of_half((uint16_t)(w.word[i] >> 16));\n"
+          "        }\n"
+          "        return sum;\n"
+          "}\n" },
+        { E_BF16,
+          "static __device__ __forceinline__ float by_words_bf16(struct sixteen x, struct sixteen w)\n"
+          "{\n"
+          "        float sum = 0.0f;\n"
+          "        for (int i = 0; i < 4; i++) {\n"
+          "                sum += __uint_as_float(x.word[i] << 16) * __uint_as_float(w.word[i] << 16);\n"
+          "                sum += __uint_as_float(x.word[i] & 0xffff0000u) * __uint_as_float(w.word[i] & 0xffff0000u);\n"
+          "        }\n"
+          "        return sum;\n"
+          "}\n" },
+        { E_F32,
+          "static __device__ __forceinline__ float by_words_f32(struct sixteen x, struct sixteen w)\n"
+          "{\n"
+          "        float sum = 0.0f;\n"
+          "        for (int i = 0; i < 4; i++)\n"
+          "                sum += __uint_as_float(x.word[i]) * __uint_as_float(w.word[i]);\n"
+          "        return sum;\n"
+          "}\n" },
+};
+enum { BY_WORDS = sizeof by_words / sizeof *by_words };
+
+static void put_row_product(struct c_writer *w, struct text *out, const struct cuda_product *p)
+{
+        const struct multiply *m = p->multiply;
+        const char *of = element_info[m->x.memory].c_type;
+        text_add(out,
+                 "\n/* sums of %d rows and 8 outputs: x rows of %d channels, so many elements apart; w [%d][8][%d]. A lane has its output's words\n"
+                 " * of every fourth place. */\n"
+                 "static __device__ __forceinline__ void %s(%s sums[%d][1], const %s *x, int step, const %s *w)\n"
+                 "{\n"
+                 "        const struct sixteen *const words = (const struct sixteen *)w + threadIdx.x;\n"
+                 "        struct sixteen own[%d];\n"
+                 "        x += threadIdx.x / 8 * %d;\n"
+                 "#pragma unroll\n"
+                 "        for (int k = 0; k < %d; k++)\n"
+                 "                own[k] = words[k * 32];\n"
+                 "#pragma unroll\n"
+                 "        for (int k = 0; k < %d; k++)\n"
+                 "#pragma unroll\n"
+                 "                for (int i = 0; i < %d; i++)\n"
+                 "                        sums[i][0] += by_words_%s(*(const struct sixteen *)(x + i * step + k * %d), own[k]);\n"
+                 "}\n",
+                 p->rows, p->depth * multiply_row(m), p->depth * m->depth, m->group, product_of(w, p), element_info[m->sum].c_type, p->rows, of, of,
+                 p->depth, m->group, p->depth, p->depth, p->rows, element_info[m->x.memory].text, multiply_row(m));
+}
+
+static void put_row_unload(struct c_writer *w, struct text *out, const struct cuda_product *p)
+{
+        const char *sum = element_info[p->sum].c_type;
+        text_add(out,
+                 "\n/* a row of a warp's sums, of which lanes have parts */\n"
+                 "static __device__ __forceinline__ void %s(%s *y, const %s sums[%d])\n"
+                 "{\n"
+                 "        __syncwarp();\n"
+                 "        %s all = sums[0] + __shfl_xor_sync(~0u, sums[0], 16);\n"
+                 "        all += __shfl_xor_sync(~0u, all, 8);\n"
+                 "        if (threadIdx.x < 8)\n"
+                 "                y[threadIdx.x] = all;\n"
+                 "        __syncwarp();\n"
+                 "}\n",
+                 product_of(w, p), sum, sum, p->vectors, sum);
+}
+
 static void put_unload(struct c_writer *w, struct text *out, const struct cuda_product *p)
 {
         const char *sum = element_info[p->sum].c_type, *pair = p->sum == E_F32 ? "float2" : "int2";
@@ -246,6 +338,14 @@ static void put_scale(struct c_writer *w, struct text *out, const struct cuda_pr
                  product_of(w, p), sum, p->vectors, sum, sum, p->vectors);
 }
 
+static void put_function_of(struct c_writer *w, struct text *out, const struct cuda_product *p)
+{
+        if (p->multiply)
+                (in_rows(p) ? put_row_product : put_product)(w, out, p);
+        else
+                (p->scales ? put_scale : p->row ? put_row_unload : put_unload)(w, out, p);
+}
+
 void cuda_products_top(struct c_writer *w, struct text *out)
 {
         const struct cuda_writer *cuda = w->cuda;
@@ -262,8 +362,16 @@ void cuda_products_top(struct c_writer *w, struct text *out)
         for (int k = 0; k < cuda->product_count; k++)
                 across |= cuda->products[k].multiply && loads_across(&cuda->products[k]);
         text_add(out, "%s", across ? load_across : "");
+        bool words = false;
+        for (int i = 0; i < BY_WORDS; i++)
+                for (int k = 0; k < cuda->product_count; k++)
+                        if (cuda->products[k].multiply && in_rows(&cuda->products[k]) && cuda->products[k].multiply->x.memory == by_words[i].e) {
+                                text_add(out, "%s%s", words ? "" : sixteen, by_words[i].text);
+                                words = true;
+                                break;
+                        }
         for (int k = 0; k < cuda->product_count; k++)
-                (cuda->products[k].multiply ? put_product : cuda->products[k].scales ? put_scale : put_unload)(w, out, &cuda->products[k]);
+                put_function_of(w, out, &cuda->products[k]);
 }
 
 /* ---- statements ---- */
@@ -309,7 +417,7 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
                 return;
         }
         const struct cuda_product p = { m, m->sum, s->tiles.positions / s->tiles.rows, s->tiles.vectors, s->tiles.depth / m->depth,
-                                        s->tiles.across, false };
+                                        s->tiles.across, false, false };
         c_put(w, "%s(%s," C_SOFT, use_product(w, p), c_use(w, s->variable));
         put_place(w, s->buffer, s->a);
         c_put(w, "," C_SOFT "%lld," C_SOFT, (long long)s->tiles.step);
@@ -320,7 +428,8 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
 
 static void put_unloading(struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct cuda_product p = { NULL, (enum element)s->variable->type.element, 1, s->tiles.vectors, 0, false, false };
+        const struct cuda_product p = { NULL, (enum element)s->variable->type.element, 1, s->tiles.vectors, 0, false, false,
+                                        s->tiles.rows == 1 };
         const char *name = use_product(w, p), *sums = c_use(w, s->variable);
         int64_t lanes = s->variable->type.lanes, step = s->tiles.step ? s->tiles.step : s->tiles.vectors * lanes;
         for (int i = 0; i < s->tiles.positions / s->tiles.rows; i++) {
@@ -330,14 +439,16 @@ static void put_unloading(struct c_writer *w, const struct loop_stmt *s)
                 c_put(w, ")");
                 if (i)
                         c_put(w, " + %lld", (long long)(i * s->tiles.rows * step));
-                c_put(w, "," C_SOFT "%lld," C_SOFT "%s[%d]);", (long long)step, sums, s->tiles.first / s->tiles.rows + i);
+                if (!p.row)
+                        c_put(w, "," C_SOFT "%lld", (long long)step);
+                c_put(w, "," C_SOFT "%s[%d]);", sums, s->tiles.first / s->tiles.rows + i);
                 c_end(w);
         }
 }
 
 static void put_scaling(struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct cuda_product p = { NULL, (enum element)s->variable->type.element, 1, s->tiles.vectors, 0, false, true };
+        const struct cuda_product p = { NULL, (enum element)s->variable->type.element, 1, s->tiles.vectors, 0, false, true, false };
         const char *name = use_product(w, p), *sums = c_use(w, s->variable);
         for (int i = 0; i < s->tiles.positions / s->tiles.rows; i++) {
                 c_put(w, "%s(%s[%d]," C_SOFT, name, sums, i);
@@ -354,12 +465,16 @@ static void put_sums(struct c_writer *w, const struct loop_stmt *s)
         const struct loop_variable *v = s->variable;
         enum { ROWS = 16 };             /* of a fragment, which has four sums of each lane */
         const enum element e = (enum element)v->type.element;
-        if ((e != E_F32 && e != E_I32) || v->type.lanes != 8 || v->rows % ROWS) {
+        const bool rows = v->rows < ROWS;         /* each lane has parts of them */
+        if ((e != E_F32 && e != E_I32) || v->type.lanes != 8 || (!rows && v->rows % ROWS) || (rows && v->columns != 1)) {
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no such tiles", w->target->name);
                 return;
         }
         c_declare(w, s->variable);
-        c_line(w, "%s %s[%d][%d][4] = { { { 0 } } };", element_info[e].c_type, c_name(w, v)->text, v->rows / ROWS, v->columns);
+        if (rows)
+                c_line(w, "%s %s[%d][%d] = { { 0 } };", element_info[e].c_type, c_name(w, v)->text, v->rows, v->columns);
+        else
+                c_line(w, "%s %s[%d][%d][4] = { { { 0 } } };", element_info[e].c_type, c_name(w, v)->text, v->rows / ROWS, v->columns);
 }
 
 void cuda_product(struct c_writer *w, const struct loop_stmt *s)

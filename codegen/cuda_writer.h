@@ -12,8 +12,9 @@ struct cuda_phase {
         int64_t shared;                 /* bytes of the block's */
 };
 
-/* a function of a shape (cuda_products.c): so many fragments; multiply NULL: it unloads or scales them */
-struct cuda_product { const struct multiply *multiply; enum element sum; int rows, vectors, depth; bool across, scales; };
+/* a function of a shape (cuda_products.c): so many fragments; multiply NULL: it unloads or scales them;
+ * row: of lanes' sums of a row */
+struct cuda_product { const struct multiply *multiply; enum element sum; int rows, vectors, depth; bool across, scales, row; };
 
 struct cuda_writer {
         struct cuda_product *products;
@@ -50,6 +51,11 @@ void cuda_product(struct c_writer *w, const struct loop_stmt *s);
 void cuda_products_top(struct c_writer *w, struct text *out);
 /* a wait follows, where warps wait for each other as well */
 bool cuda_waits_next(const struct loop_stmt *s);
+
+/* ---- cuda_functions.c ---- */
+
+/* the definition of a function of the library by an instruction, under that name, up to an #else; NULL: there is none */
+const char *cuda_function(struct c_writer *w, const struct loop_function *f, const char *name);
 
 /* ---- cuda_run.c ---- */
 

@@ -521,7 +521,7 @@ bool attention_kernel(struct emit *e, const struct kernel_request *request,
         if (!attention_find(request->region, request->results[0], &b.a))
                 return false;
         if (target_grid(e->options->target))
-                return attention_warps_kernel(e, request, &b.a, buffer);
+                return (b.a.first->code == OP_dot ? attention_rows_kernel : attention_warps_kernel)(e, request, &b.a, buffer);
         if (!prepare(&b))
                 return false;
         for (const struct op *op = b.region->first; op != b.region->last; op = op->next)

@@ -194,7 +194,7 @@ static void add_up(struct warps *w)
 
 /* ---- the kernel ---- */
 
-static struct loop_buffer *shared(struct warps *w, const char *name, enum element element, int64_t extent)
+struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element element, int64_t extent)
 {
         struct loop_buffer *b = ARENA_NEW(w->s.arena, struct loop_buffer);
         *b = (struct loop_buffer){ .name = emit_name(w->s.e, name), .element = element, .extent = extent,
@@ -265,10 +265,10 @@ static bool write_blocks(struct stage *s)
         w->sums->rows = t->positions / t->warps;
         w->sums->columns = t->vectors;
         w->sums->warps = warps_count(w);
-        w->xs = shared(w, "xs", s->xs->element, t->stages * warps_x_stage(t));
-        w->ws = shared(w, "ws", s->ws->element, t->stages * warps_w_stage(t));
+        w->xs = warps_shared(w, "xs", s->xs->element, t->stages * warps_x_stage(t));
+        w->ws = warps_shared(w, "ws", s->ws->element, t->stages * warps_w_stage(t));
         if (t->parts == 1)
-                w->out = shared(w, "sums", s->multiply->sum, warps_count(w) * t->rows * warp_tile_out(t));
+                w->out = warps_shared(w, "sums", s->multiply->sum, warps_count(w) * t->rows * warp_tile_out(t));
         add_up(w);
         (t->parts > 1 ? warps_write_partial : warps_write_results)(w);
         emit_end(e);

@@ -57,18 +57,27 @@ struct op *kernels_contraction(const struct region *region, struct op *op)
         return NULL;
 }
 
+/* has a lowering of its own, or (dot) has one as a part of attention, whose pass gave it a schedule */
+static bool is_scheduled(const struct op *op)
+{
+        return kernels_lowering(op) || (op->code == OP_dot && op->schedule);
+}
+
 /* another one of the same region */
 static bool is_followed(const struct op *contraction)
 {
         for (const struct op *op = contraction->next; op; op = op->next)
-                if (kernels_lowering(op))
+                if (is_scheduled(op))
                         return true;
         return false;
 }
 
 static struct op *find_contraction(const struct kernel_request *request)
 {
-        return kernels_contraction(request->region, (struct op *)(uintptr_t)request->op);
+        struct op *op = request->region ? request->region->first : (struct op *)(uintptr_t)request->op;
+        while (op && !is_scheduled(op))
+                op = request->region ? op->next : NULL;
+        return op;
 }
 
 static bool wants(const struct kernel_request *request)

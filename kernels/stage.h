@@ -78,6 +78,7 @@ struct stage {
 
 struct stage *contract_prepare(const struct stage *common);
 struct stage *warps_prepare(const struct stage *common);   /* of contract_prepare */
+struct stage *row_warps_prepare(const struct stage *common);
 struct stage *lanes_prepare(const struct stage *common);
 struct stage *winograd_prepare(const struct stage *common);
 struct stage *windows_prepare(const struct stage *common);
@@ -104,6 +105,8 @@ bool attention_kernel(struct emit *e, const struct kernel_request *request,
 struct attention;
 bool attention_warps_kernel(struct emit *e, const struct kernel_request *request, const struct attention *a,
                             struct loop_buffer *buffer);
+bool attention_rows_kernel(struct emit *e, const struct kernel_request *request, const struct attention *a,
+                           struct loop_buffer *buffer);
 /* a kernel of several contractions: strips.c */
 bool strips_kernel(struct emit *e, const struct kernel_request *request,
                    struct loop_buffer *buffer);

@@ -41,6 +41,8 @@ static inline struct loop_expr *warps_less(struct warps *w, struct loop_expr *a,
 /* What does not depend on the block stands in front of loops over blocks: values of the epilogue, which go into the last
  * of them. */
 bool warps_move_values_in(struct loop_block *body);
+/* memory that the block's warps share, allocated here */
+struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element element, int64_t extent);
 
 /* ---- warps_copies.c ---- */
 
@@ -52,6 +54,8 @@ void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *tur
 
 /* what becomes of the sums of a block: they leave their fragments, and lanes store what the fusion makes of them */
 void warps_write_results(struct warps *w);
+/* what the fusion makes of the sum of output o of the group, position p, stored: a lane's */
+void warps_write_output(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum);
 /* elements of w->partial; the block's sums into it; a phase that makes results of all parts */
 int64_t warps_partial_size(const struct warps *w);
 void warps_write_partial(struct warps *w);

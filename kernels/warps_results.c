@@ -41,7 +41,7 @@ static struct result result_of(struct warps *w, struct loop_expr *o, struct loop
         return (struct result){ plus(e, stage_y(s, index), index[s->rank - 1]), value };
 }
 
-static void write_output(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum)
+void warps_write_output(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum)
 {
         const struct result r = result_of(w, o, p, sum);
         emit_store(w->s.e, w->s.ys, r.to, r.value);
@@ -180,7 +180,7 @@ void warps_join_parts(struct warps *w)
         struct loop_expr *from = emit_let(e, "partial_at", partial_at(w, p, o)), *sum = loop_load(e->arena, w->partial, from);
         for (int i = 1; i < w->tile.parts; i++)
                 sum = emit_op(e, LOOP_ADD, sum, loop_load(e->arena, w->partial, plus(e, from, number(e, i * size))));
-        write_output(w, o, p, sum);
+        warps_write_output(w, o, p, sum);
         for (int closes = 3 + some; closes > 0; closes--)
                 emit_end(e);
 }

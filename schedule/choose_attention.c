@@ -4,6 +4,7 @@
 
 #include "cost/warps.h"
 #include "ir/loop.h"
+#include "kernels/attention_row_warps.h"
 #include "kernels/attention_warps.h"
 #include "schedule/choose.h"
 
@@ -40,8 +41,22 @@ static struct warp_work work_of(const struct attention *a, const struct attentio
         };
 }
 
+/* of few rows: as many warps as have room */
+static bool choose_rows(const struct attention *a, const struct target *target, struct schedule *best)
+{
+        for (int warps = 8; warps; warps /= 2) {
+                *best = schedule_preset();
+                best->warps = warps;
+                if (attention_row_fits(a, target, best))
+                        return true;
+        }
+        return false;
+}
+
 bool attention_choose(const struct attention *a, const struct target *target, struct arena *arena, struct schedule *best)
 {
+        if (a->first->code == OP_dot)
+                return choose_rows(a, target, best);
         const struct grid_machine *g = target_grid(target);
         const struct type *x = op_operand(a->first, 0)->type, *w = op_operand(a->first, 1)->type;
         const struct multiply *m = multiply_find(target, (enum element)x->element, (enum element)w->element, true, (int)packed_lanes(x, w),

@@ -48,8 +48,8 @@ static struct op *kernel_of(struct op *op)
         return owner && owner->code == OP_fusion ? owner : op;
 }
 
-/* a packed product that has a schedule, alone or in a fusion of one result; NULL: none, or
- * several */
+/* a packed product that has a schedule, or one of matrices, alone or in a fusion of one result;
+ * NULL: none, or several */
 static struct op *product_of(struct op *kernel)
 {
         struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
@@ -57,7 +57,7 @@ static struct op *product_of(struct op *kernel)
         for (struct op *op = region ? region->first : kernel; op; op = region ? op->next : NULL) {
                 if (!(op_info[op->code].traits & TRAIT_CONTRACTION))
                         continue;
-                if (found || op->code != OP_convolve_packed || !op->schedule)
+                if (found || (op->code != OP_dot && (op->code != OP_convolve_packed || !op->schedule)))
                         return NULL;
                 found = op;
         }
@@ -166,12 +166,13 @@ static bool find_kernels(struct op *second, struct candidates *c, bool packs)
         struct op *first = x && x->kind == VALUE_RESULT && x->op->region == second->region
                                    ? find_first(x)
                                    : NULL;
-        if (!first || first == second || first->region != second->region)
+        if (!first || first == second || first->region != second->region || (product->code == OP_dot && !packs) ||
+            product_of(first)->code != product->code)
                 return false;
         *c = (struct candidates){ .kernels = { first }, .count = 1 };
         if (!add_readers(c, first, second) || c->kernels[c->count - 1] != second)
                 return false;
-        return !packs || (add_packing(c, product_of(first)) && add_packing(c, product));
+        return !packs || product->code == OP_dot || (add_packing(c, product_of(first)) && add_packing(c, product));
 }
 
 /* ---- how ---- */
@@ -288,6 +289,8 @@ static bool set_warps(const struct attention *a, const struct target *target, st
         struct schedule second;
         if (!a->sum || context->exact || !attention_choose(a, target, arena, &second))
                 return false;
+        if (a->first->code == OP_dot)
+                a->first->schedule = schedule_keep(arena, schedule_preset());
         a->second->schedule = schedule_keep(arena, second);
         return true;
 }
