@@ -302,7 +302,7 @@ static void put_kernel_call(struct c_writer *w, const struct loop_stmt *s)
 static void put_call(struct c_writer *w, const struct loop_stmt *s)
 {
         (s->function->kind == FUNCTION_STREAM ? c_machine_call : put_kernel_call)(w, s);
-        if (w->options->profile)
+        if (w->options->profile && !w->dialect->is_device)
                 put_profile(w, s);
 }
 

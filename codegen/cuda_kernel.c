@@ -27,7 +27,7 @@ enum { SHARED_ALIGN = 128 };
 /* ---- loops of the grid ---- */
 
 /* A phase whose warps do nothing but loops over so few lanes has no more of them; else all. */
-static int64_t lanes_of(const struct loop_block *block)
+int64_t cuda_lanes(const struct loop_block *block)
 {
         int64_t lanes = 0;
         for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
@@ -39,7 +39,7 @@ static int64_t lanes_of(const struct loop_block *block)
                                 more = count > more ? count : more;
                         }
                 else if (s->body)
-                        more = lanes_of(s->body);
+                        more = cuda_lanes(s->body);
                 lanes = more > lanes ? more : lanes;
         }
         return lanes;
@@ -168,7 +168,7 @@ static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_s
         struct loop_stmt alone = *s;
         struct loop_block block = { .first = &alone, .end = &alone.next };
         struct loop_function part = *f;
-        struct cuda_phase phase = { .blocks = s->b->literal.i, .warps = 1, .lanes = lanes_of(s->body) };
+        struct cuda_phase phase = { .blocks = s->b->literal.i, .warps = 1, .lanes = cuda_lanes(s->body) };
         int warp_loops = 0;
         bool can_fail = c_can_fail(f);
         alone.next = NULL;

@@ -31,6 +31,8 @@ struct cuda_writer {
 /* ---- cuda_kernel.c ---- */
 
 void cuda_kernel(struct c_writer *w, struct loop_function *f);
+/* that a loop over blocks, whose body this is, has of a warp; 0: it does nothing, and is no launch */
+int64_t cuda_lanes(const struct loop_block *block);
 void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s);
 bool cuda_alloc(struct c_writer *w, struct loop_buffer *b);
 void cuda_fail(struct c_writer *w, int code);
@@ -55,6 +57,13 @@ bool cuda_waits_next(const struct loop_stmt *s);
 
 void cuda_call(struct c_writer *w, const struct loop_function *f);
 void cuda_run(struct c_writer *w, struct text *out);
+
+/* ---- cuda_profile.c: nothing without --profile ---- */
+
+bool cuda_profile_check(struct c_writer *w);
+void cuda_profile_header(struct c_writer *w);
+void cuda_profile_top(struct c_writer *w, struct text *out);
+void cuda_profile(struct c_writer *w);
 
 /* ---- cuda_header.c ---- */
 
