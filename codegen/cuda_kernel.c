@@ -22,28 +22,11 @@
 
 #include <string.h>
 
+#include "cost/grid.h"
+
 enum { SHARED_ALIGN = 128 };
 
 /* ---- loops of the grid ---- */
-
-/* A phase whose warps do nothing but loops over so few lanes has no more of them; else all. */
-int64_t cuda_lanes(const struct loop_block *block)
-{
-        int64_t lanes = 0;
-        for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
-                int64_t more = 0;
-                if (s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP)
-                        for (const struct loop_stmt *t = s->body->first; t; t = t->next) {
-                                bool lane = t->kind == STMT_FOR && t->for_kind == FOR_GPU_LANE;
-                                int64_t count = lane ? t->b->literal.i : GRID_LANES;
-                                more = count > more ? count : more;
-                        }
-                else if (s->body)
-                        more = cuda_lanes(s->body);
-                lanes = more > lanes ? more : lanes;
-        }
-        return lanes;
-}
 
 static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *value)
 {
@@ -168,7 +151,7 @@ static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_s
         struct loop_stmt alone = *s;
         struct loop_block block = { .first = &alone, .end = &alone.next };
         struct loop_function part = *f;
-        struct cuda_phase phase = { .blocks = s->b->literal.i, .warps = 1, .lanes = cuda_lanes(s->body) };
+        struct cuda_phase phase = { .blocks = s->b->literal.i, .warps = 1, .lanes = grid_lanes(s->body) };
         int warp_loops = 0;
         bool can_fail = c_can_fail(f);
         alone.next = NULL;

@@ -21,7 +21,7 @@ static void note_call(struct loop_stmt *s, void *context)
         if (s->kind != STMT_CALL)
                 return;
         for (const struct loop_stmt *phase = s->function->body->first; phase; phase = phase->next) {
-                if (!cuda_lanes(phase->body))
+                if (!grid_lanes(phase->body))
                         continue;
                 ARENA_GROW(r->w->arena, r->list, r->count);
                 r->list[r->count++] = (struct row){ s->function, phase, loop_call_location(s) };
@@ -86,7 +86,7 @@ static void put_table(struct c_writer *w, const struct rows *r)
                 const struct grid_cost c = grid_cost_of(w->target, row->f, row->phase);
                 const char *location = row->location ? row->location : "";
                 c_put(w, "{ \"%s\"," C_SOFT "\"%s\"," C_SOFT "%lld, %lld, %d, %lld, %d, %.3g, %.4g },", c_name(w, row->f)->text,
-                      text_literal(w->arena, location, strlen(location)), (long long)c.blocks, (long long)(c.warps * cuda_lanes(row->phase->body)), c.registers, (long long)c.shared,
+                      text_literal(w->arena, location, strlen(location)), (long long)c.blocks, (long long)(c.warps * c.lanes), c.registers, (long long)c.shared,
                       c.resident, c.waves, c.seconds * 1e6);
                 c_end(w);
         }

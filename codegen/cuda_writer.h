@@ -31,8 +31,6 @@ struct cuda_writer {
 /* ---- cuda_kernel.c ---- */
 
 void cuda_kernel(struct c_writer *w, struct loop_function *f);
-/* that a loop over blocks, whose body this is, has of a warp; 0: it does nothing, and is no launch */
-int64_t cuda_lanes(const struct loop_block *block);
 void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s);
 bool cuda_alloc(struct c_writer *w, struct loop_buffer *b);
 void cuda_fail(struct c_writer *w, int code);

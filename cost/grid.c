@@ -14,6 +14,24 @@
 
 enum { UNKNOWN_TRIP = 8, OF_CALL = 12, SCHEDULERS = 4, ARRIVAL = 700, SHARED_ALIGN = 128, DEPTH_MAX = 60 };
 
+int64_t grid_lanes(const struct loop_block *block)
+{
+        int64_t lanes = 0;
+        for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
+                int64_t more = 0;
+                if (s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP)
+                        for (const struct loop_stmt *t = s->body->first; t; t = t->next) {
+                                bool lane = t->kind == STMT_FOR && t->for_kind == FOR_GPU_LANE;
+                                int64_t count = lane ? t->b->literal.i : GRID_LANES;
+                                more = count > more ? count : more;
+                        }
+                else if (s->body)
+                        more = grid_lanes(s->body);
+                lanes = more > lanes ? more : lanes;
+        }
+        return lanes;
+}
+
 struct walk {
         const struct target *target;
         const struct loop_function *f;
@@ -182,7 +200,7 @@ static double plain_seconds(const struct walk *w, const struct grid_machine *g, 
 struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f, const struct loop_stmt *phase)
 {
         const struct grid_machine *g = target_grid(t);
-        struct grid_cost cost = { .blocks = phase->b->literal.i, .warps = 1, .lanes = GRID_LANES };
+        struct grid_cost cost = { .blocks = phase->b->literal.i, .warps = 1, .lanes = grid_lanes(phase->body) };
         struct walk w = { .target = t, .f = f, .cost = &cost, .trips = 1, .lanes = 1, .turns = 1 };
         double results, all = traffic(f, &results);
         look_at(&w, phase);

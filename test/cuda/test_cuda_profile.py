@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """--profile on GPUs: a function that times each launch, and a table of what they are (codegen/cuda_profile.c, cost/grid.c)."""
+import json
 import pathlib
 import re
 import sys
@@ -83,6 +84,21 @@ def test_table(built):
         architecture = "sm_80" if "sm_80" in path.read_text() else "sm_90"
         used = cuda.ptxas(path, architecture, path.parent / "k.o")
         assert used[f"{product[0]}_blocks"]["registers"] <= int(product[3])
+
+
+def test_report(built, tmp_path):
+    """the same figures for tools, and a line for each launch on the page"""
+    path, _ = built
+    target = "cuda-sm_90" if "cuda-sm_90" in path.read_text() else "cuda-sm_80"
+    for name in ("r.json", "r.html"):
+        done = dnncc.run([dnncc.DNNCC, path.parent / "m.onnx", f"--target={target}", "--precision=f16", "-o", tmp_path / "r.cu", f"--report={tmp_path / name}"])
+        assert done.returncode == dnncc.OK, done.stderr
+    launches = [(call["kernel"], of) for call in json.loads((tmp_path / "r.json").read_text())["calls"] for of in call["launches"]]
+    table = re.findall(r'\{ "(\w+)", "[^"]*",\s+(\d+), (\d+), (\d+), (\d+), (\d+), (\S+), (\S+) \},', path.read_text())
+    assert [(k, str(of["blocks"]), str(of["threads"]), str(of["registers"]), str(of["shared"]), str(of["resident"])) for k, of in launches] == [row[:6] for row in table]
+    for row, (_, of) in zip(table, launches):
+        assert abs(float(row[7]) - of["microseconds"]) < 0.01 and float(row[6]) == of["waves"]
+    assert "entry(\"launch\"" in (tmp_path / "r.html").read_text()
 
 
 @pytest.mark.parametrize("what", ["prepare", "null", "stream", "launch", "event"])
