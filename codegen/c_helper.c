@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+const char *c_type_here(const struct c_writer *w, enum element e) { return e == E_INDEX && w->index ? w->index : c_type(e); }
 const char *c_type(enum element e)
 {
         return e == E_BOOL ? "int" : element_info[e].c_type;

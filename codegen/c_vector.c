@@ -75,7 +75,7 @@ const char *c_attribute(struct c_writer *w)
 const char *c_value_type(struct c_writer *w, struct loop_type type)
 {
         if (type.lanes == 1)
-                return c_type((enum element)type.element);
+                return c_type_here(w, (enum element)type.element);
         const struct spelling *row = spelling_of_type(target(w), type);
         if (!row)
                 fail_on(w, "vectors", type);

@@ -115,6 +115,7 @@ struct c_writer {
         bool keeps, pins;
         const char *gcc_optimize;       /* ",no-NAME": what gcc must not do to kernels, of the rows that are used */
         struct c_vectored *vectored;    /* library functions on vectors */
+        const char *index;              /* type of subscripts in the kernel that is printed; NULL: ptrdiff_t */
         struct loop_bounds *bounds, *task_bounds; /* of the kernel's and the task's subscripts, once
                                                    * needed */
         struct c_name element_at;
@@ -170,6 +171,7 @@ const char *c_tile_entry(struct c_writer *w, const struct loop_variable *v, long
 /* ---- types, helpers, expressions (c_expression.c, c_helper.c) ---- */
 
 const char *c_type(enum element e);                       /* of a variable: bool is int */
+const char *c_type_here(const struct c_writer *w, enum element e);        /* of one in the kernel that is printed: w->index */
 const char *c_memory_name(enum element e);
 /* of memory that is used for several types */
 const char *c_memory_type(struct c_writer *w, enum element e);

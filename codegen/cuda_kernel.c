@@ -4,10 +4,10 @@
  *
  *     static __global__ void __launch_bounds__(128) relu_blocks(const float *__restrict__ x, float *__restrict__ y)
  *     {
- *             const ptrdiff_t block = blockIdx.x;
- *             const ptrdiff_t warp = threadIdx.y;
- *             const ptrdiff_t lane = threadIdx.x;
- *             const ptrdiff_t at = (block * 4 + warp) * 32 + lane;
+ *             const int block = blockIdx.x;
+ *             const int warp = threadIdx.y;
+ *             const int lane = threadIdx.x;
+ *             const int at = (block * 4 + warp) * 32 + lane;
  *             if (at < 1000) {
  *                     y[at] = max_ordered_f32(0.0f, x[at]);
  *             }
@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "cost/grid.h"
+#include "ir/loop_bounds.h"
 
 enum { SHARED_ALIGN = 128 };
 
@@ -45,7 +46,7 @@ static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *
                 c_line(w, "if (threadIdx.x < %lld) {", (long long)count);
         w->indent += some;
         if (count > 1 && c_name(w, s->variable)->used)
-                c_line(w, "const ptrdiff_t %s = %s;", c_name(w, s->variable)->text, value);
+                c_line(w, "const %s %s = %s;", c_type_here(w, E_INDEX), c_name(w, s->variable)->text, value);
         w->indent -= some;
         if (body.length)
                 text_add_bytes(w->out, body.data, body.length);
@@ -145,6 +146,38 @@ static void find_warps(struct loop_stmt *s, void *context)
                 *(int64_t *)context = s->b->literal.i;
 }
 
+/* ---- subscripts of 32 bits, where all that is computed of them fits: a device has registers of so many ---- */
+
+struct fitting { const struct loop_bounds *bounds; bool fits; };
+
+static void fit(struct fitting *f, struct loop_range r, int64_t more)
+{
+        f->fits &= r.low >= INT32_MIN && r.high <= INT32_MAX - more;
+}
+
+static void fit_expr(struct loop_expr *e, void *context)
+{
+        struct fitting *f = context;
+        if (e->type.element == E_INDEX)
+                fit(f, loop_bounds_of(f->bounds, e), 0);
+}
+
+static void fit_stmt(struct loop_stmt *s, void *context)
+{
+        struct fitting *f = context;
+        if (s->kind == STMT_FOR)        /* behind its last turn, too */
+                fit(f, loop_bounds_of(f->bounds, s->b), s->step);
+        else if ((s->kind == STMT_VAR || s->kind == STMT_SET) && s->variable->type.element == E_INDEX)
+                f->fits = false;
+}
+
+static const char *index_type(struct c_writer *w, const struct loop_function *f, struct loop_block *phase)
+{
+        struct fitting fitting = { loop_bounds_new(w->arena, f), true };
+        loop_block_walk(phase, fit_stmt, fit_expr, &fitting);
+        return fitting.fits ? "int" : NULL;
+}
+
 static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_stmt *s)
 {
         struct cuda_writer *cuda = w->cuda;
@@ -175,8 +208,10 @@ static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_s
         struct text body = { 0 }, *out = w->out;
         w->out = &body;
         w->indent = 0;
+        w->index = index_type(w, f, part.body);
         c_find_entries(w, &part);
         c_block(w, part.body);
+        w->index = NULL;
         w->out = out;
         c_line(w, "{");
         w->indent = 1;
