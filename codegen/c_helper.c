@@ -134,6 +134,8 @@ static void print_helpers(struct c_writer *w, int level)
                 if (!any)
                         c_level_open(w, w->out, level);
                 text_add(w->out, "%s%s", any ? "" : "/* C's operators and conversions, made total */\n", w->dialect->inlined);
+                if (w->dialect->library)        /* a formula may be left out */
+                        text_add(w->out, "__attribute__((unused)) ");
                 expand(w->out, helper_info[i.helper].definition, i.element, i.from);
                 text_add(w->out, "\n");
                 any = true;

@@ -123,6 +123,7 @@ static const struct c_dialect dialect = {
         .changes = cuda_changes,
         .fail = cuda_fail,
         .product = cuda_product,
+        .library = cuda_library,
         .call = cuda_call,
         .run = cuda_run,
 };

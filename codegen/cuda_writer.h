@@ -51,6 +51,10 @@ void cuda_products_top(struct c_writer *w, struct text *out);
 /* a wait follows, where warps wait for each other as well */
 bool cuda_waits_next(const struct loop_stmt *s);
 
+/* ---- cuda_library.c ---- */
+
+const char *cuda_library(struct c_writer *w, const struct loop_function *f, const char *name);
+
 /* ---- cuda_run.c ---- */
 
 void cuda_call(struct c_writer *w, const struct loop_function *f);
