@@ -94,7 +94,7 @@ static void put_wide(struct c_writer *w, const struct loop_expr *e, int least, b
                 c_put(w, ")");
         }
         if (cast)
-                c_insert(w, start, arena_printf(w->arena, "(%s)", c_type(element_of(e))));
+                c_insert(w, start, arena_printf(w->arena, "(%s)", c_type_here(w, element_of(e))));
 }
 
 static struct c_shape put_call(struct c_writer *w, const char *name, const struct loop_expr *e,
@@ -355,9 +355,9 @@ static struct c_shape put_conversion(struct c_writer *w, const struct loop_expr 
                 return shape(C_COMPARISON);
         }
         if (to_float || !from_float)
-                return put_cast(w, c_scalar_type(w, to), a);
+                return put_cast(w, c_type_here(w, to), a);
         if (to == E_INDEX)
-                c_put(w, "(%s)", c_scalar_type(w, to));
+                c_put(w, "(%s)", c_type_here(w, to));
         enum element integer = to == E_INDEX ? E_I64 : to;
         enum c_helper h = element_info[integer].class == CLASS_UINT ? HELPER_SATURATE_UNSIGNED
                                                                     : HELPER_SATURATE;
@@ -373,12 +373,12 @@ static struct c_shape put_bitcast(struct c_writer *w, const struct loop_expr *e)
         enum element to = element_of(e), from = element_of(a);
         bool to_float = to == E_F32 || to == E_F64, from_float = from == E_F32 || from == E_F64;
         if (to_float == from_float)
-                return to == from ? c_expression(w, a) : put_cast(w, c_scalar_type(w, to), a);
+                return to == from ? c_expression(w, a) : put_cast(w, c_type_here(w, to), a);
         enum element bits = element_info[to].bytes == 4 ? E_U32 : E_U64;
         const char *name = c_helper(w, HELPER_BITS, to_float ? to : bits, to_float ? bits : from);
         bool cast = !to_float && to != bits;
         w->calls++;
-        c_put(w, "%s%s(", cast ? arena_printf(w->arena, "(%s)", c_type(to)) : "", name);
+        c_put(w, "%s%s(", cast ? arena_printf(w->arena, "(%s)", c_type_here(w, to)) : "", name);
         if (to_float && from != bits)
                 put_cast(w, c_type(bits), a);
         else

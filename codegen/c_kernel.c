@@ -70,7 +70,7 @@ static void put_for(struct c_writer *w, const struct loop_stmt *s)
         }
         c_declare(w, s->variable);
         const char *name = c_use(w, s->variable), *end = NULL;
-        c_put(w, "for (%s %s = ", c_scalar_type(w, (enum element)s->variable->type.element), name);
+        c_put(w, "for (%s %s = ", c_type_here(w, (enum element)s->variable->type.element), name);
         c_expression(w, s->a);
         if (!is_constant_in_loop(s->b, 0)) {
                 end = c_local(w, arena_printf(w->arena, "%s_end", name));
@@ -302,7 +302,7 @@ static void put_kernel_call(struct c_writer *w, const struct loop_stmt *s)
 static void put_call(struct c_writer *w, const struct loop_stmt *s)
 {
         (s->function->kind == FUNCTION_STREAM ? c_machine_call : put_kernel_call)(w, s);
-        if (w->options->profile)
+        if (w->options->profile && !w->dialect->is_device)
                 put_profile(w, s);
 }
 

@@ -40,11 +40,11 @@ const char *c_function(struct c_writer *w, struct loop_function *f)
 static void put_library_function(struct c_writer *w, struct loop_function *f, const char *name,
                                  struct text *out)
 {
-        const char *own = w->dialect->function ? w->dialect->function(w, f, name) : NULL;
+        const char *own = w->dialect->library ? w->dialect->library(w, f, name) : NULL;
         w->out = out;
-        c_names_function(w, f);
         if (own)
-                text_add(out, "%s", own);
+                text_add(out, "#ifndef CUDA_CPU\n%s#else\n", own);
+        c_names_function(w, f);
         if (f->error)
                 c_comment(w->out, 0, arena_printf(w->arena, "error bound: %s", f->error));
         c_put(w, "%s%s%s %s(", w->dialect->inlined, w->in_kernel ? c_attribute(w) : "",

@@ -52,15 +52,21 @@ void cuda_products_top(struct c_writer *w, struct text *out);
 /* a wait follows, where warps wait for each other as well */
 bool cuda_waits_next(const struct loop_stmt *s);
 
-/* ---- cuda_functions.c ---- */
+/* ---- cuda_library.c ---- */
 
-/* the definition of a function of the library by an instruction, under that name, up to an #else; NULL: there is none */
-const char *cuda_function(struct c_writer *w, const struct loop_function *f, const char *name);
+const char *cuda_library(struct c_writer *w, const struct loop_function *f, const char *name);
 
 /* ---- cuda_run.c ---- */
 
 void cuda_call(struct c_writer *w, const struct loop_function *f);
 void cuda_run(struct c_writer *w, struct text *out);
+
+/* ---- cuda_profile.c: nothing without --profile ---- */
+
+bool cuda_profile_check(struct c_writer *w);
+void cuda_profile_header(struct c_writer *w);
+void cuda_profile_top(struct c_writer *w, struct text *out);
+void cuda_profile(struct c_writer *w);
 
 /* ---- cuda_header.c ---- */
 

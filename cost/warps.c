@@ -38,6 +38,12 @@ enum {
 };
 static const double copy_issue = 2.5;   /* instructions, of each cycle that a lane's copies take */
 
+int warps_registers(int rows, int columns, int lane, int words)
+{
+        enum { PLACES = 76, OF_COPY = 4 };        /* subscripts, an epilogue; copies under way */
+        return rows * columns * lane + rows * 4 + columns + OF_COPY * words + PLACES;
+}
+
 int warps_resident(const struct grid_machine *g, const struct warp_work *work)
 {
         int64_t registers = round_up(work->registers, REGISTER_UNIT), shared = work->shared + BLOCK_SHARED;

@@ -25,6 +25,8 @@
  * and each lane makes of a sum what the fusion says, neighbours along the outputs. */
 #include "kernels/warps.h"
 
+#include "cost/warps.h"
+
 /* ---- what fits ---- */
 
 int64_t warp_tile_row(const struct warp_tile *t) { return (t->words + 1) * t->group; }
@@ -51,10 +53,9 @@ int64_t warp_tile_shared(const struct warp_tile *t)
 
 int warp_tile_registers(const struct warp_tile *t)
 {
-        enum { PLACES = 76, OF_COPY = 4 };        /* subscripts, an epilogue, copies under way: no fewer than nvcc 13 takes */
         int rows = t->positions / t->warps / t->rows, lane = t->rows * t->lanes / GRID_LANES;
         int64_t words = (t->positions * (int64_t)t->words + warps_w_stage(t) / t->group) / (t->warps * t->panels * GRID_LANES);
-        return rows * t->vectors * lane + rows * 4 + t->vectors + OF_COPY * (int)words + PLACES;
+        return warps_registers(rows, t->vectors, lane, (int)words);
 }
 
 bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule *s,

@@ -324,6 +324,13 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
         CALL();
         return enqueue(stream, [event] { return event->threads = executor.counts.threads, cudaSuccess; });
 }
+/* external: an event of a graph, which says when its replay came there */
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags)
+{
+        CALL();
+        REFUSE((flags == cudaEventRecordExternal) != (stream_of(stream)->recorded != NULL), cudaErrorInvalidValue);
+        return cudaEventRecord(event, stream);
+}
 cudaError_t cudaEventSynchronize(cudaEvent_t)
 {
         CALL();
