@@ -95,9 +95,9 @@ def test_what_is_said(arguments, wanted, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_plain_lines():
+def test_plain_lines(tmp_path):
     """every ten seconds; how many there are depends on what else the machine does"""
-    done = subprocess.run([dnncc.DNNCC, DIGITS, "--bench=14"], capture_output=True, text=True)
+    done = subprocess.run([dnncc.DNNCC, DIGITS, "--bench=14"], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0 and re.fullmatch("(bench: [^\r\n]*14 s[^\r\n]*\n)+", done.stderr), done.stderr
 
 
