@@ -20,7 +20,7 @@ void *executor_host_memory(const char *name, size_t bytes);
 
 struct failure { int call, calls; cudaError_t error; };
 static std::map<std::string, struct failure> failures;
-static std::map<std::string, int> device = { { "major", 9 }, { "minor", 0 }, { "shared", 232448 }, { "devices", 1 }, { "processors", 132 },
+static std::map<std::string, int> device = { { "major", 10 }, { "minor", 0 }, { "shared", 232448 }, { "devices", 1 }, { "processors", 132 },
                                              { "threads", 1024 }, { "cooperative", 1 } };
 static cudaError_t last;                /* of cudaGetLastError */
 static cudaError_t broken;              /* of a kernel: from then on every call's */

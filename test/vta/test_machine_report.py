@@ -71,15 +71,15 @@ def convolution(path, size, inputs, outputs, kernel):
     return path
 
 
-@pytest.mark.parametrize("layer, least", [((14, 256, 256, 3), 1.2), pytest.param((28, 128, 128, 3), 1.13, marks=pytest.mark.long),
-                                          pytest.param((7, 512, 512, 3), 1.2, marks=pytest.mark.long)], ids=["C8", "C5", "C11"])
-def test_overlap(layer, least, tmp_path):
-    """a layer of ResNet-18 takes longer without, and the report shows it"""
+@pytest.mark.parametrize("layer, least, serial", [((14, 256, 256, 3), 1.2, 1.2), pytest.param((28, 128, 128, 3), 1.13, 1.15, marks=pytest.mark.long),
+                                                  pytest.param((7, 512, 512, 3), 1.2, 1.2, marks=pytest.mark.long)], ids=["C8", "C5", "C11"])
+def test_overlap(layer, least, serial, tmp_path):
+    """a layer of ResNet-18 takes longer without, and the report shows it; C5 loads least for what it multiplies"""
     path = convolution(tmp_path / "conv.onnx", *layer)
     with_, without = (facts["accelerator"]["network"] for facts in (report(path, tmp_path), without_overlap(path, tmp_path)))
     assert with_["products"] == without["products"]
     assert without["cycles"] >= least * with_["cycles"]
-    assert with_["serial"] >= 1.2 * with_["cycles"]
+    assert with_["serial"] >= serial * with_["cycles"]
 
 
 def test_overlap_of_networks(tmp_path):
