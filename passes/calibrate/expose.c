@@ -146,14 +146,14 @@ static bool may_end_early(const struct op *op)
 /* The iterations that are looked into; more: it may run others. */
 static int64_t steps_of(const struct exposing *x, const struct op_loop *loop, bool *more)
 {
-        int64_t trips = INT64_MAX, most = loop->scanned || !loop->trip ? loop->steps : INT64_MAX;
+        int64_t trips = INT64_MAX, rows = loop->scanned || !loop->trip ? loop->steps : INT64_MAX;
         if (loop->trip && value_is_constant(loop->trip))
                 trips = constant_element(loop->trip->constant, 0).i;
         trips = trips < 0 ? 0 : trips;
-        if (!loop->scanned && most > x->most_steps && trips > x->most_steps)
-                most = x->most_steps;
-        *more = most == x->most_steps || (loop->trip && trips > most);
-        return trips < most ? trips : most;
+        const int64_t all = trips < rows ? trips : rows,
+                      most = loop->scanned || all < x->most_steps ? all : x->most_steps;
+        *more = loop->scanned ? loop->trip && trips > rows : all > most;
+        return most;
 }
 
 /* go and number < trip */
