@@ -99,6 +99,8 @@ static const char *why_not(struct run *run, const struct loop_stmt *call)
                 return "it multiplies bytes without a sign: --activations=s8 gives them one";
         if (op && op->code != OP_convolve_packed)
                 return "its operands are not in the machine's blocks (--remarks=layout says why)";
+        if (op && op->schedule && op->schedule->processor)
+                return "with the launch, it is faster on the processor (--partition=machine)";
         if (op && !stream_work_of(op, run->context.target, &work))
                 return "what is done with its sums is more than the machine's operations, shifts and bounds";
         return op ? "no tile of it fits the machine's memories" : "it is not a kernel of one contraction";

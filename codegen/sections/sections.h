@@ -101,6 +101,10 @@ bool network_is_made(const struct network *n, const struct value *v);   /* by a 
 int network_root(const struct network *n, int volume); /* of the volumes that have one zero */
 struct section_step *network_step(struct network *n, enum step_kind kind, const struct op *op);     /* a new one, valid until the next */
 bool network_take_zeros(struct network *n, struct section_step *s);      /* false: a number has no room (network_words.c) */
+/* Convolutions take in the pools that alone read what they make; steps and readers are to be found anew. Every volume gets a place in a
+ * storage, a part of two concats a copy behind all steps. (network_storages.c) */
+void network_fuse_pools(struct network *n);
+void network_make_storages(struct network *n);
 void network_name_all(struct network *n);
 void network_say_missing(const struct module *m, struct diag *diag);
 static inline bool volume_is_concat(const struct volume *v) { return v->part_count > 0; }

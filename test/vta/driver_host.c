@@ -2,9 +2,11 @@
 /* Runs generated code that drives a VTA, with the simulator as the device, or with one that fails.
  *
  *     driver_host bits INPUT.. OUTPUT..      files of bytes; --weights FILE in front
+ *     driver_host orders N INPUT.. OUTPUT..  N samples in each file, every one in each order of stages and with each poison: all the same,
+ *                                            or exit 1
  *     driver_host codes                      every way that a device can fail: exit 0, or the one that ended otherwise
  *
- * Compiled with -DHEADER="model.h" -DMODEL=model -DNAME_(x)=MODEL_##x. */
+ * Compiled with -DHEADER="model.h" -DMODEL=model -DNAME_(x)=MODEL_##x. With -DPLAIN for C that has no machine, -DBYTES=N for more memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +18,10 @@
 #define JOIN(a, b) a##b
 #define CALLED(prefix, name) JOIN(prefix, name)
 
-enum { BYTES = 1 << 24, PAGE = 4096 };
+#ifndef BYTES
+#define BYTES (1 << 24)
+#endif
+enum { PAGE = 4096 };
 static unsigned char memory[BYTES] __attribute__((aligned(PAGE)));
 
 enum mode {
@@ -25,6 +30,8 @@ enum mode {
 struct device { struct vta v; struct vta_simulator *simulator; enum mode mode; int ended, calls; };
 
 /* ---- the five functions ---- */
+
+#ifndef PLAIN
 
 uint64_t dnncc_vta_address(void *device, const void *at, size_t bytes)
 {
@@ -79,6 +86,8 @@ int dnncc_vta_wait(void *device, uint64_t cycles)
                 abort();
         return d->ended;
 }
+
+#endif
 
 /* ---- the model ---- */
 
@@ -140,6 +149,57 @@ static int bits(const struct dnncc_model_1 *model, struct device *d, char **file
         for (uint32_t k = 0; k < model->input_count; k++)
                 free(inputs[k]);
         return 0;
+}
+
+/* what one run computes, behind one another */
+static int run_once(const struct dnncc_model_1 *model, struct device *d, unsigned char *result)
+{
+        place(model, d);
+        for (uint32_t k = 0; k < model->output_count; result += model->outputs[k++].bytes)
+                outputs[k] = result;
+        return model->run(regions, (const void *const *)inputs, outputs, NULL);
+}
+
+static int orders(const struct dnncc_model_1 *model, struct device *d, size_t count, char **files)
+{
+        static const struct { uint64_t seed; unsigned char poison; } ways[] = { { 0, 0x00 }, { 1, 0xa5 }, { 2, 0x00 }, { 0, 0xa5 }, { 1, 0x00 }, { 2, 0xa5 } };
+        enum { WAYS = sizeof ways / sizeof *ways };
+        struct vta_simulator *simulators[WAYS];
+        unsigned char *given[16];
+        FILE *results[16];
+        size_t bytes = 0;
+        for (uint32_t k = 0; k < model->input_count; k++)
+                given[k] = load(*files++, count * (size_t)model->inputs[k].bytes);
+        for (uint32_t k = 0; k < model->output_count; k++) {
+                results[k] = fopen(*files++, "wb");
+                bytes += (size_t)model->outputs[k].bytes;
+        }
+        for (int w = 0; w < WAYS; w++)
+                simulators[w] = vta_simulator_new(&d->v, ways[w].seed, ways[w].poison);
+        unsigned char *one = malloc(bytes + 1), *other = malloc(bytes + 1);
+        int wrong = 0;
+        for (size_t n = 0; n < count && !wrong; n++) {
+                for (uint32_t k = 0; k < model->input_count; k++)
+                        inputs[k] = given[k] + n * (size_t)model->inputs[k].bytes;
+                for (int w = 0; w < WAYS && !wrong; w++) {
+                        d->simulator = simulators[w];
+                        wrong = run_once(model, d, w ? other : one) || (w && memcmp(one, other, bytes));
+                        if (wrong)
+                                fprintf(stderr, "sample %zu, way %d\n", n, w);
+                }
+                const unsigned char *at = one;
+                for (uint32_t k = 0; k < model->output_count; at += model->outputs[k++].bytes)
+                        fwrite(at, 1, (size_t)model->outputs[k].bytes, results[k]);
+        }
+        for (int w = 0; w < WAYS; w++)
+                vta_simulator_free(simulators[w]);
+        for (uint32_t k = 0; k < model->output_count; k++)
+                fclose(results[k]);
+        for (uint32_t k = 0; k < model->input_count; k++)
+                free(given[k]);
+        free(one);
+        free(other);
+        return wrong;
 }
 
 #ifdef ONE_EACH         /* one input, one output, no weights: the functions themselves */
@@ -211,7 +271,7 @@ int main(int count, char **arguments)
         int code = 2;
         if (!vta_begin_sizes(&d.v, sizes ? sizes : "", &diag))
                 return 2;
-        d.simulator = vta_simulator_new(&d.v, seed ? strtoull(seed, NULL, 10) : 0, 0xa5);
+        struct vta_simulator *simulator = d.simulator = vta_simulator_new(&d.v, seed ? strtoull(seed, NULL, 10) : 0, 0xa5);
         arguments++;
         if (count > 3 && !strcmp(*arguments, "--weights")) {
                 for (uint32_t k = 0; k < model->region_count; k++)
@@ -225,11 +285,13 @@ int main(int count, char **arguments)
         }
         if (count > 1 && !strcmp(*arguments, "bits"))
                 code = bits(model, &d, arguments + 1);
+        else if (count > 2 && !strcmp(*arguments, "orders"))
+                code = orders(model, &d, strtoul(arguments[1], NULL, 10), arguments + 2);
 #ifdef ONE_EACH
         else if (count > 1 && !strcmp(*arguments, "codes"))
                 code = codes(model, &d);
 #endif
-        vta_simulator_free(d.simulator);
+        vta_simulator_free(simulator);
         free(weights);
         return code;
 }

@@ -15,14 +15,14 @@ SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 LIBRARY = (dnncc.ROOT / "build" if SANITIZED else pathlib.Path(dnncc.DNNCC).resolve().parent) / "libdnncc_vta.a"
 
 
-def compiled(model, folder, *options, cc="gcc", flags=("-O1",), name="model", one=False):
-    """the program; options: of dnncc; one: the model has one input, one output"""
-    done = dnncc.run([dnncc.DNNCC, model, "-q", "--target=vta", f"--name={name}", "-o", folder / f"{name}.c", *options])
+def compiled(model, folder, *options, cc="gcc", flags=("-O1",), name="model", one=False, target="vta"):
+    """the program; options: of dnncc; one: the model has one input, one output; target: one that has no machine is a host without one"""
+    done = dnncc.run([dnncc.DNNCC, model, "-q", f"--target={target}", f"--name={name}", "-o", folder / f"{name}.c", *options])
     assert done.returncode == 0, done.stderr
     program = folder / f"{name}-{cc}"
     done = dnncc.run([cc, *WARN, *flags, "-I", folder, "-c", folder / f"{name}.c", "-o", folder / f"{name}.o"])
     assert done.returncode == 0, done.stderr
-    define = [f'-DHEADER="{name}.h"', f"-DMODEL={name}", f"-DNAME_(x)={name.upper()}_##x", *(["-DONE_EACH"] if one else [])]
+    define = [f'-DHEADER="{name}.h"', f"-DMODEL={name}", f"-DNAME_(x)={name.upper()}_##x", *(["-DONE_EACH"] if one else []), *(["-DPLAIN"] if target == "generic" else [])]
     done = dnncc.run([cc, "-std=gnu11", "-Wall", "-Wextra", "-Werror", *flags, *define, "-I", folder, "-I", dnncc.ROOT, HOST,
                       folder / f"{name}.o", LIBRARY, "-o", program])
     assert done.returncode == 0, done.stderr
@@ -30,7 +30,7 @@ def compiled(model, folder, *options, cc="gcc", flags=("-O1",), name="model", on
 
 
 def run(program, *arguments, **environment):
-    done = subprocess.run([str(program), *map(str, arguments)], capture_output=True, text=True, timeout=120,
+    done = subprocess.run([str(program), *map(str, arguments)], capture_output=True, text=True, timeout=3600,
                           env={**os.environ, **{k: str(v) for k, v in environment.items()}}, check=False)
     assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
     return done.stdout
