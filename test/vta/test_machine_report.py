@@ -71,21 +71,24 @@ def convolution(path, size, inputs, outputs, kernel):
     return path
 
 
-@pytest.mark.parametrize("layer, least", [((14, 256, 256, 3), 1.2), pytest.param((28, 128, 128, 3), 1.13, marks=pytest.mark.long),
-                                          pytest.param((7, 512, 512, 3), 1.2, marks=pytest.mark.long)], ids=["C8", "C5", "C11"])
-def test_overlap(layer, least, tmp_path):
-    """a layer of ResNet-18 takes longer without, and the report shows it"""
+@pytest.mark.parametrize("layer", [(14, 256, 256, 3)] + [pytest.param(layer, marks=pytest.mark.long) for layer in (
+    (56, 64, 64, 3), (28, 128, 128, 3), (7, 512, 512, 3))], ids=["C8", "C2", "C5", "C11"])
+def test_overlap(layer, tmp_path):
+    """A layer of ResNet-18 takes a fifth longer without, and the report shows it; but where all its instructions one by one take less than
+    that, nearly all of what they take."""
     path = convolution(tmp_path / "conv.onnx", *layer)
     with_, without = (facts["accelerator"]["network"] for facts in (report(path, tmp_path), without_overlap(path, tmp_path)))
     assert with_["products"] == without["products"]
-    assert without["cycles"] >= least * with_["cycles"]
-    assert with_["serial"] >= 1.2 * with_["cycles"]
+    hidden = with_["serial"] - with_["cycles"]
+    assert without["cycles"] >= min(1.2 * with_["cycles"], with_["cycles"] + .85 * hidden)
+    assert hidden >= .15 * with_["cycles"]
 
 
 def test_overlap_of_networks(tmp_path):
-    """all layers of one: those that wait for other things than loads have less to win"""
+    """all layers of one: half as much again one by one, of which stages that run beside each other anyway hide a part"""
     with_, without = (facts["accelerator"]["network"] for facts in (report(model("resnet8_int8"), tmp_path), without_overlap(model("resnet8_int8"), tmp_path)))
-    assert without["cycles"] >= 1.19 * with_["cycles"]
+    hidden = with_["serial"] - with_["cycles"]
+    assert hidden >= .4 * with_["cycles"] and without["cycles"] >= with_["cycles"] + .4 * hidden
 
 
 def test_processor(tmp_path):
