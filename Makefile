@@ -309,7 +309,7 @@ $(B)/observe: test/quantize/observe.c $(B)/libdnncc.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
 
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider -n $(JOBS) --dist=worksteal
-PYTHON_TESTS := test/support test/driver test/golden test/passes test/targets test/threads test/systems test/models test/operators test/quantize test/hostile test/vta test/cuda test/conformance test/bench test/python test/examples
+PYTHON_TESTS := test/support test/driver test/golden test/passes test/targets test/threads test/systems test/models test/operators test/quantize test/hostile test/vta test/sections test/cuda test/conformance test/bench test/python test/examples
 export ONNX_MODELS := $(abspath $(B))/onnx_models
 check-python: $(B)/machines $(B)/observe
 	$(PYTEST) --tier=$(TIER) $(wildcard $(PYTHON_TESTS))
@@ -325,7 +325,7 @@ asan: setup
 	@$(MAKE) --no-print-directory python
 	@for cc in gcc clang; do \
 	    $(MAKE) --no-print-directory -j$(JOBS) CC=$$cc B=$(B)/asan-$$cc CFLAGS="$(SANITIZE)" all $(B)/asan-$$cc/observe check-unit && \
-	    DNNCC=$(abspath $(B))/asan-$$cc/dnncc $(PYTEST) test/driver test/golden test/quantize test/hostile test/vta || exit 1; \
+	    DNNCC=$(abspath $(B))/asan-$$cc/dnncc $(PYTEST) test/driver test/golden test/quantize test/hostile test/vta test/sections || exit 1; \
 	done
 
 bless: setup

@@ -113,7 +113,8 @@ void partition_mark(const struct partition *p, struct function *f)
         s.processor = 1;
         s.why = "with the launch, it is faster there than on the machine";
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
-                struct op *convolve = op->code == OP_fusion && partition_stays(p, op) ? offload_convolve(op) : NULL;
+                const bool whole = op->code == OP_fusion && op->number % PARTS == PART_WHOLE;
+                struct op *convolve = whole && (partition_stays(p, op) || p->stays[op->number + PART_FIRST]) ? offload_convolve(op) : NULL;
                 if (convolve)
                         convolve->schedule = schedule_keep(f->module->arena, s);
         }

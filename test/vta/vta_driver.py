@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Generated C that drives a VTA: compiled with test/vta/driver_host.c, whose device is the simulator, and run."""
+"""Generated C that drives a machine: compiled with test/vta/driver_host.c, whose device is the simulator, and run."""
 import os
 import pathlib
 import subprocess
@@ -12,7 +12,10 @@ HOST = pathlib.Path(__file__).with_name("driver_host.c")
 WARN = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wcast-align", "-Werror"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 # of the plain build: what is looked at by sanitizers is the generated code
-LIBRARY = (dnncc.ROOT / "build" if SANITIZED else pathlib.Path(dnncc.DNNCC).resolve().parent) / "libdnncc_vta.a"
+BUILD = dnncc.ROOT / "build" if SANITIZED else pathlib.Path(dnncc.DNNCC).resolve().parent
+LIBRARIES = {"vta": [BUILD / "libdnncc_vta.a"], "generic": [BUILD / "libdnncc_vta.a"],
+             "unified": [BUILD / "libdnncc.a", "-lprotobuf-c", "-lz", "-lm"]}
+HOSTS = {"vta": [], "generic": ["-DPLAIN"], "unified": ["-DUNIFIED"]}
 
 
 def compiled(model, folder, *options, cc="gcc", flags=("-O1",), name="model", one=False, target="vta"):
@@ -22,9 +25,9 @@ def compiled(model, folder, *options, cc="gcc", flags=("-O1",), name="model", on
     program = folder / f"{name}-{cc}"
     done = dnncc.run([cc, *WARN, *flags, "-I", folder, "-c", folder / f"{name}.c", "-o", folder / f"{name}.o"])
     assert done.returncode == 0, done.stderr
-    define = [f'-DHEADER="{name}.h"', f"-DMODEL={name}", f"-DNAME_(x)={name.upper()}_##x", *(["-DONE_EACH"] if one else []), *(["-DPLAIN"] if target == "generic" else [])]
+    define = [f'-DHEADER="{name}.h"', f"-DMODEL={name}", f"-DNAME_(x)={name.upper()}_##x", *(["-DONE_EACH"] if one else []), *HOSTS[target]]
     done = dnncc.run([cc, "-std=gnu11", "-Wall", "-Wextra", "-Werror", *flags, *define, "-I", folder, "-I", dnncc.ROOT, HOST,
-                      folder / f"{name}.o", LIBRARY, "-o", program])
+                      folder / f"{name}.o", *LIBRARIES[target], "-o", program])
     assert done.returncode == 0, done.stderr
     return program
 
@@ -36,13 +39,13 @@ def run(program, *arguments, **environment):
     return done.stdout
 
 
-def interpreted(model, arrays, folder, *options):
+def interpreted(model, arrays, folder, *options, target="vta"):
     """outputs of the interpreter, streams and all"""
     data = folder / "data"
     data.mkdir(exist_ok=True)
     for k, array in enumerate(arrays):
         np.save(data / f"input_{k}.npy", array)
-    done = dnncc.run([dnncc.DNNCC, model, "-q", "--target=vta", f"--run={data}", *options])
+    done = dnncc.run([dnncc.DNNCC, model, "-q", f"--target={target}", f"--run={data}", *options])
     assert done.returncode == 0, done.stderr
     return [np.load(data / f"output_{k}.npy") for k in range(len(list(data.glob("output_*.npy"))))]
 
