@@ -29,8 +29,9 @@ def compare(path, options, count, folder):
         own.mkdir()
         program = compiled(path, own, *options, "--requantize=shift", flags=flags if target == "vta" else [*flags, "-O3", "-march=native"], target=target)
         shape, element = port(own / "model.h")
-        x = np.random.default_rng(11).integers(-128, 128, (count, *shape)) // 2 ** (np.arange(count) % 7).reshape(-1, *[1] * len(shape))     # loud, soft
-        (folder / "in").write_bytes(((x / 40).astype(element) if element == np.float32 else x.astype(element)).tobytes())
+        size = 2 ** (np.arange(count) % 7).reshape(-1, *[1] * len(shape))        # soft, loud
+        x = np.random.default_rng(11).integers(-128, 128, (count, *shape)) // size
+        (folder / "in").write_bytes((((x + 64) * size * size / 40).astype(element) if element == np.float32 else x.astype(element)).tobytes())
         run(program, "orders", count, folder / "in", own / "out")
         results.append((own / "out").read_bytes())
     assert got == want
