@@ -190,7 +190,11 @@ static int run_once(const struct dnncc_model_1 *model, struct device *d, unsigne
 static int orders(const struct dnncc_model_1 *model, struct device *d, size_t count, char **files)
 {
         static const struct { uint64_t seed; unsigned char poison; } ways[] = { { 0, 0x00 }, { 1, 0xa5 }, { 2, 0x00 }, { 0, 0xa5 }, { 1, 0x00 }, { 2, 0xa5 } };
+#ifdef PLAIN
+        enum { WAYS = 1 };
+#else
         enum { WAYS = sizeof ways / sizeof *ways };
+#endif
         struct way all[WAYS];
         unsigned char *given[16];
         FILE *results[16];
