@@ -13,7 +13,7 @@ DESTDIR ?=
 JOBS ?= 2
 
 # The rooms. compiler/main.c and compiler/vta/main.c are the programs; everything else is libdnncc.a, which the unit tests link too.
-ROOMS := base ir cost schedule kernels passes $(addprefix passes/,simplify layout fuse vectorize stream memory calibrate quantize requantize) \
+ROOMS := base ir cost schedule kernels passes $(addprefix passes/,simplify layout fuse vectorize stream memory calibrate quantize requantize offload) \
          codegen codegen/targets codegen/machines codegen/vta codegen/unified codegen/sections compiler compiler/import compiler/export compiler/vta
 SOURCES := $(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c)))
 # what POSIX has and Windows has not; two files have another one in their place
@@ -326,7 +326,7 @@ asan: setup
 	@$(MAKE) --no-print-directory python
 	@for cc in gcc clang; do \
 	    $(MAKE) --no-print-directory -j$(JOBS) CC=$$cc B=$(B)/asan-$$cc CFLAGS="$(SANITIZE)" all $(B)/asan-$$cc/observe check-unit && \
-	    DNNCC=$(abspath $(B))/asan-$$cc/dnncc $(PYTEST) test/driver test/golden test/quantize test/hostile test/vta || exit 1; \
+	    DNNCC=$(abspath $(B))/asan-$$cc/dnncc $(PYTEST) test/driver test/golden test/quantize test/hostile test/vta test/sections || exit 1; \
 	done
 
 bless: setup

@@ -139,6 +139,7 @@ static bool prepare_context(struct run *run)
                 if (!set_limit(run, o->limits.items[i]))
                         return false;
         context->memory = o->goal == GOAL_MEMORY;
+        context->all_on_machine = o->partition == PARTITION_MACHINE;
         context->narrow_sums = target_commands(context->target) != NULL;
         struct loop_library *library = loop_library_new(run->arena, &run->diag);
         if (library)

@@ -158,6 +158,8 @@ char *options_canonical(struct arena *arena, const struct options *options)
         if (options->requantize)
                 text_add(&text, " --requantize=%s", options->requantize == REQUANTIZE_SHIFT ? "shift" : "integer");
         add_quantization(&text, options);
+        if (options->partition == PARTITION_MACHINE)
+                text_add(&text, " --partition=machine");
         if (options->goal == GOAL_MEMORY)
                 text_add(&text, " --goal=memory");
         if (options->activation_memory >= 0)

@@ -14,6 +14,7 @@ struct remarks;
 struct schedule_book;
 struct quantize_policy;
 struct sampler;
+struct stream_memo;
 
 struct limits {                         /* --limit NAME=N; limits.def */
 #define LIMIT(name, preset, doc) int64_t name;
@@ -29,6 +30,8 @@ struct pass_context {
         const struct loop_library *library;
         struct limits limits;
         struct lower_options lower;
+        const struct stream_memo *memo; /* tiles of streams that were looked for (cost/stream_memo.h) */
+        bool all_on_machine;            /* what the target's machine can do it does, even where the processor is faster */
         int64_t fold_steps;             /* spent so far, of limits.fold_total_steps */
         int threads;                    /* that generated code may use; 1: no threading code at
                                          * all */

@@ -15,7 +15,7 @@ SIZES = ("", "inp=16K,acc=64K,block=32", "inp=4K,acc=16K,wgt=32K,uop=4K")
 def compiled(text, path, sizes="", check=True):
     """Loop IR, and cycles of the launches"""
     (path / "m.dnn").write_text(text)
-    target = ["--target=vta"] + ([f"--sizes={sizes}"] if sizes else [])
+    target = ["--target=vta", "--partition=machine"] + ([f"--sizes={sizes}"] if sizes else [])
     done = dnncc.run([dnncc.DNNCC, path / "m.dnn", *target, "--emit=loops", "-o", path / "m.loops", *(["--check"] if check else [])])
     assert done.returncode == 0, done.stderr
     assert "DIFFERENT" not in done.stderr.upper()
