@@ -57,7 +57,7 @@ static void worked(void **state)
         }
 }
 
-/* what is chosen, with biases as products (passes/offload.c), takes no longer than what was worked by hand, nor than that tile would
+/* what is chosen, with biases as products (passes/offload), takes no longer than what was worked by hand, nor than that tile would
  * but for half a percent */
 static void chosen(void **state)
 {
