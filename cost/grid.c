@@ -42,7 +42,7 @@ struct walk {
         double copied;                  /* of a block into shared memory, asynchronously */
         double trips, lanes;            /* of the statement that is looked at */
         double turns;                   /* of the loop around a multiply; 1: there is none */
-        bool in_warp, in_lane, in_turn;
+        bool in_lane, in_turn;
         int tile_rows, tile_columns, tile_lanes;
 };
 
@@ -92,7 +92,6 @@ static void look_at_for(struct walk *w, const struct loop_stmt *s)
         case FOR_GPU_BLOCK: break;
         case FOR_GPU_WARP:
                 w->cost->warps = (int64_t)trips;
-                w->in_warp = true;
                 w->trips *= trips;
                 break;
         case FOR_GPU_LANE:
@@ -109,7 +108,6 @@ static void look_at_for(struct walk *w, const struct loop_stmt *s)
         look_at_block(w, s->body);
         w->trips = outer.trips;
         w->lanes = outer.lanes;
-        w->in_warp = outer.in_warp;
         w->in_lane = outer.in_lane;
         w->in_turn = outer.in_turn;
 }
