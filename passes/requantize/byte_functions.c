@@ -116,11 +116,14 @@ static struct value *times(struct builder *b, struct value *x, int64_t factor)
 
 static struct value *of_two(struct builder *b, const struct formula *f, const struct whole_polynomial *p)
 {
-        struct value *x = formula_leaf(b, f, 0, E_I32), *y = formula_leaf(b, f, 1, E_I32);
-        struct value *sum = build_binary(b, OP_add, times(b, x, p->x), times(b, y, p->y));
+        struct value *of_x = times(b, formula_leaf(b, f, 0, E_I64), p->x),
+                     *of_y = times(b, formula_leaf(b, f, 1, E_I64), p->y),
+                     *sum = build_binary(b, OP_add, of_x, of_y);
         const struct type *t = f->root->type;
-        if (p->xy)
+        if (p->xy) {
+                struct value *x = formula_leaf(b, f, 0, E_I32), *y = formula_leaf(b, f, 1, E_I32);
                 sum = build_binary(b, OP_add, sum, times(b, build_binary(b, OP_mul, x, y), p->xy));
+        }
         sum = build_binary(b, OP_add, sum, long_number(b, t, p->one));
         sum = build_cast(b, build_binary(b, OP_shr, sum, long_number(b, t, p->shift)), E_I32);
         if (!sum)
