@@ -11,15 +11,17 @@ static const struct { const char *name, *text; } functions[] = {
           "{\n"
           "        uint16_t bits;\n"
           "        asm(\"cvt.rn.f16.f32 %%0, %%1;\" : \"=h\"(bits) : \"f\"(x));\n"
-          "        const uint32_t own = __float_as_uint(x);\n"
-          "        return x == x ? bits : 32256u | (own >> 13 & 1023u) | (own >> 16 & 32768u);\n"
+          "        const uint32_t own = bits_u32(x);\n"
+          "        const float size = bits_f32(own & 2147483647u);\n"
+          "        return size == size ? bits : 32256u | (own >> 13 & 1023u) | (own >> 16 & 32768u);\n"
           "}\n" },
         { "f16_to_f32",
           "static __device__ inline float %s(uint32_t bits)\n"
           "{\n"
           "        float x;\n"
           "        asm(\"cvt.f32.f16 %%0, %%1;\" : \"=f\"(x) : \"h\"((uint16_t)bits));\n"
-          "        return x == x ? x : __uint_as_float((bits & 32768u) << 16 | 2143289344u | (bits & 1023u) << 13);\n"
+          "        const bool is_nan = bits_u32(x) << 1 > 4278190080u;\n"
+          "        return is_nan ? bits_f32((bits & 32768u) << 16 | 2143289344u | (bits & 1023u) << 13) : x;\n"
           "}\n" },
 };
 
