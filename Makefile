@@ -13,7 +13,7 @@ DESTDIR ?=
 JOBS ?= 2
 
 # The rooms. compiler/main.c and compiler/vta/main.c are the programs; everything else is libdnncc.a, which the unit tests link too.
-ROOMS := base ir cost schedule kernels passes $(addprefix passes/,simplify layout fuse vectorize stream memory calibrate quantize requantize) \
+ROOMS := base ir cost schedule kernels passes $(addprefix passes/,simplify layout fuse vectorize stream memory calibrate quantize requantize offload) \
          codegen codegen/targets codegen/machines codegen/vta codegen/unified codegen/sections compiler compiler/import compiler/export compiler/vta
 SOURCES := $(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c)))
 # what POSIX has and Windows has not; two files have another one in their place
@@ -289,7 +289,7 @@ TIER := check
 # each with what it says in a file; what fails is shown
 check-unit: $(UNIT)
 	@printf '%s\n' $(notdir $(UNIT)) | xargs -P $(JOBS) -I{} sh -c \
-	    'if $(B)/unit/{} >$(B)/unit/{}.log 2>&1; then echo "unit: {}"; else cat $(B)/unit/{}.log; echo "unit: {} FAILS"; exit 1; fi'
+	    'if $(B)/unit/{} >$(B)/unit/{}.log 2>&1; then echo "unit: {} passed"; else cat $(B)/unit/{}.log; echo "unit: {} FAILED"; exit 1; fi'
 
 # ten thousand random programs, of which check-unit runs the first three thousand; two thousand random streams, of which it runs a hundred
 check-random: $(B)/unit/random_passes_test $(B)/unit/stream_test
@@ -309,10 +309,11 @@ $(B)/observe: test/quantize/observe.c $(B)/libdnncc.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
 
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider -n $(JOBS) --dist=worksteal
-PYTHON_TESTS := test/support test/driver test/golden test/passes test/targets test/threads test/systems test/models test/operators test/quantize test/hostile test/vta test/cuda test/conformance test/bench test/python test/examples
+# every folder that has some
+PYTHON_TESTS := $(sort $(dir $(wildcard test/*/test_*.py)))
 export ONNX_MODELS := $(abspath $(B))/onnx_models
 check-python: $(B)/machines $(B)/observe
-	$(PYTEST) --tier=$(TIER) $(wildcard $(PYTHON_TESTS))
+	$(PYTEST) --tier=$(TIER) $(PYTHON_TESTS)
 
 conformance: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all python
@@ -325,7 +326,7 @@ asan: setup
 	@$(MAKE) --no-print-directory python
 	@for cc in gcc clang; do \
 	    $(MAKE) --no-print-directory -j$(JOBS) CC=$$cc B=$(B)/asan-$$cc CFLAGS="$(SANITIZE)" all $(B)/asan-$$cc/observe check-unit && \
-	    DNNCC=$(abspath $(B))/asan-$$cc/dnncc $(PYTEST) test/driver test/golden test/quantize test/hostile test/vta || exit 1; \
+	    DNNCC=$(abspath $(B))/asan-$$cc/dnncc $(PYTEST) test/driver test/golden test/quantize test/hostile test/vta test/sections || exit 1; \
 	done
 
 bless: setup

@@ -10,7 +10,6 @@ static enum element_class class_of(const struct loop_expr *e)
 {
         return element_info[e->type.element].class;
 }
-static bool is_small_float(enum element e) { return e == E_F16 || e == E_BF16; }
 static bool is_wide(enum element e) { return e == E_I64 || e == E_U64 || e == E_INDEX; }
 
 static struct c_shape shape(int precedence) { return (struct c_shape){ precedence, false }; }
@@ -27,6 +26,11 @@ const char *c_literal(struct arena *arena, enum element e, union scalar value)
                 unsigned char bits[2];
                 element_store(e, bits, 0, value);
                 return arena_printf(arena, "0x%04x", (unsigned)(bits[0] | bits[1] << 8));
+        }
+        case E_TF32: {
+                unsigned char bits[4];
+                element_store(e, bits, 0, value);
+                return arena_printf(arena, "0x%02x%02x%02x%02xu", bits[3], bits[2], bits[1], bits[0]);
         }
         case E_I32: case E_I64: case E_INDEX:
                 if (value.i == (e == E_I32 ? INT32_MIN : INT64_MIN))
@@ -59,7 +63,7 @@ static void put_bits(struct c_writer *w, enum element e, double value)
 static struct c_shape put_literal(struct c_writer *w, const struct loop_expr *e)
 {
         enum element t = element_of(e);
-        if (class_of(e) == CLASS_FLOAT && !is_small_float(t) && !isfinite(e->literal.f)) {
+        if (class_of(e) == CLASS_FLOAT && !element_is_small(t) && !isfinite(e->literal.f)) {
                 put_bits(w, t, e->literal.f);
                 return shape(C_PRIMARY);
         }
@@ -90,7 +94,7 @@ static void put_wide(struct c_writer *w, const struct loop_expr *e, int least, b
                 c_put(w, ")");
         }
         if (cast)
-                c_insert(w, start, arena_printf(w->arena, "(%s)", c_type(element_of(e))));
+                c_insert(w, start, arena_printf(w->arena, "(%s)", c_type_here(w, element_of(e))));
 }
 
 static struct c_shape put_call(struct c_writer *w, const char *name, const struct loop_expr *e,
@@ -304,9 +308,7 @@ static struct c_shape put_from_small(struct c_writer *w, enum element to, const 
         as_f32.args[0] = (struct loop_expr *)(uintptr_t)a;
         if (to == E_F32)
                 return put_call(w,
-                                library_name(w,
-                                             element_of(a) == E_F16 ? "f16_to_f32" : "bf16_to_f32",
-                                             E_U32),
+                                library_name(w, arena_printf(w->arena, "%s_to_f32", element_info[element_of(a)].text), E_U32),
                                 &as_f32, 1);
         return c_expression(w, &converted);
 }
@@ -321,7 +323,7 @@ static struct c_shape put_to_small(struct c_writer *w, enum element to, const st
         const char *name = arena_printf(w->arena, "%s_to_%s", wide ? "f64" : "f32",
                                         element_info[to].text);
         w->calls++;
-        c_put(w, "(uint16_t)%s(", library_name(w, name, wide ? E_F64 : E_F32));
+        c_put(w, "(%s)%s(", element_info[to].c_type, library_name(w, name, wide ? E_F64 : E_F32));
         if (odd)
                 c_put(w, "%s(",
                       c_helper(w,
@@ -341,9 +343,9 @@ static struct c_shape put_conversion(struct c_writer *w, const struct loop_expr 
         enum element to = element_of(e), from = element_of(a);
         if (to == from)
                 return c_expression(w, a);
-        if (is_small_float(from))
+        if (element_is_small(from))
                 return put_from_small(w, to, a);
-        if (is_small_float(to))
+        if (element_is_small(to))
                 return put_to_small(w, to, a);
         bool to_float = element_is_float(to), from_float = element_is_float(from);
         w->computes_floats |= to_float || from_float;
@@ -353,9 +355,9 @@ static struct c_shape put_conversion(struct c_writer *w, const struct loop_expr 
                 return shape(C_COMPARISON);
         }
         if (to_float || !from_float)
-                return put_cast(w, c_scalar_type(w, to), a);
+                return put_cast(w, c_type_here(w, to), a);
         if (to == E_INDEX)
-                c_put(w, "(%s)", c_scalar_type(w, to));
+                c_put(w, "(%s)", c_type_here(w, to));
         enum element integer = to == E_INDEX ? E_I64 : to;
         enum c_helper h = element_info[integer].class == CLASS_UINT ? HELPER_SATURATE_UNSIGNED
                                                                     : HELPER_SATURATE;
@@ -371,12 +373,12 @@ static struct c_shape put_bitcast(struct c_writer *w, const struct loop_expr *e)
         enum element to = element_of(e), from = element_of(a);
         bool to_float = to == E_F32 || to == E_F64, from_float = from == E_F32 || from == E_F64;
         if (to_float == from_float)
-                return to == from ? c_expression(w, a) : put_cast(w, c_scalar_type(w, to), a);
+                return to == from ? c_expression(w, a) : put_cast(w, c_type_here(w, to), a);
         enum element bits = element_info[to].bytes == 4 ? E_U32 : E_U64;
         const char *name = c_helper(w, HELPER_BITS, to_float ? to : bits, to_float ? bits : from);
         bool cast = !to_float && to != bits;
         w->calls++;
-        c_put(w, "%s%s(", cast ? arena_printf(w->arena, "(%s)", c_type(to)) : "", name);
+        c_put(w, "%s%s(", cast ? arena_printf(w->arena, "(%s)", c_type_here(w, to)) : "", name);
         if (to_float && from != bits)
                 put_cast(w, c_type(bits), a);
         else

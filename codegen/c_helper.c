@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+const char *c_type_here(const struct c_writer *w, enum element e) { return e == E_INDEX && w->index ? w->index : c_type(e); }
 const char *c_type(enum element e)
 {
         return e == E_BOOL ? "int" : element_info[e].c_type;
@@ -133,6 +134,8 @@ static void print_helpers(struct c_writer *w, int level)
                 if (!any)
                         c_level_open(w, w->out, level);
                 text_add(w->out, "%s%s", any ? "" : "/* C's operators and conversions, made total */\n", w->dialect->inlined);
+                if (w->dialect->library)        /* a formula may be left out */
+                        text_add(w->out, "__attribute__((unused)) ");
                 expand(w->out, helper_info[i.helper].definition, i.element, i.from);
                 text_add(w->out, "\n");
                 any = true;

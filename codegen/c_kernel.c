@@ -70,7 +70,7 @@ static void put_for(struct c_writer *w, const struct loop_stmt *s)
         }
         c_declare(w, s->variable);
         const char *name = c_use(w, s->variable), *end = NULL;
-        c_put(w, "for (%s %s = ", c_scalar_type(w, (enum element)s->variable->type.element), name);
+        c_put(w, "for (%s %s = ", c_type_here(w, (enum element)s->variable->type.element), name);
         c_expression(w, s->a);
         if (!is_constant_in_loop(s->b, 0)) {
                 end = c_local(w, arena_printf(w->arena, "%s_end", name));
@@ -302,7 +302,7 @@ static void put_kernel_call(struct c_writer *w, const struct loop_stmt *s)
 static void put_call(struct c_writer *w, const struct loop_stmt *s)
 {
         (s->function->kind == FUNCTION_STREAM ? c_machine_call : put_kernel_call)(w, s);
-        if (w->options->profile)
+        if (w->options->profile && !w->dialect->is_device)
                 put_profile(w, s);
 }
 
@@ -352,7 +352,7 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
                 c_end(w);
                 break;
         case STMT_ALLOC: put_alloc(w, s->buffer); break;
-        case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD:
+        case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD: case STMT_SCALE:
                 (w->dialect->product ? w->dialect->product : c_tiles)(w, s);
                 break;
         case STMT_COPY: case STMT_COMMIT: case STMT_WAIT: case STMT_SETTLE:
@@ -477,9 +477,10 @@ void c_parameters(struct c_writer *w, const struct loop_function *f)
 {
         for (int i = 0; i < f->buffer_count; i++) {
                 const struct loop_buffer *b = f->buffers[i];
+                const bool alone = b->alias_class == 0 && !(w->dialect->changes && w->dialect->changes(w, f, b));
                 c_put(w, "%s%s%s *%s%s", i ? "," C_SOFT : "",
                       b->access == ACCESS_IN ? "const " : "", c_memory_type(w, b->element),
-                      b->alias_class == 0 ? w->dialect->restricted : "", c_name(w, b)->text);
+                      alone ? w->dialect->restricted : "", c_name(w, b)->text);
         }
         for (int i = 0; i < f->scalar_count; i++)
                 c_put(w, "%s%s %s", i || f->buffer_count ? "," C_SOFT : "",

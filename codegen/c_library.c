@@ -40,7 +40,10 @@ const char *c_function(struct c_writer *w, struct loop_function *f)
 static void put_library_function(struct c_writer *w, struct loop_function *f, const char *name,
                                  struct text *out)
 {
+        const char *own = w->dialect->library ? w->dialect->library(w, f, name) : NULL;
         w->out = out;
+        if (own)
+                text_add(out, "#ifndef CUDA_CPU\n%s#else\n", own);
         c_names_function(w, f);
         if (f->error)
                 c_comment(w->out, 0, arena_printf(w->arena, "error bound: %s", f->error));
@@ -52,6 +55,8 @@ static void put_library_function(struct c_writer *w, struct loop_function *f, co
         c_put(w, f->scalar_count ? ")" : "void)");
         c_end(w);
         c_body(w, f, NULL);
+        if (own)
+                text_add(out, "#endif\n");
 }
 
 /* Which functions are used is known when the last round finds no more. The lower levels come first:

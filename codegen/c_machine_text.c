@@ -2,6 +2,7 @@
 /* C that drives a machine, as text: instructions, functions that launch, prepare, what the header says. */
 #include "codegen/c_machine.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,15 @@
 static const char *function_name(struct c_writer *w, const char *name)
 {
         return arena_printf(w->arena, "dnncc_%s_%s", w->machine->driver->name, name);
+}
+
+/* ... of the machine in capitals */
+static const char *capitals(struct c_writer *w)
+{
+        char *name = arena_string(w->arena, w->machine->driver->name);
+        for (char *c = name; *c; c++)
+                *c = (char)toupper((unsigned char)*c);
+        return name;
 }
 
 /* ---- constants ---- */
@@ -131,7 +141,7 @@ static void put_launcher(struct c_writer *w)
         c_return_error(w, "LAUNCH");
         c_line(w, "switch (%s(device, cycles)) {", function_name(w, "wait"));
         c_line(w, "case 0: return 0;");
-        c_line(w, "case %s: return %s;", w->machine->driver->timeout, c_macro(w, "ERROR_TIMEOUT"));
+        c_line(w, "case DNNCC_%s_TIMEOUT: return %s;", capitals(w), c_macro(w, "ERROR_TIMEOUT"));
         c_line(w, "default: return %s;", c_macro(w, "ERROR_LOST"));
         c_line(w, "}");
         c_function_close(w);
@@ -338,8 +348,34 @@ void c_machine_rules(struct c_writer *w)
                          c_macro(w, "ERROR_LOST"));
 }
 
+static const char functions[] =
+        "%s;\n"
+        "\n"
+        "/* What drives the machine: functions that whoever links this code gives. `device` is what prepare and run were\n"
+        " * handed. Memory is what prepare was handed, or part of it.\n"
+        " *\n"
+        " * address       where the machine sees `bytes` bytes that the processor sees at `memory`: one behind the other.\n"
+        " *               UINT64_MAX: nowhere.\n"
+        " * The others return 0, or anything else when they failed:\n"
+        " * flush         what the processor wrote is in memory, and no cache writes anything there later.\n"
+        " * invalidate    what the machine wrote is what the processor reads.\n"
+        " * launch        starts the machine on `count` instructions that lie at an address, and returns.\n"
+        " * wait          returns when the machine has finished, which takes it about so many cycles. DNNCC_%s_TIMEOUT:\n"
+        " *               it has not after all the time that this function gives it; anything else: it is gone. */\n"
+        "#ifndef DNNCC_%s_1\n"
+        "#define DNNCC_%s_1\n"
+        "#define DNNCC_%s_TIMEOUT 1\n"
+        "uint64_t dnncc_%s_address(void *device, const void *memory, size_t bytes);\n"
+        "int dnncc_%s_flush(void *device, const void *memory, size_t bytes);\n"
+        "int dnncc_%s_invalidate(void *device, void *memory, size_t bytes);\n"
+        "int dnncc_%s_launch(void *device, uint64_t instructions, uint32_t count);\n"
+        "int dnncc_%s_wait(void *device, uint64_t cycles);\n"
+        "#endif\n";
+
 void c_machine_functions(struct c_writer *w)
 {
-        if (w->machine)
-                text_add(w->out, "%s;\n\n%s", prototype(w), w->machine->driver->functions);
+        if (!w->machine)
+                return;
+        const char *name = w->machine->driver->name, *big = capitals(w);
+        text_add(w->out, functions, prototype(w), big, big, big, big, name, name, name, name, name);
 }

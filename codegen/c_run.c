@@ -323,6 +323,6 @@ void c_run(struct c_writer *w, struct text *out)
 
 void c_run_top(struct c_writer *w, struct text *out)
 {
-        if (w->options->profile)
+        if (w->options->profile && !w->dialect->is_device)
                 text_add(out, "\n%s", profile_declaration);
 }

@@ -189,6 +189,8 @@ void c_tiles(struct c_writer *w, const struct loop_stmt *s)
                 put_multiply(w, s);
         else if (s->kind == STMT_UNLOAD)
                 put_unload(w, s);
+        else if (s->kind == STMT_SCALE)
+                c_fail(w, EXIT_INTERNAL, "sums in hardware tiles are scaled");
         else if (told && s->tiles.positions)
                 put_shapes(w, &s->tiles);
         else if (told)

@@ -72,12 +72,10 @@ const char *c_attribute(struct c_writer *w)
         return target_attribute(target(w)) ? arena_printf(w->arena, "%s ", attribute_name(w)) : "";
 }
 
-const char *c_scalar_type(const struct c_writer *w, enum element e) { return e == E_INDEX && w->index_type ? w->index_type : c_type(e); }
-
 const char *c_value_type(struct c_writer *w, struct loop_type type)
 {
         if (type.lanes == 1)
-                return c_scalar_type(w, (enum element)type.element);
+                return c_type_here(w, (enum element)type.element);
         const struct spelling *row = spelling_of_type(target(w), type);
         if (!row)
                 fail_on(w, "vectors", type);

@@ -56,9 +56,13 @@ struct c_dialect {
         void (*kernel)(struct c_writer *w, struct loop_function *f);
         void (*grid_loop)(struct c_writer *w, const struct loop_stmt *s);
         bool (*alloc)(struct c_writer *w, struct loop_buffer *b);   /* false: an array */
+        /* a parameter that is only read may be written meanwhile, before the kernel reads it; NULL: none */
+        bool (*changes)(const struct c_writer *w, const struct loop_function *f, const struct loop_buffer *parameter);
         void (*fail)(struct c_writer *w, int code);
         /* asynchronous copies, tiles of sums and what touches them; NULL: as c_tiles.c has them */
         void (*product)(struct c_writer *w, const struct loop_stmt *s);
+        /* the text of a function of the library that is instructions of the device, under this name; NULL: its formula is printed */
+        const char *(*library)(struct c_writer *w, const struct loop_function *f, const char *name);
         void (*call)(struct c_writer *w, const struct loop_function *f);    /* arguments behind f's own */
         void (*run)(struct c_writer *w, struct text *out);
 };
@@ -113,7 +117,7 @@ struct c_writer {
         bool keeps, pins;
         const char *gcc_optimize;       /* ",no-NAME": what gcc must not do to kernels, of the rows that are used */
         struct c_vectored *vectored;    /* library functions on vectors */
-        const char *index_type;         /* of the kernel's subscripts; NULL: as elements.def says */
+        const char *index;              /* type of subscripts in the kernel that is printed; NULL: ptrdiff_t */
         struct loop_bounds *bounds, *task_bounds; /* of the kernel's and the task's subscripts, once
                                                    * needed */
         struct c_name element_at;
@@ -169,6 +173,7 @@ const char *c_tile_entry(struct c_writer *w, const struct loop_variable *v, long
 /* ---- types, helpers, expressions (c_expression.c, c_helper.c) ---- */
 
 const char *c_type(enum element e);                       /* of a variable: bool is int */
+const char *c_type_here(const struct c_writer *w, enum element e);        /* of one in the kernel that is printed: w->index */
 const char *c_memory_name(enum element e);
 /* of memory that is used for several types */
 const char *c_memory_type(struct c_writer *w, enum element e);
@@ -201,7 +206,6 @@ bool c_is_deep(const struct loop_expr *e);                /* c_split would do so
 
 /* e as the target's table spells it; false: nothing to do with vectors, printed as ever */
 bool c_vector(struct c_writer *w, const struct loop_expr *e, struct c_shape *shape);
-const char *c_scalar_type(const struct c_writer *w, enum element e);     /* in a kernel: of its subscripts, w->index_type */
 const char *c_value_type(struct c_writer *w, struct loop_type type);      /* of a variable */
 void c_zero(struct c_writer *w, struct loop_type type);   /* appended to the line */
 void c_vector_store(struct c_writer *w, const struct loop_stmt *s);      /* into the line */

@@ -73,6 +73,7 @@ void cuda_header(struct c_writer *w, struct text *out)
         c_put(w, ";");
         c_end(w);
         text_add(out, "int %s_status(const void *workspace, void *stream);\n", prefix);
+        cuda_profile_header(w);
         c_descriptor_header(w);
         text_add(out, "\n#ifdef __cplusplus\n}\n#endif\n");
 }

@@ -2,7 +2,7 @@
 /* Kernels in grid form. A phase is a function for the device; the kernel itself a function for the
  * host that launches one after the other, with the parameters that it has in C.
  *
- *     static __global__ void __launch_bounds__(128) relu_blocks(const float *__restrict__ x, float *__restrict__ y)
+ *     static __global__ void __launch_bounds__(128, 1) relu_blocks(const float *__restrict__ x, float *__restrict__ y)
  *     {
  *             const int block = blockIdx.x;
  *             const int warp = threadIdx.y;
@@ -19,32 +19,15 @@
  *             return launch((const void *)relu_blocks, 8, 4, 32, 0, stream, arguments);
  *     } */
 #include "codegen/cuda_writer.h"
-#include "ir/loop_bounds.h"
 
 #include <string.h>
+
+#include "cost/grid.h"
+#include "ir/loop_bounds.h"
 
 enum { SHARED_ALIGN = 128, LINES_ALIGN = 1024 };  /* eight lines of warps together */
 
 /* ---- loops of the grid ---- */
-
-/* A phase whose warps do nothing but loops over so few lanes has no more of them; else all. */
-static int64_t lanes_of(const struct loop_block *block)
-{
-        int64_t lanes = 0;
-        for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
-                int64_t more = 0;
-                if (s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP)
-                        for (const struct loop_stmt *t = s->body->first; t; t = t->next) {
-                                bool lane = t->kind == STMT_FOR && t->for_kind == FOR_GPU_LANE;
-                                int64_t count = lane ? t->b->literal.i : GRID_LANES;
-                                more = count > more ? count : more;
-                        }
-                else if (s->body)
-                        more = lanes_of(s->body);
-                lanes = more > lanes ? more : lanes;
-        }
-        return lanes;
-}
 
 static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *value)
 {
@@ -56,14 +39,14 @@ static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *
                 c_name(w, s->variable)->text = "0";
         w->out = &body;
         w->indent -= !some;             /* a block of its own, or that around it */
-        c_block(w, s->body);
+        (s->for_kind == FOR_GPU_BLOCK && target_begins_early(w->target) ? cuda_early_block : c_block)(w, s->body);
         w->indent += !some;
         w->out = out;
         if (some)
                 c_line(w, "if (threadIdx.x < %lld) {", (long long)count);
         w->indent += some;
         if (count > 1 && c_name(w, s->variable)->used)
-                c_line(w, "const %s %s = %s;", c_scalar_type(w, E_INDEX), c_name(w, s->variable)->text, value);
+                c_line(w, "const %s %s = %s;", c_type_here(w, E_INDEX), c_name(w, s->variable)->text, value);
         w->indent -= some;
         if (body.length)
                 text_add_bytes(w->out, body.data, body.length);
@@ -81,6 +64,19 @@ static bool stores(struct loop_block *block)
         return found;
 }
 
+static void find_other(struct loop_stmt *s, void *found)
+{
+        *(bool *)found |= s->kind != STMT_COPY && s->kind != STMT_FOR && s->kind != STMT_IF && s->kind != STMT_LET;
+}
+
+/* what arrives is waited for */
+static bool copies_alone(struct loop_block *block)
+{
+        bool other = false;
+        loop_block_walk(block, find_other, NULL, &other);
+        return !other;
+}
+
 void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
 {
         struct cuda_writer *cuda = w->cuda;
@@ -91,7 +87,7 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
                 break;
         case FOR_GPU_WARP:
                 put_part(w, s, "threadIdx.y");
-                if (cuda->hands_on && !cuda_waits_next(s))
+                if (cuda->hands_on && !cuda_waits_next(s) && !copies_alone(s->body))
                         c_line(w, "__syncthreads();");
                 break;
         default:
@@ -155,13 +151,45 @@ static void find_warps(struct loop_stmt *s, void *context)
                 *(int64_t *)context = s->b->literal.i;
 }
 
+/* ---- subscripts of 32 bits, where all that is computed of them fits: a device has registers of so many ---- */
+
+struct fitting { const struct loop_bounds *bounds; bool fits; };
+
+static void fit(struct fitting *f, struct loop_range r, int64_t more)
+{
+        f->fits &= r.low >= INT32_MIN && r.high <= INT32_MAX - more;
+}
+
+static void fit_expr(struct loop_expr *e, void *context)
+{
+        struct fitting *f = context;
+        if (e->type.element == E_INDEX)
+                fit(f, loop_bounds_of(f->bounds, e), 0);
+}
+
+static void fit_stmt(struct loop_stmt *s, void *context)
+{
+        struct fitting *f = context;
+        if (s->kind == STMT_FOR)        /* behind its last turn, too */
+                fit(f, loop_bounds_of(f->bounds, s->b), s->step);
+        else if ((s->kind == STMT_VAR || s->kind == STMT_SET) && s->variable->type.element == E_INDEX)
+                f->fits = false;
+}
+
+static const char *index_type(struct c_writer *w, const struct loop_function *f, struct loop_block *phase)
+{
+        struct fitting fitting = { loop_bounds_new(w->arena, f), true };
+        loop_block_walk(phase, fit_stmt, fit_expr, &fitting);
+        return fitting.fits ? "int" : NULL;
+}
+
 static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_stmt *s)
 {
         struct cuda_writer *cuda = w->cuda;
         struct loop_stmt alone = *s;
         struct loop_block block = { .first = &alone, .end = &alone.next };
         struct loop_function part = *f;
-        struct cuda_phase phase = { .blocks = s->b->literal.i, .warps = 1, .lanes = lanes_of(s->body) };
+        struct cuda_phase phase = { .blocks = s->b->literal.i, .warps = 1, .lanes = grid_lanes(s->body) };
         int warp_loops = 0;
         bool can_fail = c_can_fail(f);
         alone.next = NULL;
@@ -177,7 +205,7 @@ static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_s
         c_names_function(w, f);
         names_reserve(w->locals, "failed");
         names_reserve(w->locals, "call");
-        c_put(w, "static __global__ void __launch_bounds__(%lld) %s(", (long long)(phase.warps * phase.lanes), phase.name);
+        c_put(w, "static __global__ void __launch_bounds__(%lld, 1) %s(", (long long)(phase.warps * phase.lanes), phase.name);
         c_parameters(w, f);
         if (can_fail)
                 c_put(w, "%sunsigned *failed," C_SOFT "unsigned call", f->buffer_count + f->scalar_count ? "," C_SOFT : "");
@@ -186,8 +214,10 @@ static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_s
         struct text body = { 0 }, *out = w->out;
         w->out = &body;
         w->indent = 0;
+        w->index = index_type(w, f, part.body);
         c_find_entries(w, &part);
         c_block(w, part.body);
+        w->index = NULL;
         w->out = out;
         c_line(w, "{");
         w->indent = 1;
@@ -259,39 +289,11 @@ static void put_launches(struct c_writer *w, struct loop_function *f, int first)
         c_line(w, "}");
 }
 
-/* ---- subscripts ---- */
-
-struct narrow { const struct loop_bounds *bounds; bool all; };
-
-static void find_wide(struct loop_expr *e, void *context)
-{
-        struct narrow *n = context;
-        if (e->type.element != E_INDEX)
-                return;
-        struct loop_range r = loop_bounds_of(n->bounds, e);
-        n->all &= e->type.lanes == 1 && r.low > INT32_MIN && r.high < INT32_MAX;
-}
-
-static void find_wide_loop(struct loop_stmt *s, void *context)
-{
-        struct narrow *n = context;
-        n->all &= s->kind != STMT_FOR || s->step < INT32_MAX - loop_bounds_of(n->bounds, s->b).high;
-}
-
-/* A device computes in 32 bits at four times the rate of 64: subscripts are int where all of a kernel are in its range. */
-static const char *index_type(struct c_writer *w, const struct loop_function *f)
-{
-        struct narrow n = { loop_bounds_new(w->arena, f), true };
-        loop_block_walk(f->body, find_wide_loop, find_wide, &n);
-        return n.all ? "int" : NULL;
-}
-
 void cuda_kernel(struct c_writer *w, struct loop_function *f)
 {
         int first = w->cuda->phase_count;
         w->kernel = f;
         w->bounds = NULL;
-        w->index_type = index_type(w, f);
         c_kernel_comment(w, f);
         for (struct loop_stmt *s = f->body->first; s && !w->failed; s = s->next) {
                 if (s->kind != STMT_FOR || s->for_kind != FOR_GPU_BLOCK) {
@@ -300,6 +302,5 @@ void cuda_kernel(struct c_writer *w, struct loop_function *f)
                 }
                 put_phase(w, f, s);
         }
-        w->index_type = NULL;
         put_launches(w, f, first);
 }

@@ -4,17 +4,19 @@
 
 #include "codegen/cuda_writer.h"
 
+#include <string.h>
+
 static void check(struct c_writer *w)
 {
         const struct print_options *o = w->options;
         const char *what = o->threads > 1        ? "--threads: a device runs kernels on all that it has"
                            : o->flush_denormals  ? "--flush-denormals"
-                           : o->profile          ? "--profile"
                            : o->fast_libm        ? "--fast-libm"
                            : w->p->region_count  ? "--region: a device's memory is all of one kind"
                                                  : NULL;
         if (what)
                 c_fail(w, EXIT_USAGE, "target %s does not take %s", w->options->target->name, what);
+        cuda_profile_check(w);
         w->cuda = ARENA_NEW(w->arena, struct cuda_writer);
         for (const struct loop_function *f = w->p->kernels; f; f = f->next)
                 w->cuda->fails |= c_can_fail(f);
@@ -31,11 +33,11 @@ static void reserve(struct c_writer *w)
         static const char *const words[] = {
                 "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "shared_memory", "shared_bytes", "launch", "prepared",
                 "is_prepared", "check", "arguments", "dim3", "uint3", "min", "max", "atomicMin", "CUDA_CPU",
-                "copy_async", "copy_commit", "copy_wait", "load_matrices", "mma_f16", "mma_bf16", "mma_s8", "mma_u8", "mma_tf32", "mma_f32", "high_part", "low_part",
+                "launch_dependents", "launch_wait", "early", "profiled", "events", "microseconds", "graph", "exec", "copy_async", "copy_commit", "copy_wait", "load_matrices", "mma_f16", "mma_bf16", "mma_s8", "mma_u8", "mma_tf32", "mma_f32", "high_part", "low_part",
                 "runs", "runs_begin", "runs_copy", "runs_commit", "runs_wait", "runs_thread", "RUN_GROUPS", "barrier_begin", "barrier_expect", "barrier_wait",
                 "copy_bulk", "shared_to_units", "units_begin", "units_commit", "units_wait", "matrix_at",
         };
-        static const char *const functions[] = { "prepare", "load", "status" };
+        static const char *const functions[] = { "prepare", "load", "status", "profile", "launch", "launches" };
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
                 c_reserve(w, words[i]);
         for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
@@ -77,8 +79,24 @@ static const char launch[] =
         "        config.blockDim.z = 1;\n"
         "        config.dynamicSmemBytes = shared;\n"
         "        config.stream = (cudaStream_t)stream;\n"
+        "%s"
+        "%s"
         "        return cudaLaunchKernelExC(&config, kernel, arguments) == cudaSuccess ? 0 : %s;\n"
         "}\n";
+static const char recorded[] =
+        "        if (profiled) {\n"
+        "                const bool done = cudaLaunchKernelExC(&config, kernel, arguments) == cudaSuccess &&\n"
+        "                        cudaEventRecordWithFlags(*profiled++, (cudaStream_t)stream, cudaEventRecordExternal) == cudaSuccess;\n"
+        "                return done ? 0 : %s;\n"
+        "        }\n";
+
+static const char early[] =
+        "        cudaLaunchAttribute early;      /* it may begin before the launch in front of it has ended, and waits itself */\n"
+        "        memset((void *)&early, 0, sizeof early);\n"
+        "        early.id = cudaLaunchAttributeProgrammaticStreamSerialization;\n"
+        "        early.val.programmaticStreamSerializationAllowed = 1;\n"
+        "        config.attrs = &early;\n"
+        "        config.numAttrs = 1;\n";
 
 static void top(struct c_writer *w, struct text *out)
 {
@@ -87,9 +105,12 @@ static void top(struct c_writer *w, struct text *out)
         c_helpers_print(w);
         if (w->cuda->shares)
                 text_add(out, shared, (long long)w->cuda->aligned);
+        cuda_early_top(w, out);
         cuda_products_top(w, out);
+        cuda_profile_top(w, out);
         if (w->cuda->phase_count)
-                text_add(out, launch, c_macro(w, "ERROR_LAUNCH"));
+                text_add(out, launch, target_begins_early(w->target) ? early : "",
+                         w->options->profile ? arena_printf(w->arena, recorded, c_macro(w, "ERROR_LAUNCH")) : "", c_macro(w, "ERROR_LAUNCH"));
 }
 
 static const struct c_dialect dialect = {
@@ -103,8 +124,10 @@ static const struct c_dialect dialect = {
         .kernel = cuda_kernel,
         .grid_loop = cuda_grid_loop,
         .alloc = cuda_alloc,
+        .changes = cuda_changes,
         .fail = cuda_fail,
         .product = cuda_product,
+        .library = cuda_library,
         .call = cuda_call,
         .run = cuda_run,
 };

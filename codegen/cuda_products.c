@@ -44,6 +44,18 @@ static const char load[] =
         "}\n"
         "#endif\n";
 
+static const char load_across[] =
+        "\n"
+        "#ifndef CUDA_CPU\n"
+        "/* the same of 16-bit elements, rows and columns exchanged: lane l gets elements l / 4 of rows l % 4 * 2 and the next */\n"
+        "static __device__ __forceinline__ void load_matrices_across(uint32_t r[4], const void *row)\n"
+        "{\n"
+        "        asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\"\n"
+        "                     : \"=r\"(r[0]), \"=r\"(r[1]), \"=r\"(r[2]), \"=r\"(r[3])\n"
+        "                     : \"r\"((unsigned)__cvta_generic_to_shared(row)) : \"memory\");\n"
+        "}\n"
+        "#endif\n";
+
 /* the instructions, by the name of the multiply in the target's table; later ones need a later GPU */
 #define MMA(shape, types, d) \
         "        asm(\"mma.sync.aligned." shape ".row.col." types " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n" \
@@ -66,8 +78,8 @@ static const struct leaf { const char *name, *text; } leaves[] = {
           LEAF("mma_bf16", "16 x 16 by 16 x 8 numbers in bf16, sums in f32", "float", MMA("m16n8k16", "f32.bf16.bf16.f32", "f")) },
         { "mma_s8", LEAF("mma_s8", "16 x 32 by 32 x 8 bytes with signs, sums in i32", "int32_t", MMA("m16n8k32", "s32.s8.s8.s32", "r")) },
         { "mma_u8", LEAF("mma_u8", "16 x 32 by 32 x 8 bytes, those of b with signs, sums in i32", "int32_t", MMA("m16n8k32", "s32.u8.s8.s32", "r")) },
-        { "mma_f32",
-          LEAF("mma_tf32", "16 x 8 by 8 x 8 numbers of 11 bits, sums in f32", "float", MMA("m16n8k8", "f32.tf32.tf32.f32", "f"))
+        { "mma_tf32", LEAF("mma_tf32", "16 x 8 by 8 x 8 numbers of 11 bits, sums in f32", "float", MMA("m16n8k8", "f32.tf32.tf32.f32", "f")) },
+        { "mma_f32",                    /* stands on the one before */
           "\n/* the first 11 bits of a float, and the next 11 of it */\n"
           "static __device__ __forceinline__ uint32_t high_part(uint32_t x) { return x & 0xffffe000u; }\n"
           "static __device__ __forceinline__ uint32_t low_part(uint32_t x)\n"
@@ -87,6 +99,14 @@ static const struct leaf { const char *name, *text; } leaves[] = {
 };
 enum { LEAVES = sizeof leaves / sizeof *leaves };
 
+static bool is_used(const struct cuda_writer *cuda, const char *name)
+{
+        for (int k = 0; k < cuda->product_count; k++)
+                if (cuda->products[k].multiply && !strcmp(cuda->products[k].multiply->name, name))
+                        return true;
+        return false;
+}
+
 static const struct leaf *leaf_of(const struct multiply *m)
 {
         for (int i = 0; m && i < LEAVES; i++)
@@ -98,22 +118,28 @@ static const struct leaf *leaf_of(const struct multiply *m)
 /* that a statement means; NULL: there is no instruction for it */
 static const struct multiply *multiply_of(const struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct multiply *m = multiply_find(w->target, s->buffer->element, s->weights->element, true,
-                                                 s->variable->type.lanes, s->tiles.group, 0);
-        bool fits = leaf_of(m) && !s->tiles.line && s->tiles.depth % m->depth == 0 && s->tiles.rows == m->positions &&
+        const struct multiply *m = s->tiles.rows == 1 ? multiply_find_rows(w->target, s->buffer->element, s->weights->element,
+                                                                           s->variable->type.lanes, s->tiles.group)
+                                                      : multiply_find(w->target, s->buffer->element, s->weights->element, true,
+                                                                      s->variable->type.lanes, s->tiles.group, 0);
+        bool fits = m && (s->tiles.rows == 1 || leaf_of(m)) && !s->tiles.line && s->tiles.depth % m->depth == 0 && s->tiles.rows == m->positions &&
                     s->tiles.positions % m->positions == 0;
         return fits ? m : NULL;
 }
 
 /* ---- functions of a shape ---- */
 
+static bool in_rows(const struct cuda_product *p) { return p->multiply->positions == 1; }
+
 /* so many fragments of positions and of outputs, products deep; or of sums of an element */
 const char *cuda_product_name(struct c_writer *w, const struct cuda_product *p)
 {
         if (p->multiply && multiply_in_groups(p->multiply))
                 return arena_printf(w->arena, "multiply_%s_together_%d", p->multiply->name + strlen("wgmma_"), p->vectors);
-        return p->multiply ? arena_printf(w->arena, "multiply_%s_%dx%dx%d", p->multiply->name + strlen("mma_"), p->rows, p->vectors, p->depth)
-                           : arena_printf(w->arena, "unload_%s_%d", element_info[p->sum].text, p->vectors);
+        return p->multiply ? arena_printf(w->arena, "multiply_%s_%dx%dx%d%s", p->multiply->name + (in_rows(p) ? 0 : strlen("mma_")), p->rows, p->vectors, p->depth,
+                                          p->across ? "_across" : "")
+                           : arena_printf(w->arena, "%s_%s%s_%d", p->scales ? "scale" : "unload", p->row ? "row_" : "", element_info[p->sum].text,
+                                          p->vectors);
 }
 
 const char *cuda_product_use(struct c_writer *w, struct cuda_product p)
@@ -121,11 +147,36 @@ const char *cuda_product_use(struct c_writer *w, struct cuda_product p)
         struct cuda_writer *cuda = w->cuda;
         for (int i = 0; i < cuda->product_count; i++)
                 if (cuda->products[i].multiply == p.multiply && cuda->products[i].sum == p.sum && cuda->products[i].rows == p.rows &&
-                    cuda->products[i].vectors == p.vectors && cuda->products[i].depth == p.depth)
+                    cuda->products[i].vectors == p.vectors && cuda->products[i].depth == p.depth && cuda->products[i].across == p.across &&
+                    cuda->products[i].scales == p.scales && cuda->products[i].row == p.row)
                         return cuda_product_name(w, &p);
         ARENA_GROW(w->arena, cuda->products, cuda->product_count);
         cuda->products[cuda->product_count++] = p;
         return cuda_product_name(w, &p);
+}
+
+static bool loads_across(const struct cuda_product *p) { return p->across && element_info[p->multiply->w.memory].bytes == 2; }
+
+/* words of two vectors of outputs, j and the next, if there is one */
+static void put_words(struct text *out, const struct cuda_product *p)
+{
+        const int group = p->multiply->group;
+        if (p->across && !loads_across(p)) {
+                text_add(out,
+                         "#pragma unroll\n"
+                         "                        for (int i = 0; i < 4; i++) {\n"
+                         "                                const int vector = j + i / 2 < %d ? j + i / 2 : j;\n"
+                         "                                memcpy(b + i, w + ((k * 2 + i %% 2) * %d + vector) * %d + lane %% 4 * 8 + lane / 4, 4);\n"
+                         "                        }\n",
+                         p->vectors, p->vectors, 8 * group);
+                return;
+        }
+        if (p->vectors % 2)
+                text_add(out, "                        const int vector = j + (j < %d ? lane / 16 : 0);\n", p->vectors - 1);
+        else
+                text_add(out, "                        const int vector = j + lane / 16;\n");
+        text_add(out, "                        load_matrices%s(b, w + ((k * 2 + lane / 8 %% 2) * %d + vector) * %d + lane %% 8 * %d);\n",
+                 p->across ? "_across" : "", p->vectors, 8 * group, group);
 }
 
 static void put_product(struct c_writer *w, struct text *out, const struct cuda_product *p)
@@ -134,7 +185,7 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
         const char *of = element_info[m->x.memory].c_type, *by = element_info[m->w.memory].c_type;
         const int row = multiply_row(m), group = m->group;
         text_add(out,
-                 "\n/* sums of %d positions and %d outputs: x rows of %d channels, so many elements apart; w [%d][%d][8][%d] */\n"
+                 "\n/* sums of %d positions and %d outputs: x rows of %d channels, so many elements apart; w [%d][%d][%d][%d] */\n"
                  "static __device__ __forceinline__ void %s(%s sums[%d][%d][4], const %s *x, int step, const %s *w)\n"
                  "{\n"
                  "        const int lane = (int)threadIdx.x;\n"
@@ -148,18 +199,14 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
                  "#pragma unroll\n"
                  "                for (int j = 0; j < %d; j += 2) {\n"
                  "                        uint32_t b[4];\n",
-                 p->rows * 16, p->vectors * 8, p->depth * row, p->depth * 2, p->vectors, group, cuda_product_name(w, p), element_info[m->sum].c_type, p->rows, p->vectors,
+                 p->rows * 16, p->vectors * 8, p->depth * row, p->depth * 2, p->vectors, p->across ? group : 8, p->across ? 8 : group, cuda_product_name(w, p), element_info[m->sum].c_type, p->rows, p->vectors,
                  of, by, of, group, p->depth, p->rows, p->rows, row, p->vectors);
-        if (p->vectors % 2)
-                text_add(out, "                        const int vector = j + (j < %d ? lane / 16 : 0);\n", p->vectors - 1);
-        else
-                text_add(out, "                        const int vector = j + lane / 16;\n");
+        put_words(out, p);
         text_add(out,
-                 "                        load_matrices(b, w + ((k * 2 + lane / 8 %% 2) * %d + vector) * %d + lane %% 8 * %d);\n"
                  "#pragma unroll\n"
                  "                        for (int i = 0; i < %d; i++) {\n"
                  "                                %s(sums[i][j], a[i], b);\n",
-                 p->vectors, 8 * group, group, p->rows, m->name);
+                 p->rows, m->name);
         if (p->vectors % 2)
                 text_add(out, "                                if (j < %d)\n        ", p->vectors - 1);
         text_add(out,
@@ -169,6 +216,93 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
                  "        }\n"
                  "}\n",
                  m->name);
+}
+
+/* a word of 16 bytes by another, each of an element */
+static const char sixteen[] =
+        "\n/* 16 bytes that are loaded as one */\n"
+        "struct __align__(16) sixteen { uint32_t word[4]; };\n";
+
+static const struct { enum element e; const char *text; } by_words[] = {
+        { E_F16,
+          "\n#ifndef CUDA_CPU\n"
+          "static __device__ __forceinline__ float float_of_half(uint16_t bits)\n"
+          "{\n"
+          "        float x;\n"
+          "        asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"(bits));\n"
+          "        return x;\n"
+          "}\n"
+          "#endif\n"
+          "static __device__ __forceinline__ float by_words_f16(struct sixteen x, struct sixteen w)\n"
+          "{\n"
+          "        float sum = 0.0f;\n"
+          "        for (int i = 0; i < 4; i++) {\n"
+          "                sum += float_of_half((uint16_t)x.word[i]) * float_of_half((uint16_t)w.word[i]);\n"
+          "                sum += float_of_half((uint16_t)(x.word[i] >> 16)) * float_of_half((uint16_t)(w.word[i] >> 16));\n"
+          "        }\n"
+          "        return sum;\n"
+          "}\n" },
+        { E_BF16,
+          "static __device__ __forceinline__ float by_words_bf16(struct sixteen x, struct sixteen w)\n"
+          "{\n"
+          "        float sum = 0.0f;\n"
+          "        for (int i = 0; i < 4; i++) {\n"
+          "                sum += __uint_as_float(x.word[i] << 16) * __uint_as_float(w.word[i] << 16);\n"
+          "                sum += __uint_as_float(x.word[i] & 0xffff0000u) * __uint_as_float(w.word[i] & 0xffff0000u);\n"
+          "        }\n"
+          "        return sum;\n"
+          "}\n" },
+        { E_F32,
+          "static __device__ __forceinline__ float by_words_f32(struct sixteen x, struct sixteen w)\n"
+          "{\n"
+          "        float sum = 0.0f;\n"
+          "        for (int i = 0; i < 4; i++)\n"
+          "                sum += __uint_as_float(x.word[i]) * __uint_as_float(w.word[i]);\n"
+          "        return sum;\n"
+          "}\n" },
+};
+enum { BY_WORDS = sizeof by_words / sizeof *by_words };
+
+static void put_row_product(struct c_writer *w, struct text *out, const struct cuda_product *p)
+{
+        const struct multiply *m = p->multiply;
+        const char *of = element_info[m->x.memory].c_type;
+        text_add(out,
+                 "\n/* sums of %d rows and 8 outputs: x rows of %d channels, so many elements apart; w [%d][8][%d]. A lane has its output's words\n"
+                 " * of every fourth place. */\n"
+                 "static __device__ __forceinline__ void %s(%s sums[%d][1], const %s *x, int step, const %s *w)\n"
+                 "{\n"
+                 "        const struct sixteen *const words = (const struct sixteen *)w + threadIdx.x;\n"
+                 "        struct sixteen own[%d];\n"
+                 "        x += threadIdx.x / 8 * %d;\n"
+                 "#pragma unroll\n"
+                 "        for (int k = 0; k < %d; k++)\n"
+                 "                own[k] = words[k * 32];\n"
+                 "#pragma unroll\n"
+                 "        for (int k = 0; k < %d; k++)\n"
+                 "#pragma unroll\n"
+                 "                for (int i = 0; i < %d; i++)\n"
+                 "                        sums[i][0] += by_words_%s(*(const struct sixteen *)(x + i * step + k * %d), own[k]);\n"
+                 "}\n",
+                 p->rows, p->depth * multiply_row(m), p->depth * m->depth, m->group, cuda_product_name(w, p), element_info[m->sum].c_type, p->rows, of, of,
+                 p->depth, m->group, p->depth, p->depth, p->rows, element_info[m->x.memory].text, multiply_row(m));
+}
+
+static void put_row_unload(struct c_writer *w, struct text *out, const struct cuda_product *p)
+{
+        const char *sum = element_info[p->sum].c_type;
+        text_add(out,
+                 "\n/* a row of a warp's sums, of which lanes have parts */\n"
+                 "static __device__ __forceinline__ void %s(%s *y, const %s sums[%d])\n"
+                 "{\n"
+                 "        __syncwarp();\n"
+                 "        %s all = sums[0] + __shfl_xor_sync(~0u, sums[0], 16);\n"
+                 "        all += __shfl_xor_sync(~0u, all, 8);\n"
+                 "        if (threadIdx.x < 8)\n"
+                 "                y[threadIdx.x] = all;\n"
+                 "        __syncwarp();\n"
+                 "}\n",
+                 cuda_product_name(w, p), sum, sum, p->vectors, sum);
 }
 
 static void put_unload(struct c_writer *w, struct text *out, const struct cuda_product *p)
@@ -190,25 +324,59 @@ static void put_unload(struct c_writer *w, struct text *out, const struct cuda_p
                  cuda_product_name(w, p), sum, sum, p->vectors, sum, p->vectors, pair, pair, pair, pair);
 }
 
+static void put_scale(struct c_writer *w, struct text *out, const struct cuda_product *p)
+{
+        const char *sum = element_info[p->sum].c_type;
+        text_add(out,
+                 "\n/* 16 positions of a warp's sums times a factor for each position */\n"
+                 "static __device__ __forceinline__ void %s(%s sums[%d][4], const %s *factors)\n"
+                 "{\n"
+                 "        const %s low = factors[threadIdx.x / 4], high = factors[threadIdx.x / 4 + 8];\n"
+                 "#pragma unroll\n"
+                 "        for (int j = 0; j < %d; j++)\n"
+                 "                for (int i = 0; i < 4; i++)\n"
+                 "                        sums[j][i] *= i < 2 ? low : high;\n"
+                 "}\n",
+                 cuda_product_name(w, p), sum, p->vectors, sum, sum, p->vectors);
+}
+
+static void put_function_of(struct c_writer *w, struct text *out, const struct cuda_product *p)
+{
+        if (p->multiply && multiply_in_groups(p->multiply))
+                return;                 /* cuda_groups.c's */
+        if (p->multiply)
+                (in_rows(p) ? put_row_product : put_product)(w, out, p);
+        else
+                (p->scales ? put_scale : p->row ? put_row_unload : put_unload)(w, out, p);
+}
+
 void cuda_products_top(struct c_writer *w, struct text *out)
 {
         const struct cuda_writer *cuda = w->cuda;
-        bool loads = false;
+        bool loads = false, across = false;
         if (cuda->copies)
                 text_add(out, "%s", copies);
-        for (int i = 0; i < LEAVES; i++)
+        for (int i = 0; i < LEAVES; i++) {
+                const char *name = leaves[i].name;
+                if (!is_used(cuda, name) && !(!strcmp(name, "mma_tf32") && is_used(cuda, "mma_f32")))
+                        continue;
+                text_add(out, "%s%s", loads ? "" : load, leaves[i].text);
+                loads = true;
+        }
+        for (int k = 0; k < cuda->product_count; k++)
+                across |= cuda->products[k].multiply && loads_across(&cuda->products[k]);
+        text_add(out, "%s", across ? load_across : "");
+        bool words = false;
+        for (int i = 0; i < BY_WORDS; i++)
                 for (int k = 0; k < cuda->product_count; k++)
-                        if (leaf_of(cuda->products[k].multiply) == &leaves[i]) {
-                                text_add(out, "%s%s", loads ? "" : load, leaves[i].text);
-                                loads = true;
+                        if (cuda->products[k].multiply && in_rows(&cuda->products[k]) && cuda->products[k].multiply->x.memory == by_words[i].e) {
+                                text_add(out, "%s%s", words ? "" : sixteen, by_words[i].text);
+                                words = true;
                                 break;
                         }
         cuda_groups_top(w, out);
         for (int k = 0; k < cuda->product_count; k++)
-                if (!cuda->products[k].multiply)
-                        put_unload(w, out, &cuda->products[k]);
-                else if (!multiply_in_groups(cuda->products[k].multiply))
-                        put_product(w, out, &cuda->products[k]);
+                put_function_of(w, out, &cuda->products[k]);
 }
 
 /* ---- statements ---- */
@@ -253,7 +421,8 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no such product of tiles", w->target->name);
                 return;
         }
-        const struct cuda_product p = { m, m->sum, s->tiles.positions / s->tiles.rows, s->tiles.vectors, s->tiles.depth / m->depth };
+        const struct cuda_product p = { m, m->sum, s->tiles.positions / s->tiles.rows, s->tiles.vectors, s->tiles.depth / m->depth,
+                                        s->tiles.across, false, false };
         c_put(w, "%s(%s," C_SOFT, cuda_product_use(w, p), c_use(w, s->variable));
         cuda_place(w, s->buffer, s->a);
         c_put(w, "," C_SOFT "%lld," C_SOFT, (long long)s->tiles.step);
@@ -264,7 +433,8 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
 
 static void put_unloading(struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct cuda_product p = { NULL, (enum element)s->variable->type.element, 1, s->tiles.columns ? s->tiles.columns : s->tiles.vectors, 0 };
+        const struct cuda_product p = { NULL, (enum element)s->variable->type.element, 1, s->tiles.columns ? s->tiles.columns : s->tiles.vectors, 0,
+                                        false, false, s->tiles.rows == 1 };
         const char *name = cuda_product_use(w, p), *sums = c_use(w, s->variable);
         int64_t lanes = s->variable->type.lanes, step = s->tiles.step ? s->tiles.step : p.vectors * lanes;
         for (int i = 0; i < s->tiles.positions / s->tiles.rows; i++) {
@@ -274,9 +444,25 @@ static void put_unloading(struct c_writer *w, const struct loop_stmt *s)
                 c_put(w, ")");
                 if (i)
                         c_put(w, " + %lld", (long long)(i * s->tiles.rows * step));
-                c_put(w, "," C_SOFT "%lld," C_SOFT "%s[%d]", (long long)step, sums, s->tiles.first / s->tiles.rows + i);
+                if (!p.row)
+                        c_put(w, "," C_SOFT "%lld", (long long)step);
+                c_put(w, "," C_SOFT "%s[%d]", sums, s->tiles.first / s->tiles.rows + i);
                 if (s->tiles.column)
                         c_put(w, " + %d", s->tiles.column);
+                c_put(w, ");");
+                c_end(w);
+        }
+}
+
+static void put_scaling(struct c_writer *w, const struct loop_stmt *s)
+{
+        const struct cuda_product p = { NULL, (enum element)s->variable->type.element, 1, s->tiles.vectors, 0, false, true, false };
+        const char *name = cuda_product_use(w, p), *sums = c_use(w, s->variable);
+        for (int i = 0; i < s->tiles.positions / s->tiles.rows; i++) {
+                c_put(w, "%s(%s[%d]," C_SOFT, name, sums, i);
+                cuda_place(w, s->buffer, s->a);
+                if (i)
+                        c_put(w, " + %d", i * s->tiles.rows);
                 c_put(w, ");");
                 c_end(w);
         }
@@ -287,12 +473,16 @@ static void put_sums(struct c_writer *w, const struct loop_stmt *s)
         const struct loop_variable *v = s->variable;
         enum { ROWS = 16 };             /* of a fragment, which has four sums of each lane */
         const enum element e = (enum element)v->type.element;
-        if ((e != E_F32 && e != E_I32) || v->type.lanes != 8 || v->rows % ROWS) {
+        const bool rows = v->rows < ROWS;         /* each lane has parts of them */
+        if ((e != E_F32 && e != E_I32) || v->type.lanes != 8 || (!rows && v->rows % ROWS) || (rows && v->columns != 1)) {
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no such tiles", w->target->name);
                 return;
         }
         c_declare(w, s->variable);
-        c_line(w, "%s %s[%d][%d][4] = { { { 0 } } };", element_info[e].c_type, c_name(w, v)->text, v->rows / ROWS, v->columns);
+        if (rows)
+                c_line(w, "%s %s[%d][%d] = { { 0 } };", element_info[e].c_type, c_name(w, v)->text, v->rows, v->columns);
+        else
+                c_line(w, "%s %s[%d][%d][4] = { { { 0 } } };", element_info[e].c_type, c_name(w, v)->text, v->rows / ROWS, v->columns);
 }
 
 void cuda_product(struct c_writer *w, const struct loop_stmt *s)
@@ -316,6 +506,7 @@ void cuda_product(struct c_writer *w, const struct loop_stmt *s)
         case STMT_SETTLE: c_line(w, "units_wait(%d);", s->code); break;
         case STMT_MULTIPLY: (s->tiles.together ? cuda_multiply_together : put_multiply)(w, s); break;
         case STMT_UNLOAD: put_unloading(w, s); break;
+        case STMT_SCALE: put_scaling(w, s); break;
         default: c_fail(w, EXIT_UNSUPPORTED, "target %s has no such tiles", w->target->name); break;
         }
 }

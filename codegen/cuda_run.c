@@ -317,5 +317,6 @@ void cuda_run(struct c_writer *w, struct text *out)
         put_load(w);
         put_run(w, &body);
         put_status(w);
+        cuda_profile(w);
         text_free(&body);
 }

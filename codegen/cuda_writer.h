@@ -14,8 +14,9 @@ struct cuda_phase {
 };
 enum { CUDA_RUNS_BYTES = 128 };         /* of the barriers that runs arrive at */
 
-/* a function of a shape (cuda_products.c): so many fragments; multiply NULL: it unloads them */
-struct cuda_product { const struct multiply *multiply; enum element sum; int rows, vectors, depth; };
+/* a function of a shape (cuda_products.c): so many fragments; multiply NULL: it unloads or scales them;
+ * row: of lanes' sums of a row */
+struct cuda_product { const struct multiply *multiply; enum element sum; int rows, vectors, depth; bool across, scales, row; };
 
 struct cuda_writer {
         struct cuda_product *products;
@@ -38,6 +39,14 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s);
 bool cuda_alloc(struct c_writer *w, struct loop_buffer *b);
 void cuda_fail(struct c_writer *w, int code);
 
+/* ---- cuda_early.c ---- */
+
+/* what a kernel reads there may be written while it waits */
+bool cuda_changes(const struct c_writer *w, const struct loop_function *f, const struct loop_buffer *parameter);
+/* the statements of a block of w->kernel, which waits among them */
+void cuda_early_block(struct c_writer *w, const struct loop_block *body);
+void cuda_early_top(struct c_writer *w, struct text *out);
+
 /* ---- cuda_products.c ---- */
 
 /* copies into shared memory, tiles of sums and what touches them */
@@ -59,10 +68,21 @@ void cuda_groups_begin(struct c_writer *w);
 void cuda_run_copy(struct c_writer *w, const struct loop_stmt *s);
 void cuda_multiply_together(struct c_writer *w, const struct loop_stmt *s);
 
+/* ---- cuda_library.c ---- */
+
+const char *cuda_library(struct c_writer *w, const struct loop_function *f, const char *name);
+
 /* ---- cuda_run.c ---- */
 
 void cuda_call(struct c_writer *w, const struct loop_function *f);
 void cuda_run(struct c_writer *w, struct text *out);
+
+/* ---- cuda_profile.c: nothing without --profile ---- */
+
+bool cuda_profile_check(struct c_writer *w);
+void cuda_profile_header(struct c_writer *w);
+void cuda_profile_top(struct c_writer *w, struct text *out);
+void cuda_profile(struct c_writer *w);
 
 /* ---- cuda_header.c ---- */
 

@@ -8,29 +8,29 @@
 #include "codegen/unified/unified.h"
 #include "codegen/vta/driver.h"
 
-#define MACHINE(id, write, driver, codec)                                                          \
+#define MACHINE(id, write, driver, codec, sized)                                                          \
         extern const struct machine machine_##id;                                                  \
         launch_writer write;
 #include "codegen/machines.def"
 
 const struct machine *const machines[] = {
-#define MACHINE(id, write, driver, codec) &machine_##id,
+#define MACHINE(id, write, driver, codec, sized) &machine_##id,
 #include "codegen/machines.def"
         NULL
 };
 
 static launch_writer *const writers[] = {
-#define MACHINE(id, write, driver, codec) write,
+#define MACHINE(id, write, driver, codec, sized) write,
 #include "codegen/machines.def"
 };
 
 static const struct machine_driver *const drivers[] = {
-#define MACHINE(id, write, driver, codec) driver,
+#define MACHINE(id, write, driver, codec, sized) driver,
 #include "codegen/machines.def"
 };
 
 static const struct program_codec *const codecs[] = {
-#define MACHINE(id, write, driver, codec) codec,
+#define MACHINE(id, write, driver, codec, sized) codec,
 #include "codegen/machines.def"
 };
 
@@ -54,15 +54,16 @@ bool machine_launch_write(const struct loop_function *stream, const struct launc
         return false;
 }
 
-#define SIZED(id, sized) machine_sizer sized;
+static machine_sizer *const sizers[] = {
+#define MACHINE(id, write, driver, codec, sized) sized,
 #include "codegen/machines.def"
+};
 
 const struct machine *machine_sized(struct arena *arena, const struct machine *machine, const char *sizes, struct diag *diag)
 {
-#define SIZED(id, sized)                                                                           \
-        if (machine == &machine_##id)                                                              \
-                return sized(arena, sizes, diag);
-#include "codegen/machines.def"
+        for (size_t k = 0; machines[k]; k++)
+                if (machines[k] == machine && sizers[k])
+                        return sizers[k](arena, sizes, diag);
         diag_error(diag, EXIT_USAGE, "machine %s has the sizes that it has", machine->name);
         return NULL;
 }

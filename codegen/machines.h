@@ -37,7 +37,7 @@ struct machine_code {
 
 /* What the machine's model says of a launch, or of the part of it that makes one result. */
 struct machine_part {
-        const struct loop_buffer *result;         /* the parameter that it stores; of a whole launch NULL */
+        const struct loop_buffer *result;         /* the parameter that it stores, or, where values stay in the machine, that has its weights; of a whole launch NULL */
         int64_t cycles, serial;         /* serial: the same instructions one after the other */
         int64_t products;               /* cycles in which the array multiplies */
         const char *bound;              /* what is busy for most of them */
@@ -50,9 +50,7 @@ struct machine_measure { struct machine_part whole, *parts; int part_count; };
 
 /* What C code that drives a machine consists of, where the machine has such code (codegen/c_machine.c). */
 struct machine_driver {
-        const char *name;               /* of the functions that whoever links the code gives: dnncc_NAME_launch, .. */
-        const char *functions;          /* their declarations, for the header */
-        const char *timeout;            /* what wait returns when the machine was not done in time */
+        const char *name;               /* of the functions that whoever links the code gives: dnncc_NAME_launch, ..; and of DNNCC_NAME_TIMEOUT */
         int instruction_words;
         int64_t least, most;            /* the first address that memory may have, and the last and one */
         /* of a stream whose parameters lie at these addresses; lists: where they will */

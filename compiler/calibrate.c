@@ -77,7 +77,7 @@ static bool add_elements(struct calibrating *c, int value, int64_t from, const v
 static bool end_tensor(struct calibrating *c, int value)
 {
         struct range *r = c->calibration->ranges[value];
-        r->samples[c->sample] = c->one->all;
+        r->samples[c->sample] = extent_join(r->samples[c->sample], c->one->all);
         if (range_merge(r, c->one))
                 return true;
         diag_error(&c->run->diag, EXIT_INVALID, "tensor %s: its numbers are too many to count",
@@ -85,7 +85,7 @@ static bool end_tensor(struct calibrating *c, int value)
         return false;
 }
 
-/* what the program gives: observed_take */
+/* what the program gives, observed_take: of what lies within loops a tensor for each time */
 static bool take_output(void *context, int output, int64_t from, const void *data, int64_t count)
 {
         struct calibrating *c = context;
@@ -104,12 +104,17 @@ static int64_t first_infinite(const struct type *t, const void *data)
         return i;
 }
 
+static bool is_input(const struct value *v)
+{
+        return v->kind == VALUE_ARGUMENT && !v->region->owner;
+}
+
 /* Inputs are of the user's making: there an infinite number is an error. */
 static bool take_inputs(struct calibrating *c, const void *const *inputs)
 {
         for (int v = 0; v < c->count; v++) {
                 const struct value *x = c->values[v].value;
-                if (x->kind != VALUE_ARGUMENT)
+                if (!is_input(x))
                         break;          /* they come first */
                 begin_tensor(c);
                 if (!add_elements(c, v, 0, inputs[x->index], type_elements(x->type)))
@@ -174,6 +179,8 @@ static struct range *new_range(struct calibrating *c, const struct calibrated *v
         int axis = calibration_axis(c->calibration->axis, v->value->type);
         r->sample_count = c->calibration->sample_count;
         r->samples = arena_array(arena, (size_t)r->sample_count, sizeof *r->samples);
+        for (int64_t k = 0; k < r->sample_count; k++)
+                r->samples[k] = extent_none;
         r->channel_count = axis < 0 ? 0 : v->value->type->dims[axis];
         r->channels = arena_array(arena, (size_t)r->channel_count, sizeof *r->channels);
         for (int64_t k = 0; k < r->channel_count; k++)
@@ -206,7 +213,7 @@ static bool prepare(struct calibrating *c)
         for (int i = 0; i < c->count; i++) {
                 calibration_add(c->calibration, arena, new_range(c, &c->values[i]));
                 bool shared = c->values[i].same >= 0 && c->calibration->axis == CHANNELS_NONE;
-                if (c->values[i].value->kind == VALUE_RESULT && !shared) {
+                if (!is_input(c->values[i].value) && !shared) {
                         c->given[c->output_count] = c->values[i].value;
                         c->outputs[c->output_count++] = i;
                 }

@@ -5,6 +5,7 @@
 
 #include "compiler/driver.h"
 #include "compiler/process.h"
+#include "passes/calibrate/expose.h"
 #include "passes/calibrate/sampler.h"
 
 /* ---- calibrate.c ---- */
@@ -18,7 +19,8 @@ bool merge_ranges(struct run *run);     /* --merge; there is no model */
 
 /* ---- observed.c: a program that gives all that is looked at ---- */
 
-/* Told of each output in turn, some of its elements after the other: from number `from` on. */
+/* Told of each value in turn, some of its elements after the other: from number `from` on. What lies within
+ * a loop or branch comes as often as it was computed, from 0 on each time. */
 typedef bool (*observed_take)(void *context, int output, int64_t from, const void *data,
                               int64_t count);
 
@@ -27,7 +29,10 @@ struct observed {
         struct run run;                 /* a copy: what is compiled is not what the user asked
                                          * for */
         struct arena *arena;
-        int output_count;
+        struct exposition exposed;
+        int count;                      /* of values */
+        unsigned char **flags;          /* [exposed.flag_count], of one run */
+        int output_count;               /* flags, then values */
         const struct loop_buffer **outputs;
         int input_count;
         const struct loop_buffer **inputs;

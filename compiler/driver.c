@@ -139,6 +139,7 @@ static bool prepare_context(struct run *run)
                 if (!set_limit(run, o->limits.items[i]))
                         return false;
         context->memory = o->goal == GOAL_MEMORY;
+        context->all_on_machine = o->partition == PARTITION_MACHINE;
         context->narrow_sums = target_commands(context->target) != NULL;
         struct loop_library *library = loop_library_new(run->arena, &run->diag);
         if (library)
@@ -240,9 +241,12 @@ static void warn_idle(struct run *run)
                              !silent   ? "none of its lines is for an operation of this model"
                              : o->exact ? "with --exact no schedules are followed"
                                         : arena_printf(run->arena, "code for %s follows no schedules: it has no vectors", t->name));
+        const enum element e = options_precision(o);
+        if (e == E_TF32 && !silent && !multiply_for(t, e, e, true))
+                diag_warning(&run->diag, "--precision=tf32 changes nothing for %s, which does not multiply such numbers", t->name);
         if (o->precision && silent)
                 diag_warning(&run->diag, "--precision=%s changes nothing %s",
-                             element_info[options_precision(o)].text,
+                             element_info[e].text,
                              o->exact ? "with --exact"
                                       : arena_printf(run->arena, "for %s, which has no vectors", t->name));
 }

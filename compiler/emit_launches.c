@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* --emit=vta, --emit=program: each call of a stream as a program of its machine, with what memory holds before and after it. Inputs of
- * the model are numbers by chance; all else the interpreter says, which runs main up to a call and then up to the next. */
+ * the model are numbers by chance; all else the interpreter says, which runs main once, part by part: up to a launch, and the launch. */
 #include "compiler/emit_launches.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@ struct launching {
         struct arena *arena;
         struct loop_program *p;
         const void **inputs;
-        int call;                       /* number of the call in main */
+        void **memory;                  /* of each buffer that is no view and no constant, by its number in the program */
 };
 
 /* ---- memory ---- */
@@ -52,48 +52,65 @@ static void make_inputs(struct launching *l)
                 }
 }
 
-/* What buffers hold before call number `before`, by b->number; the arguments of one call are outputs for that while. */
-static void **hold_after(struct launching *l, const struct loop_stmt *arguments_of, int before)
+static void number_buffers(const struct launching *l)
+{
+        int count = 0;
+        for (struct loop_buffer *b = l->p->buffers; b; b = b->next)
+                b->number = count++;
+}
+
+static bool is_held(const struct loop_buffer *b) { return b->space == SPACE_WORKSPACE || b->space == SPACE_OUTPUT; }
+
+static void make_memory(struct launching *l)
+{
+        int count = 0, inputs = 0;
+        for (struct loop_buffer *b = l->p->buffers; b; b = b->next)
+                count++;
+        l->memory = arena_array(l->arena, (size_t)count + 1, sizeof *l->memory);
+        number_buffers(l);
+        for (struct loop_buffer *b = l->p->buffers; b; b = b->next)
+                if (is_held(b))
+                        l->memory[b->number] = arena_alloc(l->arena, (size_t)bytes_of(b) + 1);
+                else if (b->space == SPACE_INPUT)
+                        l->memory[b->number] = (void *)(uintptr_t)l->inputs[inputs++];
+}
+
+/* Runs statements of main, on what memory holds: all that is held is an output for that while, so that it stays. */
+static bool run_part(struct launching *l, struct loop_stmt *first, struct loop_stmt *behind)
 {
         struct loop_block *whole = l->p->main->body, *part = loop_block_new(l->arena);
-        struct loop_stmt *last = NULL, *rest = whole->first;
-        int count = 0, n = arguments_of->function->buffer_count, outputs = 0;
-        enum loop_space *spaces = arena_array(l->arena, (size_t)n + 1, sizeof *spaces);
-        for (int k = 0; k < before; k++, rest = rest->next)
-                last = rest;
-        if (last)
-                last->next = NULL;
-        part->first = last ? whole->first : NULL;
-        l->p->main->body = part;
-        for (int k = 0; k < n; k++) {
-                struct loop_buffer *root = loop_buffer_root(arguments_of->buffers[k], NULL);
-                spaces[k] = root->space;
-                if (root->space == SPACE_WORKSPACE)
-                        root->space = SPACE_OUTPUT;
-        }
+        struct loop_stmt *last = NULL;
+        int outputs = 0, count = 0;
+        for (struct loop_stmt *s = first; s != behind; s = s->next)
+                last = s;
+        if (!last)
+                return true;
+        number_buffers(l);
         for (struct loop_buffer *b = l->p->buffers; b; b = b->next)
-                b->number = count++;
-        void **all = arena_array(l->arena, (size_t)count + 1, sizeof *all), **given = arena_array(l->arena, (size_t)count + 1, sizeof *given);
-        for (struct loop_buffer *b = l->p->buffers; b; b = b->next)
-                if (b->space == SPACE_OUTPUT)
-                        all[b->number] = given[outputs++] = arena_alloc(l->arena, (size_t)bytes_of(b) + 1);
-        struct interp *interp = interp_new(l->p, false, 0, &l->run->diag);
-        int code = interp ? interp_run(interp, l->inputs, given, STEPS_MOST, NULL) : INTERP_OK;
-        if (interp && code)
-                diag_error(&l->run->diag, EXIT_INVALID, "the program ends with code %d before its launch", code);
-        interp_free(interp);
-        for (int k = n - 1; k >= 0; k--)
-                loop_buffer_root(arguments_of->buffers[k], NULL)->space = spaces[k];
-        if (last)
-                last->next = rest;
-        l->p->main->body = whole;
-        count = outputs = 0;
+                count++;
+        enum loop_space *spaces = arena_array(l->arena, (size_t)count + 1, sizeof *spaces);
+        void **given = arena_array(l->arena, (size_t)count + 1, sizeof *given);
         for (struct loop_buffer *b = l->p->buffers; b; b = b->next) {
-                b->number = count++;
-                if (b->space == SPACE_INPUT)
-                        all[b->number] = (void *)(uintptr_t)l->inputs[outputs++];
+                spaces[b->number] = b->space;
+                if (is_held(b)) {
+                        b->space = SPACE_OUTPUT;
+                        given[outputs++] = l->memory[b->number];
+                }
         }
-        return interp && !code ? all : NULL;
+        part->first = first;
+        last->next = NULL;
+        l->p->main->body = part;
+        struct interp *interp = interp_new(l->p, false, 0, &l->run->diag);
+        const int code = interp ? interp_run(interp, l->inputs, given, STEPS_MOST, NULL) : INTERP_OK;
+        if (interp && code)
+                diag_error(&l->run->diag, EXIT_INVALID, "the program ends with code %d before its launches are done", code);
+        interp_free(interp);
+        last->next = behind;
+        l->p->main->body = whole;
+        number_buffers(l);
+        for (struct loop_buffer *b = l->p->buffers; b; b = b->next)
+                b->space = spaces[b->number];
+        return interp && !code;
 }
 
 static const void *constant_of(struct launching *l, const struct loop_buffer *b)
@@ -108,12 +125,12 @@ static const void *constant_of(struct launching *l, const struct loop_buffer *b)
 }
 
 /* where an argument's bytes lie in what its root holds; NULL: nobody knows */
-static const void *part_of(struct launching *l, const struct loop_stmt *call, int argument, void *const *all)
+static const void *part_of(struct launching *l, const struct loop_stmt *call, int argument)
 {
         int64_t offset, moved = 0;
         const struct loop_buffer *root = loop_buffer_root(call->buffers[argument], &offset);
         const struct loop_expr *moves = call->offsets ? call->offsets[argument] : NULL;
-        const char *base = root->space == SPACE_CONSTANT ? constant_of(l, root) : all[root->number];
+        const char *base = root->space == SPACE_CONSTANT ? constant_of(l, root) : l->memory[root->number];
         if (moves && !loop_is_int(moves, &moved)) {
                 diag_error(&l->run->diag, EXIT_UNSUPPORTED, "launch of '%s': where argument %d lies is known only at run time",
                            call->function->name, argument + 1);
@@ -122,19 +139,20 @@ static const void *part_of(struct launching *l, const struct loop_stmt *call, in
         return base ? base + (offset + moved) * element_info[root->element].bytes : NULL;
 }
 
-static bool write_launch(struct launching *l, const struct loop_stmt *call, FILE *out)
+static bool write_launch(struct launching *l, struct loop_stmt *call, FILE *out)
 {
         const struct loop_function *f = call->function;
         struct launch_argument *arguments = arena_array(l->arena, (size_t)f->buffer_count + 1, sizeof *arguments);
-        void **before = hold_after(l, call, l->call), **after = before ? hold_after(l, call, l->call + 1) : NULL;
         struct text text = { 0 };
-        for (int k = 0; k < f->buffer_count && after; k++) {
+        for (int k = 0; k < f->buffer_count; k++) {
                 arguments[k].constant = loop_buffer_root(call->buffers[k], NULL)->space == SPACE_CONSTANT;
-                if (f->buffers[k]->access & ACCESS_IN)
-                        arguments[k].content = part_of(l, call, k, before);
-                if (f->buffers[k]->access & ACCESS_OUT)
-                        arguments[k].expect = part_of(l, call, k, after);
+                const void *content = f->buffers[k]->access & ACCESS_IN ? part_of(l, call, k) : NULL;
+                arguments[k].content = arguments[k].constant || !content ? content : arena_copy(l->arena, content, (size_t)bytes_of(f->buffers[k]) + 1);
         }
+        bool after = !l->run->diag.errors && run_part(l, call, call->next);
+        for (int k = 0; k < f->buffer_count && after; k++)
+                if (f->buffers[k]->access & ACCESS_OUT)
+                        arguments[k].expect = part_of(l, call, k);
         bool fine = after && !l->run->diag.errors &&
                     machine_launch_write(f, arguments, l->run->options.emit == EMIT_ASSEMBLY, &text, &l->run->diag);
         if (fine)
@@ -162,12 +180,15 @@ bool emit_launches(struct run *run, FILE *out)
         struct launching l = { .run = run, .arena = run->arena, .p = run->state.program };
         int number = 0;
         bool fine = true;
+        struct loop_stmt *from = l.p->main->body->first;        /* what has not run */
         make_inputs(&l);
-        for (struct loop_stmt *s = l.p->main->body->first; s && fine; s = s->next, l.call++) {
+        make_memory(&l);
+        for (struct loop_stmt *s = from; s && fine; s = s->next) {
                 if (s->kind != STMT_CALL || s->function->kind != FUNCTION_STREAM)
                         continue;
                 FILE *file = file_of(run, ++number, out);
-                fine = file && write_launch(&l, s, file);
+                fine = file && run_part(&l, from, s) && write_launch(&l, s, file);
+                from = s->next;
         }
         if (fine && !number)
                 diag_error(&run->diag, EXIT_UNSUPPORTED, "nothing of the program runs on a machine: main calls no stream");

@@ -8,6 +8,7 @@
  *      dnncc  --- a byte 1, inputs of a sample --->  program
  *             <------------- outputs --------------                                              */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -56,16 +57,27 @@ static char *path_in(const struct observed *o, const char *ending)
 
 /* ---- the module ---- */
 
-/* The values are its results, and nothing else. */
-static bool expose(struct module *m, struct value *const *values, int count, struct diag *diag)
+/* Its results are flags, then the values, and nothing else. */
+static bool expose(struct observed *o, struct module *m, struct value *const *values, int count)
 {
         struct function *f = m->functions;
+        struct diag *diag = &o->run.diag;
+        if (!expose_values(&o->exposed, o->arena, m, values, count, o->run.context.limits.observed_steps, diag))
+                return false;
+        const int flags = o->exposed.flag_count;
         struct builder b = { .m = m, .region = &f->body, .diag = diag };
+        struct value **results = arena_array(o->arena, (size_t)(flags + count), sizeof *results);
         op_erase(f->body.last);
-        f->output_ports = arena_array(m->arena, (size_t)count, sizeof *f->output_ports);
-        for (int i = 0; i < count; i++)
+        f->output_ports = arena_array(m->arena, (size_t)(flags + count), sizeof *f->output_ports);
+        o->flags = arena_array(o->arena, (size_t)flags + 1, sizeof *o->flags);
+        o->count = count;
+        for (int i = 0; i < flags + count; i++) {
+                results[i] = i < flags ? o->exposed.flags[i].value : o->exposed.values[i - flags].value;
                 f->output_ports[i].name = arena_printf(m->arena, "value_%d", i);
-        return build_yield(&b, values, count) != NULL;
+        }
+        for (int i = 0; i < flags; i++)
+                o->flags[i] = arena_array(o->arena, (size_t)o->exposed.flags[i].times, 1);
+        return build_yield(&b, results, flags + count) != NULL;
 }
 
 /* what of the options is about other code than this */
@@ -163,28 +175,14 @@ static bool ended(struct observed *o, const char *sample)
         return false;
 }
 
-static bool run_compiled(struct observed *o, const char *sample, const void *const *inputs,
-                         observed_take take, void *context)
+static bool start_compiled(struct observed *o, const char *sample, const void *const *inputs)
 {
         struct command *p = &o->program;
         bool fine = fputc(1, p->in) == 1;
         for (int k = 0; k < o->input_count && fine; k++)
                 fine = fwrite(inputs[k], 1, port_bytes(o->inputs[k]), p->in) ==
                        port_bytes(o->inputs[k]);
-        if (!fine || fflush(p->in))
-                return ended(o, sample);
-        for (int k = 0; k < o->output_count; k++) {
-                const struct loop_buffer *b = o->outputs[k];
-                for (int64_t i = 0; i < b->extent; i += PIECE) {
-                        int64_t count = b->extent - i < PIECE ? b->extent - i : PIECE;
-                        size_t bytes = (size_t)count * element_bytes(b);
-                        if (fread(o->piece, 1, bytes, p->out) != bytes)
-                                return ended(o, sample);
-                        if (!take(context, k, i, o->piece, count))
-                                return false;
-                }
-        }
-        return true;
+        return (fine && !fflush(p->in)) || ended(o, sample);
 }
 
 /* ---- interpreted ---- */
@@ -199,19 +197,14 @@ static bool interpret(struct observed *o)
         return o->interp;
 }
 
-static bool run_interpreted(struct observed *o, const char *sample, const void *const *inputs,
-                            observed_take take, void *context)
+static bool start_interpreted(struct observed *o, const char *sample, const void *const *inputs)
 {
         int code = interp_run(o->interp, inputs, o->memory, 0, NULL);
-        if (code != INTERP_OK) {
-                diag_error(&o->run.diag, code < 0 ? EXIT_INVALID : EXIT_INTERNAL,
-                           "sample %s: the run ended with code %d", sample, code);
-                return false;
-        }
-        for (int k = 0; k < o->output_count; k++)
-                if (!take(context, k, 0, o->memory[k], o->outputs[k]->extent))
-                        return false;
-        return true;
+        if (code == INTERP_OK)
+                return true;
+        diag_error(&o->run.diag, code < 0 ? EXIT_INVALID : EXIT_INTERNAL,
+                   "sample %s: the run ended with code %d", sample, code);
+        return false;
 }
 
 /* ---- either ---- */
@@ -228,7 +221,7 @@ bool observed_begin(struct observed *o, struct run *run, struct module *m,
         o->run.context.diag = &o->run.diag;
         o->run.state = (struct pipeline_state){ .module = m };
         choose(o);
-        if (!expose(m, values, count, &o->run.diag) ||
+        if (!expose(o, m, values, count) ||
             !pipeline_run(&o->run.state, &pipeline, &o->run.context))
                 return false;
         o->inputs = run_ports(&o->run, o->arena, SPACE_INPUT, &o->input_count);
@@ -239,10 +232,58 @@ bool observed_begin(struct observed *o, struct run *run, struct module *m,
         return o->cc ? compile(o) : interpret(o);
 }
 
+/* The next elements of an output, from number `from` on; NULL after an error. */
+static const void *next_elements(struct observed *o, const char *sample, int output, int64_t from, int64_t count)
+{
+        size_t size = element_bytes(o->outputs[output]), bytes = (size_t)count * size;
+        if (!o->cc)
+                return (const char *)o->memory[output] + (size_t)from * size;
+        return fread(o->piece, 1, bytes, o->program.out) == bytes || ended(o, sample) ? o->piece : NULL;
+}
+
+static bool read_flags(struct observed *o, const char *sample)
+{
+        for (int k = 0; k < o->exposed.flag_count; k++) {
+                const struct exposed_flags *f = &o->exposed.flags[k];
+                for (int64_t i = 0; i < f->times; i += PIECE) {
+                        int64_t count = f->times - i < PIECE ? f->times - i : PIECE;
+                        const void *flags = next_elements(o, sample, k, i, count);
+                        if (!flags)
+                                return false;
+                        memcpy(o->flags[k] + i, flags, (size_t)count);
+                }
+                if (!f->overrun || !memchr(o->flags[k], 1, (size_t)f->times))
+                        continue;
+                diag_error(&o->run.diag, EXIT_INVALID,
+                           "sample %s: loop %s runs more than %" PRId64 " iterations; --limit observed_steps=N looks into more",
+                           sample, f->overrun, o->run.context.limits.observed_steps);
+                return false;
+        }
+        return true;
+}
+
+/* A value, as often as it was computed. */
+static bool hand_on(struct observed *o, const char *sample, int k, observed_take take, void *context)
+{
+        const struct exposed *e = &o->exposed.values[k];
+        const unsigned char *ran = e->flags >= 0 ? o->flags[e->flags] : NULL;
+        for (int64_t t = 0; t < e->times; t++)
+                for (int64_t i = 0; i < e->elements; i += PIECE) {
+                        int64_t count = e->elements - i < PIECE ? e->elements - i : PIECE;
+                        const void *data = next_elements(o, sample, o->exposed.flag_count + k, t * e->elements + i, count);
+                        if (!data || ((!ran || ran[t]) && !take(context, k, i, data, count)))
+                                return false;
+                }
+        return true;
+}
+
 bool observed_run(struct observed *o, const char *sample, const void *const *inputs,
                   observed_take take, void *context)
 {
-        return (o->cc ? run_compiled : run_interpreted)(o, sample, inputs, take, context);
+        bool fine = (o->cc ? start_compiled : start_interpreted)(o, sample, inputs) && read_flags(o, sample);
+        for (int k = 0; k < o->count && fine; k++)
+                fine = hand_on(o, sample, k, take, context);
+        return fine;
 }
 
 bool observed_end(struct observed *o)

@@ -136,7 +136,7 @@ static void add_quantization(struct text *text, const struct options *o)
 
 enum element options_precision(const struct options *options)
 {
-        static const enum element elements[] = { E_F32, E_BF16, E_F16 };        /* as --precision has them */
+        static const enum element elements[] = { E_F32, E_BF16, E_F16, E_TF32 };        /* as --precision has them */
         return elements[options->precision];
 }
 
@@ -158,6 +158,8 @@ char *options_canonical(struct arena *arena, const struct options *options)
         if (options->requantize)
                 text_add(&text, " --requantize=%s", options->requantize == REQUANTIZE_SHIFT ? "shift" : "integer");
         add_quantization(&text, options);
+        if (options->partition == PARTITION_MACHINE)
+                text_add(&text, " --partition=machine");
         if (options->goal == GOAL_MEMORY)
                 text_add(&text, " --goal=memory");
         if (options->activation_memory >= 0)

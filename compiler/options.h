@@ -19,6 +19,7 @@ enum { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE };
 
 enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 enum { GOAL_SPEED, GOAL_MEMORY };
+enum { PARTITION_TIME, PARTITION_MACHINE };
 enum { REQUANTIZE_FLOAT, REQUANTIZE_INTEGER, REQUANTIZE_SHIFT };
 
 #define QUANTIZE_DYNAMIC "dynamic"      /* of --quantize; else a path */
@@ -30,7 +31,7 @@ struct options {
         const char *quantize;           /* ranges; "": those of --calibrate; QUANTIZE_DYNAMIC */
         const char *quantize_weights, *observer, *activations, *quantize_steps;
         const char *passes, *print_after, *print_before, *dump_dir;
-        int emit, weights, level, threads, precision, requantize, goal, no_alias;
+        int emit, weights, level, threads, precision, requantize, goal, partition, no_alias;
         int no_descriptor, depfile, if_changed, exact, assume_finite, unchecked, fast_libm, flush_denormals,
                 no_verify, check, time_passes, stats, profile, tune;
         const char *help;               /* "": all, "json", or a group; NULL: none is asked for */

@@ -9,6 +9,7 @@
 #include "compiler/harness.h"
 #include "compiler/json.h"
 #include "cost/code.h"
+#include "cost/grid.h"
 #include "ir/rates.h"
 #include "passes/memory/lifetimes.h"
 
@@ -30,15 +31,47 @@ static struct traffic traffic_of(const struct loop_stmt *call)
         return t;
 }
 
+/* phases of a kernel that are launches; NULL behind the last */
+static const struct loop_stmt *next_launch(const struct loop_stmt *phase)
+{
+        while (phase && (phase->for_kind != FOR_GPU_BLOCK || !grid_lanes(phase->body)))
+                phase = phase->next;
+        return phase;
+}
+
+static double launched_seconds(const struct loop_function *kernel, const struct target *target)
+{
+        double seconds = 0;
+        for (const struct loop_stmt *phase = next_launch(kernel->body->first); phase; phase = next_launch(phase->next))
+                seconds += grid_cost_of(target, kernel, phase).seconds;
+        return seconds;
+}
+
+static void put_launches(FILE *out, const struct loop_function *kernel, const struct target *target)
+{
+        const char *comma = "";
+        fputs(", \"launches\": [", out);
+        for (const struct loop_stmt *phase = next_launch(kernel->body->first); phase; phase = next_launch(phase->next), comma = ", ") {
+                const struct grid_cost c = grid_cost_of(target, kernel, phase);
+                fprintf(out,
+                        "%s{\"blocks\": %" PRId64 ", \"threads\": %" PRId64 ", \"registers\": %d, \"shared\": %" PRId64
+                        ", \"resident\": %d, \"waves\": %.0f, \"microseconds\": %.3f}",
+                        comma, c.blocks, c.warps * c.lanes, c.registers, c.shared, c.resident, c.waves, c.seconds * 1e6);
+        }
+        fputs("]", out);
+}
+
 /* Roughly, of a core: what such code costs, or, where there is a schedule, the operations at the
  * full rate of fused multiply-adds; no less than the bytes at the rate of the second cache. Of a stream, what the model of
- * its machine says. */
+ * its machine says, and of a grid's launches, what is predicted of them. */
 static double predicted_cycles(const struct loop_function *kernel, bool scheduled,
                                const struct traffic *t, const struct target *target)
 {
         double bytes = (double)(t->read + t->written) / rate_l2(target), cycles = report_machine_cycles(kernel);
         if (cycles >= 0)
                 return cycles;
+        if (target_grid(target))
+                return launched_seconds(kernel, target) * target_grid(target)->clock;
         if (scheduled) {
                 cycles = kernel->flops / (2 * rate_issue(target) * target_lanes(target, E_F32));
         } else {
@@ -106,6 +139,8 @@ static void put_call(FILE *out, const struct loop_stmt *call, int number, struct
                 ", \"written\": %" PRId64 ", \"cycles\": %.0f",
                 kernel->flops, kernel->again, t.read, t.constants, t.written,
                 predicted_cycles(kernel, schedule, &t, run->context.target));
+        if (target_grid(run->context.target))
+                put_launches(out, kernel, run->context.target);
         if (run->bench)
                 fprintf(out, ", \"seconds\": %.9f", run->bench->each->calls[number]);
         put_list(out, "buffers", call, buffer_name);

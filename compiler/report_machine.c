@@ -99,6 +99,8 @@ static const char *why_not(struct run *run, const struct loop_stmt *call)
                 return "it multiplies bytes without a sign: --activations=s8 gives them one";
         if (op && op->code != OP_convolve_packed)
                 return "its operands are not in the machine's blocks (--remarks=layout says why)";
+        if (op && op->schedule && op->schedule->processor)
+                return "with the launch, it is faster on the processor (--partition=machine)";
         if (op && !stream_work_of(op, run->context.target, &work))
                 return "what is done with its sums is more than the machine's operations, shifts and bounds";
         return op ? "no tile of it fits the machine's memories" : "it is not a kernel of one contraction";
@@ -120,10 +122,12 @@ double report_machine_cycles(const struct loop_function *kernel)
 static void put_memories(FILE *out, const struct machine *m, const char *name, const int64_t *numbers, int64_t stored)
 {
         fprintf(out, ", \"%s\": {", name);
-        for (int k = 0; k < MACHINE_MEMORIES; k++) {
+        for (int k = 0; k < MACHINE_MEMORIES && m->memories[k].name; k++) {
+                fputs(k ? ", " : "", out);
                 json_string(out, m->memories[k].name);
-                fprintf(out, ": %" PRId64 "%s", stored >= 0 && k == m->stored ? stored : numbers[k], k + 1 < MACHINE_MEMORIES ? ", " : "}");
+                fprintf(out, ": %" PRId64, numbers[k] + (stored >= 0 && k == m->stored ? stored : 0));
         }
+        fputs("}", out);
 }
 
 static void put_part(FILE *out, const struct machine *m, const struct machine_part *p)
@@ -297,7 +301,7 @@ void report_machine_stats(struct run *run)
                 say_part("all", &sum);
                 fprintf(stderr, "stats: program    %" PRId64 " instructions, %" PRId64 " micro-ops; one by one %" PRId64 " cycles; used", sum.instructions,
                         sum.places, sum.serial);
-                for (int k = 0; k < MACHINE_MEMORIES; k++)
+                for (int k = 0; k < MACHINE_MEMORIES && m->memories[k].name; k++)
                         fprintf(stderr, " %s %" PRId64 "/%" PRId64, m->memories[k].name, sum.used[k], m->memories[k].bytes);
                 fputs("\n", stderr);
         }

@@ -31,22 +31,30 @@ static struct module *copy_of(const struct module *m)
         return copy;
 }
 
-/* the copy's values that these are; operations are numbered */
+/* of values[count] those that are these `made`: their twins are `copies` */
+static void pair(const struct value *made, struct value *copies, int made_count,
+                 struct value *const *values, int count, struct value **twins)
+{
+        for (int i = 0; i < count; i++)
+                if (values[i] >= made && values[i] < made + made_count)
+                        twins[i] = &copies[values[i] - made];
+}
+
+/* the copy's values that these are: both have the same operations in the same order */
 static void find_twins(const struct module *m, struct module *copy, struct value *const *values,
                        int count, struct value **twins)
 {
-        int number = 0;
-        struct op *twin = copy->functions->body.first;
-        for (struct op *op = m->functions->body.first; op; op = op->next)
-                op->number = number++;
-        for (int i = 0; i < count; i++)
-                twins[i] = values[i]->kind == VALUE_ARGUMENT
-                                   ? &copy->functions->body.arguments[values[i]->index]
-                                   : NULL;
-        for (number = 0; twin; twin = twin->next, number++)
-                for (int i = 0; i < count; i++)
-                        if (!twins[i] && values[i]->op->number == number)
-                                twins[i] = &twin->results[values[i]->index];
+        const struct region *body = &m->functions->body;
+        struct region *own = &copy->functions->body;
+        struct op *twin = region_walk(own, NULL);
+        pair(body->arguments, own->arguments, body->argument_count, values, count, twins);
+        for (struct op *op = region_walk(body, NULL); op;
+             op = region_walk(body, op), twin = region_walk(own, twin)) {
+                pair(op->results, twin->results, op->result_count, values, count, twins);
+                for (int r = 0; r < op->region_count; r++)
+                        pair(op->regions[r]->arguments, twin->regions[r]->arguments,
+                             op->regions[r]->argument_count, values, count, twins);
+        }
 }
 
 /* ---- a program ---- */

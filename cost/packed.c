@@ -76,6 +76,12 @@ double packed_weights_bytes(const struct packed_work *work)
                offsets(work);
 }
 
+int packed_lines_ahead(const struct packed_work *work, int64_t turn, const struct target *target)
+{
+        int64_t most = work->weight < element_info[work->sum].bytes ? (int64_t)rate_packed_ahead(target) : 1;
+        return (int)(turn < most ? turn : most);
+}
+
 int64_t packed_last_extent(const struct packed_work *work)
 {
         return work->inner > 1 ? work->inner : work->window[work->spatial - 1];

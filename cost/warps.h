@@ -3,6 +3,8 @@
 #ifndef COST_WARPS_H
 #define COST_WARPS_H
 
+#include <stdbool.h>
+
 #include "ir/target.h"
 
 /* What a block does in a turn, and how many there are. Bytes: of the operands of a turn, as they are
@@ -12,6 +14,9 @@ struct warp_work {
         double blocks, turns;
         double multiplies;              /* of a turn, by the row of the target */
         double copied, read;
+        double x_copies, w_copies;      /* of 16 bytes that a lane makes in a turn */
+        bool windows;                   /* a position's row begins where several offsets of a window, and a border, say */
+        double rows;                    /* positions whose sums a warp has */
         double operands, results;
         double partial;                 /* bytes of sums of parts, which a second phase adds up; 0: there are none */
         int stages;
@@ -21,6 +26,9 @@ struct warp_work {
 
 /* Blocks that a multiprocessor holds at a time; 0: not even one. */
 int warps_resident(const struct grid_machine *g, const struct warp_work *work);
+/* Registers of a lane, no fewer than nvcc 13 takes: `rows` fragments of positions by `columns` of outputs, each of so many sums of a lane;
+ * `words` that it copies in a turn. */
+int warps_registers(int rows, int columns, int lane, int words);
 /* waves of blocks over all multiprocessors */
 double warps_waves(const struct grid_machine *g, const struct warp_work *work);
 double warps_cost(const struct target *t, const struct multiply *m, const struct warp_work *work);

@@ -132,7 +132,7 @@ union scalar element_load(enum element e, const void *data, size_t index)
                 (const unsigned char *)data + index * (size_t)element_info[e].bytes;
         uint16_t bits;
         switch (element_carrier(e)) {
-        case E_F32: LOAD(float, f, double); break;
+        case E_F32: case E_TF32: LOAD(float, f, double); break;
         case E_F64: LOAD(double, f, double); break;
         case E_F16: memcpy(&bits, p, 2); value.f = from_short(bits, 5, 10); break;
         case E_BF16: memcpy(&bits, p, 2); value.f = from_short(bits, 8, 7); break;
@@ -167,6 +167,7 @@ void element_store(enum element e, void *data, size_t index, union scalar value)
                 return;
         case E_F16: bits = to_short(value.f, 5, 10); break;
         case E_BF16: bits = to_short(value.f, 8, 7); break;
+        case E_TF32: bits = to_short(value.f, 8, 10) << 13; break;
         case E_BOOL: bits = value.u != 0; break;
         default: bits = value.u; break;                 /* integers wrap; i and u share their
                                                          * bits */

@@ -324,6 +324,7 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s)
                 }
                 compile_tiles(c, s);
                 break;
+        case STMT_SCALE:
         case STMT_UNLOAD: compile_tiles(c, s); break;
         case STMT_TRANSFER:
         case STMT_RESET:

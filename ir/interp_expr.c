@@ -42,6 +42,7 @@ _Static_assert(I_UNLESS_NE_I64 - I_UNLESS_LT_F32 == I_NE_I64 - I_LT_F32,
 
 static const uint16_t loads[ELEMENT_COUNT] = {
         [E_F32] = I_LOAD_F32,   [E_F64] = I_LOAD_U64,   [E_F16] = I_LOAD_U16, [E_BF16] = I_LOAD_U16,
+        [E_TF32] = I_LOAD_U32,
         [E_I8] = I_LOAD_I8,     [E_I16] = I_LOAD_I16,   [E_I32] = I_LOAD_I32, [E_I64] = I_LOAD_U64,
         [E_U8] = I_LOAD_U8,     [E_U16] = I_LOAD_U16,   [E_U32] = I_LOAD_U32, [E_U64] = I_LOAD_U64,
         [E_BOOL] = I_LOAD_BOOL, [E_INDEX] = I_LOAD_U64,
@@ -52,6 +53,7 @@ static const uint16_t float_steps[3][ELEMENT_COUNT] = {
         { [E_F64] = I_F32_F64,
           [E_F16] = I_F32_F16,
           [E_BF16] = I_F32_BF16,
+          [E_TF32] = I_F32_TF32,
           [E_I8] = I_F32_I8,
           [E_I16] = I_F32_I16,
           [E_I32] = I_F32_I32,
@@ -65,6 +67,7 @@ static const uint16_t float_steps[3][ELEMENT_COUNT] = {
         { [E_F32] = I_F64_F32,
           [E_F16] = I_F64_F16,
           [E_BF16] = I_F64_BF16,
+          [E_TF32] = I_F64_TF32,
           [E_I8] = I_F64_I8,
           [E_I16] = I_F64_I16,
           [E_I32] = I_F64_I32,
@@ -78,8 +81,10 @@ static const uint16_t float_steps[3][ELEMENT_COUNT] = {
 };
 static const uint16_t integer_steps[2][ELEMENT_COUNT] = {
         /* from signed, from unsigned */
-        { [E_F32] = I_SINT_F32, [E_F64] = I_SINT_F64, [E_F16] = I_SINT_F16, [E_BF16] = I_SINT_BF16 },
-        { [E_F32] = I_UINT_F32, [E_F64] = I_UINT_F64, [E_F16] = I_UINT_F16, [E_BF16] = I_UINT_BF16 },
+        { [E_F32] = I_SINT_F32, [E_F64] = I_SINT_F64, [E_F16] = I_SINT_F16, [E_BF16] = I_SINT_BF16,
+          [E_TF32] = I_SINT_TF32 },
+        { [E_F32] = I_UINT_F32, [E_F64] = I_UINT_F64, [E_F16] = I_UINT_F16, [E_BF16] = I_UINT_BF16,
+          [E_TF32] = I_UINT_TF32 },
 };
 static const uint16_t wraps[ELEMENT_COUNT] = {
         [E_I8] = I_WRAP_I8,   [E_I16] = I_WRAP_I16, [E_I32] = I_WRAP_I32,   [E_U8] = I_WRAP_U8,
@@ -162,8 +167,9 @@ static uint64_t literal_bits(const struct compiler *c, const struct loop_expr *e
         case E_F32: slot.f = (float)e->literal.f; break;
         case E_F64: slot.d = e->literal.f; break;
         case E_F16:
-        case E_BF16: {
-                uint16_t storage;
+        case E_BF16:
+        case E_TF32: {
+                uint32_t storage = 0;
                 element_store(element_of(e), &storage, 0, e->literal);
                 slot.u = storage;
                 break;
@@ -211,8 +217,6 @@ struct path {
 };
 static void path_add(struct path *path, int code) { path->codes[path->count++] = (uint16_t)code; }
 
-static bool is_small(enum element e) { return e == E_F16 || e == E_BF16; }
-
 /* every value of integer type a is one of b, or has the same 64 bits */
 static bool same_bits(enum element a, enum element b)
 {
@@ -227,11 +231,12 @@ static bool same_bits(enum element a, enum element b)
 
 static void cast_path(enum element from, enum element to, struct path *path)
 {
-        if (is_small(from) && from != to) {
+        if (element_is_small(from) && from != to) {
+                static const uint16_t widen[ELEMENT_COUNT][2] = {
+                        [E_F16] = { I_F16_F32, I_F16_F64 }, [E_BF16] = { I_BF16_F32, I_BF16_F64 }, [E_TF32] = { I_TF32_F32, I_TF32_F64 },
+                };
                 bool wide = to == E_F64;
-                path_add(path, from == E_F16 ? (wide ? I_F16_F64 : I_F16_F32)
-                               : wide        ? I_BF16_F64
-                                             : I_BF16_F32);
+                path_add(path, widen[from][wide]);
                 from = wide ? E_F64 : E_F32;
         }
         if (from == to)
@@ -253,12 +258,16 @@ static void bitcast_path(enum element from, enum element to, bool as_double, str
         if (element_is_float(from) && bytes < 8) {
                 if (as_double)
                         path_add(path, float_steps[1][from]);
-                if (bytes == 4)
+                if (from == E_F32)
                         path_add(path, I_F32_BITS);
         }
         if (!element_is_float(to)) {
                 if (wraps[to])
                         path_add(path, wraps[to]);
+        } else if (to == E_TF32) {
+                path_add(path, wraps[E_U32]);
+                if (as_double)
+                        path_add(path, I_TF32_F64);
         } else if (bytes == 4) {
                 path_add(path, I_BITS_F32);
                 if (as_double)

@@ -44,9 +44,9 @@ static double load_small(enum element e, uint64_t bits)
 
 static uint64_t store_small(enum element e, double value)
 {
-        uint16_t storage;
+        union { uint16_t half; uint32_t word; } storage = { .word = 0 };
         element_store(e, &storage, 0, (union scalar){ .f = value });
-        return storage;
+        return e == E_TF32 ? storage.word : storage.half;
 }
 
 /* rounded once: what a double cannot hold becomes a sticky last bit */

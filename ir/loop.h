@@ -209,6 +209,7 @@ enum loop_stmt_kind {
                                          * all 0: there are none */
         STMT_MULTIPLY,                  /* variable += buffer[a..] times weights[b..], by function */
         STMT_UNLOAD,                    /* buffer[a..] = variable, row by row */
+        STMT_SCALE,                     /* variable = variable times buffer[a..], a factor for each position */
         STMT_COPY,                      /* buffer[a..] = source[b..], `code` elements a lane, or zeros where
                                          * the mask c, or NULL, does not say so */
         STMT_COMMIT,                    /* what was copied since the last one is a group */
@@ -250,6 +251,12 @@ enum loop_stmt_kind {
  *     var %acc : f32x16tile[28][2] in 0 to 4
  *     multiply %acc += %x[%i] * %w[%k] by add_product rows 14 .. jump 448 x 4 to 6 w 6 to 8
  *
+ * `multiply .. jump 448 across` has the words of w across: a block of `lanes` words of `group` channels holds channel by
+ * channel their lanes, w[k + (c / group * vectors + j) * lanes * group + c % group * lanes + l], as rows of w that are channels
+ * are copied in pieces.
+ *
+ *     scale %acc by %factors[%i] rows 14         ; acc{p, j}[l] = acc{p, j}[l] * factors[i + p]
+ *
  * Sums of the positions from t * rows on, vector j, lie in tile number t * vectors + j of theirs;
  * positions and weights are loaded into theirs in turn. Sums have their tiles up to the end of their
  * block, or an unload in it: until then no one else has them. */
@@ -260,6 +267,7 @@ struct loop_tiles {
         int columns;                    /* UNLOAD: of the vectors, so many from `column` on; 0: all */
         int column;
         int group;                      /* MULTIPLY alone, as are: */
+        bool across;                    /* words of w are lanes of a channel */
         int64_t step, jump;             /* UNLOAD has a step: elements from a position to the next, 0:
                                          * they lie side by side */
         int line;                       /* words of a line, which a position of x, and an output, has; 0: there are none */
@@ -374,7 +382,7 @@ struct loop_stmt {
         struct loop_stmt *next;
         struct loop_variable *variable;
         struct loop_buffer *buffer, *weights, *source;    /* MULTIPLY; COPY, TRANSFER, PRODUCT, APPLY */
-        struct loop_tiles tiles;        /* TILES, MULTIPLY, UNLOAD: all of it */
+        struct loop_tiles tiles;        /* TILES, MULTIPLY, UNLOAD, SCALE: all of it */
         struct loop_transfer *transfer; /* TRANSFER */
         struct loop_activation *activation;       /* ACTIVATE */
         struct loop_queue queue;        /* PUSH, POP, AWAIT */
@@ -556,7 +564,7 @@ void loop_block_walk(struct loop_block *b, void (*stmt)(struct loop_stmt *s, voi
                      /* in order, nested too */
                      void (*expr)(struct loop_expr *e, void *context), void *context);
 
-/* MULTIPLY or UNLOAD as statements on vectors, `sums` being its variable as f32x16
+/* MULTIPLY, UNLOAD or SCALE as statements on vectors, `sums` being its variable as f32x16
  * (loop_tiles.c) */
 struct loop_block *loop_tiles_expand(struct arena *arena, const struct loop_stmt *s,
                                      struct loop_variable *sums);

@@ -72,6 +72,7 @@ static void digest_tiles(struct text *out, const struct loop_stmt *s)
         add_small(out, t->positions, t->vectors, t->rows, t->depth);
         add_small(out, t->lanes, t->word, t->group, t->first);
         add_small(out, t->column, t->columns, t->together, t->line);
+        add_number(out, t->across);
         add_number(out, t->step);
         add_number(out, t->jump);
         add_registers(out, t->sums);
@@ -122,7 +123,8 @@ static void digest_block(struct text *out, const struct loop_block *block)
                 }
                 if (loop_is_of_stream(s))
                         digest_stream(out, s);
-                if (s->kind == STMT_TILES || s->kind == STMT_MULTIPLY || s->kind == STMT_UNLOAD)
+                if (s->kind == STMT_TILES || s->kind == STMT_MULTIPLY || s->kind == STMT_UNLOAD ||
+                    s->kind == STMT_SCALE)
                         digest_tiles(out, s);
                 digest_expr(out, s->a);
                 digest_expr(out, s->b);

@@ -281,7 +281,7 @@ static bool read_float(struct loop_parser *p, const struct loop_token *t, bool n
         digits[t->length] = 0;
         /* rounded once */
         double read = e == E_F64 ? strtod(digits, NULL) : (double)strtof(digits, NULL);
-        if (e == E_F16 || e == E_BF16) {
+        if (element_is_small(e)) {
                 uint64_t storage;
                 union scalar rounded = { .f = read };
                 element_store(e, &storage, 0, rounded);

@@ -407,21 +407,24 @@ static bool parse_tiles(struct loop_parser *p, struct loop_stmt *s)
 {
         int64_t positions = 0, vectors = 0, rows, depth = 0, lanes = 0, word = 0, group = 0;
         bool shape = s->kind == STMT_TILES, multiplies = s->kind == STMT_MULTIPLY;
+        bool deep = shape || multiplies;
         if (p->version < 2)
                 return loop_lex_error(p, "hardware tiles of version 1 of the format do not say "
                                          "what a word is: compile the model again");
         if ((shape && (!parse_extent(p, NULL, TILE_MAX, &positions) ||
                        !parse_extent(p, "by", TILE_MAX, &vectors))) ||
             !parse_extent(p, "rows", TILE_MAX, &rows) ||
-            (s->kind != STMT_UNLOAD && !parse_extent(p, "depth", TILE_MAX, &depth)) ||
+            (deep && !parse_extent(p, "depth", TILE_MAX, &depth)) ||
             (shape && (!parse_extent(p, "lanes", LANES_MAX, &lanes) ||
                        !parse_extent(p, "word", WORD_GROUP_MAX, &word))) ||
             (multiplies && (!parse_extent(p, "group", MULTIPLY_GROUP_MAX, &group) ||
                             !parse_extent(p, "step", EXTENT_MAX, &s->tiles.step) ||
                             !parse_extent(p, "jump", EXTENT_MAX, &s->tiles.jump) ||
                             !parse_line(p, s))) ||
-            (shape && !parse_registers(p, "sums", &s->tiles.sums)) ||
-            (s->kind != STMT_UNLOAD && (!parse_registers(p, "x", &s->tiles.x) ||
+            (shape && !parse_registers(p, "sums", &s->tiles.sums)))
+                return false;
+        s->tiles.across = multiplies && loop_lex_accept(p, "across");
+        if ((deep && (!parse_registers(p, "x", &s->tiles.x) ||
                                         !parse_registers(p, "w", &s->tiles.w))))
                 return false;
         s->tiles.positions = shape ? (int)positions : s->variable->rows;
@@ -476,6 +479,12 @@ static bool parse_unload(struct loop_parser *p, struct loop_stmt *s)
 {
         return parse_place(p, s) && loop_lex_expect(p, "=") && parse_sums(p, s) &&
                parse_tiles(p, s);
+}
+
+/* "%sums by %factors[place]" */
+static bool parse_scale(struct loop_parser *p, struct loop_stmt *s)
+{
+        return parse_sums(p, s) && loop_lex_expect(p, "by") && parse_place(p, s) && parse_tiles(p, s);
 }
 
 /* "%to[places] = %from[places] of N mask m" */
@@ -540,6 +549,7 @@ static const struct {
         { "tiles", STMT_TILES, IN_KERNEL, parse_tiles },
         { "multiply", STMT_MULTIPLY, IN_KERNEL, parse_multiply },
         { "unload", STMT_UNLOAD, IN_KERNEL, parse_unload },
+        { "scale", STMT_SCALE, IN_KERNEL, parse_scale },
         { "copy", STMT_COPY, IN_KERNEL, parse_copy },
         { "commit", STMT_COMMIT, IN_KERNEL, parse_commit },
         { "wait", STMT_WAIT, IN_KERNEL, parse_wait },

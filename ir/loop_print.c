@@ -165,7 +165,7 @@ static void print_tiles(struct loop_printer *p, const struct loop_stmt *s)
                 text_add(p->out, " columns %d to %d", t->column, t->column + t->columns);
         if (s->kind == STMT_UNLOAD && t->step)
                 text_add(p->out, " step %lld", (long long)t->step);
-        if (s->kind != STMT_UNLOAD)
+        if (s->kind != STMT_UNLOAD && s->kind != STMT_SCALE)
                 text_add(p->out, " depth %d", t->depth);
         if (s->kind == STMT_TILES)
                 text_add(p->out, " lanes %d word %d", t->lanes, t->word);
@@ -176,6 +176,8 @@ static void print_tiles(struct loop_printer *p, const struct loop_stmt *s)
                 text_add(p->out, " line %d", t->line);
         if (s->kind == STMT_MULTIPLY && t->together)
                 text_add(p->out, " together");
+        if (t->across)
+                text_add(p->out, " across");
         print_registers(p, "sums", t->sums);
         print_registers(p, "x", t->x);
         print_registers(p, "w", t->w);
@@ -195,6 +197,14 @@ static void print_unload(struct loop_printer *p, const struct loop_stmt *s)
 {
         print_access(p, "unload", s);
         text_add(p->out, " = %%%s", s->variable->name);
+        print_tiles(p, s);
+}
+
+static void print_scale(struct loop_printer *p, const struct loop_stmt *s)
+{
+        text_add(p->out, "scale %%%s by %%%s[", s->variable->name, s->buffer->name);
+        print_expression(p, s->a, true);
+        text_add(p->out, "]");
         print_tiles(p, s);
 }
 
@@ -306,6 +316,7 @@ static void print_head(struct loop_printer *p, const struct loop_stmt *s)
         case STMT_TILES: print_tiles(p, s); break;
         case STMT_MULTIPLY: print_multiply(p, s); break;
         case STMT_UNLOAD: print_unload(p, s); break;
+        case STMT_SCALE: print_scale(p, s); break;
         case STMT_COPY: print_copy(p, s); break;
         case STMT_COMMIT: text_add(p->out, "commit"); break;
         case STMT_WAIT: text_add(p->out, "wait %d", s->code); break;

@@ -56,9 +56,9 @@ static void load_weights(struct arena *arena, struct loop_block *block, const st
         for (int i = 0; i < group; i++)
                 for (int j = 0; j < t->vectors; j++) {
                         struct loop_expr *first =
-                                plus(arena, from, line * group * lanes * j + i);
+                                plus(arena, from, line * group * lanes * j + (t->across ? i * lanes : i));
                         struct loop_expr *every =
-                                loop_ramp(arena, lanes, first, loop_index(arena, line * group));
+                                loop_ramp(arena, lanes, first, loop_index(arena, t->across ? 1 : line * group));
                         if (t->line)
                                 every = loop_op(arena, LOOP_ADD, every, words_of_line(arena, number, lanes, group), NULL);
                         struct loop_expr *value =
@@ -154,10 +154,24 @@ static void unload(struct arena *arena, struct loop_block *block, const struct l
         }
 }
 
+static void scale(struct arena *arena, struct loop_block *block, const struct loop_stmt *s,
+                  struct loop_variable *sums)
+{
+        for (int p = 0; p < s->tiles.positions; p++) {
+                struct loop_expr *factor = loop_load(arena, s->buffer, plus(arena, s->a, p));
+                struct loop_variable *f = declare(arena, block, "factor", factor->type, factor);
+                for (int j = 0; j < s->tiles.vectors; j++) {
+                        struct loop_expr *all = loop_splat(arena, sums->type.lanes, loop_use(arena, f));
+                        set(arena, block, sums, p, j,
+                            loop_op(arena, LOOP_MUL, loop_tile_entry(arena, sums, p, j), all, NULL));
+                }
+        }
+}
+
 struct loop_block *loop_tiles_expand(struct arena *arena, const struct loop_stmt *s,
                                      struct loop_variable *sums)
 {
         struct loop_block *block = loop_block_new(arena);
-        (s->kind == STMT_MULTIPLY ? multiply : unload)(arena, block, s, sums);
+        (s->kind == STMT_MULTIPLY ? multiply : s->kind == STMT_SCALE ? scale : unload)(arena, block, s, sums);
         return block;
 }

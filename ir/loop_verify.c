@@ -318,7 +318,7 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
         case STMT_FAIL:
                 return kind != FUNCTION_LIBRARY ? check_fail(v, s)
                                                 : verify_error(v, "a library function fails");
-        case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD:
+        case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD: case STMT_SCALE:
                 if (!in_kernel(v))
                         return verify_error(v, "only kernels have hardware tiles");
                 return verify_tiles(v, s, depth);

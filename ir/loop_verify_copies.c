@@ -176,6 +176,10 @@ static void check_stmt(struct copies *c, const struct loop_stmt *s)
         case STMT_UNLOAD: check_sums(c, s->variable);     /* fall through */
         case STMT_STORE: check_written(c, s->buffer); break;
         case STMT_MULTIPLY: check_multiply(c, s); break;
+        case STMT_SCALE:
+                check_sums(c, s->variable);
+                check_read(c, s->buffer);
+                break;
         case STMT_SETTLE: settle(c, s->code); break;
         case STMT_COPY: check_copied(c, s->buffer); break;
         case STMT_COMMIT: case STMT_WAIT:

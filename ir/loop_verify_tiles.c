@@ -59,7 +59,7 @@ static bool check_registers(struct verifier *v, const struct loop_stmt *s)
         if (sums->registers.count != tiles * t->vectors)
                 return verify_error(v, "%%%s has %d hardware tiles, want %d", sums->name,
                                     sums->registers.count, tiles * t->vectors);
-        if (s->kind == STMT_UNLOAD)
+        if (s->kind != STMT_MULTIPLY)
                 return true;
         if (t->x.count < 1 || t->x.count > tiles || t->w.count < 1 || t->w.count > t->vectors ||
             (t->x.count < tiles && t->positions % t->rows))
@@ -133,21 +133,21 @@ static bool check_together(struct verifier *v, const struct loop_variable *x)
         return (x->warps && !v->warp) || verify_error(v, "%%%s is not of all warps, which multiply together", x->name);
 }
 
-/* MULTIPLY, UNLOAD: variable, buffers, places */
+/* MULTIPLY, UNLOAD, SCALE: variable, buffers, places */
 static bool check_tiles(struct verifier *v, const struct loop_stmt *s, int depth)
 {
         const struct loop_variable *x = s->variable;
-        bool multiplies = s->kind == STMT_MULTIPLY;
+        bool multiplies = s->kind == STMT_MULTIPLY, reads = multiplies || s->kind == STMT_SCALE;
         if (!x || x->kind != VARIABLE_VAR || !verify_live(v, x->name, x) ||
             (x->type.element != E_F32 && x->type.element != E_I32) || !x->type.tile || s->tiles.rows < 1 ||
-            (multiplies ? x->rows != s->tiles.positions
+            (reads ? x->rows != s->tiles.positions
                         : s->tiles.first < 0 || s->tiles.positions > x->rows - s->tiles.first ||
                                   s->tiles.first % s->tiles.rows) ||
             x->columns != s->tiles.vectors)
                 return verify_error(v, "sums are no tiles of f32 or i32 of their shape");
         bool own = multiplies && s->tiles.together ? check_together(v, x) : verify_own(v, x);
         if (!own || !check_shape(v, &s->tiles, multiplies) || !check_registers(v, s) ||
-            !verify_buffer(v, s->buffer, multiplies ? ACCESS_IN : ACCESS_OUT) ||
+            !verify_buffer(v, s->buffer, reads ? ACCESS_IN : ACCESS_OUT) ||
             !verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place"))
                 return false;
         if (s->tiles.line && (s->tiles.line != x->type.lanes || s->tiles.line != s->tiles.depth))
@@ -156,9 +156,10 @@ static bool check_tiles(struct verifier *v, const struct loop_stmt *s, int depth
                 return verify_buffer(v, s->weights, ACCESS_IN) &&
                        verify_expr(v, s->b, LOOP_TYPE(E_INDEX), "a place") &&
                        check_tile_words(v, s) && check_product(v, s);
-        verify_give_tiles_back(v, x, depth);
+        if (!reads)
+                verify_give_tiles_back(v, x, depth);
         return s->buffer->element == x->type.element ||
-               verify_error(v, "tiles of %s are stored as %s", element_info[x->type.element].text,
+               verify_error(v, reads ? "tiles of %s are scaled by %s" : "tiles of %s are stored as %s", element_info[x->type.element].text,
                             element_info[s->buffer->element].text);
 }
 

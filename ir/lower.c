@@ -429,7 +429,7 @@ static struct loop_expr *load(struct emit *e, struct local *local, struct loop_e
         return loop_load(e->arena, local->parameter, position);
 }
 
-struct overlap { struct emit *e; const struct loop_expr *at; };
+struct overlap { struct emit *e; struct loop_expr *const *at; int count; };
 
 static void mark_overlap(struct loop_expr *x, void *context)
 {
@@ -438,16 +438,23 @@ static void mark_overlap(struct loop_expr *x, void *context)
                 struct local *local = emit_local(o->e, o->e->inputs[i]);
                 if (o->e->parameters[i] != x->buffer)
                         continue;
-                bool same = loop_expr_same(x->args[0], o->at);
+                bool same = false;
+                for (int k = 0; k < o->count; k++)
+                        same |= loop_expr_same(x->args[0], o->at[k]);
                 local->overlaps = same && !local->elsewhere;
                 local->elsewhere |= !same;
         }
 }
 
+void emit_mark_all_overlaps(struct emit *e, const struct loop_block *block, struct loop_expr *const *at, int count)
+{
+        struct overlap overlap = { e, at, count };
+        loop_block_walk((struct loop_block *)(uintptr_t)block, NULL, mark_overlap, &overlap);
+}
+
 void emit_mark_overlaps(struct emit *e, const struct loop_block *block, const struct loop_expr *at)
 {
-        struct overlap overlap = { e, at };
-        loop_block_walk((struct loop_block *)(uintptr_t)block, NULL, mark_overlap, &overlap);
+        emit_mark_all_overlaps(e, block, (struct loop_expr *const *)&at, 1);
 }
 
 void emit_define(struct emit *e, const struct value *v, struct loop_expr *const *index,

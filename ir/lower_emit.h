@@ -186,6 +186,8 @@ struct loop_expr *emit_ring_position(struct emit *e, const struct value *v,
 /* Of the loads in a block that ends with a store of `at`: those of the same subscript may be of the
  * memory that is stored to, unless they are marked otherwise before or after. */
 void emit_mark_overlaps(struct emit *e, const struct loop_block *block, const struct loop_expr *at);
+/* ... that ends with stores of all these, behind all of its loads */
+void emit_mark_all_overlaps(struct emit *e, const struct loop_block *block, struct loop_expr *const *at, int count);
 /* until the innermost scope closes, the element of v at index is `variable` */
 void emit_define(struct emit *e, const struct value *v, struct loop_expr *const *index,
                  struct loop_variable *variable);

@@ -4,6 +4,7 @@
 
 #include "ir/loop_vector.h"
 #include "ir/lower_emit.h"
+#include "ir/target.h"
 
 /* ---- what is in the kernel ---- */
 
@@ -249,7 +250,11 @@ static void write_nest(struct emit *e, const struct nest *nest, const struct op 
         e->nest++;
 }
 
-/* A concat that is stored as it is: a nest for each operand, no choice for each element. */
+/* each nest is a launch, of lanes that load while others wait */
+static bool is_launched(const struct emit *e) { return e->options->target && target_grid(e->options->target); }
+
+/* A concat that is stored as it is: a nest for each operand, no choice for each element; but where
+ * each nest is a launch. */
 static void write_parts(struct emit *e, const struct op *op, struct output *output,
                         const struct op *window)
 {
@@ -325,13 +330,13 @@ static void write_results(struct emit *e, const struct kernel_request *request,
                 }
                 if (nest.count == 1 && (nest.running = running_in(e, v, 0)))
                         nest.splits |= 3u << running_axis(nest.running);
-                if (request->result_count == 1 && request->region && !nest.running) {
+                if (nest.count == request->result_count && request->region && !nest.running) {
                         const struct emit_place place =
                                 emit_row_major(e, outputs[i].buffer, v->type);
                         rows_find(e, request->region, v, &place);
                 }
                 if (nest.count == 1 && local->inside && v->op->code == OP_concat &&
-                    v->op->operand_count > 1)
+                    v->op->operand_count > 1 && !is_launched(e))
                         write_parts(e, v->op, &outputs[i], window);
                 else
                         write_nest(e, &nest, window);
@@ -361,6 +366,8 @@ static void mark_load(struct loop_expr *x, void *context)
  * nowhere else */
 static bool may_overlap(const struct emit *e, const struct local *x, const struct output *y)
 {
+        if (e->rows.along && is_launched(e))      /* loads of a row are to be under way together */
+                return false;
         if (x->parameter->alias_class || x->parameter->extent != y->buffer->extent ||
             element_info[x->parameter->element].bytes != element_info[y->buffer->element].bytes)
                 return false;

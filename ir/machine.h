@@ -33,6 +33,10 @@ struct machine_cycles {
         int fetch_latency;              /* of the first instruction */
         int product_fill, operation_fill;       /* of the pipelines */
         int idle;                       /* what an instruction takes that does nothing */
+        /* the processor beside it */
+        double processor;               /* cycles of it in one of the machine's; 0: unknown, and it does what the machine cannot */
+        int launch;                     /* until the machine is started, and until it is known to be done, beside what it computes */
+        int clean_bytes;                /* that the processor cleans of its caches for it in a cycle; 0: it need not */
         /* of machines that activate */
         int weight_bytes;               /* that weights' memory reads in a cycle; beat_bytes: the host's link */
         int change;                     /* until a block of weights that is there is in the array, beside the products of the one before */

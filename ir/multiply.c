@@ -24,6 +24,15 @@ const struct multiply *multiply_find(const struct target *t, enum element x, enu
         return NULL;
 }
 
+const struct multiply *multiply_find_rows(const struct target *t, enum element x, enum element w, int lanes, int group)
+{
+        const struct multiply *m;
+        for (int i = 0; (m = multiply_at(t, i)); i++)
+                if (m->positions == 1 && multiply_in_warps(m) && m->x.memory == x && m->w.memory == w && m->outputs == lanes && m->group == group)
+                        return m;
+        return NULL;
+}
+
 int multiply_registers(const struct target *t)
 {
         const struct multiply *m;

@@ -124,6 +124,8 @@ struct target;
  * any. */
 const struct multiply *multiply_find(const struct target *t, enum element x, enum element w,
                                      bool tile, int lanes, int group, int limit);
+/* the same of one position, by a warp from memory; NULL: none */
+const struct multiply *multiply_find_rows(const struct target *t, enum element x, enum element w, int lanes, int group);
 /* the best for operands as they come, before they are packed */
 static inline const struct multiply *multiply_for(const struct target *t, enum element x,
                                                   enum element w, bool tile)

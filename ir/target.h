@@ -52,6 +52,7 @@ struct grid_machine {
         double l2_rate, memory_rate;    /* bytes a second */
         double launch, barrier;         /* seconds: of a launch in a graph, of a barrier of the grid */
         int capability;                 /* that the code asks for: 80 is 8.0 */
+        bool early;                     /* a launch may begin before the one in front of it has ended, and waits inside */
 };
 
 struct target {
@@ -151,6 +152,7 @@ static inline const char *target_gcc_attribute(const struct target *t)
 static inline bool target_has_vectors(const struct target *t) { return target_vector_bytes(t) > 0; }
 /* blocks of warps multiply, by multiplies of their own, which no grid's base has */
 static inline bool target_has_warps(const struct target *t) { return target_grid(t) && multiply_registers(t); }
+static inline bool target_begins_early(const struct target *t) { return target_grid(t) && target_grid(t)->early; }
 /* contractions are written by schedules: with sums in vectors, or by blocks of warps */
 static inline bool target_has_products(const struct target *t) { return target_has_vectors(t) || target_has_warps(t); }
 /* contractions are computed in blocks of channels: by schedules, or by a machine */

@@ -155,10 +155,7 @@ bool op_is(const struct value *v, enum opcode code)
 
 bool value_is_inside(const struct value *v, const struct region *region)
 {
-        const struct region *r = v->kind == VALUE_RESULT     ? v->op->region
-                                 : v->kind == VALUE_ARGUMENT ? v->region
-                                                             : NULL;
-        for (; r; r = r->owner ? r->owner->region : NULL)
+        for (const struct region *r = value_region(v); r; r = r->owner ? r->owner->region : NULL)
                 if (r == region)
                         return true;
         return false;
@@ -379,9 +376,7 @@ struct op *op_clone(struct builder *b, const struct op *op)
 
 static bool defined_inside(const struct value *v, const struct op *op)
 {
-        const struct region *region = v->kind == VALUE_RESULT ? v->op->region :
-                                      v->kind == VALUE_ARGUMENT ? v->region : NULL;
-        for (; region && region->owner; region = region->owner->region)
+        for (const struct region *region = value_region(v); region && region->owner; region = region->owner->region)
                 if (region->owner == op)
                         return true;
         return false;

@@ -481,8 +481,15 @@ struct op_loop {
                                                            * go */
 };
 struct op_loop op_loop(const struct op *op);    /* of a loop whose region is complete */
-/* Which of its parts a loop keeps, and what else it scans (forward, its rows behind the others). */
-struct op_loop_kept { bool go, *carried, *scanned, *stacked; struct value **more; int more_count; };
+/* Which of its parts a loop keeps, what else it scans (forward, its rows behind the others), and what
+ * results of its body's operations it stacks behind the others. */
+struct op_loop_kept {
+        bool go, *carried, *scanned, *stacked;
+        struct value **more;
+        int more_count;
+        struct value **rows;
+        int row_count;
+};
 /* A loop in op's place that computes what is kept of op, in the region that op had. Results that go
  * have no uses, arguments that go none but in the yield. NULL after an error. */
 struct op *op_loop_keep(struct op *op, const struct op_loop_kept *kept, struct diag *diag);
@@ -498,6 +505,11 @@ void op_move_before(struct op *op, struct op *where);     /* also between region
 bool value_has_one_use(const struct value *v);
 int value_use_count(const struct value *v);
 bool op_is(const struct value *v, enum opcode code);      /* v is a result of such an operation */
+/* where it is made; NULL: nowhere, of a constant */
+static inline struct region *value_region(const struct value *v)
+{
+        return v->kind == VALUE_RESULT ? v->op->region : v->kind == VALUE_ARGUMENT ? v->region : NULL;
+}
 /* made in it, or in a region within it */
 bool value_is_inside(const struct value *v, const struct region *region);
 /* a deep copy of op before b->before, operands mapped through value->scratch where set */

@@ -42,10 +42,19 @@ struct op_loop_kept op_loop_all(struct arena *arena, const struct op_loop *loop)
                                       all_true(arena, loop->scanned),
                                       all_true(arena, loop->stacked),
                                       NULL,
+                                      0,
+                                      NULL,
                                       0 };
 }
 
 /* ---- a loop of other parts ---- */
+
+static const struct type *stack_of(struct module *m, const struct type *row, int64_t steps)
+{
+        dim_t dims[RANK_MAX] = { steps };
+        memcpy(dims + 1, row->dims, (size_t)row->rank * sizeof *dims);
+        return type_tensor(m, row->element, row->rank + 1, dims);
+}
 
 /* The loop itself, its region still empty. */
 static struct op *kept_loop(struct builder *b, const struct op *op, const struct op_loop *old,
@@ -54,9 +63,10 @@ static struct op *kept_loop(struct builder *b, const struct op *op, const struct
         struct module *m = b->m;
         size_t room = (size_t)(op->operand_count + kept->more_count);
         struct value **operands = arena_array(m->arena, room, sizeof *operands);
-        const struct type **types = arena_array(m->arena, (size_t)op->result_count, sizeof *types);
+        size_t results = (size_t)(op->result_count + kept->row_count);
+        const struct type **types = arena_array(m->arena, results, sizeof *types);
         int64_t *scans = arena_array(m->arena, room, sizeof *scans);
-        int64_t *stacks = arena_array(m->arena, (size_t)op->result_count, sizeof *stacks);
+        int64_t *stacks = arena_array(m->arena, results, sizeof *stacks);
         int operand_count = 2, result_count = 0, carried = 0, scanned = 0, stacked = 0;
         operands[0] = old->trip;
         operands[1] = kept->go ? old->go : NULL;
@@ -80,6 +90,8 @@ static struct op *kept_loop(struct builder *b, const struct op *op, const struct
                         types[result_count++] = old->stacks[i].type;
                         stacks[stacked++] = op_ints(op, "stack_backward", NULL)[i];
                 }
+        for (int i = 0; i < kept->row_count; i++, stacked++)
+                types[result_count++] = stack_of(m, kept->rows[i]->type, old->steps);
         struct attr *attrs = attrs_new(m, OP_loop);
         attr_set(attrs, OP_loop, "steps", old->steps);
         attr_set(attrs, OP_loop, "carried", carried);
@@ -98,8 +110,8 @@ static void take_argument(struct region *body, struct value *old, bool kept)
 static void move_body(struct builder *b, const struct op *op, const struct op_loop *old,
                       const struct op_loop_kept *kept, struct region *body)
 {
-        struct value **yielded =
-                arena_array(b->m->arena, (size_t)old->yield->operand_count, sizeof *yielded);
+        size_t room = (size_t)(old->yield->operand_count + kept->row_count);
+        struct value **yielded = arena_array(b->m->arena, room, sizeof *yielded);
         struct builder inside = { .m = b->m,
                                   .region = body,
                                   .location = b->location,
@@ -124,6 +136,8 @@ static void move_body(struct builder *b, const struct op *op, const struct op_lo
         for (int i = 0; i < old->stacked; i++)
                 if (kept->stacked[i])
                         yielded[count++] = old->stacked_rows[i].value;
+        for (int i = 0; i < kept->row_count; i++)
+                yielded[count++] = kept->rows[i];
         struct op *yield = build_yield(&inside, yielded, count);
         for (struct op *o = op->regions[0]->first, *next; o != old->yield; o = next) {
                 next = o->next;

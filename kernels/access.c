@@ -17,14 +17,14 @@ static void row_major(const struct type *t, struct access *access)
 
 /* Strides of a value with dims `from`, seen under other dims `to`: false when one would need two.
  * Runs of dimensions of equal product are matched; within a run the old ones must lie as one. */
-static bool reshape_strides(const struct type *from, const struct type *to, int64_t *stride)
+bool access_reshape(const struct type *from, int rank, const dim_t *dims, int64_t *stride)
 {
         int64_t old[RANK_MAX];
         for (int d = 0; d < from->rank; d++)
                 old[d] = stride[d];
         int i = 0, j = 0;
-        while (j < to->rank) {
-                if (to->dims[j] == 1) {
+        while (j < rank) {
+                if (dims[j] == 1) {
                         stride[j++] = 0;
                         continue;
                 }
@@ -32,13 +32,13 @@ static bool reshape_strides(const struct type *from, const struct type *to, int6
                         i++;
                 if (i == from->rank)
                         return false;
-                int64_t a = from->dims[i], b = to->dims[j];
+                int64_t a = from->dims[i], b = dims[j];
                 int last_i = i, last_j = j;
                 while (a != b) {
                         if (a < b && last_i + 1 < from->rank)
                                 a *= from->dims[++last_i];
-                        else if (a > b && last_j + 1 < to->rank)
-                                b *= to->dims[++last_j];
+                        else if (a > b && last_j + 1 < rank)
+                                b *= dims[++last_j];
                         else
                                 return false;
                 }
@@ -52,7 +52,7 @@ static bool reshape_strides(const struct type *from, const struct type *to, int6
                 }
                 for (int k = last_j; k >= j; k--) {
                         stride[k] = step;
-                        step *= to->dims[k];
+                        step *= dims[k];
                 }
                 i = last_i + 1;
                 j = last_j + 1;
@@ -60,12 +60,17 @@ static bool reshape_strides(const struct type *from, const struct type *to, int6
         return true;
 }
 
+static bool reshape_strides(const struct type *from, const struct type *to, int64_t *stride)
+{
+        return access_reshape(from, to->rank, to->dims, stride);
+}
+
 static bool is_inside(const struct region *region, const struct value *v)
 {
         return region && v->kind == VALUE_RESULT && v->op->region == region;
 }
 
-bool access_read(const struct region *region, struct value *v, struct access *access)
+static bool read_through(const struct region *region, struct value *v, bool pads, struct access *access)
 {
         struct relation r;
         int64_t stride[RANK_MAX];
@@ -75,10 +80,17 @@ bool access_read(const struct region *region, struct value *v, struct access *ac
                 return v->kind != VALUE_CONSTANT || v->constant->kind == CONSTANT_DENSE;
         }
         const struct op *op = v->op;
+        int64_t lows[RANK_MAX];
         if (op->code == OP_reshape)
-                return access_read(region, op_operand(op, 0), access) &&
+                return read_through(region, op_operand(op, 0), pads, access) &&
                        reshape_strides(op_operand(op, 0)->type, v->type, access->stride);
-        if (!relation_moves(op, &r) || !access_read(region, op_operand(op, 0), access))
+        if (pads && op->code == OP_pad && relation_surrounds_zeros(op, lows)) {
+                for (int d = 0; d < v->type->rank; d++)
+                        if (lows[d])
+                                return false;
+                return read_through(region, op_operand(op, 0), pads, access);
+        }
+        if (!relation_moves(op, &r) || !read_through(region, op_operand(op, 0), pads, access))
                 return false;
         for (int k = 0; k < v->type->rank; k++) {
                 const struct along *a = &r.along[k];
@@ -87,6 +99,13 @@ bool access_read(const struct region *region, struct value *v, struct access *ac
         }
         memcpy(access->stride, stride, (size_t)v->type->rank * sizeof *stride);
         return true;
+}
+
+bool access_read(const struct region *region, struct value *v, struct access *access) { return read_through(region, v, false, access); }
+
+bool access_read_inside(const struct region *region, struct value *v, struct access *access)
+{
+        return read_through(region, v, true, access);
 }
 
 /* Strides of the operand of a transpose or a halo from those of its result. */

@@ -518,7 +518,11 @@ bool attention_kernel(struct emit *e, const struct kernel_request *request,
                       struct loop_buffer *buffer)
 {
         struct block b = { .e = e, .region = request->region };
-        if (!attention_find(request->region, request->results[0], &b.a) || !prepare(&b))
+        if (!attention_find(request->region, request->results[0], &b.a))
+                return false;
+        if (target_grid(e->options->target))
+                return (b.a.first->code == OP_dot ? attention_rows_kernel : attention_warps_kernel)(e, request, &b.a, buffer);
+        if (!prepare(&b))
                 return false;
         for (const struct op *op = b.region->first; op != b.region->last; op = op->next)
                 /* indices stay apart: places need them so */

@@ -24,6 +24,18 @@ static bool depends(const struct region *region, const struct value *v, const st
         return false;
 }
 
+/* a product of matrices for each group, the second ones contracted along that dimension */
+static bool is_plain(const struct op *op, int along)
+{
+        int count[4];
+        if (op->code != OP_dot || op_operand(op, 0)->type->rank != RANK || op_operand(op, 1)->type->rank != RANK)
+                return false;
+        const int64_t *a = op_ints(op, "batch_a", &count[0]), *b = op_ints(op, "batch_b", &count[1]),
+                      *x = op_ints(op, "contract_a", &count[2]), *w = op_ints(op, "contract_b", &count[3]);
+        return count[0] == 2 && count[1] == 2 && count[2] == 1 && count[3] == 1 && a[0] == 0 && a[1] == GROUP && b[0] == 0 && b[1] == GROUP &&
+               x[0] == COLUMN && w[0] == along;
+}
+
 static bool find_products(const struct region *region, struct attention *a)
 {
         int count = 0;
@@ -33,15 +45,15 @@ static bool find_products(const struct region *region, struct attention *a)
                 if (!(op_info[op->code].traits & TRAIT_CONTRACTION))
                         continue;
                 const struct type *y = op_result(op)->type;
-                if (op->code != OP_convolve_packed || count == 2 || y->rank != RANK ||
-                    y->dims[0] != 1 || y->dims[GROUP] != op_int(op, "groups") ||
-                    y->element != E_F32)
+                if (count == 2 || y->rank != RANK || y->dims[0] != 1 || y->element != E_F32 ||
+                    (op->code != OP_convolve_packed && !is_plain(op, count == 0 ? COLUMN : ROW)) ||
+                    (op->code == OP_convolve_packed && y->dims[GROUP] != op_int(op, "groups")))
                         return false;
                 *(count++ ? &a->second : &a->first) = op;
         }
         const struct type *scores = count == 2 ? op_result(a->first)->type : NULL,
                           *y = count == 2 ? op_result(a->second)->type : NULL;
-        return scores && scores->dims[GROUP] == y->dims[GROUP] && scores->dims[ROW] == y->dims[ROW];
+        return scores && a->first->code == a->second->code && scores->dims[GROUP] == y->dims[GROUP] && scores->dims[ROW] == y->dims[ROW];
 }
 
 /* down the element-wise operations that one after the other are all that reads the first product */
@@ -61,17 +73,15 @@ static void find_scores(const struct region *region, struct attention *a)
         }
 }
 
-/* what is rounded to bf16 or f16 and has zeros behind its columns, as hardware tiles read it; other values
- * as they are */
+/* what is rounded to bf16, f16 or tf32 or has zeros behind its columns, as tiles read it; other values as they are */
 static struct value *unrounded(struct value *v)
 {
-        if (v->type->element != E_BF16 && v->type->element != E_F16)
-                return v;
         int64_t low[RANK_MAX];
         bool padded = op_is(v, OP_pad) && relation_surrounds_zeros(v->op, low) && !low[COLUMN] &&
                       attention_same_rows(v->type, op_operand(v->op, 0)->type);
         v = padded ? op_operand(v->op, 0) : v;
-        return op_is(v, OP_cast) ? op_operand(v->op, 0) : v;
+        bool rounded = element_is_small((enum element)v->type->element);
+        return rounded && op_is(v, OP_cast) ? op_operand(v->op, 0) : v;
 }
 
 /* What gives every row of v a number: the value spread along columns, or NULL where v is not spread
@@ -95,7 +105,7 @@ static bool is_per_row(const struct attention *a, const struct value *v)
         int last = v->type->rank - 1;
         while (last > 0 && v->type->dims[last] == 1)
                 last--;
-        return v->type->rank && v->type->dims[last] == rows && v->type->element == E_F32 &&
+        return v->type->rank && (rows == 1 || v->type->dims[last] == rows) && v->type->element == E_F32 &&
                type_elements(v->type) == rows * a->scores->type->dims[GROUP];
 }
 

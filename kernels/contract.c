@@ -218,13 +218,20 @@ const struct multiply *contract_multiply(const struct op *op, const struct targe
         return fills ? m : NULL;
 }
 
+/* of few rows, where the schedule's tile is so; or by fragments */
+static struct stage *in_warps(const struct stage *common)
+{
+        struct stage *s = row_warps_prepare(common);
+        return s ? s : warps_prepare(common);
+}
+
 struct stage *contract_prepare(const struct stage *common)
 {
         struct stage *s = NULL;
         for (int tiles = 1; tiles >= 0 && !s; tiles--) {
                 const struct multiply *m =
                         contract_multiply(common->op, common->e->options->target, tiles);
-                s = !m ? NULL : multiply_in_warps(m) ? warps_prepare(common) : prepare(common, m);
+                s = !m ? NULL : multiply_in_warps(m) ? in_warps(common) : prepare(common, m);
         }
         return s;
 }

@@ -63,7 +63,9 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
 static void copy_turn(struct warps *w, struct loop_expr *turn)
 {
         struct emit *e = w->s.e;
-        warps_copy_turn(w, emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w)), turn);
+        struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
+        warps_copy_x(w, warp, turn);
+        warps_copy_w(w, warp, turn);
         emit_end(e);
 }
 

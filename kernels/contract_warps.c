@@ -25,6 +25,8 @@
  * and each lane makes of a sum what the fusion says, neighbours along the outputs. */
 #include "kernels/warps.h"
 
+#include "cost/warps.h"
+
 /* ---- what fits ---- */
 
 int64_t warp_tile_row(const struct warp_tile *t) { return (t->words + !t->together) * t->group; }
@@ -51,10 +53,9 @@ int64_t warp_tile_shared(const struct warp_tile *t)
 
 int warp_tile_registers(const struct warp_tile *t)
 {
-        enum { PLACES = 76, OF_COPY = 4 };        /* subscripts, an epilogue, copies under way: no fewer than nvcc 13 takes */
         int rows = t->positions / t->warps / t->rows, lane = t->rows * t->lanes / GRID_LANES;
         int64_t words = (t->positions * (int64_t)t->words + warps_w_stage(t) / t->group) / (t->warps * t->panels * GRID_LANES);
-        return rows * t->vectors * lane + rows * 4 + t->vectors + OF_COPY * (int)words + PLACES;
+        return warps_registers(rows, t->vectors, lane, (int)words);
 }
 
 bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule *s,
@@ -146,18 +147,35 @@ struct loop_expr *warps_turn(struct warps *w, struct loop_expr *i)
         return w->tile.parts > 1 ? emit_let(e, "of_all", plus(e, times(e, w->part, w->turns / w->tile.parts), i)) : i;
 }
 
+/* Where launches begin early, constant weights come before all else: they need not be waited for. They are a group of
+ * their own, in front of those that are counted. */
+static void copy_first_turns(struct warps *w, int64_t count)
+{
+        struct emit *e = w->s.e;
+        const bool early = target_begins_early(e->options->target) && value_is_constant(op_operand(w->s.op, 1));
+        for (int both = !early; both < 2; both++) {
+                struct loop_expr *turn = warps_turn(w, emit_for(e, "stage", number(e, 0), number(e, count)));
+                struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
+                if (both)
+                        warps_copy_x(w, warp, turn);
+                if (!both || !early)
+                        warps_copy_w(w, warp, turn);
+                emit_end(e);
+                if (both)
+                        warps_add(w, STMT_COMMIT, 0);
+                emit_end(e);
+                if (!both)
+                        warps_add(w, STMT_COMMIT, 0);
+        }
+}
+
 static void add_up(struct warps *w)
 {
         struct emit *e = w->s.e;
         const int ahead = w->tile.stages - 1;
         const int64_t turns = w->turns / w->tile.parts;
         int64_t first = turns < ahead ? turns : ahead;
-        struct loop_expr *stage = emit_for(e, "stage", number(e, 0), number(e, first));
-        stage = warps_turn(w, stage);
-        warps_copy_turn(w, emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w)), stage);
-        emit_end(e);
-        warps_add(w, STMT_COMMIT, 0);
-        emit_end(e);
+        copy_first_turns(w, first);
         for (int64_t i = first; i < ahead; i++)
                 warps_add(w, STMT_COMMIT, 0);         /* of nothing: waits count groups */
         warps_add(w, STMT_WAIT, ahead - 1);
@@ -166,7 +184,9 @@ static void add_up(struct warps *w)
         if (turns > ahead) {            /* on its way while this turn is multiplied */
                 struct loop_expr *next = emit_let(e, "next", plus(e, turn, number(e, ahead)));
                 emit_if(e, warps_less(w, next, turns));
-                warps_copy_turn(w, warp, warps_turn(w, next));
+                next = warps_turn(w, next);
+                warps_copy_x(w, warp, next);
+                warps_copy_w(w, warp, next);
                 emit_end(e);
         }
         warps_add_product(w, warp, of_all);
@@ -179,7 +199,7 @@ static void add_up(struct warps *w)
 
 /* ---- the kernel ---- */
 
-static struct loop_buffer *shared(struct warps *w, const char *name, enum element element, int64_t extent)
+struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element element, int64_t extent)
 {
         struct loop_buffer *b = ARENA_NEW(w->s.arena, struct loop_buffer);
         *b = (struct loop_buffer){ .name = emit_name(w->s.e, name), .element = element, .extent = extent,
@@ -207,9 +227,7 @@ int64_t warp_tile_count(const struct warp_tile *t, int64_t images, int64_t group
         return images * groups * divide_up(positions, t->positions) * divide_up(panels, t->panels);
 }
 
-/* What does not depend on the block stands in front of loops over blocks: values of the epilogue, which go into the last
- * of them. */
-static bool move_values_in(struct loop_block *body)
+bool warps_move_values_in(struct loop_block *body)
 {
         struct loop_block values = { .end = &values.first }, loops = { .end = &loops.first };
         struct loop_stmt *last = NULL;
@@ -252,16 +270,16 @@ static bool write_blocks(struct stage *s)
         w->sums->rows = t->positions / t->warps;
         w->sums->columns = t->vectors;
         w->sums->warps = warps_count(w);
-        w->xs = shared(w, "xs", s->xs->element, t->stages * warps_x_stage(t));
-        w->ws = shared(w, "ws", s->ws->element, t->stages * warps_w_stage(t));
+        w->xs = warps_shared(w, "xs", s->xs->element, t->stages * warps_x_stage(t));
+        w->ws = warps_shared(w, "ws", s->ws->element, t->stages * warps_w_stage(t));
         if (t->parts == 1)
-                w->out = shared(w, "sums", s->multiply->sum, warps_count(w) * t->rows * warp_tile_out(t));
+                w->out = warps_shared(w, "sums", s->multiply->sum, warps_count(w) * t->rows * warp_tile_out(t));
         (t->together ? groups_add_up : add_up)(w);
         (t->parts > 1 ? warps_write_partial : t->together ? groups_write_results : warps_write_results)(w);
         emit_end(e);
         if (t->parts > 1)
                 warps_join_parts(w);
-        return move_values_in(e->scope->block);
+        return warps_move_values_in(e->scope->block);
 }
 
 struct stage *warps_prepare(const struct stage *common)

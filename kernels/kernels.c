@@ -11,7 +11,7 @@
 #define GRID (HEED(tile) | HEED(warps) | HEED(panels) | HEED(stages) | HEED(depth) | HEED(parts))
 #define TASKS (HEED(row_tasks) | HEED(panel_tasks))
 static const struct lowering lowerings[] = {
-        { OP_convolve_packed, OF(F32) | OF(BF16) | OF(F16) | OF(I8) | OF(U8) | OF(I16),
+        { OP_convolve_packed, OF(F32) | OF(BF16) | OF(F16) | OF(TF32) | OF(I8) | OF(U8) | OF(I16),
           HEED(rows) | HEED(columns) | HEED(vectors) | HEED(unroll) | HEED(split) | HEED(ahead) | HEED(strip) |
                   HEED(flat) | HEED(pack) | HEED(prefetch) | GRID | TASKS,
           contract_prepare },
@@ -57,18 +57,27 @@ struct op *kernels_contraction(const struct region *region, struct op *op)
         return NULL;
 }
 
+/* has a lowering of its own, or (dot) has one as a part of attention, whose pass gave it a schedule */
+static bool is_scheduled(const struct op *op)
+{
+        return kernels_lowering(op) || (op->code == OP_dot && op->schedule);
+}
+
 /* another one of the same region */
 static bool is_followed(const struct op *contraction)
 {
         for (const struct op *op = contraction->next; op; op = op->next)
-                if (kernels_lowering(op))
+                if (is_scheduled(op))
                         return true;
         return false;
 }
 
 static struct op *find_contraction(const struct kernel_request *request)
 {
-        return kernels_contraction(request->region, (struct op *)(uintptr_t)request->op);
+        struct op *op = request->region ? request->region->first : (struct op *)(uintptr_t)request->op;
+        while (op && !is_scheduled(op))
+                op = request->region ? op->next : NULL;
+        return op;
 }
 
 static bool wants(const struct kernel_request *request)

@@ -427,7 +427,7 @@ static bool write_tasks(struct stage *s)
 static bool can_store(const struct value *v)
 {
         enum element e = v->type->element;
-        return e == E_F32 || e == E_BF16 || e == E_F16 || (element_is_integer(e) && element_info[e].bytes <= 4);
+        return e == E_F32 || element_is_small(e) || (element_is_integer(e) && element_info[e].bytes <= 4);
 }
 
 /* what is stored is a window's of result */

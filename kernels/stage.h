@@ -78,6 +78,7 @@ struct stage {
 
 struct stage *contract_prepare(const struct stage *common);
 struct stage *warps_prepare(const struct stage *common);   /* of contract_prepare */
+struct stage *row_warps_prepare(const struct stage *common);
 struct stage *lanes_prepare(const struct stage *common);
 struct stage *winograd_prepare(const struct stage *common);
 struct stage *windows_prepare(const struct stage *common);
@@ -101,6 +102,11 @@ bool prologue_write(struct stage *s, struct loop_expr *from, struct loop_expr *t
 /* a kernel of two products and rows between them: attention.c */
 bool attention_kernel(struct emit *e, const struct kernel_request *request,
                       struct loop_buffer *buffer);
+struct attention;
+bool attention_warps_kernel(struct emit *e, const struct kernel_request *request, const struct attention *a,
+                            struct loop_buffer *buffer);
+bool attention_rows_kernel(struct emit *e, const struct kernel_request *request, const struct attention *a,
+                           struct loop_buffer *buffer);
 /* a kernel of several contractions: strips.c */
 bool strips_kernel(struct emit *e, const struct kernel_request *request,
                    struct loop_buffer *buffer);

@@ -446,7 +446,7 @@ bool stream_kernel(struct emit *e, const struct kernel_request *request, struct 
                 return false;
         l.e = e;
         l.schedule = *op->schedule;
-        if (!l.schedule.tile_rows || !l.schedule.tile_columns || !l.schedule.tile_outputs || !l.schedule.tile_inputs ||
+        if (l.schedule.processor || !l.schedule.tile_rows || !l.schedule.tile_columns || !l.schedule.tile_outputs || !l.schedule.tile_inputs ||
             !stream_fits(&l.work, &l.schedule, l.m))
                 return false;
         e->kernel->kind = FUNCTION_STREAM;

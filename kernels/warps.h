@@ -38,6 +38,11 @@ static inline struct loop_expr *warps_less(struct warps *w, struct loop_expr *a,
         return emit_op(w->s.e, LOOP_LT, a, number(w->s.e, b));
 }
 
+/* What does not depend on the block stands in front of loops over blocks: values of the epilogue, which go into the last
+ * of them. */
+bool warps_move_values_in(struct loop_block *body);
+/* memory that the block's warps share, allocated here */
+struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element element, int64_t extent);
 struct loop_stmt *warps_add(struct warps *w, enum loop_stmt_kind kind, int code);
 /* the product of a turn, by one warp; NULL: by all together */
 struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp, struct loop_expr *turn);
@@ -51,8 +56,9 @@ void groups_write_results(struct warps *w);
 
 /* ---- warps_copies.c ---- */
 
-/* what a warp copies of a turn of the window */
-void warps_copy_turn(struct warps *w, struct loop_expr *warp, struct loop_expr *turn);
+/* what a warp copies of a turn of the window: of x, of w */
+void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *turn);
+void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *turn);
 
 /* ---- warps_results.c ---- */
 

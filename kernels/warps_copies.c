@@ -157,8 +157,12 @@ static void copy_w(struct warps *w, struct loop_expr *word, struct loop_expr *tu
                  w->s.panels % t->panels ? warps_less(w, panel, w->s.panels) : NULL);
 }
 
-void warps_copy_turn(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
+void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
 {
         share_words(w, warp, (int64_t)w->tile.positions * w->tile.words, copy_x, turn);
+}
+
+void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
+{
         share_words(w, warp, warps_w_stage(&w->tile) / w->tile.group, copy_w, turn);
 }

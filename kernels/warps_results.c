@@ -2,7 +2,21 @@
 /* Products by blocks of warps: what becomes of the sums (contract_warps.c). */
 #include "kernels/warps.h"
 
-void warps_write_output(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum)
+/* what a lane is to store, and where */
+struct result { struct loop_expr *to, *value; };
+
+static struct loop_expr *let_value(struct warps *w, const char *name, struct loop_expr *value)
+{
+        struct emit *e = w->s.e;
+        struct loop_stmt *let = loop_append(e->arena, e->scope->block, STMT_LET);
+        let->a = value;
+        let->variable = loop_variable_new(e->arena, emit_name(e, name), value->type, VARIABLE_LET);
+        let->variable->number = e->scope->depth;
+        return loop_use(e->arena, let->variable);
+}
+
+/* output o of the group, position p: a lane's */
+static struct result result_of(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum)
 {
         struct stage *s = &w->s;
         struct emit *e = s->e;
@@ -21,40 +35,62 @@ void warps_write_output(struct warps *w, struct loop_expr *o, struct loop_expr *
                 p = d ? emit_let(e, "p", emit_op_int(e, LOOP_DIV, p, extent)) : p;
         }
         index[s->rank - 1] = blocks > 1 ? emit_let(e, "o", emit_op_int(e, LOOP_REM, o, block)) : o;
-        sum = loop_cast(e->arena, s->sums->type->element, sum);
-        struct loop_stmt *let = loop_append(e->arena, e->scope->block, STMT_LET);
-        let->a = sum;
-        let->variable = loop_variable_new(e->arena, emit_name(e, "sum"), sum->type, VARIABLE_LET);
-        let->variable->number = e->scope->depth;
-        emit_define(e, s->sums, index, let->variable);
-        struct loop_expr *result = emit_element(e, s->result, index);
-        struct loop_expr *to = plus(e, stage_y(s, index), index[s->rank - 1]);
-        emit_store(e, s->ys, to, result);
-        emit_mark_overlaps(e, e->scope->block, to);
+        sum = let_value(w, "sum", loop_cast(e->arena, s->sums->type->element, sum));
+        emit_define(e, s->sums, index, sum->variable);
+        struct loop_expr *value = let_value(w, "result", emit_element(e, s->result, index));
+        return (struct result){ plus(e, stage_y(s, index), index[s->rank - 1]), value };
 }
 
-static void write_row(struct warps *w, struct loop_expr *warp, struct loop_expr *sums_at, int part)
+void warps_write_output(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum)
 {
+        const struct result r = result_of(w, o, p, sum);
+        emit_store(w->s.e, w->s.ys, r.to, r.value);
+        emit_mark_overlaps(w->s.e, w->s.e->scope->block, r.to);
+}
+
+static struct loop_expr *no_further(struct warps *w, struct loop_expr *a, int64_t last)
+{
+        return emit_let(w->s.e, "within", emit_op(w->s.e, LOOP_MIN, a, number(w->s.e, last)));
+}
+
+/* A lane makes results of BATCH rows before it stores them: what they read besides sums is on its way at the same time. Behind the last
+ * position and output it makes what it does not store. */
+static void write_rows(struct warps *w, struct loop_expr *warp, struct loop_expr *sums_at, int part)
+{
+        enum { BATCH = 8 };
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
-        const int width = t->vectors * t->lanes, lanes = width < GRID_LANES ? width : GRID_LANES;
-        struct loop_expr *row = emit_for(e, "row", number(e, 0), number(e, t->rows));
-        struct loop_expr *p = plus(e, plus(e, w->position, warps_row(w, warp)),
-                                   plus(e, row, number(e, (int64_t)part * t->rows)));
-        p = emit_let(e, "p", p);
+        const int width = t->vectors * t->lanes, lanes = width < GRID_LANES ? width : GRID_LANES, batch = t->rows < BATCH ? t->rows : BATCH;
         bool some = w->positions % t->positions != 0, few = w->outputs % ((int64_t)width * t->panels) != 0;
-        if (some)
-                emit_if(e, warps_less(w, p, w->positions));
+        struct loop_expr *row = emit_for(e, "rows", number(e, 0), number(e, t->rows / batch)), *positions[BATCH], *stored[BATCH];
+        struct result results[BATCH];
+        row = times(e, row, batch);
+        struct loop_expr *first = emit_let(e, "first_row", plus(e, plus(e, w->position, warps_row(w, warp)), plus(e, row, number(e, (int64_t)part * t->rows))));
         struct loop_expr *half = emit_for(e, "part", number(e, 0), number(e, width / lanes));
         struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, lanes);
         struct loop_expr *in_panel = emit_let(e, "in_panel", plus(e, times(e, half, lanes), lane));
         struct loop_expr *panel = plus(e, w->panel, warps_panel(w, warp));
-        struct loop_expr *o = emit_let(e, "o", plus(e, times(e, panel, width), in_panel));
+        struct loop_expr *o = emit_let(e, "o", plus(e, times(e, panel, width), in_panel)), *o_within = few ? no_further(w, o, w->outputs - 1) : o;
+        for (int r = 0; r < batch; r++) {
+                positions[r] = emit_let(e, "p", plus(e, first, number(e, r)));
+                struct loop_expr *at = plus(e, sums_at, plus(e, times(e, plus(e, row, number(e, r)), warp_tile_out(t)), in_panel));
+                results[r] = result_of(w, o_within, some ? no_further(w, positions[r], w->positions - 1) : positions[r], loop_load(e->arena, w->out, at));
+                stored[r] = results[r].to;
+        }
+        const struct loop_block *made = e->scope->block;
         if (few)
                 emit_if(e, warps_less(w, o, w->outputs));
-        struct loop_expr *at = plus(e, sums_at, plus(e, times(e, row, warp_tile_out(t)), in_panel));
-        warps_write_output(w, o, p, loop_load(e->arena, w->out, at));
-        for (int closes = 3 + few + some; closes > 0; closes--)
+        for (int r = 0; r < batch; r++) {
+                if (some)
+                        emit_if(e, warps_less(w, positions[r], w->positions));
+                emit_store(e, w->s.ys, results[r].to, results[r].value);
+                if (some)
+                        emit_end(e);
+        }
+        if (few)
+                emit_end(e);
+        emit_mark_all_overlaps(e, made, stored, batch);
+        for (int closes = 3; closes > 0; closes--)
                 emit_end(e);
 }
 
@@ -81,7 +117,7 @@ void warps_write_results(struct warps *w)
         struct loop_expr *at = emit_let(e, "sums_at", times(e, warp, t->rows * warp_tile_out(t)));
         for (int i = 0; i < fragments(w); i++) {
                 unload(w, i, w->out, at, warp_tile_out(t));
-                write_row(w, warp, at, i);
+                write_rows(w, warp, at, i);
         }
         emit_end(e);
 }

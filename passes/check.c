@@ -50,7 +50,7 @@ struct check {
 
 static void note_element(struct check *c, enum element e)
 {
-        double epsilon = e == E_F16 ? 0x1p-11 : e == E_BF16 ? 0x1p-8 : 0x1p-24;
+        double epsilon = e == E_F16 || e == E_TF32 ? 0x1p-11 : e == E_BF16 ? 0x1p-8 : 0x1p-24;
         if (element_is_float(e) && epsilon > c->epsilon)
                 c->epsilon = epsilon;
 }

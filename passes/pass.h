@@ -14,6 +14,7 @@ struct remarks;
 struct schedule_book;
 struct quantize_policy;
 struct sampler;
+struct stream_memo;
 
 struct limits {                         /* --limit NAME=N; limits.def */
 #define LIMIT(name, preset, doc) int64_t name;
@@ -29,11 +30,13 @@ struct pass_context {
         const struct loop_library *library;
         struct limits limits;
         struct lower_options lower;
+        const struct stream_memo *memo; /* tiles of streams that were looked for (cost/stream_memo.h) */
+        bool all_on_machine;            /* what the target's machine can do it does, even where the processor is faster */
         int64_t fold_steps;             /* spent so far, of limits.fold_total_steps */
         int threads;                    /* that generated code may use; 1: no threading code at
                                          * all */
         bool narrow_sums;               /* shift_scales: sums that others are added to have 16 bits */
-        enum element precision;         /* that contractions read: E_F32 (0 too), E_BF16 or E_F16 */
+        enum element precision;         /* that contractions read: E_F32 (0 too), E_BF16, E_F16 or E_TF32 */
         bool memory;                    /* the goal is little memory rather than speed */
         int64_t max_ram;                /* rows are passed on until the workspace and all regions
                                          * take no more bytes; -1: they are not */

@@ -212,6 +212,8 @@ static void mark_operands(struct pruning *p, const struct loop_stmt *s)
                         s->buffers[i]->number = 1;
         if (s->kind == STMT_UNLOAD)
                 s->variable->number = 1;
+        if (s->kind == STMT_SCALE && is_own(s->buffer))
+                s->buffer->number = 1;
         if (s->kind == STMT_MULTIPLY) {
                 struct loop_buffer *const read[] = { s->buffer, s->weights };
                 for (int i = 0; i < 2; i++)
@@ -226,7 +228,7 @@ static bool does_something(const struct pruning *p, const struct loop_stmt *s)
         switch (s->kind) {
         case STMT_FOR: return false;    /* what is in it does */
         case STMT_IF: return s->a->op == LOOP_LITERAL;  /* a block that types chose, empty or not */
-        case STMT_LET: case STMT_VAR: case STMT_MULTIPLY: case STMT_KEEP:
+        case STMT_LET: case STMT_VAR: case STMT_MULTIPLY: case STMT_SCALE: case STMT_KEEP:
                 return s->variable->number;
         case STMT_SET:
                 if (s->variable->rows) {

@@ -20,9 +20,9 @@ static bool can_follow(const struct op *op, const struct target *target)
                                          : op->code == OP_convolve_packed && contract_multiply(op, target, true);
 }
 
-static enum remark_reason choose(struct op *op, const struct module *m, const struct pass_context *context)
+static enum remark_reason choose(struct op *op, const struct module *m, struct pass_context *context)
 {
-        const struct schedule_machine machine = { context->target, context->lower.threads };
+        const struct schedule_machine machine = { context->target, context->lower.threads, &context->memo };
         if (op->schedule)
                 return REMARK_schedule_kept;
         if (!can_follow(op, context->target))

@@ -110,20 +110,19 @@ static void complete(struct schedule *s, const struct packed_work *work,
         s->pack = work->skips && work->panels >= PACKED_PANELS;
 }
 
-/* All tiles of a thread together fetch the next panel. One alone reads too fast for that to help; but
- * where weights are widened, a line of them takes twice the instructions or more, and fewer lines are
- * on their way at a time than memory could bring: there it fetches all of it. */
+/* All tiles of a thread together fetch the next panel. One alone reads too fast for that to help, but where
+ * its core says otherwise. */
 static int choose_prefetch(const struct schedule *s, const struct packed_work *work, int64_t tiles,
                            const struct target *target)
 {
-        enum { MOST = 4, OF_ONE = 16 };
+        enum { MOST = 4 };
         if (packed_last_extent(work) % s->unroll || work->panels * work->groups == 1)
                 return 0;
         tiles = tiles > s->row_tasks ? tiles / s->row_tasks : 1;
         int64_t turn = divide_up(work->panel * s->unroll * work->weight, target_line_bytes(target)),
-                lines = tiles == 1 ? 1 : divide_up(turn, tiles);
-        if (tiles == 1 && work->weight < element_info[work->sum].bytes)
-                return turn > OF_ONE ? OF_ONE : (int)turn;
+                lines = divide_up(turn, tiles);
+        if (tiles == 1)
+                return packed_lines_ahead(work, turn, target);
         return lines > MOST ? MOST : (int)lines;
 }
 

@@ -35,6 +35,10 @@ struct schedule windows_choose(const struct op *op, const struct schedule_machin
 struct schedule blocks_choose(const struct op *op, const struct schedule_machine *machine,
                               struct arena *arena);
 
+/* Attention by blocks of warps: of the second product. False: nothing fits. */
+struct attention;
+bool attention_choose(const struct attention *a, const struct target *target, struct arena *arena, struct schedule *best);
+
 /* What the target's machine can compute, with the rest of its fusion; false: it cannot. */
 bool stream_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena,
                    struct schedule *s);

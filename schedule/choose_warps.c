@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Which schedule, where sums are in fragments of warps (kernels/contract_warps.c): the tile of a
  * block, its warps and stages of least predicted time (cost/warps.c). */
+#include <limits.h>
 #include <math.h>
 
 #include "cost/warps.h"
+#include "ir/loop.h"
 #include "kernels/contract_warps.h"
+#include "kernels/row_warps.h"
+#include "ir/loop.h"
 #include "schedule/choose.h"
 
 enum { PARTS_MOST = 32 };
@@ -14,6 +18,7 @@ struct choice {
         const struct target *target;
         const struct multiply *multiply;
         double images, groups, positions, panels, channels;       /* channels: with the window's offsets */
+        bool windows;
         struct schedule best;
         double seconds, waves;
         int registers;
@@ -31,6 +36,9 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
                 .multiplies = warps * own / m->positions * t->vectors * depth / multiply_row(m),
                 .copied = (t->positions + t->panels * width) * depth * t->bytes,
                 .read = warps * (own + width) * depth * t->bytes,
+                .x_copies = ceil(t->positions * (double)t->words / (warps * GRID_LANES)),
+                .w_copies = ceil(t->panels * width * t->words / (warps * GRID_LANES)),
+                .windows = c->windows, .rows = own,
                 .operands = (c->images * c->groups * c->positions + c->groups * c->panels * width) * c->channels * t->bytes,
                 .results = sums * element_info[op_result(c->op)->type->element].bytes,
                 .partial = t->parts > 1 ? sums * t->parts * 4 : 0,
@@ -57,10 +65,47 @@ static void try_one(struct choice *c, struct schedule s)
         c->best = s;
 }
 
+/* Few rows: as many warps that each has a few words under way, of which there are a whole number. */
+static bool choose_rows(const struct op *op, const struct target *target, struct arena *arena, struct schedule *best)
+{
+        enum { STEPS_MOST = 8, WARPS_MOST = 16 };
+        const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
+        const struct grid_machine *g = target_grid(target);
+        const int64_t words = w->dims[w->rank - 3];
+        int least = INT_MAX;
+        for (int warps = 1; warps <= WARPS_MOST; warps++)
+                for (int steps = 1; steps <= STEPS_MOST; steps++) {
+                        struct schedule s = schedule_preset();
+                        struct row_tile t;
+                        const struct multiply *m = multiply_find_rows(target, (enum element)op_operand(op, 0)->type->element, (enum element)w->element,
+                                                                      (int)packed_lanes(op_operand(op, 0)->type, w), (int)packed_group(op_operand(op, 0)->type, w));
+                        if (!m || y->rank != 4)
+                                return false;
+                        s.tile = y->dims[2] <= ROW_WARPS_MOST ? (int)y->dims[2] : 0;
+                        s.warps = warps;
+                        s.depth = steps * multiply_row(m);
+                        if (!s.tile || !row_tile_of(op, target, &s, &t))
+                                continue;
+                        const int turns = (int)(words / (warps * t.words));
+                        if (turns >= least)
+                                continue;
+                        least = turns;
+                        *best = s;
+                }
+        if (least == INT_MAX)
+                return false;
+        enum { ARRIVAL = 800 };         /* cycles until memory answers */
+        double seconds = g->launch + (least + 1) * ARRIVAL / g->clock + (double)type_bytes(w) / g->memory_rate;
+        best->why = arena_printf(arena, "%.3g us, %d turns", seconds * 1e6, least);
+        return true;
+}
+
 struct schedule warps_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena)
 {
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type, *x = op_operand(op, 0)->type;
         struct choice c = { .op = op, .target = machine->target, .seconds = INFINITY, .best = schedule_preset() };
+        if (choose_rows(op, machine->target, arena, &c.best))
+                return c.best;
         c.multiply = multiply_find(machine->target, (enum element)x->element, (enum element)w->element, true,
                                    (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
         c.groups = (double)op_int(op, "groups");
@@ -69,6 +114,8 @@ struct schedule warps_choose(const struct op *op, const struct schedule_machine 
         c.positions = 1;
         for (int d = 2; d + 1 < y->rank; d++)
                 c.positions *= (double)y->dims[d];
+        for (int d = 2; d + 3 < w->rank; d++)
+                c.windows |= w->dims[d] > 1;
         c.channels = (double)(type_elements(w) / w->dims[0] / packed_panel(x, w));
         for (int tile = 16; tile <= 256; tile += tile < 64 ? 16 : 64)
                 for (int warps = 1; warps <= 8; warps *= 2)

@@ -9,7 +9,11 @@
 #include "ir/target.h"
 #include "ir/tensor.h"
 
-struct schedule_machine { const struct target *target; int threads; };
+struct schedule_machine {
+        const struct target *target;
+        int threads;
+        const struct stream_memo **memo;        /* of an accelerator's tiles (cost/stream_memo.h); NULL: none is kept */
+};
 /* A good schedule for an operation, the one of least predicted time, which may say why; in arena.
  * NULL: nothing would follow it (schedule.c: a table by operation). */
 const struct schedule *schedule_for(const struct op *op, const struct schedule_machine *machine,

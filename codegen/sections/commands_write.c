@@ -77,6 +77,8 @@ static void say_stats(const struct section_plan *p, const struct figures *f)
         if (least >= 0)
                 fprintf(stderr, "; kept by %s, by heuristic %s %" PRId64, p->chosen_by, heuristic, least);
         fprintf(stderr, "; %" PRId64 " bytes of it\n", p->ddr_bytes);
+        fprintf(stderr, "stats: array      %" PRId64 " steps, %" PRId64 " without copies of volumes of few channels, which %d have\n", p->array_steps,
+                p->array_steps_once, p->replicated);
         fprintf(stderr, "stats: commands   %" PRId64 " slots:", f->slots);
         for (int k = 0; k < COMMAND_COUNT; k++)
                 if (f->commands[k] && !command_info[k].comment)
@@ -97,6 +99,7 @@ static void report(FILE *out, const struct section_plan *p, const struct figures
         fprintf(out, "  \"traffic\": {\"gathered\": %" PRId64 ", \"scattered\": %" PRId64 ", \"bound\": %" PRId64 ", \"chosen_by\": \"%s\", "
                      "\"heuristic\": \"%s\", \"heuristic_bytes\": %" PRId64 ", \"slice_rows\": %" PRId64 "},\n",
                 p->gathered, p->scattered, p->traffic_bound, p->chosen_by, heuristic, least < 0 ? 0 : least, p->slice_rows);
+        fprintf(out, "  \"array\": {\"steps\": %" PRId64 ", \"once\": %" PRId64 ", \"replicated\": %d},\n", p->array_steps, p->array_steps_once, p->replicated);
         fprintf(out, "  \"slots\": %" PRId64 ", \"host_nodes\": %d,\n  \"commands\": {", f->slots, p->n->arithmetic);
         bool first = true;
         for (int k = 0; k < COMMAND_COUNT; k++)
@@ -125,6 +128,24 @@ static void print_all(struct text *text, const struct section_plan *p, const str
                 command_print(text, &list->items[k]);
 }
 
+/* With copies of volumes where they do not put off other commands; false: the plan, which had places, has none any more. */
+static bool make_commands(struct arena *arena, struct section_plan *p, struct command_list *list, struct text *parameters)
+{
+        const int64_t number_bytes = p->n->machine->number_bytes;
+        struct text with_copies = { 0 };
+        *list = commands_make(arena, p, parameters);
+        commands_schedule(arena, list, number_bytes);
+        if (!plan_replicate(p))
+                return true;
+        struct command_list other = commands_make(arena, p, &with_copies);
+        commands_schedule(arena, &other, number_bytes);
+        text_free(&with_copies);        /* the same parameters */
+        if (count_commands(&other).slots > count_commands(list).slots)
+                return plan_unite(p);
+        *list = other;
+        return true;
+}
+
 bool sections_write(struct module *m, const struct section_machine *machine, const struct sections_options *options, FILE *out,
                     FILE *parameters, struct diag *diag)
 {
@@ -134,9 +155,12 @@ bool sections_write(struct module *m, const struct section_machine *machine, con
         if (n)
                 number_values(m);
         struct section_plan *p = n ? plan_commands(n, options->memory ? options->memory : machine->activation_bytes, diag) : NULL;
+        struct command_list list = { 0 };
+        if (p && !make_commands(arena, p, &list, &data)) {
+                diag_error(diag, EXIT_INTERNAL, "volumes that had places without copies have none any more");
+                p = NULL;
+        }
         if (p) {
-                struct command_list list = commands_make(arena, p, &data);
-                commands_schedule(arena, &list, machine->number_bytes);
                 print_all(&text, p, &list, &data, options);
                 fwrite(text.data, 1, text.length, out);
                 if (parameters && data.length)

@@ -101,6 +101,10 @@ bool network_is_made(const struct network *n, const struct value *v);   /* by a 
 int network_root(const struct network *n, int volume); /* of the volumes that have one zero */
 struct section_step *network_step(struct network *n, enum step_kind kind, const struct op *op);     /* a new one, valid until the next */
 bool network_take_zeros(struct network *n, struct section_step *s);      /* false: a number has no room (network_words.c) */
+/* Convolutions take in the pools that alone read what they make; steps and readers are to be found anew. Every volume gets a place in a
+ * storage, a part of two concats a copy behind all steps. (network_storages.c) */
+void network_fuse_pools(struct network *n);
+void network_make_storages(struct network *n);
 void network_name_all(struct network *n);
 void network_say_missing(const struct module *m, struct diag *diag);
 static inline bool volume_is_concat(const struct volume *v) { return v->part_count > 0; }
@@ -147,6 +151,8 @@ struct section_plan {
         int64_t peak, model_peak, best_peak, best_bound; /* live bytes of the order, of the model's, of the best; no order is below */
         int64_t traffic_bound;          /* bytes gathered and scattered, of this order */
         int64_t heuristics[3];          /* traffic of each; -1: it found nothing */
+        int replicated;                 /* volumes that have copies */
+        int64_t array_steps, array_steps_once;  /* of all convolutions, for as many outputs as the array has channels; without copies */
 };
 
 enum { HEURISTIC_LARGEST, HEURISTIC_FURTHEST, HEURISTIC_CHEAPEST, HEURISTIC_COUNT };
@@ -157,6 +163,11 @@ void order_blocks(const struct network *n, int *order);
 
 /* NULL after an error */
 struct section_plan *plan_commands(struct network *n, int64_t memory, struct diag *diag);
+
+/* Gives volumes of few channels copies, where there is room beside what the plan has, and all volumes new places; false: none has any.
+ * plan_unite takes them back. (replicate.c) */
+bool plan_replicate(struct section_plan *p);
+bool plan_unite(struct section_plan *p);
 
 /* Calls `visit` with the slices of step s, one after the other; returns their number. Inputs and uploads have none. */
 int plan_slices(const struct section_plan *p, int s, void (*visit)(const struct slice *slice, void *context), void *context);

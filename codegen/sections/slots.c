@@ -11,14 +11,14 @@ enum { REACHES = 8 };
 struct touched { struct reach reaches[REACHES]; int count; };
 
 /* the volume that an address lies in was declared last */
-struct declared { int64_t buffer, start, end, pitch; const char *name; };
+struct declared { int64_t buffer, start, end, pitch, copies; const char *name; };        /* copies: planes of all, where there are several */
 
-static int64_t pitch_of(const struct declared *all, int count, int64_t buffer, int64_t at, int64_t bytes)
+static const struct declared *declared_at(const struct declared *all, int count, int64_t buffer, int64_t at)
 {
         for (int k = count - 1; k >= 0; k--)
                 if (all[k].buffer == buffer && at >= all[k].start && at < all[k].end)
-                        return all[k].pitch;
-        return bytes;
+                        return &all[k];
+        return NULL;
 }
 
 struct finding { const struct declared *all; int count; int64_t number_bytes; struct touched *t; };
@@ -27,8 +27,9 @@ static void touch(struct finding *f, const struct machine_command *c, enum comma
                   bool written)
 {
         const int64_t buffer = c->field[buf], start = c->field[off], bytes = w * h * f->number_bytes;
-        const int64_t pitch = pitch_of(f->all, f->count, buffer, start, bytes);
-        f->t->reaches[f->t->count++] = (struct reach){ buffer, start, bytes, pitch, planes, written };
+        const struct declared *volume = declared_at(f->all, f->count, buffer, start);
+        f->t->reaches[f->t->count++] = (struct reach){ buffer, start, bytes, volume ? volume->pitch : bytes,
+                                                       volume && volume->copies ? volume->copies : planes, written };
 }
 
 static struct touched touched_by(const struct machine_command *c, const struct declared *all, int count, int64_t number_bytes)
@@ -175,8 +176,9 @@ void commands_schedule(struct arena *arena, struct command_list *list, int64_t n
                 struct machine_command *c = &list->items[k];
                 if (c->code == COMMAND_XNVolume) {
                         const int64_t pitch = c->field[FIELD_w] * c->field[FIELD_h] * number_bytes;
-                        const int64_t planes = c->field[FIELD_units] > 1 ? c->field[FIELD_units] * c->field[FIELD_unitc] : c->field[FIELD_c];
-                        const struct declared d = { c->field[FIELD_buf], c->field[FIELD_off], c->field[FIELD_off] + planes * pitch, pitch, c->name };
+                        const int64_t copies = c->field[FIELD_units] > 1 ? c->field[FIELD_units] * c->field[FIELD_unitc] : 0;
+                        const int64_t planes = copies ? copies : c->field[FIELD_c];
+                        const struct declared d = { c->field[FIELD_buf], c->field[FIELD_off], c->field[FIELD_off] + planes * pitch, pitch, copies, c->name };
                         if (!is_of_concat(list, k) && !is_again(all, declared, &d) && begun.count < REACHES / 2)
                                 begun.reaches[begun.count++] = (struct reach){ d.buffer, d.start, d.end - d.start, d.end - d.start, 1, true };
                         all[declared++] = d;

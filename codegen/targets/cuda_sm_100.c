@@ -16,6 +16,7 @@ static const struct grid_machine machine = {
         .launch = 1.3e-6,
         .barrier = 1.5e-6,
         .capability = 100,
+        .early = true,
 };
 
 const struct target target_cuda_sm_100 = {

@@ -20,7 +20,7 @@ static const struct grid_machine machine = {
 };
 
 static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "mma_f16", 4 }, { 0 } } };
-static const struct multiply multiplies[] = { CUDA_MMA("mma_f16", F16, F16, F32, 8, "add_product", 1), { 0 } };
+static const struct multiply multiplies[] = { CUDA_MMA("mma_f16", F16, F16, F32, 8, "add_product", 1), CUDA_ROW("row_f16", F16, F32, 8), { 0 } };
 
 const struct target target_cuda_sm_75 = {
         .name = "cuda-sm_75",

@@ -19,10 +19,12 @@ static const struct grid_machine machine = {
         .capability = 80,
 };
 
-static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "mma_f16", 2 }, { "mma_bf16", 2 }, { "mma_s8", 2 }, { "mma_u8", 2 }, { "mma_f32", 6 }, { 0 } } };
+static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "mma_f16", 2 }, { "mma_bf16", 2 }, { "mma_s8", 2 }, { "mma_u8", 2 }, { "mma_tf32", 2 }, { "mma_f32", 6 }, { 0 } } };
 static const struct multiply multiplies[] = {
         CUDA_MMA("mma_bf16", BF16, BF16, F32, 8, "add_product", 1), CUDA_MMA("mma_s8", I8, I8, I32, 16, "add_product", 1),
-        CUDA_MMA("mma_u8", U8, I8, I32, 16, "add_product", 1),      CUDA_MMA("mma_f32", F32, F32, F32, 4, "add_parts", 3), { 0 }
+        CUDA_MMA("mma_u8", U8, I8, I32, 16, "add_product", 1),      CUDA_MMA("mma_tf32", TF32, TF32, F32, 4, "add_product", 1),
+        CUDA_MMA("mma_f32", F32, F32, F32, 4, "add_parts", 3),      CUDA_ROW("row_bf16", BF16, F32, 8),
+        CUDA_ROW("row_f32", F32, F32, 4), { 0 }
 };
 
 const struct target target_cuda_sm_80 = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Hopper, as the H100 is (its data sheet; rates of the second cache and times are those that others measured). */
+/* Hopper, as the H100 is (its data sheet). Rates of the second cache and of products, and what a launch in a graph takes, were measured on an
+ * H200 (cost/warps.c). */
 #include "codegen/targets/cuda.h"
 #include "ir/rates.h"
 
@@ -12,14 +13,15 @@ static const struct grid_machine machine = {
         .registers = 65536,
         .shared_bytes = 232448,
         .l2_bytes = 52428800,
-        .l2_rate = 5.5e12,
+        .l2_rate = 7.5e12,
         .memory_rate = 3.35e12,
-        .launch = 1.3e-6,
+        .launch = 1.0e-6,
         .barrier = 1.5e-6,
         .capability = 90,
+        .early = true,
 };
 
-static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "mma_f16", 1.6 }, { "mma_bf16", 1.6 }, { "mma_s8", 1.6 }, { "mma_u8", 1.6 }, { "mma_f32", 4.8 }, { 0 } } };
+static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "mma_f16", 2.3 }, { "mma_bf16", 2.3 }, { "mma_s8", 2.3 }, { "mma_u8", 2.3 }, { "mma_tf32", 2.3 }, { "mma_f32", 6.9 }, { 0 } } };
 
 const struct target target_cuda_sm_90 = {
         .name = "cuda-sm_90",

@@ -15,6 +15,8 @@
 #include "ir/machine.h"
 
 struct loop_function;
+struct machine_driver;
+struct machine_measure;
 
 enum unified_unit {
 #define UNIT(id, name) UNIFIED_STAGE_##id,
@@ -111,6 +113,12 @@ void unified_visit(const struct unified_instruction *i, const struct unified_vis
 /* A stream that the passes on streams made, its parameters at these addresses. *bytes is in arena. False after one error. */
 bool unified_encode_stream(const struct loop_function *stream, const int64_t *addresses, struct arena *arena, unsigned char **bytes,
                            int64_t *count, struct diag *diag);
+
+/* ---- driver.c, measure.c ---- */
+
+extern const struct machine_driver unified_driver;
+/* for struct machine_driver: a part is a layer, `result` whose weights it multiplies by first */
+bool unified_measure(const struct loop_function *stream, struct arena *arena, struct machine_measure *measure, struct diag *diag);
 
 /* ---- simulate.c ---- */
 

@@ -9,28 +9,6 @@
 #include "codegen/vta/encode.h"
 #include "ir/stream_flat.h"
 
-static const char functions[] =
-        "/* What drives the machine: functions that whoever links this code gives. `device` is what prepare and run were\n"
-        " * handed. Memory is what prepare was handed, or part of it.\n"
-        " *\n"
-        " * address       where the machine sees `bytes` bytes that the processor sees at `memory`: one behind the other.\n"
-        " *               UINT64_MAX: nowhere.\n"
-        " * The others return 0, or anything else when they failed:\n"
-        " * flush         what the processor wrote is in memory, and no cache writes anything there later.\n"
-        " * invalidate    what the machine wrote is what the processor reads.\n"
-        " * launch        starts the machine on `count` instructions that lie at an address, and returns.\n"
-        " * wait          returns when the machine has finished, which takes it about so many cycles. DNNCC_VTA_TIMEOUT:\n"
-        " *               it has not after all the time that this function gives it; anything else: it is gone. */\n"
-        "#ifndef DNNCC_VTA_1\n"
-        "#define DNNCC_VTA_1\n"
-        "#define DNNCC_VTA_TIMEOUT 1\n"
-        "uint64_t dnncc_vta_address(void *device, const void *memory, size_t bytes);\n"
-        "int dnncc_vta_flush(void *device, const void *memory, size_t bytes);\n"
-        "int dnncc_vta_invalidate(void *device, void *memory, size_t bytes);\n"
-        "int dnncc_vta_launch(void *device, uint64_t instructions, uint32_t count);\n"
-        "int dnncc_vta_wait(void *device, uint64_t cycles);\n"
-        "#endif\n";
-
 static bool encode(const struct loop_function *stream, const int64_t *addresses, int64_t lists, struct arena *arena,
                    struct machine_code *code, struct diag *diag)
 {
@@ -112,6 +90,6 @@ static void put_place(const struct machine *m, int64_t workspace_size, struct te
 }
 
 const struct machine_driver vta_driver = {
-        .name = "vta", .functions = functions, .timeout = "DNNCC_VTA_TIMEOUT", .instruction_words = VTA_BYTES / 8, .least = VTA_PAGE, .most = VTA_DRAM_MOST,
+        .name = "vta", .instruction_words = VTA_BYTES / 8, .least = VTA_PAGE, .most = VTA_DRAM_MOST,
         .encode = encode, .measure = vta_measure, .align = align_of, .align_most = align_most, .explain = explain, .place = put_place,
 };

@@ -65,6 +65,10 @@ function showKernel(index) {
   tell("chosen", said("schedule").filter((r) => own.has(r.location)), what);
   tell("layout", said("layout").filter((r) => own.has(r.location)), what);
   entry("predicted", `${whole(call.cycles)} cycles, ${percent(call.cycles, total("cycles"))} of all; ${scaled(call.flops, "FLOP")}, ${scaled(call.bytes, "B")}`);
+  for (const l of call.launches || []) {
+    entry("launch", `${whole(l.blocks)} blocks of ${l.threads} threads, ${l.registers ? `${l.registers} registers, ` : ""}${scaled(l.shared, "B")} of shared memory; ` +
+      `${l.resident} at a time on a multiprocessor, in ${whole(l.waves)} ${l.waves > 1 ? "waves" : "wave"}; ${l.microseconds.toFixed(1)} µs predicted`);
+  }
   if (timed) entry("measured", `${(call.seconds * 1e6).toFixed(1)} µs, ${percent(call.seconds, total("seconds"))} of all`);
   const shared = calls.filter((other) => other.kernel === call.kernel);
   if (shared.length > 1) entry("calls", shared.map((other) => `#${other.index}`).join(", "));

@@ -28,12 +28,17 @@ static const char *unique(struct naming *n, const char *base)
 }
 
 /* the first of the model's nodes that it came from, and what it does */
+static const char *op_name(struct naming *n, const struct op *op)
+{
+        const char *location = op->location ? op->location : "";
+        int length = (int)strcspn(location, ", ");
+        return arena_printf(n->arena, "%.*s%s%s", length, location, length ? "." : "",
+                            op_info[op->code].name);
+}
+
 static const char *result_name(struct naming *n, const struct value *v)
 {
-        const char *location = v->op->location ? v->op->location : "";
-        int length = (int)strcspn(location, ", ");
-        const char *base = arena_printf(n->arena, "%.*s%s%s", length, location, length ? "." : "",
-                                        op_info[v->op->code].name);
+        const char *base = op_name(n, v->op);
         return v->op->result_count > 1 ? arena_printf(n->arena, "%s.%d", base, v->index) : base;
 }
 
@@ -54,7 +59,7 @@ static void add_value(struct naming *n, struct value *v, const char *base)
         ARENA_GROW(n->arena, n->values, n->count);
         v->number = n->count;
         const struct value *x = op && has_same_numbers(op) ? op_operand(op, 0) : NULL;
-        int same = x && x->scratch ? x->number : -1;
+        int same = x && x->scratch && value_region(x) == op->region ? x->number : -1;
         if (same >= 0 && n->values[same].same >= 0)
                 same = n->values[same].same;
         n->values[n->count++] = (struct calibrated){ v, unique(n, base), same };
@@ -73,6 +78,25 @@ static bool depends_on_input(struct arena *arena, const struct op *op)
         return false;
 }
 
+static void add_operation(struct naming *n, struct op *op)
+{
+        if (!depends_on_input(n->arena, op))
+                return;
+        for (int i = 0; i < op->result_count; i++)
+                add_value(n, &op->results[i], result_name(n, &op->results[i]));
+        for (int r = 0; r < op->region_count; r++)
+                for (int i = 0; i < op->regions[r]->argument_count; i++)
+                        add_value(n, &op->regions[r]->arguments[i],
+                                  arena_printf(n->arena, "%s.%s.%d", op_name(n, op),
+                                               op_info[op->code].regions[r], i));
+}
+
+static void forget(struct value *values, int count)
+{
+        for (int i = 0; i < count; i++)
+                values[i].scratch = NULL;
+}
+
 struct calibrated *calibrated_values(struct arena *arena, const struct function *f, int *count)
 {
         struct naming n = { .arena = arena, .taken = map_new(arena) };
@@ -81,15 +105,14 @@ struct calibrated *calibrated_values(struct arena *arena, const struct function 
                 add_value(&n, &f->body.arguments[i],
                           *name ? text_safe(arena, name, strlen(name)) : "input");
         }
-        for (struct op *op = f->body.first; op; op = op->next)
-                if (depends_on_input(arena, op))
-                        for (int i = 0; i < op->result_count; i++)
-                                add_value(&n, &op->results[i], result_name(&n, &op->results[i]));
-        for (int i = 0; i < f->body.argument_count; i++)
-                f->body.arguments[i].scratch = NULL;
-        for (struct op *op = f->body.first; op; op = op->next)
-                for (int i = 0; i < op->result_count; i++)
-                        op->results[i].scratch = NULL;
+        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
+                add_operation(&n, op);
+        forget(f->body.arguments, f->body.argument_count);
+        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
+                forget(op->results, op->result_count);
+                for (int r = 0; r < op->region_count; r++)
+                        forget(op->regions[r]->arguments, op->regions[r]->argument_count);
+        }
         *count = n.count;
         return n.values;
 }

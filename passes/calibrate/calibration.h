@@ -116,14 +116,16 @@ struct calibration {
         struct map *by_name;
 };
 
-/* What is calibrated of a function: its inputs and the results of operations of its body, floats of
- * static shape that depend on an input, each with a name that follows from the function alone. Not
- * what lies within loops and branches, nor what depends on constants alone. */
+/* What is calibrated of a function: its inputs, the results of operations, and what loops carry and
+ * scan, floats of static shape that depend on an input, each with a name that follows from the
+ * function alone. What lies within a loop or a branch has all numbers that it took. Not what depends
+ * on constants alone. */
 struct calibrated {
         struct value *value;
         const char *name;               /* of the input; of the model's node and the operation,
-                                         * "conv1.convolve"; with #2, #3 .. behind it where that was
-                                         * there before */
+                                         * "conv1.convolve"; of an argument of a loop its region
+                                         * and number besides, "lstm.loop.body.1"; with #2, #3 ..
+                                         * behind it where that was there before */
         int same;                       /* the one before it that has the same numbers in other
                                          * places, or each as often as all others (reshape,
                                          * transpose, broadcast): it is not looked at by itself,

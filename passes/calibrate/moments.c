@@ -105,10 +105,12 @@ static void gather(const struct view *v, const float *x, int64_t place, int64_t 
 struct item {
         struct view view;
         const char *location;
+        double times;                   /* that it runs for a sample, as far as that is known */
         int value;                      /* that it reads, of the program's */
         int same;                       /* an item before it that sees the same rows; -1: none */
         bool products;                  /* of it are made */
         uint64_t below;                 /* rows whose hash is: these count */
+        uint64_t seen;                  /* rows so far, of one group */
         struct moments m;
 };
 
@@ -182,14 +184,15 @@ static uint64_t hash(uint64_t x)
         return x ^ x >> 31;
 }
 
-static void add_sample(struct moments_run *r, struct item *t, int64_t sample)
+/* what is in `whole`: all rows of one sample, of one iteration */
+static void add_whole(struct moments_run *r, struct item *t)
 {
         int64_t rows = 0;
         memset(r->block, 0, (size_t)round_up(t->m.depth, PANEL) * ROWS * sizeof *r->block);
         for (int64_t g = 0; g < t->m.groups; g++) {
                 rows = 0;
                 for (int64_t p = 0; p < t->view.places; p++) {
-                        if (hash((uint64_t)(sample * t->view.places + p)) > t->below)
+                        if (hash(t->seen + (uint64_t)p) > t->below)
                                 continue;
                         gather(&t->view, r->whole, p, g, r->row);
                         add_row(r, t, g);
@@ -199,6 +202,7 @@ static void add_sample(struct moments_run *r, struct item *t, int64_t sample)
                         add_block(r, t, g);
         }
         t->m.rows += rows;
+        t->seen += (uint64_t)t->view.places;
 }
 
 static bool fail(struct moments_run *r, const struct item *t, int64_t sample, int64_t element)
@@ -231,7 +235,7 @@ static bool take(void *context, int64_t sample, int value, int64_t from, const v
                 return true;
         for (int i = r->first; i < r->end; i++)
                 if (r->items[i].value == value && r->items[i].same < r->first)
-                        add_sample(r, &r->items[i], sample);
+                        add_whole(r, &r->items[i]);
         return true;
 }
 
@@ -334,11 +338,21 @@ static bool same_rows(const struct op *a, const struct op *b)
                *op_ints(a, "contract_a", NULL) == *op_ints(b, "contract_a", NULL);
 }
 
+/* iterations of the loops around it; of those that may end early 1 */
+static double times_of(const struct op *op)
+{
+        double times = 1;
+        for (op = op->region->owner; op; op = op->region->owner)
+                if (op->code == OP_loop && !op_operand(op, 0) && !op_operand(op, 1))
+                        times *= (double)op_int(op, "steps");
+        return times;
+}
+
 static void choose_rows(struct moments_run *r, struct item *t, bool products)
 {
         const struct limits *limits = &r->context->limits;
         double most = fmax((double)limits->moment_rows * (double)t->m.depth, ROWS_LEAST),
-               all = (double)t->view.places * (double)r->context->sampler->count(r->sampled);
+               all = t->times * (double)t->view.places * (double)r->context->sampler->count(r->sampled);
         t->products = products && bytes_of(&(struct item){ .products = true, .m = t->m }) <=
                                           (double)limits->moment_bytes;
         t->below = !t->products || all <= most ? UINT64_MAX : (uint64_t)(most / all * 0x1p64);
@@ -359,7 +373,7 @@ struct moments_run *moments_begin(struct pass_context *context, struct op *const
         for (int i = 0; i < count; i++) {
                 struct item *t = &r->items[i];
                 *t = (struct item){ .view = view_of(arena, ops[i]),
-                                     .location = ops[i]->location, .same = -1 };
+                                     .location = ops[i]->location, .times = times_of(ops[i]), .same = -1 };
                 t->value = number_of(values, &value_count, op_operand(ops[i], 0));
                 t->m.groups = t->view.groups;
                 t->m.depth = t->view.depth;

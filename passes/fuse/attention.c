@@ -22,10 +22,11 @@
 #include "passes/fuse/join.h"
 #include "kernels/attention.h"
 #include "kernels/kernels.h"
+#include "schedule/choose.h"
 #include "schedule/schedule.h"
 
 enum { GROUP = 1, ROW = 2, COLUMN = 3 };         /* dimensions of scores */
-enum { KERNELS_MAX = 12, LEAST_KEYS = 64 };
+enum { KERNELS_MAX = 24, LEAST_KEYS = 64 };
 
 /* ---- which kernels ---- */
 
@@ -47,8 +48,8 @@ static struct op *kernel_of(struct op *op)
         return owner && owner->code == OP_fusion ? owner : op;
 }
 
-/* a packed product that has a schedule, alone or in a fusion of one result; NULL: none, or
- * several */
+/* a packed product that has a schedule, or one of matrices, alone or in a fusion of one result;
+ * NULL: none, or several */
 static struct op *product_of(struct op *kernel)
 {
         struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
@@ -56,7 +57,7 @@ static struct op *product_of(struct op *kernel)
         for (struct op *op = region ? region->first : kernel; op; op = region ? op->next : NULL) {
                 if (!(op_info[op->code].traits & TRAIT_CONTRACTION))
                         continue;
-                if (found || op->code != OP_convolve_packed || !op->schedule)
+                if (found || (op->code != OP_dot && (op->code != OP_convolve_packed || !op->schedule)))
                         return NULL;
                 found = op;
         }
@@ -123,17 +124,55 @@ static struct op *find_first(const struct value *x)
         return NULL;
 }
 
-static bool find_kernels(struct op *second, struct candidates *c)
+/* does nothing but move what it reads, for candidates alone */
+static bool moves_for(const struct candidates *c, struct op *kernel)
+{
+        const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
+        if (kernel->result_count != 1)
+                return false;
+        for (const struct use *u = op_result(kernel)->uses; u; u = u->next)
+                if (!is_member(c, kernel_of(u->user)))
+                        return false;
+        for (const struct op *op = region ? region->first : kernel; op && op->code != OP_yield; op = region ? op->next : NULL)
+                if (op->code != OP_reshape && op->code != OP_transpose && op->code != OP_pad)
+                        return false;
+        return true;
+}
+
+/* What packs an operand of the product: blocks of warps put words where they want them as they copy. */
+static bool add_packing(struct candidates *c, const struct op *product)
+{
+        struct value *v = op_operand(product, 1);
+        while (v->kind == VALUE_RESULT && v->op->region == c->kernels[0]->region && moves_for(c, v->op)) {
+                struct op *kernel = v->op;
+                int count = kernel->operand_count;
+                if (c->count == KERNELS_MAX || !add_in_order(c, kernel))
+                        return false;
+                struct arena *arena = arena_new();
+                struct value **captures = kernel->code == OP_fusion ? op_captures(arena, kernel, &count) : NULL;
+                for (int i = count - 1; i >= 0; i--) {
+                        struct value *read = captures ? captures[i] : op_operand(kernel, i);
+                        v = read && read->kind != VALUE_CONSTANT ? read : v;
+                }
+                arena_free(arena);
+        }
+        return true;
+}
+
+static bool find_kernels(struct op *second, struct candidates *c, bool packs)
 {
         struct op *product = product_of(second);
         struct value *x = product ? op_operand(product, 0) : NULL;
         struct op *first = x && x->kind == VALUE_RESULT && x->op->region == second->region
                                    ? find_first(x)
                                    : NULL;
-        if (!first || first == second || first->region != second->region)
+        if (!first || first == second || first->region != second->region || (product->code == OP_dot && !packs) ||
+            product_of(first)->code != product->code)
                 return false;
         *c = (struct candidates){ .kernels = { first }, .count = 1 };
-        return add_readers(c, first, second) && c->kernels[c->count - 1] == second;
+        if (!add_readers(c, first, second) || c->kernels[c->count - 1] != second)
+                return false;
+        return !packs || product->code == OP_dot || (add_packing(c, product_of(first)) && add_packing(c, product));
 }
 
 /* ---- how ---- */
@@ -244,9 +283,23 @@ static bool reads_less(const struct attention *a, int64_t blocks,
         return again <= room_whole(machine->target) || again <= spared / blocks;
 }
 
+/* blocks of warps are the only ones that can be, and go over blocks of columns */
+static bool set_warps(const struct attention *a, const struct target *target, struct pass_context *context, struct arena *arena)
+{
+        struct schedule second;
+        if (!a->sum || context->exact || !attention_choose(a, target, arena, &second))
+                return false;
+        if (a->first->code == OP_dot)
+                a->first->schedule = schedule_keep(arena, schedule_preset());
+        a->second->schedule = schedule_keep(arena, second);
+        return true;
+}
+
 static bool set_schedules(const struct attention *a, const struct schedule_machine *machine,
                           struct pass_context *context, struct arena *arena)
 {
+        if (target_grid(machine->target))
+                return set_warps(a, machine->target, context, arena);
         struct schedule first = *a->first->schedule, second = *a->second->schedule;
         int columns = first.columns * first.rows < second.columns * second.rows
                               ? first.columns * first.rows
@@ -271,10 +324,10 @@ static bool set_schedules(const struct attention *a, const struct schedule_machi
 
 static bool join(struct op *second, struct pass_context *context)
 {
-        const struct schedule_machine machine = { context->target, context->lower.threads };
+        const struct schedule_machine machine = { context->target, context->lower.threads, NULL };
         struct candidates c;
         struct attention a;
-        if (!find_kernels(second, &c))
+        if (!find_kernels(second, &c, target_grid(context->target)))
                 return false;
         struct op *joined = kernel_join(c.kernels, c.count, context->diag);
         bool good =

@@ -17,8 +17,9 @@
  *
  * The joined kernel stands where the later one is, if nothing between reads what the first one
  * makes, or else where the earlier one is, if what the later one reads is there by then: so no
- * cycle can arise. Contractions and rows that are stored stay alone. Exact: the same operations on
- * each element, in the same order. */
+ * cycle can arise. Contractions and rows that are stored stay alone; where each kernel is a launch,
+ * element-wise ones that read such rows join them. Exact: the same operations on each element, in
+ * the same order. */
 #include "ir/relation.h"
 #include "passes/fuse/join.h"
 
@@ -54,9 +55,9 @@ static bool add_reduction(struct walk *w, const struct op *op)
         return first || (along == w->along && type_same_dims(t, w->shape));
 }
 
-/* element-wise operations of one index alone, or reductions of one row, all results of the same
+/* element-wise operations of one index, or with reductions of one row, all results of the same
  * extents; size: how many operations */
-static bool is_kernel(struct op *kernel, struct walk *w)
+static bool find_walk(struct op *kernel, struct walk *w)
 {
         const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
         const struct type *result = kernel->results[0].type;
@@ -75,7 +76,19 @@ static bool is_kernel(struct op *kernel, struct walk *w)
         w->rows = type_elements(w->shape);
         for (int d = 0; d < w->shape->rank && w->rows; d++)
                 w->rows /= w->along >> d & 1 ? w->shape->dims[d] : 1;
-        return type_elements(result) == w->rows;
+        return true;
+}
+
+/* all results have an element for each index, or, of rows, for each row */
+static bool is_kernel(struct op *kernel, struct walk *w)
+{
+        return find_walk(kernel, w) && type_elements(kernel->results[0].type) == w->rows;
+}
+
+/* rows that are stored, as a norm's */
+static bool is_stored_rows(struct op *kernel, struct walk *w)
+{
+        return find_walk(kernel, w) && w->along && type_same_dims(kernel->results[0].type, w->shape);
 }
 
 /* Has v an element for each one that the kernel goes over, or one for each row? */
@@ -146,6 +159,7 @@ struct pair {
         struct op *place;               /* the joined kernel stands in front of it */
         struct value **read;            /* by the second one */
         int read_count;
+        bool launches;                  /* each kernel is one more that the target launches */
 };
 
 static struct value **values_read(struct arena *arena, struct op *kernel, int *count)
@@ -203,12 +217,21 @@ static bool go_together(const struct walk *x, const struct walk *y)
                (x->along == y->along && type_same_dims(x->shape, y->shape));
 }
 
+/* What the second one makes of rows is stored beside them: a norm's result, rounded. */
+static bool stores_beside(struct pair *p)
+{
+        bool reads = false;
+        for (int i = 0; i < p->read_count; i++)
+                reads |= p->read[i]->kind == VALUE_RESULT && p->read[i]->op == p->first;
+        return p->launches && reads && !p->walks[1].along && is_stored_rows(p->first, &p->walks[0]);
+}
+
 static void look_at(struct pair *best, struct op *first, int limit)
 {
         struct pair p = *best;
         p.first = first;
         if (first->region == p.second->region && first->number < p.second->number &&
-            is_kernel(first, &p.walks[0]) && p.walks[0].size + p.walks[1].size <= limit &&
+            (is_kernel(first, &p.walks[0]) || stores_beside(&p)) && p.walks[0].size + p.walks[1].size <= limit &&
             type_same_dims(first->results[0].type, p.second->results[0].type) &&
             go_together(&p.walks[0], &p.walks[1]) && count_bytes(&p) && find_place(&p) &&
             p.bytes > best->bytes)
@@ -255,7 +278,7 @@ static int find_results(const struct pair *p, struct arena *arena, struct value 
 
 static bool join(struct op *second, struct pass_context *context)
 {
-        struct pair p = { .second = second };
+        struct pair p = { .second = second, .launches = target_grid(context->target) };
         if (!is_kernel(second, &p.walks[1]))
                 return false;
         struct arena *arena = arena_new();

@@ -411,7 +411,7 @@ static void choose_op(struct layout *l, struct op *op)
                 bool bytes = op->code == OP_convolve && layout_bytes(l, op) &&
                              (!layout_is_depthwise(op) || layout_lanes_sum(l, op));
                 enum element x = (enum element)op_operand(op, 0)->type->element;
-                if (op->code == OP_convolve && (x == E_F32 || x == E_BF16 || x == E_F16 || bytes)) {
+                if (op->code == OP_convolve && (x == E_F32 || element_is_small(x) || bytes)) {
                         if (layout_is_depthwise(op))
                                 choose_depthwise(l, op);
                         else

@@ -138,7 +138,7 @@ static struct value *grouped_channels(struct layout *l, struct value *x, int gro
         int64_t perm[RANK_MAX] = { 0 },
                 missing = round_up(x->type->dims[1], group) - x->type->dims[1];
         const enum element e = (enum element)x->type->element;
-        bool rounded = (e == E_BF16 || e == E_F16) && op_is(x, OP_cast) &&
+        bool rounded = element_is_small(e) && op_is(x, OP_cast) &&
                        op_operand(x->op, 0)->type->element == E_F32;
         x = rounded ? op_operand(x->op, 0) : x;
         for (int d = 1; d < rank; d++)

@@ -229,7 +229,7 @@ static bool scale_constant(struct quantizing *q, const struct channels *c,
 static bool scale_apart(struct quantizing *q, const struct channels *c, const float *scales)
 {
         struct op *maker = c->x->op;
-        struct builder b = { .m = q->m, .region = &q->f->body, .before = maker->next,
+        struct builder b = { .m = q->m, .region = maker->region, .before = maker->next,
                              .location = maker->location, .diag = q->context->diag };
         const int d = channels_of(c->readers[0]->op);
         const int64_t all = c->x->type->dims[d];

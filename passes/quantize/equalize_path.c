@@ -188,7 +188,7 @@ static bool walk(struct path *p, bool *others)
         *others = value_use_count(c->x) > c->reader_count;
         for (struct value *v = c->x; v && !found;) {
                 struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
-                if (!op || op->region != &p->q->f->body || op->result_count != 1 ||
+                if (!op || op->region != value_region(c->x) || op->result_count != 1 ||
                     op_result(op)->type->element != E_F32 || !type_is_static(v->type))
                         return false;
                 *others |= v != c->x && !value_has_one_use(v);

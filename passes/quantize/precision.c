@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* precision: contractions read bf16 where they are faster so, as --precision=bf16 allows; the same of f16.
+/* precision: contractions read bf16 where they are faster so, as --precision=bf16 allows; the same of f16 and tf32.
  *
  *   %1 = max(%0, 0.0)                            %1 = cast(max(%0, 0.0)) to=bf16
  *   %2 = convolve(%1, @w)               ->       %2 = convolve(%1, @w rounded) accumulator=f32
  *   %3 = add(%1, ...)                            %3 = add(cast(%1) to=f32, ...)
  *
- * Both operands are rounded to the nearest bf16 (8 bits; f16: 11), halves to even; products are exact, and
+ * Both operands are rounded to the nearest bf16 (8 bits; f16 and tf32: 11), halves to even; products are exact, and
  * added up in f32. So what is computed stands in the IR. Which contractions, precision_choose.c
  * says. On targets with vectors but no multiply for them it is weights alone that are rounded, where reading
  * them is what takes the time: dot(%1, cast(@w rounded) to=f32).
@@ -181,7 +181,7 @@ int pass_precision(struct function *f, struct pass_context *context)
         if (context->exact || !target_has_products(context->target))
                 return 0;
         const int widened = precision_widen(f, context);
-        if (widened < 0 || (e != E_BF16 && e != E_F16))
+        if (widened < 0 || !element_is_small(e))
                 return widened;
         const struct target *t = context->target;
         bool multiplies = multiply_for(t, e, e, true) || multiply_for(t, e, e, false);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which contractions read bf16 or f16: those that the target has a multiply for, in hardware tiles or in
+/* Which contractions read bf16, f16 or tf32: those that the target has a multiply for, in hardware tiles or in
  * registers, where that is predicted to be faster. (Without any: those by so many weights and so few
  * rows that reading half the bytes is.) What each way costs, cost/narrow.c says.
  *
@@ -153,12 +153,28 @@ static int choose_narrow(struct function *f, const struct target *target, enum e
         return chosen;
 }
 
-/* few rows by what is there when it runs: a cache, whose rounding takes as long as reading it */
-static bool is_by_cache(const struct op *op)
+/* rows of a product's first operand, in each of a batch */
+static int64_t row_count(const struct op *op)
+{
+        static const char *const names[] = { "batch_a", "contract_a" };
+        const struct type *x = op_operand(op, 0)->type;
+        int64_t rows = type_elements(x);
+        for (int i = 0; i < 2; i++) {
+                int count;
+                const int64_t *dims = op_ints(op, names[i], &count);
+                for (int k = 0; k < count; k++)
+                        rows /= x->dims[dims[k]];
+        }
+        return rows;
+}
+
+/* few rows, fewer than a unit has, by what is there when it runs: a cache, whose rounding takes as long as reading it */
+static bool is_by_cache(const struct op *op, const struct multiply *m)
 {
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
         enum { FEW = 4 };               /* of columns, for each row */
-        return op->code == OP_dot && !value_is_constant(w) && !is_stored(w) && FEW * type_elements(x->type) < type_elements(w->type);
+        return op->code == OP_dot && !value_is_constant(w) && !is_stored(w) && row_count(op) < m->positions &&
+               FEW * type_elements(x->type) < type_elements(w->type);
 }
 
 /* Units of a warp multiply several times as fast as its lanes, in rows of any length: all that they can. */
@@ -166,7 +182,7 @@ static int choose_units(struct function *f, const struct multiply *m, enum eleme
 {
         int chosen = 0;
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
-                op->number = is_candidate(op, e) && fits_tiles(op, m) && !is_by_cache(op);
+                op->number = is_candidate(op, e) && fits_tiles(op, m) && !is_by_cache(op, m);
                 chosen += op->number;
         }
         return chosen;
@@ -181,6 +197,8 @@ int precision_choose(struct function *f, const struct pass_context *context)
         double without = 0, with = 0, share = (double)percent / 100;
         const struct multiply *words = multiply_for(target, e, e, false);
         const struct multiply *tile = multiply_for(target, e, e, true);
+        if (!tile && e == E_TF32)       /* no fewer bytes to read */
+                return 0;
         if (!tile)
                 return words ? choose_words(f, context, words, share)
                              : choose_narrow(f, target, e, share);

@@ -96,18 +96,26 @@ static void add_site(struct quantizing *q, struct value *v)
         v->scratch = s;
 }
 
+/* in the order of calibrated_values */
 static void find_sites(struct quantizing *q)
 {
         const struct region *body = &q->f->body;
         size_t count = (size_t)body->argument_count + 1;
-        for (const struct op *op = body->first; op; op = op->next)
+        for (const struct op *op = region_walk(body, NULL); op; op = region_walk(body, op)) {
                 count += (size_t)op->result_count;
+                for (int r = 0; r < op->region_count; r++)
+                        count += (size_t)op->regions[r]->argument_count;
+        }
         q->sites = arena_array(q->arena, count, sizeof *q->sites);
         for (int i = 0; i < body->argument_count; i++)
                 add_site(q, &body->arguments[i]);
-        for (const struct op *op = body->first; op; op = op->next)
+        for (const struct op *op = region_walk(body, NULL); op; op = region_walk(body, op)) {
                 for (int i = 0; i < op->result_count; i++)
                         add_site(q, &op->results[i]);
+                for (int r = 0; r < op->region_count; r++)
+                        for (int i = 0; i < op->regions[r]->argument_count; i++)
+                                add_site(q, &op->regions[r]->arguments[i]);
+        }
 }
 
 void quantize_remember_sites(struct quantizing *q)
@@ -131,6 +139,7 @@ static void find_ranges(struct quantizing *q, const struct calibrated *known, in
                 s->name = known[i].name;
                 s->range = r;
                 s->unfit = r && r->infinite;
+                s->unseen = value_region(s->value)->owner && !(r && (r->count || r->infinite));
         }
 }
 
@@ -155,23 +164,39 @@ static bool find_calibration(struct quantizing *q)
 
 /* ---- layers ---- */
 
+/* to quantizing it; NULL: none */
+static const char *obstacle_of(const struct layer *l, const struct grid *g)
+{
+        const char *why = quantize_obstacle(l, g);
+        const struct site *w = !why && l->both ? site_of(op_operand(l->op, 1)) : NULL;
+        if (why)
+                return why;
+        if (l->x->unfit || (w && w->unfit))
+                return "what it multiplies is not always finite";
+        return l->x->unseen || (w && w->unseen) ? "it lies within a loop or branch that no sample ran" : NULL;
+}
+
+static bool is_product(const struct op *op)
+{
+        return (op->code == OP_convolve || op->code == OP_dot) && site_of_op(op);
+}
+
 static void find_layers(struct quantizing *q)
 {
+        const struct region *body = &q->f->body;
         int count = 0;
-        for (const struct op *op = q->f->body.first; op; op = op->next)
-                count += op->code == OP_convolve || op->code == OP_dot;
+        for (const struct op *op = region_walk(body, NULL); op; op = region_walk(body, op))
+                count += is_product(op);
         q->layers = arena_array(q->arena, (size_t)count + 1, sizeof *q->layers);
-        for (struct op *op = q->f->body.first; op; op = op->next) {
-                if ((op->code != OP_convolve && op->code != OP_dot) || !site_of_op(op))
+        for (struct op *op = region_walk(body, NULL); op; op = region_walk(body, op)) {
+                if (!is_product(op))
                         continue;
                 bool both = !value_is_constant(op_operand(op, 0)) && !value_is_constant(op_operand(op, 1));
                 if (both && (!q->policy->steps[STEP_products] || op->code != OP_dot))
                         continue;
                 struct layer *l = &q->layers[q->layer_count++];
                 *l = (struct layer){ .op = op, .x = site_of(op_operand(op, 0)), .both = both };
-                l->obstacle = quantize_obstacle(l, &q->policy->grid);
-                if (!l->obstacle && (l->x->unfit || (both && site_of(op_operand(op, 1))->unfit)))
-                        l->obstacle = "what it multiplies is not always finite";
+                l->obstacle = obstacle_of(l, &q->policy->grid);
                 site_of_op(op)->layer = l;
         }
 }
@@ -229,23 +254,9 @@ static void report_kept(const struct quantizing *q, const struct op *op, const c
                 q->policy->kept(q->policy->runner, op, why);
 }
 
-/* how many there are */
-static int report_inner(const struct quantizing *q)
-{
-        int count = 0;
-        for (struct op *op = region_walk(&q->f->body, NULL); op; op = region_walk(&q->f->body, op)) {
-                if (op->region == &q->f->body || (op->code != OP_convolve && op->code != OP_dot) ||
-                    op_result(op)->type->element != E_F32)
-                        continue;
-                report_kept(q, op, "it lies within a loop or branch, where nothing is calibrated");
-                count++;
-        }
-        return count;
-}
-
 static void report(const struct quantizing *q)
 {
-        int whole = 0, inner = report_inner(q);
+        int whole = 0;
         for (int i = 0; i < q->layer_count; i++) {
                 const struct layer *l = &q->layers[i];
                 whole += !l->obstacle;
@@ -254,7 +265,7 @@ static void report(const struct quantizing *q)
         }
         if (q->context->notes)
                 text_add(q->context->notes, "%d of %d layers in bytes, %d values", whole,
-                         q->layer_count + inner, q->byte_count);
+                         q->layer_count, q->byte_count);
 }
 
 /* ---- layers, with what samples show of them ---- */

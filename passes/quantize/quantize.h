@@ -65,7 +65,7 @@ struct layer {
         bool both;                      /* a product of two activations */
 };
 
-/* A value of floats whose shape is known, of the function's body. */
+/* A value of floats whose shape is known. */
 struct site {
         struct value *value;
         struct layer *layer;            /* whose result it is; or NULL */
@@ -83,6 +83,7 @@ struct site {
         struct affine affine;           /* the same */
         bool keep;                      /* its operation works on floats: --keep-float */
         bool unfit;                     /* not all of its numbers are finite */
+        bool unseen;                    /* of a loop or branch that no sample ran */
         bool pinned;                    /* decoded bytes of the model's own, in steps of its own */
         bool cut;                       /* stored in bytes though a kernel could go on with it */
         bool norm;                      /* made with sums of rows that are spread over them */
@@ -100,7 +101,8 @@ struct quantizing {
         const struct quantize_policy *policy;
         const struct calibration *calibration;
         struct arena *arena;
-        struct site *sites;             /* arguments, then results, in order */
+        struct site *sites;             /* arguments, then results, in order: each before what reads
+                                         * it, but for what loops carry */
         int site_count;
         struct layer *layers;           /* in order */
         int layer_count;

@@ -108,14 +108,14 @@ static void mark_norm(struct site *s, const struct op *op)
 
 /* the root of the operation that reads it, where that alone computes something of it, element by
  * element; NULL: it is stored */
-static struct site *root_of(const struct quantizing *q, const struct site *s)
+static struct site *root_of(const struct site *s)
 {
         struct site *root = NULL;
         if (s->value->kind != VALUE_RESULT)
                 return NULL;
         for (const struct use *u = s->value->uses; u; u = u->next) {
                 struct site *y = site_of_op(u->user);
-                if (u->user->region != &q->f->body || !is_map(u->user) || !y ||
+                if (u->user->region != value_region(s->value) || !is_map(u->user) || !y ||
                     (root && y->root != root))
                         return NULL;
                 root = y->root;
@@ -126,7 +126,7 @@ static struct site *root_of(const struct quantizing *q, const struct site *s)
 static void find_roots(struct quantizing *q)
 {
         for (int i = q->site_count; i-- > 0;) {
-                struct site *s = &q->sites[i], *root = s->cut ? NULL : root_of(q, s);
+                struct site *s = &q->sites[i], *root = s->cut ? NULL : root_of(s);
                 s->root = root ? root : s;
         }
 }
@@ -196,12 +196,11 @@ static void cut_functions(struct quantizing *q)
 
 /* ---- bytes ---- */
 
-static bool is_read_as_bytes(const struct quantizing *q, const struct site *s)
+static bool is_read_as_bytes(const struct site *s)
 {
         for (const struct use *u = s->value->uses; u; u = u->next) {
                 const struct site *y = site_of_op(u->user);
-                if (u->user->region == &q->f->body && y &&
-                    (y->carried || layer_reads(y->layer, u->index)))
+                if (y && (y->carried || layer_reads(y->layer, u->index)))
                         return true;
         }
         return false;
@@ -212,7 +211,7 @@ static void choose(struct quantizing *q)
         for (int i = q->site_count; i-- > 0;) {
                 struct site *s = &q->sites[i];
                 const struct op *op = s->value->kind == VALUE_RESULT ? s->value->op : NULL;
-                s->bytes = s->root == s && s->name && !s->unfit && is_read_as_bytes(q, s);
+                s->bytes = s->root == s && s->name && !s->unfit && !s->unseen && is_read_as_bytes(s);
                 s->carried = op && s->root->bytes && !s->norm && !s->spread && !s->keep &&
                              quantize_carrying(op) != CARRY_NONE;
         }

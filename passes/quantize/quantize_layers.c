@@ -59,7 +59,7 @@ static struct op *constant_behind(struct quantizing *q, struct builder *b, struc
                                   int *operand)
 {
         struct op *op = value_has_one_use(v) ? v->uses->user : NULL;
-        if (!op || op->code != code || op->region != &q->f->body)
+        if (!op || op->code != code || op->region != value_region(v))
                 return NULL;
         *operand = 1 - v->uses->index;
         *numbers = numbers_along(q->arena, b, op_operand(op, *operand), along, count);

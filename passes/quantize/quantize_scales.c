@@ -172,8 +172,8 @@ static struct builder behind(const struct quantizing *q, const struct value *v)
 {
         struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
         return (struct builder){ .m = q->m,
-                                 .region = &q->f->body,
-                                 .before = op ? op->next : q->f->body.first,
+                                 .region = value_region(v),
+                                 .before = op ? op->next : value_region(v)->first,
                                  .location = op ? op->location : NULL,
                                  .diag = q->context->diag,
                                  .fold = fold_op,
@@ -206,8 +206,7 @@ bool quantize_insert(struct quantizing *q)
                 for (struct use *u = s->value->uses, *next; u; u = next) {
                         next = u->next;
                         const struct site *y = site_of_op(u->user);
-                        if (u->user->region == &q->f->body && y &&
-                            (y->carried || layer_reads(y->layer, u->index)))
+                        if (y && (y->carried || layer_reads(y->layer, u->index)))
                                 op_set_operand(u->user, u->index, s->decoded);
                 }
         }

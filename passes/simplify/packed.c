@@ -397,13 +397,13 @@ static bool is_of_array(const struct op *op)
         enum { WORD_MOST = 8 };
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         const int64_t group = packed_group(x, w);
-        return group > WORD_MOST && group == x->dims[x->rank - 1] && group == packed_lanes(x, w);
+        return group > WORD_MOST && group == x->dims[x->rank - 1] && group == lanes_of(op_result(op));
 }
 
 /* outputs that fill no vector, without the lanes behind them */
 static bool is_tail(const struct op *op, struct part p)
 {
-        return !is_of_array(op) && !p.start && p.size == op_int(op, "outputs") && p.size < packed_lanes(op_operand(op, 0)->type, op_operand(op, 1)->type);
+        return !p.start && p.size == op_int(op, "outputs") && p.size < lanes_of(op_result(op));
 }
 
 /* columns of several rows (those of one are a run of memory), whole panels of constants */
@@ -433,7 +433,7 @@ static bool can_part(const struct value *v, struct part p, int depth)
                 return can_part(op_operand(op, 0), x, depth + 1);
         case OP_convolve_packed:
                 return p.dim == v->type->rank - 1 && op_int(op, "groups") == 1 &&
-                       (is_tail(op, p) || is_panels(op, p));
+                       (!is_of_array(op) || p.size % lanes_of(op_result(op)) == 0) && (is_tail(op, p) || is_panels(op, p));
         default:
                 if (!(op_info[op->code].traits & TRAIT_ELEMENTWISE))
                         return false;

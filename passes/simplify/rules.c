@@ -485,6 +485,7 @@ static bool holds(enum element to, enum element from)
 {
         static const struct { int digits, exponent; } format[] = {
                 [E_F32] = { 24, 127 }, [E_F64] = { 53, 1023 }, [E_F16] = { 11, 15 }, [E_BF16] = { 8, 127 },
+                [E_TF32] = { 11, 127 },
         };
         enum element_class t = element_info[to].class, f = element_info[from].class;
         int to_bits = 8 * element_info[to].bytes, from_bits = 8 * element_info[from].bytes;

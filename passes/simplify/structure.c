@@ -539,7 +539,7 @@ static double whole_limit(enum element e)
         switch (e) {
         case E_F64: return 0x1p53;
         case E_F32: return 0x1p24;
-        case E_F16: return 0x1p11;
+        case E_F16: case E_TF32: return 0x1p11;
         case E_BF16: return 0x1p8;
         default:
                 return ldexp(1, 8 * element_info[e].bytes - (element_info[e].class == CLASS_SINT)) -

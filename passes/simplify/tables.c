@@ -35,33 +35,23 @@ static void count_cost(struct mapping *m, const struct op *op)
         m->cost += function ? OF_FUNCTION : division ? OF_DIVISION : 1;
 }
 
-/* which of the sources v is; -1: none */
-static int source_of(const struct mapping *m, const struct value *v)
+/* adds what makes v of a tensor of bytes; false: it is made of something else, too */
+static bool add_value(struct mapping *m, struct value *v)
 {
-        for (int i = 0; i < m->source_count; i++)
-                if (m->sources[i] == v)
-                        return i;
-        return -1;
-}
-
-/* adds what makes v of tensors of bytes; false: it is made of something else, too */
-static bool add_value(struct mapping *m, struct value *v, int sources)
-{
-        if (value_is_splat(v, NULL) || source_of(m, v) >= 0)
+        if (value_is_splat(v, NULL) || v == m->source)
                 return true;
         for (int i = 0; i < m->count; i++)
                 if (op_result(m->ops[i]) == v)
                         return true;
         if (is_byte(v)) {
-                bool another = m->source_count < sources && !value_is_constant(v);
-                if (another)
-                        m->sources[m->source_count++] = v;
-                return another;
+                bool first = !m->source && !value_is_constant(v);
+                m->source = first ? v : m->source;
+                return first;
         }
         if (v->kind != VALUE_RESULT || !(op_info[v->op->code].traits & TRAIT_ELEMENTWISE))
                 return false;
         for (int i = 0; i < v->op->operand_count; i++)
-                if (!op_operand(v->op, i) || !add_value(m, op_operand(v->op, i), sources))
+                if (!op_operand(v->op, i) || !add_value(m, op_operand(v->op, i)))
                         return false;
         if (m->count == MAPPING_OPS - 1)          /* the last is the cast's */
                 return false;
@@ -70,45 +60,39 @@ static bool add_value(struct mapping *m, struct value *v, int sources)
         return true;
 }
 
-bool mapping_find(struct mapping *m, struct op *op, int sources)
+bool mapping_find(struct mapping *m, struct op *op)
 {
         const struct type *t = op_result(op)->type;
         *m = (struct mapping){ .count = 0 };
         if (op->code != OP_cast || !is_byte(op_result(op)) || !type_is_static(t) ||
             !element_is_float((enum element)op_operand(op, 0)->type->element) ||
-            !add_value(m, op_operand(op, 0), sources) || !m->source_count)
+            !add_value(m, op_operand(op, 0)) || !m->source || !type_same_dims(m->source->type, t))
                 return false;
-        for (int i = 0; i < m->source_count; i++)
-                if (!type_same_dims(m->sources[i]->type, t))
-                        return false;
         m->ops[m->count++] = op;
         return true;
 }
 
 /* what stands for v among all elements */
 static struct value *of_each(struct builder *b, const struct mapping *m, struct value **made,
-                             struct value *v, struct value *const *all)
+                             struct value *v, struct value *all)
 {
-        if (source_of(m, v) >= 0)
-                return all[source_of(m, v)];
+        if (v == m->source)
+                return all;
         for (int i = 0; i < m->count; i++)
                 if (op_result(m->ops[i]) == v)
                         return made[i];
-        return constant_splat(b->m, type_with_element(b->m, all[0]->type, v->type->element),
+        return constant_splat(b->m, type_with_element(b->m, all->type, v->type->element),
                               v->constant->data);
 }
 
-/* all bytes of a source, along its dimension of the table */
-static struct value *all_bytes(struct builder *b, const struct mapping *m, int source)
+static struct value *all_bytes(struct builder *b, const struct mapping *m)
 {
-        const dim_t dims[MAPPING_SOURCES] = { BYTES, BYTES };
-        int count = m->source_count > 1 ? BYTES * BYTES : BYTES,
-            each = m->source_count > 1 && !source ? BYTES : 1;
-        unsigned char *numbers = constant_room(b->m, (size_t)count);
-        for (int i = 0; i < count; i++)
-                numbers[i] = (unsigned char)(i / each);
-        enum element e = (enum element)m->sources[source]->type->element;
-        return constant_dense(b->m, type_tensor(b->m, e, m->source_count, dims), numbers, "bytes");
+        const dim_t count = BYTES;
+        unsigned char *numbers = constant_room(b->m, BYTES);
+        for (int i = 0; i < BYTES; i++)
+                numbers[i] = (unsigned char)i;
+        enum element e = (enum element)m->source->type->element;
+        return constant_dense(b->m, type_tensor(b->m, e, 1, &count), numbers, "bytes");
 }
 
 struct value *mapping_table(struct builder *b, const struct mapping *m,
@@ -116,9 +100,7 @@ struct value *mapping_table(struct builder *b, const struct mapping *m,
 {
         struct pass_context all_of_it = *context;       /* however little that decodes bytes folds */
         struct builder folds = *b;
-        struct value *made[MAPPING_OPS], *operands[OPERAND_ROW_MAX], *all[MAPPING_SOURCES], *y = NULL;
-        for (int i = 0; i < m->source_count; i++)
-                all[i] = all_bytes(b, m, i);
+        struct value *made[MAPPING_OPS], *operands[OPERAND_ROW_MAX], *all = all_bytes(b, m), *y = NULL;
         all_of_it.limits.fold_bytes = INT64_MAX / 2;
         folds.fold = fold_op;
         folds.fold_context = &all_of_it;
@@ -141,12 +123,12 @@ struct value *rewrite_cast_table(struct builder *b, struct op *op, struct pass_c
 {
         struct mapping m;
         bool vectors = target_has_vectors(context->target);
-        if (!mapping_find(&m, op, 1) || type_elements(op_result(op)->type) <= BYTES ||
+        if (!mapping_find(&m, op) || type_elements(op_result(op)->type) <= BYTES ||
             (vectors ? !m.function : m.cost < SEVERAL))
                 return NULL;
         struct value *table = mapping_table(b, &m, context);
         if (!table)
                 return NULL;
         table->constant->name = "table";
-        return build_gather(b, table, m.sources[0], 0);
+        return build_gather(b, table, m.source, 0);
 }

@@ -5,24 +5,22 @@
 
 #include "passes/pass.h"
 
-enum { MAPPING_OPS = 40, MAPPING_SOURCES = 2 };
+enum { MAPPING_OPS = 40 };
 
 /* The operations that make bytes of bytes, in floats between. */
 struct mapping {
         struct op *ops[MAPPING_OPS];    /* in order: operands before; the last one is the cast */
         int count;
-        struct value *sources[MAPPING_SOURCES]; /* the bytes that all of them read, in the end */
-        int source_count;
+        struct value *source;           /* the bytes that all of them read, in the end */
         int cost;                       /* in simple operations */
         bool function;                  /* one of the library's is among them */
 };
 
-/* those that end in op, a cast of floats to bytes, of one source or up to `sources`, of its dims;
- * false: it is made of something else */
-bool mapping_find(struct mapping *m, struct op *op, int sources);
-/* What they make of all bytes (<256 x ..>), or of all pairs (<256 x 256 x ..>, by the first source and
- * the second), as stored: a byte with a sign is at the index that it has without one. Folded by the
- * operations themselves; NULL: out of budget. */
+/* those that end in op, a cast of floats to bytes, of one tensor of bytes; false: it is made of something
+ * else */
+bool mapping_find(struct mapping *m, struct op *op);
+/* What they make of all bytes (<256 x ..>), as stored: a byte with a sign is at the index that it has
+ * without one. Folded by the operations themselves; NULL: out of budget. */
 struct value *mapping_table(struct builder *b, const struct mapping *m,
                             struct pass_context *context);
 

@@ -6,7 +6,8 @@
  *     for %k = 0 to 768 {                        alloc %parts : f32[32]
  *       set %sum = %sum + %x[%i * 768 + %k]      for %lane = 0 to 32 gpu_lane {
  *     }                                            var %part : f32 = 0.0
- *     store %y[%i] = %sum                ->        for %k = %lane to 768 step 32 {
+ *     store %y[%i] = %sum                ->        for %turn = 0 to 24 {
+ *                                                    let %k : index = %turn * 32 + %lane
  *                                                    set %part = %part + %x[%i * 768 + %k]
  *                                                  }
  *                                                  store %parts[%lane] = %part
@@ -171,11 +172,29 @@ static struct loop_stmt *open_loop(struct arena *arena, struct loop_block *block
         return s;
 }
 
-/* its turns from the lane's on, every 32nd */
+/* Its turns from the lane's on, every 32nd: as many for each lane, a known number, so that loads of several are under way. */
 static void share_turns(struct arena *arena, struct loop_stmt *loop, const struct loop_stmt *lane)
 {
-        loop->a = loop_op(arena, LOOP_ADD, loop->a, loop_use(arena, lane->variable), NULL);
-        loop->step = GRID_LANES;
+        const int64_t count = trip(loop);
+        struct loop_variable *turn = loop_variable_new(arena, "turn", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        struct loop_expr *at = loop_op(arena, LOOP_MUL, loop_use(arena, turn), loop_index(arena, GRID_LANES), NULL);
+        struct loop_block *body = loop_block_new(arena);
+        struct loop_stmt *let = loop_append(arena, body, STMT_LET);
+        let->variable = loop->variable;
+        let->variable->kind = VARIABLE_LET;
+        let->a = loop_op(arena, LOOP_ADD, loop_op(arena, LOOP_ADD, at, loop_use(arena, lane->variable), NULL), loop->a, NULL);
+        if (count % GRID_LANES) {
+                struct loop_stmt *there = loop_append(arena, body, STMT_IF);
+                there->a = loop_op(arena, LOOP_LT, loop_use(arena, let->variable), loop->b, NULL);
+                there->body = loop->body;
+        } else {
+                *body->end = loop->body->first;
+                body->end = loop->body->end;
+        }
+        loop->variable = turn;
+        loop->a = loop_index(arena, 0);
+        loop->b = loop_index(arena, (count + GRID_LANES - 1) / GRID_LANES);
+        loop->body = body;
 }
 
 /* the variable of the set in each lane, from nothing on, and what becomes of all of them behind the loop over lanes */

@@ -214,8 +214,6 @@ static bool is_small_integer(enum element e)
         return element_is_integer(e) && element_info[e].bytes < 4;
 }
 
-static bool is_small_float(enum element e) { return e == E_F16 || e == E_BF16; }
-
 static struct loop_expr *through(struct arena *arena, enum element middle, struct loop_expr *e)
 {
         return loop_cast(arena, element_of(e), loop_cast(arena, middle, e->args[0]));
@@ -253,8 +251,8 @@ static struct loop_expr *legalize_cast(struct arena *arena, struct loop_expr *e)
         if ((is_small_integer(from) && (to == E_F32 || is_small_integer(to))) ||
             (is_small_integer(to) && from == E_BOOL))
                 return through(arena, E_I32, e);
-        if ((is_small_float(from) && to != E_F32) || (is_small_float(to) && from == E_BOOL) ||
-            (is_small_float(to) && is_small_integer(from)))
+        if ((element_is_small(from) && to != E_F32) || (element_is_small(to) && from == E_BOOL) ||
+            (element_is_small(to) && is_small_integer(from)))
                 return through(arena, E_F32, e);
         return e;
 }

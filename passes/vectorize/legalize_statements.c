@@ -17,7 +17,7 @@ static void expand_block(struct expansion *x, struct loop_block *block);
 static void expand(struct expansion *x, struct loop_block *block, struct loop_stmt *s)
 {
         bool sums = x->tiles && s->kind == STMT_VAR && s->variable->type.tile;
-        bool multiplies = x->tiles && (s->kind == STMT_MULTIPLY || s->kind == STMT_UNLOAD);
+        bool multiplies = x->tiles && (s->kind == STMT_MULTIPLY || s->kind == STMT_UNLOAD || s->kind == STMT_SCALE);
         bool nothing = s->kind == STMT_PREFETCH ? !spelling_of_prefetch(x->target, s->code)
                                                 : x->tiles && s->kind == STMT_TILES;
         x->count += sums || multiplies || nothing;

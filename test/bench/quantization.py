@@ -3,6 +3,7 @@
 quantizer (QDQ, a step for each output's weights); and models of the zoo, by the distance of their outputs from those in f32.
 
     build/venv/bin/python test/bench/quantization.py [NAME ..]          names of TASKS and of zoo models; default: all tasks there is data for
+    .. NAME:PART                                                        of a zoo model, by options that have PART in them
 
 Data is loaded, never kept here: digits comes with scikit-learn (pip install scikit-learn==1.9.1), MNIST is two files of
 ../shared/data/mnist (DNNCC_DATA), CIFAR-10 the folder cifar-10-batches-py or -bin that DNNCC_CIFAR10 names. Calibration takes images alone, no labels.
@@ -36,6 +37,8 @@ VARIANTS = ((), ("--observer=mse",), ("--observer=percentile-99.99",), ("--activ
 ZOO = ((), ("--calibrate=SAMPLES",), ("--quantize-steps=-correct",), ("--quantize-steps=-functions",), ("--observer=mse",),
        ("--activations=s8-symmetric",), ("--keep-float=first", "--keep-float=last"))
 FLOATS = (("--quantize-weights=f16",), ("--precision=f16", "--limit=f16_percent=1000000"), ("--precision=bf16", "--limit=bf16_percent=1000000"))
+FEW = (("--quantize-weights=s4",), ("--quantize-weights=u4",), ("--quantize-weights=s4", "--calibrate=SAMPLES"),
+       ("--quantize-weights=s4", "--calibrate=SAMPLES", "--quantize-steps=+awq"), ("--quantize-weights=s8:32",), ("--quantize=dynamic",))
 METHODS = ("MinMax", "Entropy", "Percentile")
 MANY = """
 #include <stdio.h>
@@ -193,9 +196,9 @@ def line(what, y, labels, original):
     return right
 
 
-def given(options, file):
-    """SAMPLES: those that the file of ranges is of"""
-    return [f"--quantize={file}", *(o.replace("SAMPLES", str(file.parent / "samples.npz")) for o in options)]
+def given(options, file, layers=True):
+    """SAMPLES: those that the file of ranges is of; layers: and in bytes by these"""
+    return [f"--quantize={file}"] * layers + [o.replace("SAMPLES", str(file.parent / "samples.npz")) for o in options]
 
 
 def task(name):
@@ -228,7 +231,7 @@ def decibels(y, original):
     return 20 * np.log10(distance(original, 0) / max(distance(y, original), 1e-30))
 
 
-def of_zoo(name):
+def of_zoo(name, part=""):
     """signal to noise of all outputs, on an input that did not calibrate"""
     import zoo
     from zoo import quantized
@@ -238,15 +241,15 @@ def of_zoo(name):
     print(name)
     with tempfile.TemporaryDirectory() as folder:
         file = quantizing.calibrate(model, folder, {k: np.stack([s[k] for s in seen]) for k in seen[0]})
-        for options in FLOATS + ZOO:
+        for options in (o for o in FLOATS + ZOO + FEW if part in " ".join(o)):
             made = pathlib.Path(folder) / "made"
             made.mkdir(exist_ok=True)
-            dnncc.compile_model(model, made, [f"--target={TARGET}", "--weights=file", *(options if options in FLOATS else given(options, file))], timeout=600)
+            dnncc.compile_model(model, made, [f"--target={TARGET}", "--weights=file", *given(options, file, options not in FLOATS + FEW)], timeout=1200)
             program = dnncc.build_host(made, ["-O1", "-march=native"])
             ports = [p for p in dnncc.describe(program) if p[0]]
             results = dnncc.run_host(program, [fed[p[1]] for p in ports])
             print(f"  {' '.join(['dnncc', *options]):44s}", *(f"{decibels(y, o):6.1f} dB" for y, o in zip(results, original)), flush=True)
-    for q in (q for q in quantized.MODELS.values() if q.of == name and q.how == "static"):
+    for q in (q for q in quantized.MODELS.values() if q.of == name and not part):
         results = quantized.run(str(quantized.build(q.name)), fed)
         print(f"  {q.name:44s}", *(f"{decibels(y, o):6.1f} dB" for y, o in zip(results, original)), flush=True)
 
@@ -254,7 +257,7 @@ def of_zoo(name):
 def main():
     logging.disable(logging.WARNING)
     for name in sys.argv[1:] or TASKS:
-        task(name) if name in TASKS else of_zoo(name)
+        task(name) if name in TASKS else of_zoo(*name.split(":", 1))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What low precision costs in time: one way to compile a model by another, in turns on one core, in processor time.
 
-    build/bench-venv/bin/python test/bench/ratios.py [--rounds N] [--target NAME] [NAME ..]      names of ROWS, or how they begin; default: all
+    build/bench-venv/bin/python test/bench/ratios.py [--rounds N] [--target NAME] [NAME ..]      names of ROWS, or how names begin; default: all
 
 A row is a model of the zoo, what is measured, and what it is measured by: what onnxruntime's quantizer makes of the model, compiled by
 dnncc as well, or the model in f32. A line has the median over rounds of ratios of neighbouring turns, the lowest and the highest; the
@@ -27,6 +27,7 @@ ROWS = {
     "resnet50": ("resnet50", STATIC, "resnet50_qdq_u8"),
     "mobilenet_v2": ("mobilenet_v2", STATIC, "mobilenet_v2_qdq"),
     "bert_base": ("bert_base", STATIC, "bert_base_qdq"),
+    "gpt_step": ("gpt_step", STATIC, "gpt_step_qdq"),
     "bert_base dynamic": ("bert_base", ["--quantize=dynamic"], "bert_base_dynamic"),
     "gpt_step dynamic": ("gpt_step", ["--quantize=dynamic"], "gpt_step_dynamic"),
     "gpt_step dynamic s4": ("gpt_step", ["--quantize=dynamic", "--quantize-weights=s4"], "gpt_step_nbits4"),     # accuracy_level 4, too
@@ -117,7 +118,7 @@ def main():
     p.add_argument("--dnncc", default=ROOT / "build" / "dnncc")
     p.add_argument("--cc", default="cc")
     o = p.parse_args()
-    chosen = [n for n in ROWS if not o.names or any(n.startswith(w) for w in o.names)]
+    chosen = [n for n in ROWS if not o.names or any(n == w or (w not in ROWS and n.startswith(w)) for w in o.names)]
     if not chosen:
         p.error(f"no row is called that: {', '.join(ROWS)}")
     OUT.mkdir(parents=True, exist_ok=True)

@@ -22,6 +22,7 @@ void (*executor_access)(struct executor_thread *thread, const void *address, siz
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 
+static bool waited;                     /* a thread of the launch has, for the one in front */
 struct runner { void *sp; };            /* one that has no thread */
 
 static const struct executor_launch *launch;
@@ -51,7 +52,7 @@ void __trap(int line) { executor_found("__trap in line %d", line); }
 
 static void on_signal(int, siginfo_t *info, void *)
 {
-        executor_found("access to %s", executor_where(info->si_addr));
+        executor_found("access to %s%s", executor_where(info->si_addr), executor_self && launch->early && !waited ? ", before the launch in front of it was waited for" : "");
 }
 __attribute__((constructor)) static void catch_signals(void)
 {
@@ -379,6 +380,16 @@ static void run_blocks(void)
         }
 }
 
+/* ---- launches that begin early ---- */
+
+void launch_dependents(void) {}
+void launch_wait(void)
+{
+        if (launch->early && !waited)
+                executor_reach(true);
+        waited = true;
+}
+
 /* blocks in the order of the execution: forwards, backwards, or each `step`-th */
 void executor_run(const struct executor_launch *of)
 {
@@ -401,6 +412,9 @@ void executor_run(const struct executor_launch *of)
         launch = of;
         gridDim = of->grid;
         blockDim = of->block;
+        waited = false;
+        if (of->early)
+                executor_reach(false);
         if (executor_hooks.launch)
                 executor_hooks.launch(of);
         if (blocks.size() < together)
@@ -422,6 +436,8 @@ void executor_run(const struct executor_launch *of)
                         take_shared(&blocks[b]);
                 }
         }
+        if (of->early && !waited)
+                executor_found("%s began before the launch in front of it had ended, and did not wait for that", of->kernel.name);
         executor.counts.launches++;
         executor.counts.blocks += (int64_t)count;
         executor.counts.threads += (int64_t)(count * threads);

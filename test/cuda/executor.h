@@ -120,6 +120,11 @@ static inline float shuffle_xor(float value, int mask, EXECUTOR_LINE)
 
 /* ---- leaves: what a .cu writes in PTX ---- */
 
+/* Launches that may begin before the one in front of them has ended: memory other than weights is out of reach until a thread has waited,
+ * and one must. */
+void launch_dependents(void);
+void launch_wait(void);
+
 unsigned char *shared_memory(void);
 float float_of_half(uint16_t h);
 uint16_t half_of_float(float f);
@@ -129,6 +134,7 @@ void copy_commit(void);
 void copy_wait(int left);               /* until so many groups of this thread are under way */
 /* ldmatrix: four 8 x 8 matrices of 16-bit elements; lane l gives row l % 8 of matrix l / 8 */
 void load_matrices(uint32_t r[4], const void *row, EXECUTOR_LINE);
+void load_matrices_across(uint32_t r[4], const void *row, EXECUTOR_LINE);
 /* m16n8k16, d += a b, row by column */
 void mma_f16(float d[4], const uint32_t a[4], const uint32_t b[2], EXECUTOR_LINE);
 void mma_s8(int32_t d[4], const uint32_t a[4], const uint32_t b[2], EXECUTOR_LINE);

@@ -54,6 +54,8 @@ const void *executor_block_of(const void *address, size_t *bytes);
 /* other threads go on; this one is taken up again when all that can have had a turn */
 void executor_spin(void);
 unsigned char *executor_shared(void);
+/* memory.cpp: what launches may write, or not even be read */
+void executor_reach(bool reached);
 /* leaves.cpp: the thread has ended; what is under way arrives */
 void leaves_end(struct executor_thread *thread);
 /* runtime.cpp: "workspace + 12" */

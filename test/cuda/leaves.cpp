@@ -137,7 +137,7 @@ void copy_wait(int left) { wait_groups(state(), (size_t)left); }
 /* ---- matrices ---- */
 
 struct load { uint32_t *r; const unsigned char *row; };
-static void load_work(void *const lanes[WARP])
+template <bool across> static void load_work(void *const lanes[WARP])
 {
         for (int l = 0; l < WARP; l++)
                 touch(executor_self->warp->lanes + l, ((struct load *)lanes[l])->row, 16, false);
@@ -147,7 +147,10 @@ static void load_work(void *const lanes[WARP])
                         banks |= 1u << (uintptr_t)((struct load *)lanes[l])->row / 16 % 8;
                 executor.counts.conflicts += 8 - __builtin_popcount(banks);
                 for (int l = 0; l < WARP; l++)
-                        memcpy(((struct load *)lanes[l])->r + j, ((struct load *)lanes[8 * j + l / 4])->row + l % 4 * 4, 4);
+                        for (int i = 0; i < 2; i++) {
+                                int row = across ? l % 4 * 2 + i : l / 4, column = across ? l / 4 : l % 4 * 2 + i;
+                                memcpy((uint16_t *)(((struct load *)lanes[l])->r + j) + i, ((struct load *)lanes[8 * j + row])->row + column * 2, 2);
+                        }
         }
         executor.counts.ldmatrix++;
 }
@@ -156,7 +159,14 @@ void load_matrices(uint32_t r[4], const void *row, int line)
         struct load l = { r, (const unsigned char *)row };
         if ((uintptr_t)row % 16)
                 executor_found("line %d: load_matrices of a row that is not at a multiple of 16", line);
-        executor_warp("load_matrices", ~0u, &l, load_work, line);
+        executor_warp("load_matrices", ~0u, &l, load_work<false>, line);
+}
+void load_matrices_across(uint32_t r[4], const void *row, int line)
+{
+        struct load l = { r, (const unsigned char *)row };
+        if ((uintptr_t)row % 16)
+                executor_found("line %d: load_matrices_across of a row that is not at a multiple of 16", line);
+        executor_warp("load_matrices_across", ~0u, &l, load_work<true>, line);
 }
 
 struct mma { float *d; const uint32_t *a, *b; };

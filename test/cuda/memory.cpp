@@ -14,7 +14,7 @@ struct block {
         size_t bytes;
         unsigned char *pages;           /* the first that may be touched */
         size_t length;                  /* of those */
-        bool host;
+        bool host, constant;            /* constant: no launch writes it, so that one may read it before it waits */
 };
 static std::map<uintptr_t, struct block> blocks;        /* by where they begin */
 
@@ -27,7 +27,7 @@ static void *block_new(const char *name, size_t bytes, size_t align, bool at_end
         unsigned char *all = (unsigned char *)mmap(NULL, space, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (all == MAP_FAILED)
                 return NULL;
-        struct block b = { name, bytes, all + PAGE, length, host };
+        struct block b = { name, bytes, all + PAGE, length, host, !strcmp(name, "weights") };
         if (length && mprotect(b.pages, length, PROT_READ | PROT_WRITE)) {
                 munmap(all, space);
                 return NULL;
@@ -82,6 +82,18 @@ static const std::pair<const uintptr_t, struct block> *find(const void *address,
                         return &found;
         }
         return NULL;
+}
+/* what the host filled is constant, in memory that it allocated under no name */
+void executor_copied(const void *memory)
+{
+        if (const auto *b = find(memory, false); b && !b->second.name.compare(0, 10, "allocation"))
+                blocks[b->first].constant = true;
+}
+void executor_reach(bool reached)
+{
+        for (const auto &b : blocks)
+                if (!b.second.constant && !b.second.host && b.second.length)
+                        mprotect(b.second.pages, b.second.length, reached ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 enum cudaMemoryType executor_type(const void *address)
 {

@@ -13,13 +13,14 @@
 
 enum cudaMemoryType executor_type(const void *address);         /* memory.cpp */
 bool executor_within(const void *address, size_t bytes);
+void executor_copied(const void *memory);
 void *executor_host_memory(const char *name, size_t bytes);
 
 /* ---- failures on demand ---- */
 
 struct failure { int call, calls; cudaError_t error; };
 static std::map<std::string, struct failure> failures;
-static std::map<std::string, int> device = { { "major", 9 }, { "minor", 0 }, { "shared", 232448 }, { "devices", 1 }, { "processors", 132 },
+static std::map<std::string, int> device = { { "major", 10 }, { "minor", 0 }, { "shared", 232448 }, { "devices", 1 }, { "processors", 132 },
                                              { "threads", 1024 }, { "cooperative", 1 } };
 static cudaError_t last;                /* of cudaGetLastError */
 static cudaError_t broken;              /* of a kernel: from then on every call's */
@@ -323,6 +324,13 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
         CALL();
         return enqueue(stream, [event] { return event->threads = executor.counts.threads, cudaSuccess; });
 }
+/* external: an event of a graph, which says when its replay came there */
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags)
+{
+        CALL();
+        REFUSE((flags == cudaEventRecordExternal) != (stream_of(stream)->recorded != NULL), cudaErrorInvalidValue);
+        return cudaEventRecord(event, stream);
+}
 cudaError_t cudaEventSynchronize(cudaEvent_t)
 {
         CALL();
@@ -400,6 +408,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
                 copy = std::make_shared<std::vector<unsigned char>>((const unsigned char *)from, (const unsigned char *)from + bytes);
         return enqueue(stream, [=] {
                 memmove(to, copy ? copy->data() : from, bytes);
+                if (to_device && !from_device)
+                        executor_copied(to);
                 return cudaSuccess;
         });
 }
@@ -458,7 +468,8 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
                         k->second.shared, 0 };
         return cudaSuccess;
 }
-static cudaError_t start(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream, bool cooperative)
+static cudaError_t start(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream, bool cooperative,
+                         bool early = false)
 {
         auto k = kernels().find(function);
         REFUSE(k == kernels().end(), cudaErrorInvalidDeviceFunction);
@@ -477,7 +488,7 @@ static cudaError_t start(const void *function, dim3 grid, dim3 block, void **arg
                 for (auto &v : *values)
                         at.push_back(v.data());
                 at.push_back(NULL);
-                struct executor_launch launch = { kernel, function, at.data(), grid, block, shared, cooperative };
+                struct executor_launch launch = { kernel, function, at.data(), grid, block, shared, cooperative, early };
                 executor_run(&launch);
                 return cudaSuccess;
         });
@@ -485,10 +496,13 @@ static cudaError_t start(const void *function, dim3 grid, dim3 block, void **arg
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **arguments)
 {
         CALL();
-        bool cooperative = false;
+        bool cooperative = false, early = false;
         for (unsigned i = 0; i < config->numAttrs; i++)
                 cooperative |= config->attrs[i].id == cudaLaunchAttributeCooperative && config->attrs[i].val.cooperative;
-        return start(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream, cooperative);
+        for (unsigned i = 0; i < config->numAttrs; i++)
+                early |= config->attrs[i].id == cudaLaunchAttributeProgrammaticStreamSerialization &&
+                         config->attrs[i].val.programmaticStreamSerializationAllowed;
+        return start(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream, cooperative, early);
 }
 cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream)
 {

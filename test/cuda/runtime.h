@@ -42,6 +42,7 @@ enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemory
 struct cudaPointerAttributes { enum cudaMemoryType type; int device; void *devicePointer, *hostPointer; };
 enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive, cudaStreamCaptureStatusInvalidated };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed };
+enum { cudaEventDefault = 0, cudaEventRecordDefault = 0, cudaEventRecordExternal = 1 };
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaHostAllocDefault = 0 };
 enum cudaLaunchAttributeID {
         cudaLaunchAttributeIgnore, cudaLaunchAttributeCooperative = 2, cudaLaunchAttributeClusterDimension = 4,
@@ -52,7 +53,7 @@ union cudaLaunchAttributeValue {
         int cooperative, programmaticStreamSerializationAllowed;
         struct { unsigned x, y, z; } clusterDim;
 };
-struct cudaLaunchAttribute { enum cudaLaunchAttributeID id; char pad[4]; union cudaLaunchAttributeValue val; };
+typedef struct cudaLaunchAttribute { enum cudaLaunchAttributeID id; char pad[4]; union cudaLaunchAttributeValue val; } cudaLaunchAttribute;
 struct cudaLaunchConfig_t {
         dim3 gridDim, blockDim;
         size_t dynamicSmemBytes;
@@ -105,6 +106,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaEventCreate(cudaEvent_t *event);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = NULL);
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to);
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value);
@@ -185,6 +187,6 @@ void executor_check_guards(void);       /* ends the program when bytes beside a 
 void executor_fail(const char *function, int call, cudaError_t error);
 void executor_device(const char *properties);   /* as EXECUTOR_DEVICE */
 /* the launch that executor.cpp runs */
-struct executor_launch { struct executor_kernel kernel; const void *function; void *const *arguments; dim3 grid, block; size_t shared; bool cooperative; };
+struct executor_launch { struct executor_kernel kernel; const void *function; void *const *arguments; dim3 grid, block; size_t shared; bool cooperative, early; };
 void executor_run(const struct executor_launch *launch);
 #endif

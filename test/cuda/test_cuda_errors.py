@@ -206,6 +206,34 @@ def test_codes(program, name):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_too_little_shared_memory(tmp_path):
+    """a product whose stages a device has no room for: prepare says so; with room enough it goes"""
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [helper.make_tensor_value_info("x", FLOAT, [256, 512])],
+                              [helper.make_tensor_value_info("y", FLOAT, [256, 512])], [onnx.numpy_helper.from_array(np.random.default_rng(2).standard_normal((512, 512)).astype(np.float32), "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "m.onnx")
+    path = cuda.compile_model(tmp_path / "m.onnx", tmp_path, ["--precision=f16"], target=TARGET)
+    asked = max(int(n) for n in re.findall(r"launch\(\(const void \*\)\w+,\s+\d+,\s+\d+,\s+\d+,\s+(\d+),", path.read_text()))
+    assert asked > 16384 and f"shared < {asked}" in path.read_text()
+    (tmp_path / "main.cpp").write_text('#include <stdlib.h>\n#include "model.h"\nint main(int, char **argv) { return model_prepare() != atoi(argv[1]); }\n')
+    main = cuda.compile_text(tmp_path / "main.cpp", tmp_path / "main.o", flags=["-O0", f"-I{tmp_path}"])
+    program = cuda.link([main, cuda.model_object(path), *cuda.runtime(host=False)], tmp_path / "main")
+    for shared, code in ((asked - 1, codes(tmp_path)["SHARED"]), (asked, "0")):
+        done = dnncc.run([program, code], env={"EXECUTOR_DEVICE": f"shared={shared}"})
+        assert done.returncode == 0, (shared, done.stdout + done.stderr)
+
+
+def test_max_ram(tmp_path):
+    """is about the workspace, which lies on the device"""
+    path = save(tmp_path / "model.onnx")
+    refused = dnncc.run([dnncc.DNNCC, path, "-o", tmp_path / "m.cu", f"--target={TARGET}", "--max-ram=100"])
+    needed = re.search(r"the workspace takes (\d+) bytes, --max-ram allows 100", refused.stderr)
+    assert refused.returncode == 5 and needed and not (tmp_path / "m.cu").exists(), refused.stderr
+    done = dnncc.run([dnncc.DNNCC, path, "-o", tmp_path / "m.cu", f"--target={TARGET}", f"--max-ram={needed[1]}"])
+    assert done.returncode == dnncc.OK, done.stderr
+    size, = re.findall(r"#define M_WORKSPACE_SIZE (\d+)u", (tmp_path / "m.h").read_text())
+    assert int(size) - int(needed[1]) in range(0, 257)          # what status reads lies behind it
+
+
 def test_device_code_is_not_run_by_the_host(tmp_path):
     """what the command line refuses: one line, exit 1"""
     path = save(tmp_path / "model.onnx")

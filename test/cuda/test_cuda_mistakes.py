@@ -22,7 +22,7 @@ KINDS = {
     "mask inverted": (r"if \(at < (\d+)\)", r"if (at >= \1)"),
     "last lane left out": (r"if \(at < (\d+)\)", r"if (at < \1 - 1)"),
     "another block's work": (r"block = blockIdx\.x;", "block = blockIdx.x / 2;"),
-    "stride off by one": (r"(\[\w+ \* )(\d+)( \+ )", r"\1(\2 + 1)\3"),
+    "stride off by one": (r"(\[(?!image|0)\w+ \* )(\d+)( \+ )", r"\1(\2 + 1)\3"),           # of more than one
     "half of the turns": (r"(for \(ptrdiff_t (\w+) = 0; \2 < \d+)(; \2\+\+\) \{\n +sum )", r"\1 / 2\3"),        # of a maximum a half may do
     "half of the blocks": (r"(launch\(\(const void \*\)\w+,\s+)((?!1,)\d+),", r"\1\2 / 2,"),
     "a warp less": (r"(launch\(\(const void \*\)\w+,\s+\d+,\s+)((?!1,)\d+),", r"\1\2 - 1,"),

@@ -31,6 +31,9 @@ CASES = {
 }
 
 
+ZERO = 3        # of bytes
+
+
 def whole(shape, seed):
     return np.random.default_rng(seed).integers(-3, 4, shape).astype(np.float32)
 
@@ -51,9 +54,17 @@ def model(case, path, twice=False, w=None):
 def bytes_model(case, path, element):
     """sums of products of bytes, x with a zero point"""
     x, shape, attributes, _ = case
-    zero = np.array(3, dtype=np.uint8 if element == T.UINT8 else np.int8)
+    zero = np.array(ZERO, dtype=np.uint8 if element == T.UINT8 else np.int8)
     return save([helper.make_node("ConvInteger", ["x", "w", "zero"], ["y"], **attributes)], path,
                 [numpy_helper.from_array(whole(shape, 1).astype(np.int8), "w"), numpy_helper.from_array(zero, "zero")], element, x, T.INT32, "y")
+
+
+def of_bytes(case, x):
+    """what bytes_model computes, by floats, which hold its sums: onnx's ConvInteger knows no border that is wider than the window"""
+    x, weights = x.astype(np.float32) - ZERO, whole(case[1], 1)
+    ports = [helper.make_tensor_value_info(n, T.FLOAT, None) for n in ("x", "w", "y")]
+    graph = helper.make_graph([helper.make_node("Conv", ["x", "w"], ["y"], **case[2])], "floats", ports[:2], ports[2:])
+    return ReferenceEvaluator(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])).run(None, {"x": x, "w": weights})[0].astype(np.int32)
 
 
 def save(nodes, path, weights, element, x, of_result, y):
@@ -86,18 +97,19 @@ def check(cases, folder, kind, target="cuda-sm_80", twice=False, executions=cuda
         if kind in ("s8", "u8"):
             x = x.astype(np.int8) if kind == "s8" else (x + 7).astype(np.uint8)
             bytes_model(case, path, T.INT8 if kind == "s8" else T.UINT8)
+            wanted[name] = of_bytes(case, x)
         else:
             model(case, path, twice)
+            wanted[name] = ReferenceEvaluator(str(path)).run(None, {"x": x})[0]
         models[name] = path, x, case[3] + twice
-        wanted[name] = ReferenceEvaluator(str(path)).run(None, {"x": x})[0]
-    got = run(models, folder, kind, ["--precision=f16"] if kind == "f16" else [], target, executions)
+    got = run(models, folder, kind, [f"--precision={kind}"] if kind in ("f16", "tf32") else [], target, executions)
     for name, want in wanted.items():
         assert np.array_equal(got[name], want), (name, np.abs(got[name] - want).max())
 
 
-@pytest.mark.parametrize("kind", ["f16", "f32", "s8", pytest.param("u8", marks=pytest.mark.long)])
+@pytest.mark.parametrize("kind", ["f16", "f32", "tf32", "s8", pytest.param("u8", marks=pytest.mark.long)])
 def test_cases(kind, tmp_path):
-    cases = {k: c for k, c in CASES.items() if kind in ("f16", "f32") or k != "depthwise"}
+    cases = {k: c for k, c in CASES.items() if kind in ("f16", "f32", "tf32") or k != "depthwise"}
     check(cases if kind == "f16" else dict(list(cases.items())[::2]), tmp_path, kind)
 
 
@@ -125,6 +137,29 @@ def test_floats(tmp_path):
         t.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(t).astype(np.float64), t.name))
     want = ReferenceEvaluator(graph).run(None, {"x": x.astype(np.float64)})[0]
     assert np.abs(got - want).max() < 1e-5 * np.abs(want).max() / 4, np.abs(got - want).max() / np.abs(want).max()
+
+
+def test_tf32(tmp_path):
+    """the sums of rounded operands, to the last bits; not those of f32"""
+    random = np.random.default_rng(11)
+    case = (1, 64, 9, 10), (32, 64, 3, 3), {"pads": [1, 1, 1, 1]}, 1
+    w, x = (random.standard_normal(s).astype(np.float32) for s in (case[1], case[0]))
+    path = model(case, tmp_path / "m.onnx", w=w)
+    got = run({"y": (path, x, 1)}, tmp_path, "tf32", ["--precision=tf32"], "cuda-sm_90", cuda.SIX)["y"]
+
+    def rounded(a):
+        bits = a.view(np.uint32)
+        return ((bits + 0xfff + (bits >> 13 & 1)) & 0xffffe000).view(np.float32)
+
+    def reference(w, x):
+        graph = onnx.load(model(case, tmp_path / "r.onnx", w=w))
+        for t in graph.graph.initializer:
+            t.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(t).astype(np.float64), t.name))
+        return ReferenceEvaluator(graph).run(None, {"x": x.astype(np.float64)})[0]
+
+    want, plain = reference(rounded(w), rounded(x)), reference(w, x)
+    largest = np.abs(plain).max()
+    assert np.abs(got - want).max() < 1e-6 * largest and 1e-5 * largest < np.abs(got - plain).max() < 1e-3 * largest
 
 
 PARTS = ["tile=16 panels=2 depth=16 stages=2 parts=2", "tile=32 warps=2 depth=32 parts=9", "tile=16 stages=5 depth=16 parts=18"]

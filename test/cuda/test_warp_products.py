@@ -42,7 +42,7 @@ def compile_shape(shape, folder, name="model", options=(), target="cuda-sm_80"):
     return cuda.compile_model(model(shape, folder / "m.onnx"), folder, ["--precision=f16", *options], name=name, target=target)
 
 
-@pytest.mark.parametrize("precision", ["f16", "bf16"])
+@pytest.mark.parametrize("precision", ["f16", "bf16", "tf32"])
 def test_shapes(precision, tmp_path):
     paths = []
     for i, shape in enumerate(SHAPES):
@@ -57,6 +57,16 @@ def test_shapes(precision, tmp_path):
         assert error == 0 if shape[3] == "Relu" else error < 1e-6, (shape, error)
         counts = cuda.counts[f"m{i}"]
         assert counts["mma"] and counts["conflicts"] == 0, (shape, counts)
+
+
+def test_tf32_elsewhere(tmp_path):
+    """a warning where nothing multiplies such numbers, and the same code"""
+    texts = []
+    for options in (["--precision=tf32"], []):
+        done = dnncc.run([dnncc.DNNCC, model(SHAPES[0], tmp_path / "m.onnx"), "--target=x86-64-v3", "--emit=loops", *options, "-o", tmp_path / "m.loops"])
+        assert done.returncode == dnncc.OK and ("changes nothing for x86-64-v3" in done.stderr) == bool(options), done.stderr
+        texts.append((tmp_path / "m.loops").read_text().replace(" --precision=tf32", ""))
+    assert texts[0] == texts[1]
 
 
 def test_two_inputs(tmp_path):

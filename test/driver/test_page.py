@@ -298,7 +298,8 @@ def report_of(request, tmp_path_factory):
 @browser
 @pytest.mark.slow
 def test_opens_at_its_top(report_of):
-    """and the first tab is drawn half a second after the page has come, any other in a second, which is for a machine that does nothing else"""
+    """and the first tab is drawn half a second after the page has come, any other in a second, of a processor that a browser has to itself:
+    a machine that does more at once than it has cores takes as much longer"""
     first, others = [], []
     for tab in TABS:
         code = """const times = [];
@@ -317,7 +318,8 @@ def test_opens_at_its_top(report_of):
         assert scroll == 0 and seen and shown == f"{tab}-tab"
         first.append(took)
         others.append(max(times))
-    assert min(first) <= 500 and min(others) <= 1000, (first, others)
+    shared = max(1, os.getloadavg()[0] / os.cpu_count())
+    assert min(first) <= 500 * shared and min(others) <= 1000 * shared, (first, others, shared)
 
 
 @browser

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "support"), str(pathlib.Path(__file__).resolve().parent)]
 import dnncc  # noqa: E402
 import roundtrip  # noqa: E402
-from test_products import F32, NEAREST, nearest, outputs  # noqa: E402
+from test_products import F32, NEAREST, Weights, nearest, outputs, product, rounded_rows  # noqa: E402
 
 TYPES = ["s8", pytest.param("u8", marks=pytest.mark.long), "s4", pytest.param("u4:16", marks=pytest.mark.long), pytest.param("s8:32", marks=pytest.mark.long),
          pytest.param("u8:16", marks=pytest.mark.long)]
@@ -142,3 +142,76 @@ def test_depthwise_stays(tmp_path):
     path, *_ = convolution(tmp_path, groups=12, channels=12)
     done = dnncc.run([dnncc.DNNCC, path, "--quantize-weights=s8", "--limit=weight_elements=1", "-v", "-o", tmp_path / "c.c"])
     assert done.returncode == 0 and "stays in floats: it is depthwise, and has few weights" in done.stderr
+
+
+# ---- odd numbers of them, and blocks that do not divide ----
+
+ODD = 37                                # numbers of an output: two blocks of 16 and five, or one of 32 and five; a byte is half empty
+
+
+@pytest.mark.parametrize("dynamic", [[], ["--quantize=dynamic"]], ids=["floats", "dynamic"])
+@pytest.mark.parametrize("kind", ["s4", "u4", "s4:16", "u4:16", "s8:16"])
+def test_odd_rows(kind, dynamic, tmp_path):
+    """each number, scale and zero point is where numpy puts it, in the last block, too; and so are the results, on every target and in onnxruntime"""
+    path, w, _ = product(tmp_path, (3, ODD))
+    options = [f"--quantize-weights={kind}", NEAREST, "--limit=weight_elements=1", *dynamic]
+    made = Weights(roundtrip.emit(path, tmp_path / "m2.onnx", *options))
+    numbers, scales, zeros = nearest(w.T, kind)
+    real = (numbers - zeros).astype(F32) * scales
+    np.testing.assert_array_equal(made.decoded(), real)
+    x = np.random.default_rng(4).standard_normal((3, ODD)).astype(F32)
+    if dynamic:
+        block = int(kind.partition(":")[2] or 32)
+        q, steps = rounded_rows(x, block)
+        expected = (q * steps) @ real.T.astype(float)
+    else:
+        expected = x @ real.T.astype(float)
+    for target in TARGETS:
+        np.testing.assert_allclose(outputs(path, tmp_path / target, x, *options, f"--target={target}"), expected, rtol=1e-4, atol=1e-4)
+    if not dynamic:
+        _, run = written(path, tmp_path, *options)
+        np.testing.assert_allclose(run(x), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_odd_layers(tmp_path):
+    """a convolution of 135 weights in 4 bits: 68 bytes of INT4, the last one half empty; results by onnxruntime, and read again by dnncc, are ours"""
+    path, w, b, x = convolution(tmp_path, channels=3, outputs=5)
+    np.savez(tmp_path / "s.npz", x=np.stack([x, x * F32(.5)]))
+    options = ["--quantize", f"--calibrate={tmp_path / 's.npz'}", "--quantize-weights=s4", "--quantize-steps=-round,-correct"]
+    ours = outputs(path, tmp_path / "ours", x, *options)
+    file, run = written(path, tmp_path, *options)
+    packed, = (i for i in onnx.load(file).graph.initializer if i.data_type == TensorProto.INT4)
+    assert list(packed.dims) == [5, 3, 3, 3] and len(packed.raw_data) == 68 and packed.raw_data[-1] < 16
+    scale = np.abs(w).reshape(5, -1).max(1).reshape(5, 1, 1, 1) / F32(7)
+    np.testing.assert_array_equal(numpy_helper.to_array(packed).astype(int), np.rint(w.astype(float) / scale))
+    np.testing.assert_allclose(run(x), ours, rtol=0, atol=1e-5)
+    np.testing.assert_array_equal(outputs(file, tmp_path / "again", x), ours)
+
+
+def blocked(folder, count, block, scales, kind=TensorProto.INT4):
+    """2 rows of so many numbers in blocks, each with so many scales, which x is added to"""
+    r = np.random.default_rng(6)
+    q, s = r.integers(-8, 8, (2, count)), r.uniform(.1, 1, (2, scales)).astype(F32)
+    graph = helper.make_graph([helper.make_node("DequantizeLinear", ["q", "s"], ["d"], "decode", axis=1, block_size=block), helper.make_node("Add", ["x", "d"], ["y"])],
+                              "m", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, count])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, count])],
+                              [helper.make_tensor("q", kind, q.shape, q.ravel()), numpy_helper.from_array(s, "s")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), folder / "b.onnx")
+    return folder / "b.onnx", q, s
+
+
+@pytest.mark.parametrize("count, block", [(7, 3), (7, 4), (9, 2), (15, 16), (7, 1)])
+def test_blocks_that_do_not_divide(count, block, tmp_path):
+    """of an odd number of INT4: the last block is shorter"""
+    path, q, s = blocked(tmp_path, count, block, -(-count // block))
+    x = np.zeros((2, count), F32)
+    expected = q * np.repeat(s, block, 1)[:, :count]
+    for target in TARGETS:
+        np.testing.assert_array_equal(outputs(path, tmp_path / target, x, f"--target={target}"), expected.astype(F32))
+
+
+@pytest.mark.parametrize("scales", [2, 4])
+def test_wrong_number_of_scales(scales, tmp_path):
+    """too few or too many for blocks of 3 of 7: an error that names node and numbers"""
+    path, *_ = blocked(tmp_path, 7, 3, scales)
+    done = dnncc.run([dnncc.DNNCC, path, "-o", "-"])
+    assert done.returncode == dnncc.INVALID and "decode" in done.stderr and str(scales) in done.stderr and done.stderr.count(": error: ") == 1, done.stderr

@@ -234,6 +234,23 @@ def test_models(name, share, tmp_path):
     assert report["commands"]["XNConv"] + report["commands"].get("XNConvP", 0) >= 9
 
 
+@pytest.mark.parametrize("name", [pytest.param("resnet8_int8", marks=pytest.mark.long), "dscnn_kws_int8"])
+def test_copies(name, tmp_path):
+    """Where there is room, volumes of few channels lie several times side by side, each copy with the same numbers: the array takes fewer steps.
+    At the peak itself nothing is moved for the sake of copies."""
+    path = SHARED / name / "model.onnx"
+    if not path.is_file():
+        pytest.skip(f"no {name} in ../shared/models")
+    report = check(path, tmp_path, [random_bytes(MODELS[name])], 16)
+    array = report["array"]
+    assert array["replicated"] >= 1 and array["steps"] < .8 * array["once"]
+    text, _, _ = emit(path, tmp_path)
+    lines = [line.split() for line in text.splitlines() if " XNVolume " in line and "template" not in line]
+    units = [(int(c), int(copies), int(apart)) for *_, c, _, copies, apart, _, _ in lines]
+    assert sum(copies > 1 for _, copies, _ in units) >= 1
+    assert all(copies == 1 or (c <= apart and copies * apart <= 96) for c, copies, apart in units)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["squeezenet", "inception_v1", "inception_v3", "resnet50"])
 def test_networks(name, tmp_path):

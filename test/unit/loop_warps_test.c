@@ -84,6 +84,63 @@ static void test_product(void **state)
         }
 }
 
+/* sums of two blocks of channels, the first ones scaled before the second are added; words of w across */
+static const char scaled[] =
+        "buffer @x : f16[256] input \"x\"\n"
+        "buffer @w : f16[256] input \"w\"\n"
+        "buffer @f : f32[16] input \"f\"\n"
+        "buffer @y : f32[256] output \"y\"\n"
+        "kernel @k(%x: in f16[256], %w: in f16[256], %f: in f32[16], %y: out f32[256]) {\n"
+        "  for %b = 0 to 1 gpu_block {\n"
+        "    var %acc : f32x8tile[16][2] warps 1\n"
+        "    for %v = 0 to 1 gpu_warp {\n"
+        "      multiply %acc += %x[0] * %w[0] by add_product rows 16 depth 1 group 8 step 16 jump 256 across\n"
+        "      scale %acc by %f[0] rows 16\n"
+        "      multiply %acc += %x[8] * %w[128] by add_product rows 16 depth 1 group 8 step 16 jump 256 across\n"
+        "      unload %y[0] = %acc rows 16\n"
+        "    }\n"
+        "  }\n"
+        "}\n"
+        "main {\n  call @k(@x, @w, @f, @y)\n}\n";
+
+static void test_scaled(void **state)
+{
+        (void)state;
+        enum { ROWS = 16, OUTPUTS = 16 };
+        uint16_t x[ROWS * 16], w[16 * OUTPUTS];
+        float f[ROWS], y[ROWS * OUTPUTS], numbers[2][256];
+        struct text first = { 0 }, second = { 0 };
+        for (int i = 0; i < 256; i++) {
+                numbers[0][i] = (float)((i * 37) % 17 - 8);
+                numbers[1][i] = (float)((i * 101) % 13 - 6);
+                element_store(E_F16, x, (size_t)i, (union scalar){ .f = numbers[0][i] });
+        }
+        for (int k = 0; k < 16; k++)
+                for (int n = 0; n < OUTPUTS; n++)
+                        element_store(E_F16, w, (size_t)(((k / 8 * 2 + n / 8) * 8 + k % 8) * 8 + n % 8), (union scalar){ .f = numbers[1][k * OUTPUTS + n] });
+        for (int i = 0; i < ROWS; i++)
+                f[i] = (float)(i % 5 - 2);
+        struct harness h;
+        harness_open(&h);
+        loop_print(&first, harness_parse(&h, scaled), NULL);
+        struct loop_program *p = loop_parse(h.arena, first.data, first.length, NULL, NULL, h.library, &h.diag);
+        if (!p || !loop_verify(p, &h.diag))
+                fail_msg("%s", harness_said(&h));
+        loop_print(&second, p, NULL);
+        assert_string_equal(first.data, second.data);
+        assert_int_equal(harness_run_with(&h, p, (struct interp_options){ 0 }, (const void *[]){ x, w, f }, (void *[]){ y }), INTERP_OK);
+        for (int m = 0; m < ROWS; m++)
+                for (int n = 0; n < OUTPUTS; n++) {
+                        float sums[2] = { 0 };
+                        for (int k = 0; k < 16; k++)
+                                sums[k / 8] += numbers[0][m * 16 + k] * numbers[1][k * OUTPUTS + n];
+                        assert_true(y[m * OUTPUTS + n] == sums[0] * f[m] + sums[1]);
+                }
+        text_free(&first);
+        text_free(&second);
+        harness_close(&h);
+}
+
 static void test_text(void **state)
 {
         (void)state;
@@ -114,6 +171,8 @@ static const struct { const char *body, *message; } wrong[] = {
         { "var %a : f32x8[2][2] warps 2 set %a{0, 0} = 1:f32x8", "is of warps, and of none of them here" },
         { "var %a : f32x8[2][2] warps 2 W for %l = 0 to 2 gpu_lane { store %s[0] = lane(%a{0, 0}, 0) } }", "is shared by the iterations" },
         { "var %a : f32x8[2][2] warps 33", "warps is out of range" },
+        { "A W scale %acc by %h[0] rows 16 }", "are scaled by f16" },
+        { "A W scale %acc by %s[0] rows 0 }", "" },
         { "A W unload %s[0] = %acc rows 16 from 0 to 17 }", "the end of positions is out of range" },
         { "A W unload %s[0] = %acc rows 16 from 8 to 16 }", "sums are no tiles" },
         { "A W multiply %acc += %h[0] * %h[0] by add_product rows 16 depth 2 group 2 step 8 jump 128 } "
@@ -167,7 +226,7 @@ static void test_digest(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_product), cmocka_unit_test(test_text),
+                cmocka_unit_test(test_product), cmocka_unit_test(test_scaled), cmocka_unit_test(test_text),
                 cmocka_unit_test(test_wrong),   cmocka_unit_test(test_digest),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

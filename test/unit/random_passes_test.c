@@ -5,8 +5,8 @@
  *     random_passes_test [COUNT [FIRST SEED]]            COUNT programs (default: what a minute allows)
  *
  * Programs of the whole-number pool must keep every value; those of the real pool must be as near to the same program in double
- * as the program as written is. A failing program shrinks, is written to random-SEED.dnn and shown with the command that runs
- * it. Trials run in processes of their own, so that a crash is a failure like any other. */
+ * as the program as written is. A failing program shrinks, is written to random-SEED.dnn beside this test's program and shown with
+ * the command that runs it. Trials run in processes of their own, so that a crash is a failure like any other. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -374,7 +374,8 @@ static void shrink(struct trial *t)
         }
 }
 
-static void show(const struct trial *t)
+/* folder: where the program is left, with its slash */
+static void show(const struct trial *t, int folder_length, const char *folder)
 {
         struct diag diag = { .silent = true };
         struct text text = { 0 }, names = { 0 };
@@ -382,20 +383,21 @@ static void show(const struct trial *t)
         tensor_print(&text, m, &(struct tensor_print){ 0 });
         for (int i = 0; i < t->count; i++)
                 text_add(&names, "%s%s", i ? "," : "", t->list[i]->name);
-        char path[64];
-        snprintf(path, sizeof path, "random-%" PRIu64 ".dnn", t->seed);
-        FILE *file = fopen(path, "w");
+        struct text path = { 0 };
+        text_add(&path, "%.*srandom-%" PRIu64 ".dnn", folder_length, folder, t->seed);
+        FILE *file = fopen(path.data, "w");
         if (file) {
                 fputs(text.data, file);
                 fclose(file);
         }
-        fprintf(stderr, "%s\ndnncc %s --passes=%s --target=%s%s%s --threads=%d --check --emit=loops -o -\n", text.data, path,
+        fprintf(stderr, "%s\ndnncc %s --passes=%s --target=%s%s%s --threads=%d --check --emit=loops -o -\n", text.data, path.data,
                 names.data ? names.data : "", t->target, t->exact ? " --exact" : "", t->finite ? " --assume-finite" : "", t->threads);
         if (t->restart >= 0)
                 fprintf(stderr, "dumped and read again before pass %d\n", t->restart);
         survives(t, false);
         text_free(&text);
         text_free(&names);
+        text_free(&path);
         module_free(m);
 }
 
@@ -404,6 +406,7 @@ int main(int argc, char **argv)
         uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : DEFAULT_COUNT, first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
         struct diag diag = { .subject = "library" };
         library = loop_library_new(arena_new(), &diag);
+        const char *slash = strrchr(argv[0], '/');
         int failures = 0;
         for (uint64_t seed = first; library && seed < first + count && failures < 3;) {
                 uint64_t end = seed + BATCH < first + count ? seed + BATCH : first + count, failed = first_failure(seed, end);
@@ -412,7 +415,7 @@ int main(int argc, char **argv)
                         failures++;
                         shrink(&t);
                         fprintf(stderr, "\n---- seed %" PRIu64 " fails:\n", failed);
-                        show(&t);
+                        show(&t, slash ? (int)(slash + 1 - argv[0]) : 0, argv[0]);
                 }
                 seed = failed < end ? failed + 1 : end;
         }

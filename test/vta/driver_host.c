@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs generated code that drives a VTA, with the simulator as the device, or with one that fails.
+/* Runs generated code that drives a machine, with its simulator as the device, or with one that fails.
  *
  *     driver_host bits INPUT.. OUTPUT..      files of bytes; --weights FILE in front
+ *     driver_host orders N INPUT.. OUTPUT..  N samples in each file, every one in each order of stages and with each poison: all the same,
+ *                                            or exit 1
  *     driver_host codes                      every way that a device can fail: exit 0, or the one that ended otherwise
  *
- * Compiled with -DHEADER="model.h" -DMODEL=model -DNAME_(x)=MODEL_##x. */
+ * Compiled with -DHEADER="model.h" -DMODEL=model -DNAME_(x)=MODEL_##x. With -DPLAIN for C that has no machine,
+ * -DUNIFIED for one with a unified buffer and not a VTA, -DBYTES=N for more memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,21 +15,40 @@
 #include HEADER
 #include "codegen/vta/check.h"
 #include "codegen/vta/simulate.h"
+#ifdef UNIFIED
+#include "codegen/unified/unified.h"
+#define DEVICE(name) dnncc_unified_##name
+#define TIMEOUT DNNCC_UNIFIED_TIMEOUT
+#else
+#define DEVICE(name) dnncc_vta_##name
+#define TIMEOUT DNNCC_VTA_TIMEOUT
+#endif
 
 #define JOIN(a, b) a##b
 #define CALLED(prefix, name) JOIN(prefix, name)
 
-enum { BYTES = 1 << 24, PAGE = 4096 };
+#ifndef BYTES
+#define BYTES (1 << 24)
+#endif
+enum { PAGE = 4096 };
 static unsigned char memory[BYTES] __attribute__((aligned(PAGE)));
 
 enum mode {
         FINE, NOWHERE, UNALIGNED, HIGH, LAST, FIRST_PAGE, SAME, OVERLAP, ELSEWHERE, NO_FLUSH, NO_INVALIDATE, NO_LAUNCH, LATE, GONE, STRANGE, MODES
 };
-struct device { struct vta v; struct vta_simulator *simulator; enum mode mode; int ended, calls; };
+struct way { uint64_t seed; unsigned char poison; struct vta_simulator *simulator; };    /* that a machine may go */
+struct device { struct vta v; struct way way; enum mode mode; int ended, calls; };
+
+static struct way way_of(const struct device *d, uint64_t seed, unsigned char poison)
+{
+        return (struct way){ seed, poison, vta_simulator_new(&d->v, seed, poison) };
+}
 
 /* ---- the five functions ---- */
 
-uint64_t dnncc_vta_address(void *device, const void *at, size_t bytes)
+#ifndef PLAIN
+
+uint64_t DEVICE(address)(void *device, const void *at, size_t bytes)
 {
         struct device *d = device;
         const uint64_t address = (uint64_t)((const unsigned char *)at - memory);
@@ -43,7 +65,7 @@ uint64_t dnncc_vta_address(void *device, const void *at, size_t bytes)
         }
 }
 
-int dnncc_vta_flush(void *device, const void *at, size_t bytes)
+int DEVICE(flush)(void *device, const void *at, size_t bytes)
 {
         const struct device *d = device;
         if ((const unsigned char *)at < memory + PAGE || (const unsigned char *)at + bytes > memory + BYTES)
@@ -51,7 +73,7 @@ int dnncc_vta_flush(void *device, const void *at, size_t bytes)
         return d->mode == NO_FLUSH;
 }
 
-int dnncc_vta_invalidate(void *device, void *at, size_t bytes)
+int DEVICE(invalidate)(void *device, void *at, size_t bytes)
 {
         const struct device *d = device;
         if ((unsigned char *)at < memory + PAGE || (unsigned char *)at + bytes > memory + BYTES)
@@ -59,26 +81,40 @@ int dnncc_vta_invalidate(void *device, void *at, size_t bytes)
         return d->mode == NO_INVALIDATE;
 }
 
-int dnncc_vta_launch(void *device, uint64_t instructions, uint32_t count)
+/* whether the simulator ran it all */
+static bool simulate(const struct way *way, uint64_t instructions, uint32_t count)
+{
+        struct diag diag = { .silent = true };
+#ifdef UNIFIED
+        struct vta_segment code = { .kind = VTA_KIND_CODE, .content = memory + instructions, .bytes = (int64_t)count * UNIFIED_BYTES };
+        const struct vta_program p = { .codec = &unified_codec, .dram_bytes = BYTES, .code = &code };
+        return instructions < BYTES && unified_run(&p, memory, way->seed, way->poison, VTA_WORK_MOST, &diag);
+#else
+        return vta_launch(way->simulator, memory, BYTES, (int64_t)instructions, count, VTA_WORK_MOST, &diag);
+#endif
+}
+
+int DEVICE(launch)(void *device, uint64_t instructions, uint32_t count)
 {
         struct device *d = device;
-        struct diag diag = { .silent = true };
         if (d->mode == NO_LAUNCH)
                 return 1;
-        d->ended = d->mode == LATE    ? DNNCC_VTA_TIMEOUT
+        d->ended = d->mode == LATE    ? TIMEOUT
                    : d->mode == GONE    ? 2
                    : d->mode == STRANGE ? -77
-                                        : !vta_launch(d->simulator, memory, BYTES, (int64_t)instructions, count, VTA_WORK_MOST, &diag) * 2;
+                                        : !simulate(&d->way, instructions, count) * 2;
         return 0;
 }
 
-int dnncc_vta_wait(void *device, uint64_t cycles)
+int DEVICE(wait)(void *device, uint64_t cycles)
 {
         const struct device *d = device;
         if (!cycles)
                 abort();
         return d->ended;
 }
+
+#endif
 
 /* ---- the model ---- */
 
@@ -140,6 +176,61 @@ static int bits(const struct dnncc_model_1 *model, struct device *d, char **file
         for (uint32_t k = 0; k < model->input_count; k++)
                 free(inputs[k]);
         return 0;
+}
+
+/* what one run computes, behind one another */
+static int run_once(const struct dnncc_model_1 *model, struct device *d, unsigned char *result)
+{
+        place(model, d);
+        for (uint32_t k = 0; k < model->output_count; result += model->outputs[k++].bytes)
+                outputs[k] = result;
+        return model->run(regions, (const void *const *)inputs, outputs, NULL);
+}
+
+static int orders(const struct dnncc_model_1 *model, struct device *d, size_t count, char **files)
+{
+        static const struct { uint64_t seed; unsigned char poison; } ways[] = { { 0, 0x00 }, { 1, 0xa5 }, { 2, 0x00 }, { 0, 0xa5 }, { 1, 0x00 }, { 2, 0xa5 } };
+#ifdef PLAIN
+        enum { WAYS = 1 };
+#else
+        enum { WAYS = sizeof ways / sizeof *ways };
+#endif
+        struct way all[WAYS];
+        unsigned char *given[16];
+        FILE *results[16];
+        size_t bytes = 0;
+        for (uint32_t k = 0; k < model->input_count; k++)
+                given[k] = load(*files++, count * (size_t)model->inputs[k].bytes);
+        for (uint32_t k = 0; k < model->output_count; k++) {
+                results[k] = fopen(*files++, "wb");
+                bytes += (size_t)model->outputs[k].bytes;
+        }
+        for (int w = 0; w < WAYS; w++)
+                all[w] = way_of(d, ways[w].seed, ways[w].poison);
+        unsigned char *one = malloc(bytes + 1), *other = malloc(bytes + 1);
+        int wrong = 0;
+        for (size_t n = 0; n < count && !wrong; n++) {
+                for (uint32_t k = 0; k < model->input_count; k++)
+                        inputs[k] = given[k] + n * (size_t)model->inputs[k].bytes;
+                for (int w = 0; w < WAYS && !wrong; w++) {
+                        d->way = all[w];
+                        wrong = run_once(model, d, w ? other : one) || (w && memcmp(one, other, bytes));
+                        if (wrong)
+                                fprintf(stderr, "sample %zu, way %d\n", n, w);
+                }
+                const unsigned char *at = one;
+                for (uint32_t k = 0; k < model->output_count; at += model->outputs[k++].bytes)
+                        fwrite(at, 1, (size_t)model->outputs[k].bytes, results[k]);
+        }
+        for (int w = 0; w < WAYS; w++)
+                vta_simulator_free(all[w].simulator);
+        for (uint32_t k = 0; k < model->output_count; k++)
+                fclose(results[k]);
+        for (uint32_t k = 0; k < model->input_count; k++)
+                free(given[k]);
+        free(one);
+        free(other);
+        return wrong;
 }
 
 #ifdef ONE_EACH         /* one input, one output, no weights: the functions themselves */
@@ -211,7 +302,7 @@ int main(int count, char **arguments)
         int code = 2;
         if (!vta_begin_sizes(&d.v, sizes ? sizes : "", &diag))
                 return 2;
-        d.simulator = vta_simulator_new(&d.v, seed ? strtoull(seed, NULL, 10) : 0, 0xa5);
+        const struct way way = d.way = way_of(&d, seed ? strtoull(seed, NULL, 10) : 0, 0xa5);
         arguments++;
         if (count > 3 && !strcmp(*arguments, "--weights")) {
                 for (uint32_t k = 0; k < model->region_count; k++)
@@ -225,11 +316,13 @@ int main(int count, char **arguments)
         }
         if (count > 1 && !strcmp(*arguments, "bits"))
                 code = bits(model, &d, arguments + 1);
+        else if (count > 2 && !strcmp(*arguments, "orders"))
+                code = orders(model, &d, strtoul(arguments[1], NULL, 10), arguments + 2);
 #ifdef ONE_EACH
         else if (count > 1 && !strcmp(*arguments, "codes"))
                 code = codes(model, &d);
 #endif
-        vta_simulator_free(d.simulator);
+        vta_simulator_free(way.simulator);
         free(weights);
         return code;
 }

@@ -22,9 +22,9 @@ def samples(header, count):
         yield (x / 40).astype(np.float32) if floats else x.astype(np.int8)
 
 
-def same_bits(name, folder, program, count, *arguments):
+def same_bits(name, folder, program, count, *arguments, target="vta"):
     for k, x in enumerate(samples(folder / "model.h", count)):
-        want = interpreted(model(name), [x], folder, *MODELS[name])
+        want = interpreted(model(name), [x], folder, *MODELS[name], target=target)
         got = outputs(program, [x], len(want), folder, *arguments, SEED=k)
         assert got == [w.tobytes() for w in want], f"sample {k}"
 
@@ -34,6 +34,21 @@ def test_bits(name, tmp_path):
     """two samples, stages in two orders, every access looked at"""
     program = compiled(model(name), tmp_path, *MODELS[name], flags=["-O1", *SANITIZE])
     same_bits(name, tmp_path, program, 2)
+
+
+UNIFIED = [f"-DBYTES={1 << 27}"]
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n == "dscnn_kws_int8" else pytest.mark.long) for n in MODELS])
+def test_unified_bits(name, tmp_path):
+    """the same for a machine with a unified buffer"""
+    program = compiled(model(name), tmp_path, *MODELS[name], flags=["-O1", *SANITIZE, *UNIFIED], target="unified")
+    same_bits(name, tmp_path, program, 2, target="unified")
+
+
+@pytest.mark.parametrize("cc", ["gcc", "clang"])
+def test_unified_codes(cc, tmp_path):
+    run(compiled(model("dscnn_kws_int8"), tmp_path, cc=cc, flags=["-O1", *SANITIZE, *UNIFIED], one=True, target="unified"), "codes")
 
 
 @pytest.mark.long

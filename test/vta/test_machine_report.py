@@ -50,6 +50,31 @@ def test_sums(name, tmp_path):
     assert sum(c["cycles"] for c in counted) == pytest.approx(network["cycles"], rel=1e-3)         # bursts end elsewhere at other addresses
 
 
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n == "dscnn_kws_int8" else pytest.mark.long) for n in MODELS])
+def test_sums_unified(name, tmp_path):
+    """the same of a machine with a unified buffer: a layer for each contraction, what stays on the chip is not moved"""
+    out, programs = tmp_path / "report.json", tmp_path / "p.vta"
+    options = [model(name), "--target=unified", "-q", *MODELS[name]]
+    dnncc.run([dnncc.DNNCC, *options, "-o", tmp_path / "m.c", f"--report={out}"])
+    dnncc.run([dnncc.DNNCC, *options, "--emit=program", "-o", programs])
+    facts = json.loads(out.read_text())["accelerator"]
+    assert list(facts["memories"]) == ["ub", "fifo", "acc", "par"] and facts["launches"]
+    for number, launch in enumerate(facts["launches"], 1):
+        layers, said = launch["layers"], vta("cycles", programs if number == 1 else tmp_path / f"p_{number}.vta")
+        count = {word: int(re.search(rf"^{word} +(\d+)", said, re.M)[1])
+                 for word in ("cycles", "rows", "instructions", "bytes read", "bytes weights", "bytes written")}
+        for key in ("cycles", "products", "serial", "instructions"):
+            assert launch[key] == sum(layer[key] for layer in layers), key
+        assert [launch[key] for key in ("cycles", "products", "instructions")] == [count[word] for word in ("cycles", "rows", "instructions")]
+        bytes_of = {m: sum(layer["bytes"][m] for layer in layers) for m in facts["memories"]}
+        assert bytes_of["fifo"] == count["bytes weights"] and bytes_of["ub"] + bytes_of["par"] == count["bytes read"] + count["bytes written"]
+        assert all(0 < layer["used"][m] <= facts["memories"][m] for layer in layers for m in ("ub", "fifo", "acc"))
+        assert all(0 < layer["products"] <= layer["cycles"] <= layer["serial"] for layer in layers)
+        assert launch["bound"] in ("array", "weights", "host link", "activation", "waiting")
+    if name == "dscnn_kws_int8":
+        assert len(facts["launches"][0]["layers"]) == 10
+
+
 def without_overlap(path, folder, *options):
     """the report of the same passes but for that"""
     loops = folder / "m.loops"
@@ -71,21 +96,24 @@ def convolution(path, size, inputs, outputs, kernel):
     return path
 
 
-@pytest.mark.parametrize("layer, least", [((14, 256, 256, 3), 1.2), pytest.param((28, 128, 128, 3), 1.13, marks=pytest.mark.long),
-                                          pytest.param((7, 512, 512, 3), 1.2, marks=pytest.mark.long)], ids=["C8", "C5", "C11"])
-def test_overlap(layer, least, tmp_path):
-    """a layer of ResNet-18 takes longer without, and the report shows it"""
+@pytest.mark.parametrize("layer", [(14, 256, 256, 3)] + [pytest.param(layer, marks=pytest.mark.long) for layer in (
+    (56, 64, 64, 3), (28, 128, 128, 3), (7, 512, 512, 3))], ids=["C8", "C2", "C5", "C11"])
+def test_overlap(layer, tmp_path):
+    """A layer of ResNet-18 takes a fifth longer without, and the report shows it; but where all its instructions one by one take less than
+    that, nearly all of what they take."""
     path = convolution(tmp_path / "conv.onnx", *layer)
     with_, without = (facts["accelerator"]["network"] for facts in (report(path, tmp_path), without_overlap(path, tmp_path)))
     assert with_["products"] == without["products"]
-    assert without["cycles"] >= least * with_["cycles"]
-    assert with_["serial"] >= 1.2 * with_["cycles"]
+    hidden = with_["serial"] - with_["cycles"]
+    assert without["cycles"] >= min(1.2 * with_["cycles"], with_["cycles"] + .85 * hidden)
+    assert hidden >= .15 * with_["cycles"]
 
 
 def test_overlap_of_networks(tmp_path):
-    """all layers of one: those that wait for other things than loads have less to win"""
+    """all layers of one: half as much again one by one, of which stages that run beside each other anyway hide a part"""
     with_, without = (facts["accelerator"]["network"] for facts in (report(model("resnet8_int8"), tmp_path), without_overlap(model("resnet8_int8"), tmp_path)))
-    assert without["cycles"] >= 1.19 * with_["cycles"]
+    hidden = with_["serial"] - with_["cycles"]
+    assert hidden >= .4 * with_["cycles"] and without["cycles"] >= with_["cycles"] + .4 * hidden
 
 
 def test_processor(tmp_path):
@@ -107,7 +135,7 @@ def test_exact(tmp_path):
 def test_stats(tmp_path):
     done = dnncc.run([dnncc.DNNCC, model("dscnn_kws_int8"), "--target=vta", "-q", "--stats", "-o", tmp_path / "m.c"])
     assert re.search(r"^stats: machine    vta: 1 launches, (99|100)\.\d+ % of the products; \d+ kernels stay", done.stderr, re.M)
-    assert len(re.findall(r"^stats: layer \d+ +\d+ cycles, +[\d.]+ % products, bound by ", done.stderr, re.M)) == 11
+    assert len(re.findall(r"^stats: layer \d+ +\d+ cycles, +[\d.]+ % products, bound by ", done.stderr, re.M)) == 10       # the classifier is the processor's
     assert re.search(r"^stats: in C .*: \w", done.stderr, re.M)
     other = dnncc.run([dnncc.DNNCC, model("dscnn_kws_int8"), "-q", "--stats", "-o", tmp_path / "m.c"])
     assert "machine" not in other.stderr and "in C" not in other.stderr
@@ -121,7 +149,7 @@ def test_page(tmp_path):
     page = tmp_path / "page.html"
     code = 'return [[...document.querySelectorAll("nav button")].map((b) => b.dataset.tab), ' \
            '["#machine-layers", "#machine-processor"].map((t) => document.querySelectorAll(t + " tbody tr").length), $("#machine-facts").textContent]'
-    for options, rows in (["--target=vta"], 11), ([], 0):
+    for options, rows in (["--target=vta"], 10), ([], 0):
         done = dnncc.run([dnncc.DNNCC, model("dscnn_kws_int8"), "-q", *options, "-o", tmp_path / "m.c", f"--report={page}"])
         assert done.returncode == 0, done.stderr
         tabs, counts, facts = said(page, code, tab="machine" if rows else "graph")

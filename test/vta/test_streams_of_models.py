@@ -47,13 +47,13 @@ def test_exact(tmp_path):
 
 
 def test_tiles(tmp_path):
-    """each layer, average and classifier among them, has its tile in the words of schedules, and all are one launch"""
+    """each layer, the average among them, has its tile in the words of schedules, and all are one launch; the classifier is faster in C"""
     text, _ = compiled("dscnn_kws_int8", tmp_path)
     assert len(re.findall(r"^stream ", text, re.M)) == 1
     ir = tmp_path / "model.ir"
     dnncc.run([dnncc.DNNCC, model("dscnn_kws_int8"), "--target=vta", "--emit=ir", "-o", ir])
     words = re.findall(r'schedule="(tile_rows=[^;"]*)', ir.read_text())
-    assert len(words) == 11 and all("tile_outputs" in w for w in words)
+    assert len(words) == 10 and all("tile_outputs" in w for w in words)
 
 
 @pytest.mark.parametrize("name, most", [("dscnn_kws_int8", 70000), ("resnet8_int8", 107000), ("micro_kws_qdq", 58000)])

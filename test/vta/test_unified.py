@@ -127,7 +127,7 @@ def random_network(seed):
     return n
 
 
-@pytest.mark.parametrize("seed", [pytest.param(s, marks=[] if s < 4 else pytest.mark.long) for s in range(60)])
+@pytest.mark.parametrize("seed", [pytest.param(s, marks=[] if s < 4 or s == 38 else pytest.mark.long) for s in range(60)])      # 38: one layer, part of a block
 def test_random_network(seed, tmp_path):
     """streams, interpreted, give numpy's bytes; as one launch they give the interpreter's"""
     n = random_network(seed)

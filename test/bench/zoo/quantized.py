@@ -87,6 +87,7 @@ MODELS = {m.name: m for m in (
     Quantized("mobilenet_v2_qdq", "mobilenet_v2", "QDQ, u8 by s8", "static"),
     Quantized("bert_base_qdq", "bert_base", "QDQ of products, u8 by s8", "static", (PRODUCTS,)),
     Quantized("bert_base_dynamic", "bert_base", "dynamic, u8 by s8", "dynamic"),
+    Quantized("gpt_step_qdq", "gpt_step", "QDQ of products, u8 by s8", "static", (PRODUCTS,)),
     Quantized("gpt_step_dynamic", "gpt_step", "dynamic, u8 by s8", "dynamic"),
     Quantized("gpt_step_nbits8", "gpt_step", "MatMulNBits, 8 bits, blocks of 32", "blocks", (("bits", 8),)),
     Quantized("gpt_step_nbits4", "gpt_step", "MatMulNBits, 4 bits, blocks of 32", "blocks", (("bits", 4),)),

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions of the library that are instructions of a device, to the bit: what an instruction says of NaN is said again, as the formula has it. */
+#include "codegen/cuda_writer.h"
+
+#include <string.h>
+
+static const struct { const char *name, *text; } functions[] = {
+        { "f32_to_f16",
+          "static __device__ inline uint32_t %s(float x)\n"
+          "{\n"
+          "        uint16_t half;\n"
+          "        asm(\"cvt.rn.f16.f32 %%0, %%1;\" : \"=h\"(half) : \"f\"(x));\n"
+          "        const uint32_t bits = __float_as_uint(x);\n"
+          "        return x != x ? (bits >> 16 & 32768u) | 32256u | (bits >> 13 & 1023u) : half;\n"
+          "}\n" },
+        { "f16_to_f32",
+          "static __device__ inline float %s(uint32_t bits)\n"
+          "{\n"
+          "        float x;\n"
+          "        asm(\"cvt.f32.f16 %%0, %%1;\" : \"=f\"(x) : \"h\"((uint16_t)bits));\n"
+          "        return (bits & 32767u) > 31744u ? __uint_as_float((bits & 32768u) << 16 | (bits & 32767u) << 13 | 2143289344u) : x;\n"
+          "}\n" },
+};
+
+const char *cuda_library(struct c_writer *w, const struct loop_function *f, const char *name)
+{
+        for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+                if (!strcmp(functions[i].name, f->name) && f->result.lanes == 1)
+                        return arena_printf(w->arena, functions[i].text, name);
+        return NULL;
+}

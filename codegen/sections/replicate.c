@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies of volumes of few channels, side by side, as XFDNN has them: the array takes `channels` at once, and where a volume has no more than
+ * half as many, places of a window read from copies of their own fill it.
+ *
+ *     3 channels, 12 copies 8 apart:   a window of 7 x 7 takes 5 steps of the array for a position, not 49
+ *
+ * Only where nothing is moved without copies, they fit into the memory that is left, and as many commands run at once (commands_write.c).
+ * What makes the volume writes all copies. */
+#include "base/size.h"
+#include "codegen/sections/sections.h"
+
+static int64_t places_of(const struct section_step *s) { return s->rows.kernel * s->columns.kernel; }
+
+/* Steps of the array for a position of what a convolution makes, for up to `channels` outputs. */
+static int64_t steps_of(const struct network *n, const struct section_step *s, int64_t units)
+{
+        return divide_up(s->weight_inputs, n->machine->channels) * divide_up(places_of(s), units);
+}
+
+/* of all convolutions; copies: with those that volumes have */
+static int64_t array_steps(const struct network *n, bool copies)
+{
+        int64_t sum = 0;
+        for (int k = 0; k < n->step_count; k++) {
+                const struct section_step *s = &n->steps[k];
+                if (s->kind != STEP_CONV)
+                        continue;
+                const struct volume *y = &n->volumes[s->output];
+                const int64_t positions = s->pooled ? s->middle_rows * s->middle_columns : y->rows * y->columns;
+                const int64_t units = copies ? n->storages[n->volumes[s->inputs[0]].storage].units : 1;
+                sum += positions * divide_up(y->channels, n->machine->channels) * steps_of(n, s, units);
+        }
+        return sum;
+}
+
+/* channels from a copy to the next; *most: copies that the array has room for, and windows have places for. 0: the volume wants none */
+static int64_t unit_of(const struct network *n, const struct section_storage *s, int64_t *most)
+{
+        const struct volume *v = s->leaf_count == 1 ? &n->volumes[s->leaves[0].volume] : NULL;
+        int64_t unit = n->machine->unit_channels, places = 0;
+        if (!v || !v->reader_count)
+                return 0;
+        for (int k = 0; k < v->reader_count; k++) {
+                const struct section_step *reader = &n->steps[v->readers[k]];
+                if (reader->kind != STEP_CONV || reader->weight_inputs != v->channels)
+                        return 0;
+                places = places_of(reader) > places ? places_of(reader) : places;
+        }
+        while (unit < v->channels)
+                unit *= 2;
+        *most = n->machine->channels / unit < places ? n->machine->channels / unit : places;
+        return *most > 1 ? unit : 0;
+}
+
+static void copy_once(const struct network *n, struct section_storage *s)
+{
+        s->units = 1;
+        s->unit_channels = n->volumes[s->leaves[0].volume].channels;
+}
+
+/* As many copies as there is room for; false: none. */
+static bool give_copies(struct section_plan *p, struct section_storage *s, int64_t unit, int64_t most)
+{
+        const char *placed_by = p->placed_by;
+        for (s->units = most, s->unit_channels = unit; s->units > 1; s->units--)
+                if (residency_use(p, NULL) <= p->memory && volumes_place(p, VOLUMES_SIMPLY))
+                        return true;
+        p->placed_by = placed_by;
+        copy_once(p->n, s);
+        return false;
+}
+
+bool plan_replicate(struct section_plan *p)
+{
+        const struct network *n = p->n;
+        p->array_steps = p->array_steps_once = array_steps(n, false);
+        for (int k = 0; k < n->storage_count && !(p->gathered + p->scattered); k++) {
+                int64_t most;
+                const int64_t unit = unit_of(n, &n->storages[k], &most);
+                p->replicated += unit && give_copies(p, &n->storages[k], unit, most);
+        }
+        p->array_steps = array_steps(n, true);
+        return p->replicated;
+}
+
+bool plan_unite(struct section_plan *p)
+{
+        for (int k = 0; k < p->n->storage_count; k++)
+                if (p->n->storages[k].units > 1)
+                        copy_once(p->n, &p->n->storages[k]);
+        p->replicated = 0;
+        p->array_steps = p->array_steps_once;
+        return volumes_place(p, VOLUMES_WELL);
+}

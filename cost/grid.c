@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* What a launch takes, read off its statements: what a block computes, moves and keeps.
+ *
+ *      products    as warps.c has them, from the loop that multiplies
+ *      others      the slowest of instructions and of bytes between the second cache and a multiprocessor, for all blocks of the
+ *                  busiest one; a wave takes no less than a load and a store
+ *      all         no less than memory takes for every byte once
+ *
+ * Trips that nothing is known of count as UNKNOWN_TRIP. Nothing here was fitted yet. */
+#include "cost/grid.h"
+
+#include "cost/warps.h"
+#include "ir/rates.h"
+
+enum { UNKNOWN_TRIP = 8, OF_CALL = 12, SCHEDULERS = 4, ARRIVAL = 700, SHARED_ALIGN = 128, DEPTH_MAX = 60 };
+
+int64_t grid_lanes(const struct loop_block *block)
+{
+        int64_t lanes = 0;
+        for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
+                int64_t more = 0;
+                if (s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP)
+                        for (const struct loop_stmt *t = s->body->first; t; t = t->next) {
+                                bool lane = t->kind == STMT_FOR && t->for_kind == FOR_GPU_LANE;
+                                int64_t count = lane ? t->b->literal.i : GRID_LANES;
+                                more = count > more ? count : more;
+                        }
+                else if (s->body)
+                        more = grid_lanes(s->body);
+                lanes = more > lanes ? more : lanes;
+        }
+        return lanes;
+}
+
+struct walk {
+        const struct target *target;
+        const struct loop_function *f;
+        struct grid_cost *cost;
+        struct warp_work work;
+        const struct multiply *multiply;
+        double instructions, bytes;     /* of a block: of its warps; between memory and it */
+        double copied;                  /* of a block into shared memory, asynchronously */
+        double trips, lanes;            /* of the statement that is looked at */
+        double turns;                   /* of the loop around a multiply; 1: there is none */
+        bool in_lane, in_turn;
+        int tile_rows, tile_columns, tile_lanes;
+};
+
+static bool is_parameter(const struct walk *w, struct loop_buffer *b)
+{
+        b = loop_buffer_root(b, NULL);
+        for (int i = 0; i < w->f->buffer_count; i++)
+                if (w->f->buffers[i] == b)
+                        return true;
+        return false;
+}
+
+static void move(struct walk *w, struct loop_buffer *b, double elements)
+{
+        if (is_parameter(w, b))
+                w->bytes += w->trips * w->lanes * elements * element_info[b->element].bytes;
+}
+
+static void look_at_expr(struct walk *w, const struct loop_expr *e, int depth)
+{
+        if (!e || depth > DEPTH_MAX || e->op == LOOP_LITERAL || e->op == LOOP_VARIABLE)
+                return;
+        w->instructions += w->trips * (e->op == LOOP_CALL ? OF_CALL : 1);
+        if (e->op == LOOP_LOAD)
+                move(w, e->buffer, e->type.lanes);
+        for (int i = 0; i < e->arity; i++)
+                look_at_expr(w, e->args[i], depth + 1);
+}
+
+static void look_at_block(struct walk *w, const struct loop_block *b);
+
+static bool multiplies(const struct loop_block *b)
+{
+        for (const struct loop_stmt *s = b ? b->first : NULL; s; s = s->next)
+                if (s->kind == STMT_MULTIPLY || (s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP && multiplies(s->body)))
+                        return true;
+        return false;
+}
+
+static void look_at_for(struct walk *w, const struct loop_stmt *s)
+{
+        const struct walk outer = *w;
+        int64_t from, to;
+        bool known = loop_is_int(s->a, &from) && loop_is_int(s->b, &to);
+        double trips = known ? (double)divide_up(to > from ? to - from : 0, s->step) : UNKNOWN_TRIP;
+        switch (s->for_kind) {
+        case FOR_GPU_BLOCK: break;
+        case FOR_GPU_WARP:
+                w->cost->warps = (int64_t)trips;
+                w->trips *= trips;
+                break;
+        case FOR_GPU_LANE:
+                w->in_lane = true;
+                w->lanes = trips;
+                break;
+        default:
+                if (multiplies(s->body)) {
+                        w->turns = trips;
+                        w->in_turn = true;
+                }
+                w->trips *= trips;
+        }
+        look_at_block(w, s->body);
+        w->trips = outer.trips;
+        w->lanes = outer.lanes;
+        w->in_lane = outer.in_lane;
+        w->in_turn = outer.in_turn;
+}
+
+static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
+{
+        const struct multiply *m = multiply_find(w->target, s->buffer->element, s->weights->element, true, s->variable->type.lanes, s->tiles.group, 0);
+        if (!m)
+                return;
+        const double rows = s->tiles.positions, width = (double)s->tiles.vectors * s->variable->type.lanes, deep = (double)s->tiles.depth * s->tiles.group;
+        w->multiply = m;
+        w->tile_rows = s->tiles.positions / m->positions;
+        w->tile_columns = s->tiles.vectors;
+        w->tile_lanes = m->positions * m->outputs / GRID_LANES;
+        w->work.multiplies += w->trips / w->turns * rows / m->positions * s->tiles.vectors * s->tiles.depth / m->depth;
+        w->work.read += w->trips / w->turns * (rows + width) * deep * element_info[s->buffer->element].bytes;
+}
+
+static void look_at(struct walk *w, const struct loop_stmt *s)
+{
+        struct loop_expr *const exprs[] = { s->a, s->b, s->c };
+        for (int i = 0; i < 3 && s->kind != STMT_FOR; i++)
+                look_at_expr(w, exprs[i], 0);
+        switch (s->kind) {
+        case STMT_FOR: look_at_for(w, s); return;
+        case STMT_ALLOC: {
+                int64_t bytes = round_up(s->buffer->extent * element_info[s->buffer->element].bytes, SHARED_ALIGN);
+                if (!w->in_lane)
+                        w->cost->shared += bytes * (s->buffer->space == SPACE_SHARED ? 1 : w->cost->warps);
+                break;
+        }
+        case STMT_STORE:
+                w->instructions += w->trips;
+                move(w, s->buffer, s->b->type.lanes);
+                break;
+        case STMT_COPY: {
+                double bytes = w->trips * w->lanes * s->code * element_info[s->buffer->element].bytes;
+                w->bytes += bytes;
+                w->copied += bytes;
+                if (w->in_turn)
+                        w->work.copied += bytes / w->turns;
+                break;
+        }
+        case STMT_WAIT:
+                if (w->in_turn)
+                        w->work.stages = s->code + 2;
+                break;
+        case STMT_MULTIPLY: look_at_multiply(w, s); break;
+        default: break;
+        }
+        if (s->body)
+                look_at_block(w, s->body);
+        if (s->other)
+                look_at_block(w, s->other);
+}
+
+static void look_at_block(struct walk *w, const struct loop_block *b)
+{
+        for (const struct loop_stmt *s = b->first; s; s = s->next)
+                look_at(w, s);
+}
+
+/* of all it touches, each byte once; those of results beside */
+static double traffic(const struct loop_function *f, double *results)
+{
+        double all = 0;
+        *results = 0;
+        for (int i = 0; i < f->buffer_count; i++) {
+                double bytes = (double)f->buffers[i]->extent * element_info[f->buffers[i]->element].bytes;
+                all += bytes;
+                *results += f->buffers[i]->access & ACCESS_OUT ? bytes : 0;
+        }
+        return all;
+}
+
+static double larger(double a, double b) { return a > b ? a : b; }
+
+/* no tensor cores: the slowest of what a multiprocessor does for its blocks */
+static double plain_seconds(const struct walk *w, const struct grid_machine *g, double all)
+{
+        double of_one = (double)divide_up(w->cost->blocks, g->multiprocessors), share = g->clock * g->multiprocessors / g->l2_rate;
+        all = all < w->bytes * (double)w->cost->blocks ? all : w->bytes * (double)w->cost->blocks;      /* rows of a table */
+        double cycles = of_one * larger(w->instructions / SCHEDULERS, w->bytes * share);
+        cycles = larger(cycles, w->cost->waves * 2 * ARRIVAL);
+        return g->launch + larger(cycles / g->clock, all / g->memory_rate);
+}
+
+struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f, const struct loop_stmt *phase)
+{
+        const struct grid_machine *g = target_grid(t);
+        struct grid_cost cost = { .blocks = phase->b->literal.i, .warps = 1, .lanes = grid_lanes(phase->body) };
+        struct walk w = { .target = t, .f = f, .cost = &cost, .trips = 1, .lanes = 1, .turns = 1 };
+        double results, all = traffic(f, &results);
+        look_at(&w, phase);
+        w.work.blocks = (double)cost.blocks;
+        w.work.warps = (int)cost.warps;
+        w.work.shared = cost.shared;
+        if (w.multiply) {
+                if (!w.work.copied)     /* all turns' copies stand before the first */
+                        w.work.copied = w.copied / w.turns;
+                if (!w.work.stages)
+                        w.work.stages = 2;
+                int words = (int)(w.work.copied / COPY_BYTES / (double)(cost.warps * GRID_LANES));
+                cost.registers = warps_registers(w.tile_rows, w.tile_columns, w.tile_lanes, words);
+                w.work.turns = w.turns;
+                w.work.operands = all - results;
+                w.work.results = results;
+        }
+        w.work.registers = cost.registers ? cost.registers : 32;
+        cost.resident = warps_resident(g, &w.work);
+        cost.waves = warps_waves(g, &w.work);
+        cost.seconds = cost.registers && cost.resident ? warps_cost(t, w.multiply, &w.work) : plain_seconds(&w, g, all);
+        return cost;
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* Attention of few rows, as decoder steps have them, by blocks of warps: a block for a row of a group (a head).
+ *
+ *      keys in blocks, copied into shared memory      scores of a row, in shared memory: a lane a key
+ *      best, shares, their sum                        by lanes, in place
+ *      shares by values, straight from memory         a lane a channel, each warp its own keys; warps' parts are added up in order
+ *
+ * Nothing is packed or rounded: this reads a cache once, and what it takes is that. */
+#include "kernels/attention_row_warps.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "kernels/warps.h"
+
+enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4, STAGES = 2, ROWS_MOST = 8 };
+
+static int64_t columns_of(const struct attention *a) { return a->scores->type->dims[COLUMN]; }
+static int64_t depth_of(const struct attention *a) { return op_operand(a->first, 0)->type->dims[COLUMN]; }
+static int64_t width_of(const struct attention *a) { return op_result(a->second)->type->dims[COLUMN]; }
+
+bool attention_row_fits(const struct attention *a, const struct target *target, const struct schedule *s)
+{
+        const struct type *k = op_operand(a->first, 1)->type;
+        const int64_t keys = (int64_t)s->warps * GRID_LANES;
+        const int64_t shared = 4 * (round_up(columns_of(a), keys) + STAGES * keys * depth_of(a) + depth_of(a) + 4 * keys + s->warps * width_of(a));
+        return a->first->code == OP_dot && a->second->code == OP_dot && a->sum && k->element == E_F32 && a->shares == a->multiplied &&
+               a->scores->type->dims[ROW] <= ROWS_MOST && depth_of(a) % GRID_LANES == 0 && s->warps <= GRID_WARPS_MAX &&
+               shared + 1024 <= target_grid(target)->shared_bytes;
+}
+
+struct block {
+        struct emit *e;
+        const struct attention *a;
+        struct access q, k, v;
+        struct loop_buffer *query, *key, *value, *result;
+        struct loop_buffer *qs, *ks, *scores, *parts, *lanes, *sums, *products;   /* in shared memory */
+        int warps;
+        struct loop_expr *group, *row;
+};
+
+static int64_t keys_of(const struct block *b) { return (int64_t)b->warps * GRID_LANES; }
+static struct loop_expr *load(struct block *b, struct loop_buffer *from, struct loop_expr *at) { return loop_load(b->e->arena, from, at); }
+static struct loop_expr *less(struct block *b, struct loop_expr *x, int64_t y) { return emit_op(b->e, LOOP_LT, x, number(b->e, y)); }
+static struct loop_expr *exponential(struct block *b, struct loop_expr *x) { return emit_formula(b->e, op_info[OP_exp].formula, &x, 1); }
+static struct loop_stmt *add(struct block *b, enum loop_stmt_kind kind) { return loop_append(b->e->arena, b->e->scope->block, kind); }
+
+static struct loop_expr *float_number(struct block *b, double value)
+{
+        return loop_literal(b->e->arena, LOOP_TYPE(E_F32), (union scalar){ .f = value });
+}
+
+static struct loop_buffer *shared(struct block *b, const char *name, int64_t extent)
+{
+        struct loop_buffer *s = ARENA_NEW(b->e->arena, struct loop_buffer);
+        *s = (struct loop_buffer){ .name = emit_name(b->e, name), .element = E_F32, .extent = extent,
+                                   .space = SPACE_SHARED, .offset = -1, .access = ACCESS_INOUT };
+        add(b, STMT_ALLOC)->buffer = s;
+        return s;
+}
+
+/* where channel 0 of column `key` is */
+static struct loop_expr *column_at(struct block *b, const struct access *x, struct loop_expr *key)
+{
+        struct emit *e = b->e;
+        return plus(e, number(e, x->offset), plus(e, times(e, b->group, x->stride[GROUP]), times(e, key, x->stride[ROW])));
+}
+
+/* the number of a lane among all of the block */
+static struct loop_expr *thread(struct block *b, struct loop_expr *warp, struct loop_expr *lane)
+{
+        return emit_let(b->e, "thread", plus(b->e, times(b->e, warp, GRID_LANES), lane));
+}
+
+static void copy_query(struct block *b, struct loop_expr *warp)
+{
+        struct emit *e = b->e;
+        struct loop_expr *own = thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
+        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(depth_of(b->a), keys_of(b))));
+        struct loop_expr *d = emit_let(e, "d", plus(e, times(e, i, keys_of(b)), own));
+        emit_if(e, less(b, d, depth_of(b->a)));
+        emit_store(e, b->qs, d, load(b, b->query, plus(e, column_at(b, &b->q, b->row), d)));
+        for (int closes = 3; closes > 0; closes--)
+                emit_end(e);
+}
+
+static void copy_keys(struct block *b, struct loop_expr *warp, struct loop_expr *block)
+{
+        enum { GROUP_OF = COPY_BYTES / sizeof(float) };
+        struct emit *e = b->e;
+        const int64_t depth = depth_of(b->a), words = depth / GROUP_OF;
+        struct loop_expr *own = thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
+        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, words));
+        struct loop_expr *word = emit_let(e, "word", plus(e, times(e, i, keys_of(b)), own));
+        struct loop_expr *in_block = emit_op_int(e, LOOP_DIV, word, words), *c = times(e, emit_op_int(e, LOOP_REM, word, words), GROUP_OF);
+        struct loop_expr *key = emit_let(e, "key", plus(e, times(e, block, keys_of(b)), in_block));
+        struct loop_expr *there = columns_of(b->a) % keys_of(b) ? emit_let(e, "there", less(b, key, columns_of(b->a))) : NULL;
+        struct loop_stmt *s = add(b, STMT_COPY);
+        s->buffer = b->ks;
+        s->a = plus(e, times(e, emit_op_int(e, LOOP_REM, block, STAGES), keys_of(b) * depth), times(e, word, GROUP_OF));
+        s->source = b->key;
+        s->b = plus(e, column_at(b, &b->k, key), c);
+        s->c = there;
+        s->code = GROUP_OF;
+        emit_end(e);
+        emit_end(e);
+}
+
+/* a lane's key: lanes begin at different channels, so that these lie in banks of their own */
+static void write_score(struct block *b, struct loop_expr *warp, struct loop_expr *block)
+{
+        struct emit *e = b->e;
+        const int64_t depth = depth_of(b->a);
+        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES), *own = thread(b, warp, lane);
+        struct loop_expr *key = emit_let(e, "key", plus(e, times(e, block, keys_of(b)), own));
+        struct loop_variable *best = emit_var(e, "best", LOOP_TYPE(E_F32), load(b, b->parts, own));
+        emit_if(e, less(b, key, columns_of(b->a)));
+        struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));
+        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, depth));
+        struct loop_expr *d = emit_let(e, "d", emit_op_int(e, LOOP_REM, plus(e, i, lane), depth));
+        struct loop_expr *at = plus(e, times(e, emit_op_int(e, LOOP_REM, block, STAGES), keys_of(b) * depth), plus(e, times(e, own, depth), d));
+        struct loop_expr *product = emit_op(e, LOOP_MUL, load(b, b->qs, d), load(b, b->ks, at));
+        emit_set(e, sum, plus(e, loop_use(e->arena, sum), product));
+        emit_end(e);
+        struct loop_expr *index[RANK] = { number(e, 0), b->group, b->row, key };
+        struct loop_stmt *let = add(b, STMT_LET);
+        let->a = loop_use(e->arena, sum);
+        let->variable = loop_variable_new(e->arena, emit_name(e, "dot"), LOOP_TYPE(E_F32), VARIABLE_LET);
+        let->variable->number = e->scope->depth;
+        emit_define(e, op_result(b->a->first), index, let->variable);
+        struct loop_expr *score = emit_let(e, "score", emit_element(e, b->a->scores, index));
+        emit_store(e, b->scores, key, score);
+        emit_set(e, best, emit_op(e, LOOP_MAX, loop_use(e->arena, best), score));
+        emit_end(e);
+        emit_store(e, b->parts, own, loop_use(e->arena, best));
+        emit_end(e);
+}
+
+static void write_scores(struct block *b)
+{
+        struct emit *e = b->e;
+        const int64_t blocks = divide_up(columns_of(b->a), keys_of(b));
+        struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
+        copy_query(b, warp);
+        copy_keys(b, warp, number(e, 0));
+        emit_store(e, b->parts, thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES)), float_number(b, -FLT_MAX));
+        emit_end(e);
+        emit_end(e);
+        add(b, STMT_COMMIT);
+        add(b, STMT_WAIT);
+        struct loop_expr *block = emit_for(e, "block", number(e, 0), number(e, blocks));
+        warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
+        write_score(b, warp, block);
+        if (blocks > 1) {
+                struct loop_expr *next = emit_let(e, "next", plus(e, block, number(e, 1)));
+                emit_if(e, less(b, next, blocks));
+                copy_keys(b, warp, next);
+                emit_end(e);
+        }
+        emit_end(e);
+        add(b, STMT_COMMIT);
+        add(b, STMT_WAIT);
+        emit_end(e);
+}
+
+/* What all lanes of the block have in `parts`, joined, each warp for itself: a variable of the warp. */
+static struct loop_expr *joined(struct block *b, struct loop_expr *warp, struct loop_buffer *parts, enum loop_opcode op)
+{
+        struct emit *e = b->e;
+        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
+        struct loop_expr *all = load(b, parts, lane);
+        for (int i = 1; i < b->warps; i++)
+                all = emit_op(e, op, all, load(b, parts, plus(e, lane, number(e, (int64_t)i * GRID_LANES))));
+        emit_store(e, b->lanes, plus(e, times(e, warp, GRID_LANES), lane), all);
+        emit_end(e);
+        struct loop_variable *whole = emit_var(e, "all", LOOP_TYPE(E_F32), load(b, b->lanes, times(e, warp, GRID_LANES)));
+        struct loop_expr *l = emit_for(e, "l", number(e, 1), number(e, GRID_LANES));
+        emit_set(e, whole, emit_op(e, op, loop_use(e->arena, whole), load(b, b->lanes, plus(e, times(e, warp, GRID_LANES), l))));
+        emit_end(e);
+        return loop_use(e->arena, whole);
+}
+
+static void write_shares(struct block *b)
+{
+        struct emit *e = b->e;
+        struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps), *best = joined(b, warp, b->parts, LOOP_MAX);
+        struct loop_expr *own = thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
+        struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));
+        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(columns_of(b->a), keys_of(b))));
+        struct loop_expr *key = emit_let(e, "key", plus(e, times(e, i, keys_of(b)), own));
+        const bool some = columns_of(b->a) % keys_of(b) != 0;
+        if (some)
+                emit_if(e, less(b, key, columns_of(b->a)));
+        struct loop_expr *share = emit_let(e, "share", exponential(b, minus(e, load(b, b->scores, key), best)));
+        emit_store(e, b->scores, key, share);
+        emit_set(e, sum, plus(e, loop_use(e->arena, sum), share));
+        if (some)
+                emit_end(e);
+        emit_end(e);
+        emit_store(e, b->sums, own, loop_use(e->arena, sum));
+        emit_end(e);
+        emit_end(e);
+}
+
+/* each warp its own keys, a lane a channel */
+static void write_products(struct block *b)
+{
+        struct emit *e = b->e;
+        const int64_t columns = columns_of(b->a), width = width_of(b->a);
+        struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
+        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
+        struct loop_expr *part = emit_for(e, "part", number(e, 0), number(e, divide_up(width, GRID_LANES)));
+        struct loop_expr *d = emit_let(e, "d", plus(e, times(e, part, GRID_LANES), lane));
+        const bool some = width % GRID_LANES != 0;
+        if (some)
+                emit_if(e, less(b, d, width));
+        struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));
+        for (int64_t rest = 0; rest < 2; rest++) {        /* a known number of turns for all warps, then what is left */
+                const int64_t turns = columns / b->warps, from = rest ? turns : 0, to = rest ? turns + 1 : turns;
+                if (rest && columns % b->warps == 0)
+                        break;
+                struct loop_expr *i = emit_for(e, "i", number(e, from), number(e, to));
+                struct loop_expr *key = emit_let(e, "key", plus(e, times(e, i, b->warps), warp));
+                if (rest)
+                        emit_if(e, less(b, key, columns));
+                struct loop_expr *value = load(b, b->value, plus(e, column_at(b, &b->v, key), d));
+                emit_set(e, sum, plus(e, loop_use(e->arena, sum), emit_op(e, LOOP_MUL, load(b, b->scores, key), value)));
+                if (rest)
+                        emit_end(e);
+                emit_end(e);
+        }
+        emit_store(e, b->products, plus(e, times(e, warp, width), d), loop_use(e->arena, sum));
+        for (int closes = 3 + some; closes > 0; closes--)
+                emit_end(e);
+}
+
+static void write_results(struct block *b)
+{
+        struct emit *e = b->e;
+        const int64_t width = width_of(b->a);
+        const struct access *y = &b->a->y;
+        struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
+        struct loop_expr *sum = joined(b, warp, b->sums, LOOP_ADD);
+        struct loop_expr *own = thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
+        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(width, keys_of(b))));
+        struct loop_expr *d = emit_let(e, "d", plus(e, times(e, i, keys_of(b)), own));
+        emit_if(e, less(b, d, width));
+        struct loop_expr *all = load(b, b->products, d);
+        for (int k = 1; k < b->warps; k++)
+                all = plus(e, all, load(b, b->products, plus(e, d, number(e, k * width))));
+        struct loop_expr *index[RANK] = { number(e, 0), b->group, b->row, d }, *of_sum[RANK_MAX];
+        struct value *const values[] = { op_result(b->a->second), b->a->sum };
+        struct loop_expr *const made[] = { all, sum };
+        const struct type *t = b->a->sum->type;
+        emit_reindex(e, 2, (dim_t[]){ b->a->scores->type->dims[GROUP], b->a->scores->type->dims[ROW] }, index + GROUP, t->rank, t->dims, of_sum);
+        for (int k = 0; k < 2; k++) {
+                struct loop_stmt *let = add(b, STMT_LET);
+                let->a = made[k];
+                let->variable = loop_variable_new(e->arena, emit_name(e, k ? "shares" : "product"), LOOP_TYPE(E_F32), VARIABLE_LET);
+                let->variable->number = e->scope->depth;
+                emit_define(e, values[k], k ? of_sum : index, let->variable);
+        }
+        const struct emit_place to = { .buffer = b->result, .start = number(e, y->offset),
+                                       .stride = { 0, y->stride[GROUP], y->stride[ROW], y->stride[COLUMN] } };
+        emit_store(e, b->result, emit_at(e, &to, RANK, index), emit_element(e, b->a->result, index));
+        for (int closes = 4; closes > 0; closes--)
+                emit_end(e);
+}
+
+bool attention_rows_kernel(struct emit *e, const struct kernel_request *request, const struct attention *a, struct loop_buffer *buffer)
+{
+        struct block b = { .e = e, .a = a, .result = buffer };
+        const struct schedule *s = a->second->schedule;
+        if (!s || !attention_row_fits(a, e->options->target, s) || !access_read(request->region, op_operand(a->first, 0), &b.q) ||
+            !access_read(request->region, op_operand(a->first, 1), &b.k) || !access_read(request->region, op_operand(a->second, 1), &b.v))
+                return false;
+        const int64_t aligned = b.k.offset | b.k.stride[GROUP] | b.k.stride[ROW];
+        if (b.q.stride[COLUMN] != 1 || b.k.stride[COLUMN] != 1 || b.v.stride[COLUMN] != 1 || aligned % (COPY_BYTES / (int64_t)sizeof(float)))
+                return false;
+        b.warps = s->warps;
+        b.query = emit_parameter(e, b.q.value);
+        b.key = emit_parameter(e, b.k.value);
+        b.value = emit_parameter(e, b.v.value);
+        for (const struct op *op = request->region->first; op != request->region->last; op = op->next)
+                emit_local(e, op_result(op))->splits = ~0u;
+        const int64_t rows = a->scores->type->dims[ROW], groups = a->scores->type->dims[GROUP];
+        struct loop_expr *block = emit_grid(e, "b", FOR_GPU_BLOCK, rows * groups);
+        b.row = rows > 1 ? emit_let(e, "r", emit_op_int(e, LOOP_REM, block, rows)) : number(e, 0);
+        b.group = groups == 1 ? number(e, 0) : rows > 1 ? emit_let(e, "group", emit_op_int(e, LOOP_DIV, block, rows)) : block;
+        b.qs = shared(&b, "qs", depth_of(a));
+        b.ks = shared(&b, "ks", STAGES * keys_of(&b) * depth_of(a));
+        b.scores = shared(&b, "scores", round_up(columns_of(a), keys_of(&b)));
+        b.parts = shared(&b, "parts", keys_of(&b));
+        b.lanes = shared(&b, "joined", keys_of(&b));
+        b.sums = shared(&b, "sums", keys_of(&b));
+        b.products = shared(&b, "products", b.warps * width_of(a));
+        write_scores(&b);
+        write_shares(&b);
+        write_products(&b);
+        write_results(&b);
+        emit_end(e);
+        return warps_move_values_in(e->scope->block) && !e->failed;
+}

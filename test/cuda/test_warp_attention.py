@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""Attention as one kernel of blocks of warps (kernels/attention_warps.c): run by the executor, looked at by nvcc."""
+import pathlib
+import re
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto as T, helper, numpy_helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import cuda  # noqa: E402
+import dnncc  # noqa: E402
+
+# heads, rows, keys, channels of queries and keys, of values; mask
+CASES = {
+    "whole": (2, 32, 64, 64, 64, None),
+    "several_blocks": (3, 70, 200, 64, 64, None),
+    "causal": (2, 130, 130, 32, 48, "causal"),
+    "window": (2, 150, 150, 32, 32, "window"),
+    "padding": (2, 40, 300, 128, 128, "padding"),
+}
+TOLERANCE = {"f16": 2e-3, "bf16": 1.6e-2, "": 4e-6}
+
+
+def hidden(case):
+    """what a constant mask adds"""
+    _, rows, keys, _, _, mask = case
+    ahead = np.arange(keys)[None] - np.arange(rows)[:, None] - (keys - rows)
+    return np.where((ahead <= 0) & ((ahead > -20) | (mask == "causal")), 0, -np.inf).astype(np.float32)
+
+
+def model(case, path):
+    heads, rows, keys, depth, width, mask = case
+    inputs = [("q", [1, heads, rows, depth]), ("k", [1, heads, keys, depth]), ("v", [1, heads, keys, width])]
+    constants = [numpy_helper.from_array(np.float32(depth ** -.5), "scale")]
+    nodes = [helper.make_node("Transpose", ["k"], ["kt"], perm=[0, 1, 3, 2]), helper.make_node("MatMul", ["q", "kt"], ["dots"]),
+             helper.make_node("Mul", ["dots", "scale"], ["scores" if mask else "seen"])]
+    if mask == "padding":
+        inputs.append(("m", [1, 1, 1, keys]))
+    elif mask:
+        constants.append(numpy_helper.from_array(hidden(case), "m"))
+    if mask:
+        nodes.append(helper.make_node("Add", ["scores", "m"], ["seen"]))
+    nodes += [helper.make_node("Softmax", ["seen"], ["shares"], axis=-1), helper.make_node("MatMul", ["shares", "v"], ["y"])]
+    graph = helper.make_graph(nodes, "attention", [helper.make_tensor_value_info(n, T.FLOAT, s) for n, s in inputs],
+                              [helper.make_tensor_value_info("y", T.FLOAT, [1, heads, rows, width])], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    return path
+
+
+def inputs(case):
+    heads, rows, keys, depth, width, mask = case
+    random = np.random.default_rng(1)
+    arrays = [random.standard_normal(shape).astype(np.float32) for shape in ((1, heads, rows, depth), (1, heads, keys, depth), (1, heads, keys, width))]
+    if mask == "padding":
+        arrays.append(np.where(np.arange(keys) < max(keys - 77, 20), 0, -10000).astype(np.float32).reshape(1, 1, 1, keys))
+    return arrays
+
+
+def want(case, q, k, v, m=None):
+    q, k, v = (a.astype(np.float64) for a in (q, k, v))
+    scores = q @ k.transpose(0, 1, 3, 2) * case[3] ** -.5
+    if case[5]:
+        scores = scores + (m if case[5] == "padding" else hidden(case))
+    shares = np.exp(scores - scores.max(-1, keepdims=True))
+    return shares / shares.sum(-1, keepdims=True) @ v
+
+
+def compile_case(name, folder, precision="f16", target="cuda-sm_80"):
+    options = [f"--precision={precision}"] if precision else []
+    path = cuda.compile_model(model(CASES[name], folder / f"{name}.onnx"), folder, options, name=name, target=target)
+    text = path.read_text()
+    assert "scale_f32_" in text and "Softmax" not in " ".join(cuda.kernels(text)), "attention is not one kernel"
+    return path
+
+
+@pytest.mark.parametrize("precision", ["f16", pytest.param("bf16", marks=pytest.mark.long), ""])
+def test_cases(precision, tmp_path):
+    paths = [compile_case(name, tmp_path, precision) for name in CASES]
+    given = {name: inputs(case) for name, case in CASES.items()}
+    got = cuda.run(cuda.build(paths, tmp_path), given, tmp_path)
+    for name, case in CASES.items():
+        y = got[name]
+        assert not isinstance(y, cuda.Found), (name, y)
+        error = np.abs(y[0] - want(case, *given[name])).max()
+        assert error < TOLERANCE[precision], (name, error)
+        assert cuda.counts[name]["mma"] and cuda.counts[name]["conflicts"] == 0, (name, cuda.counts[name])
+
+
+def test_hidden_blocks_are_left_out(tmp_path):
+    """a causal mask halves the products"""
+    paths = [compile_case(name, tmp_path) for name in ("causal",)]
+    whole = cuda.compile_model(model((*CASES["causal"][:5], "padding"), tmp_path / "w.onnx"), tmp_path, ["--precision=f16"], name="whole_one")
+    cuda.run(cuda.build([*paths, whole], tmp_path), {"causal": inputs(CASES["causal"]), "whole_one": inputs((*CASES["causal"][:5], "padding"))}, tmp_path)
+    assert cuda.counts["causal"]["mma"] < cuda.counts["whole_one"]["mma"]
+
+
+def test_races(tmp_path):
+    path = compile_case("several_blocks", tmp_path)
+    given = inputs(CASES["several_blocks"])
+    got = cuda.run(cuda.build([path], tmp_path, flags=cuda.CHECKED), {"several_blocks": given}, tmp_path)["several_blocks"]
+    assert not isinstance(got, cuda.Found) and np.abs(got[0] - want(CASES["several_blocks"], *given)).max() < TOLERANCE["f16"], got
+
+
+MISTAKES = {
+    "no wait": (r"copy_wait\(0\);\n +__syncthreads\(\);", ""),
+    "the stage of values off by one": (r"(multiply_f16_\w+_across\([^;]*?block) % 2", r"\1 % 2 * 0"),
+    "sums are not brought to the largest score": (r"\n +scale_f32_\d+\([^;]*;", ""),
+    "words are not across": (r"load_matrices_across\(b, w", "load_matrices(b, w"),
+    "warps do not wait": (r"__syncwarp\(\);", ""),
+    "columns less": (r"(key\d*) < 200", r"\1 < 150"),
+}
+
+
+@pytest.mark.parametrize("what", [pytest.param(w, marks=() if i % 3 == 0 else pytest.mark.long) for i, w in enumerate(MISTAKES)])
+def test_mistakes(what, tmp_path):
+    path = compile_case("several_blocks", tmp_path)
+    text = path.read_text()
+    changed = re.sub(*MISTAKES[what], text)
+    assert changed != text
+    path.write_text(changed)
+    given = inputs(CASES["several_blocks"])
+    got = cuda.run(cuda.build([path], tmp_path), {"several_blocks": given}, tmp_path, cuda.SIX)["several_blocks"]
+    assert isinstance(got, cuda.Found) or not np.abs(got[0] - want(CASES["several_blocks"], *given)).max() < TOLERANCE["f16"], what
+
+
+# of few rows by a cache, in f32 whatever products are rounded to
+STEPS = {"step": (4, 1, 129, 64, 64, None), "long_step": (2, 1, 1100, 64, 64, "padding"), "wide_step": (3, 1, 40, 128, 96, "padding")}
+
+
+@pytest.mark.parametrize("flags", [cuda.OPTIMIZE, pytest.param(cuda.CHECKED, marks=pytest.mark.long)])
+def test_steps(flags, tmp_path):
+    paths = [cuda.compile_model(model(case, tmp_path / f"{name}.onnx"), tmp_path, ["--precision=f16"], name=name, target="cuda-sm_90")
+             for name, case in STEPS.items()]
+    assert all(len(cuda.kernels(p.read_text())) == 1 for p in paths)
+    given = {name: inputs(case) for name, case in STEPS.items()}
+    got = cuda.run(cuda.build(paths, tmp_path, flags=flags), given, tmp_path, cuda.SIX)
+    for name, case in STEPS.items():
+        assert not isinstance(got[name], cuda.Found), (name, got[name])
+        assert np.abs(got[name][0] - want(case, *given[name])).max() < TOLERANCE[""], name
+
+
+@pytest.mark.parametrize("precision", ["f16", ""])
+def test_nvcc(precision, tmp_path):
+    """nothing spilled, no more registers than the schedule counted on"""
+    if not cuda.nvcc():
+        pytest.skip("no nvcc: make cuda")
+    for name in ("several_blocks", "padding"):
+        path = compile_case(name, tmp_path, precision, "cuda-sm_90")
+        options = [f"--precision={precision}"] if precision else []
+        done = dnncc.run([dnncc.DNNCC, tmp_path / f"{name}.onnx", "--target=cuda-sm_90", *options, "--emit=ir", "-o", "-"])
+        counted = int(re.search(r"keys=[^\"]*?(\d+) registers", done.stdout)[1])
+        used = cuda.ptxas(path, "sm_90", tmp_path / "k.o")
+        most = max(of["registers"] for of in used.values())
+        assert all(of["spilled"] == 0 and of["stack"] == 0 for of in used.values()), used
+        assert most <= counted, (name, counted, used)
