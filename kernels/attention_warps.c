@@ -63,7 +63,7 @@ int64_t attention_tile_shared(const struct attention_tile *t)
 
 int attention_tile_registers(const struct attention_tile *t)
 {
-        enum { PLACES = 84, PARTS = 120, MOST = 255 };         /* subscripts, element functions, operands of products; in parts */
+        enum { PLACES = 92, PARTS = 120, MOST = 255 };         /* subscripts, element functions, operands of products; in parts */
         const int sums = t->rows / t->warps * (t->keys + t->width) / GRID_LANES, all = sums + PLACES + (t->bytes == sizeof(float) ? PARTS : 0);
         return all < MOST || sums + PLACES > MOST ? all : MOST;   /* there is room for parts of fewer at a time */
 }

@@ -20,7 +20,8 @@ static __global__ void halves(const uint32_t *in, uint32_t *out)
                 float back = float_of_half((uint16_t)in[l * WORDS + i]);
                 uint32_t bits;
                 memcpy(&bits, &back, 4);
-                out[l * WORDS + i] = half_of_float(f) ^ (bits << 1);
+                /* which NaN is not compared: instructions keep none of its bits */
+                out[l * WORDS + i] = (f == f ? half_of_float(f) : 0x7e00u) ^ (back == back ? bits << 1 : 1);
         }
 }
 static __global__ void shuffles(const uint32_t *in, uint32_t *out)

@@ -13,6 +13,7 @@
 Exit: 0; 1 something is wrong; 2 there is no GPU here, or no nvcc."""
 import argparse
 import concurrent.futures
+import itertools
 import json
 import os
 import pathlib
@@ -25,6 +26,7 @@ import tempfile
 import time
 
 import numpy as np
+import onnx
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "test" / "support"))
@@ -35,7 +37,7 @@ import torch_peers  # noqa: E402
 
 FLUSH = 256 << 20               # bytes written between replays: more than any second cache
 SMALL = ["mnist_cnn", "micro_kws_fp32", "resnet8_fp32"]
-ZOO = ["resnet50", "mobilenet_v2", "bert_base", "gpt_step"]
+BY_KERNELS = ["resnet50", "mobilenet_v2", "bert_base", "gpt_step"]
 TOLERANCE = {"f32": 1e-4, "tf32": 2e-2, "bf16": 1e-1, "f16": 2e-2}
 SANITIZERS = ["memcheck", "racecheck", "synccheck"]
 
@@ -54,8 +56,8 @@ def gpu():
 
 def options():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    p.add_argument("--models", default=",".join(SMALL + ZOO), help="of ../shared/models and the zoo")
-    p.add_argument("--target", help="of dnncc; default: the GPU's, or the nearest below it")
+    p.add_argument("--models", default=",".join(SMALL + BY_KERNELS + list(CASES)), help="of ../shared/models and the zoo")
+    p.add_argument("--target", help="of dnncc, a list; default: the GPU's, or the nearest below it")
     p.add_argument("--precision", default=",f16", help="of dnncc, a list; empty: f32")
     p.add_argument("--replays", type=int, default=200)
     p.add_argument("--compile", action="store_true", help="torch.compile, too: minutes")
@@ -97,7 +99,7 @@ def leaves_by_executor(folder):
 
 
 def nvcc(architecture, out, *sources, flags=(), cwd=None):
-    done = dnncc.run([cuda.nvcc(), "-O2", f"-arch={architecture}", "-diag-suppress", "177", *flags, *sources, "-o", out], timeout=600, cwd=cwd)
+    done = dnncc.run([cuda.nvcc(), "-O2", f"-gencode=arch=compute_{architecture[3:]},code={architecture}", "-diag-suppress", "177", *flags, *sources, "-o", out], timeout=600, cwd=cwd)
     if done.returncode:
         raise SystemExit(done.stderr[:3000])
     return out
@@ -116,8 +118,35 @@ def model_path(name):
     shared = ROOT.parent / "shared" / "models" / name / "model.onnx"
     if shared.exists():
         return shared
+    if name in CASES:
+        return case(name)
     import zoo
     return zoo.build(name)
+
+
+CASES = {"product_4096": (4096, 4096, 4096), "attention_4096": (16, 4096, 128)}        # rows, channels, outputs; heads, keys, size
+
+
+def case(name):
+    """build/zoo/NAME.onnx"""
+    path, (a, b, c) = ROOT / "build" / "zoo" / f"{name}.onnx", CASES[name]
+    if path.exists():
+        return path
+    random, f = np.random.default_rng(1), onnx.TensorProto.FLOAT
+    value = onnx.helper.make_tensor_value_info
+    if name.startswith("product"):
+        nodes, x, y = [onnx.helper.make_node("MatMul", ["x", "w"], ["y"])], [value("x", f, [a, b])], [a, c]
+        weights = [onnx.numpy_helper.from_array((random.standard_normal((b, c)) / np.sqrt(b)).astype(np.float32), "w")]
+    else:
+        nodes = [onnx.helper.make_node("Transpose", ["k"], ["t"], perm=[0, 2, 1]), onnx.helper.make_node("MatMul", ["q", "t"], ["p"]),
+                 onnx.helper.make_node("Mul", ["p", "scale"], ["s"]), onnx.helper.make_node("Softmax", ["s"], ["e"], axis=-1),
+                 onnx.helper.make_node("MatMul", ["e", "v"], ["y"])]
+        x, y = [value(n, f, [a, b, c]) for n in "qkv"], [a, b, c]
+        weights = [onnx.numpy_helper.from_array(np.float32(c ** -0.5), "scale")]
+    graph = onnx.helper.make_graph(nodes, name, x, [value("y", f, y)], weights)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8), path)
+    return path
 
 
 def bindings(path):
@@ -182,8 +211,8 @@ def prepare(name, precision, architecture, target, folder):
     for k, a in enumerate(arrays):
         (folder / f"{k}.bin").write_bytes(np.ascontiguousarray(a).tobytes())
     (folder / "out").mkdir()
-    return {"model": name, "precision": precision or "f32", "folder": folder, "path": path, "arrays": arrays, "source": source,
-            "program": gpu_program(source, architecture, folder), "predicted": predictions(path, [*more, f"--target={target}"], folder)}
+    return {"model": name, "target": target, "precision": precision or "f32", "folder": folder, "path": path, "arrays": arrays, "source": source,
+            "program": gpu_program(source, architecture + ("a" if target.endswith("a") else ""), folder), "predicted": predictions(path, [*more, f"--target={target}"], folder)}
 
 
 def measure(row, want, replays):
@@ -219,10 +248,12 @@ def sanitized(row):
 # ---- kernels ----
 
 def predictions(path, more, folder):
-    """microseconds of products in order, as the schedules of the Tensor IR say"""
-    dnncc.run([dnncc.DNNCC, path, *more, "--emit=ir", "-q", "-o", folder / "model.dnn"])
-    (folder / "model.dnn.bin").unlink(missing_ok=True)
-    return [float(m[1]) for m in re.finditer(r'schedule="[^"]*; ([0-9.e+-]+) us', (folder / "model.dnn").read_text())]
+    """microseconds of the launches in order"""
+    done = dnncc.run([dnncc.DNNCC, path, *more, "--weights=incbin", "-q", "-o", folder / "again.cu", f"--report={folder / 'report.json'}"])
+    if done.returncode:
+        return []
+    (folder / "again.weights").unlink(missing_ok=True)
+    return [launch["microseconds"] for call in json.loads((folder / "report.json").read_text())["calls"] for launch in call["launches"]]
 
 
 def kernel_times(row, replays=20):
@@ -231,20 +262,19 @@ def kernel_times(row, replays=20):
     if done.returncode:
         return []
     names, times = cuda.kernels(row["source"].read_text()), []
-    text = row["source"].read_text()
-    predicted = iter(row["predicted"])
-    for line in done.stdout.splitlines():
+    for line, predicted in itertools.zip_longest(done.stdout.splitlines(), row["predicted"]):
+        if not line:
+            continue
         _, mangled, blocks, threads, shared, us = line.split()
         kernel = max((n for n in names if f"{len(n)}{n}" in mangled), key=len)
-        body = text[text.index(f"{kernel}("):]
-        times.append((kernel, int(blocks), int(threads), int(shared), float(us), next(predicted, None) if "multiply_" in body[:body.index("\n}\n")] else None))
+        times.append((kernel, int(blocks), int(threads), int(shared), float(us), predicted))
     return times
 
 
 def kernel_table(row):
-    text = [f"{row['model']}, {row['precision']}: kernels, microseconds in a row, launch included", "",
+    text = [f"{row['model']}, {row['precision']}, {row['target']}: kernels, microseconds in a row, launch included", "",
             "| kernel | blocks | threads | shared | measured | predicted |", "|---|---:|---:|---:|---:|---:|"]
-    for kernel, blocks, threads, shared, us, predicted in row["kernels"]:
+    for kernel, blocks, threads, shared, us, predicted in sorted(row["kernels"], key=lambda k: -k[4]):
         text.append(f"| {kernel} | {blocks} | {threads} | {shared} | {us:.2f} | {'' if predicted is None else f'{predicted:.2f}'} |")
     return "\n".join(text) + f"\n\nsum: {sum(k[4] for k in row['kernels']):.1f}\n"
 
@@ -280,9 +310,9 @@ def peer_times(row, replays):
 def table(rows, peers, machine):
     names = sorted({p for r in rows for p in r["peers"]})
     text = [f"{machine}; microseconds, medians of graph replays", "",
-            "| model | precision | warm | flushed | nodes | error |" + "".join(f" {n} |" for n in names), "|---" * (6 + len(names)) + "|"]
+            "| model | target | precision | warm | flushed | nodes | error |" + "".join(f" {n} |" for n in names), "|---" * (7 + len(names)) + "|"]
     for r in rows:
-        text.append(f"| {r['model']} | {r['precision']} | {r['warm']:.1f} | {r['flushed']:.1f} | {r['nodes']} | {r['error']:.2g} |" +
+        text.append(f"| {r['model']} | {r['target']} | {r['precision']} | {r['warm']:.1f} | {r['flushed']:.1f} | {r['nodes']} | {r['error']:.2g} |" +
                     "".join(f" {r['peers'][n]:.1f} |" if n in r["peers"] else " - |" for n in names))
     text += [f"\ntorch, {what}: {value:.1f}" for what, value in peers.items()]
     return "\n".join(text) + "\n"
@@ -298,14 +328,15 @@ def main():
         return 2
     name_of, architecture = found
     listed = re.findall(r"cuda-(sm_\d+)", dnncc.run([dnncc.DNNCC, "--target=help"]).stdout)
-    target = o.target or "cuda-" + max((a for a in listed if int(a[3:]) <= int(architecture[3:])), key=lambda a: int(a[3:]))
+    targets = o.target.split(",") if o.target else ["cuda-" + max((a for a in listed if int(a[3:]) <= int(architecture[3:])), key=lambda a: int(a[3:]))]
     rows, wrong, wants = [], [], {}
     with tempfile.TemporaryDirectory() as top, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         top = pathlib.Path(top)
         leaves = pool.submit(check_leaves, architecture, top)
         models = o.models.split(",")
         list(pool.map(model_path, models))      # written before two ask for one
-        made = [pool.submit(prepare, m, p, architecture, target, top / f"{m}-{p}") for m in models for p in o.precision.split(",")]
+        made = [pool.submit(prepare, m, p, architecture, t, top / f"{m}-{p}-{t}") for m in models for p in o.precision.split(",") for t in targets
+                if "a" not in t[5:] or p]       # the rows of one GPU alone multiply no f32
         wrong += leaves.result()
         for future in made:
             row = future.result()
@@ -318,10 +349,10 @@ def main():
             if name in SMALL and row["precision"] == "f32":
                 wrong += sanitized(row)
             row["peers"] = peer_times(row, o.replays) if row["precision"] == "f32" else {}
-            row["kernels"] = kernel_times(row) if name in ZOO else []
+            row["kernels"] = kernel_times(row) if name in BY_KERNELS or name in CASES else []
             rows.append(row)
             print(f"{name} {row['precision']}: {row['warm']:.1f} us, {row['nodes']} nodes, error {row['error']:.2g}", flush=True)
-        text = "\n".join([table(rows, torch_peers.torch_times(o.replays, o.compile), f"{name_of}, {target}"), *(kernel_table(r) for r in rows if r["kernels"])])
+        text = "\n".join([table(rows, torch_peers.torch_times(o.replays, o.compile), name_of), *(kernel_table(r) for r in rows if r["kernels"])])
     print(text)
     if o.write:
         pathlib.Path(o.write).parent.mkdir(parents=True, exist_ok=True)
