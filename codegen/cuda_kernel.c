@@ -183,6 +183,14 @@ static const char *index_type(struct c_writer *w, const struct loop_function *f,
         return fitting.fits ? "int" : NULL;
 }
 
+/* Blocks that a multiprocessor is to have at a time, which bounds the registers of a lane: as many as a schedule counted on, and there are. */
+static int64_t blocks_at_a_time(const struct c_writer *w, const struct loop_function *f, const struct loop_stmt *phase)
+{
+        const struct grid_cost cost = grid_cost_of(w->target, f, phase);
+        const int64_t there = divide_up(cost.blocks, target_grid(w->target)->multiprocessors);
+        return !cost.registers || cost.resident < 1 ? 1 : cost.resident < there ? cost.resident : there;
+}
+
 static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_stmt *s)
 {
         struct cuda_writer *cuda = w->cuda;
@@ -205,7 +213,8 @@ static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_s
         c_names_function(w, f);
         names_reserve(w->locals, "failed");
         names_reserve(w->locals, "call");
-        c_put(w, "static __global__ void __launch_bounds__(%lld, 1) %s(", (long long)(phase.warps * phase.lanes), phase.name);
+        c_put(w, "static __global__ void __launch_bounds__(%lld, %lld) %s(", (long long)(phase.warps * phase.lanes),
+              (long long)blocks_at_a_time(w, f, s), phase.name);
         c_parameters(w, f);
         if (can_fail)
                 c_put(w, "%sunsigned *failed," C_SOFT "unsigned call", f->buffer_count + f->scalar_count ? "," C_SOFT : "");

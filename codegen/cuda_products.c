@@ -86,15 +86,19 @@ static const struct leaf { const char *name, *text; } leaves[] = {
           "{\n"
           "        return high_part(__float_as_uint(__uint_as_float(x) - __uint_as_float(high_part(x))));\n"
           "}\n"
-          "/* d += a b: 16 x 8 by 8 x 8 floats as sums of two parts each, but for the product of both low ones */\n"
+          "/* d += a b: 16 x 8 by 8 x 8 floats as sums of two parts each, but for the product of both low ones. The units cut off what a sum\n"
+          " * has no bits for, always towards zero: they add up few products, and d rounds. */\n"
           "static __device__ __forceinline__ void mma_f32(float d[4], const uint32_t a[4], const uint32_t b[2])\n"
           "{\n"
           "        const uint32_t a_high[4] = { high_part(a[0]), high_part(a[1]), high_part(a[2]), high_part(a[3]) },\n"
           "                       a_low[4] = { low_part(a[0]), low_part(a[1]), low_part(a[2]), low_part(a[3]) },\n"
           "                       b_high[2] = { high_part(b[0]), high_part(b[1]) }, b_low[2] = { low_part(b[0]), low_part(b[1]) };\n"
-          "        mma_tf32(d, a_low, b_high);\n"
-          "        mma_tf32(d, a_high, b_low);\n"
-          "        mma_tf32(d, a_high, b_high);\n"
+          "        float few[4] = { 0, 0, 0, 0 };\n"
+          "        mma_tf32(few, a_low, b_high);\n"
+          "        mma_tf32(few, a_high, b_low);\n"
+          "        mma_tf32(few, a_high, b_high);\n"
+          "        for (int i = 0; i < 4; i++)\n"
+          "                d[i] += few[i];\n"
           "}\n" },
 };
 enum { LEAVES = sizeof leaves / sizeof *leaves };
@@ -183,14 +187,14 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
 {
         const struct multiply *m = p->multiply;
         const char *of = element_info[m->x.memory].c_type, *by = element_info[m->w.memory].c_type;
-        const int row = multiply_row(m), group = m->group;
+        const int row = multiply_row(m), group = m->group, most = m->instructions > 1 ? 2 : 4;        /* operands that registers have room for */
         text_add(out,
                  "\n/* sums of %d positions and %d outputs: x rows of %d channels, so many elements apart; w [%d][%d][%d][%d] */\n"
                  "static __device__ __forceinline__ void %s(%s sums[%d][%d][4], const %s *x, int step, const %s *w)\n"
                  "{\n"
                  "        const int lane = (int)threadIdx.x;\n"
                  "        const %s *const rows = x + lane %% 16 * step + lane / 16 * %d;\n"
-                 "#pragma unroll\n"
+                 "#pragma unroll %d\n"
                  "        for (int k = 0; k < %d; k++) {\n"
                  "                uint32_t a[%d][4];\n"
                  "#pragma unroll\n"
@@ -200,7 +204,7 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
                  "                for (int j = 0; j < %d; j += 2) {\n"
                  "                        uint32_t b[4];\n",
                  p->rows * 16, p->vectors * 8, p->depth * row, p->depth * 2, p->vectors, p->across ? group : 8, p->across ? 8 : group, cuda_product_name(w, p), element_info[m->sum].c_type, p->rows, p->vectors,
-                 of, by, of, group, p->depth, p->rows, p->rows, row, p->vectors);
+                 of, by, of, group, p->depth < most ? p->depth : most, p->depth, p->rows, p->rows, row, p->vectors);
         put_words(out, p);
         text_add(out,
                  "#pragma unroll\n"

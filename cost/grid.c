@@ -115,7 +115,7 @@ static void look_at_for(struct walk *w, const struct loop_stmt *s)
 static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
 {
         const struct multiply *m = multiply_find(w->target, s->buffer->element, s->weights->element, true, s->variable->type.lanes, s->tiles.group, 0);
-        if (!m)
+        if (!m || m->positions != s->tiles.rows)          /* no fragments of warps */
                 return;
         const double rows = s->tiles.positions, width = (double)s->tiles.vectors * s->variable->type.lanes, deep = (double)s->tiles.depth * s->tiles.group;
         w->multiply = m;
@@ -211,7 +211,7 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
                 if (!w.work.stages)
                         w.work.stages = 2;
                 int words = (int)(w.work.copied / COPY_BYTES / (double)(cost.warps * GRID_LANES));
-                cost.registers = warps_registers(w.tile_rows, w.tile_columns, w.tile_lanes, words);
+                cost.registers = warps_registers(w.multiply, w.tile_rows, w.tile_columns, w.tile_lanes, words);
                 w.work.turns = w.turns;
                 w.work.operands = all - results;
                 w.work.results = results;

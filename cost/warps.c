@@ -38,10 +38,10 @@ enum {
 };
 static const double copy_issue = 2.5;   /* instructions, of each cycle that a lane's copies take */
 
-int warps_registers(int rows, int columns, int lane, int words)
+int warps_registers(const struct multiply *m, int rows, int columns, int lane, int words)
 {
-        enum { PLACES = 76, OF_COPY = 4 };        /* subscripts, an epilogue; copies under way */
-        return rows * columns * lane + rows * 4 + columns + OF_COPY * words + PLACES;
+        enum { PLACES = 40, PARTS = 16 };         /* subscripts, an epilogue; operands in parts */
+        return rows * columns * lane + rows * 4 + columns + words + PLACES + (m->instructions > 1 ? PARTS : 0);
 }
 
 int warps_resident(const struct grid_machine *g, const struct warp_work *work)

@@ -26,9 +26,9 @@ struct warp_work {
 
 /* Blocks that a multiprocessor holds at a time; 0: not even one. */
 int warps_resident(const struct grid_machine *g, const struct warp_work *work);
-/* Registers of a lane, no fewer than nvcc 13 takes: `rows` fragments of positions by `columns` of outputs, each of so many sums of a lane;
+/* Registers of a lane that nvcc 13 can do with: `rows` fragments of positions by `columns` of outputs by m, each of so many sums of a lane;
  * `words` that it copies in a turn. */
-int warps_registers(int rows, int columns, int lane, int words);
+int warps_registers(const struct multiply *m, int rows, int columns, int lane, int words);
 /* waves of blocks over all multiprocessors */
 double warps_waves(const struct grid_machine *g, const struct warp_work *work);
 double warps_cost(const struct target *t, const struct multiply *m, const struct warp_work *work);

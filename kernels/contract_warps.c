@@ -51,11 +51,11 @@ int64_t warp_tile_shared(const struct warp_tile *t)
         return t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + out;
 }
 
-int warp_tile_registers(const struct warp_tile *t)
+int warp_tile_registers(const struct multiply *m, const struct warp_tile *t)
 {
         int rows = t->positions / t->warps / t->rows, lane = t->rows * t->lanes / GRID_LANES;
         int64_t words = (t->positions * (int64_t)t->words + warps_w_stage(t) / t->group) / (t->warps * t->panels * GRID_LANES);
-        return warps_registers(rows, t->vectors, lane, (int)words);
+        return warps_registers(m, rows, t->vectors, lane, (int)words);
 }
 
 bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule *s,

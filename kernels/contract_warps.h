@@ -25,7 +25,7 @@ int64_t warp_tile_row(const struct warp_tile *t);
 int64_t warp_tile_out(const struct warp_tile *t);
 /* bytes of shared memory; registers of a lane, about; tiles, of so many panels of a group */
 int64_t warp_tile_shared(const struct warp_tile *t);
-int warp_tile_registers(const struct warp_tile *t);
+int warp_tile_registers(const struct multiply *m, const struct warp_tile *t);
 int64_t warp_tile_count(const struct warp_tile *t, int64_t images, int64_t groups, int64_t positions, int64_t panels);
 
 #endif

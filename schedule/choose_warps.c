@@ -42,7 +42,7 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
                 .operands = (c->images * c->groups * c->positions + c->groups * c->panels * width) * c->channels * t->bytes,
                 .results = sums * element_info[op_result(c->op)->type->element].bytes,
                 .partial = t->parts > 1 ? sums * t->parts * 4 : 0,
-                .stages = t->stages, .warps = t->warps * t->panels, .registers = warp_tile_registers(t),
+                .stages = t->stages, .warps = t->warps * t->panels, .registers = warp_tile_registers(m, t),
                 .shared = warp_tile_shared(t)
         };
 }

@@ -13,7 +13,7 @@
  *                                                      }
  *                                                    }
  *
- * Loops that are perfectly nested, but for values between them, and proved independent
+ * Loops that are perfectly nested, but for values and checks between them, and proved independent
  * (independence.c) become one; neighbours in the innermost are neighbours among lanes. Each loop of a
  * kernel is a phase of its own. What has no such loop runs in one lane, as it stands; so does what
  * shares a variable or memory on the stack. Rows are for warps (grid_rows.c). A value that loads nothing which the kernel writes is
@@ -199,11 +199,17 @@ static int64_t trip(const struct loop_stmt *s)
         return (to - from + s->step - 1) / s->step;
 }
 
-/* the loop that is all of a body but for values that stand before it; NULL: it holds more */
+/* if something { fail }: who does it again finds the same */
+static bool is_check(const struct loop_stmt *s)
+{
+        return s->kind == STMT_IF && !s->other && s->body->first && s->body->first->kind == STMT_FAIL && !s->body->first->next;
+}
+
+/* the loop that is all of a body but for values and checks that stand before it; NULL: it holds more */
 static struct loop_stmt *inner_loop(const struct loop_stmt *loop)
 {
         struct loop_stmt *s = loop->body->first;
-        while (s && s->kind == STMT_LET)
+        while (s && (s->kind == STMT_LET || is_check(s)))
                 s = s->next;
         return s && s->kind == STMT_FOR && !s->next ? s : NULL;
 }

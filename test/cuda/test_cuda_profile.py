@@ -79,7 +79,7 @@ def test_table(built):
     launches = re.findall(r"launch\(\(const void \*\)(\w+)_blocks\w*,\s+(\d+),\s+(\d+),\s+(\d+),\s+(\d+),", path.read_text())
     assert sorted((k, int(b), int(w) * int(n), int(s)) for k, b, w, n, s in launches) == sorted((r[0], int(r[1]), int(r[2]), int(r[4])) for r in rows)
     product, = [r for r in rows if "MatMul" in r[0]]
-    assert int(product[3]) > 76 and int(product[5]) >= 1
+    assert int(product[3]) > 40 and int(product[5]) >= 1
     if cuda.nvcc():
         architecture = "sm_80" if "sm_80" in path.read_text() else "sm_90"
         used = cuda.ptxas(path, architecture, path.parent / "k.o")
