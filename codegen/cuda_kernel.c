@@ -83,11 +83,13 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
         switch (s->for_kind) {
         case FOR_GPU_BLOCK:
                 cuda_groups_begin(w);
+                for (cuda->last = s->body->first; cuda->last && cuda->last->next;)
+                        cuda->last = cuda->last->next;
                 put_part(w, s, "blockIdx.x");
                 break;
         case FOR_GPU_WARP:
                 put_part(w, s, "threadIdx.y");
-                if (cuda->hands_on && !cuda_waits_next(s) && !copies_alone(s->body))
+                if (cuda->hands_on && s != cuda->last && !cuda_waits_next(s) && !copies_alone(s->body))
                         c_line(w, "__syncthreads();");
                 break;
         default:

@@ -25,6 +25,7 @@ struct cuda_writer {
         struct cuda_phase *phases;      /* all of the program */
         int phase_count;
         struct cuda_phase *phase;       /* being printed; or NULL */
+        const struct loop_stmt *last;   /* of the block, behind which nobody waits */
         bool in_lane, hands_on;         /* in a loop over lanes; warps wait for each other */
         bool fails;                     /* some kernel can, and is called */
         bool shares;                    /* some block has shared memory */

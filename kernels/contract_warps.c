@@ -191,8 +191,10 @@ static void add_up(struct warps *w)
         }
         warps_add_product(w, warp, of_all);
         emit_end(e);
-        warps_add(w, STMT_COMMIT, 0);
-        warps_add(w, STMT_WAIT, ahead - 1);
+        if (turns > 1) {                /* the next one */
+                warps_add(w, STMT_COMMIT, 0);
+                warps_add(w, STMT_WAIT, ahead - 1);
+        }
         emit_end(e);
         warps_add(w, STMT_WAIT, 0);
 }

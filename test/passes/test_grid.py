@@ -84,6 +84,15 @@ def test_fails(tmp_path, codes, phases):
     assert got == phases, text
 
 
+def test_checks_between_loops(tmp_path):
+    """rows that data chooses: a lane an element, each of which checks its row"""
+    body = "for %i = 0 to 4 { if %n[%i] > 100000 { fail INDEX } let %f : f32 = %x[%i] for %j = 0 to 100 { store %y[%i * 100 + %j] = %x[%j] * %f } }"
+    got, text = grid(tmp_path, body)
+    assert got == [(13, 1, 32)] and text.count("fail INDEX") == 1, text
+    got, text = grid(tmp_path, body.replace("fail INDEX }", "fail INDEX } else { store %y[%i] = 1 }"))
+    assert got != [(13, 1, 32)], text
+
+
 def test_other_targets_have_none(tmp_path):
     (tmp_path / "m.loops").write_text(HEAD.format(body=CASES[0][0], access="out"))
     for target in ("generic", "x86-64-v4"):
