@@ -536,7 +536,7 @@ bool layout_convolve(struct layout *l, struct op *op)
         const struct type *result = op_result(op)->type;
         const struct schedule_product product = { .groups = c.groups, .positions = type_elements(result) / result->dims[1], .outputs = result->dims[1] / c.groups,
                                                   .channels = type_elements(c.w->type) / c.w->type->dims[0] };
-        c.multiply = multiply_of_product(l->context->target, layout_multiply(l, op, c.w), &product);
+        c.multiply = multiply_of_product(l->context, layout_multiply(l, op, c.w), &product);
         if (!c.multiply && needs_multiply(l, op))
                 return layout_refuse(l, REMARK_layout_multiply);
         if (is_depthwise(&c) && !layout_lanes_sum(l, op))

@@ -215,7 +215,7 @@ static const struct multiply *multiply_of_extents(const struct layout *l, const 
 {
         const struct schedule_product product = { .groups = a->extent[BATCH], .positions = a->extent[FREE], .outputs = b->extent[FREE],
                                                   .channels = a->extent[CONTRACT] };
-        return multiply_of_product(l->context->target, m, &product);
+        return multiply_of_product(l->context, m, &product);
 }
 
 /* Bytes that are made while it runs and lie as a panel (values of a cache) are widened where they are

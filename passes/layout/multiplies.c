@@ -130,8 +130,9 @@ int64_t multiply_panel(const struct target *target, const struct multiply *m, co
         return !m->registers || vectors < most ? vectors : positions == 1 ? most : tiled_panel(target, m, outputs, most);
 }
 
-const struct multiply *multiply_of_product(const struct target *target, const struct multiply *m, const struct schedule_product *p)
+const struct multiply *multiply_of_product(const struct pass_context *context, const struct multiply *m, const struct schedule_product *p)
 {
+        const struct target *target = context->target;
         const struct multiply *other;
         if (!m || !multiply_in_groups(m))
                 return m;
@@ -139,7 +140,8 @@ const struct multiply *multiply_of_product(const struct target *target, const st
                 if (other->x.memory == m->x.memory && other->w.memory == m->w.memory && other->x.place == PLACE_WARP)
                         break;
         bool faster = !other || groups_products(target, m, p->positions, p->outputs, p->channels) <
-                                        groups_products(target, other, p->positions, p->outputs, p->channels);
+                                        groups_products(target, other, p->positions, p->outputs, p->channels) *
+                                                (double)context->limits.together_percent / 100;
         return faster && p->positions >= m->positions ? m : other;
 }
 

@@ -89,7 +89,7 @@ def run(models, folder, product, options, target, executions=cuda.TWO):
     return {name: got[f"m{i}"][0] for i, name in enumerate(models)}
 
 
-def check(cases, folder, kind, target="cuda-sm_80", twice=False, executions=cuda.TWO):
+def check(cases, folder, kind, target="cuda-sm_80", twice=False, executions=cuda.TWO, more=()):
     """to the bit"""
     models, wanted = {}, {}
     for i, (name, case) in enumerate(cases.items()):
@@ -102,7 +102,7 @@ def check(cases, folder, kind, target="cuda-sm_80", twice=False, executions=cuda
             model(case, path, twice)
             wanted[name] = ReferenceEvaluator(str(path)).run(None, {"x": x})[0]
         models[name] = path, x, case[3] + twice
-    got = run(models, folder, kind, [f"--precision={kind}"] if kind in ("f16", "tf32") else [], target, executions)
+    got = run(models, folder, kind, [*more, *([f"--precision={kind}"] if kind in ("f16", "tf32") else [])], target, executions)
     for name, want in wanted.items():
         assert np.array_equal(got[name], want), (name, np.abs(got[name] - want).max())
 

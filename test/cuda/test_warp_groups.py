@@ -14,6 +14,7 @@ import test_warp_convolutions as convolutions  # noqa: E402
 import test_warp_products as products  # noqa: E402
 
 TARGET = "cuda-sm_90a"
+ALWAYS = "--limit=together_percent=1000000"          # small ones, too, which are faster otherwise
 # rows, channels, outputs; what stands behind the product
 SHAPES = [(64, 64, 64, "Relu"), (200, 256, 320, "Relu"), (192, 512, 40, "Relu"), (256, 192, 512, "Sigmoid"), (128, 1024, 1000, "Relu")]
 CASES = {
@@ -26,7 +27,7 @@ CASES = {
 
 def scheduled(shape, words, folder, name="model", precision="bf16"):
     """as the words say, written into the Tensor IR; None: as dnncc chooses"""
-    options = [f"--target={TARGET}", f"--precision={precision}"]
+    options = [f"--target={TARGET}", f"--precision={precision}", ALWAYS]
     written = folder / f"{name}.dnn"
     done = dnncc.run([dnncc.DNNCC, products.model(shape, folder / "m.onnx"), *options, "--emit=ir", "-o", written])
     assert done.returncode == dnncc.OK, done.stderr
@@ -66,7 +67,7 @@ def test_schedules(tmp_path):
 def test_convolutions(kind, tmp_path):
     """those of enough channels, borders and all"""
     cases = {k: c for k, c in CASES.items() if kind == "f16" or c[1][1] == 128}
-    convolutions.check(cases, tmp_path, f"{kind}", TARGET)
+    convolutions.check(cases, tmp_path, kind, TARGET, more=[ALWAYS])
     texts = [p.read_text() for p in sorted(tmp_path.glob("m*.cu"))]
     assert all(f"multiply_{kind}_together_" in text for text in texts), kind
 
@@ -103,9 +104,9 @@ def test_nvcc(tmp_path):
     if not cuda.nvcc() or "sm_90a" not in cuda.known_to(cuda.nvcc()):
         pytest.skip("no nvcc that knows sm_90a: make cuda")
     shape = (4096, 1024, 4096, "Relu")
-    path = cuda.compile_model(products.model(shape, tmp_path / "m.onnx"), tmp_path, ["--precision=bf16"], target=TARGET)
+    path = cuda.compile_model(products.model(shape, tmp_path / "m.onnx"), tmp_path, ["--precision=bf16", ALWAYS], target=TARGET)
     assert "multiply_bf16_together_32" in path.read_text()
-    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", f"--target={TARGET}", "--precision=bf16", "--emit=ir", "-o", "-"])
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", f"--target={TARGET}", "--precision=bf16", ALWAYS, "--emit=ir", "-o", "-"])
     counted = int(re.search(r"(\d+) registers", done.stdout)[1])
     used = cuda.ptxas(path, "sm_90a", tmp_path / "k.o")
     product, = [of for kernel, of in used.items() if "MatMul" in kernel]
@@ -117,11 +118,14 @@ def test_nvcc(tmp_path):
         assert not re.search(r"\b(STL|LDL)\b", sass)
 
 
-@pytest.mark.parametrize("shape, together", [((64, 1024, 1024), True), ((32, 1024, 1024), False), ((4096, 32, 256), False)])
+@pytest.mark.parametrize("shape, together", [((2048, 2048, 2048), True), ((64, 1024, 1024), False), ((32, 1024, 1024), False), ((4096, 32, 256), False)])
 def test_which_row(shape, together, tmp_path):
-    """few positions, or few channels, are for each warp alone"""
-    path = cuda.compile_model(products.model((*shape, "Relu"), tmp_path / "m.onnx"), tmp_path, ["--precision=f16"], target=TARGET)
+    """few positions, few tiles, or few channels, are for each warp alone; and none together where no time is allowed"""
+    onnx_file = products.model((*shape, "Relu"), tmp_path / "m.onnx")
+    path = cuda.compile_model(onnx_file, tmp_path, ["--precision=f16"], target=TARGET)
     assert ("multiply_f16_together_" in path.read_text()) == together
+    path = cuda.compile_model(onnx_file, tmp_path, ["--precision=f16", "--limit=together_percent=0"], target=TARGET)
+    assert "multiply_f16_together_" not in path.read_text()
 
 
 # y = x w: turns of 64 channels through 4 stages; w comes as runs of what a stage holds, in the order of ir/loop.h
