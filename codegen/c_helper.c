@@ -4,11 +4,12 @@
 
 #include <string.h>
 
-const char *c_type_here(const struct c_writer *w, enum element e) { return e == E_INDEX && w->index ? w->index : c_type(e); }
 const char *c_type(enum element e)
 {
         return e == E_BOOL ? "int" : element_info[e].c_type;
 }
+
+const char *c_type_here(const struct c_writer *w, enum element e) { return e == E_INDEX && w->index ? w->index : c_type(e); }
 
 const char *c_memory_name(enum element e)
 {

@@ -43,7 +43,7 @@ static void put_library_function(struct c_writer *w, struct loop_function *f, co
         const char *own = w->dialect->library ? w->dialect->library(w, f, name) : NULL;
         w->out = out;
         if (own)
-                text_add(out, "#ifndef CUDA_CPU\n%s#else\n", own);
+                text_add(out, "%s#else\n", own);
         c_names_function(w, f);
         if (f->error)
                 c_comment(w->out, 0, arena_printf(w->arena, "error bound: %s", f->error));

@@ -104,7 +104,7 @@ static const char leaves[] =
         "\n"
         "#ifndef CUDA_CPU\n"
         "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900\n"
-        "#error \"launches wait inside kernels: compile this file for %s (-arch=sm_90)\"\n"
+        "#error \"launches wait inside kernels: compile this file for GPUs from Hopper on (-arch=sm_90)\"\n"
         "#endif\n"
         "/* the launch behind this one may begin; until the one in front has ended, and what it wrote is seen */\n"
         "static __device__ __forceinline__ void launch_dependents(void) { asm volatile(\"griddepcontrol.launch_dependents;\"); }\n"
@@ -114,5 +114,5 @@ static const char leaves[] =
 void cuda_early_top(struct c_writer *w, struct text *out)
 {
         if (target_begins_early(w->target) && w->cuda->phase_count)
-                text_add(out, leaves, "GPUs from Hopper on");
+                text_add(out, "%s", leaves);
 }

@@ -26,6 +26,6 @@ const char *cuda_library(struct c_writer *w, const struct loop_function *f, cons
 {
         for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
                 if (!strcmp(functions[i].name, f->name) && f->result.lanes == 1)
-                        return arena_printf(w->arena, functions[i].text, name);
+                        return arena_printf(w->arena, "#ifndef CUDA_CPU\n%s", arena_printf(w->arena, functions[i].text, name));
         return NULL;
 }

@@ -39,9 +39,7 @@ double groups_cost(const struct target *t, const struct multiply *m, const struc
         const double stored = work->partial ? work->partial : work->results;
         const double results = stored / work->blocks * together * share / g->l2_rate;
         const double cycles = waves * (2 * ARRIVAL + work->turns * turn + results);
-        const double memory = (work->operands + work->results) / g->memory_rate;
-        const double joining = work->partial ? g->launch + 2 * ARRIVAL / g->clock + (work->partial + work->results) / g->l2_rate : 0;
-        return g->launch + larger(cycles / g->clock, memory) + joining;
+        return warps_launch_cost(g, work, cycles);
 }
 
 double groups_products(const struct target *t, const struct multiply *m, int64_t positions, int64_t outputs, int64_t channels)

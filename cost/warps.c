@@ -86,6 +86,13 @@ static double wave_cost(const struct grid_machine *g, const struct warp_work *wo
         return FILL + work->turns * turn + results;
 }
 
+double warps_launch_cost(const struct grid_machine *g, const struct warp_work *work, double cycles)
+{
+        double memory = (work->operands + work->results) / g->memory_rate;
+        double joining = work->partial ? g->launch + 2 * ARRIVAL / g->clock + (work->partial + work->results) / g->l2_rate : 0;
+        return g->launch + larger(cycles / g->clock, memory) + joining;
+}
+
 double warps_cost(const struct target *t, const struct multiply *m, const struct warp_work *work)
 {
         const struct grid_machine *g = target_grid(t);
@@ -96,7 +103,5 @@ double warps_cost(const struct target *t, const struct multiply *m, const struct
         double cycles = wave_cost(g, work, multiply, last);
         if (waves > 1)
                 cycles += (waves - 1) * wave_cost(g, work, multiply, resident);
-        double memory = (work->operands + work->results) / g->memory_rate;
-        double joining = work->partial ? g->launch + 2 * ARRIVAL / g->clock + (work->partial + work->results) / g->l2_rate : 0;
-        return g->launch + larger(cycles / g->clock, memory) + joining;
+        return warps_launch_cost(g, work, cycles);
 }

@@ -31,6 +31,8 @@ int warps_resident(const struct grid_machine *g, const struct warp_work *work);
 int warps_registers(const struct multiply *m, int rows, int columns, int lane, int words);
 /* waves of blocks over all multiprocessors */
 double warps_waves(const struct grid_machine *g, const struct warp_work *work);
+/* seconds of a launch whose blocks take so many cycles: no less than memory takes, and those of the one that adds up parts */
+double warps_launch_cost(const struct grid_machine *g, const struct warp_work *work, double cycles);
 double warps_cost(const struct target *t, const struct multiply *m, const struct warp_work *work);
 
 #endif

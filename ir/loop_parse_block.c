@@ -119,20 +119,6 @@ static bool parse_let(struct loop_parser *p, struct loop_stmt *s)
         return loop_declare(p, name, s->variable, NULL);
 }
 
-/* "word A to B", or nothing */
-static bool parse_registers(struct loop_parser *p, const char *word, struct tile_range *r)
-{
-        int64_t first, end;
-        if (!loop_lex_accept(p, word))
-                return !p->failed;
-        if (!loop_lex_int(p, "a hardware tile", 0, TILE_MAX - 1, &first) ||
-            !loop_lex_expect(p, "to") ||
-            !loop_lex_int(p, "the end of hardware tiles", first + 1, TILE_MAX, &end))
-                return false;
-        *r = (struct tile_range){ (int)first, (int)(end - first) };
-        return true;
-}
-
 static bool parse_var(struct loop_parser *p, struct loop_stmt *s)
 {
         struct loop_type type;
@@ -147,7 +133,7 @@ static bool parse_var(struct loop_parser *p, struct loop_stmt *s)
              !loop_lex_int(p, "a tile's columns", 1, TILE_MAX, &columns) ||
              !loop_lex_expect(p, "]")))
                 return false;
-        if (!parse_registers(p, "in", &registers) ||
+        if (!loop_parse_registers(p, "in", &registers) ||
             (loop_lex_accept(p, "warps") && !loop_lex_int(p, "warps", 1, GRID_WARPS_MAX, &warps)))
                 return false;
         if (loop_lex_accept(p, "=") && !(s->a = loop_parse_expr(p, type)))
@@ -363,169 +349,6 @@ static bool parse_prefetch(struct loop_parser *p, struct loop_stmt *s)
         return true;
 }
 
-/* " word N" */
-static bool parse_extent(struct loop_parser *p, const char *word, int64_t most, int64_t *n)
-{
-        return (!word || loop_lex_expect(p, word)) &&
-               loop_lex_int(p, word ? word : "positions", 0, most, n);
-}
-
-/* UNLOAD: "from N to N columns N to N step N", each of which may be missing */
-static bool parse_part(struct loop_parser *p, struct loop_stmt *s)
-{
-        int64_t first = 0, end = s->variable->rows;
-        if (loop_lex_accept(p, "from") &&
-            (!loop_lex_int(p, "a position", 0, end - 1, &first) || !loop_lex_expect(p, "to") ||
-             !loop_lex_int(p, "the end of positions", first + 1, end, &end)))
-                return false;
-        s->tiles.first = (int)first;
-        s->tiles.positions = (int)(end - first);
-        int64_t column = 0, last = s->variable->columns;
-        if (loop_lex_accept(p, "columns") &&
-            (!loop_lex_int(p, "a vector", 0, last - 1, &column) || !loop_lex_expect(p, "to") ||
-             !loop_lex_int(p, "the end of vectors", column + 1, last, &last)))
-                return false;
-        s->tiles.column = (int)column;
-        s->tiles.columns = last - column < s->variable->columns ? (int)(last - column) : 0;
-        return !loop_lex_accept(p, "step") ||
-               loop_lex_int(p, "a step", 1, EXTENT_MAX, &s->tiles.step);
-}
-
-/* MULTIPLY: "line N together", each of which may be missing */
-static bool parse_line(struct loop_parser *p, struct loop_stmt *s)
-{
-        int64_t words = 0;
-        if (loop_lex_accept(p, "line") && !loop_lex_int(p, "words of a line", 1, TILE_MAX, &words))
-                return false;
-        s->tiles.line = (int)words;
-        s->tiles.together = loop_lex_accept(p, "together");
-        return true;
-}
-
-/* what of a tile's shape follows the operands */
-static bool parse_tiles(struct loop_parser *p, struct loop_stmt *s)
-{
-        int64_t positions = 0, vectors = 0, rows, depth = 0, lanes = 0, word = 0, group = 0;
-        bool shape = s->kind == STMT_TILES, multiplies = s->kind == STMT_MULTIPLY;
-        bool deep = shape || multiplies;
-        if (p->version < 2)
-                return loop_lex_error(p, "hardware tiles of version 1 of the format do not say "
-                                         "what a word is: compile the model again");
-        if ((shape && (!parse_extent(p, NULL, TILE_MAX, &positions) ||
-                       !parse_extent(p, "by", TILE_MAX, &vectors))) ||
-            !parse_extent(p, "rows", TILE_MAX, &rows) ||
-            (deep && !parse_extent(p, "depth", TILE_MAX, &depth)) ||
-            (shape && (!parse_extent(p, "lanes", LANES_MAX, &lanes) ||
-                       !parse_extent(p, "word", WORD_GROUP_MAX, &word))) ||
-            (multiplies && (!parse_extent(p, "group", MULTIPLY_GROUP_MAX, &group) ||
-                            !parse_extent(p, "step", EXTENT_MAX, &s->tiles.step) ||
-                            !parse_extent(p, "jump", EXTENT_MAX, &s->tiles.jump) ||
-                            !parse_line(p, s))) ||
-            (shape && !parse_registers(p, "sums", &s->tiles.sums)))
-                return false;
-        s->tiles.across = multiplies && loop_lex_accept(p, "across");
-        if ((deep && (!parse_registers(p, "x", &s->tiles.x) ||
-                                        !parse_registers(p, "w", &s->tiles.w))))
-                return false;
-        s->tiles.positions = shape ? (int)positions : s->variable->rows;
-        if (s->kind == STMT_UNLOAD && !parse_part(p, s))
-                return false;
-        s->tiles.vectors = shape ? (int)vectors : s->variable->columns;
-        s->tiles.rows = (int)rows;
-        s->tiles.depth = (int)depth;
-        s->tiles.lanes = (int)lanes;
-        s->tiles.word = (int)word;
-        s->tiles.group = (int)group;
-        return true;
-}
-
-static bool parse_sums(struct loop_parser *p, struct loop_stmt *s)
-{
-        struct loop_binding *b = loop_parse_name(p);
-        if (b && !b->variable)
-                return loop_lex_error(p, "only a variable holds sums");
-        s->variable = b ? b->variable : NULL;
-        return b != NULL;
-}
-
-/* "by function"; version 2 of the format had no other */
-static bool parse_product(struct loop_parser *p, struct loop_stmt *s)
-{
-        enum element sum = (enum element)s->variable->type.element;
-        const char *name = p->version < 3             ? "add_product"
-                           : loop_lex_expect(p, "by") ? loop_lex_word(p, "a function")
-                                                      : NULL;
-        if (!name)
-                return false;
-        s->function = loop_overload(p->overloads, name, strlen(name), sum);
-        return s->function || loop_lex_error(p, "the library has no function %s of %s", name,
-                                             element_info[sum].text);
-}
-
-static bool parse_multiply(struct loop_parser *p, struct loop_stmt *s)
-{
-        if (!parse_sums(p, s) || !loop_lex_expect(p, "+") || !loop_lex_expect(p, "=") ||
-            !parse_place(p, s) || !loop_lex_expect(p, "*"))
-                return false;
-        struct loop_stmt weights = { 0 };
-        if (!parse_place(p, &weights))
-                return false;
-        s->weights = weights.buffer;
-        s->b = weights.a;
-        return parse_product(p, s) && parse_tiles(p, s);
-}
-
-static bool parse_unload(struct loop_parser *p, struct loop_stmt *s)
-{
-        return parse_place(p, s) && loop_lex_expect(p, "=") && parse_sums(p, s) &&
-               parse_tiles(p, s);
-}
-
-/* "%sums by %factors[place]" */
-static bool parse_scale(struct loop_parser *p, struct loop_stmt *s)
-{
-        return parse_sums(p, s) && loop_lex_expect(p, "by") && parse_place(p, s) && parse_tiles(p, s);
-}
-
-/* "%to[places] = %from[places] of N mask m" */
-static bool parse_copy(struct loop_parser *p, struct loop_stmt *s)
-{
-        struct loop_stmt from = { 0 };
-        int64_t elements;
-        if (!parse_place(p, s) || !loop_lex_expect(p, "=") || !parse_place(p, &from) ||
-            !loop_lex_expect(p, "of") || !loop_lex_int(p, "elements", 1, GRID_SHARED_MAX, &elements))
-                return false;
-        s->source = from.buffer;
-        s->b = from.a;
-        s->code = (int)elements;
-        return !loop_lex_accept(p, "mask") ||
-               (s->c = loop_parse_expr(p, LOOP_VECTOR(E_BOOL, s->a->type.lanes)));
-}
-
-static bool parse_commit(struct loop_parser *p, struct loop_stmt *s)
-{
-        (void)s;
-        return !p->failed;
-}
-
-static bool parse_wait(struct loop_parser *p, struct loop_stmt *s)
-{
-        int64_t groups;
-        if (!loop_lex_int(p, "groups", 0, COPY_GROUPS_MAX - 1, &groups))
-                return false;
-        s->code = (int)groups;
-        return true;
-}
-
-static bool parse_settle(struct loop_parser *p, struct loop_stmt *s)
-{
-        int64_t products;
-        if (!loop_lex_int(p, "products", 0, PRODUCTS_MAX - 1, &products))
-                return false;
-        s->code = (int)products;
-        return true;
-}
-
 static const struct {
         const char *word;
         enum loop_stmt_kind kind;
@@ -546,14 +369,14 @@ static const struct {
         { "alloc", STMT_ALLOC, IN_KERNEL | IN_STREAM, parse_alloc },
         { "prefetch", STMT_PREFETCH, IN_KERNEL, parse_prefetch },
         { "keep", STMT_KEEP, IN_KERNEL, parse_keep },
-        { "tiles", STMT_TILES, IN_KERNEL, parse_tiles },
-        { "multiply", STMT_MULTIPLY, IN_KERNEL, parse_multiply },
-        { "unload", STMT_UNLOAD, IN_KERNEL, parse_unload },
-        { "scale", STMT_SCALE, IN_KERNEL, parse_scale },
-        { "copy", STMT_COPY, IN_KERNEL, parse_copy },
-        { "commit", STMT_COMMIT, IN_KERNEL, parse_commit },
-        { "wait", STMT_WAIT, IN_KERNEL, parse_wait },
-        { "settle", STMT_SETTLE, IN_KERNEL, parse_settle },
+        { "tiles", STMT_TILES, IN_KERNEL, loop_parse_tiles },
+        { "multiply", STMT_MULTIPLY, IN_KERNEL, loop_parse_multiply },
+        { "unload", STMT_UNLOAD, IN_KERNEL, loop_parse_unload },
+        { "scale", STMT_SCALE, IN_KERNEL, loop_parse_scale },
+        { "copy", STMT_COPY, IN_KERNEL, loop_parse_copy },
+        { "commit", STMT_COMMIT, IN_KERNEL, loop_parse_commit },
+        { "wait", STMT_WAIT, IN_KERNEL, loop_parse_wait },
+        { "settle", STMT_SETTLE, IN_KERNEL, loop_parse_settle },
         { "transfer", STMT_TRANSFER, IN_STREAM, loop_parse_transfer },
         { "reset", STMT_RESET, IN_STREAM, loop_parse_reset },
         { "product", STMT_PRODUCT, IN_STREAM, loop_parse_product },

@@ -105,6 +105,18 @@ bool loop_parse_place(struct loop_parser *p, struct loop_buffer **buffer, struct
 /* Library functions, all of the text; each is entered into p->overloads. */
 struct loop_function *loop_parse_functions(struct loop_parser *p);
 
+/* ---- loop_parse_tiles.c: what is behind the statement's word ---- */
+
+bool loop_parse_registers(struct loop_parser *p, const char *word, struct tile_range *r);         /* "word A to B", or nothing */
+bool loop_parse_tiles(struct loop_parser *p, struct loop_stmt *s);
+bool loop_parse_multiply(struct loop_parser *p, struct loop_stmt *s);
+bool loop_parse_unload(struct loop_parser *p, struct loop_stmt *s);
+bool loop_parse_scale(struct loop_parser *p, struct loop_stmt *s);
+bool loop_parse_copy(struct loop_parser *p, struct loop_stmt *s);
+bool loop_parse_commit(struct loop_parser *p, struct loop_stmt *s);
+bool loop_parse_wait(struct loop_parser *p, struct loop_stmt *s);
+bool loop_parse_settle(struct loop_parser *p, struct loop_stmt *s);
+
 /* ---- loop_parse_stream.c ---- */
 
 bool loop_parse_machine(struct loop_parser *p);           /* "on NAME": of the function being read */

@@ -5,37 +5,17 @@ import re
 import sys
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto as T, helper, numpy_helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import cuda  # noqa: E402
 import dnncc  # noqa: E402
+from test_warp_products import model, want, whole  # noqa: E402
 
 # rows, channels, outputs, what stands behind the product
 SHAPES = [(1, 768, 96, "Relu"), (1, 96, 100, "Relu"), (3, 256, 40, "Relu"), (4, 1536, 24, "Sigmoid")]
 NAMES = {"f16": "row_f16", "bf16": "row_bf16", "": "row_f32"}
 
-
-def whole(shape, seed):
-    return np.random.default_rng(seed).integers(-4, 5, shape).astype(np.float32)
-
-
-def model(shape, path):
-    """y = f(x w + b) of whole numbers, whose sums f32 holds"""
-    rows, channels, outputs, f = shape
-    nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Add", ["p", "b"], ["s"]), helper.make_node(f, ["s"], ["y"])]
-    graph = helper.make_graph(nodes, "product", [helper.make_tensor_value_info("x", T.FLOAT, [rows, channels])],
-                              [helper.make_tensor_value_info("y", T.FLOAT, [rows, outputs])],
-                              [numpy_helper.from_array(whole((channels, outputs), 1), "w"), numpy_helper.from_array(whole(outputs, 2), "b")])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
-    return path
-
-
-def want(shape, x):
-    s = x @ whole(shape[1:3], 1) + whole(shape[2], 2)
-    return np.maximum(s, 0) if shape[3] == "Relu" else 1 / (1 + np.exp(-np.clip(s.astype(np.float64), -80, 80)))
 
 
 def compile_shape(shape, folder, name="model", precision="f16", target="cuda-sm_80"):

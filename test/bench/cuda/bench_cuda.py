@@ -206,13 +206,13 @@ def prepare(name, precision, architecture, target, folder):
     folder.mkdir()
     path = model_path(name)
     more = [*bindings(path), *([f"--precision={precision}"] if precision else [])]
-    source = cuda.compile_model(path, folder, [*more, "--weights=incbin"], target=target)
+    source = cuda.compile_model(path, folder, [*more, "--weights=incbin", f"--report={folder / 'report.json'}"], target=target)
     arrays = inputs_of(name, path, bindings(path))
     for k, a in enumerate(arrays):
         (folder / f"{k}.bin").write_bytes(np.ascontiguousarray(a).tobytes())
     (folder / "out").mkdir()
     return {"model": name, "target": target, "precision": precision or "f32", "folder": folder, "path": path, "arrays": arrays, "source": source,
-            "program": gpu_program(source, architecture + ("a" if target.endswith("a") else ""), folder), "predicted": predictions(path, [*more, f"--target={target}"], folder)}
+            "program": gpu_program(source, architecture + ("a" if target.endswith("a") else ""), folder), "predicted": predictions(folder)}
 
 
 def measure(row, want, replays):
@@ -247,12 +247,8 @@ def sanitized(row):
 
 # ---- kernels ----
 
-def predictions(path, more, folder):
+def predictions(folder):
     """microseconds of the launches in order"""
-    done = dnncc.run([dnncc.DNNCC, path, *more, "--weights=incbin", "-q", "-o", folder / "again.cu", f"--report={folder / 'report.json'}"])
-    if done.returncode:
-        return []
-    (folder / "again.weights").unlink(missing_ok=True)
     return [launch["microseconds"] for call in json.loads((folder / "report.json").read_text())["calls"] for launch in call["launches"]]
 
 
