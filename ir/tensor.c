@@ -334,6 +334,20 @@ static struct value *mapped(struct value *v)
         return v && v->scratch ? v->scratch : v;
 }
 
+void region_clone_operations(struct builder *b, const struct region *from)
+{
+        for (const struct op *op = from->first; op; op = op->next) {
+                struct op *copy = op_clone(b, op);
+                for (int i = 0; i < op->result_count; i++)
+                        op->results[i].scratch = &copy->results[i];
+        }
+        for (int i = 0; i < from->argument_count; i++)
+                from->arguments[i].scratch = NULL;
+        for (const struct op *op = from->first; op; op = op->next)
+                for (int i = 0; i < op->result_count; i++)
+                        op->results[i].scratch = NULL;
+}
+
 void region_clone(struct builder *b, const struct region *from, struct region *to)
 {
         struct builder inside = { .m = b->m,
@@ -343,16 +357,7 @@ void region_clone(struct builder *b, const struct region *from, struct region *t
         for (int i = 0; i < from->argument_count; i++)
                 from->arguments[i].scratch =
                         region_add_argument(to, from->arguments[i].type, from->arguments[i].name);
-        for (const struct op *op = from->first; op; op = op->next) {
-                struct op *copy = op_clone(&inside, op);
-                for (int i = 0; i < op->result_count; i++)
-                        op->results[i].scratch = &copy->results[i];
-        }
-        for (int i = 0; i < from->argument_count; i++)
-                from->arguments[i].scratch = NULL;
-        for (const struct op *op = from->first; op; op = op->next)
-                for (int i = 0; i < op->result_count; i++)
-                        op->results[i].scratch = NULL;
+        region_clone_operations(&inside, from);
 }
 
 struct op *op_clone(struct builder *b, const struct op *op)

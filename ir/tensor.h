@@ -516,6 +516,8 @@ bool value_is_inside(const struct value *v, const struct region *region);
 struct op *op_clone(struct builder *b, const struct op *op);
 /* the same for arguments and operations of a region, into an empty one */
 void region_clone(struct builder *b, const struct region *from, struct region *to);
+/* the operations alone, into b's region: what stands for from's arguments is in their scratch, which is cleared */
+void region_clone_operations(struct builder *b, const struct region *from);
 /* A module like m, in memory of its own but for names, types and the data of constants, which are
  * m's: m must outlive it. */
 struct module *module_copy(const struct module *m);

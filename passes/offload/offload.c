@@ -61,16 +61,7 @@ static void copy_body(const struct region *from, struct region *to, struct diag 
                 op_erase(to->last);
         for (int i = 0; i < from->argument_count; i++)
                 from->arguments[i].scratch = &to->arguments[i];
-        for (const struct op *op = from->first; op; op = op->next) {
-                struct op *copy = op_clone(&b, op);
-                for (int i = 0; i < op->result_count; i++)
-                        op->results[i].scratch = &copy->results[i];
-        }
-        for (int i = 0; i < from->argument_count; i++)
-                from->arguments[i].scratch = NULL;
-        for (const struct op *op = from->first; op; op = op->next)
-                for (int i = 0; i < op->result_count; i++)
-                        op->results[i].scratch = NULL;
+        region_clone_operations(&b, from);
 }
 
 static int offload_partly(struct function *f, struct partition *p, struct arena *arena)
