@@ -127,29 +127,53 @@ def test_import_takes_at_most_30_ms_beside_numpy():
 
 @pytest.mark.slow
 def test_four_threads_scale():
-    """runs of one model, without the lock of Python: as many at once as there are processors. Turns go on while others on the machine are in the way"""
+    """Runs of one model, without the lock of Python: threads are as fast as processes, which share nothing but the machine. (Its two
+    processors may be one core's: then neither is twice as fast as one.) Turns go on while others on the machine are in the way."""
     m = dnncc_package.compile(models.matmul(128, 128, 128))
-    x, cores = np.ones((128, 128), np.float32), len(os.sched_getaffinity(0))
+    x = np.ones((128, 128), np.float32)
     bounds = [m.bind(x.copy()) for _ in range(4)]
 
-    def seconds(threads, runs=160):
-        def work(bound):
-            for _ in range(runs // threads):
-                bound()
-        all_ = [threading.Thread(target=work, args=(bounds[k],)) for k in range(threads)]
+    def work(k):
+        for _ in range(200):
+            bounds[k]()
+
+    def by_threads():
+        all_ = [threading.Thread(target=work, args=(k,)) for k in range(4)]
         begin = time.monotonic()
         for t in all_:
             t.start()
         for t in all_:
             t.join()
         return time.monotonic() - begin
-    best, wanted = 0, 0.75 * min(4, cores)
-    for _ in range(40):
-        best = max(best, seconds(1) / seconds(4))
-        if best >= wanted:
+
+    def by_processes():
+        """from the moment that all four exist"""
+        wait, go = os.pipe()
+        children = []
+        for k in range(4):
+            children.append(os.fork())
+            if not children[-1]:
+                os.close(go)
+                os.read(wait, 1)
+                work(k)
+                os._exit(0)
+        begin = time.monotonic()
+        os.close(wait)
+        os.close(go)
+        for c in children:
+            assert os.waitpid(c, 0)[1] == 0
+        return time.monotonic() - begin
+    threads = processes = one = float("inf")
+    for turn in range(40):
+        begin = time.monotonic()
+        for k in range(4):
+            work(k)
+        one = min(one, time.monotonic() - begin)
+        threads, processes = min(threads, by_threads()), min(processes, by_processes())
+        if turn >= 4 and threads * 0.9 <= processes:
             break
-    print(f"\n4 threads on {cores} processors: {best:.2f} times as fast as one")
-    assert best >= wanted
+    print(f"\n4 threads on {len(os.sched_getaffinity(0))} processors: {one / threads:.2f} times as fast as one, processes {one / processes:.2f}")
+    assert threads * 0.9 <= processes
 
 
 MOBILENET = ROOT / "build" / "zoo" / "mobilenet_v2.onnx"
