@@ -17,7 +17,7 @@ struct convolution {
         const struct op *op;
         struct value *x, *w;            /* logical: [N, C, S..], [M, C / groups, K..] */
         const struct multiply *multiply;
-        int64_t groups;
+        int64_t groups, block;          /* channels of x's blocks, before they are whole words */
         int spatial;
 };
 
@@ -154,6 +154,28 @@ static struct value *grouped_channels(struct layout *l, struct value *x, int gro
                            (int64_t[]){ 0, missing }, 1);
 }
 
+/* w's channels as blocks of so many have them, each with zeros behind it up to `inner` */
+static struct value *words_of_blocks(struct layout *l, struct value *w, int64_t blocks, int64_t channels, int64_t inner)
+{
+        const int rank = w->type->rank;
+        dim_t padded[RANK_MAX], dims[RANK_MAX], whole[RANK_MAX];
+        int64_t perm[RANK_MAX];
+        memcpy(padded, w->type->dims, (size_t)rank * sizeof *padded);
+        memcpy(whole, padded, sizeof padded);
+        memcpy(dims + 2, padded + 1, (size_t)(rank - 1) * sizeof *dims);
+        padded[1] = blocks * channels;
+        dims[0] = padded[0];
+        dims[1] = blocks;
+        dims[2] = channels;
+        for (int d = 0; d <= rank; d++)
+                perm[d] = d;
+        w = layout_pack(&l->b, w, padded, rank + 1, dims, perm);
+        dims[2] = inner;
+        w = w ? layout_pack(&l->b, w, dims, rank + 1, dims, perm) : NULL;
+        whole[1] = blocks * inner;
+        return w ? layout_reshape(&l->b, w, rank, whole) : NULL;
+}
+
 /* w [M, C / groups, K..] as panels [P, blocks, K.., inner / group, vectors, lanes * group], the
  * channels of a word behind each other; stored: outputs of a group, with those that pad a block */
 static struct value *pack_panels(struct layout *l, struct value *w, const struct multiply *m,
@@ -246,7 +268,9 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
                 attr_set(attrs, code, "outputs", outputs);
                 attr_set(attrs, code, "block", block);
                 attr_set(attrs, code, "limit", multiply_limit(op_operand(c->op, 1)));
-                w = pack_panels(l, w, c->multiply, c->groups, blocks, inner, stored, positions);
+                if (blocks > 1 && inner > c->block)
+                        w = words_of_blocks(l, w, blocks, c->block, inner);
+                w = !w ? NULL : pack_panels(l, w, c->multiply, c->groups, blocks, inner, stored, positions);
         }
         w = w ? value_build(&l->b, code, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
         return bytes ? build_cast(&l->b, w, (enum element)op_result(c->op)->type->element) : w;
@@ -551,9 +575,10 @@ bool layout_convolve(struct layout *l, struct op *op)
                 return layout_refuse(l, REMARK_layout_groups);
         bool few = !is_depthwise(&c) && !blocks_of(c.x) && c.x->type->dims[1] < l->block;
         int group = whole_group(&c);
-        struct value *x = !few        ? whole_words(l, layout_blocked(l, c.x), group)
-                          : group > 1 ? grouped_channels(l, c.x, group)
-                                      : few_channels(l, c.x);
+        struct value *x = few && group > 1 ? grouped_channels(l, c.x, group) : few ? few_channels(l, c.x) : layout_blocked(l, c.x);
+        c.block = x ? x->type->dims[x->type->rank - 1] : 0;
+        if (!few)
+                x = whole_words(l, x, group);
         if (x && !is_depthwise(&c))
                 x = build_cast(&l->b, x, multiply_reads(l->context, c.multiply));
         struct value *y;

@@ -26,6 +26,7 @@ CASES = {
     "line": ((1, 32, 33), (32, 32, 5), {"pads": [2, 2]}, 1),
     "volume": ((1, 16, 4, 5, 6), (16, 16, 3, 3, 3), {"pads": [1] * 6}, 1),
     "groups": ((1, 64, 8, 8), (64, 16, 3, 3), {"pads": [1, 1, 1, 1], "group": 4}, 1),
+    "groups of blocks that are no words": ((1, 40, 8, 8), (32, 20, 3, 3), {"pads": [1, 1, 1, 1], "group": 2}, 0),
     "depthwise": ((1, 32, 8, 8), (32, 1, 3, 3), {"pads": [1, 1, 1, 1], "group": 32}, 0),
     "border wider than the window": ((1, 16, 4, 4), (16, 16, 2, 2), {"pads": [3, 2, 3, 4]}, 1),
 }
@@ -111,6 +112,25 @@ def check(cases, folder, kind, target="cuda-sm_80", twice=False, executions=cuda
 def test_cases(kind, tmp_path):
     cases = {k: c for k, c in CASES.items() if kind in ("f16", "f32", "tf32") or k != "depthwise"}
     check(cases if kind == "f16" else dict(list(cases.items())[::2]), tmp_path, kind)
+
+
+def random_cases(seed, count):
+    """groups, borders, steps and windows that nobody chose"""
+    random, cases = np.random.default_rng(seed), {}
+    while len(cases) < count:
+        group, channels = int(random.choice([1, 2, 3, 4, 8])), int(random.choice([1, 2, 3, 4, 8, 16, 20]))
+        window, step, apart = ([int(n) for n in random.integers(1, most, 2)] for most in (6, 3, 3))
+        pads, size = [int(n) for n in random.integers(0, 4, 4)], [int(n) for n in random.integers(6, 15, 2)]
+        if all(size[d] + pads[d] + pads[d + 2] > (window[d] - 1) * apart[d] for d in range(2)):
+            cases[f"{seed}: {len(cases)}"] = ((int(random.integers(1, 3)), group * channels, *size), (group * int(random.choice([1, 2, 4, 8, 24])), channels, *window),
+                                              {"group": group, "pads": pads, "strides": step, "dilations": apart}, 0)
+    return cases
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(s, marks=pytest.mark.long) for s in (2, 3))])
+@pytest.mark.parametrize("kind", ["f16", "s8", pytest.param("u8", marks=pytest.mark.long)])
+def test_random(kind, seed, tmp_path):
+    check(random_cases(seed, 12), tmp_path, kind)
 
 
 def test_one_behind_the_other(tmp_path):
