@@ -81,9 +81,10 @@ static void put_table(struct c_writer *w, const struct rows *r)
         const char *prefix = w->options->prefix;
         text_add(w->out, "\nconst struct %s_launch %s_launches[] = {\n", prefix, prefix);
         w->indent = 1;
+        const bool cold = grid_is_cold(w->target, w->p);
         for (int i = 0; i < r->count; i++) {
                 const struct row *row = &r->list[i];
-                const struct grid_cost c = grid_cost_of(w->target, row->f, row->phase);
+                const struct grid_cost c = grid_cost_of(w->target, row->f, row->phase, cold);
                 const char *location = row->location ? row->location : "";
                 c_put(w, "{ \"%s\"," C_SOFT "\"%s\"," C_SOFT "%lld, %lld, %d, %lld, %d, %.3g, %.4g },", c_name(w, row->f)->text,
                       text_literal(w->arena, location, strlen(location)), (long long)c.blocks, (long long)(c.warps * c.lanes), c.registers, (long long)c.shared,

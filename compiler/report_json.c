@@ -39,20 +39,22 @@ static const struct loop_stmt *next_launch(const struct loop_stmt *phase)
         return phase;
 }
 
-static double launched_seconds(const struct loop_function *kernel, const struct target *target)
+static bool is_cold(const struct run *run) { return grid_is_cold(run->context.target, run_program(run, run->target_count - 1)); }
+
+static double launched_seconds(const struct loop_function *kernel, const struct target *target, bool cold)
 {
         double seconds = 0;
         for (const struct loop_stmt *phase = next_launch(kernel->body->first); phase; phase = next_launch(phase->next))
-                seconds += grid_cost_of(target, kernel, phase).seconds;
+                seconds += grid_cost_of(target, kernel, phase, cold).seconds;
         return seconds;
 }
 
-static void put_launches(FILE *out, const struct loop_function *kernel, const struct target *target)
+static void put_launches(FILE *out, const struct loop_function *kernel, const struct target *target, bool cold)
 {
         const char *comma = "";
         fputs(", \"launches\": [", out);
         for (const struct loop_stmt *phase = next_launch(kernel->body->first); phase; phase = next_launch(phase->next), comma = ", ") {
-                const struct grid_cost c = grid_cost_of(target, kernel, phase);
+                const struct grid_cost c = grid_cost_of(target, kernel, phase, cold);
                 fprintf(out,
                         "%s{\"blocks\": %" PRId64 ", \"threads\": %" PRId64 ", \"registers\": %d, \"shared\": %" PRId64
                         ", \"resident\": %d, \"waves\": %.0f, \"microseconds\": %.3f}",
@@ -65,13 +67,14 @@ static void put_launches(FILE *out, const struct loop_function *kernel, const st
  * full rate of fused multiply-adds; no less than the bytes at the rate of the second cache. Of a stream, what the model of
  * its machine says, and of a grid's launches, what is predicted of them. */
 static double predicted_cycles(const struct loop_function *kernel, bool scheduled,
-                               const struct traffic *t, const struct target *target)
+                               const struct traffic *t, const struct run *run)
 {
+        const struct target *target = run->context.target;
         double bytes = (double)(t->read + t->written) / rate_l2(target), cycles = report_machine_cycles(kernel);
         if (cycles >= 0)
                 return cycles;
         if (target_grid(target))
-                return launched_seconds(kernel, target) * target_grid(target)->clock;
+                return launched_seconds(kernel, target, is_cold(run)) * target_grid(target)->clock;
         if (scheduled) {
                 cycles = kernel->flops / (2 * rate_issue(target) * target_lanes(target, E_F32));
         } else {
@@ -90,7 +93,7 @@ static bool is_scheduled(const struct loop_function *kernel)
 double report_call_cycles(const struct run *run, const struct loop_stmt *call)
 {
         const struct traffic t = traffic_of(call);
-        return predicted_cycles(call->function, is_scheduled(call->function), &t, run->context.target);
+        return predicted_cycles(call->function, is_scheduled(call->function), &t, run);
 }
 
 int64_t report_call_bytes(const struct loop_stmt *call)
@@ -138,9 +141,9 @@ static void put_call(FILE *out, const struct loop_stmt *call, int number, struct
                 ", \"flops\": %.0f, \"again\": %.0f, \"read\": %" PRId64 ", \"constants\": %" PRId64
                 ", \"written\": %" PRId64 ", \"cycles\": %.0f",
                 kernel->flops, kernel->again, t.read, t.constants, t.written,
-                predicted_cycles(kernel, schedule, &t, run->context.target));
+                predicted_cycles(kernel, schedule, &t, run));
         if (target_grid(run->context.target))
-                put_launches(out, kernel, run->context.target);
+                put_launches(out, kernel, run->context.target, is_cold(run));
         if (run->bench)
                 fprintf(out, ", \"seconds\": %.9f", run->bench->each->calls[number]);
         put_list(out, "buffers", call, buffer_name);

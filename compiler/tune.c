@@ -454,7 +454,7 @@ static bool tune_in_folder(struct tuning *t)
 bool tune(struct run *run)
 {
         struct tuning t = { .run = run, .arena = run->arena,
-                            .machine = { run->context.target, run->context.threads } };
+                            .machine = { .target = run->context.target, .threads = run->context.threads } };
         if (!target_has_vectors(run->context.target) || run->options.exact) {
                 diag_error(
                         &run->diag, EXIT_USAGE,

@@ -195,7 +195,7 @@ static double plain_seconds(const struct walk *w, const struct grid_machine *g, 
         return g->launch + larger(cycles / g->clock, all / g->memory_rate);
 }
 
-struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f, const struct loop_stmt *phase)
+struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f, const struct loop_stmt *phase, bool cold)
 {
         const struct grid_machine *g = target_grid(t);
         struct grid_cost cost = { .blocks = phase->b->literal.i, .warps = 1, .lanes = grid_lanes(phase->body) };
@@ -213,6 +213,7 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
                 int words = (int)(w.work.copied / COPY_BYTES / (double)(cost.warps * GRID_LANES));
                 cost.registers = warps_registers(w.multiply, w.tile_rows, w.tile_columns, w.tile_lanes, words);
                 w.work.turns = w.turns;
+                w.work.cold = cold;
                 w.work.operands = all - results;
                 w.work.results = results;
         }
@@ -221,4 +222,12 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
         cost.waves = warps_waves(g, &w.work);
         cost.seconds = cost.registers && cost.resident ? warps_cost(t, w.multiply, &w.work) : plain_seconds(&w, g, all);
         return cost;
+}
+
+bool grid_is_cold(const struct target *t, const struct loop_program *p)
+{
+        double bytes = 0;
+        for (const struct loop_buffer *b = p->buffers; b; b = b->next)
+                bytes += b->space == SPACE_CONSTANT && !b->splat ? (double)b->extent * element_info[b->element].bytes : 0;
+        return warps_are_cold(target_grid(t), bytes);
 }

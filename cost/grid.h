@@ -16,7 +16,9 @@ struct grid_cost {
 /* Of each warp of a phase, whose body this is: one whose warps do nothing but loops over so few lanes has no more of them. 0: it does
  * nothing, and is not launched. */
 int64_t grid_lanes(const struct loop_block *block);
-/* Of a phase, a loop over blocks of f. */
-struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f, const struct loop_stmt *phase);
+/* Of a phase, a loop over blocks of f; cold: its constants come from memory. */
+struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f, const struct loop_stmt *phase, bool cold);
+/* Do p's, in every run? */
+bool grid_is_cold(const struct target *t, const struct loop_program *p);
 
 #endif

@@ -19,11 +19,15 @@ struct warp_work {
         double rows;                    /* positions whose sums a warp has */
         double operands, results;
         double partial;                 /* bytes of sums of parts, which a second phase adds up; 0: there are none */
+        bool cold;                      /* operands come from memory (warps_are_cold) */
         int stages;
         int warps, registers;           /* of a block; of a lane */
         int64_t shared;                 /* bytes of a block */
 };
 
+/* Do a program's constants, of so many bytes, come from memory in every run? The second cache also holds what is computed: half of it keeps
+ * them from one run to the next. */
+bool warps_are_cold(const struct grid_machine *g, double bytes);
 /* Blocks that a multiprocessor holds at a time; 0: not even one. */
 int warps_resident(const struct grid_machine *g, const struct warp_work *work);
 /* Registers of a lane that nvcc 13 can do with: `rows` fragments of positions by `columns` of outputs by m, each of so many sums of a lane;

@@ -20,9 +20,8 @@ static bool can_follow(const struct op *op, const struct target *target)
                                          : op->code == OP_convolve_packed && contract_multiply(op, target, true);
 }
 
-static enum remark_reason choose(struct op *op, const struct module *m, struct pass_context *context)
+static enum remark_reason choose(struct op *op, const struct module *m, const struct schedule_machine *machine, struct pass_context *context)
 {
-        const struct schedule_machine machine = { context->target, context->lower.threads, &context->memo };
         if (op->schedule)
                 return REMARK_schedule_kept;
         if (!can_follow(op, context->target))
@@ -32,7 +31,7 @@ static enum remark_reason choose(struct op *op, const struct module *m, struct p
         if (!kernels_lowering(op))
                 return kernels_code(op->code) ? REMARK_schedule_elements : REMARK_schedule_own_layout;
         const struct schedule *given = context->book ? schedule_book_find(context->book, m, op) : NULL;
-        op->schedule = given ? given : schedule_for(op, &machine, m->arena);
+        op->schedule = given ? given : schedule_for(op, machine, m->arena);
         return given ? REMARK_schedule_given : REMARK_schedule_chosen;
 }
 
@@ -47,13 +46,15 @@ static void remark(struct remarks *remarks, const struct op *op, enum remark_rea
 
 int pass_schedule(struct function *f, struct pass_context *context)
 {
+        const struct schedule_machine machine = { .target = context->target, .threads = context->lower.threads, .memo = &context->memo,
+                                                  .cold = schedule_is_cold(f, context->target) };
         int count = 0;
         if (context->remarks && f == f->module->functions)
                 remarks_begin(context->remarks, "schedule");
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
                 if (!kernels_code(op->code) && !(op_info[op->code].traits & TRAIT_CONTRACTION))
                         continue;
-                enum remark_reason why = choose(op, f->module, context);
+                enum remark_reason why = choose(op, f->module, &machine, context);
                 count += why == REMARK_schedule_chosen || why == REMARK_schedule_given;
                 if (context->remarks)
                         remark(context->remarks, op, why);

@@ -3,6 +3,7 @@
  * block, its warps and stages of least predicted time (cost/warps.c). */
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "cost/warps.h"
 #include "ir/loop.h"
@@ -11,14 +12,15 @@
 #include "ir/loop.h"
 #include "schedule/choose.h"
 
-enum { PARTS_MOST = 32 };
+/* STAGES_GOOD: of equal ones; five leave the next launch's first blocks no room */
+enum { PARTS_MOST = 32, STAGES_GOOD = 4 };
 
 struct choice {
         const struct op *op;
         const struct target *target;
         const struct multiply *multiply;
         double images, groups, positions, panels, channels;       /* channels: with the window's offsets */
-        bool windows;
+        bool windows, cold;
         struct schedule best;
         double seconds, waves;
         int registers;
@@ -38,7 +40,7 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
                 .read = warps * (own + width) * depth * t->bytes,
                 .x_copies = ceil(t->positions * (double)t->words / (warps * GRID_LANES)),
                 .w_copies = ceil(t->panels * width * t->words / (warps * GRID_LANES)),
-                .windows = c->windows, .rows = own,
+                .windows = c->windows, .cold = c->cold, .rows = own,
                 .operands = (c->images * c->groups * c->positions + c->groups * c->panels * width) * c->channels * t->bytes,
                 .results = sums * element_info[op_result(c->op)->type->element].bytes,
                 .partial = t->parts > 1 ? sums * t->parts * 4 : 0,
@@ -57,7 +59,7 @@ static void try_one(struct choice *c, struct schedule s)
         if (!warps_resident(g, &work))
                 return;
         double seconds = warps_cost(c->target, c->multiply, &work);
-        if (seconds >= c->seconds)
+        if (seconds > c->seconds || (seconds == c->seconds && abs(s.stages - STAGES_GOOD) >= abs(c->best.stages - STAGES_GOOD)))
                 return;
         c->seconds = seconds;
         c->waves = warps_waves(g, &work);
@@ -103,7 +105,7 @@ static bool choose_rows(const struct op *op, const struct target *target, struct
 struct schedule warps_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena)
 {
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type, *x = op_operand(op, 0)->type;
-        struct choice c = { .op = op, .target = machine->target, .seconds = INFINITY, .best = schedule_preset() };
+        struct choice c = { .op = op, .target = machine->target, .cold = machine->cold, .seconds = INFINITY, .best = schedule_preset() };
         if (choose_rows(op, machine->target, arena, &c.best))
                 return c.best;
         c.multiply = multiply_find(machine->target, (enum element)x->element, (enum element)w->element, true,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "schedule/schedule.h"
 
+#include "cost/warps.h"
 #include "kernels/contract.h"
 #include "kernels/kernels.h"
 #include "schedule/choose.h"
@@ -22,6 +23,19 @@ static const struct { enum opcode code; schedule_choice choose; } choices[] = {
         { OP_dot_blocks, blocks_choose },
         { OP_reduce_window, windows_choose },
 };
+
+bool schedule_is_cold(const struct function *f, const struct target *target)
+{
+        double bytes = 0;
+        if (!target_grid(target))
+                return false;
+        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
+                for (int i = 0; i < op->operand_count; i++) {
+                        const struct value *v = op_operand(op, i);
+                        bytes += v && v->constant && v->constant->kind == CONSTANT_DENSE ? (double)type_bytes(v->type) : 0;
+                }
+        return warps_are_cold(target_grid(target), bytes);
+}
 
 const struct schedule *schedule_for(const struct op *op, const struct schedule_machine *machine,
                                     struct arena *arena)

@@ -12,8 +12,11 @@
 struct schedule_machine {
         const struct target *target;
         int threads;
+        bool cold;                              /* constants come from memory in every run (schedule_is_cold) */
         const struct stream_memo **memo;        /* of an accelerator's tiles (cost/stream_memo.h); NULL: none is kept */
 };
+/* Does f read more constants than the second cache of a target with a grid keeps from one run to the next? */
+bool schedule_is_cold(const struct function *f, const struct target *target);
 /* A good schedule for an operation, the one of least predicted time, which may say why; in arena.
  * NULL: nothing would follow it (schedule.c: a table by operation). */
 const struct schedule *schedule_for(const struct op *op, const struct schedule_machine *machine,

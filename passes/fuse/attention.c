@@ -324,7 +324,7 @@ static bool set_schedules(const struct attention *a, const struct schedule_machi
 
 static bool join(struct op *second, struct pass_context *context)
 {
-        const struct schedule_machine machine = { context->target, context->lower.threads, NULL };
+        const struct schedule_machine machine = { .target = context->target, .threads = context->lower.threads };
         struct candidates c;
         struct attention a;
         if (!find_kernels(second, &c, target_grid(context->target)))

@@ -170,7 +170,7 @@ static bool join_windows(struct op *second, struct pass_context *context)
 
 static bool join(struct op *second, struct pass_context *context)
 {
-        const struct schedule_machine machine = { context->target, context->lower.threads, NULL };
+        const struct schedule_machine machine = { .target = context->target, .threads = context->lower.threads };
         struct module *m = second->region->function->module;
         struct chain first_chain, chain;
         if (join_windows(second, context))

@@ -243,7 +243,7 @@ static double growth_of(const struct winograd *f, const struct type *w)
 static struct winograd_choice *find_choices(struct function *f, const struct pass_context *context,
                                    int *count)
 {
-        const struct schedule_machine machine = { context->target, context->lower.threads, NULL };
+        const struct schedule_machine machine = { .target = context->target, .threads = context->lower.threads };
         struct winograd_choice *choices = NULL;
         int numbers = *count = 0;
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
