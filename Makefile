@@ -73,7 +73,7 @@ $(B)/.others: windows/libraries.sh | $(B)/.systems
 	else false; fi || echo "no $(OTHERS), or no source of protobuf-c: the tests that need them are skipped"
 	@touch $@
 $(B)/.systems: | python
-	@$(VENV)/bin/pip install -q --disable-pip-version-check ziglang==0.17.1
+	@$(VENV)/bin/pip install -q --disable-pip-version-check ziglang==0.17.1 onnx-ir==1.1.0
 	@if command -v $(word 1,$(RISCV)) >/dev/null && [ -f /usr/riscv64-linux-gnu/include/stdio.h ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(RISCV) >/dev/null; \

@@ -61,9 +61,12 @@ def split(few, step):
 
 
 def same(got, want, rtol, atol):
+    """atol: of the largest number, where that is above 1"""
     for ours, theirs in zip(got, want, strict=True):
         if isinstance(theirs, np.ndarray) and theirs.dtype.kind in "fiub":
-            np.testing.assert_allclose(ours.astype(np.float64), theirs.reshape(ours.shape).astype(np.float64), rtol=rtol, atol=atol)
+            theirs = theirs.reshape(ours.shape).astype(np.float64)
+            largest = np.max(np.abs(theirs), initial=1, where=np.isfinite(theirs))
+            np.testing.assert_allclose(ours.astype(np.float64), theirs, rtol=rtol, atol=atol * largest)
 
 
 @functools.cache
