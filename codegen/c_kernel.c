@@ -70,6 +70,8 @@ static void put_for(struct c_writer *w, const struct loop_stmt *s)
         }
         c_declare(w, s->variable);
         const char *name = c_use(w, s->variable), *end = NULL;
+        if (s->for_kind == FOR_UNROLL && w->dialect->unroll)
+                c_line(w, "%s", w->dialect->unroll);
         c_put(w, "for (%s %s = ", c_type_here(w, (enum element)s->variable->type.element), name);
         c_expression(w, s->a);
         if (!is_constant_in_loop(s->b, 0)) {

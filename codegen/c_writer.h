@@ -55,6 +55,7 @@ struct c_dialect {
         void (*header)(struct c_writer *w, struct text *out);
         void (*kernel)(struct c_writer *w, struct loop_function *f);
         void (*grid_loop)(struct c_writer *w, const struct loop_stmt *s);
+        const char *unroll;             /* in front of loops that are to be unrolled; or NULL */
         bool (*alloc)(struct c_writer *w, struct loop_buffer *b);   /* false: an array */
         /* a parameter that is only read may be written meanwhile, before the kernel reads it; NULL: none */
         bool (*changes)(const struct c_writer *w, const struct loop_function *f, const struct loop_buffer *parameter);

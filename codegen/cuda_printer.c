@@ -123,6 +123,7 @@ static const struct c_dialect dialect = {
         .header = cuda_header,
         .kernel = cuda_kernel,
         .grid_loop = cuda_grid_loop,
+        .unroll = "#pragma unroll",
         .alloc = cuda_alloc,
         .changes = cuda_changes,
         .fail = cuda_fail,

@@ -79,7 +79,7 @@ static bool number_of(struct program_line *line, int field, const char *text, si
 static bool take_word(struct program_line *line, const char *word, size_t length, struct unified_instruction *i, bool *set)
 {
         const struct unified_field *fields = unified_fields();
-        const char *equal = memchr(word, '=', length), *at = equal + 1, *end = word + length;
+        const char *equal = memchr(word, '=', length), *at = equal ? equal + 1 : word, *end = word + length;
         const size_t name = equal ? (size_t)(equal - word) : length;
         int k = 1;
         while (k < UNIFIED_FIELDS && !(unified_has(i->opcode, &fields[k]) && strlen(fields[k].word) == name && !memcmp(fields[k].word, word, name)))

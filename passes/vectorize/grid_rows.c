@@ -15,11 +15,12 @@
  *                                                for %l = 0 to 32 { set %sum = %sum + %parts[%l] }
  *                                                for %lane = 0 to 1 gpu_lane { store %y[%i] = %sum }
  *
- * What stands between loops all lanes compute alike. Sums of floats in another order: class R, as reductions
+ * What stands between loops all lanes compute alike; loops that store do so behind all values of a lane (grid_turns.c). Sums of floats in another order: class R, as reductions
  * in vectors are (reduce.c); sums of averages of bytes keep theirs. */
 #include "passes/vectorize/grid_rows.h"
 
 #include "passes/vectorize/averages.h"
+#include "passes/vectorize/grid_turns.h"
 #include "passes/vectorize/independence.h"
 
 /* ---- what a row is ---- */
@@ -194,6 +195,7 @@ static void share_turns(struct arena *arena, struct loop_stmt *loop, const struc
         loop->variable = turn;
         loop->a = loop_index(arena, 0);
         loop->b = loop_index(arena, (count + GRID_LANES - 1) / GRID_LANES);
+        loop->for_kind = loop->b->literal.i <= GRID_TURNS_MAX ? FOR_UNROLL : FOR_SERIAL;
         loop->body = body;
 }
 
@@ -214,7 +216,7 @@ static void put_parts(struct arena *arena, struct loop_stmt *set, struct loop_st
         alone.next = NULL;
         struct loop_block block = { .first = &alone, .end = &alone.next };
         loop_block_walk(&block, rename_stmt, rename_use, &(struct renaming){ whole, var->variable });
-        struct loop_stmt *l = open_loop(arena, after, "l", FOR_SERIAL, GRID_LANES);
+        struct loop_stmt *l = open_loop(arena, after, "l", FOR_UNROLL, GRID_LANES);
         struct loop_stmt *join = loop_append(arena, l->body, STMT_SET);
         join->variable = whole;
         join->a = loop_op(arena, op, loop_use(arena, whole), loop_load(arena, parts, loop_use(arena, l->variable)), NULL);
@@ -257,7 +259,10 @@ struct loop_block *grid_row_write(const struct grid_row *row)
                 } else {
                         struct loop_stmt *lane = open_loop(arena, out, "lane", FOR_GPU_LANE, GRID_LANES);
                         share_turns(arena, s, lane);
-                        append(lane->body, s);
+                        if (s->for_kind == FOR_UNROLL && grid_turns_can(s->body))
+                                grid_turns_write(arena, s->variable, s->b->literal.i, s->body, lane->body);
+                        else
+                                append(lane->body, s);
                 }
         }
         return out;
