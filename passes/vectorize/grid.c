@@ -286,7 +286,7 @@ static struct loop_block *begin_iteration(struct mapping *m, struct loop_block *
 }
 
 /* Turns of a lane: several where that leaves no block with fewer, and all multiprocessors enough of them, and where all that an iteration
- * does is to store a value. */
+ * does is to store values. */
 static int64_t turns_of(const struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total)
 {
         enum { MOST = 8, BLOCKS = 8 };  /* blocks: of a multiprocessor */

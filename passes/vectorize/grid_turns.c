@@ -26,19 +26,21 @@ static struct loop_stmt *last_of(const struct loop_block *block)
         return s;
 }
 
-/* the store of such a body; NULL: it is none */
-static struct loop_stmt *store_of(const struct loop_block *block)
+/* The first of the stores that end such a body; NULL: it is none. */
+static struct loop_stmt *stores_of(const struct loop_block *body)
 {
-        struct loop_stmt *last = last_of(block);
-        for (struct loop_stmt *s = block->first; s && s != last; s = s->next)
-                if (s->kind != STMT_LET)
+        struct loop_stmt *s = body->first;
+        while (s && s->kind == STMT_LET)
+                s = s->next;
+        if (s && s->kind == STMT_IF && !s->next && !s->other)
+                return stores_of(s->body);
+        for (const struct loop_stmt *store = s; store; store = store->next)
+                if (store->kind != STMT_STORE || store->c || store->a->type.lanes != 1)
                         return NULL;
-        if (!last || (last->kind == STMT_IF && last->other))
-                return NULL;
-        return last->kind == STMT_IF ? store_of(last->body) : last->kind == STMT_STORE && !last->c && last->a->type.lanes == 1 ? last : NULL;
+        return s;
 }
 
-bool grid_turns_can(const struct loop_block *body) { return store_of(body) != NULL; }
+bool grid_turns_can(const struct loop_block *body) { return stores_of(body) != NULL; }
 
 struct needed { const struct loop_variable *variable; bool found; };
 
@@ -82,6 +84,13 @@ static struct loop_stmt *open_turns(struct arena *arena, struct loop_block *bloc
         return loop;
 }
 
+static void append(struct loop_block *block, struct loop_stmt *s)
+{
+        s->next = NULL;
+        *block->end = s;
+        block->end = &s->next;
+}
+
 static void copy_block(struct jam_copy *copy, const struct loop_block *body, struct loop_block *out)
 {
         struct loop_stmt *last = last_of(body);
@@ -93,30 +102,41 @@ static void copy_block(struct jam_copy *copy, const struct loop_block *body, str
         copy_block(copy, last->body, condition->body);
 }
 
-/* a loop over turns with a copy of the body; *store: its store */
+/* a loop over turns with a copy of the body; *stores: its stores */
 static struct loop_stmt *copy_turns(struct arena *arena, const struct loop_variable *turn, int64_t count, const struct loop_block *body,
-                                    struct loop_block *lane, struct loop_stmt **store)
+                                    struct loop_block *lane, struct loop_stmt **stores)
 {
         struct loop_stmt *loop = open_turns(arena, lane, count);
         struct jam_copy *copy = jam_copy_new(arena, 1);
         copy->all = true;
         jam_copy_set(copy, turn, 0, loop_use(arena, loop->variable));
         copy_block(copy, body, loop->body);
-        *store = store_of(loop->body);
+        *stores = stores_of(loop->body);
         return loop;
+}
+
+/* in the block: a lane's memory for what a store of each turn stores */
+static struct loop_buffer *new_values(struct arena *arena, const struct loop_stmt *store, int64_t count, struct loop_block *block)
+{
+        struct loop_buffer *values = ARENA_NEW(arena, struct loop_buffer);
+        *values = (struct loop_buffer){ .name = "values", .element = store->buffer->element, .extent = count,
+                                        .space = SPACE_STACK, .offset = -1, .access = ACCESS_INOUT };
+        loop_append(arena, block, STMT_ALLOC)->buffer = values;
+        return values;
 }
 
 void grid_turns_write(struct arena *arena, struct loop_variable *turn, int64_t count, struct loop_block *body, struct loop_block *lane)
 {
-        struct loop_buffer *values = ARENA_NEW(arena, struct loop_buffer);
-        *values = (struct loop_buffer){ .name = "values", .element = store_of(body)->buffer->element, .extent = count,
-                                        .space = SPACE_STACK, .offset = -1, .access = ACCESS_INOUT };
-        loop_append(arena, lane, STMT_ALLOC)->buffer = values;
-        struct loop_stmt *store, *loop = copy_turns(arena, turn, count, body, lane, &store);
-        store->buffer = values;
-        store->a = loop_use(arena, loop->variable);
-        drop_unused(loop->body);
-        loop = copy_turns(arena, turn, count, body, lane, &store);
-        store->b = loop_load(arena, values, loop_use(arena, loop->variable));
-        drop_unused(loop->body);
+        struct loop_block *computing = loop_block_new(arena), *storing = loop_block_new(arena);
+        struct loop_stmt *to, *from, *compute = copy_turns(arena, turn, count, body, computing, &to),
+                                    *put = copy_turns(arena, turn, count, body, storing, &from);
+        for (; to; to = to->next, from = from->next) {
+                to->buffer = new_values(arena, to, count, lane);
+                to->a = loop_use(arena, compute->variable);
+                from->b = loop_load(arena, to->buffer, loop_use(arena, put->variable));
+        }
+        drop_unused(compute->body);
+        drop_unused(put->body);
+        append(lane, compute);
+        append(lane, put);
 }

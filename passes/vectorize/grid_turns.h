@@ -7,7 +7,7 @@
 
 enum { GRID_TURNS_MAX = 32 };           /* of a lane at a time, which keeps a value of each in registers */
 
-/* Values and one store behind them, all of it under a condition or not? */
+/* Values, and stores behind them, all of it under a condition or not? */
 bool grid_turns_can(const struct loop_block *body);
 /* Such a body, of `turn`, for 0 to count: all values first, then what stores them. Appended to the lane's block; the body is used up. */
 void grid_turns_write(struct arena *arena, struct loop_variable *turn, int64_t count, struct loop_block *body, struct loop_block *lane);
