@@ -35,6 +35,9 @@ int warps_resident(const struct grid_machine *g, const struct warp_work *work);
 int warps_registers(const struct multiply *m, int rows, int columns, int lane, int words);
 /* waves of blocks over all multiprocessors */
 double warps_waves(const struct grid_machine *g, const struct warp_work *work);
+/* Seconds of a convolution, in a tile like those that are chosen for it once its weights are packed: so many results of each output, offsets of a
+ * window and channels; `moved` elements are brought to its form by a launch before. */
+double warps_window_cost(const struct target *t, const struct multiply *m, int64_t results, int64_t outputs, int64_t taps, int64_t channels, double moved);
 /* seconds of a launch whose blocks take so many cycles: no less than memory takes, and those of the one that adds up parts */
 double warps_launch_cost(const struct grid_machine *g, const struct warp_work *work, double cycles);
 double warps_cost(const struct target *t, const struct multiply *m, const struct warp_work *work);

@@ -73,9 +73,7 @@ static void add_word(struct tile *t, struct loop_expr *x_at, struct loop_expr *w
         struct loop_expr *w[TILE_MAX];
         for (int j = 0; j < t->vectors; j++) {
                 int64_t at = (word * b->width + j * s->lanes) * group;
-                w[j] = emit_let(e, "w",
-                                loop_load_words(s->arena, s->ws, plus(e, w_at, number(e, at)), s->multiply->w.word,
-                                                group, s->lanes));
+                w[j] = emit_let(e, "w", stage_words(s, s->ws, plus(e, w_at, number(e, at)), s->multiply->w.word, s->lanes));
         }
         for (int k = 0; k < 8 / b->bits.bits; k++) {
                 struct loop_expr *n[TILE_MAX];
@@ -83,8 +81,7 @@ static void add_word(struct tile *t, struct loop_expr *x_at, struct loop_expr *w
                         n[j] = unpacked(b, w[j], k);
                 for (int i = 0; i < t->positions; i++) {
                         int64_t at = i * row_step(b) + k * b->bits.bytes + word * group;
-                        struct loop_expr *x = loop_load_words(s->arena, s->xs, plus(e, x_at, number(e, at)),
-                                                              s->multiply->x.word, group, 1);
+                        struct loop_expr *x = stage_words(s, s->xs, plus(e, x_at, number(e, at)), s->multiply->x.word, 1);
                         x = emit_let(e, "a", loop_splat(s->arena, s->lanes, x));
                         for (int j = 0; j < t->vectors; j++)
                                 stage_add(s, t->sums, i, j, x, n[j]);

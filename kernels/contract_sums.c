@@ -17,15 +17,9 @@ static int group_of(const struct tile *t) { return t->s->multiply->group; }
 static struct loop_expr *load_w(const struct tile *t, struct loop_expr *w_at, int64_t w_add, int j)
 {
         const struct stage *s = t->s;
-        int group = group_of(t);
-        struct loop_expr *at =
-                plus(s->e, w_at, number(s->e, w_add + (int64_t)j * s->lanes * group));
-        struct loop_expr *w =
-                group > 1 ? loop_load_words(s->arena, s->ws, at, s->multiply->w.word, group,
-                                            s->lanes)
-                          : loop_load_vector(s->arena, s->ws, at, s->lanes, NULL);
+        struct loop_expr *at = plus(s->e, w_at, number(s->e, w_add + (int64_t)j * s->lanes * group_of(t)));
         const char *decode = s->multiply->w.decode;
-        w = loop_cast(s->arena, decode ? E_U32 : s->multiply->w.word, w);
+        struct loop_expr *w = stage_words(s, s->ws, at, decode ? E_U32 : s->multiply->w.word, s->lanes);
         if (decode)
                 w = loop_call(s->arena, loop_library_find(s->e->library, decode, E_U32), &w);
         return emit_let(s->e, "w", w);
@@ -35,11 +29,7 @@ static struct loop_expr *load_w(const struct tile *t, struct loop_expr *w_at, in
 static struct loop_expr *load_x(const struct tile *t, struct loop_expr *at, int words)
 {
         const struct stage *s = t->s;
-        int group = group_of(t);
-        struct loop_expr *x = group > 1   ? loop_load_words(s->arena, t->xs, at, s->multiply->x.word, group, words)
-                              : words > 1 ? loop_load_vector(s->arena, t->xs, at, words, NULL)
-                                          : loop_load(s->arena, t->xs, at);
-        x = loop_cast(s->arena, s->multiply->x.word, x);
+        struct loop_expr *x = stage_words(s, t->xs, at, s->multiply->x.word, words);
         if (words > 1 && s->multiply->x.place == PLACE_LANE_LOADED)
                 return x;
         if (s->multiply->x.place == PLACE_SCALAR)

@@ -180,6 +180,14 @@ struct loop_function *stage_product(const struct stage *s)
         return m->body ? loop_library_find(s->e->library, m->body, m->join ? m->x.word : m->sum) : NULL;
 }
 
+struct loop_expr *stage_words(const struct stage *s, struct loop_buffer *from, struct loop_expr *at, enum element word, int lanes)
+{
+        const int group = s->multiply->group;
+        if (group > 1)
+                return loop_load_words(s->arena, from, at, word, group, lanes);
+        return loop_cast(s->arena, word, lanes > 1 ? loop_load_vector(s->arena, from, at, lanes, NULL) : loop_load(s->arena, from, at));
+}
+
 void stage_add(struct stage *s, struct loop_variable *sums, int row, int column,
                struct loop_expr *a, struct loop_expr *b)
 {

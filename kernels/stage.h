@@ -157,6 +157,8 @@ void stage_set(struct stage *s, struct loop_variable *sums, int row, int column,
 struct loop_variable *stage_run(struct stage *s, int rows, int columns);
 /* the function of the stage's multiply; NULL: sum + x * w */
 struct loop_function *stage_product(const struct stage *s);
+/* words of the multiply that follow each other from index `at` on, `lanes` or one; where it takes one element at a time, elements as such */
+struct loop_expr *stage_words(const struct stage *s, struct loop_buffer *from, struct loop_expr *at, enum element word, int lanes);
 void stage_add(struct stage *s, struct loop_variable *sums, int row, int column,
                struct loop_expr *a, struct loop_expr *b);
 /* A vector at `at` + add of a buffer, under a name; of its lanes, `live`. */

@@ -17,6 +17,7 @@
  * Of all combinations the one of least cycles: the machine's, or what it reads, and the processor's, which moves a byte in each. What
  * another contraction makes is in blocks already, and stays.
  * Element-wise operations with constants that follow on rows go on in the same form. Exact. */
+#include "cost/warps.h"
 #include "ir/machine.h"
 #include "passes/layout/layout.h"
 
@@ -285,21 +286,40 @@ static struct folding folding_of(int way, int64_t window, int64_t stride, int64_
         return f;
 }
 
-/* predicted cycles */
-static double price(const struct layout *l, const struct folding *f, int spatial, int64_t channels, int64_t outputs, int64_t results)
+/* what is computed, and what is moved to be: offsets of the window, and elements of x' */
+static void count_folded(const struct folding *f, int spatial, int64_t *channels, int64_t *taps, double *positions)
+{
+        *taps = 1;
+        *positions = 1;
+        for (int d = 0; d < spatial; d++) {
+                *channels *= f[d].times;
+                *taps *= f[d].taps;
+                *positions *= (double)f[d].positions;
+        }
+}
+
+/* predicted cycles of a machine */
+static double price_of_machine(const struct layout *l, int64_t channels, int64_t outputs, int64_t results, int64_t taps, double positions)
 {
         enum { OPERATIONS = 5 };        /* on each sum beside products: a reset, a bias, a shift, bounds */
         const struct machine *m = target_accelerator(l->context->target);
-        double steps = 1, moved = 1;
-        for (int d = 0; d < spatial; d++) {
-                channels *= f[d].times;
-                steps *= (double)f[d].taps;
-                moved *= (double)f[d].positions;
-        }
         const int64_t blocks = divide_up(channels, m->block_in);
-        moved *= (double)(blocks * m->block_in);
-        const double computed = (double)(divide_up(outputs, m->block_out) * results) * (steps * (double)blocks + OPERATIONS);
+        const double moved = positions * (double)(blocks * m->block_in);
+        const double computed = (double)(divide_up(outputs, m->block_out) * results) * ((double)(taps * blocks) + OPERATIONS);
         return fmax(computed, moved / m->cycles.beat_bytes) + moved;
+}
+
+/* predicted cycles, or seconds of warps */
+static double price(const struct layout *l, const struct multiply *m, const struct folding *f, int spatial, int64_t channels, int64_t outputs,
+                    int64_t results)
+{
+        int64_t taps;
+        double positions;
+        count_folded(f, spatial, &channels, &taps, &positions);
+        if (!multiply_in_warps(m))
+                return price_of_machine(l, channels, outputs, results, taps, positions);
+        channels = round_up(channels, multiply_row(m));
+        return warps_window_cost(l->context->target, m, results, outputs, taps, channels, positions * (double)channels);
 }
 
 /* All elements go to one place each: x [N, C, (P, times)..] as [N, times.., C, P..]. */
@@ -379,16 +399,30 @@ static bool is_in_blocks(const struct value *x)
         return x->kind == VALUE_RESULT && op_info[x->op->code].traits & TRAIT_CONTRACTION;
 }
 
+/* What multiplies x, which has fewer channels than it takes at a time, by w: a machine, or warps; NULL: neither does. */
+static const struct multiply *multiply_of_few(const struct layout *l, const struct op *op, const struct value *w)
+{
+        const struct type *x = op_operand(op, 0)->type;
+        const struct machine *machine = target_accelerator(l->context->target);
+        const struct multiply *m = machine ? multiply_of_bytes(l->context, op) : multiply_in(l->context, (enum element)x->element, (enum element)w->type->element);
+        if (!m || op_result(op)->type->element != m->sum)
+                return NULL;
+        if (machine)
+                return m->streams && x->element == E_I8 && x->dims[0] == 1 && x->dims[1] < machine->block_in ? m : NULL;
+        const struct type *y = op_result(op)->type;
+        const struct schedule_product product = { .groups = 1, .positions = type_elements(y) / y->dims[1], .outputs = y->dims[1],
+                                                  .channels = type_elements(w->type) / y->dims[1] };
+        m = multiply_of_product(l->context, m, &product);
+        return multiply_in_warps(m) && !multiply_in_groups(m) && x->dims[1] < multiply_row(m) ? m : NULL;
+}
+
 static void fold_channels(struct layout *l, struct op *op)
 {
         struct value *x = op_operand(op, 0), *w = layout_decoded(l, op_operand(op, 1));
         const struct type *y = op_result(op)->type;
         const int spatial = x->type->rank - 2;
-        const struct machine *m = target_accelerator(l->context->target);
-        const struct multiply *multiply = multiply_of_bytes(l->context, op);
-        if (!multiply || !multiply->streams || spatial < 1 || spatial > FEW_SPATIAL || op_int(op, "groups") != 1 ||
-            x->type->element != E_I8 || x->type->dims[0] != 1 || x->type->dims[1] >= m->block_in || !value_is_constant(w) ||
-            is_in_blocks(x) || !op_all_ones(op, "dilations") || !op_all_ones(op, "input_dilations"))
+        const struct multiply *multiply = multiply_of_few(l, op, w);
+        if (!multiply || spatial < 1 || spatial > FEW_SPATIAL || op_int(op, "groups") != 1 || !value_is_constant(w) || is_in_blocks(x) || !op_all_ones(op, "dilations") || !op_all_ones(op, "input_dilations"))
                 return;
         const int64_t *strides = op_ints(op, "strides", NULL), *pads = op_ints(op, "pads", NULL);
         struct folding best[FEW_SPATIAL], f[FEW_SPATIAL];
@@ -396,12 +430,13 @@ static void fold_channels(struct layout *l, struct op *op)
         int64_t results = 1, parts = 1;
         for (int d = 0; d < spatial; d++)
                 results *= y->dims[2 + d];
+        results *= multiply_in_warps(multiply) ? x->type->dims[0] : 1;
         for (int way = 0; way < (spatial == 1 ? 3 : 9); way++) {
                 for (int d = 0; d < spatial; d++)
                         f[d] = folding_of(d ? way / 3 : way % 3, w->type->dims[2 + d], strides[d], y->dims[2 + d]);
                 if (f[0].times * (spatial > 1 ? f[1].times : 1) > PARTS_MOST)
                         continue;
-                const double cycles = price(l, f, spatial, x->type->dims[1], y->dims[1], results);
+                const double cycles = price(l, multiply, f, spatial, x->type->dims[1], y->dims[1], results);
                 if (cycles >= least)
                         continue;
                 least = cycles;
@@ -418,15 +453,19 @@ static void fold_channels(struct layout *l, struct op *op)
         struct attr *attrs = attrs_new(l->m, OP_convolve);
         attr_set_ints(l->m, attrs, OP_convolve, "strides", steps, spatial);
         attr_set(attrs, OP_convolve, "accumulator", op_int(op, "accumulator"));
-        x = layout_halo(&l->b, x, 2, pads, spatial);
+        const bool rounded = op_is(x, OP_cast) && element_is_small((enum element)x->type->element);      /* on its way */
+        const enum element element = (enum element)x->type->element;
+        x = layout_halo(&l->b, rounded ? op_operand(x->op, 0) : x, 2, pads, spatial);
         x = x ? folded_inputs(l, x, best, spatial) : NULL;
+        x = x && rounded ? build_cast(&l->b, x, element) : x;
         w = folded_weights(l, w, best, spatial);
         replace(l, op, x && w ? value_build(&l->b, OP_convolve, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL);
 }
 
 void layout_products(struct layout *l, struct region *region)
 {
-        if (!machine_multiply(l))
+        const bool machine = machine_multiply(l) != NULL;
+        if (!machine && !target_has_warps(l->context->target))
                 return;
         for (struct op *op = region->first, *next; op && !l->failed; op = next) {
                 next = op->next;
@@ -434,9 +473,9 @@ void layout_products(struct layout *l, struct region *region)
                         layout_products(l, op->regions[i]);
                 if (op->result_count != 1 || !op_result(op)->uses || !type_is_static(op_result(op)->type))
                         continue;
-                if (op->code == OP_mul)
+                if (machine && op->code == OP_mul)
                         convolve_windows(l, op);
-                else if (op->code == OP_dot)
+                else if (machine && op->code == OP_dot)
                         convolve_rows(l, op);
                 else if (op->code == OP_convolve)
                         fold_channels(l, op);

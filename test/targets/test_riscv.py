@@ -96,6 +96,22 @@ def test_bytes(name, target, tmp_path):
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("bits", [8, 4])
+def test_blocks_of_weights(bits, target, tmp_path):
+    """by rows that are rounded to bytes: a byte at a time, widened"""
+    r, (rows, channels, outputs, block) = np.random.default_rng(bits), (3, 96, 24, 32)
+    w = r.integers(0, 256, (outputs, channels // block, block * bits // 8)).astype(np.uint8)
+    node = onnx.helper.make_node("MatMulNBits", ["x", "w", "scales"], ["y"], domain="com.microsoft", K=channels, N=outputs, bits=bits, block_size=block,
+                                 accuracy_level=4)
+    value, initial = onnx.helper.make_tensor_value_info, onnx.numpy_helper.from_array
+    graph = onnx.helper.make_graph([node], "g", [value("x", 1, [rows, channels])], [value("y", 1, [rows, outputs])],
+                                   [initial(w, "w"), initial(r.random(outputs * channels // block).astype(np.float32), "scales")])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("com.microsoft", 1)]), tmp_path / "m.onnx")
+    for got, want in results(tmp_path / "m.onnx", target, tmp_path, [r.standard_normal((rows, channels)).astype(np.float32)]):
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ["resnet8_fp32", "micro_kws_fp32"])
 @pytest.mark.sample(2)
 def test_models(name, target, tmp_path):
