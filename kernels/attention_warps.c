@@ -310,16 +310,43 @@ static void end_lanes(struct block *b, const struct lane *l)
                 emit_end(b->e);
 }
 
-/* Opens a loop over the columns of a lane in the block of keys: one of them. Lanes of different rows are at different ones,
- * so that eight rows lie in banks of their own. */
-static struct loop_expr *each_column(struct block *b, const struct lane *l)
+/* memory of a lane */
+static struct loop_buffer *new_values(struct block *b, enum element element, int count)
+{
+        struct loop_buffer *values = ARENA_NEW(b->e->arena, struct loop_buffer);
+        *values = (struct loop_buffer){ .name = emit_name(b->e, "values"), .element = element, .extent = count, .space = SPACE_STACK,
+                                        .offset = -1, .access = ACCESS_INOUT };
+        add(b, STMT_ALLOC)->buffer = values;
+        return values;
+}
+
+/* Columns of a lane in the block of keys, several at a time: what is stored of one may be what the next one loads, for all that a
+ * compiler knows, so each loads and computes before any stores. */
+struct columns { struct loop_expr *first; int turns, together; struct loop_buffer *values; };
+
+/* Opens a loop over them. */
+static struct columns begin_columns(struct block *b)
+{
+        enum { MOST = 8 };
+        struct emit *e = b->e;
+        struct columns c = { .turns = b->t.keys / lanes_of_row(b), .together = MOST };
+        while (c.turns % c.together)
+                c.together--;
+        c.values = new_values(b, E_F32, c.together);
+        c.first = times(e, emit_for(e, "i", number(e, 0), number(e, c.turns / c.together)), c.together);
+        return c;
+}
+
+/* Opens a loop over those that are together: its number among them; *column: in the block. Lanes of different rows are at different
+ * ones, so that eight rows lie in banks of their own. */
+static struct loop_expr *each_column(struct block *b, const struct lane *l, const struct columns *c, struct loop_expr **column)
 {
         struct emit *e = b->e;
         enum { ROWS_OF_PAD = GRID_LANES / PAD };
-        const int turns = b->t.keys / lanes_of_row(b);
-        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, turns));
-        i = emit_op_int(e, LOOP_REM, plus(e, i, emit_op_int(e, LOOP_DIV, l->row, ROWS_OF_PAD)), turns);
-        return emit_let(e, "column", plus(e, times(e, i, lanes_of_row(b)), l->index[COLUMN]));
+        struct loop_expr *u = emit_grid(e, "u", FOR_UNROLL, c->together);
+        struct loop_expr *i = plus(e, plus(e, c->first, u), emit_op_int(e, LOOP_DIV, l->row, ROWS_OF_PAD));
+        *column = emit_let(e, "column", plus(e, times(e, emit_op_int(e, LOOP_REM, i, c->turns), lanes_of_row(b)), l->index[COLUMN]));
+        return u;
 }
 
 static struct loop_expr *part_at(struct block *b, struct loop_expr *at, int i)
@@ -342,8 +369,8 @@ static void write_scores(struct block *b)
         struct emit *e = b->e;
         struct lane l = begin_lanes(b, GRID_LANES);
         struct loop_variable *best = emit_var(e, "most", LOOP_TYPE(E_F32), load(b, b->best, l.at));
-        struct loop_expr *column = each_column(b, &l), *index[RANK] = { l.index[0], l.index[GROUP], l.index[ROW], NULL };
-        struct loop_expr *at = emit_let(e, "score_at", plus(e, times(e, l.at, score_row(&b->t)), column));
+        struct columns c = begin_columns(b);
+        struct loop_expr *column, *u = each_column(b, &l, &c, &column), *index[RANK] = { l.index[0], l.index[GROUP], l.index[ROW], NULL };
         index[COLUMN] = emit_let(e, "key", plus(e, b->key_at, column));
         const bool some = columns_of(b) % b->t.keys != 0;
         struct loop_variable *score = NULL;
@@ -356,9 +383,13 @@ static void write_scores(struct block *b)
                 emit_set(e, score, x);
                 emit_end(e);
         }
-        x = some ? loop_use(e->arena, score) : emit_let(e, "score", x);
-        emit_store(e, b->scores.buffer, at, x);
+        emit_store(e, c.values, u, some ? loop_use(e->arena, score) : x);
+        emit_end(e);
+        u = each_column(b, &l, &c, &column);
+        x = emit_let(e, "score", load(b, c.values, u));
+        emit_store(e, b->scores.buffer, plus(e, times(e, l.at, score_row(&b->t)), column), x);
         emit_set(e, best, emit_op(e, LOOP_MAX, loop_use(e->arena, best), x));
+        emit_end(e);
         emit_end(e);
         emit_store(e, b->parts, plus(e, times(e, l.at, lanes_of_row(b)), l.index[COLUMN]), loop_use(e->arena, best));
         end_lanes(b, &l);
@@ -370,10 +401,15 @@ static void write_shares(struct block *b)
         struct lane l = begin_lanes(b, GRID_LANES);
         struct loop_expr *best = emit_let(e, "best", joined(b, b->parts, LOOP_MAX, l.at));
         struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));
-        struct loop_expr *column = each_column(b, &l), *at = plus(e, times(e, l.at, score_row(&b->t)), column);
-        struct loop_expr *share = emit_let(e, "share", exponential(b, minus(e, load(b, b->scores.buffer, at), best)));
+        struct columns c = begin_columns(b);
+        struct loop_expr *column, *u = each_column(b, &l, &c, &column), *at = plus(e, times(e, l.at, score_row(&b->t)), column);
+        emit_store(e, c.values, u, exponential(b, minus(e, load(b, b->scores.buffer, at), best)));
+        emit_end(e);
+        u = each_column(b, &l, &c, &column);
+        struct loop_expr *share = emit_let(e, "share", load(b, c.values, u));
         emit_store(e, b->shares, plus(e, times(e, l.at, share_row(&b->t)), column), loop_cast(e->arena, b->shares->element, share));
         emit_set(e, sum, plus(e, loop_use(e->arena, sum), share));
+        emit_end(e);
         emit_end(e);
         emit_store(e, b->part_sums, plus(e, times(e, l.at, lanes_of_row(b)), l.index[COLUMN]), loop_use(e->arena, sum));
         end_lanes(b, &l);
@@ -479,28 +515,62 @@ static void write_keys(struct block *b, struct loop_expr *from, struct loop_expr
         emit_end(e);
 }
 
+/* Results that a lane makes before it stores any: of `rows` rows, every 32nd element. */
+struct results { int rows, elements, lanes; struct loop_expr *lane, *row, *values_at, *index[RANK]; int opened; };
+
+/* Opens loops over them: one of them. */
+static void each_result(struct block *b, struct results *r)
+{
+        struct emit *e = b->e;
+        struct loop_expr *i = emit_grid(e, "i", FOR_UNROLL, r->rows), *k = emit_grid(e, "k", FOR_UNROLL, r->elements);
+        r->values_at = plus(e, times(e, i, r->elements), k);
+        r->opened = 2;
+        r->index[0] = number(e, 0);
+        r->index[GROUP] = b->group;
+        r->index[ROW] = emit_let(e, "r", plus(e, plus(e, b->first, times(e, b->warp, rows_of_warp(b))), plus(e, r->row, i)));
+        r->index[COLUMN] = emit_let(e, "d", plus(e, times(e, k, r->lanes), r->lane));
+        if (rows_of(b) % b->t.rows) {
+                emit_if(e, less(b, r->index[ROW], rows_of(b)));
+                r->opened++;
+        }
+        if (b->t.width % r->lanes) {
+                emit_if(e, less(b, r->index[COLUMN], b->t.width));
+                r->opened++;
+        }
+}
+
+static void end_result(struct block *b, const struct results *r)
+{
+        for (int i = 0; i < r->opened; i++)
+                emit_end(b->e);
+}
+
 /* what the fusion makes of sums */
 static void write_results(struct block *b)
 {
+        enum { MOST = 32 };
         struct emit *e = b->e;
         const struct access *y = &b->a.y;
+        struct results r = { .lanes = b->t.width < GRID_LANES ? b->t.width : GRID_LANES, .rows = rows_of_warp(b) };
+        r.elements = (int)divide_up(b->t.width, r.lanes);
+        while (r.rows > 1 && (r.rows * r.elements > MOST || rows_of_warp(b) % r.rows))
+                r.rows--;
         b->warp = emit_grid(e, "warp", FOR_GPU_WARP, b->t.warps);
         unload(b, b->acc);
         emit_local(e, b->a.sum)->place = &b->sum;
         emit_local(e, op_result(b->a.second))->place = &b->products;
-        struct loop_expr *row = emit_for(e, "row", number(e, 0), number(e, rows_of_warp(b)));
-        struct loop_expr *r = emit_let(e, "r", plus(e, plus(e, b->first, times(e, b->warp, rows_of_warp(b))), row));
-        const bool some = rows_of(b) % b->t.rows != 0;
-        if (some)
-                emit_if(e, less(b, r, rows_of(b)));
-        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, b->t.width < GRID_LANES ? b->t.width : GRID_LANES);
-        struct loop_expr *d = emit_for(e, "d", lane, number(e, b->t.width));
-        emit_loop(e, GRID_LANES, false);
-        struct loop_expr *index[RANK] = { number(e, 0), b->group, r, d };
+        r.lane = emit_grid(e, "lane", FOR_GPU_LANE, r.lanes);
+        struct loop_buffer *values = new_values(b, b->result->element, r.rows * r.elements);
+        r.row = times(e, emit_for(e, "rows", number(e, 0), number(e, rows_of_warp(b) / r.rows)), r.rows);
+        each_result(b, &r);
+        emit_store(e, values, r.values_at, emit_element(e, b->a.result, r.index));
+        end_result(b, &r);
+        each_result(b, &r);
         const struct emit_place to = { .buffer = b->result, .start = number(e, y->offset),
                                        .stride = { 0, y->stride[GROUP], y->stride[ROW], y->stride[COLUMN] } };
-        emit_store(e, b->result, emit_at(e, &to, RANK, index), emit_element(e, b->a.result, index));
-        for (int closes = 4 + some; closes > 0; closes--)
+        emit_store(e, b->result, emit_at(e, &to, RANK, r.index), load(b, values, r.values_at));
+        end_result(b, &r);
+        for (int closes = 3; closes > 0; closes--)
                 emit_end(e);
 }
 
