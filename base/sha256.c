@@ -130,6 +130,8 @@ void sha256_update(struct sha256 *sha, const void *data, size_t bytes)
         const unsigned char *p = data;
         size_t held = sha->length % 64;
         sha->length += bytes;
+        if (!bytes)
+                return;                 /* data may be NULL */
         if (held) {
                 size_t take = bytes < 64 - held ? bytes : 64 - held;
                 memcpy(sha->block + held, p, take);

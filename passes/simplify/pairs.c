@@ -246,7 +246,8 @@ struct value *rewrite_cast_pair(struct builder *b, struct op *op, struct pass_co
         for (int outside = 0; outside < 2; outside++) {
                 struct form g;
                 if (set_form(&f, &f.p, !outside, &g) && cost_of(&f, &g) < f.cost &&
-                    (known || (known = formula_find_bytes(&f))) && find_form(&f, &g))
+                    (known || (known = formula_find_bytes(&f))) && find_form(&f, &g) &&
+                    cost_of(&f, &g) < f.cost)   /* still: the search may have moved c off zero */
                         return write_form(b, &f, &g);
         }
         return NULL;

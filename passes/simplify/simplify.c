@@ -25,7 +25,8 @@
  *             reshape_below), or a slice or pad nearer to the inputs: these two kinds pass each
  *             other in one direction only
  *
- * So the worklist empties. (The count of rounds is bounded all the same.)
+ * So the worklist empties. (The counts of rounds and of rewrites in one are bounded all the same:
+ * an endless loop is a slower program, not a compiler that hangs.)
  *
  * New operations fold as they are built, so constants never pile up. */
 #include "passes/simplify/simplify.h"
@@ -102,6 +103,7 @@ struct simplifying {
         bool all;                       /* not only some rules */
         bool allowed[RULE_COUNT + ELEMENTWISE_COUNT];
         int applied[RULE_COUNT + ELEMENTWISE_COUNT];
+        bool endless;                   /* a region got more rewrites than rules that end make */
 };
 
 static bool apply(const struct rule *rule, struct op *op, struct pass_context *context)
@@ -165,11 +167,20 @@ static struct op *erase_rewritten(struct op *op, struct op *previous)
         return previous;
 }
 
+/* no program of the tests, random ones included, comes near it */
+static int most_rewrites(const struct region *region)
+{
+        int count = 1000;
+        for (const struct op *op = region->first; op; op = op->next)
+                count += 16;
+        return count;
+}
+
 static int simplify_region(struct region *region, struct simplifying *s)
 {
         struct module *m = region->function->module;
-        int rewrites = 0;
-        for (struct op *op = region->first, *next; op; op = next) {
+        int rewrites = 0, here = 0, most = most_rewrites(region);
+        for (struct op *op = region->first, *next; op && !s->endless; op = next) {
                 struct op *previous = op->previous;
                 if (op->code != OP_fusion)
                         for (int i = 0; i < op->region_count; i++)
@@ -177,6 +188,8 @@ static int simplify_region(struct region *region, struct simplifying *s)
                 bool one = op->result_count == 1 || op->code == OP_loop;
                 bool done = is_used(op) && (one ? simplify_op(op, s) : s->all && simplify_if(op));
                 rewrites += done;
+                here += done;
+                s->endless |= here > most;
                 next = op->next;
                 if (done) {             /* look at what the rule built, then go on */
                         previous = erase_rewritten(op, previous);
@@ -194,6 +207,8 @@ static void add_notes(struct text *notes, const struct simplifying *s)
                 if (s->applied[i])
                         text_add(notes, "%s%s %d", notes->length ? ", " : "",
                                  rule_number(i)->name, s->applied[i]);
+        if (s->endless)
+                text_add(notes, ", without end");
 }
 
 static int simplify(struct function *f, tensor_pass pass, struct pass_context *context)
@@ -204,7 +219,7 @@ static int simplify(struct function *f, tensor_pass pass, struct pass_context *c
         for (int i = 0; i < RULE_COUNT + ELEMENTWISE_COUNT; i++)
                 s.allowed[i] = allowed(rule_number(i), pass, context);
         int total = 0;
-        for (int round = 0; round < 8; round++) {
+        for (int round = 0; round < 8 && !s.endless; round++) {
                 int rewrites = simplify_region(&f->body, &s);
                 if (!rewrites)
                         break;

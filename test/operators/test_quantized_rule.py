@@ -340,7 +340,7 @@ def differences(graph, folder, target, threads, flags=()):
 
 
 EVERYWHERE = 6              # so many graphs of each kind on all targets; the others take turns
-ONCE_WRONG = 58, 162        # by graphs of ties that found something
+ONCE_WRONG = 58, 162, 226, 381      # those of 226 (ties) and 381 (any) rewrote without end
 
 
 @pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.long] * (seed >= EVERYWHERE and seed not in ONCE_WRONG)) for seed in range(500)])
