@@ -13,14 +13,10 @@
  * 2307.08691), and blocks that the mask hides are left out as there. What becomes of scores and of sums the element
  * functions of the fusion say. Keys and values are read as they lie: a copy of 16 bytes puts words of keys where a product
  * has them, and words of values across. */
-#include "kernels/attention_warps.h"
+#include "kernels/attention_block.h"
 
 #include <float.h>
 #include <math.h>
-
-#include "kernels/warps.h"
-
-enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4, STAGES = 2, PAD = 8 };
 
 /* ---- what fits ---- */
 
@@ -49,8 +45,9 @@ bool attention_tile_of(const struct attention *a, const struct target *target, c
                attention_tile_shared(t) <= GRID_SHARED_MAX;
 }
 
-/* elements of a row in shared memory: queries, shares; scores and sums */
-static int64_t query_row(const struct attention_tile *t) { return t->depth + t->group; }
+enum { PAD = 8 };
+
+/* elements of a row in shared memory: shares; scores and sums */
 static int64_t share_row(const struct attention_tile *t) { return t->keys + t->group; }
 static int64_t score_row(const struct attention_tile *t) { return (t->keys > t->width ? t->keys : t->width) + PAD; }
 
@@ -70,30 +67,7 @@ int attention_tile_registers(const struct attention_tile *t)
 
 /* ---- the kernel ---- */
 
-struct block {
-        struct emit *e;
-        struct attention a;
-        struct attention_tile t;
-        const struct multiply *multiply;
-        struct band band;
-        struct access q, k, v;          /* [.., group, row, channel]; k and v: [group, column, channel] */
-        struct loop_buffer *query, *key, *value, *result;
-        struct loop_buffer *qs, *ks, *vs, *shares;        /* in shared memory */
-        struct emit_place scores, products, sum;
-        struct loop_buffer *best, *factor, *parts, *part_sums;
-        struct loop_variable *acc, *tile;
-        struct loop_expr *group, *first, *warp;   /* first: row of the block */
-        struct loop_expr *number, *key_at;        /* of the block of keys, its first column */
-};
-
-static int64_t columns_of(const struct block *b) { return b->a.scores->type->dims[COLUMN]; }
-static int64_t rows_of(const struct block *b) { return b->a.scores->type->dims[ROW]; }
 static int rows_of_warp(const struct block *b) { return b->t.rows / b->t.warps; }
-static struct loop_expr *less(struct block *b, struct loop_expr *x, int64_t y)
-{
-        return emit_op(b->e, LOOP_LT, x, number(b->e, y));
-}
-
 static struct loop_expr *load(struct block *b, struct loop_buffer *from, struct loop_expr *at) { return loop_load(b->e->arena, from, at); }
 
 static struct loop_expr *exponential(struct block *b, struct loop_expr *x) { return emit_formula(b->e, op_info[OP_exp].formula, &x, 1); }
@@ -103,145 +77,10 @@ static struct loop_expr *float_number(struct block *b, double value)
         return loop_literal(b->e->arena, LOOP_TYPE(E_F32), (union scalar){ .f = value });
 }
 
-static struct loop_stmt *add(struct block *b, enum loop_stmt_kind kind)
-{
-        return loop_append(b->e->arena, b->e->scope->block, kind);
-}
-
 static void wait_for_all(struct block *b)
 {
         add(b, STMT_COMMIT);
         add(b, STMT_WAIT);
-}
-
-/* ---- operands, as they lie ---- */
-
-/* w is words [panels, .., words, vectors, lanes, group] of a matrix [batch, column, channel]; columns: w's outputs are its
- * columns, and words hold channels; else outputs are channels, and words hold columns. Strides of the matrix. */
-static bool find_matrix(const struct region *region, const struct value *w, int64_t batch, const struct attention_tile *t, bool columns,
-                        struct access *matrix)
-{
-        struct access words;
-        const struct type *type = w->type;
-        const int64_t vectors = type->dims[type->rank - 2], count = type->dims[type->rank - 3], panels = type->dims[0] / batch;
-        dim_t dims[] = { batch, panels, count, vectors, t->lanes, t->group };
-        if (!op_is(w, OP_reshape) || w->op->region != region || type->dims[0] % batch || !access_read_inside(region, op_operand(w->op, 0), &words) ||
-            !access_reshape(op_operand(w->op, 0)->type, 6, dims, words.stride))
-                return false;
-        const int64_t *s = words.stride;
-        bool lies = (count == 1 || s[2] == t->group * s[5]) && (vectors == 1 || s[3] == t->lanes * s[4]) &&
-                    (panels == 1 || s[1] == vectors * t->lanes * s[4]);
-        *matrix = (struct access){ .value = words.value, .offset = words.offset, .stride = { s[0], columns ? s[4] : s[5], columns ? s[5] : s[4] } };
-        return lies && matrix->stride[2] == 1;
-}
-
-/* can 16 bytes be copied from wherever a word begins? */
-static bool is_aligned(const struct block *b, const struct access *x, int dims)
-{
-        int64_t all = x->offset;
-        for (int d = 0; d < dims; d++)
-                all |= x->stride[d];
-        return all % b->t.group == 0;
-}
-
-static bool find_operands(struct block *b, const struct region *region)
-{
-        const int64_t batch = b->a.scores->type->dims[GROUP];
-        if (!access_read(region, op_operand(b->a.first, 0), &b->q) || b->q.stride[COLUMN] != 1 ||
-            !find_matrix(region, op_operand(b->a.first, 1), batch, &b->t, true, &b->k) ||
-            !find_matrix(region, op_operand(b->a.second, 1), batch, &b->t, false, &b->v))
-                return false;
-        const struct access q = { .offset = b->q.offset, .stride = { b->q.stride[GROUP], b->q.stride[ROW] } };
-        return is_aligned(b, &q, 2) && is_aligned(b, &b->k, 2) && is_aligned(b, &b->v, 2) && b->t.width % b->t.group == 0;
-}
-
-/* ---- copies ---- */
-
-/* Opens loops over `count` words, shared by the lanes of the block: a word. `opened`: what emit_end is to be called for. */
-static struct loop_expr *each_word(struct block *b, int64_t count, int *opened)
-{
-        struct emit *e = b->e;
-        const int64_t all = (int64_t)b->t.warps * GRID_LANES;
-        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
-        struct loop_expr *own = emit_let(e, "thread", plus(e, times(e, b->warp, GRID_LANES), lane));
-        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(count, all)));
-        struct loop_expr *word = emit_let(e, "word", plus(e, times(e, i, all), own));
-        *opened = 2;
-        if (count % all) {
-                emit_if(e, less(b, word, count));
-                ++*opened;
-        }
-        return word;
-}
-
-static void copy(struct block *b, struct loop_buffer *to, struct loop_expr *at, struct loop_buffer *from, struct loop_expr *place,
-                 struct loop_expr *there, int opened)
-{
-        struct loop_stmt *s = add(b, STMT_COPY);
-        s->buffer = to;
-        s->a = at;
-        s->source = from;
-        s->b = place;
-        s->c = there;
-        s->code = b->t.group;
-        while (opened--)
-                emit_end(b->e);
-}
-
-static void copy_queries(struct block *b)
-{
-        struct emit *e = b->e;
-        const struct attention_tile *t = &b->t;
-        int opened;
-        struct loop_expr *word = each_word(b, (int64_t)t->rows * t->depth / t->group, &opened);
-        struct loop_expr *row = emit_let(e, "row", emit_op_int(e, LOOP_DIV, word, t->depth / t->group)),
-                         *c = emit_let(e, "c", times(e, emit_op_int(e, LOOP_REM, word, t->depth / t->group), t->group)),
-                         *r = emit_let(e, "r", plus(e, b->first, row));
-        struct loop_expr *from = plus(e, number(e, b->q.offset), plus(e, times(e, b->group, b->q.stride[GROUP]), times(e, r, b->q.stride[ROW])));
-        copy(b, b->qs, plus(e, times(e, row, query_row(t)), c), b->query, plus(e, from, c),
-             rows_of(b) % t->rows ? emit_let(e, "there", less(b, r, rows_of(b))) : NULL, opened);
-}
-
-/* column `key` of a block, from channel c on, into `at` of its stage */
-static void copy_column(struct block *b, struct loop_buffer *to, struct loop_expr *at, struct loop_buffer *from, const struct access *x,
-                        struct loop_expr *block, struct loop_expr *key, struct loop_expr *c, int opened)
-{
-        struct emit *e = b->e;
-        struct loop_expr *column = emit_let(e, "column", plus(e, times(e, block, b->t.keys), key));
-        struct loop_expr *place = plus(e, number(e, x->offset), plus(e, times(e, b->group, x->stride[0]), times(e, column, x->stride[1])));
-        at = plus(e, times(e, emit_op_int(e, LOOP_REM, block, STAGES), to->extent / STAGES), at);
-        copy(b, to, at, from, plus(e, place, c), columns_of(b) % b->t.keys ? emit_let(e, "there", less(b, column, columns_of(b))) : NULL, opened);
-}
-
-/* Eight columns are neighbours in shared memory, and lanes write eight words beside each other. */
-static void copy_keys(struct block *b, struct loop_expr *block)
-{
-        struct emit *e = b->e;
-        const struct attention_tile *t = &b->t;
-        const int words = t->depth / t->group, vectors = t->keys / t->lanes;
-        int opened;
-        struct loop_expr *word = each_word(b, (int64_t)t->keys * words, &opened);
-        struct loop_expr *lane = emit_op_int(e, LOOP_REM, word, t->lanes), *rest = emit_let(e, "rest", emit_op_int(e, LOOP_DIV, word, t->lanes));
-        struct loop_expr *of_row = emit_let(e, "of_row", emit_op_int(e, LOOP_REM, rest, words)),
-                         *vector = emit_let(e, "vector", emit_op_int(e, LOOP_DIV, rest, words));
-        struct loop_expr *at = plus(e, times(e, plus(e, times(e, of_row, vectors), vector), t->lanes), lane);
-        struct loop_expr *key = emit_let(e, "key", plus(e, times(e, vector, t->lanes), lane));
-        copy_column(b, b->ks, times(e, at, t->group), b->key, &b->k, block, key, times(e, of_row, t->group), opened);
-}
-
-static void copy_values(struct block *b, struct loop_expr *block)
-{
-        struct emit *e = b->e;
-        const struct attention_tile *t = &b->t;
-        const int vectors = t->width / t->lanes, pieces = t->lanes / t->group, of_block = t->group * pieces;
-        int opened;
-        struct loop_expr *word = each_word(b, (int64_t)t->keys * vectors * pieces, &opened);
-        struct loop_expr *in_block = emit_let(e, "in_block", emit_op_int(e, LOOP_REM, word, of_block)),
-                         *rest = emit_let(e, "rest", emit_op_int(e, LOOP_DIV, word, of_block));
-        struct loop_expr *vector = emit_op_int(e, LOOP_REM, rest, vectors), *piece = emit_op_int(e, LOOP_REM, in_block, pieces);
-        struct loop_expr *key = plus(e, times(e, emit_op_int(e, LOOP_DIV, rest, vectors), t->group), emit_op_int(e, LOOP_DIV, in_block, pieces));
-        struct loop_expr *c = plus(e, times(e, vector, t->lanes), times(e, piece, t->group));
-        copy_column(b, b->vs, times(e, word, t->group), b->value, &b->v, block, emit_let(e, "key", key), emit_let(e, "c", c), opened);
 }
 
 /* ---- products ---- */
@@ -464,10 +303,10 @@ static void begin_block(struct block *b, struct loop_expr *from, struct loop_exp
 {
         struct emit *e = b->e;
         b->warp = emit_grid(e, "warp", FOR_GPU_WARP, b->t.warps);
-        copy_queries(b);
+        attention_copy_queries(b);
         emit_if(e, emit_op(e, LOOP_LT, from, to));
-        copy_keys(b, from);
-        copy_values(b, from);
+        attention_copy_keys(b, from);
+        attention_copy_values(b, from);
         emit_end(e);
         struct lane l = begin_lanes(b, rows_of_warp(b));
         emit_store(e, b->best, l.at, float_number(b, -FLT_MAX));
@@ -507,8 +346,8 @@ static void write_keys(struct block *b, struct loop_expr *from, struct loop_expr
         on_tile(b, STMT_SCALE, b->acc, b->factor, times(e, b->warp, rows_of_warp(b)));
         multiply(b, b->acc, b->shares, share_row(t), b->vs, t->keys, true);
         emit_if(e, emit_op(e, LOOP_LT, next, to));
-        copy_keys(b, next);
-        copy_values(b, next);
+        attention_copy_keys(b, next);
+        attention_copy_values(b, next);
         emit_end(e);
         emit_end(e);
         wait_for_all(b);
@@ -610,7 +449,7 @@ bool attention_warps_kernel(struct emit *e, const struct kernel_request *request
 {
         struct block b = { .e = e, .a = *a, .result = buffer };
         const struct target *target = e->options->target;
-        if (!a->second->schedule || !a->sum || !attention_tile_of(a, target, a->second->schedule, &b.t) || !find_operands(&b, request->region))
+        if (!a->second->schedule || !a->sum || !attention_tile_of(a, target, a->second->schedule, &b.t) || !attention_operands(&b, request->region))
                 return false;
         b.multiply = multiply_of(a->first, target);
         b.band = attention_band(a);
