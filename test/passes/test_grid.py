@@ -76,6 +76,39 @@ def test_loops(tmp_path, body, access, phases):
     assert got == phases, text
 
 
+MOST = "for %i = 0 to ROWS { var %s : f32 = 0 for %k = 0 to COLUMNS { set %s = max(%s, %x[%i * COLUMNS + %k]) } for %j = 0 to COLUMNS { STORES } }"
+TURNS = [       # rows, columns, what lanes store
+    (50, 64, "store %y[%i * COLUMNS + %j] = %x[%i * COLUMNS + %j] / %s"),
+    (40, 64, "let %v : f32 = %x[%i * COLUMNS + %j] / %s store %y[%i * 128 + %j * 2] = %v store %y[%i * 128 + %j * 2 + 1] = %v + 1"),
+    (50, 70, "store %y[%i * COLUMNS + %j] = %x[%i * COLUMNS + %j] / %s"),      # the last turn has 6 lanes: values and stores under a condition
+]
+
+
+@pytest.mark.parametrize("rows, columns, stores", TURNS)
+def test_turns_of_rows(tmp_path, rows, columns, stores):
+    """all values of a lane stand in front of its stores (grid_turns.c), and the program is what it was, to the bit (grid() checks)"""
+    got, text = grid(tmp_path, MOST.replace("STORES", stores).replace("ROWS", str(rows)).replace("COLUMNS", str(columns)))
+    assert got == [(rows, 1, 32)], text
+    loops = [m for m in re.finditer(r"^( *)for %turn\w* = 0 to (\d+) unroll \{\n(.*?)^\1\}", text, re.S | re.M) if "store" in m[3]]
+    assert [int(m[2]) for m in loops] == [-(-columns // 32)] * 2, text
+    stored = [re.findall(r"store %(\w+?)\d*\[", m[3]) for m in loops]
+    assert stored == [["values"] * stores.count("store"), ["y"] * stores.count("store")] and "%x[" not in loops[1][3], text
+    assert "#pragma unroll" in (tmp_path / "m.cu").read_text()
+
+
+def test_turns_of_elements(tmp_path):
+    """where there are enough of them for all multiprocessors, a lane has several; a loop that does more than store has not"""
+    head = HEAD.replace("6000", str(1 << 21))
+    texts = []
+    for body in ("store %y[%i] = %x[%i] + 1", "var %s : f32 = %x[%i] set %s = %s + 1 store %y[%i] = %s"):
+        (tmp_path / "m.loops").write_text(head.format(body=f"for %i = 0 to {1 << 21} {{ {body} }}", access="out"))
+        done = dnncc.run([dnncc.DNNCC, tmp_path / "m.loops", "--target=cuda-sm_90", "--passes=grid", "--check", "--emit=loops", "-o", tmp_path / "y.loops"])
+        assert done.returncode == 0 and "grid: equal" in done.stdout + done.stderr, done.stdout + done.stderr
+        texts.append((tmp_path / "y.loops").read_text())
+    assert texts[0].count("unroll {") == 2 and "%values[" in texts[0], texts[0]
+    assert "unroll" not in texts[1], texts[1]
+
+
 @pytest.mark.parametrize("codes, phases", [(["INDEX", "INDEX"], [(2, 1, 32)]), (["INDEX", "EXTENT"], ONE)])
 def test_fails(tmp_path, codes, phases):
     """two codes: which is first is known in one lane alone"""
