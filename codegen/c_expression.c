@@ -472,6 +472,8 @@ static struct c_shape put_expression(struct c_writer *w, const struct loop_expr 
                 return element_of(e) == E_BOOL ? put_logical(w, e) : put_extreme(w, e);
         case LOOP_SELECT: return c_choice(w, e);
         case LOOP_FMA:
+                if (w->dialect->is_device)
+                        return put_call(w, element_of(e) == E_F32 ? "__fmaf_rn" : "__fma_rn", e, 3);
                 return put_call(w,
                                 library_name(w, element_of(e) == E_F32 ? "fma_f32" : "fma_f64",
                                              element_of(e)),

@@ -354,7 +354,7 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
                 c_end(w);
                 break;
         case STMT_ALLOC: put_alloc(w, s->buffer); break;
-        case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD: case STMT_SCALE:
+        case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD: case STMT_SCALE: case STMT_TAKE: case STMT_GIVE:
                 (w->dialect->product ? w->dialect->product : c_tiles)(w, s);
                 break;
         case STMT_COPY: case STMT_COMMIT: case STMT_WAIT: case STMT_SETTLE:

@@ -56,6 +56,37 @@ static const char load_across[] =
         "}\n"
         "#endif\n";
 
+/* two sums as what is multiplied, the first in the lower bits */
+static const struct pair { enum element e; const char *text; } pairs[] = {
+        { E_F16,
+          "\n"
+          "#ifndef CUDA_CPU\n"
+          "/* two halves, the first in the lower bits */\n"
+          "static __device__ __forceinline__ uint32_t pair_f16(float low, float high)\n"
+          "{\n"
+          "        uint32_t pair;\n"
+          "#if __CUDA_ARCH__ < 800\n"
+          "        asm(\"{ .reg .b16 l, h; cvt.rn.f16.f32 l, %1; cvt.rn.f16.f32 h, %2; mov.b32 %0, {l, h}; }\" : \"=r\"(pair) : \"f\"(low), \"f\"(high));\n"
+          "#else\n"
+          "        asm(\"cvt.rn.f16x2.f32 %0, %1, %2;\" : \"=r\"(pair) : \"f\"(high), \"f\"(low));\n"
+          "#endif\n"
+          "        return pair;\n"
+          "}\n"
+          "#endif\n" },
+        { E_BF16,
+          "\n"
+          "#ifndef CUDA_CPU\n"
+          "/* two numbers in bf16, the first in the lower bits */\n"
+          "static __device__ __forceinline__ uint32_t pair_bf16(float low, float high)\n"
+          "{\n"
+          "        uint32_t pair;\n"
+          "        asm(\"cvt.rn.bf16x2.f32 %0, %1, %2;\" : \"=r\"(pair) : \"f\"(high), \"f\"(low));\n"
+          "        return pair;\n"
+          "}\n"
+          "#endif\n" },
+};
+enum { PAIRS = sizeof pairs / sizeof *pairs };
+
 /* the instructions, by the name of the multiply in the target's table; later ones need a later GPU */
 #define MMA(shape, types, d) \
         "        asm(\"mma.sync.aligned." shape ".row.col." types " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n" \
@@ -122,12 +153,15 @@ static const struct leaf *leaf_of(const struct multiply *m)
 /* that a statement means; NULL: there is no instruction for it */
 static const struct multiply *multiply_of(const struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct multiply *m = s->tiles.rows == 1 ? multiply_find_rows(w->target, s->buffer->element, s->weights->element,
+        const enum element x = loop_multiplied_element(s);
+        const struct multiply *m = s->tiles.rows == 1 ? multiply_find_rows(w->target, x, s->weights->element,
                                                                            s->variable->type.lanes, s->tiles.group)
-                                                      : multiply_find(w->target, s->buffer->element, s->weights->element, true,
+                                                      : multiply_find(w->target, x, s->weights->element, true,
                                                                       s->variable->type.lanes, s->tiles.group, 0);
         bool fits = m && (s->tiles.rows == 1 || leaf_of(m)) && !s->tiles.line && s->tiles.depth % m->depth == 0 && s->tiles.rows == m->positions &&
                     s->tiles.positions % m->positions == 0;
+        if (fits && !s->buffer)         /* floats' channels are in another order, in which words across can be had */
+                fits = m->positions > 1 && (element_info[x].bytes == 2 || s->tiles.across);
         return fits ? m : NULL;
 }
 
@@ -140,8 +174,8 @@ const char *cuda_product_name(struct c_writer *w, const struct cuda_product *p)
 {
         if (p->multiply && multiply_in_groups(p->multiply))
                 return arena_printf(w->arena, "multiply_%s_together_%d", p->multiply->name + strlen("wgmma_"), p->vectors);
-        return p->multiply ? arena_printf(w->arena, "multiply_%s_%dx%dx%d%s", p->multiply->name + (in_rows(p) ? 0 : strlen("mma_")), p->rows, p->vectors, p->depth,
-                                          p->across ? "_across" : "")
+        return p->multiply ? arena_printf(w->arena, "multiply_%s_%dx%dx%d%s%s", p->multiply->name + (in_rows(p) ? 0 : strlen("mma_")), p->rows, p->vectors, p->depth,
+                                          p->across ? "_across" : "", p->of_sums ? "_of_sums" : "")
                            : arena_printf(w->arena, "%s_%s%s_%d", p->scales ? "scale" : "unload", p->row ? "row_" : "", element_info[p->sum].text,
                                           p->vectors);
 }
@@ -152,7 +186,7 @@ const char *cuda_product_use(struct c_writer *w, struct cuda_product p)
         for (int i = 0; i < cuda->product_count; i++)
                 if (cuda->products[i].multiply == p.multiply && cuda->products[i].sum == p.sum && cuda->products[i].rows == p.rows &&
                     cuda->products[i].vectors == p.vectors && cuda->products[i].depth == p.depth && cuda->products[i].across == p.across &&
-                    cuda->products[i].scales == p.scales && cuda->products[i].row == p.row)
+                    cuda->products[i].scales == p.scales && cuda->products[i].row == p.row && cuda->products[i].of_sums == p.of_sums)
                         return cuda_product_name(w, &p);
         ARENA_GROW(w->arena, cuda->products, cuda->product_count);
         cuda->products[cuda->product_count++] = p;
@@ -169,10 +203,10 @@ static void put_words(struct text *out, const struct cuda_product *p)
                 text_add(out,
                          "#pragma unroll\n"
                          "                        for (int i = 0; i < 4; i++) {\n"
-                         "                                const int vector = j + i / 2 < %d ? j + i / 2 : j;\n"
-                         "                                memcpy(b + i, w + ((k * 2 + i %% 2) * %d + vector) * %d + lane %% 4 * 8 + lane / 4, 4);\n"
+                         "                                const int vector = j + i / 2 < %d ? j + i / 2 : j, channel = %s;\n"
+                         "                                memcpy(b + i, w + ((k * 2 + channel / 4) * %d + vector) * %d + channel %% 4 * 8 + lane / 4, 4);\n"
                          "                        }\n",
-                         p->vectors, p->vectors, 8 * group);
+                         p->vectors, p->of_sums ? "lane % 4 * 2 + i % 2" : "lane % 4 + i % 2 * 4", p->vectors, 8 * group);
                 return;
         }
         if (p->vectors % 2)
@@ -183,28 +217,54 @@ static void put_words(struct text *out, const struct cuda_product *p)
                  p->across ? "_across" : "", p->vectors, 8 * group, group);
 }
 
+/* x of products number k of all rows, in a: from memory, or from sums, of which a lane has what it is to have of x */
+static void put_multiplied(struct text *out, const struct cuda_product *p)
+{
+        text_add(out, "                uint32_t a[%d][4];\n#pragma unroll\n", p->rows);
+        if (!p->of_sums)
+                text_add(out, "                for (int i = 0; i < %d; i++)\n                        load_matrices(a[i], rows + i * 16 * step + k * %d);\n", p->rows,
+                         multiply_row(p->multiply));
+        else if (element_info[p->multiply->x.memory].bytes == 2)
+                text_add(out,
+                         "                for (int i = 0; i < %d; i++)\n"
+                         "#pragma unroll\n"
+                         "                        for (int r = 0; r < 4; r++) {\n"
+                         "                                const float *const two = x[i][k * 2 + r / 2] + r %% 2 * 2;\n"
+                         "                                a[i][r] = pair_%s(two[0], two[1]);\n"
+                         "                        }\n",
+                         p->rows, element_info[p->multiply->x.memory].text);
+        else
+                text_add(out,
+                         "                for (int i = 0; i < %d; i++)\n"
+                         "#pragma unroll\n"
+                         "                        for (int r = 0; r < 4; r++)\n"
+                         "                                a[i][r] = __float_as_uint(x[i][k][r %% 2 * 2 + r / 2]);\n",
+                         p->rows);
+}
+
 static void put_product(struct c_writer *w, struct text *out, const struct cuda_product *p)
 {
         const struct multiply *m = p->multiply;
         const char *of = element_info[m->x.memory].c_type, *by = element_info[m->w.memory].c_type;
-        const int row = multiply_row(m), group = m->group, most = m->instructions > 1 ? 2 : 4;        /* operands that registers have room for */
+        const int row = multiply_row(m), group = m->group, most = p->of_sums ? p->depth : m->instructions > 1 ? 2 : 4;        /* operands that registers have room for */
+        text_add(out, "\n/* sums of %d positions and %d outputs: x %s; w [%d][%d][%d][%d] */\n", p->rows * 16, p->vectors * 8,
+                 p->of_sums ? "other sums" : arena_printf(w->arena, "rows of %d channels, so many elements apart", p->depth * row), p->depth * 2,
+                 p->vectors, p->across ? group : 8, p->across ? 8 : group);
+        text_add(out, "static __device__ __forceinline__ void %s(%s sums[%d][%d][4], ", cuda_product_name(w, p), element_info[m->sum].c_type, p->rows, p->vectors);
+        if (p->of_sums)
+                text_add(out, "const float x[%d][%d][4], const %s *w)\n", p->rows, p->depth * row / m->outputs, by);
+        else
+                text_add(out, "const %s *x, int step, const %s *w)\n", of, by);
+        text_add(out, "{\n        const int lane = (int)threadIdx.x;\n");
+        if (!p->of_sums)
+                text_add(out, "        const %s *const rows = x + lane %% 16 * step + lane / 16 * %d;\n", of, group);
+        text_add(out, "#pragma unroll %d\n        for (int k = 0; k < %d; k++) {\n", p->depth < most ? p->depth : most, p->depth);
+        put_multiplied(out, p);
         text_add(out,
-                 "\n/* sums of %d positions and %d outputs: x rows of %d channels, so many elements apart; w [%d][%d][%d][%d] */\n"
-                 "static __device__ __forceinline__ void %s(%s sums[%d][%d][4], const %s *x, int step, const %s *w)\n"
-                 "{\n"
-                 "        const int lane = (int)threadIdx.x;\n"
-                 "        const %s *const rows = x + lane %% 16 * step + lane / 16 * %d;\n"
-                 "#pragma unroll %d\n"
-                 "        for (int k = 0; k < %d; k++) {\n"
-                 "                uint32_t a[%d][4];\n"
-                 "#pragma unroll\n"
-                 "                for (int i = 0; i < %d; i++)\n"
-                 "                        load_matrices(a[i], rows + i * 16 * step + k * %d);\n"
                  "#pragma unroll\n"
                  "                for (int j = 0; j < %d; j += 2) {\n"
                  "                        uint32_t b[4];\n",
-                 p->rows * 16, p->vectors * 8, p->depth * row, p->depth * 2, p->vectors, p->across ? group : 8, p->across ? 8 : group, cuda_product_name(w, p), element_info[m->sum].c_type, p->rows, p->vectors,
-                 of, by, of, group, p->depth < most ? p->depth : most, p->depth, p->rows, p->rows, row, p->vectors);
+                 p->vectors);
         put_words(out, p);
         text_add(out,
                  "#pragma unroll\n"
@@ -370,6 +430,12 @@ void cuda_products_top(struct c_writer *w, struct text *out)
         for (int k = 0; k < cuda->product_count; k++)
                 across |= cuda->products[k].multiply && loads_across(&cuda->products[k]);
         text_add(out, "%s", across ? load_across : "");
+        for (int i = 0; i < PAIRS; i++)
+                for (int k = 0; k < cuda->product_count; k++)
+                        if (cuda->products[k].of_sums && cuda->products[k].multiply->x.memory == pairs[i].e) {
+                                text_add(out, "%s", pairs[i].text);
+                                break;
+                        }
         bool words = false;
         for (int i = 0; i < BY_WORDS; i++)
                 for (int k = 0; k < cuda->product_count; k++)
@@ -426,10 +492,15 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
                 return;
         }
         const struct cuda_product p = { m, m->sum, s->tiles.positions / s->tiles.rows, s->tiles.vectors, s->tiles.depth / m->depth,
-                                        s->tiles.across, false, false };
+                                        s->tiles.across, false, false, !s->buffer };
         c_put(w, "%s(%s," C_SOFT, cuda_product_use(w, p), c_use(w, s->variable));
-        cuda_place(w, s->buffer, s->a);
-        c_put(w, "," C_SOFT "%lld," C_SOFT, (long long)s->tiles.step);
+        if (s->buffer) {
+                cuda_place(w, s->buffer, s->a);
+                c_put(w, "," C_SOFT "%lld", (long long)s->tiles.step);
+        } else {
+                c_put(w, "%s", c_use(w, loop_multiplied(s)));
+        }
+        c_put(w, "," C_SOFT);
         cuda_place(w, s->weights, s->b);
         c_put(w, ");");
         c_end(w);
@@ -438,7 +509,7 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
 static void put_unloading(struct c_writer *w, const struct loop_stmt *s)
 {
         const struct cuda_product p = { NULL, (enum element)s->variable->type.element, 1, s->tiles.columns ? s->tiles.columns : s->tiles.vectors, 0,
-                                        false, false, s->tiles.rows == 1 };
+                                        false, false, s->tiles.rows == 1, false };
         const char *name = cuda_product_use(w, p), *sums = c_use(w, s->variable);
         int64_t lanes = s->variable->type.lanes, step = s->tiles.step ? s->tiles.step : p.vectors * lanes;
         for (int i = 0; i < s->tiles.positions / s->tiles.rows; i++) {
@@ -460,7 +531,7 @@ static void put_unloading(struct c_writer *w, const struct loop_stmt *s)
 
 static void put_scaling(struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct cuda_product p = { NULL, (enum element)s->variable->type.element, 1, s->tiles.vectors, 0, false, true, false };
+        const struct cuda_product p = { NULL, (enum element)s->variable->type.element, 1, s->tiles.vectors, 0, false, true, false, false };
         const char *name = cuda_product_use(w, p), *sums = c_use(w, s->variable);
         for (int i = 0; i < s->tiles.positions / s->tiles.rows; i++) {
                 c_put(w, "%s(%s[%d]," C_SOFT, name, sums, i);
@@ -470,6 +541,14 @@ static void put_scaling(struct c_writer *w, const struct loop_stmt *s)
                 c_put(w, ");");
                 c_end(w);
         }
+}
+
+/* a lane's sums are an array of its own as they are */
+static void put_own(struct c_writer *w, const struct loop_stmt *s)
+{
+        const char *own = c_use(w, s->buffer), *sums = c_use(w, s->variable);
+        const bool takes = s->kind == STMT_TAKE;
+        c_line(w, "memcpy(%s, %s, sizeof %s);", takes ? own : sums, takes ? sums : own, sums);
 }
 
 static void put_sums(struct c_writer *w, const struct loop_stmt *s)
@@ -511,6 +590,7 @@ void cuda_product(struct c_writer *w, const struct loop_stmt *s)
         case STMT_MULTIPLY: (s->tiles.together ? cuda_multiply_together : put_multiply)(w, s); break;
         case STMT_UNLOAD: put_unloading(w, s); break;
         case STMT_SCALE: put_scaling(w, s); break;
+        case STMT_TAKE: case STMT_GIVE: put_own(w, s); break;
         default: c_fail(w, EXIT_UNSUPPORTED, "target %s has no such tiles", w->target->name); break;
         }
 }

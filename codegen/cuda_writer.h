@@ -15,8 +15,8 @@ struct cuda_phase {
 enum { CUDA_RUNS_BYTES = 128 };         /* of the barriers that runs arrive at */
 
 /* a function of a shape (cuda_products.c): so many fragments; multiply NULL: it unloads or scales them;
- * row: of lanes' sums of a row */
-struct cuda_product { const struct multiply *multiply; enum element sum; int rows, vectors, depth; bool across, scales, row; };
+ * row: of lanes' sums of a row; of_sums: x are sums in fragments */
+struct cuda_product { const struct multiply *multiply; enum element sum; int rows, vectors, depth; bool across, scales, row, of_sums; };
 
 struct cuda_writer {
         struct cuda_product *products;

@@ -114,7 +114,7 @@ static void look_at_for(struct walk *w, const struct loop_stmt *s)
 
 static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
 {
-        const struct multiply *m = multiply_find(w->target, s->buffer->element, s->weights->element, true, s->variable->type.lanes, s->tiles.group, 0);
+        const struct multiply *m = multiply_find(w->target, loop_multiplied_element(s), s->weights->element, true, s->variable->type.lanes, s->tiles.group, 0);
         if (!m || m->positions != s->tiles.rows)          /* no fragments of warps */
                 return;
         const double rows = s->tiles.positions, width = (double)s->tiles.vectors * s->variable->type.lanes, deep = (double)s->tiles.depth * s->tiles.group;
@@ -123,7 +123,7 @@ static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
         w->tile_columns = s->tiles.vectors;
         w->tile_lanes = m->positions * m->outputs / GRID_LANES;
         w->work.multiplies += w->trips / w->turns * rows / m->positions * s->tiles.vectors * s->tiles.depth / m->depth;
-        w->work.read += w->trips / w->turns * (rows + width) * deep * element_info[s->buffer->element].bytes;
+        w->work.read += w->trips / w->turns * ((s->buffer ? rows : 0) + width) * deep * element_info[s->weights->element].bytes;
 }
 
 static void look_at(struct walk *w, const struct loop_stmt *s)

@@ -86,8 +86,8 @@ static double wave_cost(const struct grid_machine *g, const struct warp_work *wo
         const double share = g->clock * g->multiprocessors / g->l2_rate;          /* cycles of one for a byte of the second cache */
         double copies = work->x_copies * (X_COPY + (work->windows ? WINDOW_COPY : 0)) + work->w_copies * W_COPY;
         const struct source *from = work->cold ? &cold : &warm;
-        double own = from->turn + copies + work->multiplies / work->warps * MULTIPLY;
-        double issued = blocks * (work->multiplies * multiply + work->warps * copies * copy_issue / SCHEDULERS);
+        double own = from->turn + copies + work->multiplies / work->warps * MULTIPLY + work->instructions;
+        double issued = blocks * (work->multiplies * multiply + work->warps * (copies * copy_issue + work->instructions) / SCHEDULERS);
         double shared = blocks * (work->copied + work->read) / SHARED_BYTES, cache = blocks * work->copied * share;
         double turn = larger(larger(own, issued), larger(shared, cache));
         turn = larger(turn, from->arrival / (double)(work->stages - 1));

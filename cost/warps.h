@@ -15,6 +15,7 @@ struct warp_work {
         double multiplies;              /* of a turn, by the row of the target */
         double copied, read;
         double x_copies, w_copies;      /* of 16 bytes that a lane makes in a turn */
+        double instructions;            /* of a warp in a turn, beside products and copies */
         bool windows;                   /* a position's row begins where several offsets of a window, and a border, say */
         double rows;                    /* positions whose sums a warp has */
         double operands, results;

@@ -20,7 +20,7 @@ static const char *const kind_names[KIND_COUNT] = { "Keyword", "Operation", "Att
 static const char *const tensor_keywords[] = { "dnn", "module", "source", "command", "passes", "within", "const", "func", "yield", "file", "hex", "splat", "else", NULL };
 static const char *const loop_keywords[] = { "loop", "program", "source", "passes", "region", "buffer", "kernel", "task", "function", "main",
                                              "for", "to", "while", "if", "else", "let", "var", "set", "store", "call", "launch", "fail", "return", "alloc", "prefetch",
-                                             "keep", "tiles", "multiply", "unload", "copy", "commit", "wait", "command", "file", "hex", "splat", NULL };
+                                             "keep", "tiles", "multiply", "unload", "scale", "take", "give", "copy", "commit", "wait", "settle", "command", "file", "hex", "splat", NULL };
 static const char *const loop_attributes[] = { "input", "output", "workspace", "constant", "view", "shape", "offset", "size", "limit", "align",
                                                "section", "class", "in", "out", "inout", "parallel", "streaming", "mask", "step", "stack", "live", "flops", "again", "error", "by", "depth", "group", "positions",
                                                "vectors", "rows", "lanes", "word", "jump", "shared", "thread", NULL };

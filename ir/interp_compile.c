@@ -73,16 +73,20 @@ static void compile_set(struct compiler *c, const struct loop_stmt *s)
 }
 
 /* by what they mean, on the same slots */
+/* the same slots, as vectors */
+static struct loop_variable *sums_of(struct compiler *c, const struct loop_variable *tile)
+{
+        struct loop_variable *sums = loop_variable_new(c->p->arena, "sums", LOOP_VECTOR(tile->type.element, tile->type.lanes), VARIABLE_VAR);
+        sums->rows = tile->rows;
+        sums->columns = tile->columns;
+        bind_variable(c, sums, bound_of(c, tile)->value, -1);
+        return sums;
+}
+
 static void compile_tiles(struct compiler *c, const struct loop_stmt *s)
 {
-        struct loop_variable *sums =
-                loop_variable_new(c->p->arena, "sums",
-                                  LOOP_VECTOR(s->variable->type.element, s->variable->type.lanes),
-                                  VARIABLE_VAR);
-        sums->rows = s->variable->rows;
-        sums->columns = s->variable->columns;
-        bind_variable(c, sums, bound_of(c, s->variable)->value, -1);
-        compile_block(c, loop_tiles_expand(c->p->arena, s, sums));
+        const struct loop_variable *x = loop_multiplied(s);
+        compile_block(c, loop_tiles_expand(c->p->arena, s, sums_of(c, s->variable), x ? sums_of(c, x) : NULL));
 }
 
 static void compile_stream(struct compiler *c, const struct loop_stmt *s)
@@ -325,6 +329,8 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s)
                 compile_tiles(c, s);
                 break;
         case STMT_SCALE:
+        case STMT_TAKE:
+        case STMT_GIVE:
         case STMT_UNLOAD: compile_tiles(c, s); break;
         case STMT_TRANSFER:
         case STMT_RESET:

@@ -76,7 +76,7 @@ static void find_stmt(struct loop_stmt *s, void *context)
 static void find_entry(struct loop_expr *e, void *context)
 {
         struct search *search = context;
-        search->found |= e->op == LOOP_TILE_ENTRY && e->variable == search->variable;
+        search->found |= e->variable && e->variable == search->variable;
 }
 
 void compile_warp_body(struct compiler *c, const struct loop_stmt *loop)

@@ -207,9 +207,10 @@ enum loop_stmt_kind {
                                          * compilers, no meaning */
         STMT_TILES,                     /* from here on, hardware tiles are for sums of this shape;
                                          * all 0: there are none */
-        STMT_MULTIPLY,                  /* variable += buffer[a..] times weights[b..], by function */
+        STMT_MULTIPLY,                  /* variable += buffer[a..] times weights[b..], by function; buffer NULL: sums a times .. */
         STMT_UNLOAD,                    /* buffer[a..] = variable, row by row */
         STMT_SCALE,                     /* variable = variable times buffer[a..], a factor for each position */
+        STMT_TAKE, STMT_GIVE,           /* buffer, a lane's, = what lane a has of variable; and back */
         STMT_COPY,                      /* buffer[a..] = source[b..], `code` elements a lane, or zeros where
                                          * the mask c, or NULL, does not say so */
         STMT_COMMIT,                    /* what was copied since the last one is a group */
@@ -256,6 +257,11 @@ enum loop_stmt_kind {
  * are copied in pieces.
  *
  *     scale %acc by %factors[%i] rows 14         ; acc{p, j}[l] = acc{p, j}[l] * factors[i + p]
+ *
+ * x may be sums of another tile, as they are when they have been rounded to the element of w: then a channel is an output of
+ * theirs, c being vector c / lanes, lane c % lanes, and there are no steps.
+ *
+ *     multiply %acc += %scores * %v[%k] by add_product rows 16 depth 8 group 8 across
  *
  * Sums of the positions from t * rows on, vector j, lie in tile number t * vectors + j of theirs;
  * positions and weights are loaded into theirs in turn. Sums have their tiles up to the end of their
@@ -359,7 +365,18 @@ enum { COPY_BYTES = 16, COPY_GROUPS_MAX = 16, PRODUCTS_MAX = 16 };
  *       }
  *     }
  *
- * It holds no vectors, its memory on the stack is the lane's, and it sets no variable of the warp.
+ * It holds no vectors, its memory on the stack is the lane's, and it sets no variable of the warp, but for the sums
+ * that it has of a warp's tile. A tile of 16 rows and 8 lanes lies in the registers of 32 lanes, TILE_OWN of each: lane l
+ * has of rows l / 4 and l / 4 + 8 the columns l % 4 * 2 and the next. So entry ((t * vectors + j) * 2 + h) * 2 + k of what it
+ * takes is acc{t * 16 + h * 8 + l / 4, j}[l % 4 * 2 + k].
+ *
+ *     for %l = 0 to 32 gpu_lane {
+ *       alloc %own : f32[16] stack                 ; of f32x8tile[16][4]
+ *       take %own = %acc lane %l rows 16
+ *       for %i = 0 to 16 unroll {
+ *         store %own[%i] = max(%own[%i], 0.0)
+ *       }
+ *       give %acc = %own lane %l rows 16
  *
  * A fail leaves the iteration and the program
  * ends with its code, after other iterations, and phases, have run or not; so all fails of a kernel
@@ -369,6 +386,7 @@ enum { COPY_BYTES = 16, COPY_GROUPS_MAX = 16, PRODUCTS_MAX = 16 };
  * (ir/stream.h). */
 enum loop_for_kind { FOR_SERIAL, FOR_UNROLL, FOR_PARALLEL, FOR_COUNT, FOR_LIST, FOR_GPU_BLOCK, FOR_GPU_WARP, FOR_GPU_LANE };
 /* of a grid: blocks, warps of one, bytes of its shared memory (verified; a target may have less) */
+enum { TILE_OWN_ROWS = 16, TILE_OWN_LANES = 8, TILE_OWN = 4 };      /* rows and lanes of tiles that lanes have parts of, and of each vector so many */
 enum { GRID_BLOCKS_MAX = INT32_MAX, GRID_WARPS_MAX = 32, GRID_LANES = 32, GRID_SHARED_MAX = 232448 };
 static inline bool loop_for_is_grid(enum loop_for_kind kind)
 {
@@ -382,7 +400,7 @@ struct loop_stmt {
         struct loop_stmt *next;
         struct loop_variable *variable;
         struct loop_buffer *buffer, *weights, *source;    /* MULTIPLY; COPY, TRANSFER, PRODUCT, APPLY */
-        struct loop_tiles tiles;        /* TILES, MULTIPLY, UNLOAD, SCALE: all of it */
+        struct loop_tiles tiles;        /* TILES, MULTIPLY, UNLOAD, SCALE, TAKE, GIVE: all of it */
         struct loop_transfer *transfer; /* TRANSFER */
         struct loop_activation *activation;       /* ACTIVATE */
         struct loop_queue queue;        /* PUSH, POP, AWAIT */
@@ -564,10 +582,22 @@ void loop_block_walk(struct loop_block *b, void (*stmt)(struct loop_stmt *s, voi
                      /* in order, nested too */
                      void (*expr)(struct loop_expr *e, void *context), void *context);
 
-/* MULTIPLY, UNLOAD or SCALE as statements on vectors, `sums` being its variable as f32x16
+/* a statement on sums in hardware tiles, TILES apart */
+static inline bool loop_is_of_tiles(const struct loop_stmt *s) { return s->kind >= STMT_MULTIPLY && s->kind <= STMT_GIVE; }
+/* sums that a MULTIPLY multiplies; NULL: it reads a buffer */
+static inline struct loop_variable *loop_multiplied(const struct loop_stmt *s)
+{
+        return s->kind == STMT_MULTIPLY && !s->buffer ? s->a->variable : NULL;
+}
+/* element of what a MULTIPLY multiplies by w */
+static inline enum element loop_multiplied_element(const struct loop_stmt *s)
+{
+        return s->buffer ? s->buffer->element : s->weights->element;
+}
+/* Such a one as statements on vectors, `sums` being its variable as f32x16, x likewise what it multiplies, or NULL
  * (loop_tiles.c) */
 struct loop_block *loop_tiles_expand(struct arena *arena, const struct loop_stmt *s,
-                                     struct loop_variable *sums);
+                                     struct loop_variable *sums, struct loop_variable *x);
 
 /* COPY, COMMIT, WAIT, and the ALLOC of what is copied into, in statements on vectors: what they do
  * beside what they are (loop_copies.c). late: NULL, copies arrive at once; or as late as may be, in

@@ -123,8 +123,7 @@ static void digest_block(struct text *out, const struct loop_block *block)
                 }
                 if (loop_is_of_stream(s))
                         digest_stream(out, s);
-                if (s->kind == STMT_TILES || s->kind == STMT_MULTIPLY || s->kind == STMT_UNLOAD ||
-                    s->kind == STMT_SCALE)
+                if (s->kind == STMT_TILES || loop_is_of_tiles(s))
                         digest_tiles(out, s);
                 digest_expr(out, s->a);
                 digest_expr(out, s->b);

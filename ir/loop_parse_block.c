@@ -171,8 +171,11 @@ static bool parse_set(struct loop_parser *p, struct loop_stmt *s)
 bool loop_parse_place(struct loop_parser *p, struct loop_buffer **buffer, struct loop_expr **at)
 {
         struct loop_binding *b = loop_parse_name(p);
-        if (!b)
-                return false;
+        return b && loop_parse_place_in(p, b, buffer, at);
+}
+
+bool loop_parse_place_in(struct loop_parser *p, const struct loop_binding *b, struct loop_buffer **buffer, struct loop_expr **at)
+{
         if (!b->buffer)
                 return loop_lex_error(p, "want a buffer before '['");
         *buffer = b->buffer;
@@ -373,6 +376,8 @@ static const struct {
         { "multiply", STMT_MULTIPLY, IN_KERNEL, loop_parse_multiply },
         { "unload", STMT_UNLOAD, IN_KERNEL, loop_parse_unload },
         { "scale", STMT_SCALE, IN_KERNEL, loop_parse_scale },
+        { "take", STMT_TAKE, IN_KERNEL, loop_parse_own },
+        { "give", STMT_GIVE, IN_KERNEL, loop_parse_own },
         { "copy", STMT_COPY, IN_KERNEL, loop_parse_copy },
         { "commit", STMT_COMMIT, IN_KERNEL, loop_parse_commit },
         { "wait", STMT_WAIT, IN_KERNEL, loop_parse_wait },

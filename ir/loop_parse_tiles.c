@@ -73,8 +73,8 @@ bool loop_parse_tiles(struct loop_parser *p, struct loop_stmt *s)
             (shape && (!parse_extent(p, "lanes", LANES_MAX, &lanes) ||
                        !parse_extent(p, "word", WORD_GROUP_MAX, &word))) ||
             (multiplies && (!parse_extent(p, "group", MULTIPLY_GROUP_MAX, &group) ||
-                            !parse_extent(p, "step", EXTENT_MAX, &s->tiles.step) ||
-                            !parse_extent(p, "jump", EXTENT_MAX, &s->tiles.jump) ||
+                            (s->buffer && (!parse_extent(p, "step", EXTENT_MAX, &s->tiles.step) ||
+                                           !parse_extent(p, "jump", EXTENT_MAX, &s->tiles.jump))) ||
                             !parse_line(p, s))) ||
             (shape && !loop_parse_registers(p, "sums", &s->tiles.sums)))
                 return false;
@@ -102,6 +102,17 @@ static bool parse_sums(struct loop_parser *p, struct loop_stmt *s)
         return b != NULL;
 }
 
+/* MULTIPLY: "%buffer[place]", or sums */
+static bool parse_multiplied(struct loop_parser *p, struct loop_stmt *s)
+{
+        struct loop_binding *b = loop_parse_name(p);
+        if (b && b->variable) {
+                s->a = loop_use(p->arena, b->variable);
+                return true;
+        }
+        return b && loop_parse_place_in(p, b, &s->buffer, &s->a);
+}
+
 /* "by function"; version 2 of the format had no other */
 static bool parse_product(struct loop_parser *p, struct loop_stmt *s)
 {
@@ -119,7 +130,7 @@ static bool parse_product(struct loop_parser *p, struct loop_stmt *s)
 bool loop_parse_multiply(struct loop_parser *p, struct loop_stmt *s)
 {
         if (!parse_sums(p, s) || !loop_lex_expect(p, "+") || !loop_lex_expect(p, "=") ||
-            !loop_parse_place(p, &s->buffer, &s->a) || !loop_lex_expect(p, "*"))
+            !parse_multiplied(p, s) || !loop_lex_expect(p, "*"))
                 return false;
         return loop_parse_place(p, &s->weights, &s->b) && parse_product(p, s) && loop_parse_tiles(p, s);
 }
@@ -128,6 +139,23 @@ bool loop_parse_unload(struct loop_parser *p, struct loop_stmt *s)
 {
         return loop_parse_place(p, &s->buffer, &s->a) && loop_lex_expect(p, "=") && parse_sums(p, s) &&
                loop_parse_tiles(p, s);
+}
+
+static bool parse_own(struct loop_parser *p, struct loop_stmt *s)
+{
+        struct loop_binding *b = loop_parse_name(p);
+        if (b && !b->buffer)
+                return loop_lex_error(p, "only memory holds what a lane has of sums");
+        s->buffer = b ? b->buffer : NULL;
+        return b != NULL;
+}
+
+/* "%own = %sums lane l", or "%sums = %own lane l" */
+bool loop_parse_own(struct loop_parser *p, struct loop_stmt *s)
+{
+        const bool takes = s->kind == STMT_TAKE;
+        return (takes ? parse_own : parse_sums)(p, s) && loop_lex_expect(p, "=") && (takes ? parse_sums : parse_own)(p, s) && loop_lex_expect(p, "lane") &&
+               (s->a = loop_parse_expr(p, LOOP_TYPE(E_INDEX))) && loop_parse_tiles(p, s);
 }
 
 /* "%sums by %factors[place]" */

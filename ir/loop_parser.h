@@ -102,6 +102,8 @@ bool loop_declare(struct loop_parser *p, const char *name, struct loop_variable 
 void loop_parse_function_start(struct loop_parser *p, struct loop_function *f);
 bool loop_parse_block(struct loop_parser *p, struct loop_block *block);   /* "{ ... }" */
 bool loop_parse_place(struct loop_parser *p, struct loop_buffer **buffer, struct loop_expr **at); /* "%buffer[index]" */
+/* ... whose name was read before */
+bool loop_parse_place_in(struct loop_parser *p, const struct loop_binding *b, struct loop_buffer **buffer, struct loop_expr **at);
 /* Library functions, all of the text; each is entered into p->overloads. */
 struct loop_function *loop_parse_functions(struct loop_parser *p);
 
@@ -112,6 +114,7 @@ bool loop_parse_tiles(struct loop_parser *p, struct loop_stmt *s);
 bool loop_parse_multiply(struct loop_parser *p, struct loop_stmt *s);
 bool loop_parse_unload(struct loop_parser *p, struct loop_stmt *s);
 bool loop_parse_scale(struct loop_parser *p, struct loop_stmt *s);
+bool loop_parse_own(struct loop_parser *p, struct loop_stmt *s);
 bool loop_parse_copy(struct loop_parser *p, struct loop_stmt *s);
 bool loop_parse_commit(struct loop_parser *p, struct loop_stmt *s);
 bool loop_parse_wait(struct loop_parser *p, struct loop_stmt *s);

@@ -165,13 +165,14 @@ static void print_tiles(struct loop_printer *p, const struct loop_stmt *s)
                 text_add(p->out, " columns %d to %d", t->column, t->column + t->columns);
         if (s->kind == STMT_UNLOAD && t->step)
                 text_add(p->out, " step %lld", (long long)t->step);
-        if (s->kind != STMT_UNLOAD && s->kind != STMT_SCALE)
+        if (s->kind == STMT_TILES || s->kind == STMT_MULTIPLY)
                 text_add(p->out, " depth %d", t->depth);
         if (s->kind == STMT_TILES)
                 text_add(p->out, " lanes %d word %d", t->lanes, t->word);
         if (s->kind == STMT_MULTIPLY)
-                text_add(p->out, " group %d step %lld jump %lld", t->group, (long long)t->step,
-                         (long long)t->jump);
+                text_add(p->out, " group %d", t->group);
+        if (s->kind == STMT_MULTIPLY && s->buffer)
+                text_add(p->out, " step %lld jump %lld", (long long)t->step, (long long)t->jump);
         if (s->kind == STMT_MULTIPLY && t->line)
                 text_add(p->out, " line %d", t->line);
         if (s->kind == STMT_MULTIPLY && t->together)
@@ -185,9 +186,11 @@ static void print_tiles(struct loop_printer *p, const struct loop_stmt *s)
 
 static void print_multiply(struct loop_printer *p, const struct loop_stmt *s)
 {
-        text_add(p->out, "multiply %%%s += %%%s[", s->variable->name, s->buffer->name);
+        text_add(p->out, "multiply %%%s += ", s->variable->name);
+        if (s->buffer)
+                text_add(p->out, "%%%s[", s->buffer->name);
         print_expression(p, s->a, true);
-        text_add(p->out, "] * %%%s[", s->weights->name);
+        text_add(p->out, "%s * %%%s[", s->buffer ? "]" : "", s->weights->name);
         print_expression(p, s->b, true);
         text_add(p->out, "] by %s", s->function->name);
         print_tiles(p, s);
@@ -205,6 +208,15 @@ static void print_scale(struct loop_printer *p, const struct loop_stmt *s)
         text_add(p->out, "scale %%%s by %%%s[", s->variable->name, s->buffer->name);
         print_expression(p, s->a, true);
         text_add(p->out, "]");
+        print_tiles(p, s);
+}
+
+static void print_own(struct loop_printer *p, const struct loop_stmt *s)
+{
+        const char *own = s->buffer->name, *sums = s->variable->name;
+        const bool takes = s->kind == STMT_TAKE;
+        text_add(p->out, "%s %%%s = %%%s lane ", takes ? "take" : "give", takes ? own : sums, takes ? sums : own);
+        print_expression(p, s->a, true);
         print_tiles(p, s);
 }
 
@@ -317,6 +329,7 @@ static void print_head(struct loop_printer *p, const struct loop_stmt *s)
         case STMT_MULTIPLY: print_multiply(p, s); break;
         case STMT_UNLOAD: print_unload(p, s); break;
         case STMT_SCALE: print_scale(p, s); break;
+        case STMT_TAKE: case STMT_GIVE: print_own(p, s); break;
         case STMT_COPY: print_copy(p, s); break;
         case STMT_COMMIT: text_add(p->out, "commit"); break;
         case STMT_WAIT: text_add(p->out, "wait %d", s->code); break;

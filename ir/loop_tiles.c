@@ -168,10 +168,76 @@ static void scale(struct arena *arena, struct loop_block *block, const struct lo
         }
 }
 
+/* ---- sums in memory, row by row ---- */
+
+static struct loop_buffer *in_memory(struct arena *arena, struct loop_block *block, struct loop_variable *sums, enum element element)
+{
+        const int lanes = sums->type.lanes;
+        struct loop_buffer *b = ARENA_NEW(arena, struct loop_buffer);
+        *b = (struct loop_buffer){ .name = "rows", .element = element, .extent = (int64_t)sums->rows * sums->columns * lanes,
+                                   .space = SPACE_STACK, .offset = -1, .access = ACCESS_INOUT };
+        loop_append(arena, block, STMT_ALLOC)->buffer = b;
+        for (int i = 0; i < sums->rows * sums->columns; i++) {
+                struct loop_stmt *store = loop_append(arena, block, STMT_STORE);
+                store->buffer = b;
+                store->a = loop_index(arena, (int64_t)i * lanes);
+                store->b = loop_cast(arena, element, loop_tile_entry(arena, sums, i / sums->columns, i % sums->columns));
+        }
+        return b;
+}
+
+static void multiply_sums(struct arena *arena, struct loop_block *block, const struct loop_stmt *s, struct loop_variable *sums,
+                          struct loop_variable *x)
+{
+        struct loop_stmt of = *s;
+        of.buffer = in_memory(arena, block, x, s->weights->element);
+        of.a = loop_index(arena, 0);
+        of.tiles.step = (int64_t)x->columns * x->type.lanes;
+        of.tiles.jump = of.tiles.step * s->tiles.rows;
+        multiply(arena, block, &of, sums);
+}
+
+/* entry number i of what a lane has, in memory */
+static struct loop_expr *own_place(struct arena *arena, const struct loop_stmt *s, const struct loop_variable *sums, int i)
+{
+        const int64_t width = (int64_t)sums->columns * TILE_OWN_LANES, vector = i / TILE_OWN, half = i / 2 % 2;
+        struct loop_expr *four = loop_index(arena, 4), *row = loop_op(arena, LOOP_DIV, s->a, four, NULL),
+                         *pair = loop_op(arena, LOOP_REM, s->a, four, NULL);
+        struct loop_expr *own = loop_op(arena, LOOP_ADD, loop_op(arena, LOOP_MUL, row, loop_index(arena, width), NULL),
+                                        loop_op(arena, LOOP_MUL, pair, loop_index(arena, 2), NULL), NULL);
+        return plus(arena, own, (vector / sums->columns * 2 + half) * 8 * width + vector % sums->columns * TILE_OWN_LANES + i % 2);
+}
+
+static void take_or_give(struct arena *arena, struct loop_block *block, const struct loop_stmt *s, struct loop_variable *sums)
+{
+        struct loop_buffer *rows = in_memory(arena, block, sums, (enum element)sums->type.element);
+        for (int i = 0; i < sums->rows / TILE_OWN_ROWS * sums->columns * TILE_OWN; i++) {
+                struct loop_stmt *store = loop_append(arena, block, STMT_STORE);
+                struct loop_expr *place = own_place(arena, s, sums, i), *own = loop_index(arena, i);
+                bool takes = s->kind == STMT_TAKE;
+                store->buffer = takes ? s->buffer : rows;
+                store->a = takes ? own : place;
+                store->b = takes ? loop_load(arena, rows, place) : loop_load(arena, s->buffer, own);
+        }
+        for (int i = 0; s->kind == STMT_GIVE && i < sums->rows * sums->columns; i++)
+                set(arena, block, sums, i / sums->columns, i % sums->columns,
+                    loop_load_vector(arena, rows, loop_index(arena, (int64_t)i * sums->type.lanes), sums->type.lanes, NULL));
+}
+
 struct loop_block *loop_tiles_expand(struct arena *arena, const struct loop_stmt *s,
-                                     struct loop_variable *sums)
+                                     struct loop_variable *sums, struct loop_variable *x)
 {
         struct loop_block *block = loop_block_new(arena);
-        (s->kind == STMT_MULTIPLY ? multiply : s->kind == STMT_SCALE ? scale : unload)(arena, block, s, sums);
+        switch (s->kind) {
+        case STMT_MULTIPLY:
+                if (x)
+                        multiply_sums(arena, block, s, sums, x);
+                else
+                        multiply(arena, block, s, sums);
+                break;
+        case STMT_SCALE: scale(arena, block, s, sums); break;
+        case STMT_UNLOAD: unload(arena, block, s, sums); break;
+        default: take_or_give(arena, block, s, sums); break;
+        }
         return block;
 }

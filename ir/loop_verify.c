@@ -71,14 +71,18 @@ bool verify_live(const struct verifier *v, const char *name, const void *object)
         return n && n->object == object && n->live;
 }
 
-bool verify_own(struct verifier *v, const struct loop_variable *x)
+/* by that many loops more than it is declared in */
+static bool is_own(struct verifier *v, const struct loop_variable *x, int more)
 {
-        int own = name_of(v, x->name)->parallel + (x->warps > 0);
+        int own = name_of(v, x->name)->parallel + (x->warps > 0) + more;
         if (x->warps && !v->warp)
                 return verify_error(v, "%%%s is of warps, and of none of them here", x->name);
         return own == v->parallel ||
                verify_error(v, "%%%s is shared by the iterations of a parallel loop", x->name);
 }
+
+bool verify_own(struct verifier *v, const struct loop_variable *x) { return is_own(v, x, 0); }
+bool verify_own_of_lanes(struct verifier *v, const struct loop_variable *x) { return is_own(v, x, 1); }
 
 bool verify_sound(struct loop_type type)
 {
@@ -318,7 +322,7 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
         case STMT_FAIL:
                 return kind != FUNCTION_LIBRARY ? check_fail(v, s)
                                                 : verify_error(v, "a library function fails");
-        case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD: case STMT_SCALE:
+        case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD: case STMT_SCALE: case STMT_TAKE: case STMT_GIVE:
                 if (!in_kernel(v))
                         return verify_error(v, "only kernels have hardware tiles");
                 return verify_tiles(v, s, depth);

@@ -47,6 +47,7 @@ bool verify_function(struct verifier *v, const struct loop_function *f);
 bool verify_live(const struct verifier *v, const char *name, const void *object);
 /* Iterations of a parallel loop may run at the same time: only they see what they change. */
 bool verify_own(struct verifier *v, const struct loop_variable *x);
+bool verify_own_of_lanes(struct verifier *v, const struct loop_variable *x);      /* in a loop over the lanes of whose it is */
 /* Is the buffer there, and may it be read or written? */
 bool verify_buffer(struct verifier *v, const struct loop_buffer *b, enum loop_access access);
 /* a type that there is */

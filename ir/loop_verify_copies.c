@@ -130,7 +130,10 @@ static enum state waited(enum state s, int left)
 static void check_multiply(struct copies *c, const struct loop_stmt *s)
 {
         const struct loop_buffer *const operands[] = { s->buffer, s->weights };
-        check_read(c, s->buffer);
+        if (s->buffer)
+                check_read(c, s->buffer);
+        else
+                check_sums(c, loop_multiplied(s));
         check_read(c, s->weights);
         for (int i = 0; i < 2 && s->tiles.together; i++)
                 if (find(c, operands[i]) < 0)
@@ -176,6 +179,7 @@ static void check_stmt(struct copies *c, const struct loop_stmt *s)
         case STMT_UNLOAD: check_sums(c, s->variable);     /* fall through */
         case STMT_STORE: check_written(c, s->buffer); break;
         case STMT_MULTIPLY: check_multiply(c, s); break;
+        case STMT_TAKE: case STMT_GIVE: check_sums(c, s->variable); break;
         case STMT_SCALE:
                 check_sums(c, s->variable);
                 check_read(c, s->buffer);

@@ -43,17 +43,20 @@ static void find_vector(struct loop_expr *e, void *found) { *(bool *)found |= e-
 
 static bool check_lanes(struct grid *g, const struct loop_stmt *s);
 
-/* a statement of a warp, or of a lane, alone */
-static bool check_statement(struct grid *g, const struct loop_stmt *s, bool lane)
+/* a statement of a warp, or of a lane, alone; lane: its loop */
+static bool check_statement(struct grid *g, const struct loop_stmt *s, const struct loop_stmt *lane)
 {
+        const bool own = s->kind == STMT_TAKE || s->kind == STMT_GIVE;
         g->v->stmt = s;
         bool serial = s->kind != STMT_FOR || s->for_kind == FOR_SERIAL || s->for_kind == FOR_UNROLL, vectors = false;
         struct loop_expr *const exprs[] = { s->a, s->b, s->c };
         for (int i = 0; lane && i < 3; i++)
                 if (exprs[i])
                         loop_expr_walk(exprs[i], find_vector, &vectors);
-        if (vectors || (lane && s->variable && s->variable->type.lanes > 1))
+        if (vectors || (lane && !own && s->variable && s->variable->type.lanes > 1))
                 return verify_error(g->v, "a lane has scalars only");
+        if (own && (!lane || s->a->variable != lane->variable || lane->b->literal.i != GRID_LANES))
+                return verify_error(g->v, "a part of sums is not that of one of %d lanes", GRID_LANES);
         if (s->kind == STMT_COMMIT || s->kind == STMT_WAIT || s->kind == STMT_SETTLE || (s->kind == STMT_MULTIPLY && s->tiles.together))
                 return verify_error(g->v, "this is for all warps to do alike");
         if (!serial)
@@ -67,11 +70,11 @@ static bool check_statement(struct grid *g, const struct loop_stmt *s, bool lane
         return true;
 }
 
-static bool check_warp(struct grid *g, const struct loop_block *block, bool lane)
+static bool check_warp(struct grid *g, const struct loop_block *block, const struct loop_stmt *lane)
 {
         for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
                 bool lanes = s->kind == STMT_FOR && s->for_kind == FOR_GPU_LANE;
-                if (!check_statement(g, s, lane) || !check_warp(g, s->body, lane || lanes) || !check_warp(g, s->other, lane))
+                if (!check_statement(g, s, lane) || !check_warp(g, s->body, lanes ? s : lane) || !check_warp(g, s->other, lane))
                         return false;
         }
         return true;
@@ -92,7 +95,7 @@ static bool check_warps(struct grid *g, const struct loop_stmt *s)
                 return verify_error(g->v, "%lld warps, but %lld before", (long long)s->b->literal.i, (long long)g->warps);
         g->warps = s->b->literal.i;
         g->iterations |= g->warps > 1;
-        return check_warp(g, s->body, false);
+        return check_warp(g, s->body, NULL);
 }
 
 static bool check_shared(struct grid *g, const struct loop_buffer *b)
@@ -153,7 +156,7 @@ static void find_grid(struct loop_stmt *s, void *found)
         *(bool *)found |= (s->kind == STMT_FOR && loop_for_is_grid(s->for_kind)) ||
                           (s->kind == STMT_ALLOC && s->buffer->space == SPACE_SHARED) ||
                           (s->kind == STMT_VAR && s->variable->warps) || s->kind == STMT_COPY || s->kind == STMT_COMMIT || s->kind == STMT_WAIT || s->kind == STMT_SETTLE ||
-                          (s->kind == STMT_MULTIPLY && s->tiles.together);
+                          (s->kind == STMT_MULTIPLY && s->tiles.together) || s->kind == STMT_TAKE || s->kind == STMT_GIVE;
 }
 
 bool verify_grid(struct verifier *v)

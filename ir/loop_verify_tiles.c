@@ -99,9 +99,9 @@ static bool check_shapes(struct verifier *v, const struct loop_tiles *t)
 static bool check_tile_words(struct verifier *v, const struct loop_stmt *s)
 {
         enum element sum = (enum element)s->variable->type.element;
-        const struct loop_buffer *operands[] = { s->buffer, s->weights };
+        const enum element operands[] = { loop_multiplied_element(s), s->weights->element };
         for (int i = 0; i < 2; i++) {
-                const struct element_info *info = &element_info[operands[i]->element];
+                const struct element_info *info = &element_info[operands[i]];
                 bool alike = element_is_float(sum)
                                      ? info->class == CLASS_FLOAT
                                      : info->class == CLASS_SINT || info->class == CLASS_UINT;
@@ -133,6 +133,34 @@ static bool check_together(struct verifier *v, const struct loop_variable *x)
         return (x->warps && !v->warp) || verify_error(v, "%%%s is not of all warps, which multiply together", x->name);
 }
 
+/* MULTIPLY: what it multiplies */
+static bool check_multiplied(struct verifier *v, const struct loop_stmt *s)
+{
+        if (s->buffer)
+                return verify_buffer(v, s->buffer, ACCESS_IN) && verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place");
+        const struct loop_variable *x = s->a && s->a->op == LOOP_VARIABLE ? s->a->variable : NULL, *sums = s->variable;
+        if (!x || x->kind != VARIABLE_VAR || !verify_live(v, x->name, x) || !verify_own(v, x) || x == sums || !loop_type_same(x->type, sums->type) ||
+            x->type.element != E_F32 || x->rows != sums->rows || x->columns * x->type.lanes != s->tiles.depth * s->tiles.group)
+                return verify_error(v, "what is multiplied are no sums of f32 of the same positions, with an output for each channel");
+        return (!s->tiles.line && !s->tiles.together && !x->registers.count) || verify_error(v, "sums are multiplied in lines, together, or in numbered tiles");
+}
+
+/* TAKE, GIVE: what a lane has of sums */
+static bool check_lanes_own(struct verifier *v, const struct loop_stmt *s)
+{
+        const struct loop_variable *x = s->variable;
+        if (!x || x->kind != VARIABLE_VAR || !verify_live(v, x->name, x) || !x->type.tile || !x->warps || !verify_own_of_lanes(v, x) ||
+            x->type.lanes != TILE_OWN_LANES || x->rows % TILE_OWN_ROWS || s->tiles.rows != TILE_OWN_ROWS || s->tiles.positions != x->rows ||
+            s->tiles.vectors != x->columns)
+                return verify_error(v, "lanes have no parts of these sums");
+        const bool takes = s->kind == STMT_TAKE;
+        if (!verify_buffer(v, s->buffer, takes ? ACCESS_OUT : ACCESS_IN) || s->buffer->space != SPACE_STACK || s->buffer->element != x->type.element ||
+            s->buffer->extent != x->rows / TILE_OWN_ROWS * x->columns * TILE_OWN)
+                return verify_error(v, "a lane's part of sums is not in memory of its own, or of another size");
+        return (verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a lane") && s->a->op == LOOP_VARIABLE && s->a->variable->kind == VARIABLE_LOOP) ||
+               verify_error(v, "a lane is no variable of a loop");
+}
+
 /* MULTIPLY, UNLOAD, SCALE: variable, buffers, places */
 static bool check_tiles(struct verifier *v, const struct loop_stmt *s, int depth)
 {
@@ -147,8 +175,8 @@ static bool check_tiles(struct verifier *v, const struct loop_stmt *s, int depth
                 return verify_error(v, "sums are no tiles of f32 or i32 of their shape");
         bool own = multiplies && s->tiles.together ? check_together(v, x) : verify_own(v, x);
         if (!own || !check_shape(v, &s->tiles, multiplies) || !check_registers(v, s) ||
-            !verify_buffer(v, s->buffer, reads ? ACCESS_IN : ACCESS_OUT) ||
-            !verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place"))
+            !(multiplies ? check_multiplied(v, s)
+                         : verify_buffer(v, s->buffer, reads ? ACCESS_IN : ACCESS_OUT) && verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place")))
                 return false;
         if (s->tiles.line && (s->tiles.line != x->type.lanes || s->tiles.line != s->tiles.depth))
                 return verify_error(v, "lines of %d words, %d deep, for %d lanes", s->tiles.line, s->tiles.depth, x->type.lanes);
@@ -165,5 +193,9 @@ static bool check_tiles(struct verifier *v, const struct loop_stmt *s, int depth
 
 bool verify_tiles(struct verifier *v, const struct loop_stmt *s, int depth)
 {
-        return s->kind == STMT_TILES ? check_shapes(v, &s->tiles) : check_tiles(v, s, depth);
+        switch (s->kind) {
+        case STMT_TILES: return check_shapes(v, &s->tiles);
+        case STMT_TAKE: case STMT_GIVE: return check_lanes_own(v, s);
+        default: return check_tiles(v, s, depth);
+        }
 }

@@ -350,7 +350,9 @@ static void mark_stmt(struct loop_stmt *s, void *context)
         struct loop_function *kernel = context;
         kernel->can_fail |= s->kind == STMT_FAIL;
         if (s->kind == STMT_MULTIPLY)
-                s->buffer->number = s->weights->number = 1;
+                s->weights->number = 1;
+        if (s->kind == STMT_MULTIPLY && s->buffer)
+                s->buffer->number = 1;
         if ((s->kind == STMT_COPY || s->kind == STMT_TRANSFER) && s->source)
                 s->source->number = 1;
 }

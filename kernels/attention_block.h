@@ -16,8 +16,8 @@ struct block {
         struct band band;
         struct access q, k, v;          /* [.., group, row, channel]; k and v: [group, column, channel] */
         struct loop_buffer *query, *key, *value, *result;
-        struct loop_buffer *qs, *ks, *vs, *shares;        /* in shared memory */
-        struct emit_place scores, products, sum;
+        struct loop_buffer *qs, *ks, *vs;         /* in shared memory */
+        struct emit_place entry, sum;   /* of a tile's value; of a row's */
         struct loop_buffer *best, *factor, *parts, *part_sums;
         struct loop_variable *acc, *tile;
         struct loop_expr *group, *first, *warp;   /* first: row of the block */

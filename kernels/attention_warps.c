@@ -5,9 +5,12 @@
  *         +---------+                the next one copied while this one is multiplied
  *         | warp 0  |
  *         | warp 1  |                for each block of keys, a warp with its rows:
- *         | ..      |                        scores = q k'         in fragments, then in shared memory of its own
- *         +---------+                        best, shares          by lanes; shares rounded to what is multiplied
- *                                            sums = sums * exp(best before - best) + shares v       in fragments
+ *         | ..      |                        scores = q k'
+ *         +---------+                        best, shares          by lanes, each of what it has of the scores
+ *                                            sums = sums * exp(best before - best) + shares v
+ *
+ * Scores, shares and sums never leave the warp's fragments (`take`, `give`, products of sums: ir/loop.h); of a row, only what its
+ * four lanes have found is in shared memory.
  *
  * The softmax goes from block to block of keys, as attention.c has it (Milakov and Gimelshein, arXiv 1805.02867; Dao, arXiv
  * 2307.08691), and blocks that the mask hides are left out as there. What becomes of scores and of sums the element
@@ -17,6 +20,8 @@
 
 #include <float.h>
 #include <math.h>
+
+enum { ROW_LANES = 4 };                 /* that have parts of a row */
 
 /* ---- what fits ---- */
 
@@ -39,30 +44,28 @@ bool attention_tile_of(const struct attention *a, const struct target *target, c
                                       .lanes = m->outputs, .group = m->group, .bytes = element_info[m->x.memory].bytes };
         const int of_warp = t->rows / t->warps;
         return t->rows > 0 && t->rows % t->warps == 0 && of_warp % t->fragment == 0 && of_warp <= GRID_LANES && t->warps <= GRID_WARPS_MAX &&
-               t->group * t->bytes == COPY_BYTES && t->keys % multiply_row(m) == 0 && t->keys % (t->lanes * GRID_LANES / of_warp) == 0 &&
+               t->group * t->bytes == COPY_BYTES && t->keys % multiply_row(m) == 0 && t->fragment == TILE_OWN_ROWS && t->lanes == TILE_OWN_LANES &&
                t->depth % multiply_row(m) == 0 && t->width % t->lanes == 0 && t->keys / t->lanes <= TILE_MAX &&
                t->width / t->lanes <= TILE_MAX && t->depth / t->group <= TILE_MAX && t->keys / t->group <= TILE_MAX &&
                attention_tile_shared(t) <= GRID_SHARED_MAX;
 }
 
-enum { PAD = 8 };
-
-/* elements of a row in shared memory: shares; scores and sums */
-static int64_t share_row(const struct attention_tile *t) { return t->keys + t->group; }
-static int64_t score_row(const struct attention_tile *t) { return (t->keys > t->width ? t->keys : t->width) + PAD; }
-
 int64_t attention_tile_shared(const struct attention_tile *t)
 {
-        enum { ALLOCATIONS = 9, ALIGN = 128 };
-        int64_t operands = t->rows * (query_row(t) + share_row(t)) + STAGES * (int64_t)t->keys * (t->depth + t->width);
-        return operands * t->bytes + (t->rows * (score_row(t) + 3) + 2 * GRID_LANES * t->warps) * 4 + ALLOCATIONS * ALIGN;
+        enum { ALLOCATIONS = 8, ALIGN = 128, OF_ROW = 3 + 2 * ROW_LANES };
+        int64_t operands = t->rows * query_row(t) + STAGES * (int64_t)t->keys * (t->depth + t->width);
+        return operands * t->bytes + (int64_t)t->rows * OF_ROW * 4 + ALLOCATIONS * ALIGN;
 }
 
 int attention_tile_registers(const struct attention_tile *t)
 {
-        enum { PLACES = 92, PARTS = 120, MOST = 255 };         /* subscripts, element functions, operands of products; in parts */
-        const int sums = t->rows / t->warps * (t->keys + t->width) / GRID_LANES, all = sums + PLACES + (t->bytes == sizeof(float) ? PARTS : 0);
-        return all < MOST || sums + PLACES > MOST ? all : MOST;   /* there is room for parts of fewer at a time */
+        /* Subscripts, element functions, operands of products. Of floats, whose parts are many, nvcc 13 takes all that there are: enough, it was
+         * found, for sums and a quarter of the width up to 108. */
+        enum { PLACES = 110, PARTS_MOST = 108, MOST = 255 };
+        const int sums = t->rows / t->warps * (t->keys + t->width) / GRID_LANES;
+        if (t->bytes == sizeof(float))
+                return sums + t->width / 4 <= PARTS_MOST ? MOST : MOST + 1;
+        return sums + PLACES;
 }
 
 /* ---- the kernel ---- */
@@ -70,7 +73,14 @@ int attention_tile_registers(const struct attention_tile *t)
 static int rows_of_warp(const struct block *b) { return b->t.rows / b->t.warps; }
 static struct loop_expr *load(struct block *b, struct loop_buffer *from, struct loop_expr *at) { return loop_load(b->e->arena, from, at); }
 
-static struct loop_expr *exponential(struct block *b, struct loop_expr *x) { return emit_formula(b->e, op_info[OP_exp].formula, &x, 1); }
+/* of what is at most 0 */
+static struct loop_expr *exponential(struct block *b, struct loop_expr *x)
+{
+        return loop_call(b->e->arena, loop_library_find(b->e->library, "exp_negative", E_F32), &x);
+}
+
+/* the larger one; NaN may be lost, which its share and so the sum of its row keeps */
+static struct loop_expr *larger(struct block *b, struct loop_expr *x, struct loop_expr *y) { return emit_op(b->e, LOOP_MAX_ORDERED, x, y); }
 
 static struct loop_expr *float_number(struct block *b, double value)
 {
@@ -95,177 +105,187 @@ static struct loop_stmt *on_tile(struct block *b, enum loop_stmt_kind kind, stru
         return s;
 }
 
-/* the warp's rows of x, so far apart, by the block of keys in w */
-static void multiply(struct block *b, struct loop_variable *sums, struct loop_buffer *x, int64_t row, struct loop_buffer *w, int depth, bool across)
+/* sums += x by the block of keys in w, x being said by the caller */
+static struct loop_stmt *multiply(struct block *b, struct loop_variable *sums, struct loop_buffer *x, struct loop_expr *at, struct loop_buffer *w, int depth)
 {
-        struct emit *e = b->e;
-        struct loop_stmt *s = on_tile(b, STMT_MULTIPLY, sums, x, times(e, b->warp, rows_of_warp(b) * row));
+        struct loop_stmt *s = on_tile(b, STMT_MULTIPLY, sums, x, at);
         s->weights = w;
-        s->b = times(e, emit_op_int(e, LOOP_REM, b->number, STAGES), w->extent / STAGES);
+        s->b = times(b->e, emit_op_int(b->e, LOOP_REM, b->number, STAGES), w->extent / STAGES);
         s->tiles.depth = depth / b->t.group;
         s->tiles.group = b->t.group;
-        s->tiles.step = row;
-        s->tiles.jump = b->t.fragment * row;
-        s->tiles.across = across;
-        s->function = loop_library_find(e->library, b->multiply->body, b->multiply->x.word);
+        s->function = loop_library_find(b->e->library, b->multiply->body, b->multiply->x.word);
+        return s;
 }
 
-static void unload(struct block *b, struct loop_variable *sums)
+/* the warp's queries by keys */
+static void multiply_keys(struct block *b)
 {
-        on_tile(b, STMT_UNLOAD, sums, b->scores.buffer, times(b->e, b->warp, rows_of_warp(b) * score_row(&b->t)))->tiles.step = score_row(&b->t);
+        const int64_t row = query_row(&b->t);
+        struct loop_stmt *s = multiply(b, b->tile, b->qs, times(b->e, b->warp, rows_of_warp(b) * row), b->ks, b->t.depth);
+        s->tiles.step = row;
+        s->tiles.jump = b->t.fragment * row;
+}
+
+/* shares by values */
+static void multiply_values(struct block *b)
+{
+        multiply(b, b->acc, NULL, loop_use(b->e->arena, b->tile), b->vs, b->t.keys)->tiles.across = true;
 }
 
 /* ---- rows, by lanes ---- */
 
-/* rows of a warp have so many lanes each, which take turns on the columns */
-static int lanes_of_row(const struct block *b) { return GRID_LANES / rows_of_warp(b); }
-
-struct lane { struct loop_expr *row, *at, *index[RANK]; int opened; };
-
-/* Opens a loop over lanes: of which row a lane is, and where what is known of it lies. */
-static struct lane begin_lanes(struct block *b, int lanes)
+/* Opens a loop over the warp's rows, a lane each: which row of the block it has. */
+static struct loop_expr *begin_lanes(struct block *b)
 {
-        struct emit *e = b->e;
-        const int of_row = lanes / rows_of_warp(b);
-        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, lanes);
-        struct lane l = { .row = lane, .opened = 1 };
-        if (of_row > 1)
-                l.row = emit_let(e, "row", emit_op_int(e, LOOP_DIV, lane, of_row));
-        l.at = emit_let(e, "at", plus(e, times(e, b->warp, rows_of_warp(b)), l.row));
-        l.index[0] = number(e, 0);
-        l.index[GROUP] = b->group;
-        l.index[ROW] = emit_let(e, "r", plus(e, b->first, l.at));
-        l.index[COLUMN] = of_row > 1 ? emit_op_int(e, LOOP_REM, lane, of_row) : number(e, 0);         /* its first one */
-        if (rows_of(b) % b->t.rows) {
-                emit_if(e, less(b, l.index[ROW], rows_of(b)));
-                l.opened++;
-        }
-        return l;
-}
-
-static void end_lanes(struct block *b, const struct lane *l)
-{
-        for (int i = 0; i < l->opened; i++)
-                emit_end(b->e);
+        struct loop_expr *lane = emit_grid(b->e, "lane", FOR_GPU_LANE, rows_of_warp(b));
+        return emit_let(b->e, "at", plus(b->e, times(b->e, b->warp, rows_of_warp(b)), lane));
 }
 
 /* memory of a lane */
-static struct loop_buffer *new_values(struct block *b, enum element element, int count)
+static struct loop_buffer *new_values(struct block *b, const char *name, enum element element, int64_t count)
 {
         struct loop_buffer *values = ARENA_NEW(b->e->arena, struct loop_buffer);
-        *values = (struct loop_buffer){ .name = emit_name(b->e, "values"), .element = element, .extent = count, .space = SPACE_STACK,
+        *values = (struct loop_buffer){ .name = emit_name(b->e, name), .element = element, .extent = count, .space = SPACE_STACK,
                                         .offset = -1, .access = ACCESS_INOUT };
         add(b, STMT_ALLOC)->buffer = values;
         return values;
 }
 
-/* Columns of a lane in the block of keys, several at a time: what is stored of one may be what the next one loads, for all that a
- * compiler knows, so each loads and computes before any stores. */
-struct columns { struct loop_expr *first; int turns, together; struct loop_buffer *values; };
+/* What a lane has of a tile: entries of some rows, each at its place. */
+struct own {
+        struct loop_variable *tile;
+        struct loop_buffer *values;
+        struct loop_expr *lane, *first, *pair;            /* its number; its first row of eight, and column */
+        struct loop_expr *i, *at, *row;                   /* number of its row, row of the block, of the result */
+};
 
-/* Opens a loop over them. */
-static struct columns begin_columns(struct block *b)
-{
-        enum { MOST = 8 };
-        struct emit *e = b->e;
-        struct columns c = { .turns = b->t.keys / lanes_of_row(b), .together = MOST };
-        while (c.turns % c.together)
-                c.together--;
-        c.values = new_values(b, E_F32, c.together);
-        c.first = times(e, emit_for(e, "i", number(e, 0), number(e, c.turns / c.together)), c.together);
-        return c;
-}
+static void move_own(struct block *b, enum loop_stmt_kind kind, const struct own *o) { on_tile(b, kind, o->tile, o->values, o->lane); }
 
-/* Opens a loop over those that are together: its number among them; *column: in the block. Lanes of different rows are at different
- * ones, so that eight rows lie in banks of their own. */
-static struct loop_expr *each_column(struct block *b, const struct lane *l, const struct columns *c, struct loop_expr **column)
+/* Opens a loop over all lanes. */
+static struct own begin_own(struct block *b, struct loop_variable *tile)
 {
         struct emit *e = b->e;
-        enum { ROWS_OF_PAD = GRID_LANES / PAD };
-        struct loop_expr *u = emit_grid(e, "u", FOR_UNROLL, c->together);
-        struct loop_expr *i = plus(e, plus(e, c->first, u), emit_op_int(e, LOOP_DIV, l->row, ROWS_OF_PAD));
-        *column = emit_let(e, "column", plus(e, times(e, emit_op_int(e, LOOP_REM, i, c->turns), lanes_of_row(b)), l->index[COLUMN]));
-        return u;
+        struct own o = { .tile = tile, .lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES) };
+        o.values = new_values(b, "own", E_F32, (int64_t)tile->rows / TILE_OWN_ROWS * tile->columns * TILE_OWN);
+        o.first = emit_let(e, "quad", emit_op_int(e, LOOP_DIV, o.lane, ROW_LANES));
+        o.pair = emit_let(e, "pair", emit_op_int(e, LOOP_REM, o.lane, ROW_LANES));
+        move_own(b, STMT_TAKE, &o);
+        return o;
 }
 
-static struct loop_expr *part_at(struct block *b, struct loop_expr *at, int i)
+/* Opens a loop over the lane's rows. */
+static void each_row(struct block *b, struct own *o)
 {
-        return plus(b->e, times(b->e, at, lanes_of_row(b)), number(b->e, i));
+        struct emit *e = b->e;
+        const int step = TILE_OWN_ROWS / 2;
+        o->i = emit_grid(e, "i", FOR_UNROLL, o->tile->rows / step);
+        o->at = emit_let(e, "at", plus(e, times(e, b->warp, rows_of_warp(b)), plus(e, times(e, o->i, step), o->first)));
+        o->row = emit_let(e, "r", plus(e, b->first, o->at));
+}
+
+/* Opens a loop over columns of such a row: the entry's place; its column. */
+static struct loop_expr *each_entry(struct block *b, const struct own *o, struct loop_expr **column)
+{
+        struct emit *e = b->e;
+        struct loop_expr *c = emit_grid(e, "c", FOR_UNROLL, o->tile->columns * 2);
+        struct loop_expr *vector = emit_op_int(e, LOOP_DIV, c, 2), *second = emit_op_int(e, LOOP_REM, c, 2);
+        struct loop_expr *of_rows = plus(e, times(e, emit_op_int(e, LOOP_DIV, o->i, 2), o->tile->columns), vector);
+        *column = emit_let(e, "column", plus(e, times(e, vector, TILE_OWN_LANES), plus(e, times(e, o->pair, 2), second)));
+        return emit_let(e, "entry", plus(e, times(e, of_rows, TILE_OWN), plus(e, times(e, emit_op_int(e, LOOP_REM, o->i, 2), 2), second)));
+}
+
+/* Opens conditions, as many as it returns: under which an entry is of a row, and a key. *score: what it is elsewhere, where there are any. */
+static int if_there(struct block *b, const struct own *o, struct loop_expr *key, struct loop_variable **score)
+{
+        const bool rows = rows_of(b) % b->t.rows, keys = key && columns_of(b) % b->t.keys;
+        if (score && (rows || keys))
+                *score = emit_var(b->e, "score", LOOP_TYPE(E_F32), float_number(b, -INFINITY));
+        if (rows)
+                emit_if(b->e, less(b, o->row, rows_of(b)));
+        if (keys)
+                emit_if(b->e, less(b, key, columns_of(b)));
+        return rows + keys;
+}
+
+/* v, computed before, is the entry at that place. */
+static void place_own(struct block *b, const struct value *v, const struct own *o, struct loop_expr *entry)
+{
+        b->entry = (struct emit_place){ .buffer = o->values, .start = entry };
+        emit_local(b->e, v)->place = &b->entry;
+}
+
+static struct loop_expr *part_at(struct block *b, struct loop_expr *at, struct loop_expr *i)
+{
+        return plus(b->e, times(b->e, at, ROW_LANES), i);
 }
 
 /* what of lanes of a row is joined */
 static struct loop_expr *joined(struct block *b, struct loop_buffer *parts, enum loop_opcode op, struct loop_expr *at)
 {
-        struct loop_expr *all = load(b, parts, part_at(b, at, 0));
-        for (int i = 1; i < lanes_of_row(b); i++)
-                all = emit_op(b->e, op, all, load(b, parts, part_at(b, at, i)));
+        struct loop_expr *all = load(b, parts, part_at(b, at, number(b->e, 0)));
+        for (int i = 1; i < ROW_LANES; i++)
+                all = emit_op(b->e, op, all, load(b, parts, part_at(b, at, number(b->e, i))));
         return all;
 }
 
-/* scores as the fusion has them, and a lane's largest one */
+/* scores as the fusion has them, and a lane's largest one of each row */
 static void write_scores(struct block *b)
 {
         struct emit *e = b->e;
-        struct lane l = begin_lanes(b, GRID_LANES);
-        struct loop_variable *best = emit_var(e, "most", LOOP_TYPE(E_F32), load(b, b->best, l.at));
-        struct columns c = begin_columns(b);
-        struct loop_expr *column, *u = each_column(b, &l, &c, &column), *index[RANK] = { l.index[0], l.index[GROUP], l.index[ROW], NULL };
-        index[COLUMN] = emit_let(e, "key", plus(e, b->key_at, column));
-        const bool some = columns_of(b) % b->t.keys != 0;
-        struct loop_variable *score = NULL;
+        struct own o = begin_own(b, b->tile);
+        each_row(b, &o);
+        struct loop_variable *best = emit_var(e, "most", LOOP_TYPE(E_F32), load(b, b->best, o.at));
+        struct loop_expr *column, *entry = each_entry(b, &o, &column), *key = emit_let(e, "key", plus(e, b->key_at, column));
+        struct loop_expr *const index[RANK] = { number(e, 0), b->group, o.row, key };
+        struct loop_variable *some = NULL;
+        const int opened = if_there(b, &o, key, &some);
+        place_own(b, op_result(b->a.first), &o, entry);
+        struct loop_expr *score = emit_let(e, "score", emit_element(e, b->a.scores, index));
         if (some) {
-                score = emit_var(e, "score", LOOP_TYPE(E_F32), float_number(b, -INFINITY));
-                emit_if(e, less(b, index[COLUMN], columns_of(b)));
+                emit_set(e, some, score);
+                score = loop_use(e->arena, some);
         }
-        struct loop_expr *x = emit_element(e, b->a.scores, index);
-        if (some) {
-                emit_set(e, score, x);
+        for (int i = 0; i < opened; i++)
                 emit_end(e);
-        }
-        emit_store(e, c.values, u, some ? loop_use(e->arena, score) : x);
+        emit_store(e, o.values, entry, score);
+        emit_set(e, best, larger(b, loop_use(e->arena, best), score));
         emit_end(e);
-        u = each_column(b, &l, &c, &column);
-        x = emit_let(e, "score", load(b, c.values, u));
-        emit_store(e, b->scores.buffer, plus(e, times(e, l.at, score_row(&b->t)), column), x);
-        emit_set(e, best, emit_op(e, LOOP_MAX, loop_use(e->arena, best), x));
+        emit_store(e, b->parts, part_at(b, o.at, o.pair), loop_use(e->arena, best));
         emit_end(e);
+        move_own(b, STMT_GIVE, &o);
         emit_end(e);
-        emit_store(e, b->parts, plus(e, times(e, l.at, lanes_of_row(b)), l.index[COLUMN]), loop_use(e->arena, best));
-        end_lanes(b, &l);
 }
 
 static void write_shares(struct block *b)
 {
         struct emit *e = b->e;
-        struct lane l = begin_lanes(b, GRID_LANES);
-        struct loop_expr *best = emit_let(e, "best", joined(b, b->parts, LOOP_MAX, l.at));
+        struct own o = begin_own(b, b->tile);
+        each_row(b, &o);
+        struct loop_expr *best = emit_let(e, "best", joined(b, b->parts, LOOP_MAX_ORDERED, o.at));
         struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));
-        struct columns c = begin_columns(b);
-        struct loop_expr *column, *u = each_column(b, &l, &c, &column), *at = plus(e, times(e, l.at, score_row(&b->t)), column);
-        emit_store(e, c.values, u, exponential(b, minus(e, load(b, b->scores.buffer, at), best)));
-        emit_end(e);
-        u = each_column(b, &l, &c, &column);
-        struct loop_expr *share = emit_let(e, "share", load(b, c.values, u));
-        emit_store(e, b->shares, plus(e, times(e, l.at, share_row(&b->t)), column), loop_cast(e->arena, b->shares->element, share));
+        struct loop_expr *column, *entry = each_entry(b, &o, &column);
+        struct loop_expr *share = emit_let(e, "share", exponential(b, minus(e, load(b, o.values, entry), best)));
+        emit_store(e, o.values, entry, share);
         emit_set(e, sum, plus(e, loop_use(e->arena, sum), share));
         emit_end(e);
+        emit_store(e, b->part_sums, part_at(b, o.at, o.pair), loop_use(e->arena, sum));
         emit_end(e);
-        emit_store(e, b->part_sums, plus(e, times(e, l.at, lanes_of_row(b)), l.index[COLUMN]), loop_use(e->arena, sum));
-        end_lanes(b, &l);
+        move_own(b, STMT_GIVE, &o);
+        emit_end(e);
 }
 
 /* what is known of a row, and what its sums so far are brought to the largest score by */
 static void write_rows(struct block *b)
 {
         struct emit *e = b->e;
-        struct lane l = begin_lanes(b, rows_of_warp(b));
-        struct loop_expr *best = emit_let(e, "best", joined(b, b->parts, LOOP_MAX, l.at));
-        struct loop_expr *factor = emit_let(e, "factor", exponential(b, minus(e, load(b, b->best, l.at), best)));
-        struct loop_expr *before = emit_op(e, LOOP_MUL, load(b, b->sum.buffer, l.at), factor);
-        emit_store(e, b->sum.buffer, l.at, plus(e, before, joined(b, b->part_sums, LOOP_ADD, l.at)));
-        emit_store(e, b->best, l.at, best);
-        emit_store(e, b->factor, l.at, factor);
-        end_lanes(b, &l);
+        struct loop_expr *at = begin_lanes(b);
+        struct loop_expr *best = emit_let(e, "best", joined(b, b->parts, LOOP_MAX_ORDERED, at));
+        struct loop_expr *factor = emit_let(e, "factor", exponential(b, minus(e, load(b, b->best, at), best)));
+        struct loop_expr *before = emit_op(e, LOOP_MUL, load(b, b->sum.buffer, at), factor);
+        emit_store(e, b->sum.buffer, at, plus(e, before, joined(b, b->part_sums, LOOP_ADD, at)));
+        emit_store(e, b->best, at, best);
+        emit_store(e, b->factor, at, factor);
+        emit_end(e);
 }
 
 /* ---- a block ---- */
@@ -308,10 +328,10 @@ static void begin_block(struct block *b, struct loop_expr *from, struct loop_exp
         attention_copy_keys(b, from);
         attention_copy_values(b, from);
         emit_end(e);
-        struct lane l = begin_lanes(b, rows_of_warp(b));
-        emit_store(e, b->best, l.at, float_number(b, -FLT_MAX));
-        emit_store(e, b->sum.buffer, l.at, float_number(b, 0));
-        end_lanes(b, &l);
+        struct loop_expr *at = begin_lanes(b);
+        emit_store(e, b->best, at, float_number(b, -FLT_MAX));
+        emit_store(e, b->sum.buffer, at, float_number(b, 0));
+        emit_end(e);
         emit_end(e);
         wait_for_all(b);
 }
@@ -333,18 +353,15 @@ static void write_keys(struct block *b, struct loop_expr *from, struct loop_expr
         const struct attention_tile *t = &b->t;
         b->number = emit_for(e, "block", from, to);
         b->key_at = emit_let(e, "first_key", times(e, b->number, t->keys));
-        b->scores.start = minus(e, times(e, b->first, -score_row(t)), b->key_at);
         b->tile = new_tile(b, "tile", t->keys);
         b->warp = emit_grid(e, "warp", FOR_GPU_WARP, t->warps);
-        multiply(b, b->tile, b->qs, query_row(t), b->ks, t->depth, false);
-        unload(b, b->tile);
+        multiply_keys(b);
         struct loop_expr *next = emit_let(e, "next", plus(e, b->number, number(e, 1)));
-        emit_local(e, op_result(b->a.first))->place = &b->scores;
         write_scores(b);
         write_shares(b);
         write_rows(b);
         on_tile(b, STMT_SCALE, b->acc, b->factor, times(e, b->warp, rows_of_warp(b)));
-        multiply(b, b->acc, b->shares, share_row(t), b->vs, t->keys, true);
+        multiply_values(b);
         emit_if(e, emit_op(e, LOOP_LT, next, to));
         attention_copy_keys(b, next);
         attention_copy_values(b, next);
@@ -354,63 +371,31 @@ static void write_keys(struct block *b, struct loop_expr *from, struct loop_expr
         emit_end(e);
 }
 
-/* Results that a lane makes before it stores any: of `rows` rows, every 32nd element. */
-struct results { int rows, elements, lanes; struct loop_expr *lane, *row, *values_at, *index[RANK]; int opened; };
-
-/* Opens loops over them: one of them. */
-static void each_result(struct block *b, struct results *r)
-{
-        struct emit *e = b->e;
-        struct loop_expr *i = emit_grid(e, "i", FOR_UNROLL, r->rows), *k = emit_grid(e, "k", FOR_UNROLL, r->elements);
-        r->values_at = plus(e, times(e, i, r->elements), k);
-        r->opened = 2;
-        r->index[0] = number(e, 0);
-        r->index[GROUP] = b->group;
-        r->index[ROW] = emit_let(e, "r", plus(e, plus(e, b->first, times(e, b->warp, rows_of_warp(b))), plus(e, r->row, i)));
-        r->index[COLUMN] = emit_let(e, "d", plus(e, times(e, k, r->lanes), r->lane));
-        if (rows_of(b) % b->t.rows) {
-                emit_if(e, less(b, r->index[ROW], rows_of(b)));
-                r->opened++;
-        }
-        if (b->t.width % r->lanes) {
-                emit_if(e, less(b, r->index[COLUMN], b->t.width));
-                r->opened++;
-        }
-}
-
-static void end_result(struct block *b, const struct results *r)
-{
-        for (int i = 0; i < r->opened; i++)
-                emit_end(b->e);
-}
-
-/* what the fusion makes of sums */
+/* what the fusion makes of sums: a lane makes all of its results before it stores any */
 static void write_results(struct block *b)
 {
-        enum { MOST = 32 };
         struct emit *e = b->e;
         const struct access *y = &b->a.y;
-        struct results r = { .lanes = b->t.width < GRID_LANES ? b->t.width : GRID_LANES, .rows = rows_of_warp(b) };
-        r.elements = (int)divide_up(b->t.width, r.lanes);
-        while (r.rows > 1 && (r.rows * r.elements > MOST || rows_of_warp(b) % r.rows))
-                r.rows--;
-        b->warp = emit_grid(e, "warp", FOR_GPU_WARP, b->t.warps);
-        unload(b, b->acc);
-        emit_local(e, b->a.sum)->place = &b->sum;
-        emit_local(e, op_result(b->a.second))->place = &b->products;
-        r.lane = emit_grid(e, "lane", FOR_GPU_LANE, r.lanes);
-        struct loop_buffer *values = new_values(b, b->result->element, r.rows * r.elements);
-        r.row = times(e, emit_for(e, "rows", number(e, 0), number(e, rows_of_warp(b) / r.rows)), r.rows);
-        each_result(b, &r);
-        emit_store(e, values, r.values_at, emit_element(e, b->a.result, r.index));
-        end_result(b, &r);
-        each_result(b, &r);
         const struct emit_place to = { .buffer = b->result, .start = number(e, y->offset),
                                        .stride = { 0, y->stride[GROUP], y->stride[ROW], y->stride[COLUMN] } };
-        emit_store(e, b->result, emit_at(e, &to, RANK, r.index), load(b, values, r.values_at));
-        end_result(b, &r);
-        for (int closes = 3; closes > 0; closes--)
-                emit_end(e);
+        b->warp = emit_grid(e, "warp", FOR_GPU_WARP, b->t.warps);
+        struct own o = begin_own(b, b->acc);
+        struct loop_buffer *values = new_values(b, "values", b->result->element, o.values->extent);
+        emit_local(e, b->a.sum)->place = &b->sum;
+        for (int stores = 0; stores < 2; stores++) {
+                each_row(b, &o);
+                int opened = if_there(b, &o, NULL, NULL) + 2;
+                struct loop_expr *d, *entry = each_entry(b, &o, &d), *const index[RANK] = { number(e, 0), b->group, o.row, d };
+                place_own(b, op_result(b->a.second), &o, entry);
+                if (stores)
+                        emit_store(e, b->result, emit_at(e, &to, RANK, index), load(b, values, entry));
+                else
+                        emit_store(e, values, entry, emit_element(e, b->a.result, index));
+                while (opened--)
+                        emit_end(e);
+        }
+        emit_end(e);
+        emit_end(e);
 }
 
 static struct loop_buffer *shared(struct block *b, const char *name, enum element element, int64_t extent)
@@ -426,13 +411,9 @@ static void find_memory(struct block *b)
 {
         const struct attention_tile *t = &b->t;
         const enum element element = b->multiply->x.memory;
-        const int64_t row = score_row(t);
         b->qs = shared(b, "qs", element, t->rows * query_row(t));
         b->ks = shared(b, "ks", element, STAGES * (int64_t)t->keys * t->depth);
         b->vs = shared(b, "vs", element, STAGES * (int64_t)t->keys * t->width);
-        b->shares = shared(b, "shares", element, t->rows * share_row(t));
-        b->scores = (struct emit_place){ .buffer = shared(b, "scores", E_F32, t->rows * row), .stride = { 0, 0, row, 1 } };
-        b->products = (struct emit_place){ .buffer = b->scores.buffer, .start = times(b->e, b->first, -row), .stride = { 0, 0, row, 1 } };
         b->best = shared(b, "bests", E_F32, t->rows);
         b->sum = (struct emit_place){ .buffer = shared(b, "sums", E_F32, t->rows), .start = times(b->e, b->first, -1) };
         const struct type *sum = b->a.sum->type;
@@ -441,8 +422,8 @@ static void find_memory(struct block *b)
                 d--;
         b->sum.stride[d] = 1;
         b->factor = shared(b, "factors", E_F32, t->rows);
-        b->parts = shared(b, "parts", E_F32, (int64_t)GRID_LANES * t->warps);
-        b->part_sums = shared(b, "part_sums", E_F32, (int64_t)GRID_LANES * t->warps);
+        b->parts = shared(b, "parts", E_F32, (int64_t)t->rows * ROW_LANES);
+        b->part_sums = shared(b, "part_sums", E_F32, (int64_t)t->rows * ROW_LANES);
 }
 
 bool attention_warps_kernel(struct emit *e, const struct kernel_request *request, const struct attention *a, struct loop_buffer *buffer)

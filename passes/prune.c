@@ -210,14 +210,14 @@ static void mark_operands(struct pruning *p, const struct loop_stmt *s)
         for (int i = 0; s->kind == STMT_LAUNCH && i < s->function->buffer_count; i++)
                 if (is_own(s->buffers[i]))
                         s->buffers[i]->number = 1;
-        if (s->kind == STMT_UNLOAD)
+        if (s->kind == STMT_UNLOAD || s->kind == STMT_TAKE)
                 s->variable->number = 1;
-        if (s->kind == STMT_SCALE && is_own(s->buffer))
+        if ((s->kind == STMT_SCALE || s->kind == STMT_GIVE) && is_own(s->buffer))
                 s->buffer->number = 1;
         if (s->kind == STMT_MULTIPLY) {
                 struct loop_buffer *const read[] = { s->buffer, s->weights };
                 for (int i = 0; i < 2; i++)
-                        if (is_own(read[i]))
+                        if (read[i] && is_own(read[i]))
                                 read[i]->number = 1;
         }
 }
@@ -228,7 +228,7 @@ static bool does_something(const struct pruning *p, const struct loop_stmt *s)
         switch (s->kind) {
         case STMT_FOR: return false;    /* what is in it does */
         case STMT_IF: return s->a->op == LOOP_LITERAL;  /* a block that types chose, empty or not */
-        case STMT_LET: case STMT_VAR: case STMT_MULTIPLY: case STMT_SCALE: case STMT_KEEP:
+        case STMT_LET: case STMT_VAR: case STMT_MULTIPLY: case STMT_SCALE: case STMT_GIVE: case STMT_KEEP:
                 return s->variable->number;
         case STMT_SET:
                 if (s->variable->rows) {
@@ -236,7 +236,7 @@ static bool does_something(const struct pruning *p, const struct loop_stmt *s)
                         return map_get(p->entries, (const char *)&key, sizeof key);
                 }
                 return s->variable->number;
-        case STMT_STORE: case STMT_UNLOAD: case STMT_ALLOC: case STMT_PREFETCH: case STMT_COPY:
+        case STMT_STORE: case STMT_UNLOAD: case STMT_TAKE: case STMT_ALLOC: case STMT_PREFETCH: case STMT_COPY:
                 return !is_own(s->buffer) || s->buffer->number;
         case STMT_LAUNCH: return s->function->body->first;
         default: return true;

@@ -256,7 +256,7 @@ static void find_own(struct loop_stmt *s, void *context)
         case STMT_ALLOC: put(p->own, s->buffer, s); break;
         case STMT_FAIL: p->failed |= !p->may_fail; break;
         case STMT_CALL:
-        case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD: case STMT_SCALE:
+        case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD: case STMT_SCALE: case STMT_TAKE: case STMT_GIVE:
         case STMT_COPY: case STMT_COMMIT: case STMT_WAIT: case STMT_SETTLE: p->failed = true; break;
         default: break;
         }

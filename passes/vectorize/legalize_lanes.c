@@ -46,7 +46,7 @@ static bool has_row(struct arena *arena, const struct target *t, const struct lo
         bool vector = e->type.lanes > 1;
         for (int i = 0; i < e->arity; i++)
                 vector |= e->args[i] && e->args[i]->type.lanes > 1;
-        return !vector || spelling_of(t, e) ||
+        return !vector || e->type.tile || spelling_of(t, e) ||
                (is_vector_call(e) && legalize_vectored(arena, t, e->function, e->type.lanes));
 }
 

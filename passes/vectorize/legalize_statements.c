@@ -17,7 +17,7 @@ static void expand_block(struct expansion *x, struct loop_block *block);
 static void expand(struct expansion *x, struct loop_block *block, struct loop_stmt *s)
 {
         bool sums = x->tiles && s->kind == STMT_VAR && s->variable->type.tile;
-        bool multiplies = x->tiles && (s->kind == STMT_MULTIPLY || s->kind == STMT_UNLOAD || s->kind == STMT_SCALE);
+        bool multiplies = x->tiles && loop_is_of_tiles(s);
         bool nothing = s->kind == STMT_PREFETCH ? !spelling_of_prefetch(x->target, s->code)
                                                 : x->tiles && s->kind == STMT_TILES;
         x->count += sums || multiplies || nothing;
@@ -31,7 +31,7 @@ static void expand(struct expansion *x, struct loop_block *block, struct loop_st
                 expand_block(x, s->body);
         if (s->other)
                 expand_block(x, s->other);
-        struct loop_block *plain = multiplies ? loop_tiles_expand(x->arena, s, s->variable) : NULL;
+        struct loop_block *plain = multiplies ? loop_tiles_expand(x->arena, s, s->variable, loop_multiplied(s)) : NULL;
         *block->end = plain ? plain->first : s;
         block->end = plain ? plain->end : &s->next;
 }

@@ -128,6 +128,9 @@ void launch_wait(void);
 unsigned char *shared_memory(void);
 float float_of_half(uint16_t h);
 uint16_t half_of_float(float f);
+static inline uint32_t pair_f16(float low, float high) { return half_of_float(low) | (uint32_t)half_of_float(high) << 16; }
+uint16_t bf16_of_float(float f);
+static inline uint32_t pair_bf16(float low, float high) { return bf16_of_float(low) | (uint32_t)bf16_of_float(high) << 16; }
 /* 16 bytes into shared memory, zeros where !there; they arrive when their group is waited for */
 void copy_async(void *shared, const void *global, bool there);
 void copy_commit(void);

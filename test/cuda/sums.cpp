@@ -24,6 +24,12 @@ uint16_t half_of_float(float f)
         return sign | (uint16_t)((u >> 13) - (112 << 10));
 }
 
+uint16_t bf16_of_float(float f)
+{
+        uint32_t u = __float_as_uint(f);
+        return f != f ? 0x7fff : (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
 enum { KEPT = 25 };     /* bits of an aligned term: one more than f32 has */
 
 /* towards zero to a multiple of 2^unit */

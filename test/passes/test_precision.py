@@ -255,8 +255,9 @@ def test_models_of_halves(kind, tmp_path):
     want = run(path, tmp_path / "generic", ["--target=generic"], values)[0].astype(np.float64)
     assert want.dtype == np.float64 and np.abs(want).max() > 0.01
     for target, *options in (("x86-64-v3",), ("aarch64-fp16",), ("aarch64-fp16", "--precision=f16", "--limit=f16_percent=1000000")):
-        done = dnncc.run([dnncc.DNNCC, path, f"--target={target}", *options, "--emit=ir", "-o", "-"])
-        assert done.returncode == 0 and "convolve_packed" in done.stdout and not re.search(r" (convolve|dot)\(", done.stdout), done.stdout
+        done = dnncc.run([dnncc.DNNCC, path, f"--target={target}", *options, "--remarks=layout", "--emit=ir", "-o", "-"])
+        small = done.stderr.count("it has too few products")          # these alone stay as they are
+        assert done.returncode == 0 and "convolve_packed" in done.stdout and len(re.findall(r" (?:convolve|dot)\(", done.stdout)) == small <= 1, done.stdout
         if processor.here(target):
             got, text = run(path, tmp_path / f"{target}{len(options)}", [f"--target={target}", *options], values, emulator=processor.emulator(target))
             assert got.dtype == np.float16 and np.abs(got - want).max() < 2e-3 * np.abs(want).max()

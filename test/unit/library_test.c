@@ -105,6 +105,30 @@ static void check_unaries(enum element e)
         harness_close(&h);
 }
 
+/* of numbers up to 0 alone; below -87 it is 0 */
+static void test_exp_negative(void **state)
+{
+        (void)state;
+        enum { COUNT = 200000 };
+        static const struct unary exponential = { "exp_negative", expl };
+        struct harness h;
+        struct column in, out;
+        harness_open(&h);
+        column_new(&h, &in, E_F32, COUNT);
+        random_state = 88172645463325252u;
+        for (size_t i = 0; i < COUNT; i++)
+                set_number(&in, i, i < 2 ? i * -87.0 : random_between(-87, 0));
+        current = &exponential;
+        check_distance(&h, current->name, &in, 1, COUNT, current_exact);
+        const double others[] = { -87.00001, -100, -1e30, (double)-INFINITY, -0.0, (double)NAN, -(double)NAN };
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+                set_number(&in, i, others[i]);
+        call_on(&h, current->name, &in, 1, sizeof others / sizeof *others, &out);
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+                assert_true(isnan(others[i]) ? isnan(number(&out, i)) : number(&out, i) == (others[i] == 0));
+        harness_close(&h);
+}
+
 static void test_unary_f32(void **state)
 {
         (void)state;
@@ -215,7 +239,7 @@ int main(int argc, char **argv)
         verbose = argc > 1;
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_every_bound_is_stated),
-                cmocka_unit_test(test_unary_f32),
+                cmocka_unit_test(test_exp_negative), cmocka_unit_test(test_unary_f32),
                 cmocka_unit_test(test_unary_f64),
                 cmocka_unit_test(test_pow),
                 cmocka_unit_test(test_rem),

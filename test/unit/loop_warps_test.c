@@ -141,6 +141,97 @@ static void test_scaled(void **state)
         harness_close(&h);
 }
 
+/* lanes change what they have of two warps' sums, [32, 16], and store where it lies; then sums are rounded and multiplied: [32, 8] */
+static const char owned[] =
+        "buffer @x : f16[256] input \"x\"\n"
+        "buffer @w : f16[128] input \"w\"\n"
+        "buffer @v : f16[128] input \"v\"\n"
+        "buffer @s : f32[512] output \"s\"\n"
+        "buffer @y : f32[256] output \"y\"\n"
+        "kernel @k(%x: in f16[256], %w: in f16[128], %v: in f16[128], %s: out f32[512], %y: out f32[256]) {\n"
+        "  for %b = 0 to 1 gpu_block {\n"
+        "    var %acc : f32x8tile[16][1] warps 2\n"
+        "    var %tile : f32x8tile[16][2] warps 2\n"
+        "    for %u = 0 to 2 gpu_warp {\n"
+        "      multiply %tile += %x[%u * 128] * %w[0] by add_product rows 16 depth 1 group 8 step 8 jump 128 across\n"
+        "      for %l = 0 to 32 gpu_lane {\n"
+        "        alloc %own : f32[8] stack\n"
+        "        take %own = %tile lane %l rows 16\n"
+        "        for %i = 0 to 8 unroll {\n"
+        "          let %row : index = %u * 16 + %i / 2 % 2 * 8 + %l / 4\n"
+        "          let %column : index = %i / 4 * 8 + %l % 4 * 2 + %i % 2\n"
+        "          let %more : f32 = %own[%i] + f32(%row * 16 + %column) / 3\n"
+        "          store %own[%i] = %more\n"
+        "          store %s[%row * 16 + %column] = %more\n"
+        "        }\n"
+        "        give %tile = %own lane %l rows 16\n"
+        "      }\n"
+        "      multiply %acc += %tile * %v[0] by add_product rows 16 depth 2 group 8 across\n"
+        "      unload %y[%u * 128] = %acc rows 16\n"
+        "    }\n"
+        "  }\n"
+        "}\n"
+        "main {\n  call @k(@x, @w, @v, @s, @y)\n}\n";
+
+static float rounded(float f)
+{
+        uint16_t half;
+        element_store(E_F16, &half, 0, (union scalar){ .f = f });
+        return (float)element_load(E_F16, &half, 0).f;
+}
+
+static void test_owned(void **state)
+{
+        (void)state;
+        enum { ROWS = 32, SCORES = 16, DEPTH = 8, OUTPUTS = 8 };
+        uint16_t x[ROWS * DEPTH], w[DEPTH * SCORES], v[SCORES * OUTPUTS];
+        float numbers[3][256], s[ROWS * SCORES], y[ROWS * OUTPUTS];
+        for (int i = 0; i < 256; i++) {
+                numbers[0][i] = (float)((i * 37) % 17 - 8);
+                numbers[1][i] = (float)((i * 101) % 13 - 6);
+                numbers[2][i] = (float)((i * 53) % 11 - 5);
+                element_store(E_F16, x, (size_t)i, (union scalar){ .f = numbers[0][i] });
+        }
+        for (int k = 0; k < DEPTH; k++)
+                for (int n = 0; n < SCORES; n++)
+                        element_store(E_F16, w, (size_t)((n / 8 * 8 + k) * 8 + n % 8), (union scalar){ .f = numbers[1][k * SCORES + n] });
+        for (int i = 0; i < SCORES * OUTPUTS; i++)
+                element_store(E_F16, v, (size_t)i, (union scalar){ .f = numbers[2][i] });
+        for (int plain = 0; plain < 2; plain++) {
+                struct harness h;
+                struct text first = { 0 }, second = { 0 };
+                harness_open(&h);
+                loop_print(&first, harness_parse(&h, owned), NULL);
+                struct loop_program *p = loop_parse(h.arena, first.data, first.length, NULL, NULL, h.library, &h.diag);
+                if (!p || !loop_verify(p, &h.diag))
+                        fail_msg("%s", harness_said(&h));
+                loop_print(&second, p, NULL);
+                assert_string_equal(first.data, second.data);
+                const struct interp_options options = { .plain = plain };
+                assert_int_equal(harness_run_with(&h, p, options, (const void *[]){ x, w, v }, (void *[]){ s, y }), INTERP_OK);
+                for (int m = 0; m < ROWS; m++)
+                        for (int n = 0; n < SCORES; n++) {
+                                float sum = 0;
+                                for (int k = 0; k < DEPTH; k++)
+                                        sum += numbers[0][m * DEPTH + k] * numbers[1][k * SCORES + n];
+                                assert_true(s[m * SCORES + n] == sum + (float)(m * SCORES + n) / 3);
+                        }
+                for (int m = 0; m < ROWS; m++)
+                        for (int o = 0; o < OUTPUTS; o++) {
+                                float parts[8] = { 0 }, sum;
+                                for (int n = 0; n < SCORES; n++)
+                                        parts[n % 8] += rounded(s[m * SCORES + n]) * numbers[2][n * OUTPUTS + o];
+                                sum = parts[0];
+                                for (int i = 1; i < 8; i++)
+                                        sum += parts[i];
+                                assert_true(y[m * OUTPUTS + o] == sum);
+                        }
+                text_free(&first);
+                text_free(&second);
+                harness_close(&h);
+        }
+}
+
 static void test_text(void **state)
 {
         (void)state;
@@ -160,7 +251,7 @@ static void test_text(void **state)
         harness_close(&h);
 }
 
-/* A: the tiles of two warps; W: a loop over them */
+/* A: the tiles of two warps; W: a loop over them; L: over lanes */
 static const struct { const char *body, *message; } wrong[] = {
         { "A for %w = 0 to 3 gpu_warp { }", "3 warps, but 2 before" },
         { "for %w = 0 to 3 gpu_warp { } A", "2 warps, but 3 before" },
@@ -175,6 +266,19 @@ static const struct { const char *body, *message; } wrong[] = {
         { "A W scale %acc by %s[0] rows 0 }", "" },
         { "A W unload %s[0] = %acc rows 16 from 0 to 17 }", "the end of positions is out of range" },
         { "A W unload %s[0] = %acc rows 16 from 8 to 16 }", "sums are no tiles" },
+        { "A W take %s = %acc lane %w rows 16 }", "is shared by the iterations" },
+        { "A W L take %s = %acc lane %l rows 16 } }", "not in memory of its own" },
+        { "A W L alloc %o : f32[8] stack take %o = %acc lane %l rows 16 } }", "of another size" },
+        { "A W L alloc %o : f32[4] stack take %o = %acc lane %w rows 16 } }", "not that of one of 32 lanes" },
+        { "A W L alloc %o : f32[4] stack take %o = %acc lane %l + 1 rows 16 } }", "no variable of a loop" },
+        { "A W L alloc %o : f32[4] stack take %o = %acc lane %l rows 8 } }", "lanes have no parts of these sums" },
+        { "A W for %l = 0 to 16 gpu_lane { alloc %o : f32[4] stack take %o = %acc lane %l rows 16 } }", "not that of one of 32 lanes" },
+        { "A W L alloc %o : i32[4] stack give %acc = %o lane %l rows 16 } }", "not in memory of its own" },
+        { "A W L give %acc = %acc lane %l rows 16 } }", "only memory holds" },
+        { "A W multiply %acc += %acc * %h[0] by add_product rows 16 depth 1 group 8 across }", "what is multiplied are no sums" },
+        { "A var %t : f32x8tile[16][2] warps 2 W multiply %acc += %t * %h[0] by add_product rows 16 depth 1 group 8 across } ", "what is multiplied are no sums" },
+        { "A var %t : f32x8tile[32][1] warps 2 W multiply %acc += %t * %h[0] by add_product rows 16 depth 1 group 8 across } ", "what is multiplied are no sums" },
+        { "A var %t : f32x8tile[16][1] warps 2 W multiply %acc += %t * %h[0] by add_product rows 16 depth 1 group 8 step 8 jump 8 } ", "" },
         { "A W multiply %acc += %h[0] * %h[0] by add_product rows 16 depth 2 group 2 step 8 jump 128 } "
           "let %z : f32x8 = %acc{0, 0}", "" },
 };
@@ -193,6 +297,8 @@ static void test_wrong(void **state)
                                 text_add(&text, "var %%acc : f32x8tile[16][1] warps 2");
                         else if (*c == 'W')
                                 text_add(&text, "for %%w = 0 to 2 gpu_warp {");
+                        else if (*c == 'L')
+                                text_add(&text, "for %%l = 0 to 32 gpu_lane {");
                         else
                                 text_add(&text, "%c", *c);
                 text_add(&text, "\n}\n}\nmain {\n}\n");
@@ -226,7 +332,7 @@ static void test_digest(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_product), cmocka_unit_test(test_scaled), cmocka_unit_test(test_text),
+                cmocka_unit_test(test_product), cmocka_unit_test(test_scaled), cmocka_unit_test(test_owned), cmocka_unit_test(test_text),
                 cmocka_unit_test(test_wrong),   cmocka_unit_test(test_digest),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
