@@ -7,6 +7,7 @@ import pathlib
 import resource
 import sys
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
@@ -25,6 +26,23 @@ TIERS = {
 def pytest_addoption(parser):
     parser.addoption("--tier", choices=TIERS, default="check", help="; ".join(f"{name}: {what}" for name, what in TIERS.items()))
     parser.addoption("--slowest", type=int, default=0, metavar="N", help="list the N tests that took the most processor time")
+
+
+# ---- the same numbers whichever tests ran before ----
+
+HERE = pathlib.Path(__file__).resolve().parent
+generators, looked_at = {}, set()       # of the tests' modules: (module, name) and its state when they had been read
+
+
+@pytest.fixture(autouse=True)
+def same_numbers():
+    for name in sys.modules.keys() - looked_at:
+        looked_at.add(name)
+        module = sys.modules[name]
+        if str(getattr(module, "__file__", None) or "").startswith(str(HERE)):
+            generators.update({(name, k): (g, g.bit_generator.state) for k, g in vars(module).items() if isinstance(g, np.random.Generator)})
+    for generator, state in generators.values():
+        generator.bit_generator.state = state
 
 
 # ---- which run ----

@@ -103,10 +103,10 @@ static bool is_table(const struct op *op)
 static void find_products(struct products *q)
 {
         int count = 0;
-        for (const struct op *op = q->f->body.first; op; op = op->next)
+        for (const struct op *op = region_walk(&q->f->body, NULL); op; op = region_walk(&q->f->body, op))
                 count += is_product(op) || is_table(op);
         q->items = arena_array(q->arena, (size_t)count + 1, sizeof *q->items);
-        for (struct op *op = q->f->body.first; op; op = op->next) {
+        for (struct op *op = region_walk(&q->f->body, NULL); op; op = region_walk(&q->f->body, op)) {
                 if (!is_product(op) && !is_table(op))
                         continue;
                 struct product *p = &q->items[q->count++];

