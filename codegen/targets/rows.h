@@ -29,5 +29,11 @@
  * kernels in one function, where no attribute keeps them apart. What else keeps copies of vectors alive in loops that fill
  * all registers is left out where counts of instructions say so (docs/arm.md). */
 #define ARM_GCC "no-schedule-insns,no-ipa-cp,no-inline-functions-called-once"
+/* of targets for 64-bit ARM that stand on none of them */
+#define ARM64_PROCESSOR \
+        .compilers = "gcc or clang for 64-bit ARM (aarch64)", .gcc_optimize = ARM_GCC, \
+        .control = &(const struct float_control){ "FZ of the caller's FPCR", "0x1000000u", "unsigned long long", \
+                                                  "__asm__ volatile(\"mrs %0, fpcr\" : \"=r\"(control));", \
+                                                  "__asm__ volatile(\"msr fpcr, %0\" : : \"r\"(control));" }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of SVE, for vectors of a fixed number of lanes in registers of any length: SVE_ROWS("8", "32") is for 8 lanes of 32 bits, 32
- * bytes, on all processors whose registers are no shorter. The predicate all_x8() is true for these lanes alone, and so is every mask;
+ * bytes, on all processors whose registers are no shorter. The predicate all_v8() is true for these lanes alone, and so is every mask;
  * what lies behind them in vectors is anything.
  *
  * Narrower elements are each in 32 bits, extended as they are loaded, which costs nothing. n: lanes; s: the suffix of intrinsics. */
@@ -10,9 +10,9 @@
 #include "codegen/targets/rows.h"
 
 #define SVE_PATTERN(n) "svptrue_pat_b32(SV_VL" n ")"
-#define SVE_ALL(n) "all_x" n "()"
+#define SVE_ALL(n) "all_v" n "()"
 #define SVE_ALL_OF(n) \
-        "svbool_t all_x" n "(void)\n" \
+        "svbool_t all_v" n "(void)\n" \
         "{\n" \
         "        return " SVE_PATTERN(n) ";\n" \
         "}"
@@ -34,8 +34,8 @@
 #define SVE_FROM(a, s, lane) "svext_" s "(" a ", " a ", " lane ")"
 #define SVE_WEAVE(n, half, e, s) \
         OP(INTERLEAVE_LOW, e, "svzip1_" s "($0, $1)"), \
-        OP(INTERLEAVE_HIGH, e, "zip_high_" s "x" n "($0, $1)", \
-           "sv" SVE_TYPE_##e " zip_high_" s "x" n "(sv" SVE_TYPE_##e " a, sv" SVE_TYPE_##e " b)\n" \
+        OP(INTERLEAVE_HIGH, e, "zip_high_" s "v" n "($0, $1)", \
+           "sv" SVE_TYPE_##e " zip_high_" s "v" n "(sv" SVE_TYPE_##e " a, sv" SVE_TYPE_##e " b)\n" \
            "{\n" \
            "        return svzip1_" s "(" SVE_FROM("a", s, half) ", " SVE_FROM("b", s, half) ");\n" \
            "}")
@@ -60,19 +60,20 @@
 
 /* fmax(-0, +0) is +0, where max has the first of two zeros */
 #define SVE_EXTREME(n, operation, name, better) \
-        OP(operation, F32, name "_f32x" n "($0, $1)", \
-           "svfloat32_t " name "_f32x" n "(svfloat32_t a, svfloat32_t b)\n" \
+        OP(operation, F32, name "_f32v" n "($0, $1)", \
+           "svfloat32_t " name "_f32v" n "(svfloat32_t a, svfloat32_t b)\n" \
            "{\n" \
            "        const svbool_t all = " SVE_PATTERN(n) ", nan = svcmpuo_f32(all, b, b);\n" \
            "        return svsel_f32(svorr_b_z(all, " better "(all, b, a), nan), b, a);\n" \
            "}"), \
-        OP(operation##_ORDERED, F32, name "_ordered_f32x" n "($0, $1)", \
-           "svfloat32_t " name "_ordered_f32x" n "(svfloat32_t a, svfloat32_t b)\n" \
+        OP(operation##_ORDERED, F32, name "_ordered_f32v" n "($0, $1)", \
+           "svfloat32_t " name "_ordered_f32v" n "(svfloat32_t a, svfloat32_t b)\n" \
            "{\n" \
            "        return svsel_f32(" better "(" SVE_PATTERN(n) ", a, b), a, b);\n" \
            "}")
 /* halves of all lanes, of half of them, ...: STEP(lane) adds those from a lane on */
 #define SVE_STEPS_16(STEP) STEP("8") STEP("4") STEP("2") STEP("1")
+#define SVE_STEPS_4(STEP) STEP("2") STEP("1")
 #define SVE_STEPS_8(STEP) STEP("4") STEP("2") STEP("1")
 #define SVE_STEP_SUM(lane) "        a = svadd_f32_x(all, a, " SVE_FROM("a", "f32", lane) ");\n"
 #define SVE_STEP_LARGER(lane) \
@@ -81,8 +82,8 @@
         "        b = " SVE_FROM("a", "f32", lane) ";\n        a = svsel_f32(svcmplt_f32(all, b, a), b, a);\n"
 #define SVE_FIRST(s, a) "svlasta_" s "(svpfalse_b(), " a ")"
 #define SVE_EXTREME_LANE(n, operation, name, steps) \
-        OP(operation, F32, name "_lanes_f32x" n "($0)", \
-           "float " name "_lanes_f32x" n "(svfloat32_t a)\n" \
+        OP(operation, F32, name "_lanes_f32v" n "($0)", \
+           "float " name "_lanes_f32v" n "(svfloat32_t a)\n" \
            "{\n" \
            "        const svbool_t all = " SVE_PATTERN(n) ", nan = svcmpuo_f32(all, a, a);\n" \
            "        svfloat32_t b;\n" \
@@ -93,8 +94,8 @@
            "}")
 #define SVE_FLOATS(n, STEPS) \
         SVE_COMMON(n, F32, "svfloat32_t", "f32"), SVE_OP(n, NEG, F32, "svneg_f32_x", "$0"), \
-        OP(RAMP, F32, "ramp_f32x" n "($1, $2)", \
-           "svfloat32_t ramp_f32x" n "(float start, float step)\n" \
+        OP(RAMP, F32, "ramp_f32v" n "($1, $2)", \
+           "svfloat32_t ramp_f32v" n "(float start, float step)\n" \
            "{\n" \
            "        const svbool_t all = " SVE_PATTERN(n) ";\n" \
            "        const svfloat32_t lane = svcvt_f32_s32_x(all, svindex_s32(0, 1));\n" \
@@ -106,22 +107,22 @@
         SVE_MATH(n, "sqrt", F32, "svsqrt_f32_x", "$0"), SVE_MATH(n, "abs", F32, "svabs_f32_x", "$0"), \
         SVE_MATH(n, "round", F32, "svrintn_f32_x", "$0"), SVE_MATH(n, "floor", F32, "svrintm_f32_x", "$0"), \
         SVE_MATH(n, "ceil", F32, "svrintp_f32_x", "$0"), SVE_MATH(n, "trunc", F32, "svrintz_f32_x", "$0"), \
-        MATH("copysign", F32, "copysign_f32x" n "($0, $1)", \
-             "svfloat32_t copysign_f32x" n "(svfloat32_t a, svfloat32_t b)\n" \
+        MATH("copysign", F32, "copysign_f32v" n "($0, $1)", \
+             "svfloat32_t copysign_f32v" n "(svfloat32_t a, svfloat32_t b)\n" \
              "{\n" \
              "        const svbool_t all = " SVE_PATTERN(n) ";\n" \
              "        const svuint32_t sign = svand_n_u32_x(all, svreinterpret_u32_f32(b), 0x80000000u);\n" \
              "        const svuint32_t size = svand_n_u32_x(all, svreinterpret_u32_f32(a), 0x7fffffffu);\n" \
              "        return svreinterpret_f32_u32(svorr_u32_x(all, sign, size));\n" \
              "}"), \
-        MATH("scale", F32, "scale_f32x" n "($0, $1)", \
-             "svfloat32_t scale_f32x" n "(svfloat32_t a, svfloat32_t b)\n" \
+        MATH("scale", F32, "scale_f32v" n "($0, $1)", \
+             "svfloat32_t scale_f32v" n "(svfloat32_t a, svfloat32_t b)\n" \
              "{\n" \
              "        const svbool_t all = " SVE_PATTERN(n) ";\n" \
              "        return svscale_f32_x(all, a, svcvt_s32_f32_x(all, b));\n" \
              "}"), \
-        OP(SUM_LANES, F32, "sum_lanes_f32x" n "($0)", \
-           "float sum_lanes_f32x" n "(svfloat32_t a)\n" \
+        OP(SUM_LANES, F32, "sum_lanes_f32v" n "($0)", \
+           "float sum_lanes_f32v" n "(svfloat32_t a)\n" \
            "{\n" \
            "        const svbool_t all = " SVE_PATTERN(n) ";\n" \
            STEPS(SVE_STEP_SUM) \
@@ -182,8 +183,8 @@
         SVE_CUT(n, F16, F32, "svcvt_f32_f16_x", "svreinterpret_f16_u32($0)"), \
         SVE_CONVERT(n, F32, F16, "svreinterpret_u32_f16(svcvt_f16_f32_x(" SVE_ALL(n) ", $0))"), \
         SVE_CONVERT(n, BF16, F32, "svreinterpret_f32_u32(svlsl_n_u32_x(" SVE_ALL(n) ", $0, 16))"), \
-        CONVERT(CAST, F32, BF16, "bf16_from_f32x" n "($0)", \
-                "svuint32_t bf16_from_f32x" n "(svfloat32_t a)\n" \
+        CONVERT(CAST, F32, BF16, "bf16_from_f32v" n "($0)", \
+                "svuint32_t bf16_from_f32v" n "(svfloat32_t a)\n" \
                 "{\n" \
                 "        const svbool_t all = " SVE_PATTERN(n) ", nan = svcmpuo_f32(all, a, a);\n" \
                 "        const svuint32_t bits = svreinterpret_u32_f32(a), high = svlsr_n_u32_x(all, bits, 16);\n" \
@@ -198,16 +199,16 @@
 #define SVE_TRUTHS(n) \
         ROW(SPELL_TYPE, BOOL, "svbool_t"), ROW(SPELL_ZERO, BOOL, "svpfalse_b()"), \
         OP(SPLAT, BOOL, "svwhilelt_b32_s32(0, $0 ? " n " : 0)"), \
-        ROW(SPELL_TRUTHS, BOOL, "truths_x" n "($0)", \
-            "svbool_t truths_x" n "(uint32_t bits)\n" \
+        ROW(SPELL_TRUTHS, BOOL, "truths_v" n "($0)", \
+            "svbool_t truths_v" n "(uint32_t bits)\n" \
             "{\n" \
             "        const svuint32_t lane = svlsr_u32_x(" SVE_PATTERN(n) ", svdup_n_u32(bits), svindex_u32(0, 1));\n" \
             "        if ((bits & (bits + 1)) == 0)\n" \
             "                return svwhilelt_b32_s32(0, __builtin_popcount(bits));\n" \
             "        return svcmpne_n_u32(" SVE_PATTERN(n) ", svand_n_u32_x(" SVE_PATTERN(n) ", lane, 1), 0);\n" \
             "}"), \
-        OP(LOAD, BOOL, "load_bool_x" n "($0)", \
-           "svbool_t load_bool_x" n "(const void *x)\n" \
+        OP(LOAD, BOOL, "load_bool_v" n "($0)", \
+           "svbool_t load_bool_v" n "(const void *x)\n" \
            "{\n" \
            "        const svbool_t all = " SVE_PATTERN(n) ";\n" \
            "        return svcmpne_n_u32(all, svld1ub_u32(all, x), 0);\n" \

@@ -18,8 +18,8 @@ import processor  # noqa: E402
 from test_random import EXTENTS, Program  # noqa: E402
 from zoo import twins  # noqa: E402
 
-ALL_ARM = "aarch64,aarch64-dotprod,aarch64-fp16,aarch64-i8mm,aarch64-sve256,aarch64-sve512"
-TARGETS = ["aarch64", "aarch64-i8mm", "aarch64-sve256", "aarch64-sve512", ALL_ARM, "armv7-neon", "riscv64-v", "riscv64-v256", "riscv64-v,riscv64-v256"]
+ALL_ARM = "aarch64,aarch64-sve128,aarch64-dotprod,aarch64-fp16,aarch64-i8mm,aarch64-sve256,aarch64-sve512"
+TARGETS = ["aarch64", "aarch64-i8mm", "aarch64-sve128", "aarch64-sve256", "aarch64-sve512", ALL_ARM, "armv7-neon", "riscv64-v", "riscv64-v256", "riscv64-v,riscv64-v256"]
 PASSING = (dnncc.ROOT / "test" / "conformance" / "passing.txt").read_text().split()
 FEW, MANY = 18, 300                     # ONNX's tests of all targets together, and of each; the same share of random programs
 pytestmark = pytest.mark.slow
