@@ -17,13 +17,15 @@
  *
  * The joined kernel stands where the later one is, if nothing between reads what the first one
  * makes, or else where the earlier one is, if what the later one reads is there by then: so no
- * cycle can arise. Contractions and rows that are stored stay alone; where each kernel is a launch,
- * element-wise ones that read such rows join them. Exact: the same operations on each element, in
- * the same order. */
+ * cycle can arise. Contractions and rows that are stored stay alone. Exact: the same operations on
+ * each element, in the same order.
+ *
+ * Where each kernel is a launch, element-wise ones that read such rows join them, and so do small
+ * ones of the same extents that share nothing, as two caches that get a row more. */
 #include "ir/relation.h"
 #include "passes/fuse/join.h"
 
-enum { READERS_MAX = 16 };              /* of a value that are looked at */
+enum { READERS_MAX = 16, NEAR = 16 };   /* of a value; in front of a kernel: that are looked at */
 
 static bool is_map(const struct op *op)
 {
@@ -41,7 +43,7 @@ static bool is_map(const struct op *op)
 
 /* What a kernel goes over: elements of this shape, in rows along some dimensions (0: each is one of
  * its own), a result for each row. */
-struct walk { const struct type *shape; unsigned along; int64_t rows; int size; };
+struct walk { const struct type *shape; unsigned along; int64_t rows; int size; bool launches; };    /* launches: each kernel is one more that the target launches */
 
 static bool add_reduction(struct walk *w, const struct op *op)
 {
@@ -51,8 +53,17 @@ static bool add_reduction(struct walk *w, const struct op *op)
                 return false;
         bool first = !w->along;
         if (first)
-                *w = (struct walk){ .shape = t, .along = along, .size = w->size };
+                *w = (struct walk){ .shape = t, .along = along, .size = w->size, .launches = w->launches };
         return first || (along == w->along && type_same_dims(t, w->shape));
+}
+
+/* one that is no kernel by itself where its operands lie one behind the other */
+static bool is_concat(const struct op *op)
+{
+        int64_t before = 1;
+        for (int64_t d = 0; op->code == OP_concat && d < op_int(op, "axis"); d++)
+                before *= op->results[0].type->dims[d];
+        return op->code == OP_concat && before > 1;
 }
 
 /* element-wise operations of one index, or with reductions of one row, all results of the same
@@ -61,13 +72,13 @@ static bool find_walk(struct op *kernel, struct walk *w)
 {
         const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
         const struct type *result = kernel->results[0].type;
-        *w = (struct walk){ .shape = result };
+        *w = (struct walk){ .shape = result, .launches = w->launches };
         if (kernel->result_count < 1 || !type_is_static(result) || !type_elements(result))
                 return false;
         for (const struct op *op = region ? region->first : kernel; op && op->code != OP_yield;
              op = region ? op->next : NULL, w->size++) {
                 bool map = region ? is_map(op) : op_info[op->code].traits & TRAIT_ELEMENTWISE;
-                if (!map && (op->code != OP_reduce || !add_reduction(w, op)))
+                if (!map && !(w->launches && (op->code == OP_gather || op->code == OP_transpose || is_concat(op))) && (op->code != OP_reduce || !add_reduction(w, op)))
                         return false;
         }
         for (int i = 1; i < kernel->result_count; i++)
@@ -159,7 +170,7 @@ struct pair {
         struct op *place;               /* the joined kernel stands in front of it */
         struct value **read;            /* by the second one */
         int read_count;
-        bool launches;                  /* each kernel is one more that the target launches */
+        const struct grid_machine *grid;          /* that launches them; or NULL */
 };
 
 static struct value **values_read(struct arena *arena, struct op *kernel, int *count)
@@ -223,7 +234,7 @@ static bool stores_beside(struct pair *p)
         bool reads = false;
         for (int i = 0; i < p->read_count; i++)
                 reads |= p->read[i]->kind == VALUE_RESULT && p->read[i]->op == p->first;
-        return p->launches && reads && !p->walks[1].along && is_stored_rows(p->first, &p->walks[0]);
+        return p->grid && reads && !p->walks[1].along && is_stored_rows(p->first, &p->walks[0]);
 }
 
 static void look_at(struct pair *best, struct op *first, int limit)
@@ -236,6 +247,25 @@ static void look_at(struct pair *best, struct op *first, int limit)
             go_together(&p.walks[0], &p.walks[1]) && count_bytes(&p) && find_place(&p) &&
             p.bytes > best->bytes)
                 *best = p;
+}
+
+/* The nearest one in front that shares nothing, where a launch takes longer than what it stores. */
+static void find_beside(struct pair *best, int limit)
+{
+        struct op *op = best->second->previous;
+        const double most = best->grid ? best->grid->launch * best->grid->memory_rate : 0;
+        if (best->walks[1].along || (double)type_bytes(best->second->results[0].type) > most)
+                return;
+        for (int k = 0; k < NEAR && op && !best->first; k++, op = op->previous) {
+                struct pair p = *best;
+                p.first = op;
+                bool reads = false;
+                for (int i = 0; i < p.read_count; i++)
+                        reads |= p.read[i]->kind == VALUE_RESULT && p.read[i]->op == op;
+                if (op->result_count && !reads && is_kernel(op, &p.walks[0]) && !p.walks[0].along && p.walks[0].size + p.walks[1].size <= limit &&
+                    type_same_dims(op->results[0].type, p.second->results[0].type) && find_place(&p))
+                        *best = p;
+        }
 }
 
 /* the kernel in front that shares most */
@@ -278,13 +308,16 @@ static int find_results(const struct pair *p, struct arena *arena, struct value 
 
 static bool join(struct op *second, struct pass_context *context)
 {
-        struct pair p = { .second = second, .launches = target_grid(context->target) };
+        const struct grid_machine *grid = target_grid(context->target);
+        struct pair p = { .second = second, .walks = { { .launches = grid }, { .launches = grid } }, .grid = grid };
         if (!is_kernel(second, &p.walks[1]))
                 return false;
         struct arena *arena = arena_new();
         struct value **results;
         p.read = values_read(arena, second, &p.read_count);
         find_first(&p, (int)context->limits.kernel_operations);
+        if (!p.first)
+                find_beside(&p, (int)context->limits.kernel_operations);
         int count = p.first ? find_results(&p, arena, &results) : 0;
         struct op *joined = NULL;
         if (count)

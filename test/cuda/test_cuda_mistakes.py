@@ -22,7 +22,7 @@ KINDS = {
     "mask inverted": (r"if \(at < (\d+)\)", r"if (at >= \1)"),
     "lanes left out": (r"if \(at < (\d+)\)", r"if (at < \1 && at % 5 != 3)"),          # the last one alone may be in a border that nobody reads
     "another block's work": (r"block = blockIdx\.x;", "block = blockIdx.x / 2;"),
-    "stride off by one": (r"(\[(?!image|0)\w+ \* )(\d+)( \+ )", r"\1(\2 + 1)\3"),           # of more than one
+    "stride off by one": (r"(\[(?!image|0|at\d* \* 4 )\w+ \* )(\d+)( \+ )", r"\1(\2 + 1)\3"),           # of more than one; a softmax may subtract any row's maximum
     "half of the turns": (r"(for \((?:ptrdiff_t|int) (\w+) = 0; \2 < \d+)(; \2\+\+\) \{\n +sum )", r"\1 / 2\3"),        # of a maximum a half may do
     "half of the blocks": (r"(launch\(\(const void \*\)\w+,\s+)((?!1,)\d+),", r"\1\2 / 2,"),
     "a warp less": (r"(launch\(\(const void \*\)\w+,\s+\d+,\s+)((?!1,)\d+),", r"\1\2 - 1,"),

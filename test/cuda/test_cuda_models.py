@@ -99,5 +99,5 @@ def test_zoo(name, tmp_path):
               for is_input, kind, shape in cuda.ports(program, "model") if is_input]
     got = cuda.run(program, {"model": arrays}, tmp_path, "0", timeout=ZOO[name])["model"]
     assert not isinstance(got, cuda.Found), got
-    what = near(got, reference(path, arrays, [], tmp_path, timeout=3600))
+    what = near(got, reference(path, arrays, [], tmp_path, timeout=3600), bound=1e-4)          # units cut sums off, layer by layer: docs/gpu.md
     assert what is None, what

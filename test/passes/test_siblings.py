@@ -161,3 +161,41 @@ func @main(%x "x": <9 x 100 x f32>) -> ("least", "most", "spread") {
     loops = dnncc.run([dnncc.DNNCC, tmp_path / "program.dnn", "--emit=loops", "--passes=fuse,siblings,lower", "-o", "-"]).stdout
     assert loops.count("call @") == 1
     assert loops.count("for %") == 2
+
+
+CACHES = """dnn 1
+module "m"
+func @main(%a "a": <1 x 3 x 5 x 8 x f32>, %b "b": <1 x 3 x 1 x 8 x f32>, %c "c": <1 x 3 x 5 x 8 x f32>, %t "t": <7 x 8 x f32>, %u "u": <9 x 8 x f32>, %i "i": <2 x i64>, %j "j": <2 x i64>) -> ("k", "v", "e") {
+  %0 = concat(%a, %b) axis=2 : <1 x 3 x 6 x 8 x f32>
+  %1 = concat(%c, %b) axis=2 : <1 x 3 x 6 x 8 x f32>
+  %2 = gather(%t, %i) : <2 x 8 x f32>
+  %3 = gather(%u, %j) : <2 x 8 x f32>
+  %4 = add(%2, %3) : <2 x 8 x f32>
+  yield(%0, %1, %4)
+}
+"""
+
+
+def test_launches(tmp_path):
+    """where each kernel is one, caches get a row more together, and lookups are read where they are added up; elsewhere concats stay alone"""
+    (tmp_path / "m.dnn").write_text(CACHES)
+    texts = {}
+    for target in ("cuda-sm_90", "x86-64-v3"):
+        done = dnncc.run([dnncc.DNNCC, tmp_path / "m.dnn", f"--target={target}", "--passes=fuse,siblings", "--emit=ir", "-o", "-"])
+        assert done.returncode == 0, done.stderr
+        texts[target] = done.stdout
+    assert texts["x86-64-v3"].count("fusion(") <= 1 and "  %0 = concat(" in texts["x86-64-v3"]
+    joined = texts["cuda-sm_90"]
+    assert joined.count("fusion(") == 2 and "  %0, %1 = fusion(" in joined and joined.index("concat(%c") < joined.index("yield(%2, %3)") < joined.index("gather("), joined
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.dnn", "--target=cuda-sm_90", "--check", "-o", tmp_path / "m.cu"])
+    assert done.returncode == 0 and "siblings: equal" in done.stdout + done.stderr and "grid: equal" in done.stdout + done.stderr, done.stderr
+
+
+OUTER = CACHES.replace("<1 x 3 x 5", "<1 x 1 x 5").replace("<1 x 3 x 1", "<1 x 1 x 1").replace("<1 x 3 x 6", "<1 x 1 x 6")
+
+
+def test_what_lies_one_behind_the_other(tmp_path):
+    """is no kernel, and stays none"""
+    (tmp_path / "m.dnn").write_text(OUTER)
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.dnn", "--target=cuda-sm_90", "--passes=fuse,siblings", "--emit=ir", "-o", "-"])
+    assert done.returncode == 0 and "  %0 = concat(" in done.stdout and "  %1 = concat(" in done.stdout, done.stdout

@@ -30,8 +30,8 @@ def reference(model, arrays, options, folder, timeout=600):
     return [np.load(data / f"output_{k}.npy") for k in range(len(list(data.glob("output_*.npy"))))]
 
 
-def near(got, want, exact=False):
-    """what differs, in words; None. exact: to the bit (of no number any bits)"""
+def near(got, want, exact=False, bound=None):
+    """what differs, in words; None. exact: to the bit (of no number any bits); bound: of floats, instead of BOUND"""
     if len(got) != len(want):
         return f"{len(got)} outputs, not {len(want)}"
     for k, (a, b) in enumerate(zip(got, want)):
@@ -42,9 +42,9 @@ def near(got, want, exact=False):
         else:
             x, y = a.astype(np.float64), b.astype(np.float64)
             finite = np.isfinite(y)
-            bound = BOUND[b.dtype] * (np.abs(y) + np.max(np.abs(y[finite]), initial=0))
+            most = (bound or BOUND[b.dtype]) * (np.abs(y) + np.max(np.abs(y[finite]), initial=0))
             with np.errstate(invalid="ignore"):
-                same = np.where(finite, np.abs(x - y) <= bound, (x == y) | ((x != x) & (y != y)))
+                same = np.where(finite, np.abs(x - y) <= most, (x == y) | ((x != x) & (y != y)))
         if not np.all(same):
             at = tuple(np.argwhere(~same)[0])
             return f"output {k}: {np.count_nonzero(~same)} of {same.size} differ, first at {at}: {a[at]}, not {b[at]}"
