@@ -24,6 +24,19 @@ static __global__ void halves(const uint32_t *in, uint32_t *out)
                 out[l * WORDS + i] = (f == f ? half_of_float(f) : 0x7e00u) ^ (back == back ? bits << 1 : 1);
         }
 }
+/* numbers alone: which NaN it is, is not compared */
+static __global__ void pairs(const uint32_t *in, uint32_t *out)
+{
+        int l = (int)threadIdx.x;
+        for (int i = 0; i < WORDS; i++) {
+                float f[2];
+                for (int k = 0; k < 2; k++) {
+                        memcpy(f + k, in + l * WORDS + (i + k) % WORDS, 4);
+                        f[k] = f[k] == f[k] ? f[k] : 0;
+                }
+                out[l * WORDS + i] = i % 2 ? pair_bf16(f[0], f[1]) : pair_f16(f[0], f[1]);
+        }
+}
 static __global__ void shuffles(const uint32_t *in, uint32_t *out)
 {
         int l = (int)threadIdx.x;
@@ -106,6 +119,6 @@ int main(void)
         }
         if (cudaMalloc(&in, sizeof host) || cudaMalloc(&out, sizeof host) || cudaMemcpy(in, host, sizeof host, cudaMemcpyHostToDevice))
                 return 1;
-        return run("halves", halves, in, out) || run("shuffles", shuffles, in, out) || run("copies", copies, in, out) ||
+        return run("halves", halves, in, out) || run("pairs", pairs, in, out) || run("shuffles", shuffles, in, out) || run("copies", copies, in, out) ||
                run("matrices", matrices, in, out) || run("products", products, in, out);
 }

@@ -68,7 +68,7 @@ def test_unhealthy():
 WAYS = {"qdq": ("squeezenet", "static", (), {"QuantizeLinear": 40, "Conv": 26}),
         "qoperator": ("squeezenet", "static", (("form", "QOperator"),), {"QLinearConv": 26, "QLinearConcat": 8, "QuantizeLinear": 1}),
         "dynamic": ("recommender", "dynamic", (), {"MatMulInteger": 7, "Gemm": 0}),
-        "blocks": ("recommender", "blocks", (("bits", 4),), {"MatMulNBits": 7, "Gemm": 0})}
+        "blocks": ("recommender", "blocks", (("bits", 8),), {"MatMulNBits": 7, "Gemm": 0})}
 
 
 def make_quantized(way, folder, monkeypatch):

@@ -12,6 +12,26 @@ static __device__ __forceinline__ uint16_t half_of_float(float f)
         asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
         return h;
 }
+static __device__ __forceinline__ uint32_t pair_f16(float low, float high)
+{
+        uint32_t pair;
+#if __CUDA_ARCH__ < 800
+        asm("{ .reg .b16 l, h; cvt.rn.f16.f32 l, %1; cvt.rn.f16.f32 h, %2; mov.b32 %0, {l, h}; }" : "=r"(pair) : "f"(low), "f"(high));
+#else
+        asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+#endif
+        return pair;
+}
+#if __CUDA_ARCH__ >= 800
+static __device__ __forceinline__ uint32_t pair_bf16(float low, float high)
+{
+        uint32_t pair;
+        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+        return pair;
+}
+#else
+static __device__ __forceinline__ uint32_t pair_bf16(float low, float high) { return 0; }
+#endif
 static __device__ __forceinline__ float float_of_half(uint16_t h)
 {
         float f;
