@@ -26,7 +26,7 @@ def test_no_gpu(tmp_path):
 def test_leaves(tmp_path):
     """the executor's two ways to add products differ by less than is allowed, and a leaf that is wrong is noticed"""
     text = bench_cuda.leaves_by_executor(tmp_path)
-    assert set(bench_cuda.lines(text)) == {"halves", "shuffles", "copies", "matrices", "products"}
+    assert set(bench_cuda.lines(text)) == {"halves", "pairs", "shuffles", "copies", "matrices", "products"}
     assert all(rows.size == 2048 for rows in bench_cuda.lines(text).values())
     assert bench_cuda.compare_leaves(text, text) == []
     first = text.index("matrices: ") + len("matrices: ")
