@@ -261,8 +261,14 @@ const char *quantization_passes(struct run *run, const char *list)
                 }
         if (exact)
                 return list;
-        const char *before = pipeline_calibrated(), *all = !strcmp(done, before) ? "" : arena_printf(run->arena, "%s,", before);
+        int left = 0;                   /* a dump of what they made goes on from there */
         for (int i = 0; i < count; i++)
+                if (!has_pass(done, names[i]))
+                        names[left++] = names[i];
+        if (!left)
+                return list;
+        const char *before = pipeline_calibrated(), *all = left < count || !strcmp(done, before) ? "" : arena_printf(run->arena, "%s,", before);
+        for (int i = 0; i < left; i++)
                 all = arena_printf(run->arena, "%s%s,", all, names[i]);
         return arena_printf(run->arena, "%s%s", all, list ? list : pipeline_passes(run->options.level));
 }

@@ -51,6 +51,9 @@ static const char *const of_machine[] = {
         NULL
 };
 
+/* change what a model computes, in its own form: options put them in, behind what calibration sees and in front of the whole list */
+static const char *const of_model[] = { "quantize", "quantize_products", "store_weights", "quantize_ports", "shift_scales" };
+enum { OF_MODEL = sizeof of_model / sizeof *of_model };
 static const char *const of_target[] = {
 #define PASS(...)
 #define PIPELINE(...)
@@ -202,15 +205,28 @@ static int run_pass(struct pipeline_state *state, const struct pass *pass,
         return rewrites;
 }
 
+/* what was done behind the last of these */
+static const char *behind_model(const char *done)
+{
+        const char *behind = done;
+        for (const char *rest = done; *rest;) {
+                const struct pass *pass = pass_next(&rest);
+                for (size_t k = 0; pass && k < OF_MODEL; k++)
+                        behind = strcmp(pass->name, of_model[k]) ? behind : rest;
+        }
+        return behind;
+}
+
 static const char *remaining(const struct pipeline_state *state,
                              const struct pipeline_options *options)
 {
         const char *list = pipelines[options->level];
-        const char *passes_done =
-                state->program ? state->program->passes_done : state->module->passes_done;
-        size_t done = strlen(passes_done);
-        if (done && !strncmp(list, passes_done, done) && (!list[done] || list[done] == ','))
-                return list + done + (list[done] == ',');
+        const char *all_done = state->program ? state->program->passes_done : state->module->passes_done, *both[] = { all_done, behind_model(all_done) };
+        for (int k = 0; k < 2; k++) {
+                size_t done = strlen(both[k]);
+                if (done && !strncmp(list, both[k], done) && (!list[done] || list[done] == ','))
+                        return list + done + (list[done] == ',');
+        }
         if (!state->program)
                 return list;
         /* written by hand, say */
@@ -306,15 +322,16 @@ static int passes_before(const struct pipeline_state *state, const struct pipeli
 }
 
 /* how many passes of the list are for options->neutral */
-static int neutral_passes(const struct pipeline_options *options, const struct pass *const *list,
+static int neutral_passes(const struct pipeline_state *state, const struct pipeline_options *options, const struct pass *const *list,
                           int count)
 {
-        static const char *const of_model[] = { "quantize", "quantize_products", "store_weights", "quantize_ports", "shift_scales" };
+        const char *done = state->program ? state->program->passes_done : state->module->passes_done;
         int end = 0;
         for (int i = 0; i < count; i++)
-                for (size_t k = 0; k < sizeof of_model / sizeof *of_model; k++)
+                for (size_t k = 0; k < OF_MODEL; k++)
                         end = strcmp(list[i]->name, of_model[k]) ? end : i + 1;
-        return !options->neutral ? 0 : end ? end : count;
+        bool none = !options->neutral || (!end && behind_model(done) != done);
+        return none ? 0 : end ? end : count;
 }
 
 /* ---- all of them ---- */
@@ -393,7 +410,7 @@ bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *o
         bool fine = true;
         double start = clock_seconds();
         const struct target *target = context->target, *least = context->least;
-        const int neutral = options->resumed ? 0 : neutral_passes(options, list, end);
+        const int neutral = options->resumed ? 0 : neutral_passes(state, options, list, end);
         for (int i = 0; i < end && fine; i++) {
                 context->target = i < neutral ? options->neutral : target;
                 context->least = i < neutral ? options->neutral : least;
