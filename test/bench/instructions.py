@@ -47,8 +47,8 @@ def write_inputs(program, folder):
     folder.mkdir()
     for k, port in enumerate(p for p in dnncc.describe(program) if p[0]):
         kind, count = np.dtype(dnncc.numpy_type(port[2])), int(np.prod(port[3], dtype=int))
-        numbers = np.arange(count) % 7
-        (folder / f"{k}.bin").write_bytes((numbers / 8 if kind.kind == "f" else numbers).astype(kind).tobytes())
+        numbers = np.arange(count)
+        (folder / f"{k}.bin").write_bytes((numbers % 7 / 8 if kind.kind == "f" else numbers % 2).astype(kind).tobytes())     # rows that any table has
 
 
 def counted(folder, emulator, plugin):
