@@ -575,7 +575,10 @@ bool layout_convolve(struct layout *l, struct op *op)
                 return layout_refuse(l, REMARK_layout_groups);
         bool few = !is_depthwise(&c) && !blocks_of(c.x) && c.x->type->dims[1] < l->block;
         int group = whole_group(&c);
-        struct value *x = few && group > 1 ? grouped_channels(l, c.x, group) : few ? few_channels(l, c.x) : layout_blocked(l, c.x);
+        struct value *x = few && group > 1    ? grouped_channels(l, c.x, group)
+                          : few               ? few_channels(l, c.x)
+                          : is_depthwise(&c)  ? layout_blocked_as(l, c.x, is_last(l, op_result(op)))  /* x may be new, of rows: its result knows */
+                                              : layout_blocked(l, c.x);
         c.block = x ? x->type->dims[x->type->rank - 1] : 0;
         if (!few)
                 x = whole_words(l, x, group);

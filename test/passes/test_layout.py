@@ -6,6 +6,7 @@ import pathlib
 import random
 import sys
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -381,3 +382,25 @@ def test_layout(tmp_path, network, first):
         plain += "convolve(" in done.stderr
     assert packed > SHARE // 3, packed
     assert network is not Few or plain > SHARE // 4, plain
+
+
+ROWS_BEFORE_WINDOWS = """func @main(%x "x": <3 x 7 x 7 x 4 x f32>, %b "b": <7 x f32>) -> ("y") {
+  %0 = dot(%x, @p) contract_a=[3] contract_b=[0] : <3 x 7 x 7 x 5 x f32>
+  %1 = max(%0, 0.0) : <3 x 7 x 7 x 5 x f32>
+  %2 = convolve(%1, @q) pads=[1, 1, 1, 1] groups=7 : <3 x 7 x 8 x 5 x f32>
+  %3 = broadcast(%b) dims=[1] : <3 x 7 x 8 x 5 x f32>
+  %4 = add(%2, %3) : <3 x 7 x 8 x 5 x f32>
+  yield(%4)
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["x86-64-v4", "aarch64-sve256", "riscv64-v256"])
+def test_rows_before_windows(target, tmp_path):
+    """what a product of rows makes has another form than the few channels of the depthwise window behind it"""
+    random = np.random.default_rng(1)
+    constants = [f"const @{name} : <{' x '.join(map(str, dims))} x f32> = hex \"{random.standard_normal(dims).astype(np.float32).tobytes().hex()}\"\n"
+                 for name, dims in (("p", (4, 5)), ("q", (7, 1, 2, 3)))]
+    (tmp_path / "m.dnn").write_text('dnn 1\nmodule "m"\n' + "".join(constants) + ROWS_BEFORE_WINDOWS)
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.dnn", f"--target={target}", "--check", "-o", tmp_path / "m.c"])
+    assert done.returncode == 0 and "layout: equal" in done.stdout + done.stderr, done.stderr
