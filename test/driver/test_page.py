@@ -161,10 +161,13 @@ def test_view(name, tmp_path):
         items = said(page, SCRIPT + f"return pageLayout({high});", tab, wide=wide, high=high)
         kept.write_text("[" + ",\n".join(json.dumps(item, ensure_ascii=False) for item in items) + "]\n")
     (tmp_path / "kept.html").write_text(painted(json.loads(kept.read_text()), dark and name != "print"))
-    now, then = shot(page, "now.png", wide, high, f"#{tab}"), shot(tmp_path / "kept.html", "then.png", wide, high)
-    (tmp_path / "pair.html").write_text(f"<!doctype html><body>{now}{then}</body>")
-    *sizes, differ, shown, left, top, right, bottom = said(tmp_path / "pair.html", COMPARE)
-    assert sizes == [wide, high] * 2
+    for _ in range(2):                  # a browser on a busy machine may take its picture too early
+        now, then = shot(page, "now.png", wide, high, f"#{tab}"), shot(tmp_path / "kept.html", "then.png", wide, high)
+        (tmp_path / "pair.html").write_text(f"<!doctype html><body>{now}{then}</body>")
+        *sizes, differ, shown, left, top, right, bottom = said(tmp_path / "pair.html", COMPARE)
+        assert sizes == [wide, high] * 2
+        if differ <= 0.01 * shown:
+            break
     assert differ <= 0.01 * shown, f"{differ} of {shown} pixels, within {left}, {top} and {right}, {bottom}: {tmp_path}/now.png, then.png"
 
 
