@@ -76,8 +76,6 @@ struct target {
                                          * processor's registers have, where they may be fewer than
                                          * vector_bytes; NULL: as many */
         int vector_registers;
-        int spare_registers;            /* of these, what compilers want for loads that are under way and what they
-                                         * copy, beside those that a schedule counts */
         bool has_fma;                   /* in one instruction; else fma is a function of the
                                          * library */
         bool has_masks;                 /* masked loads and stores at no extra cost */
@@ -125,7 +123,6 @@ TARGET_FIELD(int64_t, stack_bytes)
 TARGET_FIELD(int, vector_bytes)
 TARGET_FIELD(const char *, length)
 TARGET_FIELD(int, vector_registers)
-TARGET_FIELD(int, spare_registers)
 TARGET_FIELD(bool, has_fma)
 TARGET_FIELD(bool, has_masks)
 TARGET_FIELD(bool, flushes)

@@ -12,7 +12,8 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type,
                           *w = op_operand(op, 1)->type;
         const int64_t *strides = op_ints(op, "strides", NULL);
-        int k = y->rank - 3, registers = target_vector_registers(machine->target) - target_spare_registers(machine->target),
+        const struct multiply *m = multiply_for(machine->target, E_F32, E_F32, false);  /* sums are floats */
+        int k = y->rank - 3, registers = target_vector_registers(machine->target) - 2 - (m ? m->spare : 0),
             lanes = target_lanes(machine->target, E_F32);
         bool two = k > 1;
         const struct lanes_shape sh = { .rows = two ? y->dims[k] : 1, .columns = y->dims[k + 1],

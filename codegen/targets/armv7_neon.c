@@ -148,7 +148,6 @@ const struct target target_armv7_neon = {
                                                   "__asm__ volatile(\"vmsr fpscr, %0\" : : \"r\"(control));" },
         .vector_bytes = 16,
         .vector_registers = 16,
-        .spare_registers = 3,           /* no product reads memory: gcc 12 */
         .has_fma = true,
         .flushes = true,
         .attribute = "neon,vfp4",

@@ -24,7 +24,6 @@ const struct target target_generic = {
         .printer = &c_printer,
         .workspace_align = 64,          /* a cache line */
         .stack_bytes = 4096,
-        .spare_registers = 2,
         .l1_bytes = 32768,
         .l2_bytes = 262144,
         .line_bytes = 64,
