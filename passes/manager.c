@@ -51,9 +51,14 @@ static const char *const of_machine[] = {
         NULL
 };
 
-/* change what a model computes, in its own form: options put them in, behind what calibration sees and in front of the whole list */
-static const char *const of_model[] = { "quantize", "quantize_products", "store_weights", "quantize_ports", "shift_scales" };
-enum { OF_MODEL = sizeof of_model / sizeof *of_model };
+static const char *const of_model[] = {
+#define PASS(...)
+#define PIPELINE(...)
+#define OF_MODEL(name) #name,
+#include "passes/passes.def"
+        NULL
+};
+
 static const char *const of_target[] = {
 #define PASS(...)
 #define PIPELINE(...)
@@ -211,7 +216,7 @@ static const char *behind_model(const char *done)
         const char *behind = done;
         for (const char *rest = done; *rest;) {
                 const struct pass *pass = pass_next(&rest);
-                for (size_t k = 0; pass && k < OF_MODEL; k++)
+                for (int k = 0; pass && of_model[k]; k++)
                         behind = strcmp(pass->name, of_model[k]) ? behind : rest;
         }
         return behind;
@@ -328,7 +333,7 @@ static int neutral_passes(const struct pipeline_state *state, const struct pipel
         const char *done = state->program ? state->program->passes_done : state->module->passes_done;
         int end = 0;
         for (int i = 0; i < count; i++)
-                for (size_t k = 0; k < OF_MODEL; k++)
+                for (int k = 0; of_model[k]; k++)
                         end = strcmp(list[i]->name, of_model[k]) ? end : i + 1;
         bool none = !options->neutral || (!end && behind_model(done) != done);
         return none ? 0 : end ? end : count;
