@@ -265,6 +265,8 @@ const char *quantization_passes(struct run *run, const char *list)
         for (int i = 0; i < count; i++)
                 if (!has_pass(done, names[i]))
                         names[left++] = names[i];
+                else
+                        diag_warning(&run->diag, "%s: %s was done before this was written, and is not done again", options[i], names[i]);
         if (!left)
                 return list;
         const char *before = pipeline_calibrated(), *all = left < count || !strcmp(done, before) ? "" : arena_printf(run->arena, "%s,", before);
