@@ -57,13 +57,19 @@ static bool add_reduction(struct walk *w, const struct op *op)
         return first || (along == w->along && type_same_dims(t, w->shape));
 }
 
-/* one that is no kernel by itself where its operands lie one behind the other */
+/* one that copies: no view of operands that lie one behind the other */
 static bool is_concat(const struct op *op)
 {
         int64_t before = 1;
         for (int64_t d = 0; op->code == OP_concat && d < op_int(op, "axis"); d++)
                 before *= op->results[0].type->dims[d];
         return op->code == OP_concat && before > 1;
+}
+
+/* a launch of its own that computes nothing */
+static bool is_moved(const struct op *op)
+{
+        return op->code == OP_gather || op->code == OP_transpose || is_concat(op);
 }
 
 /* element-wise operations of one index, or with reductions of one row, all results of the same
@@ -77,8 +83,8 @@ static bool find_walk(struct op *kernel, struct walk *w)
                 return false;
         for (const struct op *op = region ? region->first : kernel; op && op->code != OP_yield;
              op = region ? op->next : NULL, w->size++) {
-                bool map = region ? is_map(op) : op_info[op->code].traits & TRAIT_ELEMENTWISE;
-                if (!map && !(w->launches && (op->code == OP_gather || op->code == OP_transpose || is_concat(op))) && (op->code != OP_reduce || !add_reduction(w, op)))
+                bool map = (region ? is_map(op) : op_info[op->code].traits & TRAIT_ELEMENTWISE) || (w->launches && is_moved(op));
+                if (!map && (op->code != OP_reduce || !add_reduction(w, op)))
                         return false;
         }
         for (int i = 1; i < kernel->result_count; i++)
@@ -228,13 +234,18 @@ static bool go_together(const struct walk *x, const struct walk *y)
                (x->along == y->along && type_same_dims(x->shape, y->shape));
 }
 
-/* What the second one makes of rows is stored beside them: a norm's result, rounded. */
-static bool stores_beside(struct pair *p)
+static bool reads_first(const struct pair *p)
 {
         bool reads = false;
         for (int i = 0; i < p->read_count; i++)
                 reads |= p->read[i]->kind == VALUE_RESULT && p->read[i]->op == p->first;
-        return p->grid && reads && !p->walks[1].along && is_stored_rows(p->first, &p->walks[0]);
+        return reads;
+}
+
+/* What the second one makes of rows is stored beside them: a norm's result, rounded. */
+static bool stores_beside(struct pair *p)
+{
+        return p->grid && reads_first(p) && !p->walks[1].along && is_stored_rows(p->first, &p->walks[0]);
 }
 
 static void look_at(struct pair *best, struct op *first, int limit)
@@ -259,10 +270,8 @@ static void find_beside(struct pair *best, int limit)
         for (int k = 0; k < NEAR && op && !best->first; k++, op = op->previous) {
                 struct pair p = *best;
                 p.first = op;
-                bool reads = false;
-                for (int i = 0; i < p.read_count; i++)
-                        reads |= p.read[i]->kind == VALUE_RESULT && p.read[i]->op == op;
-                if (op->result_count && !reads && is_kernel(op, &p.walks[0]) && !p.walks[0].along && p.walks[0].size + p.walks[1].size <= limit &&
+                if (op->result_count && !reads_first(&p) && is_kernel(op, &p.walks[0]) && !p.walks[0].along &&
+                    p.walks[0].size + p.walks[1].size <= limit &&
                     type_same_dims(op->results[0].type, p.second->results[0].type) && find_place(&p))
                         *best = p;
         }
