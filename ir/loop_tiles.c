@@ -201,11 +201,11 @@ static void multiply_sums(struct arena *arena, struct loop_block *block, const s
 static struct loop_expr *own_place(struct arena *arena, const struct loop_stmt *s, const struct loop_variable *sums, int i)
 {
         const int64_t width = (int64_t)sums->columns * TILE_OWN_LANES, vector = i / TILE_OWN, half = i / 2 % 2;
-        struct loop_expr *four = loop_index(arena, 4), *row = loop_op(arena, LOOP_DIV, s->a, four, NULL),
-                         *pair = loop_op(arena, LOOP_REM, s->a, four, NULL);
+        struct loop_expr *of_row = loop_index(arena, TILE_ROW_LANES), *row = loop_op(arena, LOOP_DIV, s->a, of_row, NULL),
+                         *pair = loop_op(arena, LOOP_REM, s->a, of_row, NULL);
         struct loop_expr *own = loop_op(arena, LOOP_ADD, loop_op(arena, LOOP_MUL, row, loop_index(arena, width), NULL),
                                         loop_op(arena, LOOP_MUL, pair, loop_index(arena, 2), NULL), NULL);
-        return plus(arena, own, (vector / sums->columns * 2 + half) * 8 * width + vector % sums->columns * TILE_OWN_LANES + i % 2);
+        return plus(arena, own, (vector / sums->columns * 2 + half) * (TILE_OWN_ROWS / 2) * width + vector % sums->columns * TILE_OWN_LANES + i % 2);
 }
 
 static void take_or_give(struct arena *arena, struct loop_block *block, const struct loop_stmt *s, struct loop_variable *sums)

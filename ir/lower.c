@@ -222,6 +222,18 @@ void emit_store(struct emit *e, struct loop_buffer *buffer, struct loop_expr *po
         s->b = value;
 }
 
+void emit_copy(struct emit *e, struct loop_buffer *to, struct loop_expr *at, struct loop_buffer *from, struct loop_expr *place,
+               struct loop_expr *there, int elements)
+{
+        struct loop_stmt *s = append(e->scope->block, new_stmt(e, STMT_COPY));
+        s->buffer = to;
+        s->a = at;
+        s->source = from;
+        s->b = place;
+        s->c = there;
+        s->code = elements;
+}
+
 struct loop_expr *emit_for(struct emit *e, const char *name, struct loop_expr *from,
                            struct loop_expr *to)
 {

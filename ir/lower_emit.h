@@ -147,6 +147,9 @@ struct loop_buffer *emit_scratch(struct emit *e, const char *name, enum element 
 
 void emit_store(struct emit *e, struct loop_buffer *buffer, struct loop_expr *position,
                 struct loop_expr *value);
+/* a lane's copy of so many elements into shared memory; there: or zeros, NULL: always */
+void emit_copy(struct emit *e, struct loop_buffer *to, struct loop_expr *at, struct loop_buffer *from, struct loop_expr *place,
+               struct loop_expr *there, int elements);
 /* From here until emit_resume, statements go out of the loops that index does not depend on, as far
  * as these run at least once. For what may be read as soon as its index is known. */
 struct scope *emit_outward(struct emit *e, int rank, struct loop_expr *const *index);

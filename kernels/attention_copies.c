@@ -65,13 +65,7 @@ static struct loop_expr *each_word(struct block *b, int64_t count, int *opened)
 static void copy(struct block *b, struct loop_buffer *to, struct loop_expr *at, struct loop_buffer *from, struct loop_expr *place,
                  struct loop_expr *there, int opened)
 {
-        struct loop_stmt *s = add(b, STMT_COPY);
-        s->buffer = to;
-        s->a = at;
-        s->source = from;
-        s->b = place;
-        s->c = there;
-        s->code = b->t.group;
+        emit_copy(b->e, to, at, from, place, there, b->t.group);
         while (opened--)
                 emit_end(b->e);
 }

@@ -95,13 +95,8 @@ static void copy_keys(struct block *b, struct loop_expr *warp, struct loop_expr 
         struct loop_expr *in_block = emit_op_int(e, LOOP_DIV, word, words), *c = times(e, emit_op_int(e, LOOP_REM, word, words), GROUP_OF);
         struct loop_expr *key = emit_let(e, "key", plus(e, times(e, block, keys_of(b)), in_block));
         struct loop_expr *there = columns_of(b->a) % keys_of(b) ? emit_let(e, "there", less(b, key, columns_of(b->a))) : NULL;
-        struct loop_stmt *s = add(b, STMT_COPY);
-        s->buffer = b->ks;
-        s->a = plus(e, times(e, emit_op_int(e, LOOP_REM, block, STAGES), keys_of(b) * depth), times(e, word, GROUP_OF));
-        s->source = b->key;
-        s->b = plus(e, column_at(b, &b->k, key), c);
-        s->c = there;
-        s->code = GROUP_OF;
+        struct loop_expr *to = plus(e, times(e, emit_op_int(e, LOOP_REM, block, STAGES), keys_of(b) * depth), times(e, word, GROUP_OF));
+        emit_copy(e, b->ks, to, b->key, plus(e, column_at(b, &b->k, key), c), there, GROUP_OF);
         emit_end(e);
         emit_end(e);
 }

@@ -21,8 +21,6 @@
 #include <float.h>
 #include <math.h>
 
-enum { ROW_LANES = 4 };                 /* that have parts of a row */
-
 /* ---- what fits ---- */
 
 static const struct multiply *multiply_of(const struct op *op, const struct target *target)
@@ -52,7 +50,7 @@ bool attention_tile_of(const struct attention *a, const struct target *target, c
 
 int64_t attention_tile_shared(const struct attention_tile *t)
 {
-        enum { ALLOCATIONS = 8, ALIGN = 128, OF_ROW = 3 + 2 * ROW_LANES };
+        enum { ALLOCATIONS = 8, ALIGN = 128, OF_ROW = 3 + 2 * TILE_ROW_LANES };
         int64_t operands = t->rows * query_row(t) + STAGES * (int64_t)t->keys * (t->depth + t->width);
         return operands * t->bytes + (int64_t)t->rows * OF_ROW * 4 + ALLOCATIONS * ALIGN;
 }
@@ -167,8 +165,8 @@ static struct own begin_own(struct block *b, struct loop_variable *tile)
         struct emit *e = b->e;
         struct own o = { .tile = tile, .lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES) };
         o.values = new_values(b, "own", E_F32, (int64_t)tile->rows / TILE_OWN_ROWS * tile->columns * TILE_OWN);
-        o.first = emit_let(e, "quad", emit_op_int(e, LOOP_DIV, o.lane, ROW_LANES));
-        o.pair = emit_let(e, "pair", emit_op_int(e, LOOP_REM, o.lane, ROW_LANES));
+        o.first = emit_let(e, "quad", emit_op_int(e, LOOP_DIV, o.lane, TILE_ROW_LANES));
+        o.pair = emit_let(e, "pair", emit_op_int(e, LOOP_REM, o.lane, TILE_ROW_LANES));
         move_own(b, STMT_TAKE, &o);
         return o;
 }
@@ -216,14 +214,14 @@ static void place_own(struct block *b, const struct value *v, const struct own *
 
 static struct loop_expr *part_at(struct block *b, struct loop_expr *at, struct loop_expr *i)
 {
-        return plus(b->e, times(b->e, at, ROW_LANES), i);
+        return plus(b->e, times(b->e, at, TILE_ROW_LANES), i);
 }
 
 /* what of lanes of a row is joined */
 static struct loop_expr *joined(struct block *b, struct loop_buffer *parts, enum loop_opcode op, struct loop_expr *at)
 {
         struct loop_expr *all = load(b, parts, part_at(b, at, number(b->e, 0)));
-        for (int i = 1; i < ROW_LANES; i++)
+        for (int i = 1; i < TILE_ROW_LANES; i++)
                 all = emit_op(b->e, op, all, load(b, parts, part_at(b, at, number(b->e, i))));
         return all;
 }
@@ -422,8 +420,8 @@ static void find_memory(struct block *b)
                 d--;
         b->sum.stride[d] = 1;
         b->factor = shared(b, "factors", E_F32, t->rows);
-        b->parts = shared(b, "parts", E_F32, (int64_t)t->rows * ROW_LANES);
-        b->part_sums = shared(b, "part_sums", E_F32, (int64_t)t->rows * ROW_LANES);
+        b->parts = shared(b, "parts", E_F32, (int64_t)t->rows * TILE_ROW_LANES);
+        b->part_sums = shared(b, "part_sums", E_F32, (int64_t)t->rows * TILE_ROW_LANES);
 }
 
 bool attention_warps_kernel(struct emit *e, const struct kernel_request *request, const struct attention *a, struct loop_buffer *buffer)

@@ -49,12 +49,8 @@ static void copy_x(struct few_rows *r, struct loop_expr *warp)
                 emit_if(e, warps_less(&r->w, word, count));
         struct loop_expr *row = r->t.rows > 1 ? emit_op_int(e, LOOP_DIV, word, words) : number(e, 0);
         struct loop_expr *c = times(e, r->t.rows > 1 ? emit_op_int(e, LOOP_REM, word, words) : word, group);
-        struct loop_stmt *s = add(r, STMT_COPY);
-        s->buffer = r->w.xs;
-        s->a = times(e, word, group);
-        s->source = r->w.s.xs;
-        s->b = plus(e, r->w.s.x_start, plus(e, times(e, row, r->w.s.x.stride[2]), c));
-        s->code = group;
+        struct loop_expr *place = plus(e, r->w.s.x_start, plus(e, times(e, row, r->w.s.x.stride[2]), c));
+        emit_copy(e, r->w.xs, times(e, word, group), r->w.s.xs, place, NULL, group);
         for (int closes = 2 + some; closes > 0; closes--)
                 emit_end(e);
 }

@@ -76,18 +76,6 @@ static struct loop_expr *is_in_x(struct warps *w, const struct place_in_x *place
         return there;
 }
 
-static void add_copy(struct warps *w, struct loop_buffer *to, struct loop_expr *at,
-                     struct loop_buffer *from, struct loop_expr *place, struct loop_expr *there)
-{
-        struct loop_stmt *s = loop_append(w->s.arena, w->s.e->scope->block, STMT_COPY);
-        s->buffer = to;
-        s->a = at;
-        s->source = from;
-        s->b = place;
-        s->c = there;
-        s->code = w->tile.group;
-}
-
 /* `count` words of 16 bytes, shared by all lanes of the block; each: of one of them */
 static void share_words(struct warps *w, struct loop_expr *warp, int64_t count,
                         void (*each)(struct warps *w, struct loop_expr *word, struct loop_expr *turn),
@@ -134,8 +122,8 @@ static void copy_x(struct warps *w, struct loop_expr *word, struct loop_expr *tu
         struct loop_expr *there = is_in_x(w, &place, k);
         if (w->positions % t->positions)
                 there = both(w, there, warps_less(w, p, w->positions));
-        add_copy(w, w->xs, to, w->s.xs, plus(e, plus(e, image, k), place_in_x(w, &place)),
-                 there ? emit_let(e, "there", there) : NULL);
+        emit_copy(e, w->xs, to, w->s.xs, plus(e, plus(e, image, k), place_in_x(w, &place)),
+                  there ? emit_let(e, "there", there) : NULL, t->group);
 }
 
 static void copy_w(struct warps *w, struct loop_expr *word, struct loop_expr *turn)
@@ -153,8 +141,8 @@ static void copy_w(struct warps *w, struct loop_expr *word, struct loop_expr *tu
                 struct loop_expr *row = emit_op_int(e, LOOP_DIV, word, t->words);
                 to = plus(e, times(e, row, warp_tile_row(t)), place_in_line(w, emit_op_int(e, LOOP_REM, word, t->words), row));
         }
-        add_copy(w, w->ws, plus(e, warps_stage(w, turn, warps_w_stage(t)), to), w->s.ws, from,
-                 w->s.panels % t->panels ? warps_less(w, panel, w->s.panels) : NULL);
+        emit_copy(e, w->ws, plus(e, warps_stage(w, turn, warps_w_stage(t)), to), w->s.ws, from,
+                  w->s.panels % t->panels ? warps_less(w, panel, w->s.panels) : NULL, t->group);
 }
 
 void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)

@@ -28,7 +28,7 @@ static struct warp_work work_of(const struct attention *a, const struct attentio
 {
         /* instructions beside products, as a compiler makes of attention of f16 by blocks of 32 keys: of a score, of a sum that is brought to
          * the largest score, of what a lane has of a row */
-        enum { OF_SCORE = 21, OF_SUM = 1, OF_ROW = 34, ROW_LANES = 4 };
+        enum { OF_SCORE = 21, OF_SUM = 1, OF_ROW = 34 };
         const struct type *scores = a->scores->type;
         const double keys = t->keys, rows = (double)t->rows / t->warps, depths = t->depth + t->width, groups = (double)scores->dims[GROUP];
         const double down = (double)divide_up(scores->dims[ROW], t->rows), columns = (double)scores->dims[COLUMN];
@@ -37,7 +37,7 @@ static struct warp_work work_of(const struct attention *a, const struct attentio
                 .multiplies = t->rows * keys * depths / (m->positions * m->outputs * (double)multiply_row(m)),
                 .copied = keys * depths * t->bytes,
                 .read = t->warps * (rows * t->depth + keys * depths) * t->bytes,
-                .instructions = rows * (keys * OF_SCORE + t->width * OF_SUM + ROW_LANES * OF_ROW) / GRID_LANES,
+                .instructions = rows * (keys * OF_SCORE + t->width * OF_SUM + TILE_ROW_LANES * OF_ROW) / GRID_LANES,
                 .operands = groups * (columns + (double)scores->dims[ROW]) * depths * t->bytes,
                 .results = groups * (double)scores->dims[ROW] * t->width * element_info[a->result->type->element].bytes,
                 .stages = 2, .warps = t->warps, .registers = attention_tile_registers(t), .shared = attention_tile_shared(t)
