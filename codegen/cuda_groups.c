@@ -235,7 +235,7 @@ void cuda_multiply_together(struct c_writer *w, const struct loop_stmt *s)
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no such product of warps together", w->target->name);
                 return;
         }
-        const struct cuda_product p = { m, m->sum, 1, s->tiles.vectors, 1, false, false, false, false };
+        const struct cuda_product p = { .multiply = m, .sum = m->sum, .rows = 1, .vectors = s->tiles.vectors, .depth = 1 };
         c_put(w, "%s(%s[0]," C_SOFT, cuda_product_use(w, p), c_use(w, s->variable));
         cuda_place(w, s->buffer, s->a);
         c_put(w, "," C_SOFT);

@@ -491,8 +491,13 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no such product of tiles", w->target->name);
                 return;
         }
-        const struct cuda_product p = { m, m->sum, s->tiles.positions / s->tiles.rows, s->tiles.vectors, s->tiles.depth / m->depth,
-                                        s->tiles.across, false, false, !s->buffer };
+        const struct cuda_product p = { .multiply = m,
+                                        .sum = m->sum,
+                                        .rows = s->tiles.positions / s->tiles.rows,
+                                        .vectors = s->tiles.vectors,
+                                        .depth = s->tiles.depth / m->depth,
+                                        .across = s->tiles.across,
+                                        .of_sums = !s->buffer };
         c_put(w, "%s(%s," C_SOFT, cuda_product_use(w, p), c_use(w, s->variable));
         if (s->buffer) {
                 cuda_place(w, s->buffer, s->a);
@@ -508,8 +513,10 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
 
 static void put_unloading(struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct cuda_product p = { NULL, (enum element)s->variable->type.element, 1, s->tiles.columns ? s->tiles.columns : s->tiles.vectors, 0,
-                                        false, false, s->tiles.rows == 1, false };
+        const struct cuda_product p = { .sum = (enum element)s->variable->type.element,
+                                        .rows = 1,
+                                        .vectors = s->tiles.columns ? s->tiles.columns : s->tiles.vectors,
+                                        .row = s->tiles.rows == 1 };
         const char *name = cuda_product_use(w, p), *sums = c_use(w, s->variable);
         int64_t lanes = s->variable->type.lanes, step = s->tiles.step ? s->tiles.step : p.vectors * lanes;
         for (int i = 0; i < s->tiles.positions / s->tiles.rows; i++) {
@@ -531,7 +538,7 @@ static void put_unloading(struct c_writer *w, const struct loop_stmt *s)
 
 static void put_scaling(struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct cuda_product p = { NULL, (enum element)s->variable->type.element, 1, s->tiles.vectors, 0, false, true, false, false };
+        const struct cuda_product p = { .sum = (enum element)s->variable->type.element, .rows = 1, .vectors = s->tiles.vectors, .scales = true };
         const char *name = cuda_product_use(w, p), *sums = c_use(w, s->variable);
         for (int i = 0; i < s->tiles.positions / s->tiles.rows; i++) {
                 c_put(w, "%s(%s[%d]," C_SOFT, name, sums, i);

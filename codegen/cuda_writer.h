@@ -16,7 +16,13 @@ enum { CUDA_RUNS_BYTES = 128 };         /* of the barriers that runs arrive at *
 
 /* a function of a shape (cuda_products.c): so many fragments; multiply NULL: it unloads or scales them;
  * row: of lanes' sums of a row; of_sums: x are sums in fragments */
-struct cuda_product { const struct multiply *multiply; enum element sum; int rows, vectors, depth; bool across, scales, row, of_sums; };
+struct cuda_product {
+        const struct multiply *multiply;        /* NULL: what is done with sums alone */
+        enum element sum;
+        int rows, vectors, depth;       /* of tiles of the multiply */
+        bool across, scales, row;       /* vectors lie across; sums are scaled; they are of one row */
+        bool of_sums;                   /* the left operand is a tile, not memory */
+};
 
 struct cuda_writer {
         struct cuda_product *products;

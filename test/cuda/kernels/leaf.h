@@ -30,7 +30,12 @@ static __device__ __forceinline__ uint32_t pair_bf16(float low, float high)
         return pair;
 }
 #else
-static __device__ __forceinline__ uint32_t pair_bf16(float low, float high) { return 0; }
+static __device__ __forceinline__ uint32_t bf16_of_float(float f)
+{
+        uint32_t bits = __float_as_uint(f);
+        return (bits & 0x7fffffffu) > 0x7f800000u ? 0x7fffu : (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
+}
+static __device__ __forceinline__ uint32_t pair_bf16(float low, float high) { return bf16_of_float(low) | bf16_of_float(high) << 16; }
 #endif
 static __device__ __forceinline__ float float_of_half(uint16_t h)
 {
