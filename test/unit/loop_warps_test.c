@@ -84,6 +84,20 @@ static void test_product(void **state)
         }
 }
 
+/* what is printed of it, to be freed, which reads back as it is printed */
+static struct loop_program *read_back(struct harness *h, const char *source, struct text *printed)
+{
+        struct text again = { 0 };
+        loop_print(printed, harness_parse(h, source), NULL);
+        struct loop_program *p = loop_parse(h->arena, printed->data, printed->length, NULL, NULL, h->library, &h->diag);
+        if (!p || !loop_verify(p, &h->diag))
+                fail_msg("%s", harness_said(h));
+        loop_print(&again, p, NULL);
+        assert_string_equal(printed->data, again.data);
+        text_free(&again);
+        return p;
+}
+
 /* sums of two blocks of channels, the first ones scaled before the second are added; words of w across */
 static const char scaled[] =
         "buffer @x : f16[256] input \"x\"\n"
@@ -109,7 +123,7 @@ static void test_scaled(void **state)
         enum { ROWS = 16, OUTPUTS = 16 };
         uint16_t x[ROWS * 16], w[16 * OUTPUTS];
         float f[ROWS], y[ROWS * OUTPUTS], numbers[2][256];
-        struct text first = { 0 }, second = { 0 };
+        struct text first = { 0 };
         for (int i = 0; i < 256; i++) {
                 numbers[0][i] = (float)((i * 37) % 17 - 8);
                 numbers[1][i] = (float)((i * 101) % 13 - 6);
@@ -122,12 +136,7 @@ static void test_scaled(void **state)
                 f[i] = (float)(i % 5 - 2);
         struct harness h;
         harness_open(&h);
-        loop_print(&first, harness_parse(&h, scaled), NULL);
-        struct loop_program *p = loop_parse(h.arena, first.data, first.length, NULL, NULL, h.library, &h.diag);
-        if (!p || !loop_verify(p, &h.diag))
-                fail_msg("%s", harness_said(&h));
-        loop_print(&second, p, NULL);
-        assert_string_equal(first.data, second.data);
+        struct loop_program *p = read_back(&h, scaled, &first);
         assert_int_equal(harness_run_with(&h, p, (struct interp_options){ 0 }, (const void *[]){ x, w, f }, (void *[]){ y }), INTERP_OK);
         for (int m = 0; m < ROWS; m++)
                 for (int n = 0; n < OUTPUTS; n++) {
@@ -137,7 +146,6 @@ static void test_scaled(void **state)
                         assert_true(y[m * OUTPUTS + n] == sums[0] * f[m] + sums[1]);
                 }
         text_free(&first);
-        text_free(&second);
         harness_close(&h);
 }
 
@@ -199,14 +207,9 @@ static void test_owned(void **state)
                 element_store(E_F16, v, (size_t)i, (union scalar){ .f = numbers[2][i] });
         for (int plain = 0; plain < 2; plain++) {
                 struct harness h;
-                struct text first = { 0 }, second = { 0 };
+                struct text first = { 0 };
                 harness_open(&h);
-                loop_print(&first, harness_parse(&h, owned), NULL);
-                struct loop_program *p = loop_parse(h.arena, first.data, first.length, NULL, NULL, h.library, &h.diag);
-                if (!p || !loop_verify(p, &h.diag))
-                        fail_msg("%s", harness_said(&h));
-                loop_print(&second, p, NULL);
-                assert_string_equal(first.data, second.data);
+                struct loop_program *p = read_back(&h, owned, &first);
                 const struct interp_options options = { .plain = plain };
                 assert_int_equal(harness_run_with(&h, p, options, (const void *[]){ x, w, v }, (void *[]){ s, y }), INTERP_OK);
                 for (int m = 0; m < ROWS; m++)
@@ -227,7 +230,6 @@ static void test_owned(void **state)
                                 assert_true(y[m * OUTPUTS + o] == sum);
                         }
                 text_free(&first);
-                text_free(&second);
                 harness_close(&h);
         }
 }
@@ -236,18 +238,12 @@ static void test_text(void **state)
 {
         (void)state;
         struct harness h;
-        struct text first = { 0 }, second = { 0 };
+        struct text first = { 0 };
         harness_open(&h);
-        loop_print(&first, harness_parse(&h, product), NULL);
-        struct loop_program *p = loop_parse(h.arena, first.data, first.length, NULL, NULL, h.library, &h.diag);
-        if (!p || !loop_verify(p, &h.diag))
-                fail_msg("%s", harness_said(&h));
-        loop_print(&second, p, NULL);
-        assert_string_equal(first.data, second.data);
+        read_back(&h, product, &first);
         assert_non_null(strstr(first.data, "var %acc : f32x8tile[16][4] warps 2\n"));
         assert_non_null(strstr(first.data, "= %acc rows 8 from 8 to 16 step 40\n"));
         text_free(&first);
-        text_free(&second);
         harness_close(&h);
 }
 
