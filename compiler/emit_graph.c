@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "compiler/json.h"
+#include "base/json.h"
 #include "ir/schedule.h"
 #include "ir/tensor_text.h"
 

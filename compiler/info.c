@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "compiler/driver.h"
 #include "compiler/import/import.h"
-#include "compiler/json.h"
 #include "ir/lower_emit.h"
 
 enum { INFO_TEXT = 1, INFO_JSON, INFO_NAMES };

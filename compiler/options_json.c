@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* --help=json: the options, and the codes that runs end with, for programs that drive dnncc. Rows as they
  * stand in options.def and fail_codes.def. */
-#include "compiler/json.h"
+#include "base/json.h"
 #include "compiler/options.h"
 
 void option_json(const struct option_words *o, bool first)

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "compiler/harness.h"
-#include "compiler/json.h"
 #include "cost/code.h"
 #include "cost/grid.h"
 #include "ir/rates.h"

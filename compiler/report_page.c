@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/json.h"
+#include "base/json.h"
 #include "passes/observe.h"
 
 static const char *const page[] = {

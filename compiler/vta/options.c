@@ -4,11 +4,11 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/suggest.h"
 #include "base/text.h"
 #include "codegen/unified/unified.h"
 #include "codegen/vta/check.h"
-#include "compiler/json.h"
 #include "compiler/option_reader.h"
 #include "compiler/options.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "compiler/json.h"
+#include "base/json.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writing JSON (RFC 8259), ASCII only and fit for a script element of HTML: < is escaped too. */
-#ifndef COMPILER_JSON_H
-#define COMPILER_JSON_H
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
 
 #include <stddef.h>
 #include <stdio.h>
