@@ -8,8 +8,8 @@
  * --explain=NODE shows those about a node, each with what docs/remarks.md says. */
 #include <string.h>
 
+#include "base/json.h"
 #include "base/suggest.h"
-#include "compiler/json.h"
 #include "compiler/report.h"
 #include "passes/remark.h"
 
@@ -25,7 +25,7 @@ static bool is_asked(const char *list, const char *pass)
 bool remarks_prepare(struct run *run)
 {
         const struct options *o = &run->options;
-        if (!o->remarks && !o->explain && !o->report)
+        if (!o->remarks && !o->explain && !o->report && !o->stats)
                 return true;
         for (const char *p = o->remarks ? o->remarks : ""; *p; p += strcspn(p, ","), p += *p == ',') {
                 size_t length = strcspn(p, ",");

@@ -5,12 +5,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "codegen/machines.h"
-#include "compiler/json.h"
 #include "kernels/kernels.h"
 #include "kernels/streams.h"
-
-static bool is_launch(const struct loop_stmt *call) { return call->function->kind == FUNCTION_STREAM; }
 
 static bool is_contraction(const struct op *op) { return op_info[op->code].traits & TRAIT_CONTRACTION; }
 
@@ -42,7 +40,7 @@ bool report_machine_has_work(struct run *run)
         const struct calls calls = wanted ? report_calls(run) : (struct calls){ .count = 0 };
         bool launches = !wanted;
         for (int i = 0; i < calls.count; i++)
-                launches |= is_launch(calls.items[i]);
+                launches |= report_is_launch(calls.items[i]);
         if (launches)
                 return true;
         const int count = count_quantized(run->state.module);
@@ -54,56 +52,6 @@ bool report_machine_has_work(struct run *run)
                            "nothing of the model is for machine %s: it has no convolution or product of bytes, which is what the machine computes; "
                            "--quantize makes some, --target=%s is plain C", m->name, run->context.target->base->name);
         return count > 0;
-}
-
-/* ---- why a kernel stays ---- */
-
-static bool is_of(const struct op *op, const char *location) { return op->location && location && !strcmp(op->location, location); }
-
-/* the contraction that became a kernel of these nodes; NULL */
-static const struct op *contraction_of(const struct module *m, const char *location)
-{
-        for (const struct function *f = m ? m->functions : NULL; f; f = f->next)
-                for (const struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
-                        if (!is_of(op, location) && !(op->region && op->region->owner && is_of(op->region->owner, location)))
-                                continue;
-                        if (is_contraction(op))
-                                return op;
-                }
-        return NULL;
-}
-
-/* some value of a kernel is of bytes without a sign */
-static bool has_unsigned(const struct region *kernel)
-{
-        bool found = false;
-        for (const struct op *op = kernel->owner && kernel->owner->code == OP_fusion ? kernel->first : NULL; op; op = op->next)
-                for (int k = 0; k < op->operand_count; k++)
-                        found |= op_operand(op, k) && op_operand(op, k)->type->element == E_U8;
-        return found;
-}
-
-static const char *why_not(struct run *run, const struct loop_stmt *call)
-{
-        struct stream_work work;
-        const char *summary = call->function->summary;
-        const bool multiplies = summary && (!strncmp(summary, "dot", 3) || !strncmp(summary, "convolve", 8));
-        const struct op *op = multiplies ? contraction_of(run->state.module, loop_call_location(call)) : NULL;
-        if (run->options.exact)
-                return "--exact";
-        if (!multiplies)
-                return "it moves, compares or adds up values: there are no products of bytes";
-        if (op && !is_byte(op_operand(op, 0)))
-                return "its products are not of bytes";
-        if (op && has_unsigned(op->region))
-                return "it multiplies bytes without a sign: --activations=s8 gives them one";
-        if (op && op->code != OP_convolve_packed)
-                return "its operands are not in the machine's blocks (--remarks=layout says why)";
-        if (op && op->schedule && op->schedule->processor)
-                return "with the launch, it is faster on the processor (--partition=machine)";
-        if (op && !stream_work_of(op, run->context.target, &work))
-                return "what is done with its sums is more than the machine's operations, shifts and bounds";
-        return op ? "no tile of it fits the machine's memories" : "it is not a kernel of one contraction";
 }
 
 double report_machine_cycles(const struct loop_function *kernel)
@@ -142,24 +90,38 @@ static void put_part(FILE *out, const struct machine *m, const struct machine_pa
         fputs("}", out);
 }
 
-static const char *location_of(const struct loop_stmt *call, const struct loop_buffer *parameter)
+/* the nodes that read a constant; NULL */
+static const char *reader_of(const struct module *m, const void *data)
+{
+        for (const struct function *f = m && data ? m->functions : NULL; f; f = f->next)
+                for (const struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
+                        for (int k = 0; k < op->operand_count; k++) {
+                                const struct value *v = op_operand(op, k);
+                                if (v && value_is_constant(v) && v->constant->data == data && op->location)
+                                        return op->region->owner && op->region->owner->location ? op->region->owner->location : op->location;
+                        }
+        return NULL;
+}
+
+static const char *location_of(const struct module *m, const struct loop_stmt *call, const struct loop_buffer *parameter)
 {
         for (int k = 0; k < call->function->buffer_count; k++)
                 if (call->function->buffers[k] == parameter) {
                         const struct loop_buffer *root = loop_buffer_root(call->buffers[k], NULL);
-                        return root->location ? root->location : root->port ? root->port : root->name;
+                        const char *reader = root->location ? NULL : reader_of(m, root->data);
+                        return root->location ? root->location : root->port ? root->port : reader ? reader : root->name;
                 }
         return loop_call_location(call);
 }
 
-static void put_launch(FILE *out, const struct loop_stmt *call, int number, const struct machine_measure *measure)
+static void put_launch(FILE *out, const struct module *m, const struct loop_stmt *call, int number, const struct machine_measure *measure)
 {
         fprintf(out, "{\"call\": %d, ", number);
         json_member(out, "", "kernel", call->function->name);
         json_member(out, ", ", "location", loop_call_location(call));
         fputs(", \"layers\": [", out);
         for (int k = 0; k < measure->part_count; k++) {
-                json_member(out, k ? ",\n      {" : "\n      {", "location", location_of(call, measure->parts[k].result));
+                json_member(out, k ? ",\n      {" : "\n      {", "location", location_of(m, call, measure->parts[k].result));
                 fputs(", ", out);
                 put_part(out, call->function->machine, &measure->parts[k]);
         }
@@ -193,7 +155,7 @@ static bool measure_all(struct run *run, const struct calls *calls, struct machi
         *sum = (struct machine_part){ 0 };
         for (int i = 0; d && d->measure && i < calls->count; i++) {
                 struct diag silent = { .silent = true };
-                if (!is_launch(calls->items[i]))
+                if (!report_is_launch(calls->items[i]))
                         continue;
                 if (!d->measure(calls->items[i]->function, run->arena, &all[i], &silent))
                         return false;
@@ -208,7 +170,7 @@ static double share_of_machine(const struct calls *calls, int *launched)
         double on = 0;
         *launched = 0;
         for (int i = 0; i < calls->count; i++)
-                if (is_launch(calls->items[i])) {
+                if (report_is_launch(calls->items[i])) {
                         on += calls->items[i]->function->flops;
                         ++*launched;
                 }
@@ -217,15 +179,15 @@ static double share_of_machine(const struct calls *calls, int *launched)
 
 static void put_processor(FILE *out, struct run *run, const struct calls *calls)
 {
-        const char *before = "\n      {";
+        const char *before = "\n      {", **why = report_reasons(run, calls);
         fputs(",\n    \"processor\": [", out);
         for (int i = 0; i < calls->count; i++) {
                 const struct loop_stmt *call = calls->items[i];
-                if (is_launch(call))
+                if (report_is_launch(call))
                         continue;
                 fprintf(out, "%s\"call\": %d, \"flops\": %.0f", before, i, call->function->flops);
                 json_member(out, ", ", "location", loop_call_location(call));
-                json_member(out, ", ", "why", why_not(run, call));
+                json_member(out, ", ", "why", why[i]);
                 fputs("}", out);
                 before = ",\n      {";
         }
@@ -248,6 +210,9 @@ void report_machine_json(struct run *run, FILE *out)
                 sizes[k] = m->memories[k].bytes;
         put_memories(out, m, "memories", sizes, -1);
         fprintf(out, ", \"flops_share\": %.6f", share_of_machine(&calls, &launched));
+        const struct node_shares nodes = report_nodes(&calls);
+        fprintf(out, ", \"nodes\": {\"all\": %d, \"machine\": %d, \"both\": %d, \"processor\": %d}", nodes.all, nodes.machine, nodes.both,
+                nodes.all - nodes.machine - nodes.both);
         fprintf(out, ", \"launch_count\": %d, \"kernels_on_processor\": %d,\n    \"network\": ", launched, calls.count - launched);
         if (measured) {
                 fputs("{", out);
@@ -258,9 +223,9 @@ void report_machine_json(struct run *run, FILE *out)
         fputs(",\n    \"launches\": [", out);
         const char *before = "\n    ";
         for (int i = 0; i < calls.count && measured; i++)
-                if (is_launch(calls.items[i])) {
+                if (report_is_launch(calls.items[i])) {
                         fputs(before, out);
-                        put_launch(out, calls.items[i], i, &all[i]);
+                        put_launch(out, run->state.module, calls.items[i], i, &all[i]);
                         before = ",\n    ";
                 }
         fputs("]", out);
@@ -294,6 +259,9 @@ void report_machine_stats(struct run *run)
         const double share = share_of_machine(&calls, &launched);
         fprintf(stderr, "stats: machine    %s: %d launches, %.2f %% of the products; %d kernels stay on the processor\n", m->name, launched, 100 * share,
                 calls.count - launched);
+        const struct node_shares nodes = report_nodes(&calls);
+        fprintf(stderr, "stats: nodes      %d of %d that compute on %s (%.1f %%), %d in part, %d in C\n", nodes.machine, nodes.all, m->name,
+                nodes.all ? 100.0 * nodes.machine / nodes.all : 0.0, nodes.both, nodes.all - nodes.machine - nodes.both);
         if (measure_all(run, &calls, all, &sum)) {
                 for (int i = 0; i < calls.count; i++)
                         for (int k = 0; k < all[i].part_count; k++)
@@ -305,10 +273,11 @@ void report_machine_stats(struct run *run)
                         fprintf(stderr, " %s %" PRId64 "/%" PRId64, m->memories[k].name, sum.used[k], m->memories[k].bytes);
                 fputs("\n", stderr);
         }
+        const char **why = report_reasons(run, &calls);
         for (int i = 0; i < calls.count; i++) {
                 const char *location = loop_call_location(calls.items[i]), *summary = calls.items[i]->function->summary;
-                if (!is_launch(calls.items[i]))
+                if (!report_is_launch(calls.items[i]))
                         fprintf(stderr, "stats: in C       %s, %.*s: %s\n", location ? location : calls.items[i]->function->name,
-                                (int)(summary ? strcspn(summary, " ,") : 0), summary ? summary : "", why_not(run, calls.items[i]));
+                                (int)(summary ? strcspn(summary, " ,") : 0), summary ? summary : "", why[i]);
         }
 }

@@ -9,6 +9,8 @@
 
 /* What the machine would have to do for a convolve_packed and the rest of its fusion; false: it cannot, or there is no machine. */
 bool stream_work_of(const struct op *op, const struct target *target, struct stream_work *work);
+/* Why it cannot, and the operation that is in the way, or NULL; NULL: it can. */
+const char *stream_refusal(const struct op *op, const struct target *target, const struct op **at);
 /* Writes it, by the words of its schedule for tiles. False: it cannot be written so. */
 bool stream_kernel(struct emit *e, const struct kernel_request *request, struct op *op, struct loop_buffer *buffer);
 

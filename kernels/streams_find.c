@@ -4,6 +4,14 @@
 
 #include "kernels/streams_whole.h"
 
+/* false; the first reason stays */
+static bool refuse(struct layer *l, const char *why, const struct op *at)
+{
+        l->refused_at = l->refused ? l->refused_at : at;
+        l->refused = l->refused ? l->refused : why;
+        return false;
+}
+
 enum { AROUND_MOST = 64 };              /* elements that are stored around a result, again and again */
 #define OUTSIDE (double)(1 << 29)       /* sums outside of an image are less than any (streams_pool.c) */
 
@@ -114,13 +122,13 @@ static bool read_step(struct layer *l, const struct region *region, const struct
         case OP_min: s->op = LOOP_MIN; break;
         case OP_max: s->op = LOOP_MAX; break;
         case OP_shr: s->op = LOOP_SHR; break;
-        default: return false;
+        default: return refuse(l, "its sums go through an operation that the machine lacks", op);
         }
         const bool ordered = op->code == OP_sub || op->code == OP_shr;
         if (ordered && operand)
-                return false;
+                return refuse(l, "its sums stand on the right", op);
         if (op->code == OP_add && op_is(other, OP_convolve_packed))
-                return read_joined(l, region, other);
+                return read_joined(l, region, other) || refuse(l, "what is added to its sums is no product of bytes by one block for each of outputs", op);
         const bool splat = value_is_splat(other, &number);
         if (splat) {
                 s->immediate = op->code == OP_sub ? -(int64_t)number : (int64_t)number;
@@ -132,10 +140,10 @@ static bool read_step(struct layer *l, const struct region *region, const struct
         }
         const struct value *numbers = along_outputs(l, other);
         if (!numbers || op->code == OP_sub)
-                return false;
+                return refuse(l, "the other operand is neither one number that an instruction holds nor one for each output", op);
         if (op->code == OP_shr) {
                 s->shifts = numbers;
-                return amounts_fit(l, numbers);
+                return amounts_fit(l, numbers) || refuse(l, "sums of a block of outputs are shifted by several amounts", op);
         }
         s->added = numbers;
         l->added_count++;
@@ -187,34 +195,37 @@ static bool read_epilogue(struct layer *l, const struct region *region, const st
 {
         const struct value *at = op_result(l->op);
         while (at != v) {
-                if (!value_has_one_use(at) || l->step_count + 2 > STREAM_STEPS)
-                        return false;
+                if (!value_has_one_use(at))
+                        return refuse(l, "its sums are read more than once", l->op);
                 const struct op *op = at->uses->user;
-                if (op->result_count != 1)
-                        return false;
+                if (l->step_count + 2 > STREAM_STEPS || op->result_count != 1)
+                        return refuse(l, "its sums go through more operations than a program has room for", op);
                 if (op->code == OP_cast) {      /* the low bits of what is within bounds */
                         at = op_result(op);
                         if (at->type->element != E_I8)
-                                return false;
+                                return refuse(l, "its sums do not become bytes with a sign", op);
                         if (at != v && value_has_one_use(at) && at->uses->user->code == OP_reduce_window && read_pool(l, at->uses->user))
                                 at = op_result(l->pool);
                         if (at != v)
-                                return false;
+                                return refuse(l, "more is done with the bytes that its sums have become", at->uses ? at->uses->user : op);
                         continue;
                 }
-                if (op->operand_count != 2 || !read_step(l, region, op, op_operand(op, 0) == at ? 0 : 1))
+                if (op->operand_count != 2)
+                        return refuse(l, "its sums go through an operation that the machine lacks", op);
+                if (!read_step(l, region, op, op_operand(op, 0) == at ? 0 : 1))
                         return false;
                 at = op_result(op);
         }
         /* what is stored is what an operation wrote last, and within bounds */
         const int n = l->step_count;
         if (l->pool && !(largest(l) < OUTSIDE && !l->work.joined))
-                return false;
+                return refuse(l, "its sums are too large for a pool, or have others added to them", l->pool);
         if (l->pool && !n)
-                return is_identity(l);
-        return v->type->element == E_I8 && n >= 2 && l->steps[n - 1].op != l->steps[n - 2].op && !l->steps[n - 1].added &&
+                return is_identity(l) || refuse(l, "what the pool reads is not within bounds", l->pool);
+        const bool bounded = v->type->element == E_I8 && n >= 2 && l->steps[n - 1].op != l->steps[n - 2].op && !l->steps[n - 1].added &&
                !l->steps[n - 2].added && (l->steps[n - 1].op == LOOP_MIN || l->steps[n - 1].op == LOOP_MAX) &&
                (l->steps[n - 2].op == LOOP_MIN || l->steps[n - 2].op == LOOP_MAX);
+        return bounded || refuse(l, "what is stored is not bytes between two bounds", NULL);
 }
 
 static bool read_layer(struct layer *l, const struct op *op, const struct target *target)
@@ -225,23 +236,24 @@ static bool read_layer(struct layer *l, const struct op *op, const struct target
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type, *y = op_result(op)->type;
         const int64_t *strides = op_ints(op, "strides", NULL), *dilations = op_ints(op, "dilations", NULL), groups = op_int(op, "groups");
         const int rank = x->rank, spatial = rank - 3;
-        if (x->element != E_I8 || w->element != E_I8 || y->element != E_I32 ||
-            spatial < 1 || spatial > 2 || x->dims[0] != 1 || w->rank != rank + 2)
-                return false;
+        if (x->element != E_I8 || w->element != E_I8 || y->element != E_I32)
+                return refuse(l, "its products are not of bytes with a sign", op);
+        if (spatial < 1 || spatial > 2 || x->dims[0] != 1 || w->rank != rank + 2)
+                return refuse(l, "it is of more than one image, or has more than two dimensions", op);
         l->lanes_in = l->m->block_in;
         l->lanes_out = l->m->block_out;
         l->weight = l->lanes_in * l->lanes_out;
         if (x->dims[rank - 1] != l->lanes_in || y->dims[rank - 1] != l->lanes_out || l->m->batch != 1 ||
             w->dims[w->rank - 1] != l->weight || w->dims[w->rank - 2] != 1 || w->dims[w->rank - 3] != 1)
-                return false;
+                return refuse(l, "its operands are not in the machine's blocks", op);
         struct stream_work *work = &l->work;
         if (!find_blocks(l, op_operand(op, 1), type_elements(w) / l->weight, &l->w))
-                return false;
+                return refuse(l, "its weights are computed while the model runs", op);
         *work = (struct stream_work){ .inputs = x->dims[1] / groups, .outputs = y->dims[1], .apart = groups > 1, .single = l->w.single,
                                       .extent = { 1, 1 }, .window = { 1, 1 }, .strides = { 1, 1 }, .dilations = { 1, 1 }, .read = { 1, 1 },
                                       .convolved = { 1, 1 }, .pool_window = { 1, 1 }, .pool_strides = { 1, 1 } };
         if (groups > 1 && (groups != x->dims[1] || groups != y->dims[1]))
-                return false;
+                return refuse(l, "its groups are not of a block each", op);
         for (int d = 0; d < spatial; d++) {
                 const int k = 2 - spatial + d;
                 work->extent[k] = y->dims[2 + d];
@@ -265,25 +277,28 @@ static bool activations(struct layer *l)
                 l->work.activations += !parts[k].joined;
                 l->work.held += parts[k].joined ? type_elements(parts[k].joined->x.value->type) / l->lanes_in : 0;
         }
-        return count > 0 && !l->pool;
+        return (count > 0 && !l->pool) || refuse(l, l->pool ? "the machine has no pools" : "the machine has no such activation", l->pool);
 }
 
 bool stream_find(struct layer *l, const struct region *region, const struct op *op, struct value *result, const struct target *target)
 {
         struct value *v;
         const int rank = op_result(op)->type->rank;
-        if (!read_layer(l, op, target) || !region || !access_read(region, op_operand(op, 0), &l->x) ||
-            !access_store(region, result, &v, &l->y, &l->pad) || !is_dense(&l->x, rank, l->lanes_in) ||
-            !is_dense(&l->y, rank, l->lanes_out) || !read_epilogue(l, region, v))
+        if (!read_layer(l, op, target))
+                return false;
+        if (!region || !access_read(region, op_operand(op, 0), &l->x) || !access_store(region, result, &v, &l->y, &l->pad) ||
+            !is_dense(&l->x, rank, l->lanes_in) || !is_dense(&l->y, rank, l->lanes_out))
+                return refuse(l, "what it reads is computed in its kernel, or lies across blocks", op);
+        if (!read_epilogue(l, region, v))
                 return false;
         if (l->pad) {
                 double number;
                 const struct type *from = v->type, *to = result->type;
                 if (to->rank != rank || !value_is_splat(op_operand(l->pad, 1), &number))
-                        return false;
+                        return refuse(l, "more than one number is stored around its result", l->pad);
                 for (int d = 0; d < rank; d++)
                         if (from->dims[d] != to->dims[d] && (d < 2 || d == rank - 1))
-                                return false;
+                                return refuse(l, "channels are stored around its result", l->pad);
                 l->work.around = 1;
                 for (int d = 2; d < rank - 1; d++)
                         l->work.around = to->dims[d] > l->work.around ? to->dims[d] : l->work.around;
@@ -300,16 +315,35 @@ bool stream_find(struct layer *l, const struct region *region, const struct op *
         return !l->m->activates || activations(l);
 }
 
-bool stream_work_of(const struct op *op, const struct target *target, struct stream_work *work)
+/* a convolution of a fusion with one result */
+static bool find_of(const struct op *op, const struct target *target, struct layer *l)
 {
-        struct layer l;
         struct region *region = op->region;
         struct value *result = NULL;
+        *l = (struct layer){ .op = op };
         for (const struct op *last = region->first; last; last = last->next)
                 if (last->code == OP_yield && last->operand_count == 1)
                         result = op_operand(last, 0);
-        if (!result || !region->owner || region->owner->code != OP_fusion || !stream_find(&l, region, op, result, target))
-                return false;
-        *work = l.work;
-        return true;
+        if (!result || !region->owner || region->owner->code != OP_fusion)
+                return refuse(l, "its sums are what is stored, or there are several results", op);
+        return stream_find(l, region, op, result, target);
+}
+
+bool stream_work_of(const struct op *op, const struct target *target, struct stream_work *work)
+{
+        struct layer l;
+        const bool found = find_of(op, target, &l);
+        if (found)
+                *work = l.work;
+        return found;
+}
+
+const char *stream_refusal(const struct op *op, const struct target *target, const struct op **at)
+{
+        struct layer l;
+        *at = NULL;
+        if (find_of(op, target, &l))
+                return NULL;
+        *at = l.refused_at;
+        return l.refused ? l.refused : "it is none of the machine's forms";
 }

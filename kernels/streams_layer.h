@@ -42,6 +42,8 @@ struct layer {
         const struct op *pool;          /* reduce_window: of what the steps make; or NULL */
         struct step steps[STREAM_STEPS];
         int step_count, added_count;
+        const char *refused;            /* why it is none for the machine; the operation, or NULL */
+        const struct op *refused_at;
         struct loop_buffer *xs, *ys, *added[STREAM_STEPS];
         int64_t lanes_in, lanes_out, weight;     /* numbers of elements */
         /* of the tile that is written */

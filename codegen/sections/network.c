@@ -358,7 +358,6 @@ static void find_host(struct network *n, const struct function *f, const bool *s
                         continue;
                 ARENA_GROW(n->arena, n->host, n->host_count);
                 n->host[n->host_count++] = op;
-                n->arithmetic += !(op_info[op->code].traits & TRAIT_FREE);
         }
 }
 

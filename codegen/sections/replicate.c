@@ -17,19 +17,24 @@ static int64_t steps_of(const struct network *n, const struct section_step *s, i
         return divide_up(s->weight_inputs, n->machine->channels) * divide_up(places_of(s), units);
 }
 
-/* of all convolutions; copies: with those that volumes have */
+int64_t step_positions(const struct network *n, const struct section_step *s)
+{
+        const struct volume *y = &n->volumes[s->output];
+        return s->pooled ? s->middle_rows * s->middle_columns : y->rows * y->columns;
+}
+
+int64_t step_array_steps(const struct network *n, const struct section_step *s, bool copies)
+{
+        const int64_t units = copies ? n->storages[n->volumes[s->inputs[0]].storage].units : 1;
+        return step_positions(n, s) * divide_up(n->volumes[s->output].channels, n->machine->channels) * steps_of(n, s, units);
+}
+
+/* of all convolutions */
 static int64_t array_steps(const struct network *n, bool copies)
 {
         int64_t sum = 0;
-        for (int k = 0; k < n->step_count; k++) {
-                const struct section_step *s = &n->steps[k];
-                if (s->kind != STEP_CONV)
-                        continue;
-                const struct volume *y = &n->volumes[s->output];
-                const int64_t positions = s->pooled ? s->middle_rows * s->middle_columns : y->rows * y->columns;
-                const int64_t units = copies ? n->storages[n->volumes[s->inputs[0]].storage].units : 1;
-                sum += positions * divide_up(y->channels, n->machine->channels) * steps_of(n, s, units);
-        }
+        for (int k = 0; k < n->step_count; k++)
+                sum += n->steps[k].kind == STEP_CONV ? step_array_steps(n, &n->steps[k], copies) : 0;
         return sum;
 }
 

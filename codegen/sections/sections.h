@@ -87,7 +87,7 @@ struct network {
         struct section_storage *storages;
         int storage_count;
         const struct op **host;         /* computed on the host, in the module's order */
-        int host_count, arithmetic;     /* arithmetic: of these, those that compute */
+        int host_count;
 };
 
 /* What of the module's function is for the machine. NULL: nothing is, and an error said what is missing. */
@@ -168,6 +168,9 @@ struct section_plan *plan_commands(struct network *n, int64_t memory, struct dia
  * plan_unite takes them back. (replicate.c) */
 bool plan_replicate(struct section_plan *p);
 bool plan_unite(struct section_plan *p);
+/* of a convolution: positions of the window; steps of the array, copies: with those that volumes have */
+int64_t step_positions(const struct network *n, const struct section_step *s);
+int64_t step_array_steps(const struct network *n, const struct section_step *s, bool copies);
 
 /* Calls `visit` with the slices of step s, one after the other; returns their number. Inputs and uploads have none. */
 int plan_slices(const struct section_plan *p, int s, void (*visit)(const struct slice *slice, void *context), void *context);
@@ -204,6 +207,7 @@ struct command_list { struct machine_command *items; int count; };
 struct command_list commands_make(struct arena *arena, const struct section_plan *p, struct text *parameters);
 /* gives slots, and brings commands into their order */
 void commands_schedule(struct arena *arena, struct command_list *list, int64_t number_bytes);
+int64_t commands_slots(const struct command_list *list);
 
 /* ---- all of it (commands_write.c) ---- */
 
@@ -216,5 +220,8 @@ struct sections_options {
 };
 bool sections_write(struct module *m, const struct section_machine *machine, const struct sections_options *options, FILE *out,
                     FILE *parameters, struct diag *diag);
+/* a warning about what stays on the host, and what the options ask for (commands_report.c) */
+void commands_say(const struct module *m, const struct section_plan *p, const struct command_list *list, const struct sections_options *options,
+                  struct diag *diag);
 
 #endif

@@ -203,3 +203,12 @@ void commands_schedule(struct arena *arena, struct command_list *list, int64_t n
         for (int k = 0; k < list->count; k++)
                 list->items[k] = sorted[k].command;
 }
+
+int64_t commands_slots(const struct command_list *list)
+{
+        int64_t slots = 0;
+        for (int k = 0; k < list->count; k++)
+                if (!command_info[list->items[k].code].comment && list->items[k].slot + 1 > slots)
+                        slots = list->items[k].slot + 1;
+        return slots;
+}

@@ -13,6 +13,7 @@ if (machine) draw.machine = () => {
   const memories = Object.keys(machine.memories);
   if (network)
     $("#machine-facts").textContent = `${machine.machine}: ${percent(machine.flops_share, 1)} of the operations in ${machine.launch_count} launches, ` +
+      `${machine.nodes.machine} of ${machine.nodes.all} nodes of the model, ${machine.nodes.both} in part, ` +
       `${whole(network.cycles)} cycles, ${percent(network.utilization, 1)} of them products, bound by ${network.bound}; ` +
       `one instruction after the other ${whole(network.serial)}. ${whole(network.instructions)} instructions, ${whole(network.micro_ops)} micro-ops. ` +
       `Memories used: ${memories.map((name) => `${name} ${percent(network.used[name], machine.memories[name], 0)}`).join(", ")}.`;

@@ -143,7 +143,21 @@ def check(path, folder, inputs, share, poison=0x5a5a, options=()):
     moved = report["traffic"]
     assert machine.traffic == [moved["gathered"], moved["scattered"]]
     assert report["memory"]["used"] <= memory
+    check_layers(report)
     return report
+
+
+def check_layers(report):
+    """they add up to the network"""
+    layers, moved = report["layers"], report["traffic"]
+    assert sum(layer["steps"] for layer in layers) == report["array"]["steps"]
+    assert [sum(layer[way] for layer in layers) for way in ("gathered", "scattered")] == [moved["gathered"], moved["scattered"]]
+    assert all(0 < layer["utilization"] <= 1 for layer in layers if layer["command"].startswith("XNConv"))
+    assert all(layer["read"] > 0 and layer["written"] > 0 and 0 <= layer["first"] <= layer["last"] < report["slots"] for layer in layers if layer["commands"])
+    of_commands = sum(layer["commands"] for layer in layers)
+    assert of_commands <= sum(count for command, count in report["commands"].items() if command.startswith(("XNConv", "XNMaxPool", "XNAvgPool", "XNEltwise")))
+    nodes = report["nodes"]
+    assert nodes["machine"] > 0 and nodes["all"] == nodes["machine"] + nodes["both"] + nodes["processor"] and 0 < report["products_share"] <= 1
 
 
 @pytest.mark.parametrize("zero", [0, -128])
