@@ -39,10 +39,11 @@ def test_bits(name, tmp_path):
 UNIFIED = [f"-DBYTES={1 << 27}"]
 
 
+@pytest.mark.parametrize("cc", ["gcc", "clang"])
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n == "dscnn_kws_int8" else pytest.mark.long) for n in MODELS])
-def test_unified_bits(name, tmp_path):
+def test_unified_bits(name, cc, tmp_path):
     """the same for a machine with a unified buffer"""
-    program = compiled(model(name), tmp_path, *MODELS[name], flags=["-O1", *SANITIZE, *UNIFIED], target="unified")
+    program = compiled(model(name), tmp_path, *MODELS[name], cc=cc, flags=["-O1", *SANITIZE, *UNIFIED], target="unified")
     same_bits(name, tmp_path, program, 2, target="unified")
 
 
