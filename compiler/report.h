@@ -52,6 +52,7 @@ bool report_machine_has_work(struct run *run);
 /* Of each call that is no launch why it is none; of a launch NULL. Nodes of the model, without those that are computed while compiling;
  * what brings values to a launch and away is no part of a node that has other kernels (report_reasons.c). */
 bool report_is_launch(const struct loop_stmt *call);
+bool report_multiplies_bytes(const struct op *contraction);
 const char **report_reasons(struct run *run, const struct calls *calls);
 struct node_shares report_nodes(const struct calls *calls);
 double report_machine_cycles(const struct loop_function *kernel);        /* below 0: it is no stream, or nobody knows */

@@ -12,8 +12,6 @@
 
 static bool is_contraction(const struct op *op) { return op_info[op->code].traits & TRAIT_CONTRACTION; }
 
-static bool is_byte(const struct value *v) { return v->type->element == E_I8 || v->type->element == E_U8; }
-
 /* the next behind `last`; NULL: none. last NULL: the first */
 static const struct op *next_contraction(const struct region *region, const struct op *last)
 {
@@ -28,7 +26,7 @@ static int count_quantized(const struct module *m)
         int count = 0;
         for (const struct function *f = m ? m->functions : NULL; f; f = f->next)
                 for (const struct op *op = next_contraction(&f->body, NULL); op; op = next_contraction(&f->body, op))
-                        count += is_byte(op_operand(op, 0)) && is_byte(op_operand(op, 1));
+                        count += report_multiplies_bytes(op);
         return count;
 }
 
@@ -210,9 +208,7 @@ void report_machine_json(struct run *run, FILE *out)
                 sizes[k] = m->memories[k].bytes;
         put_memories(out, m, "memories", sizes, -1);
         fprintf(out, ", \"flops_share\": %.6f", share_of_machine(&calls, &launched));
-        const struct node_shares nodes = report_nodes(&calls);
-        fprintf(out, ", \"nodes\": {\"all\": %d, \"machine\": %d, \"both\": %d, \"processor\": %d}", nodes.all, nodes.machine, nodes.both,
-                nodes.all - nodes.machine - nodes.both);
+        node_shares_json(out, report_nodes(&calls));
         fprintf(out, ", \"launch_count\": %d, \"kernels_on_processor\": %d,\n    \"network\": ", launched, calls.count - launched);
         if (measured) {
                 fputs("{", out);
@@ -259,9 +255,8 @@ void report_machine_stats(struct run *run)
         const double share = share_of_machine(&calls, &launched);
         fprintf(stderr, "stats: machine    %s: %d launches, %.2f %% of the products; %d kernels stay on the processor\n", m->name, launched, 100 * share,
                 calls.count - launched);
-        const struct node_shares nodes = report_nodes(&calls);
-        fprintf(stderr, "stats: nodes      %d of %d that compute on %s (%.1f %%), %d in part, %d in C\n", nodes.machine, nodes.all, m->name,
-                nodes.all ? 100.0 * nodes.machine / nodes.all : 0.0, nodes.both, nodes.all - nodes.machine - nodes.both);
+        node_shares_say(stderr, report_nodes(&calls), m->name);
+        fputs("\n", stderr);
         if (measure_all(run, &calls, all, &sum)) {
                 for (int i = 0; i < calls.count; i++)
                         for (int k = 0; k < all[i].part_count; k++)

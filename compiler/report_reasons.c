@@ -16,6 +16,8 @@ bool report_is_launch(const struct loop_stmt *call) { return call->function->kin
 /* ---- contractions ---- */
 
 static bool is_byte(const struct value *v) { return v->type->element == E_I8 || v->type->element == E_U8; }
+bool report_multiplies_bytes(const struct op *contraction) { return is_byte(op_operand(contraction, 0)) && is_byte(op_operand(contraction, 1)); }
+
 static bool is_of(const struct op *op, const char *location) { return op->location && location && !strcmp(op->location, location); }
 
 /* the contraction that became a kernel of these nodes; NULL */
@@ -58,7 +60,7 @@ static const char *why_no_product(struct run *run, const struct loop_stmt *call)
         const struct op *op = contraction_of(run->state.module, loop_call_location(call)), *at;
         if (!op)
                 return "it is not a kernel of one contraction";
-        if (!is_byte(op_operand(op, 0)) || !is_byte(op_operand(op, 1))) {
+        if (!report_multiplies_bytes(op)) {
                 const struct value *other = is_byte(op_operand(op, 0)) ? op_operand(op, 1) : op_operand(op, 0);
                 return arena_printf(run->arena, "its products are of %s, not of bytes", element_info[other->type->element].text);
         }

@@ -52,3 +52,16 @@ struct node_shares node_uses_count(const struct node_uses *uses)
         }
         return shares;
 }
+
+static int others(struct node_shares shares) { return shares.all - shares.machine - shares.both; }
+
+void node_shares_json(FILE *out, struct node_shares shares)
+{
+        fprintf(out, ", \"nodes\": {\"all\": %d, \"machine\": %d, \"both\": %d, \"processor\": %d}", shares.all, shares.machine, shares.both, others(shares));
+}
+
+void node_shares_say(FILE *out, struct node_shares shares, const char *machine)
+{
+        fprintf(out, "stats: nodes      %d of %d that compute on %s (%.1f %%), %d in part, %d on the processor", shares.machine, shares.all, machine,
+                shares.all ? 100.0 * shares.machine / shares.all : 0.0, shares.both, others(shares));
+}

@@ -4,6 +4,7 @@
 #define IR_NODES_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "base/memory.h"
 
@@ -18,5 +19,8 @@ const struct node_use *node_uses_first(const struct node_uses *uses);
 /* of all: on the machine alone, and on both */
 struct node_shares { int all, machine, both; };
 struct node_shares node_uses_count(const struct node_uses *uses);
+/* behind other members: , "nodes": {..}; and a line of --stats, without its end */
+void node_shares_json(FILE *out, struct node_shares shares);
+void node_shares_say(FILE *out, struct node_shares shares, const char *machine);
 
 #endif

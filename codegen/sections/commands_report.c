@@ -125,6 +125,8 @@ static struct host find_host(const struct module *m, const struct network *n)
         return h;
 }
 
+static double products_share(const struct host *h) { return h->all > 0 ? 1 - h->products / h->all : 1; }
+
 /* One line about all that the machine does not compute. */
 static void remark_host(const struct host *h, struct diag *diag)
 {
@@ -186,9 +188,8 @@ static void say_stats(const struct section_plan *p, const struct figures *f, con
                 if (f->commands[k] && !command_info[k].comment)
                         fprintf(stderr, " %s %d", command_info[k].name, f->commands[k]);
         fputs("\n", stderr);
-        fprintf(stderr, "stats: nodes      %d of %d that compute on %s (%.1f %%), %d in part, %d on the host; %.2f %% of the products\n", h->nodes.machine,
-                h->nodes.all, p->n->machine->name, h->nodes.all ? 100.0 * h->nodes.machine / h->nodes.all : 0.0, h->nodes.both,
-                h->nodes.all - h->nodes.machine - h->nodes.both, h->all > 0 ? 100 * (1 - h->products / h->all) : 100.0);
+        node_shares_say(stderr, h->nodes, p->n->machine->name);
+        fprintf(stderr, "; %.2f %% of the products\n", 100 * products_share(h));
 }
 
 static void say_layers(const struct section_plan *p, const struct layer *layers)
@@ -240,8 +241,9 @@ static void report(FILE *out, const struct section_plan *p, const struct figures
                 p->gathered, p->scattered, p->traffic_bound, p->chosen_by, heuristic, least < 0 ? 0 : least, p->slice_rows);
         fprintf(out, "  \"array\": {\"steps\": %" PRId64 ", \"once\": %" PRId64 ", \"replicated\": %d},\n", p->array_steps, p->array_steps_once, p->replicated);
         fprintf(out, "  \"slots\": %" PRId64 ",\n", f->slots);
-        fprintf(out, "  \"nodes\": {\"all\": %d, \"machine\": %d, \"both\": %d, \"processor\": %d}, \"products_share\": %.6f,\n  \"commands\": {", h->nodes.all,
-                h->nodes.machine, h->nodes.both, h->nodes.all - h->nodes.machine - h->nodes.both, h->all > 0 ? 1 - h->products / h->all : 1.0);
+        fprintf(out, "  \"products_share\": %.6f", products_share(h));
+        node_shares_json(out, h->nodes);
+        fputs(",\n  \"commands\": {", out);
         bool first = true;
         for (int k = 0; k < COMMAND_COUNT; k++)
                 if (f->commands[k]) {
