@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Orders of steps, and for each what is kept in activation memory and where it lies. Blocks of branches that meet again have many orders:
- * those of least peak are looked for as for kernels (passes/memory/arrange_search.h). Where all fits in one of these, nothing is moved; else
+ * those of least peak are looked for as for kernels (passes/memory/arrange_search.h). Where all fits in one of these, or near one, nothing is moved; else
  * the order, the height of slices and the rows kept that move least are taken, of what heuristics and a search find. */
 #include "codegen/sections/sections.h"
 
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "base/size.h"
 #include "passes/memory/arrange_search.h"
 
@@ -203,6 +204,55 @@ static void give_ddr(struct section_plan *p)
         }
 }
 
+/* ---- orders near the best ---- */
+
+static bool comes_before(const struct step *s, int step)
+{
+        bool found = false;
+        for (int i = 0; i < s->before_count; i++)
+                found |= s->before[i] == step;
+        return found;
+}
+
+/* moves the step at a time as far as the steps around it let it, and chance wants */
+static void move_step(const struct step_graph *g, int *order, uint64_t *random)
+{
+        const uint64_t r = random_next(random) >> 16;
+        const bool later = r & 1;
+        int at = (int)((r >> 1) % (uint64_t)g->count);
+        for (int64_t left = 1 + (int64_t)((random_next(random) >> 16) % (uint64_t)g->count); left > 0; left--) {
+                const int next = later ? at + 1 : at - 1;
+                if (next < 0 || next >= g->count ||
+                    comes_before(&g->steps[order[later ? next : at]], order[later ? at : next]))
+                        return;
+                const int step = order[at];
+                order[at] = order[next];
+                order[next] = step;
+                at = next;
+        }
+}
+
+/* The best order fits by bytes, and has no places: others that fit by bytes are tried, a step moved at a time. */
+static void search_orders(struct searching *s, struct network *n, int64_t memory, const struct step_graph *g, const int *best)
+{
+        enum { TRIES = 2000, STEPS = 1000000 };
+        const int tries = n->step_count && STEPS / n->step_count < TRIES ? STEPS / n->step_count : TRIES;
+        const size_t bytes = (size_t)n->step_count * sizeof *best + 1;
+        uint64_t random = RANDOM_START;
+        int *order = arena_copy(n->arena, best, bytes);
+        for (int k = 0; k < tries && !s->best; k++) {
+                int *other = arena_copy(n->arena, order, bytes);
+                move_step(g, other, &random);
+                const int64_t peak = arrange_peak(g, other);
+                if (peak > memory || !memcmp(other, order, bytes - 1))
+                        continue;
+                order = other;
+                struct section_plan p = plan_new(n, memory, order, "near the best");
+                p.peak = peak;
+                consider(s, &p, VOLUMES_QUICKLY);
+        }
+}
+
 struct section_plan *plan_commands(struct network *n, int64_t memory, struct diag *diag)
 {
         const struct step_graph g = graph_of(n->arena, n);
@@ -226,6 +276,8 @@ struct section_plan *plan_commands(struct network *n, int64_t memory, struct dia
                 if (p.peak <= memory && !s.best)
                         consider(&s, &p, VOLUMES_WELL);
         }
+        if (!s.best && best_peak <= memory)
+                search_orders(&s, n, memory, &g, best);
         struct section_plan plans[ORDERS];
         int count = 0;
         for (int k = 0; k < ORDERS; k++) {

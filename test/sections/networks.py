@@ -13,7 +13,6 @@ from zoo.layers import classify, concat, convolve_norm, max_pool        # noqa: 
 
 FOLDER = zoo.FOLDER / "sections"
 MOST = {"inception_v1": 2, "inception_v3": 1.35}    # of the bound; 1.25 elsewhere
-FREE = {"inception_v1": 1.035}     # of the live peak: memory from which nothing is moved; 1 elsewhere
 
 
 def block(g, x, name, one, three, five, pool):
