@@ -83,12 +83,12 @@ static struct section_plan plan_new(struct network *n, int64_t memory, const int
         p.kept = arena_array(n->arena, (size_t)n->storage_count + 1, sizeof *p.kept);
         p.tails = arena_array(n->arena, (size_t)n->storage_count + 1, sizeof *p.tails);
         p.until = arena_array(n->arena, (size_t)n->storage_count + 1, sizeof *p.until);
-        memset(p.until, -1, (size_t)n->storage_count * sizeof *p.until);
+        p.again = arena_array(n->arena, (size_t)n->storage_count + 1, sizeof *p.again);
+        p.agains = arena_array(n->arena, (size_t)n->storage_count + 1, sizeof *p.agains);
         p.low = arena_array(n->arena, (size_t)n->storage_count + 1, sizeof *p.low);
         p.offsets = arena_array(n->arena, (size_t)n->storage_count + 1, sizeof *p.offsets);
         p.slices = arena_array(n->arena, (size_t)n->step_count + 1, sizeof *p.slices);
-        for (int s = 0; s < n->storage_count; s++)
-                p.kept[s] = n->storages[s].rows;
+        residency_keep_all(&p);
         residency_count(&p);
         return p;
 }
@@ -112,6 +112,8 @@ static bool consider(struct searching *s, struct section_plan *p, enum volumes_e
         s->best->offsets = arena_copy(p->arena, p->offsets, (size_t)p->n->storage_count * sizeof *p->offsets + 1);
         s->best->tails = arena_copy(p->arena, p->tails, (size_t)p->n->storage_count * sizeof *p->tails + 1);
         s->best->until = arena_copy(p->arena, p->until, (size_t)p->n->storage_count * sizeof *p->until + 1);
+        s->best->again = arena_copy(p->arena, p->again, (size_t)p->n->storage_count * sizeof *p->again + 1);
+        s->best->agains = arena_copy(p->arena, p->agains, (size_t)p->n->storage_count * sizeof *p->agains + 1);
         s->best->slices = arena_copy(p->arena, p->slices, (size_t)p->n->step_count * sizeof *p->slices + 1);
         return true;
 }
@@ -120,11 +122,10 @@ static bool consider(struct searching *s, struct section_plan *p, enum volumes_e
 static int64_t search_rows(struct searching *s, struct section_plan *p, const int64_t *away, int tries)
 {
         enum { ROUNDS = 6 };
-        const size_t count = (size_t)p->n->storage_count;
+        struct residency start = residency_new(p->arena, p);
         for (int round = 0; round < ROUNDS; round++) {
                 const int64_t room = p->memory - p->memory / 48 * round;
-                int64_t least = INT64_MAX, *start = arena_copy(p->arena, p->kept, count * sizeof *p->kept + 1);
-                int *until = arena_copy(p->arena, p->until, count * sizeof *p->until + 1);
+                int64_t least = INT64_MAX;
                 for (int h = 0; h < HEURISTIC_COUNT; h++) {
                         if (!residency_choose(p, room, h))
                                 continue;
@@ -134,14 +135,12 @@ static int64_t search_rows(struct searching *s, struct section_plan *p, const in
                                 s->heuristics[h] = now;
                         if (now < least) {
                                 least = now;
-                                memcpy(start, p->kept, count * sizeof *p->kept);
-                                memcpy(until, p->until, count * sizeof *until);
+                                residency_save(&start, p);
                         }
                 }
                 if (least == INT64_MAX)
                         return -1;
-                memcpy(p->kept, start, count * sizeof *p->kept);
-                memcpy(p->until, until, count * sizeof *until);
+                residency_load(p, &start);
                 p->chosen_by = "search";
                 if (residency_search(p, room, away, tries) && consider(s, p, VOLUMES_QUICKLY))
                         return p->gathered + p->scattered;
@@ -173,8 +172,8 @@ static void search_slices(struct searching *s, struct section_plan *plans, int p
                 search_rows(s, p, away, MUCH);
         } else if (!s->best) {          /* all of it in slices of a row */
                 p->chosen_by = "none kept";
+                residency_keep_all(p);
                 memset(p->kept, 0, (size_t)p->n->storage_count * sizeof *p->kept);
-                memset(p->until, -1, (size_t)p->n->storage_count * sizeof *p->until);
                 residency_count(p);
                 consider(s, p, VOLUMES_WELL);
         }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What stays in activation memory. Of each storage the first rows are kept there for as long as anybody needs them, and the others, its tail,
  * lie in DDR: a step that reads these gathers them slice by slice, one that makes them scatters them, two slices in turn, so that one is
- * moved while the other is computed. A tail may also stay for a while, for those who read it soon, and be gathered later.
+ * moved while the other is computed. A tail may also stay for a while, for those who read it soon, and be gathered later: slice by slice, or
+ * whole, from one of its readers on, for all that follow.
  *
  *      rows  0 +--------------+
  *              |     kept     |  activation memory
@@ -177,6 +178,14 @@ int64_t leaf_tail(const struct section_plan *p, int volume, int *last)
         return *last < first ? 0 : round_up(row_bytes(p->n, v) * (v->rows - p->kept[v->storage]), STORAGE_ALIGN);
 }
 
+int64_t leaf_again(const struct section_plan *p, int volume)
+{
+        const struct volume *v = &p->n->volumes[volume];
+        int first, last;
+        leaf_life(p, volume, &first, &last);
+        return last < p->again[v->storage] ? 0 : round_up(row_bytes(p->n, v) * (v->rows - p->kept[v->storage]), STORAGE_ALIGN);
+}
+
 int64_t residency_use(const struct section_plan *p, int64_t *use)
 {
         const struct network *n = p->n;
@@ -188,11 +197,13 @@ int64_t residency_use(const struct section_plan *p, int64_t *use)
                 for (int k = 0; k < n->storages[s].leaf_count; k++) {
                         const int leaf = n->storages[s].leaves[k].volume;
                         int first, last, end;
-                        const int64_t kept = leaf_bytes(p, leaf), tail = leaf_tail(p, leaf, &end);
+                        const int64_t kept = leaf_bytes(p, leaf), tail = leaf_tail(p, leaf, &end), again = leaf_again(p, leaf);
                         leaf_life(p, leaf, &first, &last);
                         use[first] += kept + tail;
                         use[last + 1] -= kept;
                         use[tail ? end + 1 : first] -= tail;
+                        use[again ? p->again[s] : first] += again;
+                        use[again ? last + 1 : first] -= again;
                 }
         for (int t = 1; t <= n->step_count; t++)
                 use[t] += use[t - 1];
@@ -247,6 +258,11 @@ void residency_count(struct section_plan *p)
                 if (taken >= 0 && !tail_is_there(p, taken, p->time[k]) && p->kept[taken] < p->low[taken])
                         p->low[taken] = p->kept[taken];
         }
+        for (int s = 0; s < n->storage_count; s++)
+                if (p->again[s] < n->step_count && p->kept[s] < n->storages[s].rows) {
+                        p->low[s] = p->kept[s] < p->low[s] ? p->kept[s] : p->low[s];
+                        p->gathered += n->storages[s].channels * n->storages[s].columns * n->machine->number_bytes * (n->storages[s].rows - p->kept[s]);
+                }
         /* what is made in slices lies nowhere else */
         for (int k = 0; k < n->step_count; k++) {
                 const struct volume *v = n->steps[k].output >= 0 ? &n->volumes[n->steps[k].output] : NULL;
@@ -349,9 +365,12 @@ static int last_touch(const struct choosing *c, int storage, int before)
 static void keep_less(struct choosing *c, int s, int time, int64_t rows)
 {
         struct section_plan *p = c->p;
-        if (p->kept[s] == p->n->storages[s].rows)
+        if (p->kept[s] == p->n->storages[s].rows) {
                 p->until[s] = last_touch(c, s, time);
-        else if (tail_is_there(p, s, time)) {
+        } else if (tail_is_again(p, s, time)) {
+                p->again[s] = p->n->step_count;
+                return;
+        } else if (tail_is_there(p, s, time)) {
                 p->until[s] = last_touch(c, s, time);
                 return;
         }
@@ -402,42 +421,101 @@ static void keep_more_rows(struct choosing *c, int s)
 /* the longest time of a tail for which there is room */
 static void keep_longer(struct choosing *c, int s)
 {
-        const int before = c->p->until[s];
-        for (int t = last_touch(c, s, c->p->n->step_count); t > before; t = last_touch(c, s, t)) {
+        const int before = c->p->until[s], again = c->p->again[s], never = c->p->n->step_count;
+        for (int t = last_touch(c, s, never); t > before; t = last_touch(c, s, t)) {
                 c->p->until[s] = t;
+                c->p->again[s] = t < again ? again : never;
                 if (residency_use(c->p, NULL) <= c->room)
                         return;
         }
         c->p->until[s] = before;
+        c->p->again[s] = again;
+}
+
+/* A step that reads all of a storage can gather its tail, when all of it is made. */
+static bool can_gather(const struct section_plan *p, int s, int time)
+{
+        const struct network *n = p->n;
+        const struct section_step *reader = &n->steps[p->order[time]];
+        bool can = false;
+        for (int i = 0; i < reader->input_count && reader->output >= 0; i++) {
+                const struct volume *v = &n->volumes[reader->inputs[i]];
+                can |= v->storage == s && v->channels == n->storages[s].channels;
+        }
+        for (int k = 0; k < n->storages[s].leaf_count; k++)
+                can &= p->time[n->volumes[n->storages[s].leaves[k].volume].maker] < time;
+        return can && time > p->until[s];
+}
+
+/* The first reader from which on there is room for a tail once more. */
+static void keep_again(struct choosing *c, int s)
+{
+        const int before = c->p->again[s];
+        for (int t = c->p->until[s] + 1; t < before; t++) {
+                if (!can_gather(c->p, s, t))
+                        continue;
+                c->p->again[s] = t;
+                if (residency_use(c->p, NULL) <= c->room)
+                        return;
+        }
+        c->p->again[s] = before;
 }
 
 /* Keeps more of each storage, as far as there is room and as less is moved; from storage `from` on, around. */
 static void fill(struct choosing *c, int from)
 {
         const struct network *n = c->p->n;
-        for (int k = 0; k < 2 * n->storage_count; k++) {
-                const int s = (from + k) % n->storage_count, until = c->p->until[s];
+        for (int k = 0; k < 3 * n->storage_count; k++) {
+                const int s = (from + k) % n->storage_count, until = c->p->until[s], again = c->p->again[s];
                 const int64_t before = c->p->kept[s];
                 if (before >= n->storages[s].rows)
                         continue;
                 const int64_t was = moved(c->p);
                 if (k < n->storage_count)
                         keep_more_rows(c, s);
-                else
+                else if (k < 2 * n->storage_count)
                         keep_longer(c, s);
-                if ((c->p->kept[s] > before || c->p->until[s] > until) && moved(c->p) > was) {
+                else
+                        keep_again(c, s);
+                if ((c->p->kept[s] > before || c->p->until[s] > until || c->p->again[s] < again) && moved(c->p) > was) {
                         c->p->kept[s] = before;
                         c->p->until[s] = until;
+                        c->p->again[s] = again;
                 }
         }
 }
 
-static void keep_all(struct section_plan *p)
+void residency_keep_all(struct section_plan *p)
 {
         for (int s = 0; s < p->n->storage_count; s++) {
                 p->kept[s] = p->n->storages[s].rows;
                 p->until[s] = -1;
+                p->again[s] = p->n->step_count;
         }
+}
+
+struct residency residency_new(struct arena *arena, const struct section_plan *p)
+{
+        const size_t count = (size_t)p->n->storage_count;
+        return (struct residency){ arena_copy(arena, p->kept, count * sizeof *p->kept + 1), arena_copy(arena, p->until, count * sizeof *p->until + 1),
+                                   arena_copy(arena, p->again, count * sizeof *p->again + 1) };
+}
+
+static void copy_residency(size_t count, const struct residency *from, const struct residency *to)
+{
+        memcpy(to->kept, from->kept, count * sizeof *to->kept);
+        memcpy(to->until, from->until, count * sizeof *to->until);
+        memcpy(to->again, from->again, count * sizeof *to->again);
+}
+
+void residency_save(struct residency *to, const struct section_plan *p)
+{
+        copy_residency((size_t)p->n->storage_count, &(struct residency){ p->kept, p->until, p->again }, to);
+}
+
+void residency_load(struct section_plan *p, const struct residency *from)
+{
+        copy_residency((size_t)p->n->storage_count, from, &(struct residency){ p->kept, p->until, p->again });
 }
 
 static struct choosing choosing_new(struct section_plan *p, int64_t room, int heuristic, struct arena *scratch)
@@ -451,7 +529,7 @@ bool residency_choose(struct section_plan *p, int64_t room, int heuristic)
 {
         struct arena *scratch = arena_new();
         struct choosing c = choosing_new(p, room, heuristic, scratch);
-        keep_all(p);
+        residency_keep_all(p);
         const bool fine = repair(&c);
         arena_free(scratch);
         residency_count(p);
@@ -461,7 +539,7 @@ bool residency_choose(struct section_plan *p, int64_t room, int heuristic)
 /* what the bound leaves away */
 static void keep_as_bound(struct section_plan *p, const int64_t *away)
 {
-        keep_all(p);
+        residency_keep_all(p);
         for (int i = 0; i < p->n->volume_count; i++) {
                 const struct volume *v = &p->n->volumes[i];
                 if (!v->needed || volume_is_concat(v) || !away[i])
@@ -478,7 +556,7 @@ static int find_crowded(struct choosing *c, int *crowded)
 {
         const struct network *n = c->p->n;
         int count = 0;
-        keep_all(c->p);
+        residency_keep_all(c->p);
         residency_use(c->p, c->use);
         for (int s = 0; s < n->storage_count; s++) {
                 bool is = false;
@@ -500,10 +578,16 @@ static void change(struct choosing *c, const int *crowded, int count)
         struct section_plan *p = c->p;
         for (int64_t j = 1 + chance(c, 3); j > 0; j--) {
                 const int s = crowded[chance(c, count)];
-                const int64_t rows = p->n->storages[s].rows, how = chance(c, 5);
+                const int64_t rows = p->n->storages[s].rows, how = chance(c, 6);
                 c->fixed[s] = true;
                 if (how == 4) {
                         p->until[s] = last_touch(c, s, (int)chance(c, p->n->step_count));
+                        p->again[s] = p->again[s] > p->until[s] ? p->again[s] : p->n->step_count;
+                        continue;
+                }
+                if (how == 5) {
+                        const int time = (int)chance(c, p->n->step_count);
+                        p->again[s] = can_gather(p, s, time) ? time : p->n->step_count;
                         continue;
                 }
                 p->kept[s] = how == 0 ? rows : how == 1 ? 0 : chance(c, rows + 1);
@@ -515,9 +599,10 @@ bool residency_search(struct section_plan *p, int64_t room, const int64_t *away,
         const size_t count = (size_t)p->n->storage_count;
         struct arena *scratch = arena_new();
         struct choosing c = choosing_new(p, room, CHANCE, scratch);
-        int64_t *best = arena_copy(scratch, p->kept, count * sizeof *best), least = INT64_MAX;
+        struct residency best = residency_new(scratch, p);
+        int64_t least = INT64_MAX;
         bool found = false;
-        int *until = arena_copy(scratch, p->until, count * sizeof *until), *crowded = arena_array(scratch, count + 1, sizeof *crowded);
+        int *crowded = arena_array(scratch, count + 1, sizeof *crowded);
         const int crowd = find_crowded(&c, crowded);
         for (int k = 0; k < tries; k++) {
                 c.heuristic = k <= HEURISTIC_COUNT ? k : (int)chance(&c, CHANCE + 1);
@@ -525,8 +610,7 @@ bool residency_search(struct section_plan *p, int64_t room, const int64_t *away,
                 if (k <= HEURISTIC_COUNT) {
                         keep_as_bound(p, away);
                 } else {
-                        memcpy(p->kept, best, count * sizeof *best);
-                        memcpy(p->until, until, count * sizeof *until);
+                        residency_load(p, &best);
                         if (k > HEURISTIC_COUNT + 1 && crowd)
                                 change(&c, crowded, crowd);
                 }
@@ -537,12 +621,10 @@ bool residency_search(struct section_plan *p, int64_t room, const int64_t *away,
                 if (now < least && volumes_place(p, VOLUMES_QUICKLY)) {
                         least = now;
                         found = true;
-                        memcpy(best, p->kept, count * sizeof *best);
-                        memcpy(until, p->until, count * sizeof *until);
+                        residency_save(&best, p);
                 }
         }
-        memcpy(p->kept, best, count * sizeof *best);
-        memcpy(p->until, until, count * sizeof *until);
+        residency_load(p, &best);
         residency_count(p);
         arena_free(scratch);
         return found;

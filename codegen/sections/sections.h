@@ -139,10 +139,11 @@ struct section_plan {
         int64_t *kept;                  /* of each storage: the first rows, which stay in activation memory from when they are made
                                          * to when they are read for the last time; the others, its tail, lie in DDR */
         int *until;                     /* of each storage: the last time that its tail is in activation memory, too; -1: never */
+        int *again;                     /* of each storage: the time of a reader from which on it is once more; step_count: never */
         int64_t *low;                   /* of each storage: the first row that is in DDR; below kept for windows across */
         int64_t slice_rows;             /* that a step makes at a time */
         int64_t gathered, scattered;    /* bytes */
-        int64_t *offsets, *tails;       /* of each storage's kept rows, and of its tail */
+        int64_t *offsets, *tails, *agains;      /* of each storage's kept rows, of its tail, and of that once more */
         int64_t (*slices)[3][2];        /* by step: offsets of slices; two of what is made */
         int64_t *ddr, ddr_bytes;        /* of each storage: offset in DDR */
         int64_t used;                   /* bytes of activation memory */
@@ -182,11 +183,19 @@ void step_middle_rows(const struct section_step *s, int64_t from, int64_t to, in
 
 /* from its maker to who reads it last */
 void leaf_life(const struct section_plan *p, int volume, int *first, int *last);
-/* bytes of the rows that are kept; of its tail, and until when that is there: before its maker where it never is */
+/* bytes of the rows that are kept; of its tail, and until when that is there: before its maker where it never is; of its tail from `again` on */
 int64_t leaf_bytes(const struct section_plan *p, int volume);
 int64_t leaf_tail(const struct section_plan *p, int volume, int *last);
 /* the tail of a storage is there at a time */
-static inline bool tail_is_there(const struct section_plan *p, int storage, int time) { return p->until[storage] >= time; }
+int64_t leaf_again(const struct section_plan *p, int volume);
+static inline bool tail_is_again(const struct section_plan *p, int storage, int time) { return time >= p->again[storage]; }
+static inline bool tail_is_there(const struct section_plan *p, int storage, int time) { return p->until[storage] >= time || tail_is_again(p, storage, time); }
+/* what of a plan says which rows are where */
+struct residency { int64_t *kept; int *until, *again; };
+void residency_keep_all(struct section_plan *p);
+struct residency residency_new(struct arena *arena, const struct section_plan *p);        /* a copy */
+void residency_save(struct residency *to, const struct section_plan *p);
+void residency_load(struct section_plan *p, const struct residency *from);
 
 /* Rows kept such that all fits into `room` bytes at any time, and little is moved: by a heuristic, or (HEURISTIC_COUNT) by search from
  * what p has. False: it cannot be. (residency.c) */

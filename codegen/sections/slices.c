@@ -39,7 +39,8 @@ static struct where kept_rows(const struct making *m, const struct volume *v)
 static struct where tail_rows(const struct making *m, const struct volume *v)
 {
         const int64_t kept = m->p->kept[v->storage], rows = v->rows - kept;
-        return (struct where){ BUFFER_ACTIVATIONS, m->p->tails[v->storage] + v->channel * rows * bytes_of_row(m, v), kept, rows };
+        const int64_t *places = tail_is_again(m->p, v->storage, m->p->time[m->step]) ? m->p->agains : m->p->tails;
+        return (struct where){ BUFFER_ACTIVATIONS, places[v->storage] + v->channel * rows * bytes_of_row(m, v), kept, rows };
 }
 
 static struct where in_ddr(const struct making *m, const struct volume *v)
@@ -323,14 +324,28 @@ static void add_concats(struct making *m, int part)
         }
 }
 
+/* tails that are there once more, from this step on */
+static void gather_again(struct making *m)
+{
+        for (int i = 0; i < m->s->input_count; i++) {
+                const struct volume *v = &m->p->n->volumes[m->s->inputs[i]];
+                const struct where tail = tail_rows(m, v);
+                const bool twice = i && m->p->n->volumes[m->s->inputs[0]].storage == v->storage;
+                if (!tail.rows || m->p->again[v->storage] != m->p->time[m->step] || twice)
+                        continue;
+                declare(m, v, &tail);
+                transfer(m, COMMAND_XNGather, v, &tail, tail.top, v->rows);
+        }
+}
+
 static void add_step(struct making *m, int number)
 {
         const struct section_plan *p = m->p;
         const struct section_step *s = &p->n->steps[number];
         const struct volume *v = &p->n->volumes[s->output >= 0 ? s->output : s->inputs[0]];
-        const struct where kept = kept_rows(m, v), tail = tail_rows(m, v), ddr = in_ddr(m, v);
         m->s = s;
         m->step = number;
+        const struct where kept = kept_rows(m, v), tail = tail_rows(m, v), ddr = in_ddr(m, v);
         m->number = 0;
         m->turns = 0;
         memset(m->held, 0, sizeof m->held);
@@ -346,6 +361,7 @@ static void add_step(struct making *m, int number)
                 if (in || !there)
                         pass_rows(m, code, v, &ddr, in ? p->low[v->storage] : kept.rows, v->rows);
         } else {
+                gather_again(m);
                 plan_slices(p, number, add_slice, m);
         }
         if (s->output >= 0)

@@ -17,7 +17,7 @@ struct placing {
         int count;
         struct taken *taken;
         int64_t limit;
-        bool *there;                    /* of each storage: its kept rows, its tail */
+        bool *there;                    /* of each storage: its kept rows, its tail, its tail again */
 };
 
 static int by_low(const void *x, const void *y)
@@ -110,16 +110,18 @@ static void add_span(struct item *item, struct span span)
         spans[item->span_count++] = span;
 }
 
-/* its kept rows, or its tail; false: there are none */
-static bool add_storage(struct placing *p, const struct section_plan *plan, int number, bool tail)
+enum part { PART_KEPT, PART_TAIL, PART_AGAIN, PARTS };
+
+/* false: there are no such rows */
+static bool add_storage(struct placing *p, const struct section_plan *plan, int number, enum part part)
 {
         const struct network *n = plan->n;
         const struct section_storage *s = &n->storages[number];
-        const int64_t rows = tail ? s->rows - plan->kept[number] : plan->kept[number], plane = s->columns * rows * n->machine->number_bytes;
+        const int64_t rows = part == PART_KEPT ? plan->kept[number] : s->rows - plan->kept[number], plane = s->columns * rows * n->machine->number_bytes;
         bool any = false;
         for (int k = 0; k < s->leaf_count; k++) {
                 int last;
-                any |= tail ? leaf_tail(plan, s->leaves[k].volume, &last) > 0 : rows > 0;
+                any |= part == PART_KEPT ? rows > 0 : part == PART_TAIL ? leaf_tail(plan, s->leaves[k].volume, &last) > 0 : leaf_again(plan, s->leaves[k].volume) > 0;
         }
         if (!any)
                 return false;
@@ -129,9 +131,10 @@ static bool add_storage(struct placing *p, const struct section_plan *plan, int 
                 int first, last, end;
                 const int64_t there = leaf_tail(plan, s->leaves[k].volume, &end);
                 leaf_life(plan, s->leaves[k].volume, &first, &last);
-                if (tail && !there)
+                if ((part == PART_TAIL && !there) || (part == PART_AGAIN && !leaf_again(plan, s->leaves[k].volume)))
                         continue;
-                last = tail ? end : last;
+                first = part == PART_AGAIN ? plan->again[number] : first;
+                last = part == PART_TAIL ? end : last;
                 const int64_t channels = s->units > 1 ? s->units * s->unit_channels : n->volumes[s->leaves[k].volume].channels;
                 add_span(item, (struct span){ start, start + channels * plane, first, last });
         }
@@ -163,8 +166,9 @@ static void take_offsets(struct placing *p, struct section_plan *plan)
         for (int k = 0; k < p->count; k++)
                 plan->used = p->items[k].offset + p->items[k].bytes > plan->used ? p->items[k].offset + p->items[k].bytes : plan->used;
         for (int s = 0; s < n->storage_count; s++)
-                for (int tail = 0; tail < 2; tail++)
-                        (tail ? plan->tails : plan->offsets)[s] = p->there[2 * s + tail] ? p->items[at++].offset : -1;
+                for (int part = 0; part < PARTS; part++)
+                        (part == PART_KEPT ? plan->offsets : part == PART_TAIL ? plan->tails : plan->agains)[s] =
+                                p->there[PARTS * s + part] ? p->items[at++].offset : -1;
         for (int k = 0; k < n->step_count; k++) {
                 const struct slice_room room = plan_slice_room(plan, k);
                 for (int i = 0; i < 3; i++)
@@ -180,10 +184,10 @@ bool volumes_place(struct section_plan *plan, enum volumes_effort effort)
         };
         struct placing p = { .arena = arena_new(), .limit = plan->memory };
         const int64_t peak = residency_use(plan, NULL);
-        p.there = arena_array(p.arena, 2 * (size_t)plan->n->storage_count + 1, sizeof *p.there);
+        p.there = arena_array(p.arena, PARTS * (size_t)plan->n->storage_count + 1, sizeof *p.there);
         for (int s = 0; s < plan->n->storage_count; s++)
-                for (int tail = 0; tail < 2; tail++)
-                        p.there[2 * s + tail] = add_storage(&p, plan, s, tail);
+                for (int part = 0; part < PARTS; part++)
+                        p.there[PARTS * s + part] = add_storage(&p, plan, s, (enum part)part);
         for (int k = 0; k < plan->n->step_count; k++)
                 add_slices(&p, plan, k);
         p.list = arena_array(p.arena, (size_t)p.count + 1, sizeof *p.list);
