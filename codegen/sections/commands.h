@@ -35,6 +35,8 @@ struct machine_command {
         enum command_code code;
         int64_t slot;                   /* commands of equal slots run at once */
         const char *name;               /* text_safe; NULL where the command has none */
+        bool of_concat;                 /* a volume that is there when the parts of the concat in front of it are */
+        bool of_slice;                  /* copies rows that two slices have in common */
         int64_t field[FIELD_COUNT];     /* those that it has */
 };
 

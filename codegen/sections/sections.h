@@ -109,6 +109,8 @@ void network_name_all(struct network *n);
 void network_say_missing(const struct module *m, struct diag *diag);
 static inline bool volume_is_concat(const struct volume *v) { return v->part_count > 0; }
 
+static inline bool volume_is_whole(const struct network *n, const struct volume *v) { return v->channels == n->storages[v->storage].channels; }
+
 int64_t row_bytes(const struct network *n, const struct volume *v);      /* of all its channels */
 
 /* ---- where it lies (plan.c, residency.c, bound.c, volumes.c) ---- */

@@ -118,6 +118,7 @@ static void pass_rows(struct making *m, enum command_code code, const struct vol
 static void copy_rows(struct making *m, const struct volume *v, const struct where *from, const struct where *to, int64_t row, int64_t rows)
 {
         struct machine_command *c = add(m, COMMAND_XNMaxPool, v->name);
+        c->of_slice = true;
         c->field[FIELD_kw] = c->field[FIELD_kh] = c->field[FIELD_sw] = c->field[FIELD_sh] = 1;
         c->field[FIELD_inbuf] = c->field[FIELD_outbuf] = BUFFER_ACTIVATIONS;
         c->field[FIELD_inoff] = at_row(m, v, from, row);
@@ -319,7 +320,10 @@ static void add_concats(struct making *m, int part)
                 c->field[FIELD_off] = w.offset;
                 c->field[FIELD_bytes] = w.rows * row_bytes(n, v);
                 c->field[FIELD_end] = w.offset + w.rows * row_bytes(n, v);
+                const int own = m->list.count;
                 declare_all(m, v);
+                for (int k = own; k < m->list.count; k++)
+                        m->list.items[k].of_concat = true;
                 add_concats(m, i);
         }
 }
@@ -327,14 +331,15 @@ static void add_concats(struct making *m, int part)
 /* tails that are there once more, from this step on */
 static void gather_again(struct making *m)
 {
+        int last = -1;
         for (int i = 0; i < m->s->input_count; i++) {
                 const struct volume *v = &m->p->n->volumes[m->s->inputs[i]];
                 const struct where tail = tail_rows(m, v);
-                const bool twice = i && m->p->n->volumes[m->s->inputs[0]].storage == v->storage;
-                if (!tail.rows || m->p->again[v->storage] != m->p->time[m->step] || twice)
+                if (!tail.rows || m->p->again[v->storage] != m->p->time[m->step] || !volume_is_whole(m->p->n, v) || last == v->storage)
                         continue;
                 declare(m, v, &tail);
                 transfer(m, COMMAND_XNGather, v, &tail, tail.top, v->rows);
+                last = v->storage;
         }
 }
 

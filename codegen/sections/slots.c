@@ -5,13 +5,13 @@
 
 #include "codegen/sections/sections.h"
 
-/* Bytes that a command touches: planes of so many bytes, one each pitch. */
-struct reach { int64_t buffer, start, bytes, pitch, planes; bool written; };
+/* Bytes that a command touches: planes of so many bytes, one each pitch; and the volume that they are in. */
+struct reach { int64_t buffer, start, bytes, pitch, planes; bool written; int64_t first, end; };
 enum { REACHES = 8 };
-struct touched { struct reach reaches[REACHES]; int count; };
+struct touched { struct reach reaches[REACHES]; int count; int64_t least; };     /* least: no slot before, where a concat is not there yet */
 
 /* the volume that an address lies in was declared last */
-struct declared { int64_t buffer, start, end, pitch, copies; const char *name; };        /* copies: planes of all, where there are several */
+struct declared { int64_t buffer, start, end, pitch, copies; const char *name; int64_t slot; };     /* copies: planes of all, where there are several */
 
 static const struct declared *declared_at(const struct declared *all, int count, int64_t buffer, int64_t at)
 {
@@ -29,7 +29,9 @@ static void touch(struct finding *f, const struct machine_command *c, enum comma
         const int64_t buffer = c->field[buf], start = c->field[off], bytes = w * h * f->number_bytes;
         const struct declared *volume = declared_at(f->all, f->count, buffer, start);
         f->t->reaches[f->t->count++] = (struct reach){ buffer, start, bytes, volume ? volume->pitch : bytes,
-                                                       volume && volume->copies ? volume->copies : planes, written };
+                                                       volume && volume->copies ? volume->copies : planes, written,
+                                                       volume ? volume->start : start, volume ? volume->end : start + bytes * planes };
+        f->t->least = volume && volume->slot > f->t->least ? volume->slot : f->t->least;
 }
 
 static struct touched touched_by(const struct machine_command *c, const struct declared *all, int count, int64_t number_bytes)
@@ -96,13 +98,24 @@ static bool conflict(const struct touched *a, const struct touched *b)
         return false;
 }
 
+/* a volume begins where one lies that is touched: rows of it that are not, too, are its until then */
+static bool is_over(const struct touched *a, const struct touched *begun)
+{
+        for (int i = 0; i < a->count; i++)
+                for (int k = 0; k < begun->count; k++)
+                        if (a->reaches[i].buffer == begun->reaches[k].buffer && a->reaches[i].first < begun->reaches[k].end &&
+                            begun->reaches[k].first < a->reaches[i].end)
+                                return true;
+        return false;
+}
+
 static bool is_remark(const struct machine_command *c) { return command_info[c->code].comment && c->code != COMMAND_XNInput; }
 
 /* the last slot of what writes the parts of a concat, the k-th in the list */
 static int64_t slot_of_parts(const struct command_list *list, const struct touched *touched, int k)
 {
         const struct machine_command *c = &list->items[k];
-        const struct reach whole = { c->field[FIELD_buf], c->field[FIELD_off], c->field[FIELD_bytes], c->field[FIELD_bytes], 1, false };
+        const struct reach whole = { c->field[FIELD_buf], c->field[FIELD_off], c->field[FIELD_bytes], c->field[FIELD_bytes], 1, false, 0, 0 };
         int64_t slot = 0;
         for (int j = 0; j < k; j++)
                 for (int i = 0; i < touched[j].count; i++)
@@ -111,38 +124,23 @@ static int64_t slot_of_parts(const struct command_list *list, const struct touch
         return slot;
 }
 
-/* Remarks stand with the command behind them, but for a concat, which stands with the last of its parts, and the host's, at the end. */
-static void place_remarks(struct command_list *list, const struct touched *touched, int64_t last)
+/* Remarks stand with the command behind them, but for a concat, which has its slot already, and the host's, at the end. */
+static void place_remarks(struct command_list *list, int64_t last)
 {
         int64_t slot = last;
         for (int k = list->count - 1; k >= 0; k--) {
                 struct machine_command *c = &list->items[k];
                 /* rows that slices have in common are copied beside those that are gathered: a volume is there from the first of both on */
                 const struct machine_command *copy = k + 2 < list->count ? &list->items[k + 1] : c;
-                if (c->code == COMMAND_XNVolume && copy->code == COMMAND_XNMaxPool && copy->name == c->name && copy[1].code == COMMAND_XNGather)
+                if (c->code == COMMAND_XNConcat || c->of_concat)
+                        continue;
+                if (c->code == COMMAND_XNVolume && copy->of_slice && copy[1].code == COMMAND_XNGather)
                         c->slot = copy->slot < copy[1].slot ? copy->slot : copy[1].slot;
                 else if (is_remark(c))
                         c->slot = c->code == COMMAND_XNInner || c->code == COMMAND_XNHost ? last : slot;
                 else
                         slot = c->slot;
         }
-        for (int k = 0; k < list->count; k++) {
-                const struct machine_command *concat = &list->items[k];
-                if (concat->code != COMMAND_XNConcat)
-                        continue;
-                list->items[k].slot = slot_of_parts(list, touched, k);
-                for (int j = k + 1; j < list->count && list->items[j].code == COMMAND_XNVolume && list->items[j].name == concat->name; j++)
-                        list->items[j].slot = concat->slot;
-        }
-}
-
-/* a volume of which a concat's parts have been written */
-static bool is_of_concat(const struct command_list *list, int k)
-{
-        const char *name = list->items[k].name;
-        while (k > 0 && list->items[k].code == COMMAND_XNVolume && list->items[k].name == name)
-                k--;
-        return list->items[k].code == COMMAND_XNConcat && list->items[k].name == name;
 }
 
 /* other rows of what lies there already */
@@ -167,36 +165,39 @@ void commands_schedule(struct arena *arena, struct command_list *list, int64_t n
         struct touched *touched = arena_array(arena, (size_t)list->count + 1, sizeof *touched);
         struct declared *all = arena_array(arena, (size_t)list->count + 1, sizeof *all);
         struct sorted *sorted = arena_array(arena, (size_t)list->count + 1, sizeof *sorted);
-        int64_t done[ENGINE_COUNT], last = 0;
+        int64_t done[ENGINE_COUNT], last = 0, of_concat = 0;
         struct touched begun = { .count = 0 };  /* volumes that the next command is the first to write */
         int declared = 0;
         for (int e = 0; e < ENGINE_COUNT; e++)
                 done[e] = -1;
         for (int k = 0; k < list->count; k++) {
                 struct machine_command *c = &list->items[k];
+                if (c->code == COMMAND_XNConcat)
+                        c->slot = of_concat = slot_of_parts(list, touched, k);
                 if (c->code == COMMAND_XNVolume) {
+                        c->slot = c->of_concat ? of_concat : 0;
                         const int64_t pitch = c->field[FIELD_w] * c->field[FIELD_h] * number_bytes;
                         const int64_t copies = c->field[FIELD_units] > 1 ? c->field[FIELD_units] * c->field[FIELD_unitc] : 0;
                         const int64_t planes = copies ? copies : c->field[FIELD_c];
-                        const struct declared d = { c->field[FIELD_buf], c->field[FIELD_off], c->field[FIELD_off] + planes * pitch, pitch, copies, c->name };
-                        if (!is_of_concat(list, k) && !is_again(all, declared, &d) && begun.count < REACHES / 2)
-                                begun.reaches[begun.count++] = (struct reach){ d.buffer, d.start, d.end - d.start, d.end - d.start, 1, true };
+                        const struct declared d = { c->field[FIELD_buf], c->field[FIELD_off], c->field[FIELD_off] + planes * pitch, pitch, copies, c->name, c->slot };
+                        if (!c->of_concat && !is_again(all, declared, &d) && begun.count < REACHES / 2)
+                                begun.reaches[begun.count++] = (struct reach){ d.buffer, d.start, d.end - d.start, d.end - d.start, 1, true, d.start, d.end };
                         all[declared++] = d;
                 }
                 if (is_remark(c))
                         continue;
                 const enum engine engine = command_info[c->code].engine;
                 touched[k] = touched_by(c, all, declared, number_bytes);
-                c->slot = done[engine] + 1;
+                c->slot = done[engine] + 1 > touched[k].least ? done[engine] + 1 : touched[k].least;
                 for (int j = 0; j < k; j++)
                         if (touched[j].count && list->items[j].slot >= c->slot &&
-                            (conflict(&touched[j], &touched[k]) || conflict(&touched[j], &begun)))
+                            (conflict(&touched[j], &touched[k]) || is_over(&touched[j], &begun)))
                                 c->slot = list->items[j].slot + 1;
                 begun.count = 0;
                 done[engine] = c->slot;
                 last = c->slot > last ? c->slot : last;
         }
-        place_remarks(list, touched, last);
+        place_remarks(list, last);
         for (int k = 0; k < list->count; k++)
                 sorted[k] = (struct sorted){ list->items[k], k };
         qsort(sorted, (size_t)list->count, sizeof *sorted, by_slot);

@@ -245,6 +245,43 @@ def test_tails(share, tmp_path):
     assert most > slices or share != .5
 
 
+def drawn(folder, seed):
+    """layers that read any earlier ones of their size"""
+    rng = np.random.default_rng(seed)
+    net, x = start((int(rng.integers(2, 9)), *(int(n) for n in rng.integers(8, 20, 2))), zero=int(rng.choice([0, -128])), seed=seed)
+    values = [net.conv(x, 8)]
+    for _ in range(rng.integers(6, 14)):
+        size = values[rng.integers(len(values))][1][2:]
+        near = [v for v in values if v[1][2:] == size]
+        one, other = (near[k] for k in rng.integers(len(near), size=2))
+        kind = rng.integers(6)
+        if kind == 0 and one[1] == other[1] and one != other:
+            y = net.add(one, other)
+        elif kind == 1 and one != other:
+            y = net.concat(one, other)
+        elif kind == 2 and min(size) > 6:
+            y = net.max(one)
+        elif kind == 3:
+            y = net.average(one)
+        else:
+            y = net.conv(one, int(rng.integers(3, 20)), int(rng.choice([1, 3, 5])), 2 if min(size) > 8 and rng.random() < .15 else 1, shifts=rng.random() < .3)
+        values.append(y)
+    return net.write(folder / f"drawn{seed}.dnn", net.max(values[-1], 3, 1, 1))
+
+
+@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 80), marks=pytest.mark.long)], ids=["some", "many"])
+def test_drawn(seeds, tmp_path):
+    """any graph, in any memory that is enough, gives the graph's bits"""
+    for seed in seeds:
+        path = drawn(tmp_path, seed)
+        best = emit(path, tmp_path)[2]["order"]["best"]
+        for share in (1, .75, .5):
+            done = dnncc.run([dnncc.DNNCC, path, "--target=sections", "--emit=commands", "-q", f"--activation-memory={int(best * share)}", "-o", tmp_path / "x"])
+            if done.returncode == 5 and share < 1:
+                continue
+            check(path, tmp_path, [input_of(path)], share, poison=seed - 4)
+
+
 # ---- models ----
 
 MODELS = {"resnet8_int8": (32, 32, 3), "dscnn_kws_int8": (49, 10, 1)}
