@@ -62,9 +62,9 @@ def test_line_on_a_terminal(columns):
         assert left == sorted(left, reverse=True) and left[-1] <= 1, left
 
 
-def test_nothing_on_a_terminal():
+def test_nothing_on_a_terminal(tmp_path):
     """what is soon done, what is to be quiet, and a terminal that cannot"""
-    assert on_terminal(80, DIGITS, "--check", "--target=generic", "-q")[1].count(CLEAR) == 0
+    assert on_terminal(80, DIGITS, "--check", "--target=generic", "-q", "-o", tmp_path / "m.c")[1].count(CLEAR) == 0
     assert on_terminal(80, DIGITS, "--bench=2", "-q") == (0, "")
     assert on_terminal(80, DIGITS, "--bench=2", TERM="dumb") == (0, "")
 
