@@ -19,21 +19,6 @@ struct layer {
         int64_t read, written, gathered, scattered;     /* bytes */
 };
 
-static int64_t field(const struct machine_command *c, enum command_field f) { return c->field[f]; }
-
-static void count_bytes(struct layer *l, const struct machine_command *c, int64_t number_bytes)
-{
-        const int64_t read = field(c, FIELD_w) * field(c, FIELD_h) * field(c, FIELD_c) * number_bytes;
-        const int64_t plane = field(c, FIELD_outw) * field(c, FIELD_outh) * number_bytes;
-        l->read += c->code == COMMAND_XNEltwise ? 2 * read : read;
-        switch (c->code) {
-        case COMMAND_XNConv: l->written += plane * field(c, FIELD_outc); break;
-        case COMMAND_XNConvP: l->written += field(c, FIELD_poolw) * field(c, FIELD_poolh) * field(c, FIELD_outc) * number_bytes; break;
-        case COMMAND_XNEltwise: l->written += read; break;
-        default: l->written += plane * field(c, FIELD_c);
-        }
-}
-
 static struct layer *maker_of(const struct network *n, struct layer *layers, const struct storage_leaf *leaf)
 {
         const int maker = n->volumes[leaf->volume].maker;
@@ -46,11 +31,11 @@ static struct layer *maker_of(const struct network *n, struct layer *layers, con
 static void count_copy(const struct section_plan *p, struct layer *layers, const struct machine_command *c)
 {
         const struct network *n = p->n;
-        const int64_t plane = field(c, FIELD_w) * field(c, FIELD_h) * n->machine->number_bytes;
-        const int64_t rows = field(c, FIELD_last) - field(c, FIELD_first) + 1, row = field(c, FIELD_w) * n->machine->number_bytes;
+        const int64_t row = c->field[FIELD_w] * n->machine->number_bytes, plane = row * c->field[FIELD_h];
+        const int64_t rows = c->field[FIELD_last] - c->field[FIELD_first] + 1;
         for (int k = 0; k < n->storage_count; k++) {
                 const struct section_storage *s = &n->storages[k];
-                const int64_t at = field(c, FIELD_ddroff) - p->ddr[k], from = at / plane, end = from + field(c, FIELD_c);
+                const int64_t at = c->field[FIELD_ddroff] - p->ddr[k], from = at / plane, end = from + c->field[FIELD_c];
                 if (p->ddr[k] < 0 || at < 0 || from >= s->channels || s->rows * s->columns * n->machine->number_bytes != plane)
                         continue;
                 for (int i = 0; i < s->leaf_count; i++) {
@@ -91,7 +76,8 @@ static struct layer *find_layers(const struct section_plan *p, const struct comm
                 l->last = c->slot;
                 l->command = l->command && c->code == COMMAND_XNMaxPool ? l->command : command_info[c->code].name;      /* copies, too */
                 l->commands++;
-                count_bytes(l, c, n->machine->number_bytes);
+                l->read += command_bytes(c, n->machine->number_bytes, false);
+                l->written += command_bytes(c, n->machine->number_bytes, true);
         }
         return layers;
 }

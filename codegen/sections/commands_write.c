@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A module as command text, and its parameters. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/sha256.h"
 #include "codegen/sections/sections.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Orders of steps, and for each what is kept in activation memory and where it lies. Blocks of branches that meet again have many orders:
- * those of least peak are looked for as for kernels (passes/memory/arrange_search.h). Where all fits in one of these, or near one, nothing is moved; else
- * the order, the height of slices and the rows kept that move least are taken, of what heuristics and a search find. */
+ * those of least peak are looked for as for kernels (passes/memory/arrange_search.h). Where all fits in one of these, or near one, nothing is
+ * moved; else the order, the height of slices and the rows kept that move least are taken, of what heuristics and a search find. */
 #include "codegen/sections/sections.h"
 
 #include <inttypes.h>
@@ -107,12 +107,13 @@ static bool consider(struct searching *s, struct section_plan *p, enum volumes_e
                 return true;
         s->best = ARENA_NEW(p->arena, struct section_plan);
         *s->best = *p;
-        s->best->kept = arena_copy(p->arena, p->kept, (size_t)p->n->storage_count * sizeof *p->kept + 1);
+        const struct residency rows = residency_new(p->arena, p);
+        s->best->kept = rows.kept;
+        s->best->until = rows.until;
+        s->best->again = rows.again;
         s->best->low = arena_copy(p->arena, p->low, (size_t)p->n->storage_count * sizeof *p->low + 1);
         s->best->offsets = arena_copy(p->arena, p->offsets, (size_t)p->n->storage_count * sizeof *p->offsets + 1);
         s->best->tails = arena_copy(p->arena, p->tails, (size_t)p->n->storage_count * sizeof *p->tails + 1);
-        s->best->until = arena_copy(p->arena, p->until, (size_t)p->n->storage_count * sizeof *p->until + 1);
-        s->best->again = arena_copy(p->arena, p->again, (size_t)p->n->storage_count * sizeof *p->again + 1);
         s->best->agains = arena_copy(p->arena, p->agains, (size_t)p->n->storage_count * sizeof *p->agains + 1);
         s->best->slices = arena_copy(p->arena, p->slices, (size_t)p->n->step_count * sizeof *p->slices + 1);
         return true;

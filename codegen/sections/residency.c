@@ -440,7 +440,7 @@ static bool can_gather(const struct section_plan *p, int s, int time)
         bool can = false;
         for (int i = 0; i < reader->input_count && reader->output >= 0; i++) {
                 const struct volume *v = &n->volumes[reader->inputs[i]];
-                can |= v->storage == s && volume_is_whole(n, v);
+                can |= v->storage == s && volume_fills_storage(n, v);
         }
         for (int k = 0; k < n->storages[s].leaf_count; k++)
                 can &= p->time[n->volumes[n->storages[s].leaves[k].volume].maker] < time;

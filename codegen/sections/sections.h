@@ -109,7 +109,7 @@ void network_name_all(struct network *n);
 void network_say_missing(const struct module *m, struct diag *diag);
 static inline bool volume_is_concat(const struct volume *v) { return v->part_count > 0; }
 
-static inline bool volume_is_whole(const struct network *n, const struct volume *v) { return v->channels == n->storages[v->storage].channels; }
+static inline bool volume_fills_storage(const struct network *n, const struct volume *v) { return v->channels == n->storages[v->storage].channels; }
 
 int64_t row_bytes(const struct network *n, const struct volume *v);      /* of all its channels */
 
@@ -219,6 +219,7 @@ struct command_list commands_make(struct arena *arena, const struct section_plan
 /* gives slots, and brings commands into their order */
 void commands_schedule(struct arena *arena, struct command_list *list, int64_t number_bytes);
 int64_t commands_slots(const struct command_list *list);
+int64_t command_bytes(const struct machine_command *c, int64_t number_bytes, bool written);       /* that it reads, or writes; copies count once */
 
 /* ---- all of it (commands_write.c) ---- */
 

@@ -335,7 +335,7 @@ static void gather_again(struct making *m)
         for (int i = 0; i < m->s->input_count; i++) {
                 const struct volume *v = &m->p->n->volumes[m->s->inputs[i]];
                 const struct where tail = tail_rows(m, v);
-                if (!tail.rows || m->p->again[v->storage] != m->p->time[m->step] || !volume_is_whole(m->p->n, v) || last == v->storage)
+                if (!tail.rows || m->p->again[v->storage] != m->p->time[m->step] || !volume_fills_storage(m->p->n, v) || last == v->storage)
                         continue;
                 declare(m, v, &tail);
                 transfer(m, COMMAND_XNGather, v, &tail, tail.top, v->rows);

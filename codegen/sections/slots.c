@@ -28,9 +28,14 @@ static void touch(struct finding *f, const struct machine_command *c, enum comma
 {
         const int64_t buffer = c->field[buf], start = c->field[off], bytes = w * h * f->number_bytes;
         const struct declared *volume = declared_at(f->all, f->count, buffer, start);
-        f->t->reaches[f->t->count++] = (struct reach){ buffer, start, bytes, volume ? volume->pitch : bytes,
-                                                       volume && volume->copies ? volume->copies : planes, written,
-                                                       volume ? volume->start : start, volume ? volume->end : start + bytes * planes };
+        f->t->reaches[f->t->count++] = (struct reach){ .buffer = buffer,
+                                                       .start = start,
+                                                       .bytes = bytes,
+                                                       .pitch = volume ? volume->pitch : bytes,
+                                                       .planes = volume && volume->copies ? volume->copies : planes,
+                                                       .written = written,
+                                                       .first = volume ? volume->start : start,
+                                                       .end = volume ? volume->end : start + bytes * planes };
         f->t->least = volume && volume->slot > f->t->least ? volume->slot : f->t->least;
 }
 
@@ -78,6 +83,15 @@ static struct touched touched_by(const struct machine_command *c, const struct d
         return t;
 }
 
+int64_t command_bytes(const struct machine_command *c, int64_t number_bytes, bool written)
+{
+        const struct touched t = touched_by(c, NULL, 0, number_bytes);
+        int64_t bytes = 0;
+        for (int i = 0; i < t.count; i++)
+                bytes += t.reaches[i].written == written ? t.reaches[i].bytes * t.reaches[i].planes : 0;
+        return bytes;
+}
+
 static bool overlap(const struct reach *a, const struct reach *b)
 {
         const int64_t end_a = a->start + (a->planes - 1) * a->pitch + a->bytes, end_b = b->start + (b->planes - 1) * b->pitch + b->bytes;
@@ -115,7 +129,9 @@ static bool is_remark(const struct machine_command *c) { return command_info[c->
 static int64_t slot_of_parts(const struct command_list *list, const struct touched *touched, int k)
 {
         const struct machine_command *c = &list->items[k];
-        const struct reach whole = { c->field[FIELD_buf], c->field[FIELD_off], c->field[FIELD_bytes], c->field[FIELD_bytes], 1, false, 0, 0 };
+        const struct reach whole = {
+                .buffer = c->field[FIELD_buf], .start = c->field[FIELD_off], .bytes = c->field[FIELD_bytes], .pitch = c->field[FIELD_bytes], .planes = 1
+        };
         int64_t slot = 0;
         for (int j = 0; j < k; j++)
                 for (int i = 0; i < touched[j].count; i++)
@@ -181,7 +197,7 @@ void commands_schedule(struct arena *arena, struct command_list *list, int64_t n
                         const int64_t planes = copies ? copies : c->field[FIELD_c];
                         const struct declared d = { c->field[FIELD_buf], c->field[FIELD_off], c->field[FIELD_off] + planes * pitch, pitch, copies, c->name, c->slot };
                         if (!c->of_concat && !is_again(all, declared, &d) && begun.count < REACHES / 2)
-                                begun.reaches[begun.count++] = (struct reach){ d.buffer, d.start, d.end - d.start, d.end - d.start, 1, true, d.start, d.end };
+                                begun.reaches[begun.count++] = (struct reach){ .buffer = d.buffer, .first = d.start, .end = d.end };
                         all[declared++] = d;
                 }
                 if (is_remark(c))
