@@ -49,12 +49,12 @@ bool report_read_against(struct run *run);                /* --report-against, i
 void report_machine_json(struct run *run, FILE *out);
 void report_machine_stats(struct run *run);
 bool report_machine_has_work(struct run *run);
-/* Of each call that is no launch why it is none; of a launch NULL. Nodes of the model, without those that are computed while compiling;
- * what brings values to a launch and away is no part of a node that has other kernels (report_reasons.c). */
+/* Of each call that is no launch why it is none, of a launch NULL; and nodes of the model, without those that are computed while
+ * compiling: what brings values to a launch and away is no part of a node that has other kernels (report_reasons.c). */
+struct placement { const char **why; struct node_shares nodes; };
+struct placement report_placement(struct run *run, const struct calls *calls);
 bool report_is_launch(const struct loop_stmt *call);
 bool report_multiplies_bytes(const struct op *contraction);
-const char **report_reasons(struct run *run, const struct calls *calls);
-struct node_shares report_nodes(const struct calls *calls);
 double report_machine_cycles(const struct loop_function *kernel);        /* below 0: it is no stream, or nobody knows */
 
 /* What passes did, kept for the report: one before the first (pass NULL), then one for each. */

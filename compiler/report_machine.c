@@ -7,8 +7,6 @@
 
 #include "base/json.h"
 #include "codegen/machines.h"
-#include "kernels/kernels.h"
-#include "kernels/streams.h"
 
 static bool is_contraction(const struct op *op) { return op_info[op->code].traits & TRAIT_CONTRACTION; }
 
@@ -175,9 +173,9 @@ static double share_of_machine(const struct calls *calls, int *launched)
         return calls->flops > 0 ? on / calls->flops : 0;
 }
 
-static void put_processor(FILE *out, struct run *run, const struct calls *calls)
+static void put_processor(FILE *out, const struct calls *calls, const char **why)
 {
-        const char *before = "\n      {", **why = report_reasons(run, calls);
+        const char *before = "\n      {";
         fputs(",\n    \"processor\": [", out);
         for (int i = 0; i < calls->count; i++) {
                 const struct loop_stmt *call = calls->items[i];
@@ -202,13 +200,14 @@ void report_machine_json(struct run *run, FILE *out)
         if (!m)
                 return;
         const bool measured = measure_all(run, &calls, all, &sum);
+        const struct placement placement = report_placement(run, &calls);
         json_member(out, ",\n  \"accelerator\": {", "machine", m->name);
         int64_t sizes[MACHINE_MEMORIES];
         for (int k = 0; k < MACHINE_MEMORIES; k++)
                 sizes[k] = m->memories[k].bytes;
         put_memories(out, m, "memories", sizes, -1);
         fprintf(out, ", \"flops_share\": %.6f", share_of_machine(&calls, &launched));
-        node_shares_json(out, report_nodes(&calls));
+        node_shares_json(out, placement.nodes);
         fprintf(out, ", \"launch_count\": %d, \"kernels_on_processor\": %d,\n    \"network\": ", launched, calls.count - launched);
         if (measured) {
                 fputs("{", out);
@@ -225,7 +224,7 @@ void report_machine_json(struct run *run, FILE *out)
                         before = ",\n    ";
                 }
         fputs("]", out);
-        put_processor(out, run, &calls);
+        put_processor(out, &calls, placement.why);
         fputs("}", out);
 }
 
@@ -252,10 +251,11 @@ void report_machine_stats(struct run *run)
         int launched, number = 0;
         if (!m)
                 return;
+        const struct placement placement = report_placement(run, &calls);
         const double share = share_of_machine(&calls, &launched);
         fprintf(stderr, "stats: machine    %s: %d launches, %.2f %% of the products; %d kernels stay on the processor\n", m->name, launched, 100 * share,
                 calls.count - launched);
-        node_shares_say(stderr, report_nodes(&calls), m->name);
+        node_shares_say(stderr, placement.nodes, m->name);
         fputs("\n", stderr);
         if (measure_all(run, &calls, all, &sum)) {
                 for (int i = 0; i < calls.count; i++)
@@ -268,11 +268,10 @@ void report_machine_stats(struct run *run)
                         fprintf(stderr, " %s %" PRId64 "/%" PRId64, m->memories[k].name, sum.used[k], m->memories[k].bytes);
                 fputs("\n", stderr);
         }
-        const char **why = report_reasons(run, &calls);
         for (int i = 0; i < calls.count; i++) {
                 const char *location = loop_call_location(calls.items[i]), *summary = calls.items[i]->function->summary;
                 if (!report_is_launch(calls.items[i]))
                         fprintf(stderr, "stats: in C       %s, %.*s: %s\n", location ? location : calls.items[i]->function->name,
-                                (int)(summary ? strcspn(summary, " ,") : 0), summary ? summary : "", why[i]);
+                                (int)(summary ? strcspn(summary, " ,") : 0), summary ? summary : "", placement.why[i]);
         }
 }

@@ -161,25 +161,17 @@ static const char *why_not(struct run *run, const struct loop_stmt *call, const 
         return "it is element by element, which the machine does only to sums that it has just made";
 }
 
-const char **report_reasons(struct run *run, const struct calls *calls)
+struct placement report_placement(struct run *run, const struct calls *calls)
 {
-        const char **why = arena_array(run->arena, (size_t)calls->count + 1, sizeof *why);
-        const struct meets *meets = find_launches(calls);
-        for (int i = 0; i < calls->count; i++)
-                why[i] = report_is_launch(calls->items[i]) ? NULL : why_not(run, calls->items[i], &meets[i]);
-        return why;
-}
-
-/* ---- nodes ---- */
-
-struct node_shares report_nodes(const struct calls *calls)
-{
-        struct node_uses *uses = node_uses_new(calls->arena);
+        struct placement p = { .why = arena_array(run->arena, (size_t)calls->count + 1, sizeof *p.why) };
+        struct node_uses *uses = node_uses_new(run->arena);
         const struct meets *meets = find_launches(calls);
         for (int i = 0; i < calls->count; i++) {
                 const struct loop_stmt *call = calls->items[i];
                 const bool launch = report_is_launch(call), for_launch = passes_on(call) && (meets[i].ahead || meets[i].behind);
+                p.why[i] = launch ? NULL : why_not(run, call, &meets[i]);
                 node_uses_add(uses, loop_call_location(call), launch, !launch && !for_launch);
         }
-        return node_uses_count(uses);
+        p.nodes = node_uses_count(uses);
+        return p;
 }
