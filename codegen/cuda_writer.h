@@ -14,14 +14,14 @@ struct cuda_phase {
 };
 enum { CUDA_RUNS_BYTES = 128 };         /* of the barriers that runs arrive at */
 
-/* a function of a shape (cuda_products.c): so many fragments; multiply NULL: it unloads or scales them;
- * row: of lanes' sums of a row; of_sums: x are sums in fragments */
+/* a function of a shape (cuda_products.c) */
 struct cuda_product {
-        const struct multiply *multiply;        /* NULL: what is done with sums alone */
+        const struct multiply *multiply;        /* NULL: it unloads sums, or scales them */
         enum element sum;
-        int rows, vectors, depth;       /* of tiles of the multiply */
-        bool across, scales, row;       /* vectors lie across; sums are scaled; they are of one row */
-        bool of_sums;                   /* the left operand is a tile, not memory */
+        int rows, vectors, depth;       /* so many fragments */
+        bool across, scales;            /* words of w lie across; sums are scaled */
+        bool row;                       /* of lanes' sums of a row */
+        bool of_sums;                   /* x are sums in fragments, not memory */
 };
 
 struct cuda_writer {

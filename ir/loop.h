@@ -385,9 +385,9 @@ enum { COPY_BYTES = 16, COPY_GROUPS_MAX = 16, PRODUCTS_MAX = 16 };
  * COUNT: by a counter of a machine's instruction; LIST: its iterations are places of a list that the instruction goes through
  * (ir/stream.h). */
 enum loop_for_kind { FOR_SERIAL, FOR_UNROLL, FOR_PARALLEL, FOR_COUNT, FOR_LIST, FOR_GPU_BLOCK, FOR_GPU_WARP, FOR_GPU_LANE };
-/* of a grid: blocks, warps of one, bytes of its shared memory (verified; a target may have less) */
 /* Rows and lanes of tiles that lanes have parts of, the lanes that share a row, and what each has of a vector. */
 enum { TILE_OWN_ROWS = 16, TILE_OWN_LANES = 8, TILE_ROW_LANES = 4, TILE_OWN = 4 };
+/* of a grid: blocks, warps of one, bytes of its shared memory (verified; a target may have less) */
 enum { GRID_BLOCKS_MAX = INT32_MAX, GRID_WARPS_MAX = 32, GRID_LANES = 32, GRID_SHARED_MAX = 232448 };
 static inline bool loop_for_is_grid(enum loop_for_kind kind)
 {
