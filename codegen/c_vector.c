@@ -56,7 +56,7 @@ void c_vectors_reserve(struct c_writer *w)
                 c_reserve(w, "PIN");
                 c_reserve(w, "enable_tiles");
                 c_reserve(w, "element_at");
-                for (const struct target *t = target(w); t; t = t->base)
+                for (const struct target *t = target_widest(target(w)); t; t = t->base)
                         for (const struct spelling *row = t->spellings; row && row->text; row++)
                                 if (row->definition)
                                         c_reserve(w, defined_name(w->arena, row->definition));
@@ -449,7 +449,7 @@ static void print_definitions(struct c_writer *w, struct text *out)
                 c_level_open(w, out, w->level);
                 text_add(out, "%s", element_at);
         }
-        for (const struct target *t = target(w); t; t = t->base)
+        for (const struct target *t = target_widest(target(w)); t; t = t->base)
                 for (const struct spelling *row = t->spellings; row && row->text; row++) {
                         const char *name =
                                 row->definition ? defined_name(w->arena, row->definition) : "";

@@ -4,7 +4,8 @@
  *      products   a step of a tile adds one channel at one offset to all sums: multiply-adds,
  *                 loads, and the latency of a sum that has few neighbours run beside each other,
  *                 and hinder each other where they take equally long
- *                 words that are widened as they are loaded take an instruction more each
+ *                 words that are widened as they are loaded take an instruction more each; all instructions
+ *                 of a step beside that, where a core starts few
  *      loops      turns of the innermost loop, and entries into it
  *      results    the epilogue and the store of each vector of sums
  *      weights    read from beyond the second cache once, or for every strip; and from the second
@@ -117,6 +118,16 @@ static double x_loads(const struct packed_work *work, const struct schedule *s)
         return lanes ? 1. / MULTIPLY_LANES : 1;
 }
 
+double packed_step(const struct multiply *m, double positions, double vectors, double xs, int split, const struct target *target)
+{
+        bool scalars = m && m->x.place == PLACE_SCALAR;
+        double sums = positions * vectors, issue = rate_issue(target), started = rate_starts(target);
+        double adds = sums * rate_multiply(target, m), loads = rate_load(target) * (xs / (scalars ? 1 : issue) + vectors / issue);
+        double step = cost_beside(cost_beside(adds, loads, target), rate_latency(target) / split, target);
+        double instructions = sums * (m ? m->instructions : 1) + xs + vectors + widened_words(m, xs, vectors);
+        return started > 0 ? cost_beside(step, instructions / started, target) : step;
+}
+
 static struct tile_cost tile_cost(const struct packed_work *work, const struct schedule *s,
                                   const struct target *target, int64_t positions, int64_t vectors)
 {
@@ -124,9 +135,7 @@ static struct tile_cost tile_cost(const struct packed_work *work, const struct s
         double steps = (double)work->channels * offsets(work),
                lines = (double)(work->weight * target_lanes(target, work->sum) * vectors),
                xs = x_loads(work, s) * (double)positions;
-        double adds = sums * rate_multiply(target, work->multiply), loads = rate_load(target) * (xs + (double)vectors) / issue;
-        double step = cost_beside(cost_beside(adds, loads, target), rate_latency(target) / s->split,
-                                  target);
+        double step = packed_step(work->multiply, (double)positions, (double)vectors, xs, s->split, target);
         step += s->ahead ? 0 : rate_load_wait(target);
         step += work->group > 1 ? rate_packed_word(target) * xs : 0;
         step += widened_words(work->multiply, xs, (double)vectors) / issue;

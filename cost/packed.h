@@ -40,6 +40,8 @@ int packed_lines_ahead(const struct packed_work *work, int64_t turn, const struc
 /* of the innermost loop of the sums: channels of a block, or columns of the window where a block is
  * one channel */
 int64_t packed_last_extent(const struct packed_work *work);
+/* One channel at one offset, added to all sums of a tile: cycles. xs: loads of x, which may be of several channels. */
+double packed_step(const struct multiply *m, double positions, double vectors, double xs, int split, const struct target *target);
 struct packed_cost packed_cost(const struct packed_work *work, const struct schedule *s,
                                const struct target *target);
 /* "812 kcycles: 85 % products 10 % weights 5 % results" */

@@ -575,6 +575,7 @@ struct loop_expr *loop_call(struct arena *arena, struct loop_function *f,
 int loop_call_lanes(const struct loop_function *f, const struct loop_expr *first);
 bool loop_is_int(const struct loop_expr *e, int64_t *value);      /* an integer or index literal */
 bool loop_is_round(const struct loop_expr *e);                    /* a call of the library's round */
+bool loop_is_rounded(const struct loop_expr *e);                  /* that, and perhaps moved by a whole number: whole itself, NaN or infinite */
 /* structurally equal */
 bool loop_expr_same(const struct loop_expr *a, const struct loop_expr *b);
 void loop_expr_walk(struct loop_expr *e, void (*visit)(struct loop_expr *e, void *context),

@@ -402,13 +402,11 @@ bool loop_is_round(const struct loop_expr *e)
         return e->op == LOOP_CALL && !strcmp(e->function->name, "round");
 }
 
-/* a whole number, NaN or infinite: rounded, and perhaps moved by a whole number */
-static bool is_rounded(const struct loop_expr *e)
+bool loop_is_rounded(const struct loop_expr *e)
 {
-        double by;
-        if (e->op == LOOP_ADD && e->args[1]->op == LOOP_LITERAL) {
-                by = e->args[1]->literal.f;
-                return by == trunc(by) && is_rounded(e->args[0]);
+        if (e->op == LOOP_ADD) {
+                const struct loop_expr *by = e->args[1]->op == LOOP_SPLAT ? e->args[1]->args[0] : e->args[1];
+                return by->op == LOOP_LITERAL && by->literal.f == trunc(by->literal.f) && loop_is_rounded(e->args[0]);
         }
         return loop_is_round(e);
 }
@@ -425,7 +423,7 @@ static struct loop_expr *restored(struct arena *arena, enum element to, struct l
         if (to != E_F32 || bytes->op != LOOP_CAST || element_of(bytes) != E_U8 ||
             element_of(bytes->args[0]) != E_F32 || bytes->type.lanes != 1 ||
             (shifted && (wide == bytes || less < -UINT8_MAX || less > UINT8_MAX)) ||
-            !is_rounded(bytes->args[0]))
+            !loop_is_rounded(bytes->args[0]))
                 return NULL;
         struct loop_expr *e = bytes->args[0];
         e = loop_op(arena, LOOP_MAX_ORDERED, e, loop_float(arena, E_F32, 0), NULL);

@@ -15,7 +15,7 @@ static bool matches(const struct spelling *row, const struct spelling *want)
 static const struct spelling *find(const struct target *t, struct spelling want, int lanes)
 {
         want.lanes = lanes == 1;
-        for (; t; t = t->base) {
+        for (t = target_widest(t); t; t = t->base) {
                 if (lanes > 1 && target_lanes(t, E_F32) != lanes)
                         continue;
                 for (const struct spelling *row = t->spellings; row && row->text; row++)
@@ -169,7 +169,7 @@ struct loop_expr *spelling_operand(const struct spelling *row, const struct loop
         struct loop_expr *operand = e->args[k];
         bool negated = row->op == SPELL_FMA_LESS ? k == 2
                                                  : row->op == SPELL_FMA_FROM && k == (is_negation(e->args[0]) ? 0 : 1);
-        if (negated || row->op == SPELL_CAST_ROUNDED)
+        if (negated || (row->op == SPELL_CAST_ROUNDED && loop_is_round(operand)))
                 return operand->args[0];
         if (row->scalar && k == scalar_operand(row->op))
                 return operand->args[0];
@@ -206,7 +206,7 @@ static const struct spelling *spelling_of_cast(const struct target *t, const str
 {
         struct spelling want = { .op = (uint8_t)e->op, .element = e->args[0]->type.element, .to = e->type.element };
         const struct spelling *row = NULL;
-        if (e->op == LOOP_CAST && loop_is_round(e->args[0])) {
+        if (e->op == LOOP_CAST && element_is_float(e->args[0]->type.element) && loop_is_rounded(e->args[0])) {
                 want.op = SPELL_CAST_ROUNDED;
                 row = find(t, want, e->type.lanes);
                 want.op = LOOP_CAST;

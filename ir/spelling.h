@@ -31,8 +31,8 @@ enum spelling_op {
         SPELL_SCATTER_MASKED,           /* the same, mask */
         SPELL_FMA_LESS,                 /* a * b - c: FMA whose third operand is a negation */
         SPELL_FMA_FROM,                 /* c - a * b: FMA whose first or second operand is one */
-        SPELL_CAST_ROUNDED,             /* CAST whose operand is a call of round, which it makes
-                                         * itself */
+        SPELL_CAST_ROUNDED,             /* CAST whose operand is whole: it makes a call of round
+                                         * itself, and what else it is given stays what it is */
         SPELL_SHL_LITERAL, SPELL_SHR_LITERAL,     /* vector, an i32 literal from 0 to width - 1 */
         SPELL_PREFETCH,                 /* address; `level` says where to */
         /* hardware tiles, by number; a table has all of these, of F32 but for the last, or none */

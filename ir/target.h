@@ -76,6 +76,9 @@ struct target {
                                          * processor's registers have, where they may be fewer than
                                          * vector_bytes; NULL: as many */
         int vector_registers;
+        const struct target *wide;      /* the same processor with longer vectors, of more registers each, which a
+                                         * schedule may ask for (`wide` of schedule.def); this is its base. NULL, whatever
+                                         * the base has: none */
         bool has_fma;                   /* in one instruction; else fma is a function of the
                                          * library */
         bool has_masks;                 /* masked loads and stores at no extra cost */
@@ -148,6 +151,12 @@ static inline const char *target_gcc_attribute(const struct target *t)
                 t = t->base;
         return !t ? NULL : t->gcc_attribute ? t->gcc_attribute : t->attribute;
 }
+
+/* what a kernel is written for, whose schedule is so; NULL: the target has no such vectors */
+static inline const struct target *target_of_width(const struct target *t, bool wide) { return wide ? t->wide : t; }
+
+/* where the tables of all vectors that a program for it may have begin: its bases' are behind */
+static inline const struct target *target_widest(const struct target *t) { return t && t->wide ? t->wide : t; }
 
 static inline bool target_has_vectors(const struct target *t) { return target_vector_bytes(t) > 0; }
 /* blocks of warps multiply, by multiplies of their own, which no grid's base has */

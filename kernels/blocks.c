@@ -259,7 +259,7 @@ struct stage *blocks_prepare(const struct stage *common)
         struct stage *s = &b->s;
         *s = *common;
         b->bits = packed_bits_of(s->op);
-        s->multiply = multiply_find(s->e->options->target, E_I8, E_U8, false, 0, (int)b->bits.group,
+        s->multiply = multiply_find(s->target, E_I8, E_U8, false, 0, (int)b->bits.group,
                                     block_weights_limit(b->bits.bits));
         b->width = b->bits.vectors * b->bits.lanes;
         b->outputs = op_int(s->op, "outputs");

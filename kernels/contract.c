@@ -152,7 +152,7 @@ static int64_t line_of(const struct contract *c, int64_t tile)
         const struct op *op = c->s.op;
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         int64_t block = op_int(op, "block"), lanes = round_up(packed_lanes(x, w), c->s.lanes),
-                line = target_line(c->s.e->options->target, c->s.multiply->sum);
+                line = target_line(c->s.target, c->s.multiply->sum);
         bool lines = packed_panel(x, w) % line == 0 && line % lanes == 0 && tile % line == 0 &&
                      (block % line == 0 || block == op_int(op, "outputs"));
         return lines ? line : lanes;
@@ -187,7 +187,7 @@ static struct stage *prepare(const struct stage *common, const struct multiply *
         c->s.write = write_groups;
         c->s.enter = in_tiles(c) ? contract_tiles_enter : NULL;
         measure(c);
-        bool vectors = in_tiles(c) ? c->width % c->s.lanes == 0 : multiply->outputs == c->s.lanes;
+        bool vectors = in_tiles(c) ? c->width % c->s.lanes == 0 : multiply->outputs == c->s.lanes && contract_fits_width(c->s.op, c->s.target);
         if (!vectors || c->line % c->s.lanes || c->width % c->line ||
             c->s.panel_width % c->width || (c->word > 1 && c->s.x.stride[c->s.rank - 1] != 1))
                 return NULL;
@@ -218,6 +218,13 @@ const struct multiply *contract_multiply(const struct op *op, const struct targe
         return fills ? m : NULL;
 }
 
+bool contract_fits_width(const struct op *op, const struct target *width)
+{
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        int lanes = target_lanes(width, op_accumulator(op));
+        return packed_lanes(x, w) == lanes || (packed_group(x, w) == 1 && packed_panel(x, w) % lanes == 0);
+}
+
 /* of few rows, where the schedule's tile is so; or by fragments */
 static struct stage *in_warps(const struct stage *common)
 {
@@ -230,7 +237,7 @@ struct stage *contract_prepare(const struct stage *common)
         struct stage *s = NULL;
         for (int tiles = 1; tiles >= 0 && !s; tiles--) {
                 const struct multiply *m =
-                        contract_multiply(common->op, common->e->options->target, tiles);
+                        contract_multiply(common->op, common->target, tiles);
                 s = !m ? NULL : multiply_in_warps(m) ? in_warps(common) : prepare(common, m);
         }
         return s;

@@ -31,6 +31,10 @@
 const struct multiply *contract_multiply(const struct op *op, const struct target *target,
                                          bool tiles);
 
+/* Do its packed weights, which are in vectors of the target's own, lie as vectors of this width want them? Where a word is one
+ * channel, those of neighbours are one behind the other. */
+bool contract_fits_width(const struct op *op, const struct target *width);
+
 /* ---- hardware tiles, as far as a choice asks about them (contract_tiles.c) ---- */
 
 /* A block of positions in tiles; apart: from a row to the next one among them, 0 where rows have

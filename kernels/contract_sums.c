@@ -8,7 +8,7 @@ enum { SUMS_MAX = RANK_MAX + 2 };       /* loops of a sum */
 /* elements of w in a line */
 static int64_t line_of(const struct stage *s)
 {
-        return target_line(s->e->options->target, s->ws->element);
+        return target_line(s->target, s->ws->element);
 }
 
 static int group_of(const struct tile *t) { return t->s->multiply->group; }

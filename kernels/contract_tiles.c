@@ -153,7 +153,7 @@ bool contract_tiles_fit(struct contract *c)
 /* weights of a cache line, and of a step of the sums */
 static int line_of(const struct contract *c)
 {
-        return target_line(c->s.e->options->target, c->s.ws->element);
+        return target_line(c->s.target, c->s.ws->element);
 }
 static int64_t step_of(const struct contract *c)
 {

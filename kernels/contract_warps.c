@@ -152,7 +152,7 @@ struct loop_expr *warps_turn(struct warps *w, struct loop_expr *i)
 static void copy_first_turns(struct warps *w, int64_t count)
 {
         struct emit *e = w->s.e;
-        const bool early = target_begins_early(e->options->target) && value_is_constant(op_operand(w->s.op, 1));
+        const bool early = target_begins_early(w->s.target) && value_is_constant(op_operand(w->s.op, 1));
         for (int both = !early; both < 2; both++) {
                 struct loop_expr *turn = warps_turn(w, emit_for(e, "stage", number(e, 0), number(e, count)));
                 struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
@@ -287,7 +287,7 @@ static bool write_blocks(struct stage *s)
 struct stage *warps_prepare(const struct stage *common)
 {
         const struct op *op = common->op;
-        const struct target *target = common->e->options->target;
+        const struct target *target = common->target;
         struct warps *w = ARENA_NEW(common->arena, struct warps);
         const struct type *x = op_operand(op, 0)->type, *wt = op_operand(op, 1)->type;
         w->s = *common;

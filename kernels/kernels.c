@@ -12,13 +12,13 @@
 #define TASKS (HEED(row_tasks) | HEED(panel_tasks))
 static const struct lowering lowerings[] = {
         { OP_convolve_packed, OF(F32) | OF(BF16) | OF(F16) | OF(TF32) | OF(I8) | OF(U8) | OF(I16),
-          HEED(rows) | HEED(columns) | HEED(vectors) | HEED(unroll) | HEED(split) | HEED(ahead) | HEED(strip) |
+          HEED(rows) | HEED(columns) | HEED(vectors) | HEED(wide) | HEED(unroll) | HEED(split) | HEED(ahead) | HEED(strip) |
                   HEED(flat) | HEED(pack) | HEED(prefetch) | GRID | TASKS,
           contract_prepare },
         { OP_convolve_lanes, OF(F32) | OF(I8) | OF(U8),
           HEED(rows) | HEED(columns) | HEED(unroll) | TASKS, lanes_prepare },
         { OP_convolve_winograd, OF(F32),
-          HEED(columns) | HEED(vectors) | HEED(unroll) | HEED(split) | HEED(ahead) | HEED(prefetch) |
+          HEED(columns) | HEED(vectors) | HEED(wide) | HEED(unroll) | HEED(split) | HEED(ahead) | HEED(prefetch) |
                   HEED(group) | TASKS,
           winograd_prepare },
         { OP_dot_blocks, OF(I8), HEED(columns) | HEED(vectors) | TASKS, blocks_prepare },

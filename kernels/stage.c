@@ -488,15 +488,22 @@ static bool find_access(struct stage *s, struct value *result)
                s->y.stride[s->rank - 1] == 1;
 }
 
+void stage_set_width(struct stage *s, const struct target *target)
+{
+        s->target = target;
+        s->lanes = target_lanes(target, E_F32);
+        s->multiply = multiply_for(target, E_F32, E_F32, false);
+}
+
 bool stage_begin(struct stage *s, struct emit *e, const struct region *region, const struct op *op)
 {
-        const struct target *target = e->options->target;
-        *s = (struct stage){ .e = e, .arena = e->arena, .op = op, .sums = op_result(op), .region = region, .lanes = target_lanes(target, E_F32),
-                             .has_fma = target_has_fma(target), .rank = op_result(op)->type->rank };
-        if (!op->schedule)
+        const struct target *target = op->schedule ? target_of_width(e->options->target, op->schedule->wide) : NULL;
+        if (!target)
                 return false;
+        *s = (struct stage){ .e = e, .arena = e->arena, .op = op, .sums = op_result(op), .region = region,
+                             .has_fma = target_has_fma(target), .rank = op_result(op)->type->rank };
+        stage_set_width(s, target);
         s->schedule = *op->schedule;
-        s->multiply = multiply_for(target, E_F32, E_F32, false);
         bool vectors = s->lanes > 1 && s->multiply;
         return (vectors || s->schedule.tile) && can_store(op_operand(op, 0)) && can_store(op_result(op)) &&
                type_elements(op_operand(op, 0)->type);

@@ -26,7 +26,8 @@ struct stage {
         struct emit *e;
         struct arena *arena;
         struct schedule schedule;
-        int lanes;                      /* of a native vector */
+        const struct target *target;    /* of the width that the schedule asks for */
+        int lanes;                      /* of its vectors */
         bool has_fma;
         const struct multiply *multiply;          /* that adds up its sums; before a lowering says
                                                    * another, that of floats */
@@ -119,6 +120,8 @@ bool stage_kernel(struct emit *e, const struct kernel_request *request, struct o
 /* What all stages begin with: fields up to rank, the schedule. False where no contraction can be
  * scheduled so. */
 bool stage_begin(struct stage *s, struct emit *e, const struct region *region, const struct op *op);
+/* its vectors, and the multiply of floats, from here on */
+void stage_set_width(struct stage *s, const struct target *target);
 /* Fills what the pad at the end puts around the result: task number `task` of so many its share of
  * dimension `shared`. Any share is right, as nothing else is ever stored there; the one that lies
  * around what the task stores is in its own cache. */

@@ -155,7 +155,7 @@ static void find_memory(struct strips *s, struct loop_buffer *result)
 
 static void fill(struct strips *s, const struct strip *b, struct loop_expr *at, int64_t count)
 {
-        stage_fill(s->stages[0], b->buffer, at, number(s->e, count), s->stages[0]->lanes,
+        stage_fill(s->stages[0], b->buffer, at, number(s->e, count), target_lanes(s->e->options->target, E_F32),
                    constant_element(op_operand(b->before->pad, 1)->constant, 0));
 }
 
@@ -193,7 +193,7 @@ static void fill_rows(struct strips *s, const struct strip *b, struct loop_expr 
 static void keep_rows(struct strips *s, const struct strip *b)
 {
         struct emit *e = s->e;
-        int lanes = s->stages[0]->lanes;
+        int lanes = target_lanes(e->options->target, E_F32);
         int64_t shift = s->strip * s->stride * b->row;
         struct loop_expr *i =
                 emit_for(e, "kept", number(e, 0), number(e, (s->reach - s->stride) * b->row));

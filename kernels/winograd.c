@@ -24,7 +24,8 @@ enum { POOL = 2 };                      /* rows and columns of a window of resul
 struct matrix { struct loop_buffer *buffer; int64_t tile, element; struct loop_expr *start; };
 
 struct tiles {
-        struct stage s;                 /* first: its functions get this */
+        struct stage s;                 /* first: its functions get this; of the target's own width, for transforms */
+        const struct target *wide;      /* of products: of the width that the schedule asks for */
         const struct winograd *f;
         int elements;                   /* of a square */
         int64_t rows, columns, all;     /* tiles of an image, tiles of all images */
@@ -134,7 +135,9 @@ struct product { struct loop_expr *element, *panel, *product, *part, *block, *ti
 static void write_product(struct tiles *t, const struct product *p)
 {
         struct emit *e = t->s.e;
-        struct tile tile = { .s = &t->s,
+        struct stage products = t->s;
+        stage_set_width(&products, t->wide);
+        struct tile tile = { .s = &products,
                              .xs = t->v.buffer,
                              .rows = 1,
                              .columns = p->size,
@@ -158,7 +161,7 @@ static void write_product(struct tiles *t, const struct product *p)
         for (int i = 0; i < p->size; i++)
                 for (int j = 0; j < tile.vectors; j++)
                         emit_store(e, t->m.buffer,
-                                   plus(e, m, number(e, i * t->m.tile + j * t->s.lanes)),
+                                   plus(e, m, number(e, i * t->m.tile + j * products.lanes)),
                                    loop_tile_entry(t->s.arena, tile.sums, i, j));
 }
 
@@ -189,7 +192,7 @@ static void write_products(struct tiles *t, struct loop_expr *from, struct loop_
 {
         struct emit *e = t->s.e;
         struct product p = { .product = emit_for(e, "product", from, to) };
-        int64_t step = t->s.schedule.vectors * t->s.lanes;
+        int64_t step = t->s.schedule.vectors * target_lanes(t->wide, E_F32);
         p.element = emit_let(e, "element", emit_op_int(e, LOOP_DIV, p.product, t->panels));
         p.panel = emit_let(e, "panel", emit_op_int(e, LOOP_REM, p.product, t->panels));
         p.part = times(e, emit_for(e, "part", number(e, 0), number(e, t->width / step)), step);
@@ -375,7 +378,7 @@ static bool write_all(struct stage *s)
  * same lines of the first cache. */
 static struct matrix new_matrix(struct tiles *t, const char *name, int64_t count)
 {
-        const int line = target_line(t->s.e->options->target, t->s.multiply->sum);
+        const int line = target_line(t->s.target, t->s.multiply->sum);
         struct matrix m = { .tile = round_up(count, line) };
         int64_t lines = t->group.size * m.tile / line;
         m.element = (lines | 1) * line;
@@ -407,6 +410,8 @@ struct stage *winograd_prepare(const struct stage *common)
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type,
                           *w = op_operand(op, 1)->type;
         t->s = *common;
+        t->wide = common->target;
+        stage_set_width(&t->s, common->e->options->target);
         t->s.write_all = write_all;
         t->f = winograd_find(op_int(op, "tile"));
         t->elements = t->f->size * t->f->size;
@@ -419,7 +424,7 @@ struct stage *winograd_prepare(const struct stage *common)
         t->panel_size = t->channels * t->width;
         /* blocks and panels are of whole vectors, panels of whole tiles of them */
         int lanes = t->s.lanes;
-        if (t->width % (t->s.schedule.vectors * lanes) || x->dims[4] % lanes ||
+        if (t->width % (t->s.schedule.vectors * target_lanes(t->wide, E_F32)) || x->dims[4] % lanes ||
             y->dims[4] % lanes || t->s.x.stride[4] != 1 || (t->s.pool && !can_pool(t->s.pool)))
                 return NULL;
         int64_t group = t->s.schedule.group;

@@ -5,6 +5,7 @@
 #include "cost/core.h"
 #include "cost/packed.h"
 #include "cost/room.h"
+#include "kernels/contract.h"
 #include "schedule/choose.h"
 
 enum { VECTORS_MOST = 4 };              /* of a tile */
@@ -102,11 +103,10 @@ static int64_t rows_of_tiles(const struct schedule *s, const struct packed_work 
 }
 
 /* what does not depend on the size of a tile, or follows from it */
-static void complete(struct schedule *s, const struct packed_work *work,
-                     const struct schedule_machine *machine)
+static void complete(struct schedule *s, const struct packed_work *work, const struct target *target)
 {
         int64_t tiles, rows = rows_of_tiles(s, work, &tiles);
-        s->strip = choose_strip(work, machine->target, rows);
+        s->strip = choose_strip(work, target, rows);
         s->pack = work->skips && work->panels >= PACKED_PANELS;
 }
 
@@ -147,15 +147,15 @@ static void share(struct schedule *s, const struct op *op, const struct packed_w
 
 struct search {
         const struct packed_work *work;
-        const struct schedule_machine *machine;
+        const struct target *target;    /* of the width that is tried */
         struct schedule best, next;
         struct packed_cost cost, next_cost;
 };
 
 static void try(struct search *search, struct schedule s)
 {
-        complete(&s, search->work, search->machine);
-        struct packed_cost cost = packed_cost(search->work, &s, search->machine->target);
+        complete(&s, search->work, search->target);
+        struct packed_cost cost = packed_cost(search->work, &s, search->target);
         if (!search->cost.cycles || cost.cycles < search->cost.cycles) {
                 search->next = search->best;
                 search->next_cost = search->cost;
@@ -172,7 +172,7 @@ static void try(struct search *search, struct schedule s)
 static void try_columns(struct search *search, struct schedule s, int64_t columns)
 {
         enum { SIZES = 3 };
-        int64_t most = most_positions(search->machine->target, search->work->multiply, s.vectors) / s.split / s.rows,
+        int64_t most = most_positions(search->target, search->work->multiply, s.vectors) / s.split / s.rows,
                 before = 0;
         for (int64_t tiles = divide_up(columns, most > 0 ? most : 1), n = 0; most > 0 && n < SIZES;
              tiles++, n++) {
@@ -191,7 +191,7 @@ static void try_tiles(struct search *search, struct schedule s)
         int64_t columns = work->extent[k - 1], rows = k > 1 && !s.flat ? work->extent[k - 2] : 1;
         for (int d = 0; d < k - 1 && s.flat; d++)
                 columns *= work->extent[d];
-        int most = most_positions(search->machine->target, work->multiply, s.vectors);
+        int most = most_positions(search->target, work->multiply, s.vectors);
         for (s.split = 1; s.split <= 4; s.split *= 2) {
                 s.rows = 1;
                 try_columns(search, s, columns);
@@ -206,7 +206,7 @@ static void try_tiles(struct search *search, struct schedule s)
 /* loads between products, too, where a core waits for them */
 static void try_turns(struct search *search, struct schedule s)
 {
-        for (s.ahead = 0; s.ahead <= (core_waits(search->machine->target)); s.ahead++) {
+        for (s.ahead = 0; s.ahead <= core_waits(search->target); s.ahead++) {
                 s.unroll = schedule_unroll(&s, packed_last_extent(search->work));
                 try_tiles(search, s);
         }
@@ -222,22 +222,34 @@ static const char *reason(struct arena *arena, const struct search *search)
                             schedule_words(arena, &search->next));
 }
 
+/* by vectors of one width */
+static void try_width(struct search *search, struct schedule s, bool flattens)
+{
+        const struct packed_work *work = search->work;
+        int most = (int)work->panel / target_lanes(search->target, work->sum),
+            least = least_vectors(search->target, work->multiply, work->sum);
+        for (s.flat = flattens; s.flat >= 0; s.flat--)
+                for (s.vectors = least; s.vectors <= most && s.vectors <= VECTORS_MOST; s.vectors++)
+                        if (s.vectors % least == 0 && most % s.vectors == 0)
+                                try_turns(search, s);
+}
+
 struct schedule packed_choose(const struct op *op, const struct schedule_machine *machine,
                               struct arena *arena)
 {
         const struct packed_work work = packed_work_of(op, machine->target);
-        struct search search = { .work = &work, .machine = machine, .best = schedule_preset() };
-        int most = (int)work.panel / target_lanes(machine->target, work.sum),
-            least = least_vectors(machine->target, work.multiply, work.sum);
-        for (int flat = work.spatial > 1 && schedule_can_flatten(op); flat >= 0; flat--)
-                for (int vectors = least; vectors <= most && vectors <= VECTORS_MOST; vectors++) {
-                        if (vectors % least || most % vectors)
-                                continue;
-                        struct schedule s = schedule_preset();
-                        s.flat = flat;
-                        s.vectors = vectors;
-                        try_turns(&search, s);
-                }
+        const bool flattens = work.spatial > 1 && schedule_can_flatten(op);
+        struct search search = { .work = &work, .target = machine->target, .best = schedule_preset() };
+        struct schedule s = schedule_preset();
+        try_width(&search, s, flattens);
+        const struct target *wide = machine->target->wide;
+        const struct packed_work longer = wide ? packed_work_of(op, wide) : work;
+        if (wide && longer.multiply && contract_fits_width(op, wide)) {
+                s.wide = 1;
+                search.work = &longer;
+                search.target = wide;
+                try_width(&search, s, flattens);
+        }
         share(&search.best, op, &work, search.cost.cycles, machine);
         share(&search.next, op, &work, search.next_cost.cycles, machine);
         search.best.why = reason(arena, &search);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Winograd's algorithm or not, and how: by predicted time (cost/winograd.c). */
 #include "cost/core.h"
+#include "cost/packed.h"
 #include "cost/winograd.h"
 #include "schedule/choose.h"
 
@@ -69,23 +70,49 @@ static int choose_vectors(int64_t panel, const struct target *target)
         return vectors;
 }
 
+/* A register tile of products: as many tiles of the image as registers have room for. */
+struct product_tile { bool wide; int vectors, most; double cycles; };
+
+static struct product_tile product_tile(int vectors, const struct target *target)
+{
+        const struct multiply *m = multiply_for(target, E_F32, E_F32, false);
+        struct product_tile t = { .vectors = vectors, .most = schedule_positions(target, m, vectors, 1) };
+        if (t.most < 1)
+                t.most = 1;
+        t.cycles = packed_step(m, t.most, vectors, t.most, 1, target) / (t.most * vectors * target_lanes(target, E_F32));
+        return t;
+}
+
+/* of a panel of so many outputs; of the target's longer vectors, if that takes fewer cycles for each product */
+static struct product_tile choose_tile(int64_t outputs, const struct target *target)
+{
+        const struct target *wide = target->wide;
+        struct product_tile best = product_tile(choose_vectors(outputs / target_lanes(target, E_F32), target), target);
+        if (!wide || outputs % target_lanes(wide, E_F32))
+                return best;
+        for (int vectors = choose_vectors(outputs / target_lanes(wide, E_F32), wide); vectors > 0; vectors /= 2) {
+                struct product_tile t = product_tile(vectors, wide);
+                t.wide = true;
+                best = t.cycles < best.cycles ? t : best;
+        }
+        return best;
+}
+
 struct schedule winograd_choose(const struct op *op, const struct schedule_machine *machine,
                                 struct arena *arena)
 {
         const struct target *target = machine->target;
         const struct type *w = op_operand(op, 1)->type;
         struct schedule s = schedule_preset();
-        int64_t panel = w->dims[3] * w->dims[4] / target_lanes(target, E_F32);
+        const struct product_tile tile = choose_tile(w->dims[3] * w->dims[4], target);
         struct winograd_work work = { .channels = (double)w->dims[2],
                              .outputs = (double)(w->dims[1] * w->dims[3] * w->dims[4]),
                              .f = winograd_find(op_int(op, "tile")) };
         work.tiles = tiles_of(op_result(op)->type, work.f->tile);
-        s.vectors = choose_vectors(panel, target);
+        s.vectors = tile.vectors;
+        s.wide = tile.wide;
         s.ahead = core_waits(target);
         s.unroll = s.ahead ? schedule_unroll(&s, w->dims[2]) : s.unroll;
-        int most = schedule_positions(target, multiply_for(target, E_F32, E_F32, false), s.vectors, 1);
-        if (most < 1)
-                most = 1;
         bool phases = machine->threads > 1 && shares_phases(&work, machine, s.vectors);
         double cycles = winograd_cost(&work, 1, target);
         int64_t groups = phases ? 1 : winograd_groups(&work, machine->threads, target, &cycles);
@@ -93,9 +120,9 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
         s.group = groups > 1 ? (int)group : 0;
         s.why = arena_printf(arena, "%.4g kcycles in %lld groups of tiles",
                              cycles / 1000, (long long)groups);
-        int64_t blocks = divide_up(group, most);
+        int64_t blocks = divide_up(group, tile.most);
         s.columns = (int)divide_up(group, blocks);
-        while (s.columns * s.vectors * s.split < 8 && s.split < 4)
+        while (s.columns * s.vectors * s.split < 8 && s.split < 4 && 2 * s.split * s.columns <= tile.most)
                 s.split *= 2;
         if (w->dims[2] >= s.unroll) {   /* all tiles together fetch the next panel */
                 int64_t lines = w->dims[3] * w->dims[4] / target_line(target, E_F32);

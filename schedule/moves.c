@@ -13,7 +13,7 @@ static const struct move moves[] = {
         { WORD_split, SET, 1 }, { WORD_split, SET, 2 },
         { WORD_columns, ADD, -1 }, { WORD_columns, ADD, -2 }, { WORD_columns, HALVE, 1 },
         { WORD_columns, ADD, 1 }, { WORD_rows, ADD, 1 }, { WORD_rows, ADD, -1 },
-        { WORD_vectors, HALVE, 1 }, { WORD_strip, SET, 0 }, { WORD_strip, SET, 4 },
+        { WORD_vectors, HALVE, 1 }, { WORD_wide, SET, 0 }, { WORD_wide, SET, 1 }, { WORD_strip, SET, 0 }, { WORD_strip, SET, 4 },
         { WORD_strip, HALVE, 1 }, { WORD_group, HALVE, 1 }, { WORD_flat, SET, 0 },
         { WORD_pack, SET, 0 }, { WORD_pack, SET, 1 }, { WORD_row_tasks, SWAP, 0 },
 };
@@ -66,13 +66,16 @@ bool schedule_move(const struct op *op, const struct schedule_machine *machine, 
                 return s->row_tasks != before.row_tasks;
         }
         int *word = schedule_word(s, m->word), old = *word;
+        const struct target *target = target_of_width(machine->target, m->word == WORD_wide ? m->value : s->wide);
         *word = m->how == SET ? m->value : m->how == ADD ? old + m->value : old >> m->value;
-        if (m->word == WORD_ahead && m->value && !core_waits(machine->target))
+        if (m->word == WORD_ahead && m->value && !core_waits(target))
                 return false;           /* where loads do not wait for each other, C compilers put them where they like */
-        if (*word == old || (m->how == HALVE && !*word) || !is_heeded(op, m->word, s))
+        if (!target || *word == old || (m->how == HALVE && !*word) || !is_heeded(op, m->word, s))
                 return false;
-        if (m->word == WORD_vectors)    /* what the sums leave goes to positions */
-                s->columns = (target_vector_registers(machine->target) - s->vectors - 1) /
+        if (m->word == WORD_wide && s->wide && s->vectors > 1)
+                s->vectors /= 2;
+        if (m->word == WORD_vectors || m->word == WORD_wide)    /* what the sums leave goes to positions */
+                s->columns = (target_vector_registers(target) - s->vectors - 1) /
                              s->vectors / s->rows / s->split;
-        return is_sound(op, s, machine->target);
+        return is_sound(op, s, target);
 }

@@ -13,6 +13,7 @@
 
 #define RVV_8 "8", "m2", "m1", "mf2", "m4", "16"
 #define RVV_16 "16", "m2", "m1", "mf2", "m4", "16"
+#define RVV_16_WIDE "16", "m4", "m2", "m1", "m8", "8"
 
 /* RVV(MACRO, length, ...) is MACRO(n, m, h, q, d, b, ...) */
 #define RVV(MACRO, ...) MACRO(__VA_ARGS__)
@@ -57,6 +58,8 @@
 #define RVV_ITSELF(a) a
 #define RVV_BITS_M2(a) "__riscv_vreinterpret_v_f32m2_u32m2(" a ")"
 #define RVV_FLOAT_M2(a) "__riscv_vreinterpret_v_u32m2_f32m2(" a ")"
+#define RVV_BITS_M4(a) "__riscv_vreinterpret_v_f32m4_u32m4(" a ")"
+#define RVV_FLOAT_M4(a) "__riscv_vreinterpret_v_u32m4_f32m4(" a ")"
 
 /* ---- floats ---- */
 

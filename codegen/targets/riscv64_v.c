@@ -3,6 +3,7 @@
  * group of two (LMUL = 2): half as many instructions load, address and multiply, and half as many vectors, 16, one of
  * which masks take, are enough for tiles. */
 #include "codegen/targets/riscv.h"
+#include "ir/rates.h"
 
 extern const struct target target_riscv64, target_riscv64_v;
 
@@ -14,6 +15,18 @@ static const struct spelling spellings[] = {
 };
 static const struct multiply multiplies[] = { RVV_MULTIPLIES(8), { 0 } };
 
+static const struct spelling wide_spellings[] = { RVV_ROWS(RVV_16_WIDE, "8", RVV_STEPS_16, RVV_BITS_M4, RVV_FLOAT_M4), { 0 } };
+static const struct multiply wide_multiplies[] = { RVV_MULTIPLIES(16), { 0 } };
+static const struct target wide = {
+        .name = "riscv64-v in groups of four",
+        .base = &target_riscv64_v,
+        .vector_bytes = 64,
+        .vector_registers = 7,
+        .rates = &(const struct rates){ .issue = .5, .packed_result = 9.6, .lanes_issue = 1, .lanes_load = .5 },
+        .multiplies = wide_multiplies,
+        .spellings = wide_spellings,
+};
+
 const struct target target_riscv64_v = {
         .name = "riscv64-v",
         .doc = "64-bit RISC-V with V 1.0, 8 lanes: two registers of 128 bits or more",
@@ -23,6 +36,8 @@ const struct target target_riscv64_v = {
         .length = "__riscv_vsetvlmax_e8m2()",
         .vector_bytes = 32,
         .vector_registers = 15,
+        .wide = &wide,
+        .rates = &(const struct rates){ .starts = 2 },
         .has_fma = true,
         .has_masks = true,
         .multiplies = multiplies,
