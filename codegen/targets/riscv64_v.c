@@ -20,6 +20,7 @@ static const struct multiply wide_multiplies[] = { RVV_MULTIPLIES(16), { 0 } };
 static const struct target wide = {
         .name = "riscv64-v in groups of four",
         .base = &target_riscv64_v,
+        .length = "__riscv_vsetvlmax_e8m4()",
         .vector_bytes = 64,
         .vector_registers = 7,
         .rates = &(const struct rates){ .issue = .5, .packed_result = 9.6, .lanes_issue = 1, .lanes_load = .5 },

@@ -186,7 +186,23 @@ static void check_at(struct source *s, const struct target *t, int length)
         drop(&ports);
 }
 
-static void check(struct source *s, const struct target *t) { check_at(s, t, target_vector_bytes(t)); }
+/* every table of vectors: the targets, each with its longer vectors behind it; NULL behind the last */
+static const struct target *table_at(int k)
+{
+        const struct target *t;
+        for (int i = 0; (t = target_at(i)); i++) {
+                if (!k--)
+                        return t;
+                if (t->wide && !k--)
+                        return t->wide;
+        }
+        return NULL;
+}
+
+/* of registers that suffice, as check_at has it: longer vectors are of more of them */
+static int registers_of(const struct target *t) { return target_vector_bytes(t->base && t->base->wide == t ? t->base : t); }
+
+static void check(struct source *s, const struct target *t) { check_at(s, t, registers_of(t)); }
 
 static bool mentions(const char *text, const char *row_text)
 {
@@ -340,12 +356,12 @@ static void every_row(void **state)
 {
         (void)state;
         const struct target *t;
-        for (int k = 0; (t = target_at(k)); k++) {
+        for (int k = 0; (t = table_at(k)); k++) {
                 if (!t->spellings || !runs_here(t))
                         continue;
-                every_row_at(t, target_vector_bytes(t));
+                every_row_at(t, registers_of(t));
                 if (target_length(t))
-                        every_row_at(t, 4 * target_vector_bytes(t));
+                        every_row_at(t, 4 * registers_of(t));
         }
 }
 
@@ -478,7 +494,7 @@ static void leftovers_of_tables(void **state)
 {
         (void)state;
         const struct target *t;
-        for (int k = 0; (t = target_at(k)); k++) {
+        for (int k = 0; (t = table_at(k)); k++) {
                 struct source s = { .count = 0 };
                 int own = target_lanes(t, E_F32), lanes = own > 1 ? own : 8;
                 if ((t->base && !t->spellings) || !runs_here(t))        /* its base's tables */
@@ -531,7 +547,7 @@ static void every_vector_function(void **state)
 {
         (void)state;
         const struct target *t;
-        for (int k = 0; (t = target_at(k)); k++) {
+        for (int k = 0; (t = table_at(k)); k++) {
                 struct source s = { .count = 0 };
                 if (!t->spellings || !runs_here(t))
                         continue;
