@@ -209,6 +209,7 @@ static const struct spelling *spelling_of_cast(const struct target *t, const str
         if (e->op == LOOP_CAST && element_is_float(e->args[0]->type.element) && loop_is_rounded(e->args[0])) {
                 want.op = SPELL_CAST_ROUNDED;
                 row = find(t, want, e->type.lanes);
+                row = row && row->calls && !loop_is_round(e->args[0]) ? NULL : row;
                 want.op = LOOP_CAST;
         }
         return row ? row : find(t, want, e->type.lanes);

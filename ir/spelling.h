@@ -56,6 +56,8 @@ struct spelling {
         const char *definition;         /* of the function that `text` calls, from its result type
                                          * on; or NULL */
         uint8_t to;                     /* CAST, CAST_ROUNDED, BITCAST: the result's element */
+        bool calls;                     /* CAST_ROUNDED: of calls of round alone; what is whole already takes less by
+                                         * CAST */
         uint8_t level;                  /* PREFETCH: 0 L1, 1 L2, 2 past the caches; LOAD_WORDS:
                                          * elements of a word */
         const char *function;           /* CALL: of the library */

@@ -106,7 +106,7 @@ static const struct spelling spellings[] = {
         CONVERT(CAST, BF16, F32, "vreinterpretq_f32_u32(vshll_n_u16($0, 16))"),
         CHOICE(MAX, "max", OR_NAN("vcgtq_f32")), CHOICE(MIN, "min", OR_NAN("vcltq_f32")),
         MATH("round", F32, "round_f32x4($0)", ROUND),
-        ROUNDED(F32, U8, "vqmovun_s16(nearest_i16x4($0))", NEAREST), ROUNDED(F32, I8, "vqmovn_s16(nearest_i16x4($0))", NEAREST),
+        ROUNDED_BEFORE(F32, U8, "vqmovun_s16(nearest_i16x4($0))", NEAREST), ROUNDED_BEFORE(F32, I8, "vqmovn_s16(nearest_i16x4($0))", NEAREST),
         { .op = LOOP_CALL, .element = E_F32, .function = "sqrt", .lanes = 1, .text = "sqrt_f32($0)",
           .definition = "float sqrt_f32(float a)\n"
                         "{\n"

@@ -13,6 +13,9 @@
 /* rounded to the nearest, half to even, and saturated; 0 of NaN */
 #define ROUNDED(from, result, ...) \
         { .op = SPELL_CAST_ROUNDED, .element = E_##from, .to = E_##result, .text = __VA_ARGS__ }
+/* the same, by an instruction more than a conversion takes */
+#define ROUNDED_BEFORE(from, result, ...) \
+        { .op = SPELL_CAST_ROUNDED, .element = E_##from, .to = E_##result, .calls = true, .text = __VA_ARGS__ }
 #define MATH(name, e, ...) { .op = LOOP_CALL, .element = E_##e, .function = name, .text = __VA_ARGS__ }
 /* words of so many elements of type e, in 32 bits */
 #define LOAD_WORDS(e, count, ...) ROW(SPELL_LOAD_WORDS, U32, __VA_ARGS__, .to = E_##e, .level = count)

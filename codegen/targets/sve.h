@@ -166,8 +166,8 @@
         SVE_CUT(n, I32, unsigned_, "svext" bits "_u32_x", "svreinterpret_u32_s32($0)"), \
         SVE_CONVERT(n, F32, signed_, SVE_NEAREST_SIGNED(n, least, most, "$0")), \
         SVE_CONVERT(n, F32, unsigned_, SVE_NEAREST(n, all_ones, "$0")), \
-        ROUNDED(F32, signed_, SVE_NEAREST_SIGNED(n, least, most, SVE_ROUND(n)), SVE_ALL_OF(n)), \
-        ROUNDED(F32, unsigned_, SVE_NEAREST(n, all_ones, SVE_ROUND(n)), SVE_ALL_OF(n))
+        ROUNDED_BEFORE(F32, signed_, SVE_NEAREST_SIGNED(n, least, most, SVE_ROUND(n)), SVE_ALL_OF(n)), \
+        ROUNDED_BEFORE(F32, unsigned_, SVE_NEAREST(n, all_ones, SVE_ROUND(n)), SVE_ALL_OF(n))
 #define SVE_SMALL(n, e, type, load, store, s) \
         SVE_MEMORY(n, e, type, "(void *)", load, store), OP(SPLAT, e, "svdup_n_" s "($0)")
 #define SVE_CUT(n, from, to, name, operand) SVE_CONVERT(n, from, to, name "(" SVE_ALL(n) ", " operand ")")
