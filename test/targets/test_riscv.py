@@ -120,6 +120,24 @@ def test_models(name, target, tmp_path):
         np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.parametrize("name", ["resnet8_fp32", "resnet8_int8"])
+def test_groups_of_registers(name, tmp_path):
+    """chosen by the schedule, which a file can overrule: four registers where that is faster, never in depthwise windows; the same bits"""
+    model, (inputs, bind), book = real(name), bound(real(name)), tmp_path / "book"
+    options = ["--target=riscv64-v", *bind]
+    assert dnncc.run([dnncc.DNNCC, model, *options, "--tune", f"--schedule={book}", "--limit", "tune_seconds=0", "-q"]).returncode == 0
+    lines = [line.partition(";")[0] for line in book.read_text().splitlines()]
+    assert sum("wide=1" in line for line in lines) >= 3
+    book.write_text("\n".join(re.sub(" wide=1", "", line) for line in lines) + "\n")
+    wide = built(model, "riscv64-v", tmp_path / "wide", *bind)
+    own = built(model, "riscv64-v", tmp_path / "own", *bind, f"--schedule={book}")
+    has = ["__riscv_vfmacc_vf_f32m4" in (tmp_path / folder / "model.c").read_text() or "__riscv_vmacc_vx_i32m4" in (tmp_path / folder / "model.c").read_text()
+           for folder in ("wide", "own")]
+    assert has == [True, False]
+    for got, want in zip(run(wide[128], inputs), run(own[128], inputs), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
 def test_registers_that_are_too_short(tmp_path):
     """nothing is computed, and run says so"""
     programs = built(DIGITS, "riscv64-v256", tmp_path / "v256")
