@@ -131,9 +131,8 @@ def test_groups_of_registers(name, tmp_path):
     book.write_text("\n".join(re.sub(" wide=1", "", line) for line in lines) + "\n")
     wide = built(model, "riscv64-v", tmp_path / "wide", *bind)
     own = built(model, "riscv64-v", tmp_path / "own", *bind, f"--schedule={book}")
-    has = ["__riscv_vfmacc_vf_f32m4" in (tmp_path / folder / "model.c").read_text() or "__riscv_vmacc_vx_i32m4" in (tmp_path / folder / "model.c").read_text()
-           for folder in ("wide", "own")]
-    assert has == [True, False]
+    kernels = [len(re.findall(r"\bwide=1\b", (tmp_path / folder / "model.c").read_text())) for folder in ("wide", "own")]
+    assert kernels[0] >= 3 and kernels[1] <= 1          # tuning lists no product that a kernel of rows has
     for got, want in zip(run(wide[128], inputs), run(own[128], inputs), strict=True):
         np.testing.assert_array_equal(got, want)
 
