@@ -58,7 +58,7 @@ bool warp_tile_clusters(const struct warp_tile *t, const struct target *target, 
 {
         const struct grid_machine *g = target_grid(target);
         const int64_t share = (int64_t)t->positions / t->parts * t->panels * t->vectors * t->lanes;
-        return t->parts > 1 && t->parts <= g->cluster && t->positions % t->parts == 0 && share % (t->warps * t->panels * GRID_LANES) == 0 &&
+        return g && t->parts > 1 && t->parts <= g->cluster && t->positions % t->parts == 0 && share % (t->warps * t->panels * GRID_LANES) == 0 &&
                shared + round_up(warp_tile_part(t) * SUM_BYTES, PART_ALIGN) <= g->shared_bytes;
 }
 
