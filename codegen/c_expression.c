@@ -273,16 +273,25 @@ static const char *library_name(struct c_writer *w, const char *name, enum eleme
         return f ? c_function(w, f) : name;
 }
 
+const struct loop_expr *c_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *index)
+{
+        if (w->dialect->place)
+                return w->dialect->place(w, b, index);
+        c_put(w, "%s", c_use(w, b));
+        return index;
+}
+
 static struct c_shape put_load(struct c_writer *w, const struct loop_expr *e)
 {
         struct loop_buffer *b = e->buffer;
         int64_t offset = 0;
         if (!w->in_run)                 /* there, views have names of their own */
                 b = loop_buffer_root(b, &offset);
-        c_put(w, "%s[", c_use(w, b));
+        const struct loop_expr *at = c_place(w, b, e->args[0]);
+        c_put(w, "[");
         if (offset)
                 c_put(w, "%lld +" C_SOFT, (long long)offset);
-        c_operand(w, e->args[0], offset ? C_SUM : C_ANY);
+        c_operand(w, at, offset ? C_SUM : C_ANY);
         c_put(w, "]");
         if (element_of(e) != E_BOOL)
                 return primary();

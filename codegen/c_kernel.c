@@ -248,10 +248,11 @@ static void put_store(struct c_writer *w, const struct loop_stmt *s)
         }
         if (!w->in_run)
                 b = loop_buffer_root(b, &offset);
-        c_put(w, "%s[", c_use(w, b));
+        const struct loop_expr *at = c_place(w, b, s->a);
+        c_put(w, "[");
         if (offset)
                 c_put(w, "%lld +" C_SOFT, (long long)offset);
-        c_operand(w, s->a, offset ? C_SUM : C_ANY);
+        c_operand(w, at, offset ? C_SUM : C_ANY);
         c_put(w, "]");
         put_stored(w, b, s->b);
 }
@@ -312,7 +313,7 @@ static void put_alloc(struct c_writer *w, struct loop_buffer *b)
 {
         if (w->dialect->alloc && w->dialect->alloc(w, b))
                 return;
-        if (b->space == SPACE_SHARED)
+        if (b->space == SPACE_SHARED || b->space == SPACE_CLUSTER)
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no shared memory",
                        w->target->name);
         int64_t limit = target_stack_bytes(w->target);

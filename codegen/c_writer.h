@@ -57,6 +57,8 @@ struct c_dialect {
         void (*grid_loop)(struct c_writer *w, const struct loop_stmt *s);
         const char *unroll;             /* in front of loops that are to be unrolled; or NULL */
         bool (*alloc)(struct c_writer *w, struct loop_buffer *b);   /* false: an array */
+        /* where a place of a buffer is, and of which pointer, which is printed; NULL: as it stands */
+        const struct loop_expr *(*place)(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *index);
         /* a parameter that is only read may be written meanwhile, before the kernel reads it; NULL: none */
         bool (*changes)(const struct c_writer *w, const struct loop_function *f, const struct loop_buffer *parameter);
         void (*fail)(struct c_writer *w, int code);
@@ -198,6 +200,8 @@ struct c_shape {
 struct c_shape c_expression(struct c_writer *w, const struct loop_expr *e);
 /* in parentheses if it binds less */
 void c_operand(struct c_writer *w, const struct loop_expr *e, int least);
+/* prints the pointer that has a place of a buffer; where it is from there on */
+const struct loop_expr *c_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *index);
 struct c_shape c_choice(struct c_writer *w, const struct loop_expr *e);   /* a ? b : c */
 /* Compilers bound how deep brackets nest: gives the parts of a deep expression names, in lines
  * before the statement. */

@@ -39,7 +39,12 @@ static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *
                 c_name(w, s->variable)->text = "0";
         w->out = &body;
         w->indent -= !some;             /* a block of its own, or that around it */
-        (s->for_kind == FOR_GPU_BLOCK && target_begins_early(w->target) ? cuda_early_block : c_block)(w, s->body);
+        if (s->for_kind == FOR_GPU_BLOCK && target_begins_early(w->target) && !w->cuda->phase->waits) {
+                w->cuda->phase->waits = true;
+                cuda_early_block(w, s->body);
+        } else {
+                c_block(w, s->body);
+        }
         w->indent += !some;
         w->out = out;
         if (some)
@@ -81,11 +86,19 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
 {
         struct cuda_writer *cuda = w->cuda;
         switch (s->for_kind) {
-        case FOR_GPU_BLOCK:
+        case FOR_GPU_CLUSTER:
                 cuda_groups_begin(w);
+                put_part(w, s, arena_printf(w->arena, "blockIdx.x / %lld", (long long)cuda->phase->cluster));
+                break;
+        case FOR_GPU_BLOCK:
+                if (!cuda->phase->cluster)
+                        cuda_groups_begin(w);
+                cuda->block = s;
                 for (cuda->last = s->body->first; cuda->last && cuda->last->next;)
                         cuda->last = cuda->last->next;
-                put_part(w, s, "blockIdx.x");
+                put_part(w, s, cuda->phase->cluster ? arena_printf(w->arena, "blockIdx.x %% %lld", (long long)cuda->phase->cluster) : "blockIdx.x");
+                if (cuda->phase->cluster)       /* behind the last one, too: others may still read this block's memory */
+                        c_line(w, "cluster_barrier();");
                 break;
         case FOR_GPU_WARP:
                 put_part(w, s, "threadIdx.y");
@@ -109,10 +122,10 @@ bool cuda_alloc(struct c_writer *w, struct loop_buffer *b)
         if (cuda->in_lane)
                 return false;
         const char *type = element_info[b->element].c_type, *name = c_local(w, b->name);
-        const int64_t align = cuda->phase->together ? LINES_ALIGN : SHARED_ALIGN;
-        int64_t bytes = round_up(b->extent * element_info[b->element].bytes, SHARED_ALIGN), at = cuda->phase->shared = round_up(cuda->phase->shared, align);
+        const int64_t align = cuda->phase->together ? LINES_ALIGN : SHARED_ALIGN, blocks = b->space == SPACE_CLUSTER ? cuda->phase->cluster : 1;
+        int64_t bytes = round_up(b->extent / blocks * element_info[b->element].bytes, SHARED_ALIGN), at = cuda->phase->shared = round_up(cuda->phase->shared, align);
         cuda->aligned = align > cuda->aligned ? align : cuda->aligned;
-        bool of_warp = b->space != SPACE_SHARED;
+        bool of_warp = b->space == SPACE_STACK;
         c_name_set(w, b, name);
         c_put(w, "%s *const %s = (%s *)(shared_memory()", type, name, type);
         if (at)
@@ -141,7 +154,7 @@ static void count_warps(struct loop_stmt *s, void *context)
         int *count = context;
         if (s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP)
                 ++*count;
-        else if ((s->kind == STMT_FOR && s->for_kind != FOR_GPU_BLOCK && s->for_kind != FOR_GPU_LANE) || s->kind == STMT_WHILE)
+        else if ((s->kind == STMT_FOR && !loop_for_is_phase(s->for_kind) && s->for_kind != FOR_GPU_LANE) || s->kind == STMT_WHILE)
                 for (const struct loop_stmt *t = s->body->first; t; t = t->next)
                         if (t->kind == STMT_FOR && t->for_kind == FOR_GPU_WARP)
                                 *count += 2;    /* it is done again */
@@ -200,6 +213,11 @@ static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_s
         struct loop_block block = { .first = &alone, .end = &alone.next };
         struct loop_function part = *f;
         struct cuda_phase phase = { .blocks = s->b->literal.i, .warps = 1, .lanes = grid_lanes(s->body) };
+        if (s->for_kind == FOR_GPU_CLUSTER) {
+                phase.cluster = loop_cluster_blocks(s);
+                phase.blocks *= phase.cluster;
+                cuda->clusters = true;
+        }
         int warp_loops = 0;
         bool can_fail = c_can_fail(f);
         alone.next = NULL;
@@ -248,9 +266,11 @@ static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_s
 
 static void put_launch(struct c_writer *w, const struct cuda_phase *phase)
 {
-        c_put(w, "launch((const void *)%s," C_SOFT "%lld," C_SOFT "%lld," C_SOFT "%lld," C_SOFT "%lld," C_SOFT "stream," C_SOFT
-                 "arguments);",
+        c_put(w, "%s((const void *)%s," C_SOFT "%lld," C_SOFT "%lld," C_SOFT "%lld," C_SOFT "%lld," C_SOFT, phase->cluster ? "launch_clusters" : "launch",
               phase->name, (long long)phase->blocks, (long long)phase->warps, (long long)phase->lanes, (long long)phase->shared);
+        if (phase->cluster)
+                c_put(w, "%lld," C_SOFT, (long long)phase->cluster);
+        c_put(w, "stream," C_SOFT "arguments);");
         c_end(w);
 }
 
@@ -307,7 +327,7 @@ void cuda_kernel(struct c_writer *w, struct loop_function *f)
         w->bounds = NULL;
         c_kernel_comment(w, f);
         for (struct loop_stmt *s = f->body->first; s && !w->failed; s = s->next) {
-                if (s->kind != STMT_FOR || s->for_kind != FOR_GPU_BLOCK) {
+                if (s->kind != STMT_FOR || !loop_for_is_phase(s->for_kind)) {
                         c_fail(w, EXIT_UNSUPPORTED, "kernel %s is not in grid form, as the pass grid makes it", f->name);
                         return;
                 }

@@ -31,9 +31,9 @@ static void check(struct c_writer *w)
 static void reserve(struct c_writer *w)
 {
         static const char *const words[] = {
-                "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "shared_memory", "shared_bytes", "launch", "prepared",
+                "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "shared_memory", "shared_bytes", "launch", "launch_clusters", "cluster_barrier", "cluster_at", "prepared",
                 "is_prepared", "check", "arguments", "dim3", "uint3", "min", "max", "atomicMin", "CUDA_CPU",
-                "launch_dependents", "launch_wait", "early", "profiled", "events", "microseconds", "graph", "exec", "copy_async", "copy_commit", "copy_wait", "load_matrices", "mma_f16", "mma_bf16", "mma_s8", "mma_u8", "mma_tf32", "mma_f32", "pair_f16", "pair_bf16", "high_part", "low_part",
+                "launch_dependents", "launch_wait", "attributes", "profiled", "events", "microseconds", "graph", "exec", "copy_async", "copy_commit", "copy_wait", "load_matrices", "mma_f16", "mma_bf16", "mma_s8", "mma_u8", "mma_tf32", "mma_f32", "pair_f16", "pair_bf16", "high_part", "low_part",
                 "runs", "runs_begin", "runs_copy", "runs_commit", "runs_wait", "runs_thread", "RUN_GROUPS", "barrier_begin", "barrier_expect", "barrier_wait",
                 "copy_bulk", "shared_to_units", "units_begin", "units_commit", "units_wait", "matrix_at",
         };
@@ -66,9 +66,9 @@ static const char shared[] =
 
 static const char launch[] =
         "\n"
-        "/* One launch: so many blocks of so many warps. */\n"
-        "static int launch(const void *kernel, unsigned blocks, unsigned warps, unsigned lanes, size_t shared,\n"
-        "                  void *stream, void **arguments)\n"
+        "/* One launch: so many blocks of so many warps%s. */\n"
+        "static int launch%s(const void *kernel, unsigned blocks, unsigned warps, unsigned lanes, size_t shared,\n"
+        "                  %svoid *stream, void **arguments)\n"
         "{\n"
         "        cudaLaunchConfig_t config;\n"
         "        memset((void *)&config, 0, sizeof config);\n"
@@ -90,13 +90,39 @@ static const char recorded[] =
         "                return done ? 0 : %s;\n"
         "        }\n";
 
-static const char early[] =
-        "        cudaLaunchAttribute early;      /* it may begin before the launch in front of it has ended, and waits itself */\n"
-        "        memset((void *)&early, 0, sizeof early);\n"
-        "        early.id = cudaLaunchAttributeProgrammaticStreamSerialization;\n"
-        "        early.val.programmaticStreamSerializationAllowed = 1;\n"
-        "        config.attrs = &early;\n"
-        "        config.numAttrs = 1;\n";
+static const char attributes[] =
+        "        cudaLaunchAttribute attributes[2];\n"
+        "        memset((void *)attributes, 0, sizeof attributes);\n"
+        "        config.attrs = attributes;\n";
+static const char early[] =             /* it waits itself */
+        "        attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;    /* before the launch in front has ended */\n"
+        "        attributes[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;\n";
+static const char clustered[] =
+        "        if (cluster > 1) {\n"
+        "                attributes[config.numAttrs].id = cudaLaunchAttributeClusterDimension;\n"
+        "                attributes[config.numAttrs].val.clusterDim.x = cluster;\n"
+        "                attributes[config.numAttrs].val.clusterDim.y = attributes[config.numAttrs].val.clusterDim.z = 1;\n"
+        "                config.numAttrs++;\n"
+        "        }\n";
+static const char without_clusters[] =
+        "static int launch(const void *kernel, unsigned blocks, unsigned warps, unsigned lanes, size_t shared, void *stream, void **arguments)\n"
+        "{\n"
+        "        return launch_clusters(kernel, blocks, warps, lanes, shared, 1, stream, arguments);\n"
+        "}\n";
+
+static void put_launch(struct c_writer *w, struct text *out)
+{
+        const bool begins_early = target_begins_early(w->target), clusters = w->cuda->clusters;
+        const char *const error = c_macro(w, "ERROR_LAUNCH");
+        bool other = false;
+        for (int i = 0; i < w->cuda->phase_count; i++)
+                other |= !w->cuda->phases[i].cluster;
+        text_add(out, launch, clusters ? ", in clusters of so many" : "", clusters ? "_clusters" : "", clusters ? "unsigned cluster, " : "",
+                 arena_printf(w->arena, "%s%s%s", begins_early || clusters ? attributes : "", begins_early ? early : "", clusters ? clustered : ""),
+                 w->options->profile ? arena_printf(w->arena, recorded, error) : "", error);
+        if (clusters && other)
+                text_add(out, "%s", without_clusters);
+}
 
 static void top(struct c_writer *w, struct text *out)
 {
@@ -106,11 +132,11 @@ static void top(struct c_writer *w, struct text *out)
         if (w->cuda->shares)
                 text_add(out, shared, (long long)w->cuda->aligned);
         cuda_early_top(w, out);
+        cuda_clusters_top(w, out);
         cuda_products_top(w, out);
         cuda_profile_top(w, out);
         if (w->cuda->phase_count)
-                text_add(out, launch, target_begins_early(w->target) ? early : "",
-                         w->options->profile ? arena_printf(w->arena, recorded, c_macro(w, "ERROR_LAUNCH")) : "", c_macro(w, "ERROR_LAUNCH"));
+                put_launch(w, out);
 }
 
 static const struct c_dialect dialect = {
@@ -125,6 +151,7 @@ static const struct c_dialect dialect = {
         .grid_loop = cuda_grid_loop,
         .unroll = "#pragma unroll",
         .alloc = cuda_alloc,
+        .place = cuda_cluster_place,
         .changes = cuda_changes,
         .fail = cuda_fail,
         .product = cuda_product,

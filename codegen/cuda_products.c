@@ -453,8 +453,9 @@ void cuda_products_top(struct c_writer *w, struct text *out)
 
 void cuda_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *at)
 {
-        c_put(w, "%s + (", c_use(w, b));
-        c_expression(w, at);
+        const struct loop_expr *rest = c_place(w, b, at);
+        c_put(w, " + (");
+        c_expression(w, rest);
         c_put(w, ")");
 }
 
@@ -521,9 +522,7 @@ static void put_unloading(struct c_writer *w, const struct loop_stmt *s)
         int64_t lanes = s->variable->type.lanes, step = s->tiles.step ? s->tiles.step : p.vectors * lanes;
         for (int i = 0; i < s->tiles.positions / s->tiles.rows; i++) {
                 c_put(w, "%s(", name);
-                c_put(w, "%s + (", c_use(w, s->buffer));
-                c_expression(w, s->a);
-                c_put(w, ")");
+                cuda_place(w, s->buffer, s->a);
                 if (i)
                         c_put(w, " + %lld", (long long)(i * s->tiles.rows * step));
                 if (!p.row)

@@ -9,8 +9,10 @@
 struct cuda_phase {
         const char *name;
         int64_t blocks, warps, lanes;
+        int64_t cluster;                /* blocks of one; 0: there are none */
         int64_t shared;                 /* bytes of the block's */
         bool runs, together;            /* it copies whole runs; its warps multiply together */
+        bool waits;                     /* where that is, is printed (cuda_early.c) */
 };
 enum { CUDA_RUNS_BYTES = 128 };         /* of the barriers that runs arrive at */
 
@@ -31,7 +33,9 @@ struct cuda_writer {
         struct cuda_phase *phases;      /* all of the program */
         int phase_count;
         struct cuda_phase *phase;       /* being printed; or NULL */
+        const struct loop_stmt *block;  /* the loop over blocks that is printed */
         const struct loop_stmt *last;   /* of the block, behind which nobody waits */
+        bool clusters;                  /* some phase has */
         bool in_lane, hands_on;         /* in a loop over lanes; warps wait for each other */
         bool fails;                     /* some kernel can, and is called */
         bool shares;                    /* some block has shared memory */
@@ -45,6 +49,12 @@ void cuda_kernel(struct c_writer *w, struct loop_function *f);
 void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s);
 bool cuda_alloc(struct c_writer *w, struct loop_buffer *b);
 void cuda_fail(struct c_writer *w, int code);
+
+/* ---- cuda_clusters.c ---- */
+
+/* a place as c_place has it: what lies in another block of the cluster, too */
+const struct loop_expr *cuda_cluster_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *index);
+void cuda_clusters_top(struct c_writer *w, struct text *out);
 
 /* ---- cuda_early.c ---- */
 

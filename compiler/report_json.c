@@ -34,7 +34,7 @@ static struct traffic traffic_of(const struct loop_stmt *call)
 /* phases of a kernel that are launches; NULL behind the last */
 static const struct loop_stmt *next_launch(const struct loop_stmt *phase)
 {
-        while (phase && (phase->for_kind != FOR_GPU_BLOCK || !grid_lanes(phase->body)))
+        while (phase && (!loop_for_is_phase(phase->for_kind) || !grid_lanes(phase->body)))
                 phase = phase->next;
         return phase;
 }

@@ -89,7 +89,7 @@ static void look_at_for(struct walk *w, const struct loop_stmt *s)
         bool known = loop_is_int(s->a, &from) && loop_is_int(s->b, &to);
         double trips = known ? (double)divide_up(to > from ? to - from : 0, s->step) : UNKNOWN_TRIP;
         switch (s->for_kind) {
-        case FOR_GPU_BLOCK: break;
+        case FOR_GPU_CLUSTER: case FOR_GPU_BLOCK: break;
         case FOR_GPU_WARP:
                 w->cost->warps = (int64_t)trips;
                 w->trips *= trips;
@@ -134,9 +134,11 @@ static void look_at(struct walk *w, const struct loop_stmt *s)
         switch (s->kind) {
         case STMT_FOR: look_at_for(w, s); return;
         case STMT_ALLOC: {
-                int64_t bytes = round_up(s->buffer->extent * element_info[s->buffer->element].bytes, SHARED_ALIGN);
+                const bool cluster = s->buffer->space == SPACE_CLUSTER;
+                const int64_t all = s->buffer->extent * element_info[s->buffer->element].bytes, bytes = round_up(cluster ? all / w->work.cluster : all, SHARED_ALIGN);
                 if (!w->in_lane)
-                        w->cost->shared += bytes * (s->buffer->space == SPACE_SHARED ? 1 : w->cost->warps);
+                        w->cost->shared += bytes * (s->buffer->space == SPACE_STACK ? w->cost->warps : 1);
+                w->work.partial += cluster ? (double)(bytes * w->cost->blocks) : 0;
                 break;
         }
         case STMT_STORE:
@@ -201,6 +203,10 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
         struct grid_cost cost = { .blocks = phase->b->literal.i, .warps = 1, .lanes = grid_lanes(phase->body) };
         struct walk w = { .target = t, .f = f, .cost = &cost, .trips = 1, .lanes = 1, .turns = 1 };
         double results, all = traffic(f, &results);
+        if (phase->for_kind == FOR_GPU_CLUSTER) {
+                w.work.cluster = (int)loop_cluster_blocks(phase);
+                cost.blocks *= w.work.cluster;
+        }
         look_at(&w, phase);
         w.work.blocks = (double)cost.blocks;
         w.work.warps = (int)cost.warps;

@@ -38,7 +38,7 @@ double groups_cost(const struct target *t, const struct multiply *m, const struc
         turn = larger(turn, ARRIVAL / (double)(work->stages - 2));
         const double stored = work->partial ? work->partial : work->results;
         const double results = stored / work->blocks * together * share / g->l2_rate;
-        const double cycles = waves * (2 * ARRIVAL + work->turns * turn + results);
+        const double cycles = waves * (2 * ARRIVAL + work->turns * turn + results + warps_cluster_cost(g, work, together));
         return warps_launch_cost(g, work, cycles);
 }
 

@@ -8,7 +8,8 @@
  *                     the time a copy takes to arrive, shared by the turns that are under way
  *      a wave     the first copies, all turns, the results, row by row of a warp
  *      all        waves over the multiprocessors; no less than memory takes for every byte once
- *      parts      a launch more, which reads what the first one left in the second cache
+ *      parts      a launch more, which reads what the first one left in the second cache; or, in a cluster, two barriers and what
+ *                 blocks read of each other, on multiprocessors that are neighbours
  *
  * Fitted to 288 schedules of 21 layers, f16, on an H200 (test/bench/cuda/sweep.py; least squares of logarithms, those near the
  * fastest of a layer counting twice): 17 % off in the mean; of the schedules that were tried, the one of least predicted time takes 1.04
@@ -36,7 +37,8 @@ enum {
         X_COPY = 26, WINDOW_COPY = 23,  /* a copy of x; more of it, where there is a window */
         W_COPY = 8,
         MULTIPLY = 3,                   /* that a warp's own next one waits */
-        ROW = 53                        /* of results */
+        ROW = 53,                       /* of results */
+        CLUSTER_BARRIER = 300           /* not measured here */
 };
 /* cycles of a multiprocessor for an element that is moved: what brings an image to channels last took 8.6 us for 846,400 */
 static const double moved_element = 2.1;
@@ -68,8 +70,10 @@ int warps_resident(const struct grid_machine *g, const struct warp_work *work)
 /* blocks that the busiest multiprocessor has in all */
 static double blocks_of_one(const struct grid_machine *g, const struct warp_work *work)
 {
-        int64_t blocks = (int64_t)work->blocks;
-        return (double)divide_up(blocks, g->multiprocessors);
+        int64_t blocks = (int64_t)work->blocks, multiprocessors = g->multiprocessors;
+        if (work->cluster)              /* some are left, of which there are not enough neighbours */
+                multiprocessors -= multiprocessors % g->neighbours;
+        return (double)divide_up(blocks, multiprocessors);
 }
 
 double warps_waves(const struct grid_machine *g, const struct warp_work *work)
@@ -79,6 +83,15 @@ double warps_waves(const struct grid_machine *g, const struct warp_work *work)
 }
 
 static double larger(double a, double b) { return a > b ? a : b; }
+
+double warps_cluster_cost(const struct grid_machine *g, const struct warp_work *work, double blocks)
+{
+        const double crowd = larger(1, blocks * work->warps / (2 * SCHEDULERS)), share = g->clock * g->multiprocessors / g->cluster_rate;
+        if (!work->cluster)
+                return 0;
+        const double others = work->partial / work->blocks * (work->cluster - 1) / work->cluster;
+        return 2 * CLUSTER_BARRIER + larger(work->rows / work->cluster * ROW * crowd, blocks * others * share);
+}
 
 /* cycles of a wave of so many blocks on each multiprocessor */
 static double wave_cost(const struct grid_machine *g, const struct warp_work *work, double multiply, double blocks)
@@ -93,14 +106,20 @@ static double wave_cost(const struct grid_machine *g, const struct warp_work *wo
         turn = larger(turn, from->arrival / (double)(work->stages - 1));
         double crowd = blocks * work->warps / (2 * SCHEDULERS);   /* rows of that many warps are written at the pace of one */
         double results = work->rows * ROW * (work->partial ? 0.5 : 1) * larger(1, crowd);
-        return FILL + work->turns * turn + results;
+        return FILL + work->turns * turn + results + warps_cluster_cost(g, work, blocks);
 }
 
 double warps_launch_cost(const struct grid_machine *g, const struct warp_work *work, double cycles)
 {
         double memory = (work->operands + work->results) / g->memory_rate;
-        double joining = work->partial ? g->launch + (work->partial + work->results) / g->l2_rate : 0;
+        double joining = work->partial && !work->cluster ? g->launch + (work->partial + work->results) / g->l2_rate : 0;
         return g->launch + larger(cycles / g->clock, memory) + joining;
+}
+
+double warps_judged(const struct warp_work *work, double seconds)
+{
+        static const double second_launch = 1.03;       /* less than what predictions are off */
+        return work->partial && !work->cluster ? seconds * second_launch : seconds;
 }
 
 double warps_cost(const struct target *t, const struct multiply *m, const struct warp_work *work)

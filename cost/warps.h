@@ -20,6 +20,7 @@ struct warp_work {
         double rows;                    /* positions whose sums a warp has */
         double operands, results;
         double partial;                 /* bytes of sums of parts, which a second phase adds up; 0: there are none */
+        int cluster;                    /* blocks whose partial sums are in the memory of their cluster; 0: they are not */
         bool cold;                      /* operands come from memory (warps_are_cold) */
         int stages;
         int warps, registers;           /* of a block; of a lane */
@@ -34,6 +35,8 @@ int warps_resident(const struct grid_machine *g, const struct warp_work *work);
 /* Registers of a lane that nvcc 13 can do with: `rows` fragments of positions by `columns` of outputs by m, each of so many sums of a lane;
  * `words` that it copies in a turn. */
 int warps_registers(const struct multiply *m, int rows, int columns, int lane, int words);
+/* cycles beside those of the sums, of so many blocks of clusters on a multiprocessor; 0: they are in none */
+double warps_cluster_cost(const struct grid_machine *g, const struct warp_work *work, double blocks);
 /* waves of blocks over all multiprocessors */
 double warps_waves(const struct grid_machine *g, const struct warp_work *work);
 /* Seconds of a convolution, in a tile like those that are chosen for it once its weights are packed: so many results of each output, offsets of a
@@ -41,6 +44,8 @@ double warps_waves(const struct grid_machine *g, const struct warp_work *work);
 double warps_window_cost(const struct target *t, const struct multiply *m, int64_t results, int64_t outputs, int64_t taps, int64_t channels, double moved);
 /* seconds of a launch whose blocks take so many cycles: no less than memory takes, and those of the one that adds up parts */
 double warps_launch_cost(const struct grid_machine *g, const struct warp_work *work, double cycles);
+/* by which one schedule is better than another: a second launch has costs that the model does not see, of its code and in the graph */
+double warps_judged(const struct warp_work *work, double seconds);
 double warps_cost(const struct target *t, const struct multiply *m, const struct warp_work *work);
 
 #endif

@@ -88,7 +88,7 @@ struct loop_variable *loop_scalar_add(struct arena *arena, struct loop_function 
 bool loop_is_grid(const struct loop_function *f)
 {
         const struct loop_stmt *s = f->kind == FUNCTION_KERNEL ? f->body->first : NULL;
-        return s && s->kind == STMT_FOR && s->for_kind == FOR_GPU_BLOCK;
+        return s && s->kind == STMT_FOR && loop_for_is_phase(s->for_kind);
 }
 
 struct loop_block *loop_block_new(struct arena *arena)

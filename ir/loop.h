@@ -92,6 +92,7 @@ enum loop_space {
         SPACE_VIEW,                     /* part of another buffer, from view_offset elements on */
         SPACE_PARAMETER,                /* of a kernel */
         SPACE_STACK, SPACE_SHARED,      /* from an alloc statement; shared: by the warps of a gpu_block */
+        SPACE_CLUSTER,                  /* likewise, by the blocks of a gpu_cluster */
         SPACE_MEMORY                    /* likewise, in a memory of the stream's machine */
 };
 enum loop_access { ACCESS_IN = 1, ACCESS_OUT = 2, ACCESS_INOUT = 3 };
@@ -329,7 +330,7 @@ enum { COPY_BYTES = 16, COPY_GROUPS_MAX = 16, PRODUCTS_MAX = 16 };
  * stand around it); sets no variable and reads no register tile from outside, and holds no fail.
  * That no iteration reads or writes what another one writes is for who makes such a loop to know.
  *
- * A kernel in grid form is a sequence of GPU_BLOCK loops, phases; all iterations of one are done
+ * A kernel in grid form is a sequence of GPU_BLOCK loops, or GPU_CLUSTER loops, phases; all iterations of one are done
  * before the next one begins. Iterations of a GPU_BLOCK loop may run in any order and at the same
  * time, each on a multiprocessor; so may those of a GPU_WARP loop in it, each on a warp, which is a
  * core whose vectors have 32 lanes. The warps wait for each other at the end of each GPU_WARP loop,
@@ -348,6 +349,21 @@ enum { COPY_BYTES = 16, COPY_GROUPS_MAX = 16, PRODUCTS_MAX = 16 };
  *         }
  *       }
  *     }
+ *
+ * Blocks may stand in clusters, and a GPU_CLUSTER loop where else a phase's GPU_BLOCK loop does. It holds allocs and GPU_BLOCK loops, whose
+ * iterations are the blocks of a cluster: on multiprocessors that are neighbours, at the same time. They wait for each other at the end of
+ * each of these loops, where memory of the cluster is handed on. Each block has an equal part of that among its own shared memory: of b
+ * blocks, block k has elements k * extent / b and those behind. It writes these alone, and reads all.
+ *
+ *     for %c = 0 to 24 gpu_cluster {
+ *       alloc %sums : f32[4096] cluster
+ *       for %k = 0 to 4 gpu_block {                  ; as many in all such loops of a cluster
+ *         for %w = 0 to 2 gpu_warp {
+ *           unload %sums[%k * 1024 + %w * 512] = %acc ..
+ *         }
+ *       }
+ *       for %b = 0 to 4 gpu_block {
+ *         ... %sums[%i] + %sums[1024 + %i]           ; each place so, with an %i that is within 0 to 1024 (verified)
  *
  * A register tile of the block may be `var %acc : f32x8tile[64][4] warps 4`: each warp has its own, which
  * lives on from one of their loops to the next. Only these touch it, and in iteration %w it is that of
@@ -384,15 +400,17 @@ enum { COPY_BYTES = 16, COPY_GROUPS_MAX = 16, PRODUCTS_MAX = 16 };
  *
  * COUNT: by a counter of a machine's instruction; LIST: its iterations are places of a list that the instruction goes through
  * (ir/stream.h). */
-enum loop_for_kind { FOR_SERIAL, FOR_UNROLL, FOR_PARALLEL, FOR_COUNT, FOR_LIST, FOR_GPU_BLOCK, FOR_GPU_WARP, FOR_GPU_LANE };
+enum loop_for_kind { FOR_SERIAL, FOR_UNROLL, FOR_PARALLEL, FOR_COUNT, FOR_LIST, FOR_GPU_CLUSTER, FOR_GPU_BLOCK, FOR_GPU_WARP, FOR_GPU_LANE };
 /* Rows and lanes of tiles that lanes have parts of, the lanes that share a row, and what each has of a vector. */
 enum { TILE_OWN_ROWS = 16, TILE_OWN_LANES = 8, TILE_ROW_LANES = 4, TILE_OWN = 4 };
-/* of a grid: blocks, warps of one, bytes of its shared memory (verified; a target may have less) */
-enum { GRID_BLOCKS_MAX = INT32_MAX, GRID_WARPS_MAX = 32, GRID_LANES = 32, GRID_SHARED_MAX = 232448 };
+/* of a grid: blocks, those of a cluster, warps of one, bytes of its shared memory (verified; a target may have less) */
+enum { GRID_BLOCKS_MAX = INT32_MAX, GRID_CLUSTER_MAX = 8, GRID_WARPS_MAX = 32, GRID_LANES = 32, GRID_SHARED_MAX = 232448 };
 static inline bool loop_for_is_grid(enum loop_for_kind kind)
 {
-        return kind >= FOR_GPU_BLOCK;
+        return kind >= FOR_GPU_CLUSTER;
 }
+/* a loop over what a phase has */
+static inline bool loop_for_is_phase(enum loop_for_kind kind) { return kind == FOR_GPU_BLOCK || kind == FOR_GPU_CLUSTER; }
 /* in grid form? */
 bool loop_is_grid(const struct loop_function *f);
 
@@ -623,6 +641,13 @@ struct loop_block *loop_products_expand(const struct loop_products *late, struct
 struct loop_expr *loop_formula(struct arena *arena, const struct loop_library *library,
                                const char *formula, struct loop_expr *const *args, int count,
                                struct diag *diag);
+
+/* Places in memory of a cluster (loop_cluster.c). The blocks of a GPU_CLUSTER loop; 0: it has none. */
+int64_t loop_cluster_blocks(const struct loop_stmt *cluster);
+/* index = block * part + within, where 0 <= within and within + span <= part; false: bounds do not say so */
+struct loop_bounds;
+bool loop_cluster_place(struct arena *arena, const struct loop_bounds *bounds, const struct loop_expr *index, int64_t part, int64_t span,
+                        struct loop_expr **block, struct loop_expr **within);
 
 /* ---- numbers and digests (loop_digest.c) ---- */
 

@@ -55,6 +55,7 @@ static char *parse_new_name(struct loop_parser *p)
 static const char *const for_words[] = { [FOR_SERIAL] = "serial",
                                          [FOR_UNROLL] = "unroll",
                                          [FOR_PARALLEL] = "parallel",
+                                         [FOR_GPU_CLUSTER] = "gpu_cluster",
                                          [FOR_GPU_BLOCK] = "gpu_block",
                                          [FOR_GPU_WARP] = "gpu_warp",
                                          [FOR_GPU_LANE] = "gpu_lane",
@@ -330,8 +331,10 @@ static bool parse_alloc(struct loop_parser *p, struct loop_stmt *s)
                 b->space = SPACE_STACK;
         else if (loop_lex_accept(p, "shared"))
                 b->space = SPACE_SHARED;
+        else if (loop_lex_accept(p, "cluster"))
+                b->space = SPACE_CLUSTER;
         else
-                return loop_lex_error(p, "want stack or shared, found %s", loop_lex_shown(p));
+                return loop_lex_error(p, "want stack, shared or cluster, found %s", loop_lex_shown(p));
         s->buffer = b;
         return loop_declare(p, b->name, NULL, b);
 }

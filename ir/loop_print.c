@@ -16,6 +16,7 @@ enum { LIST_ELEMENTS = 16, FILE_ALIGN = 16 };
 static const char *const for_suffix[] = { [FOR_SERIAL] = "",
                                           [FOR_UNROLL] = " unroll",
                                           [FOR_PARALLEL] = " parallel",
+                                          [FOR_GPU_CLUSTER] = " gpu_cluster",
                                           [FOR_GPU_BLOCK] = " gpu_block",
                                           [FOR_GPU_WARP] = " gpu_warp",
                                           [FOR_GPU_LANE] = " gpu_lane",
@@ -141,7 +142,7 @@ static void print_set(struct loop_printer *p, const struct loop_stmt *s)
 
 static void print_alloc(struct loop_printer *p, const struct loop_buffer *b)
 {
-        static const char *const words[] = { "stack", "shared" };
+        static const char *const words[] = { "stack", "shared", "cluster" };
         bool memory = b->space == SPACE_MEMORY;
         text_add(p->out, "alloc %%%s : %s[%lld] ", b->name, element_info[b->element].text, (long long)b->extent);
         if (memory)

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The verifier of Loop IR: kernels in grid form (ir/loop.h). Names, types and what warps share of
  * variables were checked with all the rest. */
+#include "ir/loop_bounds.h"
 #include "ir/loop_verify.h"
 
 /* of the kernel, so far */
 struct grid {
         struct verifier *v;
+        struct loop_bounds *bounds;     /* NULL: not asked for yet */
+        int64_t blocks;                 /* of the cluster; 0: not known yet */
+        const struct loop_stmt *block;  /* its loop that is looked at */
         int64_t shared;                 /* bytes of the block */
         int64_t warps;                  /* of the block; 0: not known yet */
         int code;                       /* of its fails; 0: none yet */
@@ -61,7 +65,7 @@ static bool check_statement(struct grid *g, const struct loop_stmt *s, const str
                 return verify_error(g->v, "this is for all warps to do alike");
         if (!serial)
                 return lane ? verify_error(g->v, "a lane has serial loops only") : check_lanes(g, s);
-        if (s->kind == STMT_ALLOC && s->buffer->space == SPACE_SHARED)
+        if (s->kind == STMT_ALLOC && s->buffer->space != SPACE_STACK)
                 return verify_error(g->v, "%s is shared, but by one warp", s->buffer->name);
         if (s->kind == STMT_FAIL && g->code && g->code != s->code)
                 g->codes = true;
@@ -151,10 +155,105 @@ static bool check_block(struct grid *g, const struct loop_block *block)
         return true;
 }
 
+/* ---- clusters ---- */
+
+/* a place of a cluster's memory, of `span` elements; is it the block's own? */
+static bool check_cluster_place(struct grid *g, const struct loop_buffer *b, const struct loop_expr *at, int64_t span, bool writes)
+{
+        struct loop_expr *block, *within;
+        if (!g->block || !g->blocks)
+                return verify_error(g->v, "%s is touched outside of its blocks", b->name);
+        if (!g->bounds)
+                g->bounds = loop_bounds_new(g->v->arena, g->v->function);
+        if (!loop_cluster_place(g->v->arena, g->bounds, at, b->extent / g->blocks, span, &block, &within))
+                return verify_error(g->v, "a place of %s is not known to be one block's", b->name);
+        const struct loop_range r = loop_bounds_of(g->bounds, block);
+        if (r.low < 0 || r.high >= g->blocks)
+                return verify_error(g->v, "a place of %s is no block's of the cluster", b->name);
+        const bool own = g->blocks == 1 || (block->op == LOOP_VARIABLE && block->variable == g->block->variable);
+        return !writes || own || verify_error(g->v, "%s is written in another block", b->name);
+}
+
+static bool is_of_cluster(const struct loop_buffer *b) { return b && b->space == SPACE_CLUSTER; }
+
+static void check_cluster_load(struct loop_expr *e, void *context)
+{
+        struct grid *g = context;
+        if (e->op != LOOP_LOAD || !is_of_cluster(e->buffer) || g->failed)
+                return;
+        g->failed = e->type.lanes != 1 || e->group ? !verify_error(g->v, "a load of several elements of %s", e->buffer->name)
+                                                   : !check_cluster_place(g, e->buffer, e->args[0], 1, false);
+}
+
+static void check_cluster_stmt(struct loop_stmt *s, void *context)
+{
+        struct grid *g = context;
+        if (g->failed || s->kind == STMT_ALLOC || (!is_of_cluster(s->buffer) && !is_of_cluster(s->weights) && !is_of_cluster(s->source)))
+                return;
+        g->v->stmt = s;
+        const struct loop_tiles *t = &s->tiles;
+        const int64_t row = s->kind == STMT_UNLOAD ? (int64_t)(t->columns ? t->columns : t->vectors) * s->variable->type.lanes : 1;
+        if (s->kind == STMT_UNLOAD)
+                g->failed = !check_cluster_place(g, s->buffer, s->a, (t->positions - 1) * (t->step ? t->step : row) + row, true);
+        else if (s->kind == STMT_STORE && s->b->type.lanes == 1)
+                g->failed = !check_cluster_place(g, s->buffer, s->a, 1, true);
+        else
+                g->failed = !verify_error(g->v, "memory of a cluster is stored to, unloaded to and loaded from, one element at a time");
+}
+
+static bool check_cluster_memory(struct grid *g, const struct loop_buffer *b)
+{
+        const int64_t bytes = element_info[b->element].bytes;
+        if (b->space != SPACE_CLUSTER)
+                return verify_error(g->v, "%s is of a block, but declared outside of its loop", b->name);
+        bool fits = b->extent <= GRID_CLUSTER_MAX * (int64_t)GRID_SHARED_MAX;
+        if (!g->blocks || b->extent % g->blocks || (fits && b->extent / g->blocks * bytes % STORAGE_ALIGN))
+                return verify_error(g->v, "%s is not in equal parts of a multiple of %d bytes", b->name, STORAGE_ALIGN);
+        g->shared += fits ? b->extent / g->blocks * bytes : 0;
+        return (fits && g->shared <= GRID_SHARED_MAX) || verify_error(g->v, "a block shares more than %d bytes", GRID_SHARED_MAX);
+}
+
+static bool check_phase_block(struct grid *g, const struct loop_stmt *s)
+{
+        struct loop_stmt alone = *s;
+        struct loop_block block = { .first = &alone, .end = &alone.next };
+        alone.next = NULL;
+        g->block = s;
+        loop_block_walk(&block, check_cluster_stmt, check_cluster_load, g);
+        return !g->failed && check_block(g, s->body);
+}
+
+/* its memory, then its blocks */
+static bool check_cluster(struct grid *g, const struct loop_stmt *cluster)
+{
+        const int64_t blocks = loop_cluster_blocks(cluster);
+        if (!check_bounds(g, cluster, "clusters", GRID_BLOCKS_MAX / GRID_CLUSTER_MAX))
+                return false;
+        g->blocks = blocks;
+        for (const struct loop_stmt *s = cluster->body->first; s; s = s->next) {
+                g->v->stmt = s;
+                if (s->kind == STMT_ALLOC) {
+                        if (!check_cluster_memory(g, s->buffer))
+                                return false;
+                        continue;
+                }
+                if (s->kind != STMT_FOR || s->for_kind != FOR_GPU_BLOCK)
+                        return verify_error(g->v, "a cluster has memory and loops over blocks only");
+                if (!check_bounds(g, s, "blocks of a cluster", GRID_CLUSTER_MAX))
+                        return false;
+                if (s->b->literal.i != blocks)
+                        return verify_error(g->v, "%lld blocks, but %lld before", (long long)s->b->literal.i, (long long)blocks);
+                if (!check_phase_block(g, s))
+                        return false;
+        }
+        g->iterations |= blocks > 1;
+        return blocks > 0 || verify_error(g->v, "a cluster without blocks");
+}
+
 static void find_grid(struct loop_stmt *s, void *found)
 {
         *(bool *)found |= (s->kind == STMT_FOR && loop_for_is_grid(s->for_kind)) ||
-                          (s->kind == STMT_ALLOC && s->buffer->space == SPACE_SHARED) ||
+                          (s->kind == STMT_ALLOC && (s->buffer->space == SPACE_SHARED || s->buffer->space == SPACE_CLUSTER)) ||
                           (s->kind == STMT_VAR && s->variable->warps) || s->kind == STMT_COPY || s->kind == STMT_COMMIT || s->kind == STMT_WAIT || s->kind == STMT_SETTLE ||
                           (s->kind == STMT_MULTIPLY && s->tiles.together) || s->kind == STMT_TAKE || s->kind == STMT_GIVE;
 }
@@ -172,10 +271,10 @@ bool verify_grid(struct verifier *v)
         struct grid g = { .v = v };
         for (const struct loop_stmt *s = f->body->first; s; s = s->next) {
                 v->stmt = s;
-                if (s->kind != STMT_FOR || s->for_kind != FOR_GPU_BLOCK)
+                if (s->kind != STMT_FOR || !loop_for_is_phase(s->for_kind))
                         return verify_error(v, "a kernel in grid form has loops over blocks only");
-                g.shared = g.warps = 0;
-                if (!check_bounds(&g, s, "blocks", GRID_BLOCKS_MAX) || !check_block(&g, s->body))
+                g.shared = g.warps = g.blocks = 0;
+                if (s->for_kind == FOR_GPU_CLUSTER ? !check_cluster(&g, s) : !check_bounds(&g, s, "blocks", GRID_BLOCKS_MAX) || !check_phase_block(&g, s))
                         return false;
                 g.iterations |= s->b->literal.i > 1 || s->next;
         }

@@ -50,6 +50,9 @@ struct grid_machine {
         int64_t shared_bytes;           /* that a block may have at most */
         int64_t l2_bytes;               /* of all */
         double l2_rate, memory_rate;    /* bytes a second */
+        int cluster;                    /* blocks of one at most; 0: it has no clusters */
+        int neighbours;                 /* multiprocessors that a cluster's blocks are on */
+        double cluster_rate;            /* bytes a second that all read of others' shared memory */
         double launch, barrier;         /* seconds: of a launch in a graph, of a barrier of the grid */
         int capability;                 /* that the code asks for: 80 is 8.0 */
         bool early;                     /* a launch may begin before the one in front of it has ended, and waits inside */

@@ -30,8 +30,10 @@ int64_t group_tile_out(const struct warp_tile *t)
 int64_t group_tile_shared(const struct warp_tile *t)
 {
         enum { ALIGN = 1024 };          /* of stages, eight lines each; what stands in front of them may take as much */
-        return t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + ALIGN +
-               (t->parts > 1 ? 0 : round_up(t->rows * group_tile_out(t) * 4, STORAGE_ALIGN) * t->warps);
+        const int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + ALIGN;
+        if (t->parts > 1)
+                return stages + (t->cluster ? round_up(warp_tile_part(t) * 4, ALIGN) : 0);
+        return stages + round_up(t->rows * group_tile_out(t) * 4, STORAGE_ALIGN) * t->warps;
 }
 
 int group_tile_registers(const struct warp_tile *t)
@@ -53,6 +55,7 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
                                  .parts = s->parts, .rows = m->positions / MULTIPLY_WARPS, .vectors = (int)w->dims[w->rank - 2],
                                  .lanes = m->outputs, .group = m->group / MULTIPLY_LINE, .bytes = element_info[x->element].bytes,
                                  .together = true };
+        t->cluster = t->positions > 0 && warp_tile_clusters(t, target, group_tile_shared(t));
         return s->depth == m->group && s->panels == 1 && t->positions > 0 && t->positions % m->positions == 0 &&
                t->positions == t->warps * t->rows && turns % t->parts == 0 && t->stages >= STAGES &&
                t->vectors * t->lanes <= MULTIPLY_WIDE && t->warps <= GRID_WARPS_MAX && group_tile_shared(t) <= GRID_SHARED_MAX;

@@ -17,8 +17,9 @@
  *     w   a panel's words of a turn, which follow each other in w: the order of its memory is that of
  *         the turns
  *
- * Where tiles are too few for the machine, `parts` blocks share the turns of one. Their sums go to memory of the kernel's
- * own, and a second phase adds them up, in order, and makes of them what the fusion says.
+ * Where tiles are too few for the machine, `parts` blocks share the turns of one. Where these can be a cluster, their sums go to its
+ * memory, and each block adds up a share of them, in order, and makes of it what the fusion says. Else they go to memory of the kernel's
+ * own, and a second phase does that.
  *
  * Nothing is gathered in memory: a product of matrices and a convolution differ in where a position's
  * row begins. The sums leave the fragments 16 positions at a time, through shared memory of the warp,
@@ -44,11 +45,30 @@ int64_t warp_tile_out(const struct warp_tile *t)
         return t->together ? group_tile_out(t) : (int64_t)t->vectors * t->lanes + PAD;
 }
 
+enum { SUM_BYTES = 4, PART_ALIGN = 1024 };      /* of a block's part of the cluster's memory, what stands behind it being aligned so */
+
+int64_t warp_tile_part_row(const struct warp_tile *t)
+{
+        enum { PAD = 8 };               /* as above */
+        return (int64_t)t->vectors * t->lanes + PAD;
+}
+int64_t warp_tile_part(const struct warp_tile *t) { return t->panels * t->positions * warp_tile_part_row(t); }
+
+bool warp_tile_clusters(const struct warp_tile *t, const struct target *target, int64_t shared)
+{
+        const struct grid_machine *g = target_grid(target);
+        const int64_t share = (int64_t)t->positions / t->parts * t->panels * t->vectors * t->lanes;
+        return g && t->parts > 1 && t->parts <= g->cluster && t->positions % t->parts == 0 && share % (t->warps * t->panels * GRID_LANES) == 0 &&
+               shared + round_up(warp_tile_part(t) * SUM_BYTES, PART_ALIGN) <= g->shared_bytes;
+}
+
 int64_t warp_tile_shared(const struct warp_tile *t)
 {
         int warps = t->warps * t->panels;
-        int64_t out = t->parts > 1 ? 0 : round_up((int64_t)t->rows * warp_tile_out(t) * 4, STORAGE_ALIGN) * warps;
-        return t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + out;
+        int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes;
+        if (t->parts > 1)
+                return stages + (t->cluster ? round_up(warp_tile_part(t) * SUM_BYTES, PART_ALIGN) : 0);
+        return stages + round_up((int64_t)t->rows * warp_tile_out(t) * SUM_BYTES, STORAGE_ALIGN) * warps;
 }
 
 int warp_tile_registers(const struct multiply *m, const struct warp_tile *t)
@@ -73,6 +93,7 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                                  .stages = s->stages, .words = s->depth / m->group, .parts = s->parts, .rows = m->positions,
                                  .vectors = (int)w->dims[w->rank - 2], .lanes = m->outputs,
                                  .group = m->group, .bytes = bytes };
+        t->cluster = t->positions > 0 && warp_tile_clusters(t, target, warp_tile_shared(t));
         return t->positions > 0 && s->depth % multiply_row(m) == 0 && inner % t->words == 0 && turns % t->parts == 0 &&
                t->positions % (t->warps * m->positions) == 0 &&
                t->positions / t->warps <= TILE_MAX && t->words <= TILE_MAX &&
@@ -201,13 +222,18 @@ static void add_up(struct warps *w)
 
 /* ---- the kernel ---- */
 
-struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element element, int64_t extent)
+static struct loop_buffer *alloc(struct warps *w, const char *name, enum element element, int64_t extent, enum loop_space space)
 {
         struct loop_buffer *b = ARENA_NEW(w->s.arena, struct loop_buffer);
         *b = (struct loop_buffer){ .name = emit_name(w->s.e, name), .element = element, .extent = extent,
-                                   .space = SPACE_SHARED, .offset = -1, .access = ACCESS_INOUT };
+                                   .space = space, .offset = -1, .access = ACCESS_INOUT };
         loop_append(w->s.arena, w->s.e->scope->block, STMT_ALLOC)->buffer = b;
         return b;
+}
+
+struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element element, int64_t extent)
+{
+        return alloc(w, name, element, extent, SPACE_SHARED);
 }
 
 /* the block's tile: panels of a group side by side, then positions, groups, images */
@@ -245,11 +271,38 @@ bool warps_move_values_in(struct loop_block *body)
         }
         if (!last)
                 return false;
-        *values.end = last->body->first;
-        last->body->first = values.first;
+        struct loop_block *block = last->body;
+        if (last->for_kind == FOR_GPU_CLUSTER) {          /* of which the last loop is, too */
+                for (last = block->first; last->next;)
+                        last = last->next;
+                block = last->body;
+        }
+        *values.end = block->first;
+        block->first = values.first;
         body->first = loops.first;
         body->end = loops.end;
         return true;
+}
+
+/* the loops over blocks, or over clusters and blocks of each; the number of the tile */
+static struct loop_expr *open_blocks(struct warps *w, int64_t tiles)
+{
+        struct emit *e = w->s.e;
+        const struct warp_tile *t = &w->tile;
+        struct loop_expr *tile;
+        if (t->cluster) {
+                tile = emit_grid(e, "tile", FOR_GPU_CLUSTER, tiles);
+                w->partial = alloc(w, "partial", w->s.multiply->sum, t->parts * warp_tile_part(t), SPACE_CLUSTER);
+                w->part = emit_grid(e, "part", FOR_GPU_BLOCK, t->parts);
+                return tile;
+        }
+        if (t->parts > 1)
+                w->partial = emit_scratch(e, "partial", w->s.multiply->sum, warps_partial_size(w));
+        struct loop_expr *block = emit_grid(e, "b", FOR_GPU_BLOCK, tiles * t->parts);
+        if (t->parts == 1)
+                return block;
+        w->part = emit_let(e, "part", emit_op_int(e, LOOP_DIV, block, tiles));
+        return emit_op_int(e, LOOP_REM, block, tiles);
 }
 
 static bool write_blocks(struct stage *s)
@@ -257,15 +310,9 @@ static bool write_blocks(struct stage *s)
         struct warps *w = (struct warps *)s;
         struct emit *e = s->e;
         const struct warp_tile *t = &w->tile;
-        int64_t tiles = warp_tile_count(t, op_operand(s->op, 0)->type->dims[0], w->groups, w->positions, s->panels);
-        if (t->parts > 1)
-                w->partial = emit_scratch(e, "partial", s->multiply->sum, warps_partial_size(w));
-        struct loop_expr *block = emit_grid(e, "b", FOR_GPU_BLOCK, tiles * t->parts);
-        if (t->parts > 1) {
-                w->part = emit_let(e, "part", emit_op_int(e, LOOP_DIV, block, tiles));
-                block = emit_op_int(e, LOOP_REM, block, tiles);
-        }
-        place_block(w, block);
+        const int64_t tiles = warp_tile_count(t, op_operand(s->op, 0)->type->dims[0], w->groups, w->positions, s->panels);
+        struct loop_expr *tile = open_blocks(w, tiles);
+        place_block(w, tile);
         struct loop_type type = LOOP_VECTOR(s->multiply->sum, t->lanes);
         type.tile = true;
         w->sums = emit_var(e, "acc", type, NULL);
@@ -277,10 +324,17 @@ static bool write_blocks(struct stage *s)
         if (t->parts == 1)
                 w->out = warps_shared(w, "sums", s->multiply->sum, warps_count(w) * t->rows * warp_tile_out(t));
         (t->together ? groups_add_up : add_up)(w);
-        (t->parts > 1 ? warps_write_partial : t->together ? groups_write_results : warps_write_results)(w);
+        (t->cluster ? warps_leave_part : t->parts > 1 ? warps_write_partial : t->together ? groups_write_results : warps_write_results)(w);
         emit_end(e);
-        if (t->parts > 1)
+        if (t->cluster) {
+                struct loop_expr *share = emit_grid(e, "share", FOR_GPU_BLOCK, t->parts);
+                place_block(w, tile);
+                warps_join_share(w, share);
+                emit_end(e);
+                emit_end(e);
+        } else if (t->parts > 1) {
                 warps_join_parts(w);
+        }
         return warps_move_values_in(e->scope->block);
 }
 

@@ -16,7 +16,8 @@ struct warps {
         struct loop_buffer *xs, *ws, *out;        /* in shared memory */
         /* of the block: image, group, first position, first panel of the group; its part of the turns */
         struct loop_expr *image, *group, *position, *panel, *part;
-        struct loop_buffer *partial;    /* sums of all parts: [parts, images, groups, positions, outputs], whole tiles */
+        struct loop_buffer *partial;    /* sums of all parts: [parts, images, groups, positions, outputs], whole tiles; of a cluster those
+                                         * of its tile, [parts, panels, positions, outputs] */
 };
 
 /* ---- contract_warps.c ---- */
@@ -70,5 +71,8 @@ void warps_write_results(struct warps *w);
 int64_t warps_partial_size(const struct warps *w);
 void warps_write_partial(struct warps *w);
 void warps_join_parts(struct warps *w);
+/* the same of a cluster: the block's sums into its memory; results of a block's share of the tile */
+void warps_leave_part(struct warps *w);
+void warps_join_share(struct warps *w, struct loop_expr *share);
 
 #endif

@@ -53,43 +53,58 @@ static struct loop_expr *no_further(struct warps *w, struct loop_expr *a, int64_
         return emit_let(w->s.e, "within", emit_op(w->s.e, LOOP_MIN, a, number(w->s.e, last)));
 }
 
-/* A lane makes results of BATCH rows before it stores them: what they read besides sums is on its way at the same time. Behind the last
- * position and output it makes what it does not store. */
+/* A lane makes results of several positions before it stores them: what they read besides sums is on its way at the same time. Behind the
+ * last position and output it makes what it does not store. */
+enum { BATCH = 8 };
+struct batch { int count; struct loop_expr *outputs[BATCH], *positions[BATCH], *stored[BATCH]; struct result results[BATCH]; bool few, some; };
+
+static void batch_add(struct warps *w, struct batch *b, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum)
+{
+        const int i = b->count++;
+        b->outputs[i] = o;
+        b->positions[i] = p;
+        b->results[i] = result_of(w, b->few ? no_further(w, o, w->outputs - 1) : o, b->some ? no_further(w, p, w->positions - 1) : p, sum);
+        b->stored[i] = b->results[i].to;
+}
+
+static void batch_store(struct warps *w, const struct batch *b)
+{
+        struct emit *e = w->s.e;
+        const struct loop_block *made = e->scope->block;
+        for (int i = 0; i < b->count; i++) {
+                if (b->few && (!i || b->outputs[i] != b->outputs[i - 1]))
+                        emit_if(e, warps_less(w, b->outputs[i], w->outputs));
+                if (b->some)
+                        emit_if(e, warps_less(w, b->positions[i], w->positions));
+                emit_store(e, w->s.ys, b->results[i].to, b->results[i].value);
+                if (b->some)
+                        emit_end(e);
+                if (b->few && (i + 1 == b->count || b->outputs[i] != b->outputs[i + 1]))
+                        emit_end(e);
+        }
+        emit_mark_all_overlaps(e, made, (struct loop_expr **)(uintptr_t)b->stored, b->count);
+}
+
 static void write_rows(struct warps *w, struct loop_expr *warp, struct loop_expr *sums_at, int part)
 {
-        enum { BATCH = 8 };
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
-        const int width = t->vectors * t->lanes, lanes = width < GRID_LANES ? width : GRID_LANES, batch = t->rows < BATCH ? t->rows : BATCH;
-        bool some = w->positions % t->positions != 0, few = w->outputs % ((int64_t)width * t->panels) != 0;
-        struct loop_expr *row = emit_for(e, "rows", number(e, 0), number(e, t->rows / batch)), *positions[BATCH], *stored[BATCH];
-        struct result results[BATCH];
-        row = times(e, row, batch);
+        const int width = t->vectors * t->lanes, lanes = width < GRID_LANES ? width : GRID_LANES, count = t->rows < BATCH ? t->rows : BATCH;
+        struct batch b = { .some = w->positions % t->positions != 0, .few = w->outputs % ((int64_t)width * t->panels) != 0 };
+        struct loop_expr *row = emit_for(e, "rows", number(e, 0), number(e, t->rows / count));
+        row = times(e, row, count);
         struct loop_expr *first = emit_let(e, "first_row", plus(e, plus(e, w->position, warps_row(w, warp)), plus(e, row, number(e, (int64_t)part * t->rows))));
         struct loop_expr *half = emit_for(e, "part", number(e, 0), number(e, width / lanes));
         struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, lanes);
         struct loop_expr *in_panel = emit_let(e, "in_panel", plus(e, times(e, half, lanes), lane));
         struct loop_expr *panel = plus(e, w->panel, warps_panel(w, warp));
-        struct loop_expr *o = emit_let(e, "o", plus(e, times(e, panel, width), in_panel)), *o_within = few ? no_further(w, o, w->outputs - 1) : o;
-        for (int r = 0; r < batch; r++) {
-                positions[r] = emit_let(e, "p", plus(e, first, number(e, r)));
+        struct loop_expr *o = emit_let(e, "o", plus(e, times(e, panel, width), in_panel));
+        for (int r = 0; r < count; r++) {
+                struct loop_expr *p = emit_let(e, "p", plus(e, first, number(e, r)));
                 struct loop_expr *at = plus(e, sums_at, plus(e, times(e, plus(e, row, number(e, r)), warp_tile_out(t)), in_panel));
-                results[r] = result_of(w, o_within, some ? no_further(w, positions[r], w->positions - 1) : positions[r], loop_load(e->arena, w->out, at));
-                stored[r] = results[r].to;
+                batch_add(w, &b, o, p, loop_load(e->arena, w->out, at));
         }
-        const struct loop_block *made = e->scope->block;
-        if (few)
-                emit_if(e, warps_less(w, o, w->outputs));
-        for (int r = 0; r < batch; r++) {
-                if (some)
-                        emit_if(e, warps_less(w, positions[r], w->positions));
-                emit_store(e, w->s.ys, results[r].to, results[r].value);
-                if (some)
-                        emit_end(e);
-        }
-        if (few)
-                emit_end(e);
-        emit_mark_all_overlaps(e, made, stored, batch);
+        batch_store(w, &b);
         for (int closes = 3; closes > 0; closes--)
                 emit_end(e);
 }
@@ -182,5 +197,53 @@ void warps_join_parts(struct warps *w)
                 sum = emit_op(e, LOOP_ADD, sum, loop_load(e->arena, w->partial, plus(e, from, number(e, i * size))));
         warps_write_output(w, o, p, sum);
         for (int closes = 3 + some; closes > 0; closes--)
+                emit_end(e);
+}
+
+/* ---- parts, of blocks that are a cluster ---- */
+
+void warps_leave_part(struct warps *w)
+{
+        struct emit *e = w->s.e;
+        const struct warp_tile *t = &w->tile;
+        const int64_t row = warp_tile_part_row(t);
+        struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
+        struct loop_expr *at = plus(e, times(e, warps_panel(w, warp), t->positions), warps_row(w, warp));
+        at = emit_let(e, "partial_at", times(e, at, row));
+        for (int i = 0; i < fragments(w); i++)
+                unload(w, i, w->partial, plus(e, times(e, w->part, warp_tile_part(t)), plus(e, at, number(e, i * t->rows * row))), row);
+        emit_end(e);
+}
+
+/* positions of the tile share by share, outputs side by side */
+void warps_join_share(struct warps *w, struct loop_expr *share)
+{
+        struct emit *e = w->s.e;
+        const struct warp_tile *t = &w->tile;
+        const int panel = t->vectors * t->lanes, width = panel * t->panels, rows = t->positions / t->parts, at_once = warps_count(w) * GRID_LANES;
+        const int turns = rows * width / at_once;
+        int count = turns < BATCH ? turns : BATCH;
+        while (turns % count)
+                count--;
+        struct batch b = { .some = w->positions % t->positions != 0, .few = w->outputs % width != 0 };
+        struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
+        struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns / count));
+        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
+        struct loop_expr *first = emit_let(e, "at", plus(e, times(e, turn, (int64_t)count * at_once), plus(e, times(e, warp, GRID_LANES), lane)));
+        for (int i = 0; i < count; i++) {
+                struct loop_expr *at = i ? emit_let(e, "at", plus(e, first, number(e, (int64_t)i * at_once))) : first;
+                struct loop_expr *row = emit_let(e, "row", plus(e, times(e, share, rows), emit_op_int(e, LOOP_DIV, at, width)));
+                struct loop_expr *column = emit_let(e, "column", emit_op_int(e, LOOP_REM, at, width));
+                struct loop_expr *from = t->panels > 1 ? plus(e, times(e, emit_op_int(e, LOOP_DIV, column, panel), t->positions), row) : row;
+                from = plus(e, times(e, from, warp_tile_part_row(t)), emit_op_int(e, LOOP_REM, column, panel));
+                from = emit_let(e, "partial_at", from);
+                struct loop_expr *sum = loop_load(e->arena, w->partial, from);
+                for (int k = 1; k < t->parts; k++)
+                        sum = emit_op(e, LOOP_ADD, sum, loop_load(e->arena, w->partial, plus(e, from, number(e, k * warp_tile_part(t)))));
+                struct loop_expr *o = emit_let(e, "o", plus(e, times(e, w->panel, panel), column));
+                batch_add(w, &b, o, emit_let(e, "p", plus(e, w->position, row)), sum);
+        }
+        batch_store(w, &b);
+        for (int closes = 3; closes > 0; closes--)
                 emit_end(e);
 }

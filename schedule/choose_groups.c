@@ -15,7 +15,7 @@ struct choice {
         double images, groups, positions, panels, turns;
         int result_bytes;
         struct schedule best;
-        double seconds, waves;
+        double judged, seconds, waves;
         int registers;
 };
 
@@ -28,7 +28,7 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
                 .turns = c->turns / t->parts, .multiplies = (double)t->positions / m->positions * t->vectors,
                 .copied = (t->positions + width) * line, .read = (t->positions + t->positions / m->positions * width) * line,
                 .operands = (c->images * c->groups * c->positions + c->groups * c->panels * width) * c->turns * line,
-                .results = sums * c->result_bytes, .partial = t->parts > 1 ? sums * t->parts * 4 : 0,
+                .results = sums * c->result_bytes, .partial = t->parts > 1 ? sums * t->parts * 4 : 0, .cluster = t->cluster ? t->parts : 0,
                 .stages = t->stages, .warps = t->warps, .registers = group_tile_registers(t), .shared = group_tile_shared(t)
         };
 }
@@ -39,9 +39,10 @@ static void try_tile(struct choice *c, const struct schedule *s, const struct wa
         const struct grid_machine *g = target_grid(c->target);
         if (!warps_resident(g, &work))
                 return;
-        const double seconds = groups_cost(c->target, c->multiply, &work);
-        if (seconds >= c->seconds)
+        const double seconds = groups_cost(c->target, c->multiply, &work), judged = warps_judged(&work, seconds);
+        if (judged >= c->judged)
                 return;
+        c->judged = judged;
         c->seconds = seconds;
         c->waves = warps_waves(g, &work);
         c->registers = work.registers;
@@ -62,7 +63,7 @@ static struct schedule schedule_of(const struct multiply *m, int tile, int stage
 struct schedule groups_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena)
 {
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type, *x = op_operand(op, 0)->type;
-        struct choice c = { .target = machine->target, .seconds = INFINITY, .best = schedule_preset(),
+        struct choice c = { .target = machine->target, .judged = INFINITY, .best = schedule_preset(),
                             .result_bytes = element_info[y->element].bytes };
         const struct multiply *m = c.multiply = multiply_find(machine->target, (enum element)x->element, (enum element)w->element, true,
                                                               (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
@@ -91,7 +92,7 @@ int64_t schedule_panel(const struct target *target, const struct multiply *m, co
         double least = INFINITY;
         int64_t best = 1;
         for (int width = 64; width <= MULTIPLY_WIDE; width += 64) {
-                struct choice c = { .target = target, .multiply = m, .seconds = INFINITY, .images = 1, .groups = (double)p->groups,
+                struct choice c = { .target = target, .multiply = m, .judged = INFINITY, .images = 1, .groups = (double)p->groups,
                                     .positions = (double)p->positions, .panels = (double)divide_up(p->outputs, width),
                                     .turns = (double)divide_up(p->channels, multiply_row(m)), .result_bytes = sizeof(float) };
                 for (int tile = m->positions; tile <= TILE_MOST; tile += m->positions) {

@@ -22,7 +22,7 @@ struct choice {
         double images, groups, positions, panels, channels;       /* channels: with the window's offsets */
         bool windows, cold;
         struct schedule best;
-        double seconds, waves;
+        double judged, seconds, waves;
         int registers;
 };
 
@@ -43,7 +43,7 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
                 .windows = c->windows, .cold = c->cold, .rows = own,
                 .operands = (c->images * c->groups * c->positions + c->groups * c->panels * width) * c->channels * t->bytes,
                 .results = sums * element_info[op_result(c->op)->type->element].bytes,
-                .partial = t->parts > 1 ? sums * t->parts * 4 : 0,
+                .partial = t->parts > 1 ? sums * t->parts * 4 : 0, .cluster = t->cluster ? t->parts : 0,
                 .stages = t->stages, .warps = t->warps * t->panels, .registers = warp_tile_registers(m, t),
                 .shared = warp_tile_shared(t)
         };
@@ -58,9 +58,10 @@ static void try_one(struct choice *c, struct schedule s)
         const struct grid_machine *g = target_grid(c->target);
         if (!warps_resident(g, &work))
                 return;
-        double seconds = warps_cost(c->target, c->multiply, &work);
-        if (seconds > c->seconds || (seconds == c->seconds && abs(s.stages - STAGES_GOOD) >= abs(c->best.stages - STAGES_GOOD)))
+        const double seconds = warps_cost(c->target, c->multiply, &work), judged = warps_judged(&work, seconds);
+        if (judged > c->judged || (judged == c->judged && abs(s.stages - STAGES_GOOD) >= abs(c->best.stages - STAGES_GOOD)))
                 return;
+        c->judged = judged;
         c->seconds = seconds;
         c->waves = warps_waves(g, &work);
         c->registers = work.registers;
@@ -105,7 +106,7 @@ static bool choose_rows(const struct op *op, const struct target *target, struct
 struct schedule warps_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena)
 {
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type, *x = op_operand(op, 0)->type;
-        struct choice c = { .op = op, .target = machine->target, .cold = machine->cold, .seconds = INFINITY, .best = schedule_preset() };
+        struct choice c = { .op = op, .target = machine->target, .cold = machine->cold, .judged = INFINITY, .best = schedule_preset() };
         if (choose_rows(op, machine->target, arena, &c.best))
                 return c.best;
         c.multiply = multiply_find(machine->target, (enum element)x->element, (enum element)w->element, true,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Hopper, as the H100 is (its data sheet). Rates of the second cache and of products, and what a launch in a graph takes, were measured on an
- * H200 (cost/warps.c). */
+ * H200 (cost/warps.c). What a cluster reads is from Luo et al., "Dissecting the NVIDIA Hopper Architecture through Microbenchmarking and
+ * Multiple Level Analysis" (2025), for clusters of four. */
 #include "codegen/targets/cuda.h"
 #include "ir/rates.h"
 
@@ -15,6 +16,9 @@ static const struct grid_machine machine = {
         .l2_bytes = 52428800,
         .l2_rate = 7.5e12,
         .memory_rate = 3.35e12,
+        .cluster = 8,
+        .neighbours = 16,
+        .cluster_rate = 2.65e12,
         .launch = 1.0e-6,
         .barrier = 1.5e-6,
         .capability = 90,

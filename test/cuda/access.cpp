@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Looks at every access of a kernel: a text that is compiled with -fsanitize=thread calls these functions, which stand in for
  * ThreadSanitizer's, before each. Found are accesses outside of a block of memory, and races: two threads touch a byte, one of them writes, and nothing
- * orders them. Orders: the launch or a barrier of the grid; within a block __syncthreads; within a warp __syncwarp as well (shuffles do
+ * orders them. Orders: the launch or a barrier of the grid; within a cluster its barrier; within a block __syncthreads; within a warp __syncwarp as well (shuffles do
  * not order memory). Counted: conflicts of banks, sectors of memory.
  *
  * Only the last write and the last reads of a byte are kept. Barriers in shared memory (sm_90a) are not understood: a launch that uses one
@@ -14,15 +14,16 @@
 #include "fibers.h"
 
 enum { PAGE = 4096, NOBODY = 0xffff };
-struct moment { uint32_t round, block, epoch, warp_epoch; uint16_t thread; };
+struct moment { uint32_t round, block, cluster, cluster_epoch, epoch, warp_epoch; uint16_t thread; };
 struct cell {
-        struct moment write = { 0, 0, 0, 0, NOBODY }, read = { 0, 0, 0, 0, NOBODY };
+        struct moment write = { 0, 0, 0, 0, 0, 0, NOBODY }, read = { 0, 0, 0, 0, 0, 0, NOBODY };
         bool warps, lanes;              /* `read` is one of several warps', lanes' */
 };
 struct lane_log { std::vector<std::pair<uintptr_t, std::pair<uintptr_t, unsigned>>> of[WARP]; };        /* instruction, address, bytes */
 
 static uint32_t round_now;
 static size_t shared_bytes;
+static uint32_t cluster;                /* blocks of one */
 static std::unordered_map<uintptr_t, std::vector<struct cell>> pages;
 
 static uint32_t number_of(const struct executor_block *b)
@@ -34,7 +35,7 @@ static bool ordered(const struct moment *before, const struct moment *now)
         if (before->thread == NOBODY || before->round != now->round)
                 return true;
         if (before->block != now->block)
-                return false;
+                return before->cluster == now->cluster && before->cluster_epoch != now->cluster_epoch;
         if (before->thread == now->thread || before->epoch != now->epoch)
                 return true;
         return before->thread / WARP == now->thread / WARP && before->warp_epoch != now->warp_epoch;
@@ -42,10 +43,11 @@ static bool ordered(const struct moment *before, const struct moment *now)
 static const char *where(const void *address)
 {
         static char text[60];
-        uintptr_t at = (uintptr_t)address - (uintptr_t)executor_self->block->shared;
+        const struct executor_block *other = executor_neighbour(address);
+        uintptr_t at = (uintptr_t)address - (uintptr_t)(other ? other : executor_self->block)->shared;
         if (at >= shared_bytes)
                 return executor_where(address);
-        snprintf(text, sizeof text, "shared memory +%zu", (size_t)at);
+        snprintf(text, sizeof text, other ? "another block's shared memory +%zu" : "shared memory +%zu", (size_t)at);
         return text;
 }
 [[noreturn]] static void race(const struct moment *before, const char *first, const void *address, const char *second)
@@ -73,7 +75,8 @@ static void note(struct cell *c, const struct moment *now, const void *address, 
 
 static void look(struct executor_thread *thread, const void *address, size_t bytes, bool write, uintptr_t instruction)
 {
-        uintptr_t at = (uintptr_t)address, shared = (uintptr_t)thread->block->shared;
+        const struct executor_block *other = executor_neighbour(address);
+        uintptr_t at = (uintptr_t)address, shared = (uintptr_t)(other ? other : thread->block)->shared;
         size_t size;
         bool in_shared = at >= shared && at < shared + shared_bytes;
         const void *start = in_shared ? (const void *)shared : executor_block_of(address, &size);
@@ -83,7 +86,7 @@ static void look(struct executor_thread *thread, const void *address, size_t byt
                 executor_found("%s %zu bytes of %s", write ? "writes" : "reads", bytes, where(address));
         if (at % (bytes < 16 ? bytes : 16))
                 executor_found("%s %zu bytes of %s: misaligned", write ? "writes" : "reads", bytes, where(address));
-        struct moment now = { round_now, number_of(thread->block), thread->block->epoch, thread->warp->epoch, (uint16_t)thread->number };
+        struct moment now = { round_now, number_of(thread->block), number_of(thread->block) / cluster, thread->block->cluster_epoch, thread->block->epoch, thread->warp->epoch, (uint16_t)thread->number };
         for (size_t i = 0; i < bytes; i++) {
                 std::vector<struct cell> &page = pages[(at + i) / PAGE];
                 if (page.empty())
@@ -148,6 +151,7 @@ static void launch_begins(const struct executor_launch *launch)
 {
         round_now++;
         shared_bytes = launch->shared;
+        cluster = launch->cluster;
 }
 static void block_begins(struct executor_block *block)
 {

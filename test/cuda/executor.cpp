@@ -28,6 +28,7 @@ struct runner { void *sp; };            /* one that has no thread */
 static const struct executor_launch *launch;
 static std::vector<struct executor_block> blocks;       /* those alive; of a first one those of earlier launches are kept */
 static size_t live_blocks, live_threads, grid_arrived;
+static std::vector<int> cluster_arrived;        /* of the clusters alive, which are neighbours in `blocks` */
 static std::vector<struct runner *> idle;
 static void *scheduler;
 
@@ -50,8 +51,26 @@ static void *scheduler;
 }
 void __trap(int line) { executor_found("__trap in line %d", line); }
 
+static size_t rounded(size_t shared) { return (shared + SHARED_ALIGN - 1) / SHARED_ALIGN * SHARED_ALIGN; }
+static void protect_shared(const struct executor_block *block, int protection)
+{
+        uintptr_t first = (uintptr_t)block->shared / PAGE * PAGE, end = (uintptr_t)block->shared + rounded(launch->shared);
+        if (mprotect((void *)first, end - first, protection))
+                executor_found("shared memory cannot be protected");
+}
+const struct executor_block *executor_neighbour(const void *address)
+{
+        for (size_t b = 0; b < live_blocks && launch->cluster > 1; b++)
+                if (uintptr_t at = (uintptr_t)address - (uintptr_t)blocks[b].shared;
+                    at < rounded(launch->shared) && &blocks[b] != executor_self->block && blocks[b].cluster == executor_self->block->cluster)
+                        return &blocks[b];
+        return NULL;
+}
+
 static void on_signal(int, siginfo_t *info, void *)
 {
+        if (const struct executor_block *b = executor_self ? executor_neighbour(info->si_addr) : NULL)
+                executor_found("access to shared memory of block %u of its cluster, which has ended", b->index.x % launch->cluster);
         executor_found("access to %s%s", executor_where(info->si_addr), executor_self && launch->early && !waited ? ", before the launch in front of it was waited for" : "");
 }
 __attribute__((constructor)) static void catch_signals(void)
@@ -180,6 +199,13 @@ void executor_spin(void)
         wait("barrier_wait", 0);
 }
 
+/* others of its cluster may not touch its shared memory any more */
+static void block_ends(struct executor_block *block)
+{
+        if (launch->cluster > 1)
+                protect_shared(block, PROT_NONE);
+}
+
 static void run_threads(void)
 {
         struct runner runner, *r = &runner;     /* on its own stack */
@@ -190,6 +216,8 @@ static void run_threads(void)
                         leaves_end(self);
                 self->what = "the end";
                 live_threads--;
+                if (!--self->block->left)
+                        block_ends(self->block);
                 int lane = next_lane(self->warp->fresh);
                 if (lane >= 0) {
                         self->warp->fresh &= ~(1u << lane);
@@ -270,6 +298,42 @@ void executor_grid(int line)
                         if (&t != self && t.what && !strcmp(t.what, "grid_barrier"))
                                 t.warp->ready |= lane_bit(&t);
 }
+void executor_cluster(int line)
+{
+        struct executor_thread *self = executor_self;
+        const unsigned cluster = self->block->cluster;
+        if (++cluster_arrived[cluster] < (int)launch->cluster * self->block->threads) {
+                wait("cluster_barrier", line);
+                return;
+        }
+        executor.counts.barriers++;
+        cluster_arrived[cluster] = 0;
+        for (size_t b = 0; b < live_blocks; b++) {
+                if (blocks[b].cluster != cluster)
+                        continue;
+                blocks[b].epoch++;
+                blocks[b].cluster_epoch++;
+                for (struct executor_warp_state &w : blocks[b].warps)
+                        if (executor_hooks.warp)
+                                executor_hooks.warp(&w);
+                for (struct executor_thread &t : blocks[b].all)
+                        if (&t != self)
+                                t.warp->ready |= lane_bit(&t);
+        }
+}
+const void *cluster_at(const void *shared, unsigned block)
+{
+        const struct executor_block *own = executor_self->block;
+        const size_t at = (size_t)((const unsigned char *)shared - own->shared);
+        if (at >= launch->shared)
+                executor_found("the place of another block of %p, which is not in shared memory", shared);
+        if (block >= launch->cluster)
+                executor_found("block %u of a cluster of %u", block, launch->cluster);
+        for (size_t b = 0; b < live_blocks; b++)
+                if (blocks[b].cluster == own->cluster && blocks[b].index.x % launch->cluster == block)
+                        return blocks[b].shared + at;
+        return NULL;
+}
 int executor_lane(void) { return executor_self->number % WARP; }
 unsigned char *executor_shared(void) { return executor_self->block->shared; }
 
@@ -300,8 +364,8 @@ static void begin_block(struct executor_block *block, size_t number)
         size_t threads = (size_t)s.x * s.y * s.z, warps = (threads + WARP - 1) / WARP;
         block->index = { (unsigned)(number % g.x), (unsigned)(number / g.x % g.y), (unsigned)(number / g.x / g.y) };
         block->arrived = 0;
-        block->epoch = 0;
-        block->threads = (int)threads;
+        block->epoch = block->cluster_epoch = 0;
+        block->threads = block->left = (int)threads;
         block->all.resize(threads);
         block->warps.assign(warps, {});
         for (size_t w = 0; w < warps; w++) {
@@ -327,8 +391,6 @@ static void begin_block(struct executor_block *block, size_t number)
                 block->shared = (unsigned char *)memory + end;
         }
 }
-static size_t rounded(size_t shared) { return (shared + SHARED_ALIGN - 1) / SHARED_ALIGN * SHARED_ALIGN; }
-
 /* as many of its bytes as were asked for are NaN, those behind it a pattern, then comes a page that nobody may touch */
 static void give_shared(struct executor_block *block)
 {
@@ -341,6 +403,8 @@ static void give_shared(struct executor_block *block)
 }
 static void take_shared(struct executor_block *block)
 {
+        if (launch->cluster > 1)
+                protect_shared(block, PROT_READ | PROT_WRITE);
         for (size_t i = launch->shared; i < rounded(launch->shared); i++)
                 if (block->shared[i] != CANARY)
                         executor_found("%s wrote byte %zu of shared memory, which has %zu", launch->kernel.name, i, launch->shared);
@@ -393,7 +457,8 @@ void launch_wait(void)
 /* blocks in the order of the execution: forwards, backwards, or each `step`-th */
 void executor_run(const struct executor_launch *of)
 {
-        size_t count = (size_t)of->grid.x * of->grid.y * of->grid.z, threads = (size_t)of->block.x * of->block.y * of->block.z;
+        const size_t each = of->cluster;        /* blocks of a cluster run together; count: of clusters */
+        size_t count = (size_t)of->grid.x * of->grid.y * of->grid.z / each, threads = (size_t)of->block.x * of->block.y * of->block.z;
         bool shuffled = executor.order == SHUFFLED;
         size_t together = of->cooperative ? count : shuffled && count > 1 ? 2 : 1;
         size_t step = 1, start = shuffled ? any((unsigned)count) : 0;
@@ -417,13 +482,15 @@ void executor_run(const struct executor_launch *of)
                 executor_reach(false);
         if (executor_hooks.launch)
                 executor_hooks.launch(of);
-        if (blocks.size() < together)
-                blocks.resize(together);
+        if (blocks.size() < together * each)
+                blocks.resize(together * each);
+        cluster_arrived.assign(together, 0);
         for (size_t first = 0; first < count; first += together) {
-                live_blocks = count - first < together ? count - first : together;
+                live_blocks = (count - first < together ? count - first : together) * each;
                 for (size_t b = 0; b < live_blocks; b++) {
-                        size_t i = executor.order == BACKWARDS ? count - 1 - first - b : (start + (first + b) * step) % count;
-                        begin_block(&blocks[b], i);
+                        size_t k = b / each, i = executor.order == BACKWARDS ? count - 1 - first - k : (start + (first + k) * step) % count;
+                        blocks[b].cluster = (unsigned)k;
+                        begin_block(&blocks[b], i * each + b % each);
                         give_shared(&blocks[b]);
                 }
                 live_threads = live_blocks * threads;
@@ -439,6 +506,6 @@ void executor_run(const struct executor_launch *of)
         if (of->early && !waited)
                 executor_found("%s began before the launch in front of it had ended, and did not wait for that", of->kernel.name);
         executor.counts.launches++;
-        executor.counts.blocks += (int64_t)count;
-        executor.counts.threads += (int64_t)(count * threads);
+        executor.counts.blocks += (int64_t)(count * each);
+        executor.counts.threads += (int64_t)(count * each * threads);
 }

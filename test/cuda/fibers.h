@@ -28,13 +28,16 @@ struct executor_warp_state {
         unsigned epoch;                 /* __syncwarp passed */
         struct lane_log *log;           /* access.cpp */
 };
+/* the block of this one's cluster whose shared memory has an address; NULL: none */
+const struct executor_block *executor_neighbour(const void *address);
 /* a word of 16 bytes in shared memory: who wrote it, behind so many of its fences (leaves.cpp) */
 struct executor_written { struct executor_thread *writer = NULL; unsigned fences = 0; };
 struct executor_block {
         uint3 index;
         unsigned char *shared;
-        int arrived, threads;
-        unsigned epoch;                 /* barriers of the block passed */
+        int arrived, threads, left;     /* left: that have not ended */
+        unsigned epoch, cluster_epoch;  /* barriers of the block passed, all and those of its cluster */
+        unsigned cluster;               /* which that is */
         std::vector<struct executor_thread> all;
         std::vector<struct executor_warp_state> warps;
         std::vector<struct executor_written> written;

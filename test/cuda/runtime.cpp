@@ -38,6 +38,7 @@ static cudaError_t asked_for(const char *function)
                 return f->second.error;
         return broken;
 }
+enum { CLUSTER_MAX = 8 };               /* blocks of one that every device with clusters takes */
 #define CALL() \
         do { \
                 if (cudaError_t error_ = asked_for(__func__)) \
@@ -469,13 +470,15 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
         return cudaSuccess;
 }
 static cudaError_t start(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream, bool cooperative,
-                         bool early = false)
+                         bool early = false, dim3 cluster = {})
 {
         auto k = kernels().find(function);
         REFUSE(k == kernels().end(), cudaErrorInvalidDeviceFunction);
         REFUSE(!grid.x || !grid.y || !grid.z || grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535 || !block.x || !block.y || !block.z ||
                        block.z > 64 || (uint64_t)block.x * block.y * block.z > (uint64_t)device["threads"],
                cudaErrorInvalidConfiguration);
+        REFUSE(cluster.x * cluster.y * cluster.z != 1 && device["major"] < 9, cudaErrorInvalidValue);
+        REFUSE(!cluster.x || cluster.x > CLUSTER_MAX || cluster.y != 1 || cluster.z != 1 || grid.x % cluster.x, cudaErrorInvalidClusterSize);
         REFUSE(shared > (size_t)k->second.shared || shared > (size_t)device["shared"], cudaErrorInvalidValue);
         REFUSE(cooperative && (uint64_t)grid.x * grid.y * grid.z > (uint64_t)device["processors"] * 32, cudaErrorCooperativeLaunchTooLarge);
         /* arguments are copied when a kernel is launched */
@@ -488,7 +491,7 @@ static cudaError_t start(const void *function, dim3 grid, dim3 block, void **arg
                 for (auto &v : *values)
                         at.push_back(v.data());
                 at.push_back(NULL);
-                struct executor_launch launch = { kernel, function, at.data(), grid, block, shared, cooperative, early };
+                struct executor_launch launch = { kernel, function, at.data(), grid, block, shared, cooperative, early, cluster.x };
                 executor_run(&launch);
                 return cudaSuccess;
         });
@@ -497,12 +500,16 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
 {
         CALL();
         bool cooperative = false, early = false;
+        dim3 cluster;
         for (unsigned i = 0; i < config->numAttrs; i++)
                 cooperative |= config->attrs[i].id == cudaLaunchAttributeCooperative && config->attrs[i].val.cooperative;
         for (unsigned i = 0; i < config->numAttrs; i++)
                 early |= config->attrs[i].id == cudaLaunchAttributeProgrammaticStreamSerialization &&
                          config->attrs[i].val.programmaticStreamSerializationAllowed;
-        return start(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream, cooperative, early);
+        for (unsigned i = 0; i < config->numAttrs; i++)
+                if (const auto &c = config->attrs[i].val.clusterDim; config->attrs[i].id == cudaLaunchAttributeClusterDimension)
+                        cluster = { c.x, c.y, c.z };
+        return start(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream, cooperative, early, cluster);
 }
 cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream)
 {

@@ -17,7 +17,7 @@ enum cudaError {
         cudaErrorNoDevice = 100, cudaErrorInvalidDevice = 101, cudaErrorNoKernelImageForDevice = 209, cudaErrorInvalidResourceHandle = 400,
         cudaErrorNotReady = 600, cudaErrorIllegalAddress = 700, cudaErrorLaunchOutOfResources = 701, cudaErrorLaunchFailure = 719,
         cudaErrorCooperativeLaunchTooLarge = 720, cudaErrorStreamCaptureUnsupported = 900, cudaErrorStreamCaptureInvalidated = 901,
-        cudaErrorStreamCaptureImplicit = 906
+        cudaErrorStreamCaptureImplicit = 906, cudaErrorInvalidClusterSize = 912
 };
 typedef enum cudaError cudaError_t;
 typedef struct CUstream_st *cudaStream_t;
@@ -187,6 +187,6 @@ void executor_check_guards(void);       /* ends the program when bytes beside a 
 void executor_fail(const char *function, int call, cudaError_t error);
 void executor_device(const char *properties);   /* as EXECUTOR_DEVICE */
 /* the launch that executor.cpp runs */
-struct executor_launch { struct executor_kernel kernel; const void *function; void *const *arguments; dim3 grid, block; size_t shared; bool cooperative, early; };
+struct executor_launch { struct executor_kernel kernel; const void *function; void *const *arguments; dim3 grid, block; size_t shared; bool cooperative, early; unsigned cluster; };
 void executor_run(const struct executor_launch *launch);
 #endif

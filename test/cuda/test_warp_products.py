@@ -86,16 +86,16 @@ def test_two_inputs(tmp_path):
 SCHEDULES = ["tile=32 warps=2 panels=2 stages=2 depth=16", "tile=128 warps=4 panels=2 depth=64", "tile=64 stages=5"]
 
 
-def compile_scheduled(shape, words, folder, name="model"):
+def compile_scheduled(shape, words, folder, name="model", target="cuda-sm_80"):
     """as the words say, written into the Tensor IR"""
-    options = ["--target=cuda-sm_80", "--precision=f16"]
+    options = [f"--target={target}", "--precision=f16"]
     written = folder / f"{name}.dnn"
     done = dnncc.run([dnncc.DNNCC, model(shape, folder / "m.onnx"), *options, "--emit=ir", "-o", written])
     assert done.returncode == dnncc.OK, done.stderr
     text = re.sub(r'schedule="tile=[^"]*"', f'schedule="{words}"', written.read_text())
     assert words in text
     written.write_text(text)
-    path = cuda.compile_model(written, folder, ["--precision=f16"], name=name, target="cuda-sm_80")
+    path = cuda.compile_model(written, folder, ["--precision=f16"], name=name, target=target)
     assert all(word in " ".join(path.read_text().split()) for word in words.split())
     return path
 

@@ -23,6 +23,8 @@ extern const struct target target_generic;
           .order = ORDER_APART, .instructions = 1, .registers = 32 }
 static const struct multiply multiplies[] = { WARP("f16", F16, F32), WARP("bf16", BF16, F32), { 0 } };
 static const struct target warps = { .name = "warps", .base = &target_generic, .multiplies = multiplies };
+static const struct grid_machine machine = { .cluster = 4, .shared_bytes = 65536 };
+static const struct target clusters = { .name = "clusters", .base = &target_generic, .multiplies = multiplies, .grid = &machine };
 
 /* x [1, blocks, positions.., block], w [panels, blocks, window.., block / 8, vectors, 64]; the fusion adds b [outputs] and takes
  * the greater of that and 0, or is nothing */
@@ -38,6 +40,12 @@ static const struct shape shapes[] = {
         { 1, 1, 0, 200, 1, 1, 128, 1, 130, 8, true, "tile=64 warps=4 panels=2 stages=4 depth=64" },
         { 1, 1, 0, 17, 1, 1, 16, 1, 8, 1, true, "tile=16 warps=1 panels=1 stages=5 depth=16" },
         { 1, 1, 0, 33, 1, 1, 48, 1, 100, 4, false, "tile=32 warps=1 panels=3 stages=3 depth=16" },
+        /* parts: of a cluster where there are; of none of so many, or where a share is no whole number for each lane */
+        { 1, 1, 0, 50, 1, 1, 64, 1, 40, 4, true, "tile=32 warps=2 panels=2 stages=2 depth=16 parts=2" },
+        { 1, 3, 0, 20, 1, 1, 64, 1, 24, 4, false, "tile=32 warps=2 panels=1 stages=3 depth=16 parts=4" },
+        { 1, 1, 0, 20, 1, 1, 128, 1, 24, 4, false, "tile=32 warps=2 panels=1 stages=3 depth=16 parts=8" },
+        { 1, 1, 0, 17, 1, 1, 32, 1, 8, 1, true, "tile=16 warps=1 panels=1 stages=5 depth=16 parts=2" },
+        { 2, 1, 9, 11, 3, 1, 32, 1, 64, 8, false, "tile=64 warps=4 panels=1 stages=4 depth=32 parts=3" },
         /* groups, as products of several matrices are; images */
         { 1, 3, 0, 20, 1, 1, 32, 1, 24, 4, true, "tile=32 warps=2 panels=1 stages=3 depth=32" },
         { 2, 1, 0, 20, 1, 1, 32, 1, 24, 2, true, "tile=16 warps=1 panels=2 stages=2 depth=32" },
@@ -124,8 +132,9 @@ static void run_close(struct run *r)
 }
 
 /* runs it; `grid`: it must be, or must not be, in grid form. The number of elements of y, whose bytes are in *y. */
-static int64_t run_shape(const struct shape *s, const char *element, bool scheduled, bool late, void *const data[3], unsigned char **y)
+static int64_t run_shape(const struct shape *s, const char *element, const struct target *target, bool late, void *const data[3], unsigned char **y)
 {
+        const bool scheduled = target != NULL;
         struct run r;
         struct text t = { 0 };
         run_open(&r);
@@ -134,7 +143,7 @@ static int64_t run_shape(const struct shape *s, const char *element, bool schedu
         fflush(r.diag.stream);
         if (!m)
                 fail_msg("%s\nfor\n%s", r.said, t.data);
-        const struct lower_options options = { .target = &warps, .scheduler = &kernels_scheduler, .threads = 1, .views = true };
+        const struct lower_options options = { .target = target ? target : &warps, .scheduler = &kernels_scheduler, .threads = 1, .views = true };
         struct loop_program *p = lower_module(m, m->functions, r.library, &options, &r.diag);
         bool good = p && loop_verify(p, &r.diag);
         fflush(r.diag.stream);
@@ -187,12 +196,12 @@ static void test_shapes(void **state)
                         numbers(E_F32, s->outputs, 3),
                 };
                 unsigned char *want, *got;
-                int64_t count = run_shape(s, element, false, false, data, &want);
+                int64_t count = run_shape(s, element, NULL, false, data, &want);
                 int bytes = element_info[s->f32 ? E_F32 : e].bytes;
-                for (int late = 0; late < 2; late++) {
-                        run_shape(s, element, true, late, data, &got);
+                for (int way = 0; way < 4; way++) {
+                        run_shape(s, element, way / 2 ? &clusters : &warps, way % 2, data, &got);
                         if (memcmp(want, got, (size_t)(count * bytes)))
-                                fail_msg("shape %zu, late %d: other results", i, late);
+                                fail_msg("shape %zu, %s, late %d: other results", i, way / 2 ? "clusters" : "none", way % 2);
                         free(got);
                 }
                 free(want);

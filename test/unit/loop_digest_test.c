@@ -28,7 +28,8 @@ static const char kernel[] =
         "kernel @grid(%g: in f32[64], %h: in f32[64]) { for %b = 0 to 1 gpu_block { "
         "alloc %s : f32[64] shared alloc %t : f32[64] shared for %v = 0 to 1 gpu_warp { "
         "copy %s[ramp<4>(0, 4)] = %g[ramp<4>(20, 4)] of 4 mask splat<4>(%b < 4) "
-        "} commit wait 1 wait 0 } } "
+        "} commit wait 1 wait 0 } "
+        "for %c = 0 to 1 gpu_cluster { alloc %r : f32[8] cluster for %k = 0 to 2 gpu_block { for %v2 = 0 to 1 gpu_warp { store %r[%k * 4] = 1 } } } } "
         "main { }";
 static const struct { const char *here, *other; bool name; } differences[] = {
         { "%a", "%renamed", true },
@@ -80,6 +81,8 @@ static const struct { const char *here, *other; bool name; } differences[] = {
         { "ramp<4>(20, 4)", "ramp<4>(24, 4)", false },
         { ")] of 4", ")] of 2", false },
         { " mask splat<4>(%b < 4)", "", false },
+        { "for %c = 0 to 1 gpu_cluster", "for %c = 0 to 2 gpu_cluster", false },
+        { "store %r[%k * 4] = 1 } }", "} }", false },
         { "commit wait 1", "commit", false },
         { "wait 1", "wait 2", false },
 };

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* Clusters of blocks in CUDA C (from sm_90 on): each block has a part of the cluster's memory among its own shared memory, and reads the
+ * others' through addresses of theirs.
+ *
+ *     float *const sums = (float *)(shared_memory());
+ *     unload_f32_8(sums + .., 72, acc[0]);
+ *     cluster_barrier();
+ *     y[..] = sums_of ... ((const float *)cluster_at(sums, 1))[at]
+ *     cluster_barrier();                       or memory goes that another block still reads */
+#include "codegen/cuda_writer.h"
+
+#include "ir/loop_bounds.h"
+
+static const char leaves[] =
+        "\n"
+        "#ifndef CUDA_CPU\n"
+        "/* all threads of the cluster's blocks come here, and what they wrote to shared memory is seen */\n"
+        "static __device__ __forceinline__ void cluster_barrier(void)\n"
+        "{\n"
+        "        asm volatile(\"barrier.cluster.arrive.release;\\nbarrier.cluster.wait.acquire;\" ::: \"memory\");\n"
+        "}\n"
+        "/* what lies in that block of the cluster where `shared` lies in this one */\n"
+        "static __device__ __forceinline__ const void *cluster_at(const void *shared, unsigned block)\n"
+        "{\n"
+        "        const void *there;\n"
+        "        asm(\"mapa.u64 %0, %1, %2;\" : \"=l\"(there) : \"l\"(shared), \"r\"(block));\n"
+        "        return there;\n"
+        "}\n"
+        "#endif\n";
+
+void cuda_clusters_top(struct c_writer *w, struct text *out)
+{
+        if (w->cuda->clusters)
+                text_add(out, "%s", leaves);
+}
+
+const struct loop_expr *cuda_cluster_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *index)
+{
+        struct loop_expr *block, *within;
+        if (b->space != SPACE_CLUSTER) {
+                c_put(w, "%s", c_use(w, b));
+                return index;
+        }
+        if (!w->bounds)
+                w->bounds = loop_bounds_new(w->arena, w->kernel);
+        if (!loop_cluster_place(w->arena, w->bounds, index, b->extent / w->cuda->phase->cluster, 1, &block, &within)) {
+                c_fail(w, EXIT_INTERNAL, "a place of %s is not known to be one block's", b->name);
+                return index;
+        }
+        if (block->op == LOOP_VARIABLE && block->variable == w->cuda->block->variable) {
+                c_put(w, "%s", c_use(w, b));
+                return within;
+        }
+        c_put(w, "((const %s *)cluster_at(%s," C_SOFT, element_info[b->element].c_type, c_use(w, b));
+        c_expression(w, block);
+        c_put(w, "))");
+        return within;
+}

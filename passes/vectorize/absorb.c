@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/* absorb: what a kernel of one block makes for one other kernel, each block of that makes for itself. A launch takes longer than the block.
+ *
+ *     kernel @norm(%x, %y) {                         kernel @product(%x, %w, %z) {
+ *       for %block = 0 to 1 gpu_block {                for %b = 0 to 288 gpu_block {
+ *         for %warp = 0 to 1 gpu_warp {                  alloc %xs : f16[768] shared
+ *           ... store %y[%i] = ..                        for %w = 0 to 3 gpu_warp {
+ *     kernel @product(%x, %w, %z) {                        if %w < 1 {
+ *       for %b = 0 to 288 gpu_block {          ->            ... store %xs[%i] = ..
+ *         alloc %xs : f16[768] shared                      }
+ *         for %w = 0 to 3 gpu_warp {                     }
+ *           ... copy %xs[%i] = %x[%i] of 8               ...
+ *         }                                          main {
+ *         commit                                       call @product(@a, @weights, @c)
+ *         wait 0
+ *         ...
+ *     main {
+ *       call @norm(@a, @t)
+ *       call @product(@t, @weights, @c)
+ *
+ * The reader copies all of what it reads of that as it lies, and nothing else. Blocks of a later wave make it again, so that there
+ * must be few waves. Exact to the bit: nothing is computed otherwise. */
+#include <string.h>
+
+#include "cost/grid.h"
+#include "ir/loop_vector.h"
+#include "passes/pass.h"
+
+/* a kernel that makes it, one that reads it, and what both have become */
+struct pair { const struct loop_function *maker, *reader; struct loop_function *made; };
+
+struct absorbing {
+        struct loop_program *p;
+        const struct target *target;
+        bool cold;
+        struct pair *pairs;
+        int pair_count;
+};
+
+/* ---- copies of statements ---- */
+
+/* variables and buffers that are other ones in the copy */
+struct copying { struct arena *arena; struct map *variables, *buffers; };
+
+static struct loop_buffer *buffer_of(const struct copying *c, struct loop_buffer *b)
+{
+        struct loop_buffer *other = b ? map_get(c->buffers, (const char *)&b, sizeof b) : NULL;
+        return other ? other : b;
+}
+
+static void set_buffer(struct copying *c, const struct loop_buffer *b, struct loop_buffer *other) { map_set(c->buffers, (const char *)&b, sizeof b, other); }
+
+static struct loop_expr *expr_of(struct copying *c, const struct loop_expr *e)
+{
+        if (!e)
+                return NULL;
+        struct loop_expr *value = e->variable ? map_get(c->variables, (const char *)&e->variable, sizeof e->variable) : NULL;
+        if (value && e->op == LOOP_VARIABLE)
+                return loop_expr_copy(c->arena, value);
+        struct loop_expr *copy = arena_copy(c->arena, e, sizeof *e);
+        copy->variable = value ? value->variable : e->variable;
+        copy->buffer = buffer_of(c, e->buffer);
+        for (int i = 0; i < e->arity; i++)
+                copy->args[i] = expr_of(c, e->args[i]);
+        return copy;
+}
+
+static struct loop_variable *variable_of(struct copying *c, const struct loop_stmt *s)
+{
+        if (!s->variable)
+                return NULL;
+        if (s->kind != STMT_FOR && s->kind != STMT_LET && s->kind != STMT_VAR) {
+                const struct loop_expr *value = map_get(c->variables, (const char *)&s->variable, sizeof s->variable);
+                return value ? value->variable : s->variable;
+        }
+        struct loop_variable *own = arena_copy(c->arena, s->variable, sizeof *s->variable);
+        map_set(c->variables, (const char *)&s->variable, sizeof s->variable, loop_use(c->arena, own));
+        return own;
+}
+
+static void copy_block(struct copying *c, const struct loop_block *from, struct loop_block *to);
+
+static struct loop_stmt *copy_stmt(struct copying *c, const struct loop_stmt *s, struct loop_block *to)
+{
+        struct loop_stmt *copy = loop_append(c->arena, to, s->kind);
+        *copy = *s;
+        copy->next = NULL;
+        copy->a = expr_of(c, s->a);
+        copy->b = expr_of(c, s->b);
+        copy->c = expr_of(c, s->c);
+        copy->variable = variable_of(c, s);
+        if (s->kind == STMT_ALLOC)
+                set_buffer(c, s->buffer, arena_copy(c->arena, s->buffer, sizeof *s->buffer));
+        copy->buffer = buffer_of(c, s->buffer);
+        copy->weights = buffer_of(c, s->weights);
+        copy->source = buffer_of(c, s->source);
+        struct loop_block *const *const from[] = { &s->body, &s->other }, **const into[] = { &copy->body, &copy->other };
+        for (int i = 0; i < 2; i++)
+                if (*from[i]) {
+                        *into[i] = loop_block_new(c->arena);
+                        copy_block(c, *from[i], *into[i]);
+                }
+        return copy;
+}
+
+static void copy_block(struct copying *c, const struct loop_block *from, struct loop_block *to)
+{
+        for (const struct loop_stmt *s = from->first; s; s = s->next)
+                copy_stmt(c, s, to);
+}
+
+/* ---- who makes, who reads ---- */
+
+/* the only phase of a kernel that cannot fail; NULL: there are others */
+static const struct loop_stmt *only_phase(const struct loop_function *f)
+{
+        const struct loop_stmt *phase = loop_is_grid(f) ? f->body->first : NULL;
+        return phase && !phase->next && phase->for_kind == FOR_GPU_BLOCK && !f->can_fail && !f->scalar_count ? phase : NULL;
+}
+
+static bool is_warps(const struct loop_stmt *s) { return s && s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP; }
+
+/* its result; NULL: it is no block of one warp that has one */
+static struct loop_buffer *made_by(const struct loop_function *f)
+{
+        const struct loop_stmt *phase = only_phase(f), *warps = phase ? phase->body->first : NULL;
+        struct loop_buffer *made = NULL;
+        if (!is_warps(warps) || warps->next || phase->b->literal.i != 1 || warps->b->literal.i != 1)
+                return NULL;
+        for (int i = 0; i < f->buffer_count; i++)
+                if (f->buffers[i]->access == ACCESS_INOUT || (f->buffers[i]->access == ACCESS_OUT && made))
+                        return NULL;
+                else if (f->buffers[i]->access == ACCESS_OUT)
+                        made = f->buffers[i];
+        return made;
+}
+
+struct reading {
+        const struct loop_buffer *x;    /* that is read */
+        struct loop_buffer *xs;         /* that it is copied into */
+        int copies, others;             /* statements that copy it as it lies; all that touch it, or copy others */
+        bool more;                      /* a loop over warps does more than copy */
+};
+
+static void count_use(struct loop_expr *e, void *context)
+{
+        struct reading *r = context;
+        r->others += e->buffer == r->x;
+}
+
+static void count_copy(struct loop_stmt *s, void *context)
+{
+        struct reading *r = context;
+        const bool copy = s->kind == STMT_COPY;
+        if (copy && s->source == r->x && !s->c && s->code * element_info[s->buffer->element].bytes <= COPY_BYTES && loop_expr_same(s->a, s->b) &&
+            (!r->xs || r->xs == s->buffer)) {
+                r->copies++;
+                r->xs = s->buffer;
+        } else {
+                r->others += copy || s->buffer == r->x || s->weights == r->x;
+        }
+        r->more |= !copy && s->kind != STMT_FOR && s->kind != STMT_IF && s->kind != STMT_LET;
+}
+
+/* the loop over warps of the reader that does nothing but copy x as it lies, with a commit and a wait behind it; NULL: it reads x otherwise */
+static const struct loop_stmt *copies_of(const struct loop_function *reader, const struct loop_buffer *x, struct loop_buffer **xs)
+{
+        const struct loop_stmt *phase = only_phase(reader), *found = NULL;
+        struct reading all = { .x = x };
+        if (!phase)
+                return NULL;
+        loop_block_walk(phase->body, count_copy, count_use, &all);
+        for (const struct loop_stmt *s = phase->body->first; s; s = s->next) {
+                struct reading r = { .x = x };
+                if (!is_warps(s))
+                        continue;
+                loop_block_walk(s->body, count_copy, count_use, &r);
+                if (r.copies && !r.more && r.copies == all.copies)
+                        found = s;
+        }
+        const struct loop_stmt *commit = found ? found->next : NULL, *wait = commit ? commit->next : NULL;
+        if (!found || all.others || !wait || commit->kind != STMT_COMMIT || wait->kind != STMT_WAIT || wait->code)
+                return NULL;
+        *xs = all.xs;
+        return found;
+}
+
+/* a launch less, for which all waves of the reader's blocks make it again */
+static bool pays(const struct absorbing *a, const struct loop_function *maker, const struct loop_function *reader)
+{
+        const struct grid_cost made = grid_cost_of(a->target, maker, maker->body->first, a->cold), read = grid_cost_of(a->target, reader, reader->body->first, a->cold);
+        return read.waves * (made.seconds - target_grid(a->target)->launch) < made.seconds;
+}
+
+/* ---- both as one ---- */
+
+static void add_parameters(struct absorbing *a, struct copying *c, struct loop_function *made, const struct loop_function *from, const struct loop_buffer *without, bool apart)
+{
+        for (int i = 0; i < from->buffer_count; i++) {
+                struct loop_buffer *b = from->buffers[i];
+                if (b == without)
+                        continue;
+                struct loop_buffer *own = loop_parameter_add(a->p->arena, made, b->name, b->element, b->extent, b->access);
+                own->alias_class = apart ? 0 : b->alias_class;
+                set_buffer(c, b, own);
+        }
+}
+
+/* names of parameters that both have */
+static void rename_parameters(struct arena *arena, struct loop_function *f)
+{
+        for (int i = 1; i < f->buffer_count; i++)
+                for (int k = 0; k < i; k++)
+                        if (!strcmp(f->buffers[i]->name, f->buffers[k]->name)) {
+                                f->buffers[i]->name = arena_printf(arena, "%s_%d", f->buffers[i]->name, i);
+                                k = -1;         /* that may be another one's */
+                        }
+}
+
+static struct loop_function *join(struct absorbing *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader, const struct loop_buffer *x)
+{
+        struct arena *arena = a->p->arena;
+        struct loop_function *f = loop_function_new(arena, FUNCTION_KERNEL, reader->name);
+        struct copying c = { .arena = arena, .variables = map_new(arena), .buffers = map_new(arena) };
+        struct loop_buffer *xs;
+        const struct loop_stmt *copies = copies_of(reader, x, &xs), *phase = reader->body->first, *block = maker->body->first, *warps = block->body->first;
+        add_parameters(a, &c, f, maker, y, true);
+        add_parameters(a, &c, f, reader, x, false);
+        rename_parameters(arena, f);
+        struct loop_stmt *to = loop_append(arena, f->body, STMT_FOR);
+        struct loop_block *body = to->body;
+        *to = *phase;
+        to->next = NULL;
+        to->variable = variable_of(&c, phase);
+        to->body = body;
+        for (const struct loop_stmt *s = phase->body->first; s; s = s->next) {
+                if (s != copies) {
+                        copy_stmt(&c, s, body);
+                        continue;
+                }
+                struct loop_stmt *warp = loop_append(arena, body, STMT_FOR), *first;
+                struct loop_block *of_warp = warp->body;
+                *warp = *s;
+                warp->next = NULL;
+                warp->variable = variable_of(&c, s);
+                warp->body = of_warp;
+                first = loop_append(arena, of_warp, STMT_IF);
+                first->a = loop_op(arena, LOOP_LT, loop_use(arena, warp->variable), loop_index(arena, 1), NULL);
+                map_set(c.variables, (const char *)&block->variable, sizeof block->variable, loop_index(arena, 0));
+                map_set(c.variables, (const char *)&warps->variable, sizeof warps->variable, loop_index(arena, 0));
+                set_buffer(&c, y, buffer_of(&c, xs));
+                copy_block(&c, warps->body, first->body);
+                s = s->next->next;      /* behind the wait */
+        }
+        loop_function_rename(arena, f);
+        const double times = (double)phase->b->literal.i;
+        f->location = maker->location && reader->location ? arena_printf(arena, "%s, %s", maker->location, reader->location) : reader->location;
+        f->summary = maker->summary && reader->summary ? arena_printf(arena, "%s; %s", maker->summary, reader->summary) : reader->summary;
+        f->flops = reader->flops + maker->flops * times;
+        f->again = reader->again + maker->again * times + maker->flops * (times - 1);
+        loop_kernel_add(a->p, f);
+        return f;
+}
+
+static struct loop_function *joined(struct absorbing *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader, const struct loop_buffer *x)
+{
+        for (int i = 0; i < a->pair_count; i++)
+                if (a->pairs[i].maker == maker && a->pairs[i].reader == reader)
+                        return a->pairs[i].made;
+        struct pair pair = { maker, reader, join(a, maker, y, reader, x) };
+        ARENA_GROW(a->p->arena, a->pairs, a->pair_count);
+        a->pairs[a->pair_count++] = pair;
+        return pair.made;
+}
+
+/* ---- calls ---- */
+
+struct uses { const struct loop_buffer *buffer; int count; };
+
+static void count_call(struct loop_stmt *s, void *context)
+{
+        struct uses *u = context;
+        for (int i = 0; s->kind == STMT_CALL && i < s->function->buffer_count; i++)
+                u->count += loop_buffer_root(s->buffers[i], NULL) == u->buffer;
+}
+
+static void count_load(struct loop_expr *e, void *context)
+{
+        struct uses *u = context;
+        u->count += e->buffer && loop_buffer_root(e->buffer, NULL) == u->buffer;
+}
+
+static int argument_of(const struct loop_function *f, const struct loop_buffer *parameter)
+{
+        int i = 0;
+        while (f->buffers[i] != parameter)
+                i++;
+        return i;
+}
+
+/* does the call write what the other one reads? */
+static bool writes(const struct loop_stmt *call, const struct loop_stmt *other)
+{
+        for (int i = 0; i < call->function->buffer_count; i++)
+                for (int k = 0; k < other->function->buffer_count; k++)
+                        if (call->function->buffers[i]->access != ACCESS_IN && other->function->buffers[k]->access == ACCESS_IN &&
+                            loop_buffer_root(call->buffers[i], NULL) == loop_buffer_root(other->buffers[k], NULL))
+                                return true;
+        return false;
+}
+
+/* the call behind `maker` that reads what it makes, until which nothing else happens to what it reads; as argument number *at */
+static struct loop_stmt *reader_of(const struct loop_stmt *maker, const struct loop_buffer *made, int *at)
+{
+        for (struct loop_stmt *s = maker->next; s && s->kind == STMT_CALL && s->function->kind == FUNCTION_KERNEL; s = s->next) {
+                if (writes(s, maker))
+                        return NULL;
+                for (*at = 0; *at < s->function->buffer_count; ++*at)
+                        if (s->buffers[*at] == made)
+                                return s;
+        }
+        return NULL;
+}
+
+static bool has_offsets(const struct loop_stmt *call)
+{
+        for (int i = 0; call->offsets && i < call->function->buffer_count; i++)
+                if (call->offsets[i])
+                        return true;
+        return false;
+}
+
+static void call_joined(struct absorbing *a, const struct loop_stmt *maker, int made_at, struct loop_stmt *reader, int read_at, struct loop_function *f)
+{
+        struct loop_buffer **buffers = arena_array(a->p->arena, (size_t)f->buffer_count, sizeof *buffers);
+        const char *made = loop_call_location(maker), *read = loop_call_location(reader);
+        int count = 0;
+        for (int i = 0; i < maker->function->buffer_count; i++)
+                if (i != made_at)
+                        buffers[count++] = maker->buffers[i];
+        for (int i = 0; i < reader->function->buffer_count; i++)
+                if (i != read_at)
+                        buffers[count++] = reader->buffers[i];
+        reader->function = f;
+        reader->buffers = buffers;
+        reader->offsets = NULL;
+        reader->location = NULL;
+        if (made && read)
+                loop_call_locate(a->p->arena, reader, arena_printf(a->p->arena, "%s, %s", made, read));
+}
+
+static bool has_views(const struct loop_program *p, const struct loop_buffer *b)
+{
+        for (const struct loop_buffer *v = p->buffers; v; v = v->next)
+                if (v->space == SPACE_VIEW && v->view_of == b)
+                        return true;
+        return false;
+}
+
+static void drop_buffer(struct loop_program *p, const struct loop_buffer *b)
+{
+        struct loop_buffer **at = &p->buffers;
+        while (*at != b)
+                at = &(*at)->next;
+        *at = b->next;
+        if (!*at)
+                p->buffers_end = at;
+}
+
+static bool absorb(struct absorbing *a, const struct loop_stmt *maker)
+{
+        struct loop_buffer *y = maker->function->kind == FUNCTION_KERNEL ? made_by(maker->function) : NULL, *xs;
+        const int made_at = y ? argument_of(maker->function, y) : 0;
+        int read_at;
+        struct loop_buffer *made = y ? maker->buffers[made_at] : NULL;
+        if (!made || made->space != SPACE_WORKSPACE || has_views(a->p, made) || has_offsets(maker))
+                return false;
+        struct uses uses = { .buffer = made };
+        loop_block_walk(a->p->main->body, count_call, count_load, &uses);
+        struct loop_stmt *reader = uses.count == 2 ? reader_of(maker, made, &read_at) : NULL;
+        if (!reader || has_offsets(reader))
+                return false;
+        const struct loop_buffer *x = reader->function->buffers[read_at];
+        if (x->access != ACCESS_IN || x->element != y->element || x->alias_class || !copies_of(reader->function, x, &xs) || xs->extent < y->extent ||
+            !pays(a, maker->function, reader->function))
+                return false;
+        call_joined(a, maker, made_at, reader, read_at, joined(a, maker->function, y, reader->function, x));
+        drop_buffer(a->p, made);
+        return true;
+}
+
+int pass_absorb(struct loop_program *p, struct pass_context *context)
+{
+        struct absorbing a = { .p = p, .target = context->target };
+        int count = 0;
+        if (!target_grid(context->target))
+                return 0;
+        a.cold = grid_is_cold(context->target, p);
+        for (struct loop_stmt **at = &p->main->body->first; *at;)
+                if ((*at)->kind == STMT_CALL && absorb(&a, *at)) {
+                        *at = (*at)->next;
+                        count++;
+                } else {
+                        at = &(*at)->next;
+                }
+        for (p->main->body->end = &p->main->body->first; *p->main->body->end;)
+                p->main->body->end = &(*p->main->body->end)->next;
+        return count;
+}
