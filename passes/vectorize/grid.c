@@ -20,7 +20,7 @@
  * computed in each phase that reads it.
  *
  * Exact to the bit, but for sums along rows: every element is computed as before, by one lane. A fail is recorded, and other
- * lanes go on; a kernel that fails with two codes keeps its order, in one lane. */
+ * lanes go on; what is checked before a loop each lane of the loop checks, so that no launch does that alone; a kernel that fails with two codes keeps its order, in one lane. */
 #include "base/size.h"
 #include "passes/vectorize/averages.h"
 #include "passes/vectorize/grid_rows.h"
@@ -45,6 +45,7 @@ struct mapping {
         struct loop_stmt **values;      /* those, in order */
         int count, value_count;
         bool ordered;                   /* which fail comes first matters */
+        struct loop_block checks;       /* not yet done; the lanes of the next phase may */
         struct loop_block *out;
 };
 
@@ -181,9 +182,22 @@ static struct loop_expr *number_of(struct mapping *m, const struct loop_stmt *bl
         return loop_op(arena, LOOP_ADD, op(m, LOOP_MUL, first, GRID_LANES), counter(m, lane), NULL);
 }
 
+/* checks that no lanes did, a phase of their own */
+static void put_serial(struct mapping *m, struct loop_block *body);
+
+static void put_checks(struct mapping *m)
+{
+        struct loop_block *checks = loop_block_new(m->p->arena);
+        *checks = m->checks;
+        m->checks = (struct loop_block){ 0 };
+        if (checks->first)
+                put_serial(m, checks);
+}
+
 /* in one warp, where it is a row, or one lane */
 static void put_serial(struct mapping *m, struct loop_block *body)
 {
+        put_checks(m);
         struct loop_stmt *block = open_loop(m, m->out, "block", FOR_GPU_BLOCK, 1);
         struct loop_stmt *warp = open_loop(m, block->body, "warp", FOR_GPU_WARP, 1);
         const struct grid_row row = { m->p->arena, m->bounds, m->averages, m->exact, body };
@@ -317,7 +331,7 @@ static void put_turns(struct mapping *m, struct loop_stmt *const *nest, int coun
 
 static void put_lanes(struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total)
 {
-        const int64_t turns = turns_of(m, nest, count, total);
+        const int64_t turns = m->checks.first ? 1 : turns_of(m, nest, count, total);
         if (turns > 1) {
                 put_turns(m, nest, count, total, turns);
                 return;
@@ -329,6 +343,13 @@ static void put_lanes(struct mapping *m, struct loop_stmt *const *nest, int coun
         struct loop_stmt *lane = open_loop(m, warp->body, "lane", FOR_GPU_LANE, lanes);
         struct loop_variable *at = loop_variable_new(m->p->arena, "at", LOOP_TYPE(E_INDEX), VARIABLE_LET);
         struct loop_block *body = begin_iteration(m, lane->body, at, number_of(m, block, warp, lane, NULL, 1), total, blocks * warps * lanes);
+        for (struct loop_stmt *s = m->checks.first, *next; s; s = next) {
+                next = s->next;
+                s->next = NULL;
+                *body->end = s;
+                body->end = &s->next;
+        }
+        m->checks = (struct loop_block){ 0 };
         put_iteration(m, nest, count, total, at, body);
         put_values(m, body);
 }
@@ -338,6 +359,7 @@ static void put_rows(struct mapping *m, struct loop_stmt *const *nest, int count
 {
         struct arena *arena = m->p->arena;
         int64_t warps = warps_of(m, total), blocks = divide_up(total, warps);
+        put_checks(m);
         struct loop_stmt *block = open_loop(m, m->out, "block", FOR_GPU_BLOCK, blocks);
         struct loop_stmt *warp = open_loop(m, block->body, "warp", FOR_GPU_WARP, warps);
         struct loop_variable *at = loop_variable_new(arena, "at", LOOP_TYPE(E_INDEX), VARIABLE_LET);
@@ -364,6 +386,15 @@ static bool put_parallel(struct mapping *m, struct loop_stmt *loop)
 }
 
 /* ---- kernels ---- */
+
+/* one that every lane of a phase behind it may do for itself: it reads nothing that the kernel changes */
+static bool is_lasting_check(const struct mapping *m, const struct loop_stmt *s)
+{
+        struct reading r = { m->kernel, is_check(s) };
+        if (r.same)
+                loop_expr_walk(s->a, is_lasting, &r);
+        return r.same;
+}
 
 static void find_codes(struct loop_stmt *s, void *context)
 {
@@ -417,6 +448,14 @@ static void map_kernel(struct mapping *m)
         m->out = loop_block_new(m->p->arena);
         for (int first = 0, end; first < m->count; first = end) {
                 end = group_end(m, first);
+                if (end == first + 1 && end < m->count && is_lasting_check(m, m->stmts[first])) {
+                        if (!m->checks.first)
+                                m->checks.end = &m->checks.first;
+                        *m->checks.end = m->stmts[first];
+                        m->checks.end = &m->stmts[first]->next;
+                        m->stmts[first]->next = NULL;
+                        continue;
+                }
                 if (end == first + 1 && put_parallel(m, m->stmts[first]))
                         continue;
                 struct loop_block *body = loop_block_new(m->p->arena);

@@ -126,6 +126,19 @@ def test_checks_between_loops(tmp_path):
     assert got != [(13, 1, 32)], text
 
 
+def test_checks_before_loops(tmp_path):
+    """a check of all is each lane's of the loop behind it, and of no other; where what it reads changes, or a row is behind it, it is one lane's"""
+    body = "let %j : i32 = %n[0] if %j > 100000 { fail INDEX } for %i = 0 to 64 { store %y[%i] = %x[%i] } for %k = 64 to 128 { store %y[%k] = %x[%k] }"
+    got, text = grid(tmp_path, body)
+    assert got == [(2, 1, 32)] * 2 and text.count("fail INDEX") == 1, text
+    got, text = grid(tmp_path, body.replace("let %j : i32 = %n[0] if %j > 100000", "if %y[0] > 1e30"), "inout")
+    assert got == ONE + [(2, 1, 32)] * 2, text
+    got, text = grid(tmp_path, "if %n[0] > 100000 { fail INDEX } if %n[1] > 100000 { fail INDEX } for %i = 0 to 5 { var %s : f32 = 0 for %k = 0 to 512 { set %s = %s + %x[%i * 512 + %k] } store %y[%i] = %s }")
+    assert got[0] == (1, 1, 1) and len(got) == 2 and text.count("fail INDEX") == 2, text
+    got, text = grid(tmp_path, "for %i = 0 to 64 { store %y[%i] = %x[%i] } if %n[0] > 100000 { fail INDEX }")
+    assert got == [(2, 1, 32)] + ONE, text
+
+
 def test_other_targets_have_none(tmp_path):
     (tmp_path / "m.loops").write_text(HEAD.format(body=CASES[0][0], access="out"))
     for target in ("generic", "x86-64-v4"):
