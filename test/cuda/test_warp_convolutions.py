@@ -205,6 +205,13 @@ def test_parts(kind, tmp_path):
     assert "partial" in (tmp_path / "m0.cu").read_text()
 
 
+def test_deeper_image(tmp_path):
+    """an image of few channels becomes deeper in one kernel, its border with it"""
+    case = (1, 3, 224, 224), (64, 3, 7, 7), {"pads": [3, 3, 3, 3], "strides": [2, 2]}, 1
+    check({"image": case}, tmp_path, "f16", "cuda-sm_90", executions=cuda.TWO)
+    assert len(cuda.kernels((tmp_path / "m0.cu").read_text())) == 3          # that, the convolution, and its result in the model's order
+
+
 def test_no_border_in_memory(tmp_path):
     """one kernel a convolution, and no memory for zeros"""
     path = model(CASES["plain"], tmp_path / "m.onnx", twice=True)
