@@ -155,11 +155,10 @@ static inline const char *target_gcc_attribute(const struct target *t)
         return !t ? NULL : t->gcc_attribute ? t->gcc_attribute : t->attribute;
 }
 
-/* what a kernel is written for, whose schedule is so; NULL: the target has no such vectors */
-static inline const struct target *target_of_width(const struct target *t, bool wide) { return wide ? t->wide : t; }
-
 /* where the tables of all vectors that a program for it may have begin: its bases' are behind */
 static inline const struct target *target_widest(const struct target *t) { return t && t->wide ? t->wide : t; }
+/* what a kernel is written for, whose schedule is so */
+static inline const struct target *target_of_width(const struct target *t, bool wide) { return wide ? target_widest(t) : t; }
 
 static inline bool target_has_vectors(const struct target *t) { return target_vector_bytes(t) > 0; }
 /* blocks of warps multiply, by multiplies of their own, which no grid's base has */

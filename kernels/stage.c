@@ -497,13 +497,13 @@ void stage_set_width(struct stage *s, const struct target *target)
 
 bool stage_begin(struct stage *s, struct emit *e, const struct region *region, const struct op *op)
 {
-        const struct target *target = op->schedule ? target_of_width(e->options->target, op->schedule->wide) : NULL;
-        if (!target)
-                return false;
+        const struct target *target = e->options->target;
         *s = (struct stage){ .e = e, .arena = e->arena, .op = op, .sums = op_result(op), .region = region,
                              .has_fma = target_has_fma(target), .rank = op_result(op)->type->rank };
-        stage_set_width(s, target);
+        if (!op->schedule)
+                return false;
         s->schedule = *op->schedule;
+        stage_set_width(s, target_of_width(target, s->schedule.wide));
         bool vectors = s->lanes > 1 && s->multiply;
         return (vectors || s->schedule.tile) && can_store(op_operand(op, 0)) && can_store(op_result(op)) &&
                type_elements(op_operand(op, 0)->type);

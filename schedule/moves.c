@@ -70,7 +70,7 @@ bool schedule_move(const struct op *op, const struct schedule_machine *machine, 
         *word = m->how == SET ? m->value : m->how == ADD ? old + m->value : old >> m->value;
         if (m->word == WORD_ahead && m->value && !core_waits(target))
                 return false;           /* where loads do not wait for each other, C compilers put them where they like */
-        if (!target || *word == old || (m->how == HALVE && !*word) || !is_heeded(op, m->word, s))
+        if ((m->word == WORD_wide && !machine->target->wide) || *word == old || (m->how == HALVE && !*word) || !is_heeded(op, m->word, s))
                 return false;
         if (m->word == WORD_wide && s->wide && s->vectors > 1)
                 s->vectors /= 2;
