@@ -132,9 +132,10 @@ static char *copy_text(struct arena *arena, const char *text)
         return text ? arena_string(arena, text) : NULL;
 }
 
-static void count_alloc(struct loop_stmt *s, void *context)
+static void number_alloc(struct loop_stmt *s, void *context)
 {
-        *(int *)context += s->kind == STMT_ALLOC;
+        if (s->kind == STMT_ALLOC)
+                s->buffer->number = (*(int *)context)++;
 }
 
 struct loop_function *kernel_copy(struct arena *arena, const struct loop_function *from)
@@ -153,7 +154,7 @@ struct loop_function *kernel_copy(struct arena *arena, const struct loop_functio
         size_t variables = (size_t)loop_number_variables(from);
         struct copy c = { .arena = arena };
         int buffers = from->buffer_count;
-        loop_block_walk(from->body, count_alloc, NULL, &buffers);
+        loop_block_walk(from->body, number_alloc, NULL, &buffers);
         c.buffers = memory_alloc((size_t)buffers * sizeof *c.buffers + 1);
         memcpy(c.buffers, kernel->buffers, (size_t)from->buffer_count * sizeof *c.buffers);
         c.variables = memory_alloc(variables * sizeof *c.variables);

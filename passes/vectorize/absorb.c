@@ -24,6 +24,7 @@
 
 #include "cost/grid.h"
 #include "ir/loop_vector.h"
+#include "ir/lower_emit.h"
 #include "passes/pass.h"
 
 /* a kernel that makes it, one that reads it, and what both have become */
@@ -36,78 +37,6 @@ struct absorbing {
         struct pair *pairs;
         int pair_count;
 };
-
-/* ---- copies of statements ---- */
-
-/* variables and buffers that are other ones in the copy */
-struct copying { struct arena *arena; struct map *variables, *buffers; };
-
-static struct loop_buffer *buffer_of(const struct copying *c, struct loop_buffer *b)
-{
-        struct loop_buffer *other = b ? map_get(c->buffers, (const char *)&b, sizeof b) : NULL;
-        return other ? other : b;
-}
-
-static void set_buffer(struct copying *c, const struct loop_buffer *b, struct loop_buffer *other) { map_set(c->buffers, (const char *)&b, sizeof b, other); }
-
-static struct loop_expr *expr_of(struct copying *c, const struct loop_expr *e)
-{
-        if (!e)
-                return NULL;
-        struct loop_expr *value = e->variable ? map_get(c->variables, (const char *)&e->variable, sizeof e->variable) : NULL;
-        if (value && e->op == LOOP_VARIABLE)
-                return loop_expr_copy(c->arena, value);
-        struct loop_expr *copy = arena_copy(c->arena, e, sizeof *e);
-        copy->variable = value ? value->variable : e->variable;
-        copy->buffer = buffer_of(c, e->buffer);
-        for (int i = 0; i < e->arity; i++)
-                copy->args[i] = expr_of(c, e->args[i]);
-        return copy;
-}
-
-static struct loop_variable *variable_of(struct copying *c, const struct loop_stmt *s)
-{
-        if (!s->variable)
-                return NULL;
-        if (s->kind != STMT_FOR && s->kind != STMT_LET && s->kind != STMT_VAR) {
-                const struct loop_expr *value = map_get(c->variables, (const char *)&s->variable, sizeof s->variable);
-                return value ? value->variable : s->variable;
-        }
-        struct loop_variable *own = arena_copy(c->arena, s->variable, sizeof *s->variable);
-        map_set(c->variables, (const char *)&s->variable, sizeof s->variable, loop_use(c->arena, own));
-        return own;
-}
-
-static void copy_block(struct copying *c, const struct loop_block *from, struct loop_block *to);
-
-static struct loop_stmt *copy_stmt(struct copying *c, const struct loop_stmt *s, struct loop_block *to)
-{
-        struct loop_stmt *copy = loop_append(c->arena, to, s->kind);
-        *copy = *s;
-        copy->next = NULL;
-        copy->a = expr_of(c, s->a);
-        copy->b = expr_of(c, s->b);
-        copy->c = expr_of(c, s->c);
-        copy->variable = variable_of(c, s);
-        if (s->kind == STMT_ALLOC)
-                set_buffer(c, s->buffer, arena_copy(c->arena, s->buffer, sizeof *s->buffer));
-        copy->buffer = buffer_of(c, s->buffer);
-        copy->weights = buffer_of(c, s->weights);
-        copy->source = buffer_of(c, s->source);
-        struct loop_block *const *const from[] = { &s->body, &s->other }, **const into[] = { &copy->body, &copy->other };
-        for (int i = 0; i < 2; i++)
-                if (*from[i]) {
-                        *into[i] = loop_block_new(c->arena);
-                        copy_block(c, *from[i], *into[i]);
-                }
-        return copy;
-}
-
-static void copy_block(struct copying *c, const struct loop_block *from, struct loop_block *to)
-{
-        for (const struct loop_stmt *s = from->first; s; s = s->next)
-                copy_stmt(c, s, to);
-}
 
 /* ---- who makes, who reads ---- */
 
@@ -163,14 +92,15 @@ static void count_copy(struct loop_stmt *s, void *context)
 }
 
 /* the loop over warps of the reader that does nothing but copy x as it lies, with a commit and a wait behind it; NULL: it reads x otherwise */
-static const struct loop_stmt *copies_of(const struct loop_function *reader, const struct loop_buffer *x, struct loop_buffer **xs)
+static struct loop_stmt *copies_of(const struct loop_function *reader, const struct loop_buffer *x, struct loop_buffer **xs)
 {
-        const struct loop_stmt *phase = only_phase(reader), *found = NULL;
+        const struct loop_stmt *phase = only_phase(reader);
+        struct loop_stmt *found = NULL;
         struct reading all = { .x = x };
         if (!phase)
                 return NULL;
         loop_block_walk(phase->body, count_copy, count_use, &all);
-        for (const struct loop_stmt *s = phase->body->first; s; s = s->next) {
+        for (struct loop_stmt *s = phase->body->first; s; s = s->next) {
                 struct reading r = { .x = x };
                 if (!is_warps(s))
                         continue;
@@ -194,64 +124,74 @@ static bool pays(const struct absorbing *a, const struct loop_function *maker, c
 
 /* ---- both as one ---- */
 
-static void add_parameters(struct absorbing *a, struct copying *c, struct loop_function *made, const struct loop_function *from, const struct loop_buffer *without, bool apart)
+static int argument_of(const struct loop_function *f, const struct loop_buffer *parameter)
 {
-        for (int i = 0; i < from->buffer_count; i++) {
-                struct loop_buffer *b = from->buffers[i];
-                if (b == without)
-                        continue;
-                struct loop_buffer *own = loop_parameter_add(a->p->arena, made, b->name, b->element, b->extent, b->access);
-                own->alias_class = apart ? 0 : b->alias_class;
-                set_buffer(c, b, own);
-        }
+        int i = 0;
+        while (f->buffers[i] != parameter)
+                i++;
+        return i;
 }
 
-/* names of parameters that both have */
-static void rename_parameters(struct arena *arena, struct loop_function *f)
+/* the only block and warp of the maker, which are the reader's first; where its result goes */
+struct moving { struct arena *arena; const struct loop_variable *block, *warp; const struct loop_buffer *from; struct loop_buffer *to; };
+
+static void move_expr(struct loop_expr *e, void *context)
 {
-        for (int i = 1; i < f->buffer_count; i++)
+        const struct moving *m = context;
+        if (e->buffer == m->from)
+                e->buffer = m->to;
+        if (e->op == LOOP_VARIABLE && (e->variable == m->block || e->variable == m->warp))
+                *e = *loop_index(m->arena, 0);
+}
+
+static void move_stmt(struct loop_stmt *s, void *context)
+{
+        const struct moving *m = context;
+        if (s->buffer == m->from)
+                s->buffer = m->to;
+}
+
+/* parameters of both but for those, the maker's in front; none is in place of another one: other blocks still read it */
+static void join_parameters(struct arena *arena, const struct loop_function *maker, const struct loop_buffer *made, struct loop_function *f, const struct loop_buffer *read)
+{
+        struct loop_buffer **all = arena_array(arena, (size_t)(maker->buffer_count + f->buffer_count), sizeof *all);
+        int count = 0;
+        for (int i = 0; i < maker->buffer_count; i++)
+                if (maker->buffers[i] != made) {
+                        maker->buffers[i]->alias_class = 0;
+                        all[count++] = maker->buffers[i];
+                }
+        for (int i = 0; i < f->buffer_count; i++)
+                if (f->buffers[i] != read)
+                        all[count++] = f->buffers[i];
+        f->buffers = all;
+        f->buffer_count = count;
+        for (int i = 0; i < count; i++) {
+                all[i]->number = i;
                 for (int k = 0; k < i; k++)
-                        if (!strcmp(f->buffers[i]->name, f->buffers[k]->name)) {
-                                f->buffers[i]->name = arena_printf(arena, "%s_%d", f->buffers[i]->name, i);
+                        if (!strcmp(all[i]->name, all[k]->name)) {
+                                all[i]->name = arena_printf(arena, "%s_%d", all[i]->name, i);
                                 k = -1;         /* that may be another one's */
                         }
+        }
 }
 
 static struct loop_function *join(struct absorbing *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader, const struct loop_buffer *x)
 {
         struct arena *arena = a->p->arena;
-        struct loop_function *f = loop_function_new(arena, FUNCTION_KERNEL, reader->name);
-        struct copying c = { .arena = arena, .variables = map_new(arena), .buffers = map_new(arena) };
-        struct loop_buffer *xs;
-        const struct loop_stmt *copies = copies_of(reader, x, &xs), *phase = reader->body->first, *block = maker->body->first, *warps = block->body->first;
-        add_parameters(a, &c, f, maker, y, true);
-        add_parameters(a, &c, f, reader, x, false);
-        rename_parameters(arena, f);
-        struct loop_stmt *to = loop_append(arena, f->body, STMT_FOR);
-        struct loop_block *body = to->body;
-        *to = *phase;
-        to->next = NULL;
-        to->variable = variable_of(&c, phase);
-        to->body = body;
-        for (const struct loop_stmt *s = phase->body->first; s; s = s->next) {
-                if (s != copies) {
-                        copy_stmt(&c, s, body);
-                        continue;
-                }
-                struct loop_stmt *warp = loop_append(arena, body, STMT_FOR), *first;
-                struct loop_block *of_warp = warp->body;
-                *warp = *s;
-                warp->next = NULL;
-                warp->variable = variable_of(&c, s);
-                warp->body = of_warp;
-                first = loop_append(arena, of_warp, STMT_IF);
-                first->a = loop_op(arena, LOOP_LT, loop_use(arena, warp->variable), loop_index(arena, 1), NULL);
-                map_set(c.variables, (const char *)&block->variable, sizeof block->variable, loop_index(arena, 0));
-                map_set(c.variables, (const char *)&warps->variable, sizeof warps->variable, loop_index(arena, 0));
-                set_buffer(&c, y, buffer_of(&c, xs));
-                copy_block(&c, warps->body, first->body);
-                s = s->next->next;      /* behind the wait */
-        }
+        struct loop_function *m = kernel_copy(arena, maker), *f = kernel_copy(arena, reader);
+        struct loop_buffer *made = m->buffers[argument_of(maker, y)], *read = f->buffers[argument_of(reader, x)], *xs;
+        struct loop_stmt *copies = copies_of(f, read, &xs), *phase = f->body->first, *block = m->body->first, *warps = block->body->first;
+        struct moving moving = { arena, block->variable, warps->variable, made, xs };
+        loop_block_walk(warps->body, move_stmt, move_expr, &moving);
+        copies->body = loop_block_new(arena);
+        struct loop_stmt *first = loop_append(arena, copies->body, STMT_IF);
+        first->a = loop_op(arena, LOOP_LT, loop_use(arena, copies->variable), loop_index(arena, 1), NULL);
+        first->body = warps->body;
+        copies->next = copies->next->next->next;        /* behind commit and wait */
+        if (!copies->next)
+                phase->body->end = &copies->next;
+        join_parameters(arena, m, made, f, read);
         loop_function_rename(arena, f);
         const double times = (double)phase->b->literal.i;
         f->location = maker->location && reader->location ? arena_printf(arena, "%s, %s", maker->location, reader->location) : reader->location;
@@ -288,14 +228,6 @@ static void count_load(struct loop_expr *e, void *context)
 {
         struct uses *u = context;
         u->count += e->buffer && loop_buffer_root(e->buffer, NULL) == u->buffer;
-}
-
-static int argument_of(const struct loop_function *f, const struct loop_buffer *parameter)
-{
-        int i = 0;
-        while (f->buffers[i] != parameter)
-                i++;
-        return i;
 }
 
 /* does the call write what the other one reads? */
