@@ -313,7 +313,7 @@ static void put_alloc(struct c_writer *w, struct loop_buffer *b)
 {
         if (w->dialect->alloc && w->dialect->alloc(w, b))
                 return;
-        if (b->space == SPACE_SHARED || b->space == SPACE_CLUSTER)
+        if (loop_space_is_shared(b->space))
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no shared memory",
                        w->target->name);
         int64_t limit = target_stack_bytes(w->target);

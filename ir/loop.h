@@ -409,6 +409,9 @@ static inline bool loop_for_is_grid(enum loop_for_kind kind)
 {
         return kind >= FOR_GPU_CLUSTER;
 }
+/* memory of a block of a grid, by itself or among that of its cluster; all that an alloc may be in but a machine's */
+static inline bool loop_space_is_shared(enum loop_space space) { return space == SPACE_SHARED || space == SPACE_CLUSTER; }
+static inline bool loop_space_is_kernels(enum loop_space space) { return space == SPACE_STACK || loop_space_is_shared(space); }
 /* a loop over what a phase has */
 static inline bool loop_for_is_phase(enum loop_for_kind kind) { return kind == FOR_GPU_BLOCK || kind == FOR_GPU_CLUSTER; }
 /* in grid form? */

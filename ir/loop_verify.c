@@ -196,7 +196,7 @@ static bool check_alloc(struct verifier *v, const struct loop_stmt *s)
         const struct loop_buffer *b = s->buffer;
         if (b && v->function->kind == FUNCTION_STREAM)
                 return b->space == SPACE_MEMORY ? verify_memory(v, b) && declare(v, b->name, b) : verify_error(v, "a bad alloc");
-        bool space = b && (b->space == SPACE_STACK || b->space == SPACE_SHARED || b->space == SPACE_CLUSTER);
+        bool space = b && loop_space_is_kernels(b->space);
         if (!space || !element_is_stored(b->element) || b->extent < 0 || b->extent > EXTENT_MAX)
                 return verify_error(v, "a bad alloc");
         return declare(v, b->name, b);

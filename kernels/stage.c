@@ -503,7 +503,7 @@ bool stage_begin(struct stage *s, struct emit *e, const struct region *region, c
         if (!op->schedule)
                 return false;
         s->schedule = *op->schedule;
-        stage_set_width(s, target_of_width(target, s->schedule.wide));
+        stage_set_width(s, target_of_width(target, s->schedule.wide && kernels_heed(op, WORD_wide)));
         bool vectors = s->lanes > 1 && s->multiply;
         return (vectors || s->schedule.tile) && can_store(op_operand(op, 0)) && can_store(op_result(op)) &&
                type_elements(op_operand(op, 0)->type);

@@ -165,7 +165,7 @@ struct entry { const struct loop_variable *tile; int64_t row, column; };
 
 static bool is_own(const struct loop_buffer *b)
 {
-        return b->space == SPACE_STACK || b->space == SPACE_SHARED || b->space == SPACE_CLUSTER;
+        return loop_space_is_kernels(b->space);
 }
 
 static void list_statements(struct pruning *p, struct loop_block *block, int parent)

@@ -29,7 +29,7 @@ static const struct target wide = {
         .length = "__riscv_vsetvlmax_e8m4()",
         .vector_bytes = 64,
         .vector_registers = 7,
-        .rates = &(const struct rates){ .issue = .5, .packed_result = 9.6, .lanes_issue = 1, .lanes_load = .5 },
+        .rates = &(const struct rates){ .issue = .5, .packed_result = 9.6 },
         .multiplies = wide_multiplies,
         .spellings = wide_spellings,
 };

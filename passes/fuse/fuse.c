@@ -96,21 +96,9 @@ struct fusing {
         bool borders;                   /* blocks of warps multiply: they put zeros around what they read */
 };
 
-/* zeros around what a packed contraction reads, which nobody stores */
-static bool is_border(const struct fusing *f, const struct op *op)
-{
-        return f->borders && fuse_is_border(op);
-}
-
-/* zeros around what is only moved on, element by element, where every lane has an element: nobody stores them either */
-static bool is_moved_border(const struct fusing *f, const struct op *op)
-{
-        if (!f->borders || op->code != OP_pad || !value_has_one_use(op_result(op)))
-                return false;
-        const struct op *user = op_result(op)->uses->user;
-        return user->code == OP_reshape && user->region == op->region && value_has_one_use(op_result(user)) &&
-               op_result(user)->uses->user->code == OP_transpose;
-}
+/* zeros that nobody stores: around what a packed contraction reads; or, too, around what is only moved on */
+static bool is_border(const struct fusing *f, const struct op *op) { return f->borders && fuse_is_border(op); }
+static bool is_any_border(const struct fusing *f, const struct op *op) { return is_border(f, op) || (f->borders && fuse_is_moved_border(op)); }
 
 static bool is_move(const struct fusing *f, const struct op *op)
 {
@@ -123,13 +111,13 @@ static bool is_move(const struct fusing *f, const struct op *op)
                                          * kernel */
                 return value_is_constant(op_operand(op, 1)) && value_is_constant(op_operand(op, 2));
         case OP_pad:
-                return is_border(f, op) || is_moved_border(f, op);
+                return is_any_border(f, op);
         case OP_reshape:                /* of elements on the move anyway: no view of memory is
                                          * lost */
                 return f->vectors &&
                        (op_is(op_operand(op, 0), OP_transpose) ||
                         op_is(op_operand(op, 0), OP_broadcast) ||
-                        (op_is(op_operand(op, 0), OP_pad) && is_moved_border(f, op_operand(op, 0)->op))) &&
+                        (op_operand(op, 0)->op && is_any_border(f, op_operand(op, 0)->op))) &&
                        value_has_one_use(op_operand(op, 0));
         default:
                 return false;
@@ -521,7 +509,7 @@ static bool join(const struct fusing *f, struct op *op)
         struct joining j = { .member = f->members[op->number] };
         struct member *member = &f->members[op->number];
         j.member.identity = j.member.along_row = true;
-        member->why = op->code == OP_pad && !is_border(f, op) && !is_moved_border(f, op) ? REMARK_fuse_halo     /* always the root */
+        member->why = op->code == OP_pad && !is_any_border(f, op) ? REMARK_fuse_halo     /* always the root */
                                          : find_readers(f, op, &j);
         if (member->why == REMARK_fuse_joined)
                 member->why = can_join(f, op, &j);

@@ -78,6 +78,15 @@ bool fuse_is_border(const struct op *op)
         return u && (relation_keeps(op, 0, last) || are_words(op, u->user, lows[last]));
 }
 
+bool fuse_is_moved_border(const struct op *op)
+{
+        if (op->code != OP_pad || !value_has_one_use(op_result(op)))
+                return false;
+        const struct op *user = op_result(op)->uses->user;
+        return user->code == OP_reshape && user->region == op->region && value_has_one_use(op_result(user)) &&
+               op_result(user)->uses->user->code == OP_transpose;
+}
+
 /* The union of all halos around v: amounts below and extents of the result, and their number. False
  * when there is none, or they are of several numbers. */
 static bool unite_halos(const struct value *v, int64_t lows[RANK_MAX], dim_t dims[RANK_MAX],
