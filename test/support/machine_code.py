@@ -22,7 +22,7 @@ ARM64 = Machine("aarch64-linux-gnu-objdump", OWN, r"(?:b\.?\w*|cbn?z|tbn?z)\s.*?
 ARM32 = Machine("arm-linux-gnueabihf-objdump", OWN, r"b\w*(?:\.[nw])?\s+([0-9a-f]+) <", frozenset(
     "vfma.f32 vmull.s8 vmlal.s8 vpadal.s16".split()), .3, r"v.*\[sp")
 RISCV = Machine(next(filter(shutil.which, ("llvm-objdump-16", "llvm-objdump-19")), "llvm-objdump-16"), (*OWN, "--mattr=+v"),
-                r"(?:b\w+|c\.b\w+|j|c\.j)\s.*?\b(?:0x)?([0-9a-f]+) <", frozenset(("vfmacc.vf", "vmacc.vx")), .4, r"v[sl]\d+r")
+                r"(?:b\w+|c\.b\w+|j|c\.j)\s.*?\b(?:0x)?([0-9a-f]+) <", frozenset(("vfmacc.vf", "vmacc.vx")), .33, r"v[sl]\d+r")
 MACHINES = {"aarch64": ARM64, "armv7": ARM32, "riscv64": RISCV}          # what targets' names begin with
 
 
