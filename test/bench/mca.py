@@ -59,7 +59,7 @@ def cycles(body, core, mca):
 
 def alone(body):
     """its products, each to a register of its own, of operands that are there"""
-    products = [text.split("//")[0] for text in body if text.split()[0] in machine_code.PRODUCTS]
+    products = [text.split("//")[0] for text in body if text.split()[0] in machine_code.ARM64.products]
     independent = []
     for k, text in enumerate(products[k % len(products)] for k in range(REGISTERS * max(1, len(products) // REGISTERS))):
         name, operands = text.split(None, 1)
