@@ -50,19 +50,19 @@ extern const struct target target_generic, target_aarch64;
 #define DOT_I8_SHORT_LANE(lane) DOT_I8_SHORT("dot_i8_short_lane" lane, LANE_DUP("2 * " lane), LANE_DUP("2 * " lane " + 1"))
 #define DOT_I8_ALL "uzp1\\t%0.8h, %1.8h, %1.8h", "uzp2\\t%0.8h, %1.8h, %1.8h"
 
-/* As an instruction, too, which adds to the register that it is given: gcc takes vfmaq_f32 for one of three operands and
- * a sum, and puts sums of a loop of 5 x 4 that fill its registers elsewhere and back, or on the stack. */
-#define FMA_LANE(number, digit) \
-        { .op = LOOP_FMA, .element = E_F32, .lane = number + 1, \
-          .text = "fma_lane" digit "($0, $1, $2)", \
-          .definition = "float32x4_t fma_lane" digit "(float32x4_t x, float32x4_t w, float32x4_t sum)\n" \
-                        "{\n" \
-                        "        __asm__ (\"fmla\\t%0.4s, %2.4s, %1.s[" digit "]\" : \"+w\"(sum) : \"w\"(x), \"w\"(w));\n" \
-                        "        return sum;\n" \
-                        "}" }
+/* As an instruction, too, which adds to the register that it is given: of vfmaq_f32 gcc makes one with a register for the
+ * result, and moves sums of a loop of 5 x 4, which fill nearly all of them, to and fro. */
+#define FMA_LANE(n) \
+        OP(FMA, F32, "fma_lane" #n "($0, $1, $2)", \
+           "float32x4_t fma_lane" #n "(float32x4_t x, float32x4_t w, float32x4_t sum)\n" \
+           "{\n" \
+           "        __asm__ (\"fmla\\t%0.4s, %2.4s, %1.s[" #n "]\" : \"+w\"(sum) : \"w\"(x), \"w\"(w));\n" \
+           "        return sum;\n" \
+           "}", .lane = 1 + n)
 
 static const struct spelling spellings[] = {
-        FMA_LANE(0, "0"), FMA_LANE(1, "1"), FMA_LANE(2, "2"), FMA_LANE(3, "3"), ARM_FLOATS, ARM_INTEGERS(I32, "int32x4_t", "s32"), ARM_INTEGERS(U32, "uint32x4_t", "u32"),
+        FMA_LANE(0), FMA_LANE(1), FMA_LANE(2), FMA_LANE(3),
+        ARM_FLOATS, ARM_INTEGERS(I32, "int32x4_t", "s32"), ARM_INTEGERS(U32, "uint32x4_t", "u32"),
         ARM_SAME(I32, "s32", U32, "u32"), ARM_SAME(U32, "u32", I32, "s32"), ARM_TRUTHS,
         ARM_ALL_BYTES, ARM_HALVES, ARM_STORAGE,
         OP(DIV, F32, "vdivq_f32($0, $1)"),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The kernels of the zoo in machine code of ARM and RISC-V: loops of register tiles keep no vector on the stack, and where an FMLA by
-lane adds to its register nor copy one. The zoo's twins have all widths of channels that the zoo has. By default a network for each machine and kind of number."""
+"""The kernels of the zoo in machine code of ARM and RISC-V: loops of register tiles keep no vector on the stack, and those of FMLA copy
+none. The zoo's twins have all widths of channels that the zoo has. By default a network for each machine and kind of number."""
 import pathlib
 import re
 import shutil
