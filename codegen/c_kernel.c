@@ -500,7 +500,7 @@ static void put_kernel(struct c_writer *w, struct loop_function *f)
         w->kernel = f;
         w->bounds = NULL;
         w->out = &own;
-        c_put(w, "static %s%s %s(", c_attribute(w), can_fail ? "int" : "void", c_name(w, f)->text);
+        c_put(w, "static KERNEL %s%s %s(", c_attribute(w), can_fail ? "int" : "void", c_name(w, f)->text);
         c_parameters(w, f);
         c_put(w, f->buffer_count + f->scalar_count ? ")" : "void)");
         c_end(w);

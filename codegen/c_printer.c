@@ -151,8 +151,10 @@ static void put_tile_guard(const struct c_writer *w, struct text *out)
 static const char kernel_guard[] =
         "\n"
         "/* Kernels stay functions: inside of one that holds them all, their loops run out of registers. */\n"
-        "#if defined(__GNUC__) && !defined(__clang__)\n"
-        "#pragma GCC optimize (\"no-inline-functions-called-once\")\n"
+        "#if defined(__GNUC__)\n"
+        "#define KERNEL __attribute__((noinline))\n"
+        "#else\n"
+        "#define KERNEL\n"
         "#endif\n";
 
 static const char alias_guard[] =
@@ -195,8 +197,7 @@ static void put_rest_of_top(struct c_writer *w, struct text *out)
                 text_add(out, "%s", float_guards);
         if (c_levels_vectors(w) < w->level_count)
                 put_tile_guard(w, out);
-        else
-                text_add(out, "%s", kernel_guard);
+        text_add(out, "%s", kernel_guard);
         put_types(w, out);
         c_vectors_top(w, out);
         c_keep_top(w, out);

@@ -28,10 +28,9 @@
                         "        " call "((const char *)((uintptr_t)base + (uintptr_t)bytes), " hint ");\n" \
                         "}" }
 
-/* What gcc must not do: order instructions before registers are given; addresses of constants in two instructions each;
- * kernels in one function, where no attribute keeps them apart. What else keeps copies of vectors alive in loops that fill
- * all registers is left out where counts of instructions say so (docs/arm.md). */
-#define ARM_GCC "no-schedule-insns,no-ipa-cp,no-inline-functions-called-once"
+/* What gcc must not do: order instructions before registers are given; addresses of constants in two instructions each.
+ * What else keeps copies of vectors alive in loops that fill all registers is left out where counts of instructions say so (docs/arm.md). */
+#define ARM_GCC "no-schedule-insns,no-ipa-cp"
 /* of targets for 64-bit ARM that stand on none of them */
 #define ARM64_PROCESSOR \
         .compilers = "gcc or clang for 64-bit ARM (aarch64)", .gcc_optimize = ARM_GCC, \

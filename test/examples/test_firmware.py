@@ -31,7 +31,7 @@ def test_code(kind, tmp_path):
     assert done.returncode == 0, done.stderr
     header, text = ((tmp_path / kind / f"digits.{end}").read_text() for end in "hc")
     assert int(re.search(r"DIGITS_WORKSPACE_SIZE (\d+)", header)[1]) == rows()[kind][1]
-    kernels = re.findall(r"\nstatic void (\w+)\((.*?)\n}\n", text, re.S)
+    kernels = re.findall(r"\nstatic KERNEL void (\w+)\((.*?)\n}\n", text, re.S)
     floats = [name for name, body in kernels if re.search(r"\b(f32|float)\b", body)]
     assert len(kernels) == (5 if kind == "f32" else 6) and (len(floats) == 5 if kind == "f32" else set(floats) <= {kernels[i][0] for i in (0, -2, -1)}), floats
 

@@ -111,8 +111,8 @@ def test_weights_and_dumps(kind, raw, tmp_path):
 
 def without_head(code):
     """kernels and what follows them: the head says which file it was made of"""
-    assert "static void" in code
-    return code[code.index("static void"):]
+    assert "static KERNEL void" in code
+    return code[code.index("static KERNEL void"):]
 
 
 def test_type_rules(tmp_path):

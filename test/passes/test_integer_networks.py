@@ -165,7 +165,7 @@ def results(model, folder, images, *options):
 
 def kernels_in_floats(text):
     """[(name, is there a float)] of the kernels of C, in order"""
-    bodies = re.split(r"\nstatic void ", text)[1:]
+    bodies = re.split(r"\nstatic KERNEL void ", text)[1:]
     return [(body[:body.index("(")], bool(re.search(r"\b(f32|float)\b", body[:body.index("\n}\n")]))) for body in bodies]
 
 
