@@ -281,18 +281,27 @@ const struct loop_expr *c_place(struct c_writer *w, struct loop_buffer *b, const
         return index;
 }
 
-static struct c_shape put_load(struct c_writer *w, const struct loop_expr *e)
+void c_element(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *index)
 {
-        struct loop_buffer *b = e->buffer;
         int64_t offset = 0;
+        const char *pointer;
+        if (c_pointer_place(w, index, &pointer, &offset)) {
+                c_put(w, "%s[%lld]", pointer, (long long)offset);
+                return;
+        }
         if (!w->in_run)                 /* there, views have names of their own */
                 b = loop_buffer_root(b, &offset);
-        const struct loop_expr *at = c_place(w, b, e->args[0]);
+        const struct loop_expr *at = c_place(w, b, index);
         c_put(w, "[");
         if (offset)
                 c_put(w, "%lld +" C_SOFT, (long long)offset);
         c_operand(w, at, offset ? C_SUM : C_ANY);
         c_put(w, "]");
+}
+
+static struct c_shape put_load(struct c_writer *w, const struct loop_expr *e)
+{
+        c_element(w, e->buffer, e->args[0]);
         if (element_of(e) != E_BOOL)
                 return primary();
         c_put(w, " != 0");

@@ -188,6 +188,8 @@ static void put_declaration(struct c_writer *w, const struct loop_stmt *s)
         }
         const char *type = c_value_type(w, v->type);
         c_declare(w, v);
+        if (c_pointer_declare(w, s))
+                return;
         struct c_name *name = c_name(w, v);
         for (int i = 0; i < v->rows * v->columns; i++)
                 if (is_mentioned(w, v, i / v->columns, i % v->columns)) {
@@ -238,23 +240,14 @@ static void put_set(struct c_writer *w, const struct loop_stmt *s)
 
 static void put_store(struct c_writer *w, const struct loop_stmt *s)
 {
-        struct loop_buffer *b = s->buffer;
-        int64_t offset = 0;
         if (s->c || s->b->type.lanes != 1) {
                 c_vector_store(w, s);
                 c_put(w, ";");
                 c_end(w);
                 return;
         }
-        if (!w->in_run)
-                b = loop_buffer_root(b, &offset);
-        const struct loop_expr *at = c_place(w, b, s->a);
-        c_put(w, "[");
-        if (offset)
-                c_put(w, "%lld +" C_SOFT, (long long)offset);
-        c_operand(w, at, offset ? C_SUM : C_ANY);
-        c_put(w, "]");
-        put_stored(w, b, s->b);
+        c_element(w, s->buffer, s->a);
+        put_stored(w, loop_buffer_root(s->buffer, NULL), s->b);
 }
 
 struct call_number { const struct loop_stmt *wanted; int before; bool found; };
@@ -428,6 +421,7 @@ void c_body(struct c_writer *w, struct loop_function *f, const char *last)
         struct text body = { 0 }, *out = w->out;
         w->out = &body;
         c_find_entries(w, f);
+        c_find_pointers(w, f);
         c_block(w, f->body);
         w->out = out;
         c_line(w, "{");

@@ -218,7 +218,7 @@ static void name_parameters(struct c_writer *w, struct task *task)
 static void define_task(struct c_writer *w, struct task *task)
 {
         struct names *locals = w->locals;
-        struct map *entries = w->tile_entries;
+        struct map *entries = w->tile_entries, *pointers = w->pointers;
         struct text *out = w->out, body = { 0 };
         int indent = w->indent;
         w->locals = names_new(w->arena);
@@ -226,6 +226,7 @@ static void define_task(struct c_writer *w, struct task *task)
         w->task_bounds = NULL;
         name_parameters(w, task);
         c_find_entries(w, task->function);
+        c_find_pointers(w, task->function);
         w->out = &body;
         w->indent = 1;
         put_loop(w, task);
@@ -235,6 +236,7 @@ static void define_task(struct c_writer *w, struct task *task)
         w->launch = NULL;
         w->locals = locals;
         w->tile_entries = entries;
+        w->pointers = pointers;
         w->out = out;
         w->indent = indent;
         text_free(&body);

@@ -119,7 +119,12 @@ static void put_far_address(struct c_writer *w, const struct loop_buffer *b, int
 static void put_address(struct c_writer *w, const struct c_operand *o)
 {
         struct loop_buffer *b = o->address;
-        int64_t offset = 0;
+        int64_t offset = 0, number;
+        const char *pointer;
+        if (c_pointer_place(w, o->value, &pointer, &number)) {
+                c_put(w, number ? "&%s[%lld]" : "%s", pointer, (long long)number);
+                return;
+        }
         if (!w->in_run)
                 b = loop_buffer_root(b, &offset);
         if (!o->value && !offset) {
@@ -136,6 +141,11 @@ static void put_address(struct c_writer *w, const struct c_operand *o)
         if (o->value)
                 c_operand(w, o->value, offset ? C_SUM : C_ANY);
         c_put(w, "]");
+}
+
+void c_vector_address(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *at)
+{
+        put_address(w, &(struct c_operand){ .address = b, .value = at });
 }
 
 static void put_operand(struct c_writer *w, const struct c_operand *o)

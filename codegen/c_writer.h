@@ -104,6 +104,7 @@ struct c_writer {
         struct map *file_scope;         /* what a local name must not hide */
         struct map *names;              /* address of a buffer, variable, function: c_name */
         struct map *tile_entries;       /* of the function being printed: those mentioned */
+        struct map *pointers;           /* and the indices that are printed as pointers (c_pointer.c); NULL: none */
         bool in_run;                    /* printing main */
         struct loop_function *kernel;   /* that is printed, and the tasks that it launches */
         struct text tasks;
@@ -200,6 +201,8 @@ struct c_shape {
 struct c_shape c_expression(struct c_writer *w, const struct loop_expr *e);
 /* in parentheses if it binds less */
 void c_operand(struct c_writer *w, const struct loop_expr *e, int least);
+/* the element at `index` of b */
+void c_element(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *index);
 /* prints the pointer that has a place of a buffer; where it is from there on */
 const struct loop_expr *c_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *index);
 struct c_shape c_choice(struct c_writer *w, const struct loop_expr *e);   /* a ? b : c */
@@ -237,6 +240,17 @@ struct c_operand {
 enum { C_OPERANDS_MAX = 5 };
 struct c_shape c_row(struct c_writer *w, const struct spelling *row,
                      const struct c_operand operands[C_OPERANDS_MAX]);
+
+/* a pointer to the element at `at` of b */
+void c_vector_address(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *at);
+
+/* ---- indices that are printed as pointers (c_pointer.c) ---- */
+
+void c_find_pointers(struct c_writer *w, const struct loop_function *f);
+/* Is `at` an index of these, and so many elements from it? Then that pointer's name. */
+bool c_pointer_place(struct c_writer *w, const struct loop_expr *at, const char **pointer, int64_t *number);
+/* the let of one; false: it is none */
+bool c_pointer_declare(struct c_writer *w, const struct loop_stmt *s);
 
 /* "X86_64_V4 ", between `static` and the type of a kernel; "" where there are no vectors */
 const char *c_attribute(struct c_writer *w);

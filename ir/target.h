@@ -85,6 +85,8 @@ struct target {
         bool has_fma;                   /* in one instruction; else fma is a function of the
                                          * library */
         bool has_masks;                 /* masked loads and stores at no extra cost */
+        bool pointers;                  /* addresses are of a register and another one or a number, not of
+                                         * all three: so a turn's places stand behind pointers */
         bool flushes;                   /* arithmetic on vectors of f32 takes denormal numbers for
                                          * zeros, and gives them as such */
         int64_t l1_bytes, l2_bytes;     /* data caches of one core: what a schedule may count on */
@@ -130,6 +132,7 @@ TARGET_FIELD(int, vector_bytes)
 TARGET_FIELD(const char *, length)
 TARGET_FIELD(int, vector_registers)
 TARGET_FIELD(bool, has_fma)
+TARGET_FIELD(bool, pointers)
 TARGET_FIELD(bool, has_masks)
 TARGET_FIELD(bool, flushes)
 TARGET_FIELD(int64_t, l1_bytes)

@@ -112,6 +112,7 @@ const struct target target_aarch64 = {
         .vector_bytes = 16,
         .vector_registers = 32,
         .has_fma = true,
+        .pointers = true,
         .multiplies = multiplies,
         .spellings = spellings,
 };

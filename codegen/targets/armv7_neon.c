@@ -149,6 +149,7 @@ const struct target target_armv7_neon = {
         .vector_bytes = 16,
         .vector_registers = 16,
         .has_fma = true,
+        .pointers = true,
         .flushes = true,
         .attribute = "neon,vfp4",
         .gcc_attribute = "fpu=neon-vfpv4",

@@ -46,6 +46,7 @@ const struct target target_riscv64_v = {
         .wide = &wide,
         .rates = &(const struct rates){ .starts = 2 },
         .has_fma = true,
+        .pointers = true,
         .has_masks = true,
         .multiplies = multiplies,
         .spellings = spellings,

@@ -4,11 +4,13 @@
     instructions.py                                        # models of ../shared/models on all such targets
     instructions.py --models=resnet8_fp32 --target=aarch64 --kernels
     instructions.py --before=old/dnncc                     # as a ratio to another build's
+    instructions.py --target=aarch64 --cc='clang --target=aarch64-linux-gnu -isystem /usr/aarch64-linux-gnu/include'
 
 One inference is half of what test/host.c runs, in the functions of the model alone (instructions.c, a plugin of QEMU). Products are the model's
 multiply-adds, as --report has them: products an instruction, to be held against what a multiply does (4 for fma of 4 lanes, 16 for sdot)."""
 import argparse
 import collections
+import dataclasses
 import json
 import os
 import pathlib
@@ -53,8 +55,7 @@ def write_inputs(program, folder):
 
 def counted(folder, emulator, plugin):
     """{function: instructions} of one inference of folder/model.c"""
-    clang = ["-Wno-ignored-optimization-argument"] if "clang" in emulator.cc else []
-    dnncc.build_host(folder, ["-O2", "-fno-inline-functions-called-once", *clang], emulator=emulator)     # a kernel stays one
+    dnncc.build_host(folder, ["-O2"], emulator=emulator)
     program, given, results = folder / "host", folder / "in", folder / "out"
     write_inputs(program, given)
     results.mkdir()
@@ -72,13 +73,15 @@ def counted(folder, emulator, plugin):
     return counts
 
 
-def measure(compiler, model, target, plugin, precision="f32"):
+def measure(compiler, model, target, plugin, precision="f32", cc=None):
     """(instructions, products, [(instructions, kernel, products)])"""
+    emulator = processor.emulator(target)
+    emulator = dataclasses.replace(emulator, cc=cc) if cc else emulator
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         subprocess.run([compiler, model, f"--target={target}", f"--precision={precision}", *bindings(model), "-q", "-o", folder / "model.c", f"--report={folder / 'r.json'}"], check=True)
         report = json.loads((folder / "r.json").read_text())
-        counts = counted(folder, processor.emulator(target), plugin)
+        counts = counted(folder, emulator, plugin)
     flops = collections.Counter()
     for call in report["calls"]:
         flops[call["kernel"]] += call["flops"]
@@ -93,6 +96,7 @@ def main():
     p.add_argument("--dnncc", default=ROOT / "build" / "dnncc")
     p.add_argument("--before", metavar="DNNCC", help="another build")
     p.add_argument("--precision", default="f32")
+    p.add_argument("--cc", help="another compiler for that machine, with its flags")
     p.add_argument("--kernels", action="store_true", help="a line for each kernel, too")
     o = p.parse_args()
     print("| model | target | instructions | products an instruction |" + (" of before's |" if o.before else ""))
@@ -102,8 +106,8 @@ def main():
         for name in o.models.split(","):
             model = pathlib.Path(name) if name.endswith(".onnx") else MODELS / name / "model.onnx"
             for target in o.target.split(","):
-                count, products, kernels = measure(o.dnncc, model, target, plugin, o.precision)
-                more = f" {count / measure(o.before, model, target, plugin, o.precision)[0]:.2f} |" if o.before else ""
+                count, products, kernels = measure(o.dnncc, model, target, plugin, o.precision, o.cc)
+                more = f" {count / measure(o.before, model, target, plugin, o.precision, o.cc)[0]:.2f} |" if o.before else ""
                 print(f"| {name} | {target} | {count / 1e6:.3f} M | {products / count:.2f} |{more}", flush=True)
                 for n, kernel, of_kernel in kernels if o.kernels else []:
                     print(f"    {n:12d} {of_kernel / n:6.2f}  {kernel}", flush=True)
