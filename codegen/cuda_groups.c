@@ -203,7 +203,7 @@ void cuda_groups_begin(struct c_writer *w)
         w->cuda->runs = w->cuda->shares = true;
         c_line(w, "struct runs runs;");
         c_line(w, "runs_begin(&runs, shared_memory());");
-        phase->shared += CUDA_RUNS_BYTES;
+        phase->shared += GRID_RUNS_BYTES;
 }
 
 void cuda_run_copy(struct c_writer *w, const struct loop_stmt *s)

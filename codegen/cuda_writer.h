@@ -14,7 +14,6 @@ struct cuda_phase {
         bool runs, together;            /* it copies whole runs; its warps multiply together */
         bool waits;                     /* where that is, is printed (cuda_early.c) */
 };
-enum { CUDA_RUNS_BYTES = 128 };         /* of the barriers that runs arrive at */
 
 /* a function of a shape (cuda_products.c) */
 struct cuda_product {

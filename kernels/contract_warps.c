@@ -15,7 +15,7 @@
  *         where a border around x is; 16 bytes lie between two rows, so that eight of them begin in
  *         banks of their own
  *     w   a panel's words of a turn, which follow each other in w: the order of its memory is that of
- *         the turns
+ *         the turns. A schedule may say that the machine copies them by itself (`runs`)
  *
  * Where tiles are too few for the machine, `parts` blocks share the turns of one. Where these can be a cluster, their sums go to its
  * memory, and each block adds up a share of them, in order, and makes of it what the fusion says. Else they go to memory of the kernel's
@@ -65,7 +65,7 @@ bool warp_tile_clusters(const struct warp_tile *t, const struct target *target, 
 int64_t warp_tile_shared(const struct warp_tile *t)
 {
         int warps = t->warps * t->panels;
-        int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes;
+        int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + (t->runs ? GRID_RUNS_BYTES : 0);
         if (t->parts > 1)
                 return stages + (t->cluster ? round_up(warp_tile_part(t) * SUM_BYTES, PART_ALIGN) : 0);
         return stages + round_up((int64_t)t->rows * warp_tile_out(t) * SUM_BYTES, STORAGE_ALIGN) * warps;
@@ -93,6 +93,8 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                                  .stages = s->stages, .words = s->depth / m->group, .parts = s->parts, .rows = m->positions,
                                  .vectors = (int)w->dims[w->rank - 2], .lanes = m->outputs,
                                  .group = m->group, .bytes = bytes };
+        const int64_t panels = w->dims[0] / op_int(op, "groups");
+        t->runs = s->runs && target_grid(target)->runs && panels % t->panels == 0;
         t->cluster = t->positions > 0 && warp_tile_clusters(t, target, warp_tile_shared(t));
         return t->positions > 0 && s->depth % multiply_row(m) == 0 && inner % t->words == 0 && turns % t->parts == 0 &&
                t->positions % (t->warps * m->positions) == 0 &&
@@ -175,13 +177,18 @@ static void copy_first_turns(struct warps *w, int64_t count)
         struct emit *e = w->s.e;
         const bool early = target_begins_early(w->s.target) && value_is_constant(op_operand(w->s.op, 1));
         for (int both = !early; both < 2; both++) {
+                const bool of_w = !both || !early, runs = of_w && w->tile.runs;
                 struct loop_expr *turn = warps_turn(w, emit_for(e, "stage", number(e, 0), number(e, count)));
-                struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
-                if (both)
-                        warps_copy_x(w, warp, turn);
-                if (!both || !early)
-                        warps_copy_w(w, warp, turn);
-                emit_end(e);
+                if (runs)
+                        warps_run_w(w, turn);
+                if (both || !runs) {
+                        struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
+                        if (both)
+                                warps_copy_x(w, warp, turn);
+                        if (of_w && !runs)
+                                warps_copy_w(w, warp, turn);
+                        emit_end(e);
+                }
                 if (both)
                         warps_add(w, STMT_COMMIT, 0);
                 emit_end(e);
@@ -201,13 +208,20 @@ static void add_up(struct warps *w)
                 warps_add(w, STMT_COMMIT, 0);         /* of nothing: waits count groups */
         warps_add(w, STMT_WAIT, ahead - 1);
         struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns)), *of_all = warps_turn(w, turn);
+        /* on their way while this turn is multiplied */
+        struct loop_expr *next = turns > ahead ? emit_let(e, "next", plus(e, turn, number(e, ahead))) : NULL;
+        if (next && w->tile.runs) {
+                emit_if(e, warps_less(w, next, turns));
+                warps_run_w(w, warps_turn(w, next));
+                emit_end(e);
+        }
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
-        if (turns > ahead) {            /* on its way while this turn is multiplied */
-                struct loop_expr *next = emit_let(e, "next", plus(e, turn, number(e, ahead)));
+        if (next) {
                 emit_if(e, warps_less(w, next, turns));
                 next = warps_turn(w, next);
                 warps_copy_x(w, warp, next);
-                warps_copy_w(w, warp, next);
+                if (!w->tile.runs)
+                        warps_copy_w(w, warp, next);
                 emit_end(e);
         }
         warps_add_product(w, warp, of_all);

@@ -10,8 +10,8 @@
 /* A block's tile of sums: positions by panels, of `vectors` x lanes outputs each; `warps` warps for
  * each panel. In shared memory `stages` turns, of `words` of `group` channels; `parts` blocks share all
  * turns. rows: positions of a fragment; bytes: of an element of x; together: all warps multiply as one; cluster: the blocks of
- * all parts are one, whose memory has their sums. */
-struct warp_tile { int positions, warps, panels, stages, words, parts, rows, vectors, lanes, group, bytes; bool together, cluster; };
+ * all parts are one, whose memory has their sums; runs: weights are copied by the machine itself. */
+struct warp_tile { int positions, warps, panels, stages, words, parts, rows, vectors, lanes, group, bytes; bool together, cluster, runs; };
 
 /* as the schedule has it; false: there is no such multiply, or it cannot be */
 bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule *s,

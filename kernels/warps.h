@@ -60,6 +60,8 @@ void groups_write_results(struct warps *w);
 /* what a warp copies of a turn of the window: of x, of w */
 void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *turn);
 void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *turn);
+/* all of w, outside of the warps' loops */
+void warps_run_w(struct warps *w, struct loop_expr *turn);
 
 /* ---- warps_results.c ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Products by blocks of warps: what is copied into shared memory, 16 bytes a lane (contract_warps.c). */
+/* Products by blocks of warps: what is copied into shared memory, 16 bytes a lane, or as runs (contract_warps.c). */
 #include "ir/relation.h"
 #include "kernels/warps.h"
 
@@ -126,6 +126,14 @@ static void copy_x(struct warps *w, struct loop_expr *word, struct loop_expr *tu
                   there ? emit_let(e, "there", there) : NULL, t->group);
 }
 
+/* where a panel's words of a turn begin */
+static struct loop_expr *place_in_w(struct warps *w, struct loop_expr *panel, struct loop_expr *turn)
+{
+        struct emit *e = w->s.e;
+        struct loop_expr *of_all = plus(e, times(e, w->group, w->s.panels), panel);
+        return plus(e, times(e, of_all, w->panel_size), times(e, turn, warps_w_panel(&w->tile)));
+}
+
 static void copy_w(struct warps *w, struct loop_expr *word, struct loop_expr *turn)
 {
         struct emit *e = w->s.e;
@@ -134,8 +142,7 @@ static void copy_w(struct warps *w, struct loop_expr *word, struct loop_expr *tu
         struct loop_expr *number_in = t->panels == 1 ? number(e, 0) : emit_let(e, "panel", emit_op_int(e, LOOP_DIV, word, words)),
                          *k = times(e, t->panels == 1 ? word : emit_op_int(e, LOOP_REM, word, words), t->group);
         struct loop_expr *panel = emit_let(e, "from_panel", plus(e, w->panel, number_in));
-        struct loop_expr *of_all = plus(e, times(e, w->group, w->s.panels), panel);
-        struct loop_expr *from = plus(e, plus(e, times(e, of_all, w->panel_size), times(e, turn, warps_w_panel(t))), k);
+        struct loop_expr *from = plus(e, place_in_w(w, panel, turn), k);
         struct loop_expr *to = times(e, word, t->group);
         if (t->together) {
                 struct loop_expr *row = emit_op_int(e, LOOP_DIV, word, t->words);
@@ -153,4 +160,14 @@ void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *tur
 void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
 {
         share_words(w, warp, warps_w_stage(&w->tile) / w->tile.group, copy_w, turn);
+}
+
+void warps_run_w(struct warps *w, struct loop_expr *turn)
+{
+        struct emit *e = w->s.e;
+        const int64_t size = warps_w_panel(&w->tile);
+        struct loop_expr *k = emit_for(e, "panel", number(e, 0), number(e, w->tile.panels));
+        struct loop_expr *to = plus(e, warps_stage(w, turn, warps_w_stage(&w->tile)), times(e, k, size));
+        emit_copy(e, w->ws, to, w->s.ws, place_in_w(w, plus(e, w->panel, k), turn), NULL, (int)size);
+        emit_end(e);
 }

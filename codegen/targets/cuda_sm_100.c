@@ -19,6 +19,7 @@ static const struct grid_machine machine = {
         .launch = 1.3e-6,
         .barrier = 1.5e-6,
         .capability = 100,
+        .runs = true,
         .early = true,
 };
 

@@ -22,6 +22,7 @@ static const struct grid_machine machine = {
         .launch = 1.0e-6,
         .barrier = 1.5e-6,
         .capability = 90,
+        .runs = true,
         .early = true,
 };
 
