@@ -38,7 +38,7 @@ enum {
         W_COPY = 8,
         MULTIPLY = 3,                   /* that a warp's own next one waits */
         ROW = 53,                       /* of results */
-        CLUSTER_BARRIER = 300           /* an estimate, nowhere measured */
+        CLUSTER_BARRIER = 300           /* an estimate, for test/bench/cuda/machine.cu to measure */
 };
 /* cycles of a multiprocessor for an element that is moved: what brings an image to channels last took 8.6 us for 846,400 */
 static const double moved_element = 2.1;

@@ -56,3 +56,5 @@ def test_programs_compile(tmp_path):
         pytest.skip("no nvcc: make cuda")
     bench_cuda.gpu_program(tmp_path / "model.cu", "sm_80", tmp_path)
     bench_cuda.nvcc("sm_80", tmp_path / "leaves_gpu", HERE / "leaves_check.cu", flags=[f"-I{HERE}"])
+    for architecture in {"sm_80", "sm_90"} & set(cuda.known_to(cuda.nvcc())):
+        bench_cuda.nvcc(architecture, tmp_path / "machine", dnncc.ROOT / "test" / "bench" / "cuda" / "machine.cu")

@@ -5,6 +5,7 @@
     bench_cuda.py --models=resnet50             # see --help
 
 0. All processors compile: dnncc, nvcc; and compute what is to come out (onnxruntime where it is installed, else dnncc's interpreter).
+   What a launch, a barrier of the grid, of a cluster, and copies take (machine.cu): what targets and cost/warps.c say of a GPU.
 1. Every leaf (test/cuda/leaves_check.cu) against the executor to the bit; sums of products within 2^-20 of the sum of their magnitudes.
 2. All models against what is to come out; the smallest under compute-sanitizer (memcheck, racecheck, synccheck).
 3. Times of graph replays, medians of 200, caches warm and flushed, beside the peers that are installed (torch_peers.py: torch; onnxruntime).
@@ -113,6 +114,11 @@ def check_leaves(architecture, folder):
 
 
 # ---- models ----
+
+def machine(architecture, folder):
+    """what the GPU takes for launches, barriers, copies: text"""
+    return dnncc.run([nvcc(architecture, folder / "machine", ROOT / "test" / "bench" / "cuda" / "machine.cu")], timeout=60).stdout
+
 
 def model_path(name):
     shared = ROOT.parent / "shared" / "models" / name / "model.onnx"
@@ -328,6 +334,7 @@ def main():
     rows, wrong, wants = [], [], {}
     with tempfile.TemporaryDirectory() as top, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         top = pathlib.Path(top)
+        print(machine(architecture, top), flush=True)
         leaves = pool.submit(check_leaves, architecture, top)
         models = o.models.split(",")
         list(pool.map(model_path, models))      # written before two ask for one
