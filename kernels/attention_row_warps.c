@@ -3,10 +3,11 @@
  *
  *      keys in blocks, copied into shared memory      scores of a row, in shared memory: a lane a key
  *      best, shares, their sum                        by lanes, in place
- *      shares by values, straight from memory         a lane a channel, each warp its own keys; warps' parts are added up in order
+ *      shares by values                               a lane a channel, each warp its own keys; warps' parts are added up in order
  *
- * Nothing is packed or rounded: this reads a cache once, and what it takes is that. A cache may be a concat, of what was there before
- * and what is new: each key is read where it lies, and where the whole is a result, too, it is stored by the block of the group's first row. */
+ * Values come into shared memory while scores are made, where all find room there, else straight from memory. Nothing is packed or rounded:
+ * this reads a cache once, and what it takes is that. A cache may be a concat, of what was there before and what is new: each key is
+ * read where it lies, and where the whole is a result, too, it is stored from shared memory, by the block of the group's first row. */
 #include "kernels/attention_row_warps.h"
 
 #include <float.h>
@@ -14,7 +15,7 @@
 
 #include "kernels/warps.h"
 
-enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4, STAGES = 2, ROWS_MOST = 8, PIECES_MOST = 4 };
+enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4, STAGES = 2, ROWS_MOST = 8, PIECES_MOST = 4, WORD = COPY_BYTES / 4 };
 
 static int64_t columns_of(const struct attention *a) { return a->scores->type->dims[COLUMN]; }
 static int64_t depth_of(const struct attention *a) { return op_operand(a->first, 0)->type->dims[COLUMN]; }
@@ -41,7 +42,7 @@ struct block {
         struct access q;
         struct cache keys, values;
         struct loop_buffer *query, *result;
-        struct loop_buffer *qs, *ks, *scores, *parts, *lanes, *sums, *products;   /* in shared memory */
+        struct loop_buffer *qs, *ks, *vs, *scores, *parts, *lanes, *sums, *products;   /* in shared memory */
         int warps;
         struct loop_expr *group, *row;
 };
@@ -122,43 +123,55 @@ static void copy_query(struct block *b, struct loop_expr *warp)
                 emit_end(e);
 }
 
-static void copy_keys(struct block *b, struct loop_expr *warp, struct loop_expr *block)
+/* so many columns of a cache, of `depth` channels each, the first of them in shared memory from `at` on */
+struct columns { const struct cache *of; struct loop_expr *first, *at; int64_t count, depth; struct loop_buffer *in; };
+
+static struct columns key_block(struct block *b, struct loop_expr *block)
 {
-        enum { GROUP_OF = COPY_BYTES / sizeof(float) };
         struct emit *e = b->e;
-        const int64_t depth = depth_of(b->a), words = depth / GROUP_OF;
-        struct loop_expr *own = thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
-        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, words));
-        struct loop_expr *word = emit_let(e, "word", plus(e, times(e, i, keys_of(b)), own));
-        struct loop_expr *in_block = emit_op_int(e, LOOP_DIV, word, words), *c = times(e, emit_op_int(e, LOOP_REM, word, words), GROUP_OF);
-        struct loop_expr *key = emit_let(e, "key", plus(e, times(e, block, keys_of(b)), in_block));
-        struct loop_expr *to = plus(e, times(e, emit_op_int(e, LOOP_REM, block, STAGES), keys_of(b) * depth), times(e, word, GROUP_OF));
-        for (const struct piece *p = b->keys.pieces; p < b->keys.pieces + b->keys.count; p++) {
-                const bool one = b->keys.count == 1, some = columns_of(b->a) % keys_of(b) != 0;
-                struct loop_expr *there = one && some ? emit_let(e, "there", less(b, key, p->end)) : NULL;
-                const int opened = one ? 0 : open_range(b, key, p->first, p->end);
-                emit_copy(e, b->ks, to, p->from, plus(e, column_at(b, p, key), c), there, GROUP_OF);
-                end_scopes(b, opened);
-        }
-        emit_end(e);
-        emit_end(e);
+        const int64_t keys = keys_of(b), depth = depth_of(b->a), all = columns_of(b->a);
+        return (struct columns){ &b->keys, times(e, block, keys), times(e, emit_op_int(e, LOOP_REM, block, STAGES), keys * depth), all < keys ? all : keys, depth, b->ks };
 }
 
-/* the keys of a block that has arrived, for who reads the whole cache later */
-static void store_keys(struct block *b, struct loop_expr *warp, struct loop_expr *block, int64_t blocks)
+static struct columns all_values(struct block *b)
+{
+        return (struct columns){ &b->values, number(b->e, 0), number(b->e, 0), columns_of(b->a), width_of(b->a), b->vs };
+}
+
+static void copy_columns(struct block *b, struct loop_expr *warp, const struct columns *c)
 {
         struct emit *e = b->e;
-        const int64_t depth = depth_of(b->a), all = columns_of(b->a) * depth, in_block = keys_of(b) * depth;
-        const int first = b->keys.whole ? open_first_row(b) : 0;
-        if (!b->keys.whole)
-                return;
+        const struct cache *from = c->of;
+        const int64_t words = c->depth / WORD, all = c->count * words;
+        const bool one = from->count == 1, some = all % keys_of(b) || columns_of(b->a) % c->count;
         struct loop_expr *own = thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
-        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, blocks == 1 ? divide_up(all, keys_of(b)) : depth));
+        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(all, keys_of(b))));
+        struct loop_expr *word = emit_let(e, "word", plus(e, times(e, i, keys_of(b)), own));
+        struct loop_expr *key = emit_let(e, "key", plus(e, c->first, emit_op_int(e, LOOP_DIV, word, words)));
+        struct loop_expr *to = plus(e, c->at, times(e, word, WORD)), *channel = times(e, emit_op_int(e, LOOP_REM, word, words), WORD);
+        for (const struct piece *p = from->pieces; p < from->pieces + from->count; p++) {
+                struct loop_expr *there = one && some ? emit_let(e, "there", less(b, key, p->end)) : NULL;
+                const int opened = one ? 0 : open_range(b, key, p->first, p->end);
+                emit_copy(e, c->in, to, p->from, plus(e, column_at(b, p, key), channel), there, WORD);
+                end_scopes(b, opened);
+        }
+        end_scopes(b, 2);
+}
+
+/* what has arrived of them, for who reads the whole cache later */
+static void store_columns(struct block *b, struct loop_expr *warp, const struct columns *c)
+{
+        struct emit *e = b->e;
+        const int64_t all = columns_of(b->a) * c->depth, count = c->count * c->depth < all ? c->count * c->depth : all;
+        if (!c->of->whole)
+                return;
+        const int first = open_first_row(b);
+        struct loop_expr *own = thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
+        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(count, keys_of(b))));
         struct loop_expr *element = emit_let(e, "element", plus(e, times(e, i, keys_of(b)), own));
-        struct loop_expr *at = emit_let(e, "at", plus(e, times(e, block, in_block), element));
-        const int some = all % keys_of(b) || (blocks > 1 && all % in_block) ? open_range(b, at, 0, all) : 0;
-        emit_store(e, b->keys.whole, plus(e, times(e, b->group, all), at),
-                   load(b, b->ks, plus(e, times(e, emit_op_int(e, LOOP_REM, block, STAGES), in_block), element)));
+        struct loop_expr *at = emit_let(e, "at", plus(e, times(e, c->first, c->depth), element));
+        const int some = count % keys_of(b) || all % count ? open_range(b, at, 0, all) : 0;
+        emit_store(e, c->of->whole, plus(e, times(e, b->group, all), at), load(b, c->in, plus(e, c->at, element)));
         end_scopes(b, 2 + some + first);
 }
 
@@ -196,28 +209,39 @@ static void write_scores(struct block *b)
 {
         struct emit *e = b->e;
         const int64_t blocks = divide_up(columns_of(b->a), keys_of(b));
+        struct columns keys = key_block(b, number(e, 0));
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
+        copy_columns(b, warp, &keys);
+        if (b->vs) {                    /* that may arrive later */
+                emit_end(e);
+                add(b, STMT_COMMIT);
+                const struct columns values = all_values(b);
+                warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
+                copy_columns(b, warp, &values);
+        }
         copy_query(b, warp);
-        copy_keys(b, warp, number(e, 0));
         emit_store(e, b->parts, thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES)), float_number(b, -FLT_MAX));
-        emit_end(e);
-        emit_end(e);
+        end_scopes(b, 2);
         add(b, STMT_COMMIT);
-        add(b, STMT_WAIT);
+        add(b, STMT_WAIT)->code = b->vs != NULL;
         struct loop_expr *block = emit_for(e, "block", number(e, 0), number(e, blocks));
         warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
         write_score(b, warp, block);
         if (blocks > 1) {
                 struct loop_expr *next = emit_let(e, "next", plus(e, block, number(e, 1)));
                 emit_if(e, less(b, next, blocks));
-                copy_keys(b, warp, next);
+                keys = key_block(b, next);
+                copy_columns(b, warp, &keys);
                 emit_end(e);
         }
-        store_keys(b, warp, block, blocks);
+        keys = key_block(b, block);
+        store_columns(b, warp, &keys);
         emit_end(e);
         add(b, STMT_COMMIT);
         add(b, STMT_WAIT);
         emit_end(e);
+        if (b->vs && blocks > 1)
+                add(b, STMT_WAIT);      /* however often the loop runs */
 }
 
 /* What all lanes of the block have in `parts`, joined, each warp for itself: a variable of the warp. */
@@ -256,6 +280,8 @@ static void write_shares(struct block *b)
         emit_end(e);
         emit_store(e, b->sums, own, loop_use(e->arena, sum));
         emit_end(e);
+        const struct columns values = all_values(b);
+        store_columns(b, warp, &values);
         emit_end(e);
 }
 
@@ -269,13 +295,6 @@ static void add_values(struct block *b, const struct piece *p, int64_t from, int
         struct loop_expr *key = emit_let(e, "key", plus(e, times(e, i, b->warps), warp));
         const int some = all ? 0 : open_range(b, key, p->first > from * b->warps ? p->first : 0, p->end);
         struct loop_expr *value = load(b, p->from, plus(e, column_at(b, p, key), d));
-        if (b->values.whole) {
-                const int64_t width = width_of(b->a);
-                value = emit_let(e, "value", value);
-                const int first = open_first_row(b);
-                emit_store(e, b->values.whole, plus(e, times(e, b->group, columns_of(b->a) * width), plus(e, times(e, key, width), d)), value);
-                end_scopes(b, first);
-        }
         emit_set(e, sum, plus(e, loop_use(e->arena, sum), emit_op(e, LOOP_MUL, load(b, b->scores, key), value)));
         end_scopes(b, 1 + some);
 }
@@ -293,7 +312,9 @@ static void write_products(struct block *b)
         if (some)
                 emit_if(e, less(b, d, width));
         struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));
-        for (const struct piece *p = b->values.pieces; p < b->values.pieces + b->values.count; p++) {
+        const struct cache shared = { .pieces = { { .at.stride = { [ROW] = width, [COLUMN] = 1 }, .from = b->vs, .end = columns_of(b->a) } }, .count = 1 };
+        const struct cache *values = b->vs ? &shared : &b->values;
+        for (const struct piece *p = values->pieces; p < values->pieces + values->count; p++) {
                 /* a known number of turns for all warps, between those of which only some warps' keys are the piece's */
                 const int64_t begun = p->first / b->warps, from = divide_up(p->first, b->warps), to = p->end / b->warps, end = divide_up(p->end, b->warps);
                 add_values(b, p, begun, from, false, warp, d, sum);
@@ -362,12 +383,30 @@ static bool find_cache(struct block *b, const struct kernel_request *request, st
 }
 
 /* Do copies' words lie where they may? */
-static bool are_words(const struct cache *c)
+static bool are_words(const struct cache *c, int64_t depth)
 {
-        int64_t all = 0;
+        int64_t all = depth;
         for (const struct piece *p = c->pieces; p < c->pieces + c->count; p++)
                 all |= p->at.offset | p->at.stride[GROUP] | p->at.stride[ROW];
-        return all % (COPY_BYTES / (int64_t)sizeof(float)) == 0;
+        return all % WORD == 0;
+}
+
+/* Shared memory, of which values have some where all find room. */
+static void share(struct block *b)
+{
+        const struct attention *a = b->a;
+        const int64_t keys = keys_of(b), columns = round_up(columns_of(a), keys), stages = columns > keys ? STAGES : 1;
+        const int64_t values = round_up(columns_of(a) * width_of(a), keys * WORD);
+        const int64_t others = stages * keys * depth_of(a) + columns + depth_of(a) + 3 * keys + b->warps * width_of(a);
+        b->qs = shared(b, "qs", depth_of(a));
+        b->ks = shared(b, "ks", stages * keys * depth_of(a));
+        if (are_words(&b->values, width_of(a)) && 4 * (values + others) + 1024 <= target_grid(b->e->options->target)->shared_bytes)
+                b->vs = shared(b, "vs", values);
+        b->scores = shared(b, "scores", columns);
+        b->parts = shared(b, "parts", keys);
+        b->lanes = shared(b, "joined", keys);
+        b->sums = shared(b, "sums", keys);
+        b->products = shared(b, "products", b->warps * width_of(a));
 }
 
 bool attention_rows_kernel(struct emit *e, const struct kernel_request *request, const struct attention *a, struct loop_buffer *buffer)
@@ -378,7 +417,7 @@ bool attention_rows_kernel(struct emit *e, const struct kernel_request *request,
         if (!s || !attention_row_fits(a, e->options->target, s) || !access_read(request->region, op_operand(a->first, 0), &b.q) || b.q.stride[COLUMN] != 1)
                 return false;
         b.query = emit_parameter(e, b.q.value);
-        if (!find_cache(&b, request, keys, &b.keys) || !find_cache(&b, request, values, &b.values) || !are_words(&b.keys))
+        if (!find_cache(&b, request, keys, &b.keys) || !find_cache(&b, request, values, &b.values) || !are_words(&b.keys, depth_of(a)))
                 return false;
         for (int i = 1; i < request->result_count; i++)
                 if (request->results[i] != keys && request->results[i] != values)
@@ -392,13 +431,9 @@ bool attention_rows_kernel(struct emit *e, const struct kernel_request *request,
         struct loop_expr *block = emit_grid(e, "b", FOR_GPU_BLOCK, rows * groups);
         b.row = rows > 1 ? emit_let(e, "r", emit_op_int(e, LOOP_REM, block, rows)) : number(e, 0);
         b.group = groups == 1 ? number(e, 0) : rows > 1 ? emit_let(e, "group", emit_op_int(e, LOOP_DIV, block, rows)) : block;
-        b.qs = shared(&b, "qs", depth_of(a));
-        b.ks = shared(&b, "ks", STAGES * keys_of(&b) * depth_of(a));
-        b.scores = shared(&b, "scores", round_up(columns_of(a), keys_of(&b)));
-        b.parts = shared(&b, "parts", keys_of(&b));
-        b.lanes = shared(&b, "joined", keys_of(&b));
-        b.sums = shared(&b, "sums", keys_of(&b));
-        b.products = shared(&b, "products", b.warps * width_of(a));
+        share(&b);
+        if (b.values.whole && !b.vs)
+                return false;
         write_scores(&b);
         write_shares(&b);
         write_products(&b);

@@ -12,6 +12,7 @@ from onnx import TensorProto as T, helper, numpy_helper
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import cuda  # noqa: E402
 import dnncc  # noqa: E402
+from test_warp_products import cuobjdump  # noqa: E402
 
 # heads, rows, keys, channels of queries and keys, of values; mask
 CASES = {
@@ -212,6 +213,29 @@ def test_caches(flags, tmp_path):
         assert cuda.counts[f"apart{i}"]["conflicts"] == cuda.counts[f"whole{i}"]["conflicts"], name
 
 
+CACHE_MISTAKES = {
+    "keys are not waited for": (r"copy_wait\(1\)", "copy_wait(2)"),
+    "values are not waited for": (r"copy_wait\(0\)", "copy_wait(2)"),
+    "a key of the other piece": (r"5 <= (key\d*)", r"4 <= \1"),
+    "the last key is not stored": (r"at(\d*) < 256", r"at\1 < 224"),
+    "the whole cache of the first head": (r"y2\[b\w* \* 256 \+", "y2["),
+}
+
+
+@pytest.mark.parametrize("what", [pytest.param(w, marks=() if i % 2 == 0 else pytest.mark.long) for i, w in enumerate(CACHE_MISTAKES)])
+def test_cache_mistakes(what, tmp_path):
+    case = CACHES["odd"]
+    path = cuda.compile_model(caches_model(case, tmp_path / "m.onnx"), tmp_path, [], name="m", target="cuda-sm_90")
+    q, k, v = caches_inputs(case)
+    wanted = [want((3, 1, 8, 32, 40, None), q[0], *(np.concatenate(x, axis=2) for x in (k, v))), np.concatenate(k, axis=2), np.concatenate(v, axis=2)]
+    text = path.read_text()
+    for changed in text, re.sub(*CACHE_MISTAKES[what], text):
+        path.write_text(changed)
+        got = cuda.run(cuda.build([path], tmp_path), {"m": q + k + v}, tmp_path, cuda.SIX)["m"]
+        right = not isinstance(got, cuda.Found) and all(np.abs(a - b).max() < TOLERANCE[""] for a, b in zip(got, wanted))
+        assert right == (changed == text), what
+
+
 def rows_text(concats):
     """three rows for each of two heads, by keys and values as they are or in two pieces"""
     def tensor(rows): return f"<1 x 2 x {rows} x 32 x f32>"
@@ -269,6 +293,18 @@ def test_caches_apart(tmp_path):
     onnx.save(graph, tmp_path / "c.onnx")
     across = cuda.compile_model(tmp_path / "c.onnx", tmp_path, [], name="c", target="cuda-sm_90")
     assert len(cuda.kernels(across.read_text())) == 2
+
+
+def test_caches_nvcc(tmp_path):
+    """nothing spilled; what is stored was not loaded for that: it comes from shared memory"""
+    if not cuda.nvcc() or "sm_90" not in cuda.known_to(cuda.nvcc()):
+        pytest.skip("no nvcc that knows it: make cuda")
+    path = cuda.compile_model(caches_model(CACHES["appended"], tmp_path / "m.onnx"), tmp_path, [], name="m", target="cuda-sm_90")
+    used, = cuda.ptxas(path, "sm_90", tmp_path / "k.o").values()
+    assert used["spilled"] == 0 and used["stack"] == 0, used
+    if cuobjdump():
+        code = dnncc.run([cuobjdump(), "-sass", tmp_path / "k.o"]).stdout
+        assert code.count("LDG.E ") == 1 and "LDGSTS.E.BYPASS.128" in code
 
 
 @pytest.mark.parametrize("precision", ["f16", ""])
