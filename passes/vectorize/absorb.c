@@ -21,10 +21,10 @@
  * The reader copies all of what it reads of that as it lies, and nothing else. Blocks of a later wave make it again; where there are so many
  * waves that this takes longer than the launch, blocks that copy nothing else become turns of those of one wave:
  *
- *       for %block = 0 to 2095 gpu_block {
+ *       for %block = 0 to 1257 gpu_block {
  *         ...
- *         for %turn = 0 to 3 {
- *           let %b : index = %block * 3 + %turn
+ *         for %turn = 0 to 5 {
+ *           let %b : index = %block * 5 + %turn
  *           if %b < 6283 {
  *
  * Exact to the bit: nothing is computed otherwise. */
@@ -141,7 +141,8 @@ static int64_t turns_of(const struct absorbing *a, const struct loop_function *m
         const struct grid_cost made = grid_cost_of(a->target, maker, maker->body->first, a->cold), read = grid_cost_of(a->target, reader, reader->body->first, a->cold);
         if (read.waves * (made.seconds - g->launch) < made.seconds)
                 return 1;
-        return repeats(copies) && read.resident > 0 ? divide_up(read.blocks, (int64_t)read.resident * g->multiprocessors) : 0;
+        const int64_t resident = read.resident > 1 ? read.resident / 2 : read.resident;         /* of both a compiler makes code of more registers */
+        return repeats(copies) && resident ? divide_up(read.blocks, resident * g->multiprocessors) : 0;
 }
 
 /* ---- both as one ---- */
