@@ -230,6 +230,12 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
         return cost;
 }
 
+bool grid_stores_beside(const struct grid_machine *g, int64_t blocks, double bytes)
+{
+        const double busy = (double)(blocks < g->multiprocessors ? blocks : g->multiprocessors);
+        return bytes / busy * g->multiprocessors / g->l2_rate < g->launch + larger(2 * ARRIVAL / g->clock, 2 * bytes / g->memory_rate);
+}
+
 bool grid_is_cold(const struct target *t, const struct loop_program *p)
 {
         double bytes = 0;

@@ -18,6 +18,8 @@ struct grid_cost {
 int64_t grid_lanes(const struct loop_block *block);
 /* Of a phase, a loop over blocks of f; cold: its constants come from memory. */
 struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f, const struct loop_stmt *phase, bool cold);
+/* Do so many blocks of a launch store that many bytes, which they read anyway, sooner than a launch of its own copies them? */
+bool grid_stores_beside(const struct grid_machine *g, int64_t blocks, double bytes);
 /* Do p's, in every run? */
 bool grid_is_cold(const struct target *t, const struct loop_program *p);
 

@@ -116,6 +116,7 @@ struct emit {
         struct value **inputs;          /* of the parameters, in order */
         struct loop_buffer **parameters;
         int input_count;
+        struct loop_buffer **results;   /* of the request, in order */
         struct loop_buffer *whole;      /* result of the kernel's only operation, which stores it
                                          * itself (lower_whole.c); or NULL */
         struct loop_buffer **scratch;    /* parameters behind the results */
@@ -298,8 +299,8 @@ struct kernel_request {
         bool *refused;                  /* set where the scheduler cannot write it, instead of
                                          * writing it otherwise; may be NULL */
 };
-/* Another way to write a kernel than by loops over its result: into buffer, its only result. False
- * when it cannot, and then the kernel is begun anew without it. */
+/* Another way to write a kernel than by loops over its result: into buffer, its first result; others
+ * are emit->results. False when it cannot, and then the kernel is begun anew without it. */
 struct kernel_scheduler {
         bool (*wants)(const struct kernel_request *request);
         bool (*write)(struct emit *e, const struct kernel_request *request,

@@ -434,15 +434,16 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
                 return NULL;
         emit_start(&e);
         struct output *outputs = arena_array(arena, (size_t)request->result_count, sizeof *outputs);
+        e.results = arena_array(arena, (size_t)request->result_count, sizeof *e.results);
         for (int i = 0; i < request->result_count; i++) {
                 const struct type *t = request->results[i]->type;
-                struct loop_buffer *b = outputs[i].buffer = ARENA_NEW(arena, struct loop_buffer);
+                struct loop_buffer *b = e.results[i] = outputs[i].buffer = ARENA_NEW(arena, struct loop_buffer);
                 *b = (struct loop_buffer){ .name = emit_name(&e, "y"), .element = element_carrier(t->element),
                                            .extent = type_elements(t), .space = SPACE_PARAMETER,
                                            .access = ACCESS_OUT, .offset = -1 };
         }
         const struct kernel_scheduler *scheduler = options->scheduler;
-        if (scheduler && request->result_count == 1 && scheduler->wants(request)) {
+        if (scheduler && scheduler->wants(request)) {
                 if (!scheduler->write(&e, request, outputs[0].buffer) && !e.failed) {
                         struct lower_options canonical = *options;
                         canonical.scheduler = NULL;

@@ -31,6 +31,9 @@ struct attention {
 /* Is that what a kernel with this region and result computes? */
 bool attention_find(const struct region *region, struct value *result, struct attention *attention);
 
+/* what puts keys (or values) together behind each other, in the region; NULL: nothing does */
+const struct op *attention_concat(const struct region *region, const struct value *keys);
+
 /* Of row r, no columns count but r % rows + low .. r % rows + high: the shares of the others are
  * known to be 0. (attention_mask.c) */
 struct band { int64_t low, high, rows; };

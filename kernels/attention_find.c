@@ -201,3 +201,7 @@ bool attention_find(const struct region *region, struct value *result, struct at
                type_same_dims(a->result->type, op_result(a->second)->type);
 }
 
+const struct op *attention_concat(const struct region *region, const struct value *keys)
+{
+        return op_is(keys, OP_concat) && keys->op->region == region && op_int(keys->op, "axis") == ROW ? keys->op : NULL;
+}

@@ -3,9 +3,11 @@
  *
  *      keys in blocks, copied into shared memory      scores of a row, in shared memory: a lane a key
  *      best, shares, their sum                        by lanes, in place
- *      shares by values, straight from memory         a lane a channel, each warp its own keys; warps' parts are added up in order
+ *      shares by values                               a lane a channel, each warp its own keys; warps' parts are added up in order
  *
- * Nothing is packed or rounded: this reads a cache once, and what it takes is that. */
+ * Values come into shared memory while scores are made, where all find room there, else straight from memory. Nothing is packed or rounded:
+ * this reads a cache once, and what it takes is that. A cache may be a concat, of what was there before and what is new: each key is
+ * read where it lies, and where the whole is a result, too, it is stored from shared memory, by the block of the group's first row. */
 #include "kernels/attention_row_warps.h"
 
 #include <float.h>
@@ -13,7 +15,7 @@
 
 #include "kernels/warps.h"
 
-enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4, STAGES = 2, ROWS_MOST = 8 };
+enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4, STAGES = 2, ROWS_MOST = 8, PIECES_MOST = 4, WORD = COPY_BYTES / 4 };
 
 static int64_t columns_of(const struct attention *a) { return a->scores->type->dims[COLUMN]; }
 static int64_t depth_of(const struct attention *a) { return op_operand(a->first, 0)->type->dims[COLUMN]; }
@@ -29,12 +31,18 @@ bool attention_row_fits(const struct attention *a, const struct target *target, 
                shared + 1024 <= target_grid(target)->shared_bytes;
 }
 
+/* some of the keys (or of their values), and where they lie */
+struct piece { struct access at; struct loop_buffer *from; int64_t first, end; };
+/* all of them, in order; where they are stored besides, or NULL */
+struct cache { struct piece pieces[PIECES_MOST]; int count; struct loop_buffer *whole; };
+
 struct block {
         struct emit *e;
         const struct attention *a;
-        struct access q, k, v;
-        struct loop_buffer *query, *key, *value, *result;
-        struct loop_buffer *qs, *ks, *scores, *parts, *lanes, *sums, *products;   /* in shared memory */
+        struct access q;
+        struct cache keys, values;
+        struct loop_buffer *query, *result;
+        struct loop_buffer *qs, *ks, *vs, *scores, *parts, *lanes, *sums, *products;   /* in shared memory */
         int warps;
         struct loop_expr *group, *row;
 };
@@ -43,6 +51,7 @@ static int64_t keys_of(const struct block *b) { return (int64_t)b->warps * GRID_
 static struct loop_expr *load(struct block *b, struct loop_buffer *from, struct loop_expr *at) { return loop_load(b->e->arena, from, at); }
 static struct loop_expr *less(struct block *b, struct loop_expr *x, int64_t y) { return emit_op(b->e, LOOP_LT, x, number(b->e, y)); }
 static struct loop_expr *exponential(struct block *b, struct loop_expr *x) { return emit_formula(b->e, op_info[OP_exp].formula, &x, 1); }
+static struct loop_expr *behind(struct block *b, struct loop_expr *x, int64_t y) { return emit_op(b->e, LOOP_LE, number(b->e, y), x); }
 static struct loop_stmt *add(struct block *b, enum loop_stmt_kind kind) { return loop_append(b->e->arena, b->e->scope->block, kind); }
 
 static struct loop_expr *float_number(struct block *b, double value)
@@ -59,17 +68,47 @@ static struct loop_buffer *shared(struct block *b, const char *name, int64_t ext
         return s;
 }
 
-/* where channel 0 of column `key` is */
-static struct loop_expr *column_at(struct block *b, const struct access *x, struct loop_expr *key)
+/* where channel 0 of row (or column of scores) `row` is */
+static struct loop_expr *row_at(struct block *b, const struct access *x, struct loop_expr *row)
 {
         struct emit *e = b->e;
-        return plus(e, number(e, x->offset), plus(e, times(e, b->group, x->stride[GROUP]), times(e, key, x->stride[ROW])));
+        return plus(e, number(e, x->offset), plus(e, times(e, b->group, x->stride[GROUP]), times(e, row, x->stride[ROW])));
+}
+
+/* where channel 0 of column `key` is, which is one of the piece's */
+static struct loop_expr *column_at(struct block *b, const struct piece *p, struct loop_expr *key)
+{
+        return row_at(b, &p->at, p->first ? minus(b->e, key, number(b->e, p->first)) : key);
 }
 
 /* the number of a lane among all of the block */
 static struct loop_expr *thread(struct block *b, struct loop_expr *warp, struct loop_expr *lane)
 {
         return emit_let(b->e, "thread", plus(b->e, times(b->e, warp, GRID_LANES), lane));
+}
+
+static void end_scopes(struct block *b, int scopes)
+{
+        while (scopes-- > 0)
+                emit_end(b->e);
+}
+
+/* opens what is for keys first..end alone, and says how many scopes these are; 0 is in front of none */
+static int open_range(struct block *b, struct loop_expr *key, int64_t first, int64_t end)
+{
+        if (first)
+                emit_if(b->e, behind(b, key, first));
+        emit_if(b->e, less(b, key, end));
+        return 1 + (first != 0);
+}
+
+/* the same for one of the blocks that read the same keys */
+static int open_first_row(struct block *b)
+{
+        const bool several = b->a->scores->type->dims[ROW] > 1;
+        if (several)
+                emit_if(b->e, less(b, b->row, 1));
+        return several;
 }
 
 static void copy_query(struct block *b, struct loop_expr *warp)
@@ -79,26 +118,61 @@ static void copy_query(struct block *b, struct loop_expr *warp)
         struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(depth_of(b->a), keys_of(b))));
         struct loop_expr *d = emit_let(e, "d", plus(e, times(e, i, keys_of(b)), own));
         emit_if(e, less(b, d, depth_of(b->a)));
-        emit_store(e, b->qs, d, load(b, b->query, plus(e, column_at(b, &b->q, b->row), d)));
+        emit_store(e, b->qs, d, load(b, b->query, plus(e, row_at(b, &b->q, b->row), d)));
         for (int closes = 3; closes > 0; closes--)
                 emit_end(e);
 }
 
-static void copy_keys(struct block *b, struct loop_expr *warp, struct loop_expr *block)
+/* so many columns of a cache, of `depth` channels each, the first of them in shared memory from `at` on */
+struct columns { const struct cache *of; struct loop_expr *first, *at; int64_t count, depth; struct loop_buffer *in; };
+
+static struct columns key_block(struct block *b, struct loop_expr *block)
 {
-        enum { GROUP_OF = COPY_BYTES / sizeof(float) };
         struct emit *e = b->e;
-        const int64_t depth = depth_of(b->a), words = depth / GROUP_OF;
+        const int64_t keys = keys_of(b), depth = depth_of(b->a), all = columns_of(b->a);
+        return (struct columns){ &b->keys, times(e, block, keys), times(e, emit_op_int(e, LOOP_REM, block, STAGES), keys * depth), all < keys ? all : keys, depth, b->ks };
+}
+
+static struct columns all_values(struct block *b)
+{
+        return (struct columns){ &b->values, number(b->e, 0), number(b->e, 0), columns_of(b->a), width_of(b->a), b->vs };
+}
+
+static void copy_columns(struct block *b, struct loop_expr *warp, const struct columns *c)
+{
+        struct emit *e = b->e;
+        const struct cache *from = c->of;
+        const int64_t words = c->depth / WORD, all = c->count * words;
+        const bool one = from->count == 1, some = all % keys_of(b) || columns_of(b->a) % c->count;
         struct loop_expr *own = thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
-        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, words));
+        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(all, keys_of(b))));
         struct loop_expr *word = emit_let(e, "word", plus(e, times(e, i, keys_of(b)), own));
-        struct loop_expr *in_block = emit_op_int(e, LOOP_DIV, word, words), *c = times(e, emit_op_int(e, LOOP_REM, word, words), GROUP_OF);
-        struct loop_expr *key = emit_let(e, "key", plus(e, times(e, block, keys_of(b)), in_block));
-        struct loop_expr *there = columns_of(b->a) % keys_of(b) ? emit_let(e, "there", less(b, key, columns_of(b->a))) : NULL;
-        struct loop_expr *to = plus(e, times(e, emit_op_int(e, LOOP_REM, block, STAGES), keys_of(b) * depth), times(e, word, GROUP_OF));
-        emit_copy(e, b->ks, to, b->key, plus(e, column_at(b, &b->k, key), c), there, GROUP_OF);
-        emit_end(e);
-        emit_end(e);
+        struct loop_expr *key = emit_let(e, "key", plus(e, c->first, emit_op_int(e, LOOP_DIV, word, words)));
+        struct loop_expr *to = plus(e, c->at, times(e, word, WORD)), *channel = times(e, emit_op_int(e, LOOP_REM, word, words), WORD);
+        for (const struct piece *p = from->pieces; p < from->pieces + from->count; p++) {
+                struct loop_expr *there = one && some ? emit_let(e, "there", less(b, key, p->end)) : NULL;
+                const int opened = one ? 0 : open_range(b, key, p->first, p->end);
+                emit_copy(e, c->in, to, p->from, plus(e, column_at(b, p, key), channel), there, WORD);
+                end_scopes(b, opened);
+        }
+        end_scopes(b, 2);
+}
+
+/* what has arrived of them, for who reads the whole cache later */
+static void store_columns(struct block *b, struct loop_expr *warp, const struct columns *c)
+{
+        struct emit *e = b->e;
+        const int64_t all = columns_of(b->a) * c->depth, count = c->count * c->depth < all ? c->count * c->depth : all;
+        if (!c->of->whole)
+                return;
+        const int first = open_first_row(b);
+        struct loop_expr *own = thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
+        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(count, keys_of(b))));
+        struct loop_expr *element = emit_let(e, "element", plus(e, times(e, i, keys_of(b)), own));
+        struct loop_expr *at = emit_let(e, "at", plus(e, times(e, c->first, c->depth), element));
+        const int some = count % keys_of(b) || all % count ? open_range(b, at, 0, all) : 0;
+        emit_store(e, c->of->whole, plus(e, times(e, b->group, all), at), load(b, c->in, plus(e, c->at, element)));
+        end_scopes(b, 2 + some + first);
 }
 
 /* a lane's key: lanes begin at different channels, so that these lie in banks of their own */
@@ -135,27 +209,39 @@ static void write_scores(struct block *b)
 {
         struct emit *e = b->e;
         const int64_t blocks = divide_up(columns_of(b->a), keys_of(b));
+        struct columns keys = key_block(b, number(e, 0));
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
+        copy_columns(b, warp, &keys);
+        if (b->vs) {                    /* that may arrive later */
+                emit_end(e);
+                add(b, STMT_COMMIT);
+                const struct columns values = all_values(b);
+                warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
+                copy_columns(b, warp, &values);
+        }
         copy_query(b, warp);
-        copy_keys(b, warp, number(e, 0));
         emit_store(e, b->parts, thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES)), float_number(b, -FLT_MAX));
-        emit_end(e);
-        emit_end(e);
+        end_scopes(b, 2);
         add(b, STMT_COMMIT);
-        add(b, STMT_WAIT);
+        add(b, STMT_WAIT)->code = b->vs != NULL;
         struct loop_expr *block = emit_for(e, "block", number(e, 0), number(e, blocks));
         warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
         write_score(b, warp, block);
         if (blocks > 1) {
                 struct loop_expr *next = emit_let(e, "next", plus(e, block, number(e, 1)));
                 emit_if(e, less(b, next, blocks));
-                copy_keys(b, warp, next);
+                keys = key_block(b, next);
+                copy_columns(b, warp, &keys);
                 emit_end(e);
         }
+        keys = key_block(b, block);
+        store_columns(b, warp, &keys);
         emit_end(e);
         add(b, STMT_COMMIT);
         add(b, STMT_WAIT);
         emit_end(e);
+        if (b->vs && blocks > 1)
+                add(b, STMT_WAIT);      /* however often the loop runs */
 }
 
 /* What all lanes of the block have in `parts`, joined, each warp for itself: a variable of the warp. */
@@ -194,14 +280,30 @@ static void write_shares(struct block *b)
         emit_end(e);
         emit_store(e, b->sums, own, loop_use(e->arena, sum));
         emit_end(e);
+        const struct columns values = all_values(b);
+        store_columns(b, warp, &values);
         emit_end(e);
+}
+
+/* the turns from..to of a warp, in each of which it has a key: of those, the piece's; all: they are all the piece's */
+static void add_values(struct block *b, const struct piece *p, int64_t from, int64_t to, bool all, struct loop_expr *warp, struct loop_expr *d, struct loop_variable *sum)
+{
+        struct emit *e = b->e;
+        if (from >= to)
+                return;
+        struct loop_expr *i = emit_for(e, "i", number(e, from), number(e, to));
+        struct loop_expr *key = emit_let(e, "key", plus(e, times(e, i, b->warps), warp));
+        const int some = all ? 0 : open_range(b, key, p->first > from * b->warps ? p->first : 0, p->end);
+        struct loop_expr *value = load(b, p->from, plus(e, column_at(b, p, key), d));
+        emit_set(e, sum, plus(e, loop_use(e->arena, sum), emit_op(e, LOOP_MUL, load(b, b->scores, key), value)));
+        end_scopes(b, 1 + some);
 }
 
 /* each warp its own keys, a lane a channel */
 static void write_products(struct block *b)
 {
         struct emit *e = b->e;
-        const int64_t columns = columns_of(b->a), width = width_of(b->a);
+        const int64_t width = width_of(b->a);
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
         struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
         struct loop_expr *part = emit_for(e, "part", number(e, 0), number(e, divide_up(width, GRID_LANES)));
@@ -210,23 +312,17 @@ static void write_products(struct block *b)
         if (some)
                 emit_if(e, less(b, d, width));
         struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));
-        for (int64_t rest = 0; rest < 2; rest++) {        /* a known number of turns for all warps, then what is left */
-                const int64_t turns = columns / b->warps, from = rest ? turns : 0, to = rest ? turns + 1 : turns;
-                if (rest && columns % b->warps == 0)
-                        break;
-                struct loop_expr *i = emit_for(e, "i", number(e, from), number(e, to));
-                struct loop_expr *key = emit_let(e, "key", plus(e, times(e, i, b->warps), warp));
-                if (rest)
-                        emit_if(e, less(b, key, columns));
-                struct loop_expr *value = load(b, b->value, plus(e, column_at(b, &b->v, key), d));
-                emit_set(e, sum, plus(e, loop_use(e->arena, sum), emit_op(e, LOOP_MUL, load(b, b->scores, key), value)));
-                if (rest)
-                        emit_end(e);
-                emit_end(e);
+        const struct cache shared = { .pieces = { { .at.stride = { [ROW] = width, [COLUMN] = 1 }, .from = b->vs, .end = columns_of(b->a) } }, .count = 1 };
+        const struct cache *values = b->vs ? &shared : &b->values;
+        for (const struct piece *p = values->pieces; p < values->pieces + values->count; p++) {
+                /* a known number of turns for all warps, between those of which only some warps' keys are the piece's */
+                const int64_t begun = p->first / b->warps, from = divide_up(p->first, b->warps), to = p->end / b->warps, end = divide_up(p->end, b->warps);
+                add_values(b, p, begun, from, false, warp, d, sum);
+                add_values(b, p, from, to, true, warp, d, sum);
+                add_values(b, p, to < from ? from : to, end, false, warp, d, sum);
         }
         emit_store(e, b->products, plus(e, times(e, warp, width), d), loop_use(e->arena, sum));
-        for (int closes = 3 + some; closes > 0; closes--)
-                emit_end(e);
+        end_scopes(b, 3 + some);
 }
 
 static void write_results(struct block *b)
@@ -262,33 +358,82 @@ static void write_results(struct block *b)
                 emit_end(e);
 }
 
+static bool find_cache(struct block *b, const struct kernel_request *request, struct value *v, struct cache *c)
+{
+        const struct op *concat = attention_concat(request->region, v);
+        int64_t first = 0;
+        if (concat && concat->operand_count > PIECES_MOST)
+                return false;
+        for (int i = 0; i < (concat ? concat->operand_count : 1); i++) {
+                struct value *x = concat ? op_operand(concat, i) : v;
+                struct piece *p = &c->pieces[c->count];
+                if (!x->type->dims[ROW])
+                        continue;
+                if (!access_read(request->region, x, &p->at) || p->at.stride[COLUMN] != 1)
+                        return false;
+                p->from = emit_parameter(b->e, p->at.value);
+                p->first = first;
+                p->end = first += x->type->dims[ROW];
+                c->count++;
+        }
+        for (int i = 1; i < request->result_count; i++)
+                if (request->results[i] == v)
+                        c->whole = b->e->results[i];
+        return c->count > 0;
+}
+
+/* Do copies' words lie where they may? */
+static bool are_words(const struct cache *c, int64_t depth)
+{
+        int64_t all = depth;
+        for (const struct piece *p = c->pieces; p < c->pieces + c->count; p++)
+                all |= p->at.offset | p->at.stride[GROUP] | p->at.stride[ROW];
+        return all % WORD == 0;
+}
+
+/* Shared memory, of which values have some where all find room. */
+static void share(struct block *b)
+{
+        const struct attention *a = b->a;
+        const int64_t keys = keys_of(b), columns = round_up(columns_of(a), keys), stages = columns > keys ? STAGES : 1;
+        const int64_t values = round_up(columns_of(a) * width_of(a), keys * WORD);
+        const int64_t others = stages * keys * depth_of(a) + columns + depth_of(a) + 3 * keys + b->warps * width_of(a);
+        b->qs = shared(b, "qs", depth_of(a));
+        b->ks = shared(b, "ks", stages * keys * depth_of(a));
+        if (are_words(&b->values, width_of(a)) && 4 * (values + others) + 1024 <= target_grid(b->e->options->target)->shared_bytes)
+                b->vs = shared(b, "vs", values);
+        b->scores = shared(b, "scores", columns);
+        b->parts = shared(b, "parts", keys);
+        b->lanes = shared(b, "joined", keys);
+        b->sums = shared(b, "sums", keys);
+        b->products = shared(b, "products", b->warps * width_of(a));
+}
+
 bool attention_rows_kernel(struct emit *e, const struct kernel_request *request, const struct attention *a, struct loop_buffer *buffer)
 {
         struct block b = { .e = e, .a = a, .result = buffer };
         const struct schedule *s = a->second->schedule;
-        if (!s || !attention_row_fits(a, e->options->target, s) || !access_read(request->region, op_operand(a->first, 0), &b.q) ||
-            !access_read(request->region, op_operand(a->first, 1), &b.k) || !access_read(request->region, op_operand(a->second, 1), &b.v))
+        struct value *keys = op_operand(a->first, 1), *values = op_operand(a->second, 1);
+        if (!s || !attention_row_fits(a, e->options->target, s) || !access_read(request->region, op_operand(a->first, 0), &b.q) || b.q.stride[COLUMN] != 1)
                 return false;
-        const int64_t aligned = b.k.offset | b.k.stride[GROUP] | b.k.stride[ROW];
-        if (b.q.stride[COLUMN] != 1 || b.k.stride[COLUMN] != 1 || b.v.stride[COLUMN] != 1 || aligned % (COPY_BYTES / (int64_t)sizeof(float)))
-                return false;
-        b.warps = s->warps;
         b.query = emit_parameter(e, b.q.value);
-        b.key = emit_parameter(e, b.k.value);
-        b.value = emit_parameter(e, b.v.value);
+        if (!find_cache(&b, request, keys, &b.keys) || !find_cache(&b, request, values, &b.values) || !are_words(&b.keys, depth_of(a)))
+                return false;
+        for (int i = 1; i < request->result_count; i++)
+                if (request->results[i] != keys && request->results[i] != values)
+                        return false;
+        if (keys == values)
+                b.values.whole = NULL;
+        b.warps = s->warps;
         for (const struct op *op = request->region->first; op != request->region->last; op = op->next)
                 emit_local(e, op_result(op))->splits = ~0u;
         const int64_t rows = a->scores->type->dims[ROW], groups = a->scores->type->dims[GROUP];
         struct loop_expr *block = emit_grid(e, "b", FOR_GPU_BLOCK, rows * groups);
         b.row = rows > 1 ? emit_let(e, "r", emit_op_int(e, LOOP_REM, block, rows)) : number(e, 0);
         b.group = groups == 1 ? number(e, 0) : rows > 1 ? emit_let(e, "group", emit_op_int(e, LOOP_DIV, block, rows)) : block;
-        b.qs = shared(&b, "qs", depth_of(a));
-        b.ks = shared(&b, "ks", STAGES * keys_of(&b) * depth_of(a));
-        b.scores = shared(&b, "scores", round_up(columns_of(a), keys_of(&b)));
-        b.parts = shared(&b, "parts", keys_of(&b));
-        b.lanes = shared(&b, "joined", keys_of(&b));
-        b.sums = shared(&b, "sums", keys_of(&b));
-        b.products = shared(&b, "products", b.warps * width_of(a));
+        share(&b);
+        if (b.values.whole && !b.vs)
+                return false;
         write_scores(&b);
         write_shares(&b);
         write_products(&b);

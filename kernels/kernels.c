@@ -80,9 +80,12 @@ static struct op *find_contraction(const struct kernel_request *request)
         return op;
 }
 
+/* of several results only attention of few rows, which may store what it reads */
 static bool wants(const struct kernel_request *request)
 {
         const struct op *op = find_contraction(request);
+        if (request->result_count != 1)
+                return op && op->code == OP_dot && op->schedule;
         return (op && op->schedule) || rings_wanted(request);
 }
 

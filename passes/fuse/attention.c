@@ -15,9 +15,18 @@
  * one), which are then left out. That changes rounding. And a key or value that is hidden from all
  * rows of a block is not read: where it is infinite or NaN, what would be NaN is a number.
  *
+ * Of few rows, by blocks of warps, keys and values may be concats, as a decoder's caches are: what there was, and what is new. Then the kernel
+ * reads these where they lie, and has the concats as results where others read them, too:
+ *
+ *   %1 = concat(%past, %new)                                         %1, %2 = fusion(%past, %new, %q, ..) { .. concat .. dot .. }
+ *   %2 = fusion(%q, %1, ..) { dot ... dot }                     ->
+ *
+ * unless so few blocks store that for longer than a kernel of its own takes.
+ *
  * Where something else reads what is between, or the scheduled lowering (kernels/attention.c)
  * cannot write it, nothing changes; nor where a tile of whole rows is needed and does not fit into
  * half of that cache. */
+#include "cost/grid.h"
 #include "cost/room.h"
 #include "passes/fuse/join.h"
 #include "kernels/attention.h"
@@ -26,12 +35,12 @@
 #include "schedule/schedule.h"
 
 enum { GROUP = 1, ROW = 2, COLUMN = 3 };         /* dimensions of scores */
-enum { KERNELS_MAX = 24, LEAST_KEYS = 64 };
+enum { KERNELS_MAX = 24, RESULTS_MAX = 3, LEAST_KEYS = 64 };
 
 /* ---- which kernels ---- */
 
-/* those that become one, in order */
-struct candidates { struct op *kernels[KERNELS_MAX]; int count; };
+/* those that become one, in order; its results */
+struct candidates { struct op *kernels[KERNELS_MAX]; int count; struct value *results[RESULTS_MAX]; int result_count; };
 
 static bool is_member(const struct candidates *c, const struct op *op)
 {
@@ -169,10 +178,53 @@ static bool find_kernels(struct op *second, struct candidates *c, bool packs)
         if (!first || first == second || first->region != second->region || (product->code == OP_dot && !packs) ||
             product_of(first)->code != product->code)
                 return false;
-        *c = (struct candidates){ .kernels = { first }, .count = 1 };
+        *c = (struct candidates){ .kernels = { first }, .count = 1, .results = { op_result(second) }, .result_count = 1 };
         if (!add_readers(c, first, second) || c->kernels[c->count - 1] != second)
                 return false;
         return !packs || product->code == OP_dot || (add_packing(c, product_of(first)) && add_packing(c, product));
+}
+
+/* ---- caches ---- */
+
+/* Do all who read it stand behind `second`, or become one with it? *others: somebody else reads it. */
+static bool is_read_behind(const struct candidates *c, const struct op *second, const struct value *v, bool *others)
+{
+        *others = false;
+        for (const struct use *u = v->uses; u; u = u->next) {
+                struct op *reader = kernel_of(u->user);
+                if (is_member(c, reader))
+                        continue;
+                if (reader->region != second->region || !comes_before(second, reader))
+                        return false;
+                *others = true;
+        }
+        return true;
+}
+
+static void add_concat(struct candidates *c, const struct op *second, struct value *keys)
+{
+        bool others;
+        if (keys->kind != VALUE_RESULT || !attention_concat(second->region, keys) || is_member(c, keys->op) || c->count == KERNELS_MAX ||
+            !is_read_behind(c, second, keys, &others))
+                return;
+        add_in_order(c, keys->op);
+        if (others)
+                c->results[c->result_count++] = keys;
+}
+
+/* The same with what puts keys and values together; false: nothing does, or blocks, of which each group has one that stores, are too few. */
+static bool find_caches(const struct candidates *c, const struct target *target, struct candidates *with)
+{
+        const struct op *second = c->kernels[c->count - 1], *product = product_of(c->kernels[c->count - 1]);
+        int64_t stored = 0;
+        *with = *c;
+        if (!target_grid(target) || product->code != OP_dot)
+                return false;
+        add_concat(with, second, op_operand(product_of(find_first(op_operand(product, 0))), 1));
+        add_concat(with, second, op_operand(product, 1));
+        for (int i = 1; i < with->result_count; i++)
+                stored += type_bytes(with->results[i]->type);
+        return with->count > c->count && grid_stores_beside(target_grid(target), op_result(product)->type->dims[GROUP], (double)stored);
 }
 
 /* ---- how ---- */
@@ -322,27 +374,32 @@ static bool set_schedules(const struct attention *a, const struct schedule_machi
         return strip > 0 && reads_less(a, divide_up(tiles.count, strip), machine);
 }
 
-static bool join(struct op *second, struct pass_context *context)
+static bool join_candidates(const struct candidates *c, struct pass_context *context)
 {
         const struct schedule_machine machine = { .target = context->target, .threads = context->lower.threads };
-        struct candidates c;
         struct attention a;
-        if (!find_kernels(second, &c, target_grid(context->target)))
-                return false;
-        struct op *joined = kernel_join(c.kernels, c.count, context->diag);
+        struct op *joined = kernel_join_results(c->kernels, c->count, c->results, c->result_count, context->diag);
         bool good =
                 joined &&
                 attention_find(joined->regions[0], op_operand(joined->regions[0]->last, 0), &a) &&
-                set_schedules(&a, &machine, context, second->region->function->module->arena);
+                set_schedules(&a, &machine, context, joined->region->function->module->arena);
         if (!good || !kernels_accept(joined, &context->lower, context->library, context->diag)) {
                 if (joined)
                         op_erase(joined);
                 return false;
         }
-        value_replace(op_result(second), op_result(joined));
-        for (int i = c.count - 1; i >= 0; i--)
-                op_erase(c.kernels[i]);
+        for (int i = 0; i < c->result_count; i++)
+                value_replace(c->results[i], &joined->results[i]);
+        for (int i = c->count - 1; i >= 0; i--)
+                op_erase(c->kernels[i]);
         return true;
+}
+
+static bool join(struct op *second, struct pass_context *context)
+{
+        struct candidates c, with;
+        return find_kernels(second, &c, target_grid(context->target)) &&
+               ((find_caches(&c, context->target, &with) && join_candidates(&with, context)) || join_candidates(&c, context));
 }
 
 int pass_attention(struct function *f, struct pass_context *context)

@@ -18,8 +18,16 @@
  *       call @norm(@a, @t)
  *       call @product(@t, @weights, @c)
  *
- * The reader copies all of what it reads of that as it lies, and nothing else. Blocks of a later wave make it again, so that there
- * must be few waves. Exact to the bit: nothing is computed otherwise. */
+ * The reader copies all of what it reads of that as it lies, and nothing else. Blocks of a later wave make it again; where there are so many
+ * waves that this takes longer than the launch, blocks that copy nothing else become turns of those of one wave:
+ *
+ *       for %block = 0 to 1257 gpu_block {
+ *         ...
+ *         for %turn = 0 to 5 {
+ *           let %b : index = %block * 5 + %turn
+ *           if %b < 6283 {
+ *
+ * Exact to the bit: nothing is computed otherwise. */
 #include <string.h>
 
 #include "cost/grid.h"
@@ -115,11 +123,26 @@ static struct loop_stmt *copies_of(const struct loop_function *reader, const str
         return found;
 }
 
-/* a launch less, for which all waves of the reader's blocks make it again */
-static bool pays(const struct absorbing *a, const struct loop_function *maker, const struct loop_function *reader)
+static void find_copy(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_COPY || s->kind == STMT_COMMIT || s->kind == STMT_WAIT; }
+
+/* Can what stands behind the reader's copies be done again and again? */
+static bool repeats(const struct loop_stmt *copies)
 {
+        struct loop_block behind = { .first = copies->next->next->next };       /* commit and wait */
+        bool found = false;
+        loop_block_walk(&behind, find_copy, NULL, &found);
+        return !found;
+}
+
+/* A launch less, for which all waves of the reader's blocks make it again: how many of its blocks are one's turns, so that this pays. 0: it does not */
+static int64_t turns_of(const struct absorbing *a, const struct loop_function *maker, const struct loop_function *reader, const struct loop_stmt *copies)
+{
+        const struct grid_machine *g = target_grid(a->target);
         const struct grid_cost made = grid_cost_of(a->target, maker, maker->body->first, a->cold), read = grid_cost_of(a->target, reader, reader->body->first, a->cold);
-        return read.waves * (made.seconds - target_grid(a->target)->launch) < made.seconds;
+        if (read.waves * (made.seconds - g->launch) < made.seconds)
+                return 1;
+        const int64_t resident = read.resident > 1 ? read.resident / 2 : read.resident;         /* of both a compiler makes code of more registers */
+        return repeats(copies) && resident ? divide_up(read.blocks, resident * g->multiprocessors) : 0;
 }
 
 /* ---- both as one ---- */
@@ -176,7 +199,40 @@ static void join_parameters(struct arena *arena, const struct loop_function *mak
         }
 }
 
-static struct loop_function *join(struct absorbing *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader, const struct loop_buffer *x)
+/* So many blocks become one's turns: all that stands in them, but memory and the warps that make x. */
+static void take_turns(struct arena *arena, struct loop_stmt *phase, const struct loop_stmt *makes, int64_t turns)
+{
+        const int64_t blocks = phase->b->literal.i;
+        struct loop_variable *number = phase->variable;
+        struct loop_block *old = phase->body, *once = phase->body = loop_block_new(arena), *again = loop_block_new(arena);
+        phase->variable = loop_variable_new(arena, "block", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        phase->b = loop_index(arena, divide_up(blocks, turns));
+        struct loop_stmt *turn = loop_append(arena, again, STMT_FOR), *let = loop_append(arena, turn->body, STMT_LET);
+        turn->variable = loop_variable_new(arena, "turn", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        turn->a = loop_index(arena, 0);
+        turn->b = loop_index(arena, turns);
+        number->kind = VARIABLE_LET;
+        let->variable = number;
+        let->a = loop_op(arena, LOOP_ADD, loop_op(arena, LOOP_MUL, loop_use(arena, phase->variable), loop_index(arena, turns), NULL), loop_use(arena, turn->variable), NULL);
+        struct loop_block *each = turn->body;
+        if (blocks % turns) {
+                struct loop_stmt *inside = loop_append(arena, each, STMT_IF);
+                inside->a = loop_op(arena, LOOP_LT, loop_use(arena, number), loop_index(arena, blocks), NULL);
+                each = inside->body;
+        }
+        for (struct loop_stmt *s = old->first, *next; s; s = next) {
+                struct loop_block *to = s->kind == STMT_ALLOC || s == makes ? once : each;
+                next = s->next;
+                s->next = NULL;
+                *to->end = s;
+                to->end = &s->next;
+        }
+        *once->end = turn;
+        once->end = &turn->next;
+}
+
+static struct loop_function *join(struct absorbing *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader, const struct loop_buffer *x,
+                                  int64_t turns)
 {
         struct arena *arena = a->p->arena;
         struct loop_function *m = kernel_copy(arena, maker), *f = kernel_copy(arena, reader);
@@ -191,6 +247,8 @@ static struct loop_function *join(struct absorbing *a, const struct loop_functio
         copies->next = copies->next->next->next;        /* behind commit and wait */
         if (!copies->next)
                 phase->body->end = &copies->next;
+        if (turns > 1)
+                take_turns(arena, phase, copies, turns);
         join_parameters(arena, m, made, f, read);
         loop_function_rename(arena, f);
         const double times = (double)phase->b->literal.i;
@@ -202,12 +260,13 @@ static struct loop_function *join(struct absorbing *a, const struct loop_functio
         return f;
 }
 
-static struct loop_function *joined(struct absorbing *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader, const struct loop_buffer *x)
+static struct loop_function *joined(struct absorbing *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader, const struct loop_buffer *x,
+                                    int64_t turns)
 {
         for (int i = 0; i < a->pair_count; i++)
                 if (a->pairs[i].maker == maker && a->pairs[i].reader == reader)
                         return a->pairs[i].made;
-        struct pair pair = { maker, reader, join(a, maker, y, reader, x) };
+        struct pair pair = { maker, reader, join(a, maker, y, reader, x, turns) };
         ARENA_GROW(a->p->arena, a->pairs, a->pair_count);
         a->pairs[a->pair_count++] = pair;
         return pair.made;
@@ -313,10 +372,11 @@ static bool absorb(struct absorbing *a, const struct loop_stmt *maker)
         if (!reader || has_offsets(reader))
                 return false;
         const struct loop_buffer *x = reader->function->buffers[read_at];
-        if (x->access != ACCESS_IN || x->element != y->element || x->alias_class || !copies_of(reader->function, x, &xs) || xs->extent < y->extent ||
-            !pays(a, maker->function, reader->function))
+        const struct loop_stmt *copies = x->access == ACCESS_IN && x->element == y->element && !x->alias_class ? copies_of(reader->function, x, &xs) : NULL;
+        const int64_t turns = copies && xs->extent >= y->extent ? turns_of(a, maker->function, reader->function, copies) : 0;
+        if (!turns)
                 return false;
-        call_joined(a, maker, made_at, reader, read_at, joined(a, maker->function, y, reader->function, x));
+        call_joined(a, maker, made_at, reader, read_at, joined(a, maker->function, y, reader->function, x, turns));
         drop_buffer(a->p, made);
         return true;
 }

@@ -12,6 +12,7 @@ from onnx import TensorProto as T, helper, numpy_helper
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import cuda  # noqa: E402
 import dnncc  # noqa: E402
+from test_warp_products import cuobjdump  # noqa: E402
 
 # heads, rows, keys, channels of queries and keys, of values; mask
 CASES = {
@@ -142,6 +143,168 @@ def test_steps(flags, tmp_path):
     for name, case in STEPS.items():
         assert not isinstance(got[name], cuda.Found), (name, got[name])
         assert np.abs(got[name][0] - want(case, *given[name])).max() < TOLERANCE[""], name
+
+
+# of few rows by caches that are put together: pieces of keys, of values; which concats others read, too: outputs, and a sum in front or behind
+CACHES = {
+    "appended": (4, 1, (128, 1), (128, 1), 64, 64, "kv"),
+    "odd": (3, 1, (5, 3), (5, 3), 32, 40, "kv"),
+    "three": (2, 1, (37, 0, 60, 4), (90, 2, 9), 64, 96, "kv"),
+    "long": (2, 1, (550, 41), (591,), 32, 64, "k"),
+    "values alone": (2, 1, (50,), (49, 1), 64, 64, "v"),
+    "read here alone": (2, 1, (70, 1), (70, 1), 64, 64, ""),
+    "read behind": (2, 1, (70, 1), (70, 1), 64, 64, "kvs"),
+}
+
+
+def caches_model(case, path, whole=False, first=False):
+    """whole: keys and values come as they are; first: who sums the keys stands in front of the attention"""
+    heads, rows, keys, values, depth, width, others = case
+    named = {"k": (keys, depth), "v": (values, width)}
+    inputs, nodes, outputs = [("q", [1, heads, rows, depth])], [], [("y", [1, heads, rows, width])]
+    for name, (counts, columns) in named.items():
+        if whole or len(counts) == 1:
+            inputs.append((name, [1, heads, sum(counts), columns]))
+            continue
+        inputs += [(f"{name}{i}", [1, heads, n, columns]) for i, n in enumerate(counts)]
+        nodes.append(helper.make_node("Concat", [f"{name}{i}" for i in range(len(counts))], [name], axis=2))
+        if name in others:
+            outputs.append((name, [1, heads, sum(counts), columns]))
+    look = [helper.make_node("Transpose", ["k"], ["kt"], perm=[0, 1, 3, 2]), helper.make_node("MatMul", ["q", "kt"], ["dots"]),
+            helper.make_node("Mul", ["dots", "scale"], ["scores"]), helper.make_node("Softmax", ["scores"], ["shares"], axis=-1),
+            helper.make_node("MatMul", ["shares", "v"], ["y"])]
+    sums = [helper.make_node("ReduceSum", ["k", "axis"], ["s"], keepdims=0)] if "s" in others and not whole else []
+    if sums:
+        outputs.append(("s", [1, heads, depth]))
+    constants = [numpy_helper.from_array(np.float32(depth ** -.5), "scale"), numpy_helper.from_array(np.array([2]), "axis")]
+    graph = helper.make_graph(nodes + (sums + look if first else look + sums), "caches",
+                              *([helper.make_tensor_value_info(n, T.FLOAT, s) for n, s in ports] for ports in (inputs, outputs)), constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    return path
+
+
+def caches_inputs(case):
+    heads, rows, keys, values, depth, width, _ = case
+    random = np.random.default_rng(2)
+    return [[random.standard_normal((1, heads, n, columns)).astype(np.float32) for n in counts]
+            for counts, columns in (((rows,), depth), (keys, depth), (values, width))]
+
+
+@pytest.mark.parametrize("flags", [cuda.OPTIMIZE, pytest.param(cuda.CHECKED, marks=pytest.mark.slow)])
+def test_caches(flags, tmp_path):
+    """one kernel, the bits of one that is given them whole, the concats beside"""
+    paths, given = [], {}
+    for i, case in enumerate(CACHES.values()):
+        apart, whole = (cuda.compile_model(caches_model(case, tmp_path / f"{name}{i}.onnx", name == "whole"), tmp_path, [], name=f"{name}{i}", target="cuda-sm_90")
+                        for name in ("apart", "whole"))
+        assert len(cuda.kernels(apart.read_text())) == 1 + ("s" in case[-1]) and len(cuda.kernels(whole.read_text())) == 1, case
+        q, k, v = caches_inputs(case)
+        given[f"apart{i}"], given[f"whole{i}"] = q + k + v, [np.concatenate(x, axis=2) for x in (q, k, v)]
+        paths += [apart, whole]
+    got = cuda.run(cuda.build(paths, tmp_path, flags=flags), given, tmp_path, cuda.SIX)
+    for i, (name, case) in enumerate(CACHES.items()):
+        apart, whole = got[f"apart{i}"], got[f"whole{i}"]
+        assert not isinstance(apart, cuda.Found) and not isinstance(whole, cuda.Found), (name, apart, whole)
+        wanted = [whole[0]] + [x for x, key in zip(given[f"whole{i}"][1:], "kv") if key in case[-1]]
+        for a, b in zip(apart, wanted):
+            assert np.array_equal(a.view(np.int32), b.view(np.int32)), name
+        if "s" in case[-1]:
+            np.testing.assert_allclose(apart[-1], given[f"whole{i}"][1].sum(axis=2), rtol=1e-5, atol=1e-5)
+        assert cuda.counts[f"apart{i}"]["conflicts"] == cuda.counts[f"whole{i}"]["conflicts"], name
+
+
+CACHE_MISTAKES = {
+    "keys are not waited for": (r"copy_wait\(1\)", "copy_wait(2)"),
+    "values are not waited for": (r"copy_wait\(0\)", "copy_wait(2)"),
+    "a key of the other piece": (r"5 <= (key\d*)", r"4 <= \1"),
+    "the last key is not stored": (r"at(\d*) < 256", r"at\1 < 224"),
+    "the whole cache of the first head": (r"y2\[b\w* \* 256 \+", "y2["),
+}
+
+
+@pytest.mark.parametrize("what", [pytest.param(w, marks=() if i % 2 == 0 else pytest.mark.long) for i, w in enumerate(CACHE_MISTAKES)])
+def test_cache_mistakes(what, tmp_path):
+    case = CACHES["odd"]
+    path = cuda.compile_model(caches_model(case, tmp_path / "m.onnx"), tmp_path, [], name="m", target="cuda-sm_90")
+    q, k, v = caches_inputs(case)
+    wanted = [want((3, 1, 8, 32, 40, None), q[0], *(np.concatenate(x, axis=2) for x in (k, v))), np.concatenate(k, axis=2), np.concatenate(v, axis=2)]
+    text = path.read_text()
+    for changed in text, re.sub(*CACHE_MISTAKES[what], text):
+        path.write_text(changed)
+        got = cuda.run(cuda.build([path], tmp_path), {"m": q + k + v}, tmp_path, cuda.SIX)["m"]
+        right = not isinstance(got, cuda.Found) and all(np.abs(a - b).max() < TOLERANCE[""] for a, b in zip(got, wanted))
+        assert right == (changed == text), what
+
+
+def rows_text(concats):
+    """three rows for each of two heads, by keys and values as they are or in two pieces"""
+    def tensor(rows): return f"<1 x 2 x {rows} x 32 x f32>"
+    pieces = [("k0", 279), ("k1", 3), ("v0", 279), ("v1", 3)] if concats else [("k", 282), ("v", 282)]
+    joined = [f"%{n} = concat(%{n}0, %{n}1) axis=2 : {tensor(282)}" for n in "kv" if concats]
+    captures = [f"%{n}" for n, _ in pieces]
+    captures = captures + ["%q"] if concats else ["%q"] + captures
+    scores, row = "<1 x 2 x 3 x 282 x f32>", "<1 x 2 x 3 x f32>"
+    return "\n".join([
+        "dnn 1", 'module "rows"',
+        "func @main(" + ", ".join(f'%{n} "{n}": {tensor(rows)}' for n, rows in [("q", 3), *pieces]) + ") -> (" + ('"y", "k", "v"' if concats else '"y"') + ") {",
+        ("%0, %1, %2" if concats else "%0") + f" = fusion({', '.join(captures)}) : " + ", ".join([tensor(3)] + [tensor(282)] * len(joined)) + " {",
+        *joined,
+        f'%dots = dot(%q, %k) batch_a=[0, 1] batch_b=[0, 1] contract_a=[3] contract_b=[3] schedule="unroll=4" : {scores}',
+        f"%scores = mul(%dots, 0.125) : {scores}",
+        f"%best = reduce(%scores, <1 x i64> 3) kind=max : {row}",
+        f"%bests = broadcast(%best) dims=[0, 1, 2] : {scores}",
+        f"%less = sub(%scores, %bests) : {scores}",
+        f"%shares = exp(%less) : {scores}",
+        f"%sum = reduce(%shares, <1 x i64> 3) : {row}",
+        f"%part = reciprocal(%sum) : {row}",
+        f"%parts = broadcast(%part) dims=[0, 1, 2] : {tensor(3)}",
+        f'%seen = dot(%shares, %v) batch_a=[0, 1] batch_b=[0, 1] contract_a=[3] contract_b=[2] schedule="warps=4" : {tensor(3)}',
+        f"%made = mul(%seen, %parts) : {tensor(3)}",
+        "yield(%made, %k, %v)" if concats else "yield(%made)", "}", "yield(%0, %1, %2)" if concats else "yield(%0)", "}", ""])
+
+
+@pytest.mark.parametrize("flags", [cuda.OPTIMIZE, pytest.param(cuda.CHECKED, marks=pytest.mark.slow)])
+def test_caches_of_rows(flags, tmp_path):
+    """the rows of a head read the same keys, and the first one's block stores them"""
+    paths = []
+    for name in "one", "two":
+        (tmp_path / f"{name}.dnn").write_text(rows_text(name == "two"))
+        paths.append(cuda.compile_model(tmp_path / f"{name}.dnn", tmp_path, ["--passes=lower,grid,plan"], name=name, target="cuda-sm_90"))
+        assert len(cuda.kernels(paths[-1].read_text())) == 1 and "copy_async" in paths[-1].read_text()
+    q, k, v = caches_inputs((2, 3, (279, 3), (279, 3), 32, 32, "kv"))
+    given = {"two": q + k + v, "one": q + [np.concatenate(x, axis=2) for x in (k, v)]}
+    got = cuda.run(cuda.build(paths, tmp_path, flags=flags), given, tmp_path, cuda.SIX)
+    assert not isinstance(got["two"], cuda.Found) and not isinstance(got["one"], cuda.Found), got
+    for a, b in zip(got["two"], got["one"] + given["one"][1:]):
+        assert np.array_equal(a.view(np.int32), b.view(np.int32))
+
+
+def test_caches_apart(tmp_path):
+    """who reads the keys in front of the attention needs them there; one block that would store all; keys that are put together along their channels"""
+    read = cuda.compile_model(caches_model(CACHES["read behind"], tmp_path / "r.onnx", first=True), tmp_path, [], name="r", target="cuda-sm_90")
+    assert len(cuda.kernels(read.read_text())) == 3
+    one = cuda.compile_model(caches_model((2, 1, (6000, 1), (6000, 1), 64, 64, "kv"), tmp_path / "o.onnx"), tmp_path, [], name="o", target="cuda-sm_90")
+    assert len(cuda.kernels(one.read_text())) == 2
+    graph = onnx.load(caches_model((2, 1, (8, 8), (16,), 64, 64, ""), tmp_path / "c.onnx"))
+    graph.graph.node[0].attribute[0].i = 3
+    for port in graph.graph.input:
+        if port.name[0] == "k":
+            port.type.tensor_type.shape.dim[2].dim_value, port.type.tensor_type.shape.dim[3].dim_value = 16, 32
+    onnx.save(graph, tmp_path / "c.onnx")
+    across = cuda.compile_model(tmp_path / "c.onnx", tmp_path, [], name="c", target="cuda-sm_90")
+    assert len(cuda.kernels(across.read_text())) == 2
+
+
+def test_caches_nvcc(tmp_path):
+    """nothing spilled; what is stored was not loaded for that: it comes from shared memory"""
+    if not cuda.nvcc() or "sm_90" not in cuda.known_to(cuda.nvcc()):
+        pytest.skip("no nvcc that knows it: make cuda")
+    path = cuda.compile_model(caches_model(CACHES["appended"], tmp_path / "m.onnx"), tmp_path, [], name="m", target="cuda-sm_90")
+    used, = cuda.ptxas(path, "sm_90", tmp_path / "k.o").values()
+    assert used["spilled"] == 0 and used["stack"] == 0, used
+    if cuobjdump():
+        code = dnncc.run([cuobjdump(), "-sass", tmp_path / "k.o"]).stdout
+        assert code.count("LDG.E ") == 1 and "LDGSTS.E.BYPASS.128" in code
 
 
 @pytest.mark.parametrize("precision", ["f16", ""])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""absorb: a norm of one row is made by each block of the product that reads it; where it is not, and that the bits are the same."""
+"""absorb: a norm of one row is made by each block of the product that reads it, whose blocks become turns where they are many; where it is not, and that
+the bits are the same."""
 import pathlib
 import re
 import sys
@@ -51,7 +52,7 @@ def launches(path):
 
 CASES = {       # network, products that make what they read themselves
     "one": ({}, 1), "in a row": ({"norms": 3}, 3),
-    "two readers": ({"outputs": (96, 1000)}, 0), "a result": ({"shown": True}, 0), "several rows": ({"rows": 3}, 0), "many waves": ({"outputs": (110000,), "channels": 64}, 0),
+    "two readers": ({"outputs": (96, 1000)}, 0), "a result": ({"shown": True}, 0), "several rows": ({"rows": 3}, 0), "many waves": ({"outputs": (110000,), "channels": 64}, 1),
 }
 
 
@@ -93,5 +94,26 @@ def test_barrier(tmp_path):
     assert changed != text
     path.write_text(changed)
     x = np.random.default_rng(2).standard_normal((1, CHANNELS)).astype(np.float32)
+    got = cuda.run(cuda.build([path], tmp_path, flags=cuda.CHECKED), {"model": [x]}, tmp_path, cuda.SIX)["model"]
+    assert isinstance(got, cuda.Found), got
+
+
+@pytest.mark.slow
+def test_turns(tmp_path):
+    """blocks of several waves are turns of those of one, the last of which has fewer; the same bits, no race, and one where turns do not wait for each other"""
+    onnx_file = network(tmp_path / "m.onnx", outputs=(12001,))
+    path = cuda.compile_model(onnx_file, tmp_path, ["--precision=f16", "--profile"], target="cuda-sm_75")
+    apart = cuda.compile_model(onnx_file, tmp_path, ["--precision=f16", f"--passes={PASSES}"], name="apart", target="cuda-sm_75")
+    text = path.read_text()
+    blocks, turns, number = (int(n) for n in re.search(r"launch\(\(const void \*\)\w+,\s*(\d+)", text).groups() +
+                             re.search(r"turn\w* < (\d+); \w+\+\+\) \{\n +const int b\w* = block \* \d+ \+ turn\w*;\n +if \(b\w* < (\d+)\)", text).groups())
+    assert launches(path) == 1 and turns > 1 and number == 1501 and blocks == -(-number // turns) and number % turns
+    x = np.random.default_rng(2).standard_normal((1, CHANNELS)).astype(np.float32)
+    for flags, executions in (cuda.OPTIMIZE, cuda.SIX), (cuda.CHECKED, cuda.TWO):
+        got = cuda.run(cuda.build([path, apart], tmp_path, flags=flags), {"model": [x], "apart": [x]}, tmp_path, executions)
+        assert not any(isinstance(y, cuda.Found) for y in got.values()), got
+        assert np.array_equal(got["model"][0], got["apart"][0])
+    path.write_text(re.sub(r"\n +__syncthreads\(\);(?=\n +\}\n +\}\n\})", "", text, count=1))
+    assert path.read_text() != text
     got = cuda.run(cuda.build([path], tmp_path, flags=cuda.CHECKED), {"model": [x]}, tmp_path, cuda.SIX)["model"]
     assert isinstance(got, cuda.Found), got
