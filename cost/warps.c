@@ -135,6 +135,22 @@ double warps_cost(const struct target *t, const struct multiply *m, const struct
         return warps_launch_cost(g, work, cycles);
 }
 
+/* None of it is measured; what the choice asks is how it grows with the keys. */
+double warps_row_attention_cost(const struct grid_machine *g, const struct row_attention *of)
+{
+        enum {
+                PORT_BYTES = 64,        /* that a multiprocessor gets in a cycle, where few ask */
+                SCORE = 8,              /* a channel of a lane's key, while all warps do the same */
+                VALUE = 8,              /* a key of a warp, for each vector of channels */
+                JOIN = 1000             /* what a warp's lanes found, three times */
+        };
+        const double lanes = of->warps * LANES, bytes = of->keys * (of->depth + of->width) * 4;
+        const double copies = larger(bytes / PORT_BYTES, bytes * of->blocks * g->clock / g->l2_rate);
+        const double scores = ceil(of->keys / lanes) * of->depth * SCORE, values = of->keys / of->warps * ceil(of->width / LANES) * VALUE;
+        const double others = of->parts > 1 ? 2 * CLUSTER_BARRIER + (of->width + 2) * 4 * of->parts * g->clock / (g->cluster_rate / g->multiprocessors) : 0;
+        return cold.arrival + copies + scores + values + 3 * JOIN + others;
+}
+
 double warps_window_cost(const struct target *t, const struct multiply *m, int64_t results, int64_t outputs, int64_t taps, int64_t channels, double moved)
 {
         enum { TILE = 32, PANEL = 64, WARPS = 4, DEPTH = 64, STAGES = 4 };

@@ -39,6 +39,10 @@ int warps_registers(const struct multiply *m, int rows, int columns, int lane, i
 double warps_cluster_cost(const struct grid_machine *g, const struct warp_work *work, double blocks);
 /* waves of blocks over all multiprocessors */
 double warps_waves(const struct grid_machine *g, const struct warp_work *work);
+/* Attention of few rows (kernels/attention_row_warps.c): cycles of a block that has `keys` of a row, of `depth` channels and `width` of
+ * values; parts: of a cluster, 1: it is in none. */
+struct row_attention { double blocks, keys, depth, width; int warps, parts; };
+double warps_row_attention_cost(const struct grid_machine *g, const struct row_attention *of);
 /* Seconds of a convolution, in a tile like those that are chosen for it once its weights are packed: so many results of each output, offsets of a
  * window and channels; `moved` elements are brought to its form by a launch before. */
 double warps_window_cost(const struct target *t, const struct multiply *m, int64_t results, int64_t outputs, int64_t taps, int64_t channels, double moved);

@@ -44,22 +44,35 @@ static struct warp_work work_of(const struct attention *a, const struct attentio
         };
 }
 
-/* of few rows: as many warps as have room */
-static bool choose_rows(const struct attention *a, const struct target *target, struct schedule *best)
+/* of few rows: as many warps as have room, and as many parts as are worth a cluster, on multiprocessors that would have nothing to do */
+static bool choose_rows(const struct attention *a, const struct target *target, struct arena *arena, struct schedule *best)
 {
-        for (int warps = 8; warps; warps /= 2) {
-                *best = schedule_preset();
-                best->warps = warps;
-                if (attention_row_fits(a, target, best))
-                        return true;
-        }
-        return false;
+        static const double worth = 1.2;        /* predictions are no better than that */
+        const struct grid_machine *g = target_grid(target);
+        const struct type *scores = a->scores->type;
+        struct row_attention of = { .depth = (double)op_operand(a->first, 0)->type->dims[COLUMN], .width = (double)op_result(a->second)->type->dims[COLUMN] };
+        double least = INFINITY;
+        for (int warps = 8; warps && least == INFINITY; warps /= 2)
+                for (int parts = 1; parts == 1 || parts <= g->cluster; parts *= 2) {
+                        struct schedule s = schedule_preset();
+                        s.warps = of.warps = warps;
+                        s.parts = of.parts = parts;
+                        of.blocks = (double)(scores->dims[GROUP] * scores->dims[ROW] * parts);
+                        of.keys = (double)divide_up(scores->dims[COLUMN], parts);
+                        const double cycles = warps_row_attention_cost(g, &of), judged = cycles * (parts > 1 ? worth : 1);
+                        if (!attention_row_fits(a, target, &s) || (parts > 1 && of.blocks > g->multiprocessors) || judged >= least)
+                                continue;
+                        least = judged;
+                        *best = s;
+                        best->why = arena_printf(arena, "%.3g us", (g->launch + cycles / g->clock) * 1e6);
+                }
+        return least < INFINITY;
 }
 
 bool attention_choose(const struct attention *a, const struct target *target, struct arena *arena, struct schedule *best)
 {
         if (a->first->code == OP_dot)
-                return choose_rows(a, target, best);
+                return choose_rows(a, target, arena, best);
         const struct grid_machine *g = target_grid(target);
         const struct type *x = op_operand(a->first, 0)->type, *w = op_operand(a->first, 1)->type;
         const struct multiply *m = multiply_find(target, (enum element)x->element, (enum element)w->element, true, (int)packed_lanes(x, w),

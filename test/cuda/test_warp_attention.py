@@ -307,6 +307,96 @@ def test_caches_nvcc(tmp_path):
         assert code.count("LDG.E ") == 1 and "LDGSTS.E.BYPASS.128" in code
 
 
+# ---- keys that blocks of a cluster share ----
+
+def compile_parts(onnx_file, folder, name, words):
+    """with the attention's schedule written into the Tensor IR"""
+    written = folder / f"{name}.dnn"
+    done = dnncc.run([dnncc.DNNCC, onnx_file, "--target=cuda-sm_90", "--emit=ir", "-o", written])
+    assert done.returncode == dnncc.OK, done.stderr
+    text = re.sub(r'schedule="warps=[^"]*"', f'schedule="{words}"', written.read_text())
+    assert words in text
+    written.write_text(text)
+    path = cuda.compile_model(written, folder, [], name=name, target="cuda-sm_90")
+    assert ("launch_clusters" in path.read_text()) == ("parts" in words), words
+    return path
+
+
+# keys that parts do not divide, more than warps have at a time, fewer for the last part; a mask by which whole parts are nothing
+PARTS = [((4, 1, 129, 64, 64, None), "warps=8 parts=4"), ((2, 1, 1100, 64, 64, "padding"), "warps=1 parts=8"), ((3, 1, 100, 128, 96, "padding"), "warps=2 parts=2"),
+         ((2, 1, 57, 32, 40, None), "warps=4 parts=8"), ((2, 1, 2500, 64, 64, None), "warps=4 parts=8")]
+CACHES_OF_PARTS = [("appended", "warps=8 parts=4"), ("three", "warps=1 parts=8"), ("long", "warps=4 parts=4"), ("values alone", "warps=2 parts=8")]
+
+
+@pytest.mark.parametrize("flags", [cuda.OPTIMIZE, pytest.param(cuda.CHECKED, marks=pytest.mark.slow)])
+def test_parts(flags, tmp_path):
+    paths = [compile_parts(model(case, tmp_path / f"m{i}.onnx"), tmp_path, f"m{i}", words) for i, (case, words) in enumerate(PARTS)]
+    given = {f"m{i}": inputs(case) for i, (case, _) in enumerate(PARTS)}
+    got = cuda.run(cuda.build(paths, tmp_path, flags=flags), given, tmp_path, cuda.SIX)
+    for i, (case, words) in enumerate(PARTS):
+        y = got[f"m{i}"]
+        assert not isinstance(y, cuda.Found), (words, y)
+        assert np.abs(y[0] - want(case, *given[f"m{i}"])).max() < TOLERANCE[""], words
+
+
+@pytest.mark.parametrize("flags", [cuda.OPTIMIZE, pytest.param(cuda.CHECKED, marks=pytest.mark.slow)])
+def test_caches_of_parts(flags, tmp_path):
+    """each block stores its share of the cache"""
+    paths, given = [], {}
+    for i, (name, words) in enumerate(CACHES_OF_PARTS):
+        case = CACHES[name]
+        paths += [compile_parts(caches_model(case, tmp_path / f"{kind}{i}.onnx", kind == "whole"), tmp_path, f"{kind}{i}", words) for kind in ("apart", "whole")]
+        q, k, v = caches_inputs(case)
+        given[f"apart{i}"], given[f"whole{i}"] = q + k + v, [np.concatenate(x, axis=2) for x in (q, k, v)]
+    got = cuda.run(cuda.build(paths, tmp_path, flags=flags), given, tmp_path, cuda.SIX)
+    for i, (name, _) in enumerate(CACHES_OF_PARTS):
+        apart, whole, arrays = got[f"apart{i}"], got[f"whole{i}"], given[f"whole{i}"]
+        assert not isinstance(apart, cuda.Found) and not isinstance(whole, cuda.Found), (name, apart, whole)
+        heads, rows, keys, values, depth, width, others = CACHES[name]
+        assert np.abs(whole[0] - want((heads, rows, sum(keys), depth, width, None), *arrays)).max() < TOLERANCE[""], name
+        for a, b in zip(apart, [whole[0]] + [x for x, key in zip(arrays[1:], "kv") if key in others]):
+            assert np.array_equal(a.view(np.int32), b.view(np.int32)), name
+
+
+def test_parts_are_chosen(tmp_path):
+    """of many keys, where multiprocessors have nothing else to do"""
+    for case, target, some in ((12, 1, 1025, 64, 64, None), "cuda-sm_90", True), ((12, 1, 33, 64, 64, None), "cuda-sm_90", False), ((200, 1, 1025, 64, 64, None), "cuda-sm_90", False), ((12, 1, 1025, 64, 64, None), "cuda-sm_80", False):
+        path = cuda.compile_model(model(case, tmp_path / "m.onnx"), tmp_path, [], target=target)
+        assert ("launch_clusters" in path.read_text()) == some and len(cuda.kernels(path.read_text())) == 1, (case, target)
+
+
+PART_MISTAKES = {
+    "neighbours are not waited for": (r"cluster_barrier\(\);(?=\n *const int share)", ""),
+    "nor those that still read": (r"cluster_barrier\(\);(?=\n\})", ""),
+    "the largest score of one part": (r"expf?_?\w*\(best2? - ", r"\g<0>0 * "),
+    "a part twice": (r"cluster_at\(partial, 2\)", "cluster_at(partial, 1)"),
+    "a key too many": (r"(key\w*) < 15", r"\1 < 16"),
+}
+
+
+@pytest.mark.parametrize("what", [pytest.param(w, marks=() if i % 2 == 0 else pytest.mark.long) for i, w in enumerate(PART_MISTAKES)])
+def test_part_mistakes(what, tmp_path):
+    case = (2, 1, 57, 32, 40, None)
+    path = compile_parts(model(case, tmp_path / "m.onnx"), tmp_path, "m", "warps=1 parts=4")
+    text = path.read_text()
+    for changed in text, re.sub(*PART_MISTAKES[what], text):
+        path.write_text(changed)
+        arrays = inputs(case)
+        right = True
+        for flags in ["-O1", "-Wno-error"], cuda.CHECKED:
+            got = cuda.run(cuda.build([path], tmp_path, flags=flags), {"m": arrays}, tmp_path, cuda.SIX)["m"]
+            right = right and not isinstance(got, cuda.Found) and np.abs(got[0] - want(case, *arrays)).max() < TOLERANCE[""]
+        assert right == (changed == text), what
+
+
+def test_parts_nvcc(tmp_path):
+    if not cuda.nvcc() or "sm_90" not in cuda.known_to(cuda.nvcc()):
+        pytest.skip("no nvcc that knows it: make cuda")
+    for i, (case, words) in enumerate(PARTS[:2]):
+        used, = cuda.ptxas(compile_parts(model(case, tmp_path / "m.onnx"), tmp_path, f"m{i}", words), "sm_90", tmp_path / "k.o").values()
+        assert used["spilled"] == 0 and used["stack"] == 0, used
+
+
 @pytest.mark.parametrize("precision", ["f16", ""])
 def test_nvcc(precision, tmp_path):
     """nothing spilled, no more registers than the schedule counted on"""
