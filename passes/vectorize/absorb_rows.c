@@ -21,11 +21,14 @@
  *           store %z[%i * 768 + %k] = ..
  *
  * All that it reads of the product is its row. Rows that others read, too, are stored as before. */
+#include "passes/vectorize/absorb.h"
+
+#include <string.h>
+
 #include "cost/grid.h"
 #include "ir/loop_bounds.h"
 #include "ir/loop_vector.h"
 #include "ir/lower_emit.h"
-#include "passes/vectorize/absorb.h"
 
 /* ---- places of rows ---- */
 
@@ -269,6 +272,16 @@ static bool fits(const struct absorbing *a, const struct loop_function *f)
         return cost.shared <= target_grid(a->target)->shared_bytes && cost.resident > 0;
 }
 
+/* what is said of both, in front of the product's schedule */
+static void describe(struct arena *arena, const struct loop_function *maker, const struct loop_function *reader, struct loop_function *f)
+{
+        const char *schedule = maker->summary ? strstr(maker->summary, "; ") : NULL;
+        absorb_describe(arena, maker, reader, f);
+        f->name = maker->name;
+        if (schedule && reader->summary)
+                f->summary = arena_printf(arena, "%.*s, %s%s", (int)(schedule - maker->summary), maker->summary, reader->summary, schedule);
+}
+
 static struct loop_function *join(struct absorbing *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader,
                                   const struct loop_buffer *x, bool stored)
 {
@@ -290,8 +303,7 @@ static struct loop_function *join(struct absorbing *a, const struct loop_functio
                 f->buffers[i]->alias_class = 0;
         absorb_parameters(arena, m, stored ? NULL : made, f, read);
         loop_function_rename(arena, f);
-        absorb_describe(arena, maker, reader, f);
-        f->name = maker->name;
+        describe(arena, maker, reader, f);
         f->flops = maker->flops + reader->flops;
         f->again = maker->again + reader->again;
         return fits(a, f) ? f : NULL;
