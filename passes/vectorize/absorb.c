@@ -18,7 +18,8 @@
  *       call @norm(@a, @t)
  *       call @product(@t, @weights, @c)
  *
- * The reader copies all of what it reads of that as it lies, and nothing else. Blocks of a later wave make it again, so that there
+ * The reader copies all of what it reads of that as it lies, and nothing else. Of elements that blocks of lanes make its warps make
+ * some each, as long as they are few. Blocks of a later wave make it again, so that there
  * must be few waves. Rows of a product that clusters of blocks have are followed on by these (absorb_rows.c). Exact to the bit: nothing is
  * computed otherwise. */
 #include "passes/vectorize/absorb.h"
@@ -28,6 +29,7 @@
 #include "cost/grid.h"
 #include "ir/loop_vector.h"
 #include "ir/lower_emit.h"
+#include "passes/vectorize/grid_turns.h"
 
 /* ---- who makes, who reads ---- */
 
@@ -39,12 +41,20 @@ const struct loop_stmt *absorb_phase(const struct loop_function *f)
 
 bool absorb_is_warps(const struct loop_stmt *s) { return s && s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP; }
 
-/* its result; NULL: it is no block of one warp that has one */
+/* elements, of a lane each, that few lanes can make one after the other */
+static bool is_of_lanes(const struct loop_stmt *phase, const struct loop_stmt *warps)
+{
+        const struct loop_stmt *lanes = warps->body->first;
+        return phase->b->literal.i * warps->b->literal.i <= GRID_TURNS_MAX && lanes && !lanes->next && lanes->kind == STMT_FOR &&
+               lanes->for_kind == FOR_GPU_LANE && grid_turns_can(lanes->body);
+}
+
+/* its result; NULL: it is no block of one warp that has one, and no few elements */
 static struct loop_buffer *made_by(const struct loop_function *f)
 {
         const struct loop_stmt *phase = absorb_phase(f), *warps = phase ? phase->body->first : NULL;
         struct loop_buffer *made = NULL;
-        if (!absorb_is_warps(warps) || warps->next || phase->b->literal.i != 1 || warps->b->literal.i != 1)
+        if (!absorb_is_warps(warps) || warps->next || ((phase->b->literal.i != 1 || warps->b->literal.i != 1) && !is_of_lanes(phase, warps)))
                 return NULL;
         for (int i = 0; i < f->buffer_count; i++)
                 if (f->buffers[i]->access == ACCESS_INOUT || (f->buffers[i]->access == ACCESS_OUT && made))
@@ -122,7 +132,7 @@ int absorb_argument(const struct loop_function *f, const struct loop_buffer *par
         return i;
 }
 
-/* the only block and warp of the maker, which are the reader's first; where its result goes */
+/* the only block and warp of the maker, which are the reader's first (NULL: there are several); where its result goes */
 struct moving { struct arena *arena; const struct loop_variable *block, *warp; const struct loop_buffer *from; struct loop_buffer *to; };
 
 static void move_expr(struct loop_expr *e, void *context)
@@ -130,7 +140,7 @@ static void move_expr(struct loop_expr *e, void *context)
         const struct moving *m = context;
         if (e->buffer == m->from)
                 e->buffer = m->to;
-        if (e->op == LOOP_VARIABLE && (e->variable == m->block || e->variable == m->warp))
+        if (e->op == LOOP_VARIABLE && m->block && (e->variable == m->block || e->variable == m->warp))
                 *e = *loop_index(m->arena, 0);
 }
 
@@ -165,18 +175,54 @@ void absorb_parameters(struct arena *arena, const struct loop_function *maker, c
         }
 }
 
+static struct loop_stmt *let(struct arena *arena, struct loop_block *block, struct loop_variable *v, struct loop_expr *value)
+{
+        struct loop_stmt *s = loop_append(arena, block, STMT_LET);
+        s->variable = v;
+        v->kind = VARIABLE_LET;
+        s->a = value;
+        return s;
+}
+
+/* All warps of the maker, in turns of the reader's: elements of a lane, all computed before it stores any. */
+static void share_elements(struct arena *arena, const struct loop_stmt *block, const struct loop_stmt *warps, struct loop_stmt *reader)
+{
+        const int64_t of_block = warps->b->literal.i, all = block->b->literal.i * of_block, sharing = reader->b->literal.i;
+        struct loop_stmt *lanes = warps->body->first;
+        struct loop_variable *turn = loop_variable_new(arena, "turn", LOOP_TYPE(E_INDEX), VARIABLE_LOOP), *number = loop_variable_new(arena, "number", LOOP_TYPE(E_INDEX), VARIABLE_LET);
+        struct loop_block *body = loop_block_new(arena), *inside = body, *elements = lanes->body;
+        let(arena, body, number, loop_op(arena, LOOP_ADD, loop_op(arena, LOOP_MUL, loop_use(arena, turn), loop_index(arena, sharing), NULL), loop_use(arena, reader->variable), NULL));
+        if (all % sharing) {
+                struct loop_stmt *there = loop_append(arena, body, STMT_IF);
+                there->a = loop_op(arena, LOOP_LT, loop_use(arena, number), loop_index(arena, all), NULL);
+                inside = there->body;
+        }
+        let(arena, inside, block->variable, loop_op(arena, LOOP_DIV, loop_use(arena, number), loop_index(arena, of_block), NULL));
+        let(arena, inside, warps->variable, loop_op(arena, LOOP_REM, loop_use(arena, number), loop_index(arena, of_block), NULL));
+        *inside->end = elements->first;
+        inside->end = elements->end;
+        lanes->body = loop_block_new(arena);
+        grid_turns_write(arena, turn, (all + sharing - 1) / sharing, body, lanes->body);
+        reader->body = warps->body;
+}
+
 static struct loop_function *join(struct absorbing *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader, const struct loop_buffer *x)
 {
         struct arena *arena = a->p->arena;
         struct loop_function *m = kernel_copy(arena, maker), *f = kernel_copy(arena, reader);
         struct loop_buffer *made = m->buffers[absorb_argument(maker, y)], *read = f->buffers[absorb_argument(reader, x)], *xs;
         struct loop_stmt *copies = copies_of(f, read, &xs), *phase = f->body->first, *block = m->body->first, *warps = block->body->first;
-        struct moving moving = { arena, block->variable, warps->variable, made, xs };
+        const bool one = block->b->literal.i == 1 && warps->b->literal.i == 1;
+        struct moving moving = { arena, one ? block->variable : NULL, one ? warps->variable : NULL, made, xs };
         loop_block_walk(warps->body, move_stmt, move_expr, &moving);
-        copies->body = loop_block_new(arena);
-        struct loop_stmt *first = loop_append(arena, copies->body, STMT_IF);
-        first->a = loop_op(arena, LOOP_LT, loop_use(arena, copies->variable), loop_index(arena, 1), NULL);
-        first->body = warps->body;
+        if (one) {
+                copies->body = loop_block_new(arena);
+                struct loop_stmt *first = loop_append(arena, copies->body, STMT_IF);
+                first->a = loop_op(arena, LOOP_LT, loop_use(arena, copies->variable), loop_index(arena, 1), NULL);
+                first->body = warps->body;
+        } else {
+                share_elements(arena, block, warps, copies);
+        }
         copies->next = copies->next->next->next;        /* behind commit and wait */
         if (!copies->next)
                 phase->body->end = &copies->next;
