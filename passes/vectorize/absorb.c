@@ -20,7 +20,8 @@
  *
  * The reader copies all of what it reads of that as it lies, and nothing else. Of elements that blocks of lanes make its warps make
  * some each, as long as they are few. Blocks of a later wave make it again, so that there
- * must be few waves. Rows of a product that clusters of blocks have are followed on by these (absorb_rows.c). Exact to the bit: nothing is
+ * must be few waves. Rows of a product that clusters of blocks have are followed on by these (absorb_rows.c); what is small and stands
+ * alone is done beside something else (absorb_beside.c). Exact to the bit: nothing is
  * computed otherwise. */
 #include "passes/vectorize/absorb.h"
 
@@ -381,6 +382,9 @@ int pass_absorb(struct loop_program *p, struct pass_context *context)
                 } else {
                         at = &(*at)->next;
                 }
+        for (struct loop_stmt *s = p->main->body->first; s && !context->memory; s = s->next)
+                while (s->kind == STMT_CALL && absorb_beside(&a, s))
+                        count++;
         for (p->main->body->end = &p->main->body->first; *p->main->body->end;)
                 p->main->body->end = &(*p->main->body->end)->next;
         return count;

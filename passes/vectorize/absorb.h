@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Inside absorb: two calls become one, of a kernel that does what both did. absorb.c: each block of the reader makes what the maker made;
- * absorb_rows.c: the maker's clusters do what the reader does with their rows. */
+ * absorb_rows.c: the maker's clusters do what the reader does with their rows; absorb_beside.c: some blocks do one thing, some another. */
 #ifndef PASSES_VECTORIZE_ABSORB_H
 #define PASSES_VECTORIZE_ABSORB_H
 
@@ -50,5 +50,10 @@ void absorb_drop(struct loop_program *p, const struct loop_buffer *b);
 
 /* Does the call's kernel do now what the one behind it did? Then that one's call does both. */
 bool absorb_rows(struct absorbing *a, const struct loop_stmt *maker);
+
+/* ---- absorb_beside.c ---- */
+
+/* Does the call now do what another one did behind it, which is gone? */
+bool absorb_beside(struct absorbing *a, struct loop_stmt *earlier);
 
 #endif
