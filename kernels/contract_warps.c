@@ -19,7 +19,8 @@
  *
  * Where tiles are too few for the machine, `parts` blocks share the turns of one. Where these can be a cluster, their sums go to its
  * memory, and each block adds up a share of them, in order, and makes of it what the fusion says. Else they go to memory of the kernel's
- * own, and a second phase does that.
+ * own, and a second phase does that. Where something sums over rows of the results, the blocks that have all outputs of a tile can be one
+ * cluster, too (warps_whole.c).
  *
  * Nothing is gathered in memory: a product of matrices and a convolution differ in where a position's
  * row begins. The sums leave the fragments 16 positions at a time, through shared memory of the warp,

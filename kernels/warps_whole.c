@@ -16,7 +16,7 @@ bool warps_have_rows(const struct warps *w)
 {
         const struct stage *s = &w->s;
         int64_t step = w->outputs;
-        if (s->ys->element != s->multiply->sum || s->sums->type->element != s->multiply->sum || s->y.offset || s->between || s->border != NULL)
+        if (s->ys->element != s->multiply->sum || s->sums->type->element != s->multiply->sum || s->y.offset || s->between)
                 return false;
         for (int d = s->spatial_count - 1; d >= 0; d--) {
                 if (s->spatial[d].extent > 1 && s->spatial[d].y_step != step)

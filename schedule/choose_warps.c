@@ -109,7 +109,7 @@ static bool is_summed_over(const struct op *op)
 {
         const struct op *kernel = op->region->owner && op->region->owner->code == OP_fusion ? op->region->owner : op;
         const struct type *y = op_result(op)->type;
-        if (kernel->result_count != 1 || !type_same_dims(kernel->results[0].type, y) || !type_is_static(y))
+        if (kernel->result_count != 1 || !type_same_dims(kernel->results[0].type, y) || kernel->results[0].type->element != y->element || !type_is_static(y))
                 return false;
         for (const struct use *u = kernel->results[0].uses; u; u = u->next) {
                 const struct op *reader = u->user;

@@ -152,6 +152,23 @@ static void move_stmt(struct loop_stmt *s, void *context)
                 s->buffer = m->to;
 }
 
+/* in front of a number that was given here */
+static int stem(const char *name)
+{
+        int length = (int)strlen(name), end = length;
+        while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9')
+                end--;
+        return end > 1 && end < length && name[end - 1] == '_' ? end - 1 : length;
+}
+
+static bool is_taken(struct loop_buffer *const *all, int count, const char *name)
+{
+        for (int i = 0; i < count; i++)
+                if (!strcmp(all[i]->name, name))
+                        return true;
+        return false;
+}
+
 void absorb_parameters(struct arena *arena, const struct loop_function *maker, const struct loop_buffer *made, struct loop_function *f, const struct loop_buffer *read)
 {
         struct loop_buffer **all = arena_array(arena, (size_t)(maker->buffer_count + f->buffer_count), sizeof *all);
@@ -167,12 +184,10 @@ void absorb_parameters(struct arena *arena, const struct loop_function *maker, c
         f->buffers = all;
         f->buffer_count = count;
         for (int i = 0; i < count; i++) {
+                const char *name = all[i]->name;
                 all[i]->number = i;
-                for (int k = 0; k < i; k++)
-                        if (!strcmp(all[i]->name, all[k]->name)) {
-                                all[i]->name = arena_printf(arena, "%s_%d", all[i]->name, i);
-                                k = -1;         /* that may be another one's */
-                        }
+                for (int number = i; is_taken(all, i, all[i]->name); number++)
+                        all[i]->name = arena_printf(arena, "%.*s_%d", stem(name), name, number);
         }
 }
 

@@ -16,7 +16,7 @@
 #include "ir/lower_emit.h"
 #include "passes/vectorize/absorb.h"
 
-enum { NEAR = 16 };                     /* calls that are looked at behind one */
+enum { NEAR = 16, MOST = 8 };           /* calls that are looked at behind one; kernels that become one */
 
 /* the only loop over warps of a kernel whose blocks do nothing else; NULL: they do */
 static struct loop_stmt *warps_of(const struct loop_function *f)
@@ -29,6 +29,18 @@ static struct loop_stmt *warps_of(const struct loop_function *f)
 static bool is_small(const struct absorbing *a, const struct loop_function *f)
 {
         return !f->can_fail && f->body->first->b->literal.i <= target_grid(a->target)->multiprocessors;
+}
+
+static struct loop_function *join(struct absorbing *a, const struct loop_function *later, const struct loop_buffer *y, const struct loop_function *earlier,
+                                  const struct loop_buffer *x);
+
+/* how many kernels it was */
+static int kernels_in(const struct absorbing *a, const struct loop_function *f)
+{
+        for (int i = 0; i < a->pair_count; i++)
+                if (a->pairs[i].made == f && a->pairs[i].join == join)
+                        return kernels_in(a, a->pairs[i].maker) + kernels_in(a, a->pairs[i].reader);
+        return 1;
 }
 
 /* ---- both as one ---- */
@@ -114,7 +126,7 @@ static struct loop_stmt **find_other(const struct absorbing *a, struct loop_stmt
         for (int k = 0; k < NEAR && *at && (*at)->kind == STMT_CALL; k++, at = &(*at)->next) {
                 struct loop_stmt *later = *at, *s = earlier;
                 if (!warps_of(later->function) || later->function->can_fail || absorb_has_offsets(later) ||
-                    (!is_small(a, later->function) && !is_small(a, earlier->function)))
+                    (!is_small(a, later->function) && !is_small(a, earlier->function)) || kernels_in(a, earlier->function) + kernels_in(a, later->function) > MOST)
                         continue;
                 while (s != later && may_pass(later, s))
                         s = s->next;

@@ -158,7 +158,8 @@ def test_norms(tmp_path):
     paths, given = [], {}
     for i, (how, words, precision) in enumerate(NORMS):
         one, two = (norm_scheduled(how, words, precision, tmp_path, f"{name}{i}", target) for name, target in (("one", "cuda-sm_90"), ("two", "cuda-sm_80")))
-        assert launches(one) and launch_count(one) == launch_count(two) - 1 - ("parts" in words), how
+        apart = not how.get("shown")            # else what is shown is computed beside the norm there
+        assert launches(one) and "taken[" in one.read_text() and launch_count(one) <= launch_count(two) - apart, how
         paths += [one, two]
         given.update({p.stem: norm_inputs(how) for p in (one, two)})
     for flags, executions in (cuda.OPTIMIZE, cuda.SIX), (cuda.CHECKED, cuda.TWO):
@@ -233,7 +234,7 @@ def test_nvcc(architecture, tmp_path):
             assert of["spilled"] == 0 and of["stack"] == 0, (how, kernel, of)
 
 
-@pytest.mark.parametrize("name, most", [("resnet50", 57), ("bert_base", 77), ("gpt_step", 75)])
+@pytest.mark.parametrize("name, most", [("resnet50", 57), ("bert_base", 75), ("gpt_step", 75)])
 def test_launches(name, most, tmp_path):
     """of a network in f16 (docs/gpu.md)"""
     path = cuda.compile_model(zoo.build(name), tmp_path, ["--precision=f16", "--weights=file", "--profile"], target="cuda-sm_90")
