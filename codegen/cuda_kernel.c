@@ -82,6 +82,49 @@ static bool copies_alone(struct loop_block *block)
         return !other;
 }
 
+/* ---- memory of a warp: lanes hand on what they made, to the next loop over lanes, or to the first one when the warp does all again ---- */
+
+struct own { const struct loop_buffer *buffer; bool found; };
+
+static void find_alloc(struct loop_stmt *s, void *context)
+{
+        struct own *own = context;
+        own->found |= s->kind == STMT_ALLOC && s->buffer == own->buffer;
+}
+
+struct reading { const struct loop_stmt *lanes; bool found; };
+
+static void find_load(struct loop_expr *e, void *context)
+{
+        struct reading *r = context;
+        struct own own = { .buffer = e->buffer };
+        if (r->found || e->op != LOOP_LOAD || e->buffer->space != SPACE_STACK)
+                return;
+        loop_block_walk(r->lanes->body, find_alloc, NULL, &own);
+        r->found = !own.found;
+}
+
+static bool is_again(const struct loop_block *block, const struct loop_stmt *lanes, bool again)
+{
+        for (const struct loop_stmt *s = block->first; s; s = s->next) {
+                const bool loop = s->kind == STMT_WHILE || (s->kind == STMT_FOR && s->for_kind != FOR_GPU_LANE);
+                if (s == lanes)
+                        return again;
+                if ((s->body && is_again(s->body, lanes, again || loop)) || (s->other && is_again(s->other, lanes, again)))
+                        return true;
+        }
+        return false;
+}
+
+static bool lanes_wait(const struct c_writer *w, const struct loop_stmt *lanes)
+{
+        struct reading r = { .lanes = lanes };
+        if (lanes->next)
+                return stores(lanes->body);
+        loop_block_walk(lanes->body, NULL, find_load, &r);
+        return r.found && is_again(w->cuda->warp->body, lanes, false);
+}
+
 void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
 {
         struct cuda_writer *cuda = w->cuda;
@@ -101,6 +144,7 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
                         c_line(w, "cluster_barrier();");
                 break;
         case FOR_GPU_WARP:
+                cuda->warp = s;
                 put_part(w, s, "threadIdx.y");
                 if (cuda->hands_on && s != cuda->last && !cuda_waits_next(s) && !copies_alone(s->body))
                         c_line(w, "__syncthreads();");
@@ -109,7 +153,7 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
                 cuda->in_lane = true;
                 put_part(w, s, "threadIdx.x");
                 cuda->in_lane = false;
-                if (s->next && stores(s->body))           /* its lanes hand on what they made */
+                if (lanes_wait(w, s))
                         c_line(w, "__syncwarp();");
                 break;
         }

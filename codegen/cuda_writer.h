@@ -33,6 +33,7 @@ struct cuda_writer {
         int phase_count;
         struct cuda_phase *phase;       /* being printed; or NULL */
         const struct loop_stmt *block;  /* the loop over blocks that is printed */
+        const struct loop_stmt *warp;   /* the loop over warps */
         const struct loop_stmt *last;   /* of the block, behind which nobody waits */
         bool clusters;                  /* some phase has */
         bool in_lane, hands_on;         /* in a loop over lanes; warps wait for each other */

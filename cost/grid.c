@@ -42,9 +42,12 @@ struct walk {
         double copied;                  /* of a block into shared memory, asynchronously */
         double trips, lanes;            /* of the statement that is looked at */
         double turns;                   /* of the loop around a multiply; 1: there is none */
+        double below;                   /* what conditions around it say that a row of the tile is; 0: nothing */
         bool in_lane, in_turn;
         int tile_rows, tile_columns, tile_lanes;
 };
+
+static double larger(double a, double b) { return a > b ? a : b; }
 
 static bool is_parameter(const struct walk *w, struct loop_buffer *b)
 {
@@ -126,6 +129,36 @@ static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
         w->work.read += w->trips / w->turns * ((s->buffer ? rows : 0) + width) * deep * element_info[s->weights->element].bytes;
 }
 
+/* memory that warps of a cluster have for a row each: they go on with it */
+static void look_at_row(struct walk *w, const struct loop_buffer *row)
+{
+        const double rows = w->trips * w->work.cluster;
+        if (w->work.across || !w->work.cluster || w->in_lane || row->space != SPACE_STACK)
+                return;
+        w->work.across = 1;
+        w->work.length = (double)row->extent;
+        w->work.tile = w->below && w->below < rows ? w->below : rows;
+}
+
+static void look_at_if(struct walk *w, const struct loop_stmt *s)
+{
+        const double outer = w->below;
+        int64_t end;
+        if (s->a->op == LOOP_LT && loop_is_int(s->a->args[1], &end) && (!outer || (double)end < outer))
+                w->below = (double)end;
+        const struct walk before = *w;
+        look_at_block(w, s->body);
+        w->below = outer;
+        if (!s->other)
+                return;
+        const double instructions = w->instructions, bytes = w->bytes;          /* one or the other */
+        w->instructions = before.instructions;
+        w->bytes = before.bytes;
+        look_at_block(w, s->other);
+        w->instructions = larger(w->instructions, instructions);
+        w->bytes = larger(w->bytes, bytes);
+}
+
 static void look_at(struct walk *w, const struct loop_stmt *s)
 {
         struct loop_expr *const exprs[] = { s->a, s->b, s->c };
@@ -133,11 +166,13 @@ static void look_at(struct walk *w, const struct loop_stmt *s)
                 look_at_expr(w, exprs[i], 0);
         switch (s->kind) {
         case STMT_FOR: look_at_for(w, s); return;
+        case STMT_IF: look_at_if(w, s); return;
         case STMT_ALLOC: {
                 const bool cluster = s->buffer->space == SPACE_CLUSTER;
                 const int64_t all = s->buffer->extent * element_info[s->buffer->element].bytes, bytes = round_up(cluster ? all / w->work.cluster : all, SHARED_ALIGN);
                 if (!w->in_lane)
                         w->cost->shared += bytes * (s->buffer->space == SPACE_STACK ? w->cost->warps : 1);
+                look_at_row(w, s->buffer);
                 w->work.partial += cluster ? (double)(bytes * w->cost->blocks) : 0;
                 break;
         }
@@ -184,8 +219,6 @@ static double traffic(const struct loop_function *f, double *results)
         }
         return all;
 }
-
-static double larger(double a, double b) { return a > b ? a : b; }
 
 /* no tensor cores: the slowest of what a multiprocessor does for its blocks */
 static double plain_seconds(const struct walk *w, const struct grid_machine *g, double all)

@@ -10,6 +10,8 @@
  *      all        waves over the multiprocessors; no less than memory takes for every byte once
  *      parts      a launch more, which reads what the first one left in the second cache; or, in a cluster, two barriers and what
  *                 blocks read of each other, on multiprocessors that are neighbours
+ *      rows       that something sums over behind the product: a launch more, or, where a cluster has them, a barrier and the
+ *                 rows of a warp, one after the other
  *
  * Fitted to 288 schedules of 21 layers, f16, on an H200 (test/bench/cuda/sweep.py; least squares of logarithms, those near the
  * fastest of a layer counting twice): 17 % off in the mean; of the schedules that were tried, the one of least predicted time takes 1.04
@@ -38,7 +40,8 @@ enum {
         W_COPY = 8,
         MULTIPLY = 3,                   /* that a warp's own next one waits */
         ROW = 53,                       /* of results */
-        CLUSTER_BARRIER = 300           /* an estimate, for test/bench/cuda/machine.cu to measure */
+        CLUSTER_BARRIER = 300,          /* an estimate, for test/bench/cuda/machine.cu to measure */
+        ROW_SUMS = 1300, ROW_TURN = 8   /* likewise: of a row that a warp sums over twice; more for each element of a lane */
 };
 /* cycles of a multiprocessor for an element that is moved: what brings an image to channels last took 8.6 us for 846,400 */
 static const double moved_element = 2.1;
@@ -84,13 +87,30 @@ double warps_waves(const struct grid_machine *g, const struct warp_work *work)
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
+static double row_cost(double length) { return ROW_SUMS + length / LANES * ROW_TURN; }
+
+/* cycles of the rows that each warp goes on with, which it reads of all blocks of its cluster */
+static double rows_of_warp(const struct warp_work *work, double blocks, double share)
+{
+        const double rows = work->tile / work->cluster, bytes = rows * work->length * sizeof(float);
+        return larger(ceil(rows / work->warps) * row_cost(work->length), blocks * bytes * share);
+}
+
+double warps_rows_cost(const struct grid_machine *g, double rows, double length)
+{
+        const double bytes = 2 * rows * length * sizeof(float), waves = ceil(rows / (g->multiprocessors * (double)g->warps));
+        return g->launch + larger(waves * (warm.arrival + row_cost(length)) / g->clock, bytes / g->l2_rate);
+}
+
 double warps_cluster_cost(const struct grid_machine *g, const struct warp_work *work, double blocks)
 {
         const double crowd = larger(1, blocks * work->warps / (2 * SCHEDULERS)), share = g->clock * g->multiprocessors / g->cluster_rate;
         if (!work->cluster)
                 return 0;
-        const double others = work->partial / work->blocks * (work->cluster - 1) / work->cluster;
-        return 2 * CLUSTER_BARRIER + larger(work->rows / work->cluster * ROW * crowd, blocks * others * share);
+        const int parts = work->across ? work->cluster / work->across : work->cluster;
+        const double others = work->partial / work->blocks * (parts - 1) / parts;
+        const double joining = (parts > 1 ? CLUSTER_BARRIER : 0) + larger(work->rows / parts * ROW * crowd, blocks * others * share);
+        return CLUSTER_BARRIER + joining + (work->across ? CLUSTER_BARRIER + rows_of_warp(work, blocks, share) : 0);
 }
 
 /* cycles of a wave of so many blocks on each multiprocessor */
@@ -116,10 +136,12 @@ double warps_launch_cost(const struct grid_machine *g, const struct warp_work *w
         return g->launch + larger(cycles / g->clock, memory) + joining;
 }
 
-double warps_judged(const struct warp_work *work, double seconds)
+double warps_judged(const struct warp_work *work, double seconds, double behind)
 {
         static const double second_launch = 1.03;       /* less than what predictions are off */
-        return work->partial && !work->cluster ? seconds * second_launch : seconds;
+        if (work->partial && !work->cluster)
+                seconds *= second_launch;
+        return behind && !work->across ? (seconds + behind) * second_launch : seconds;
 }
 
 double warps_cost(const struct target *t, const struct multiply *m, const struct warp_work *work)

@@ -17,10 +17,12 @@ struct warp_work {
         double x_copies, w_copies;      /* of 16 bytes that a lane makes in a turn */
         double instructions;            /* of a warp in a turn, beside products and copies */
         bool windows;                   /* a position's row begins where several offsets of a window, and a border, say */
-        double rows;                    /* positions whose sums a warp has */
+        double rows, tile;              /* positions whose sums a warp has; a block, where it goes on with rows */
         double operands, results;
         double partial;                 /* bytes of sums of parts, which a second phase adds up; 0: there are none */
-        int cluster;                    /* blocks whose partial sums are in the memory of their cluster; 0: they are not */
+        int cluster;                    /* blocks whose sums are in the memory of their cluster; 0: they are not */
+        int across;                     /* of these, side by side: they have whole rows, which warps go on with; 0: they have none */
+        double length;                  /* of such a row */
         bool cold;                      /* operands come from memory (warps_are_cold) */
         int stages;
         int warps, registers;           /* of a block; of a lane */
@@ -37,6 +39,8 @@ int warps_resident(const struct grid_machine *g, const struct warp_work *work);
 int warps_registers(const struct multiply *m, int rows, int columns, int lane, int words);
 /* cycles beside those of the sums, of so many blocks of clusters on a multiprocessor; 0: they are in none */
 double warps_cluster_cost(const struct grid_machine *g, const struct warp_work *work, double blocks);
+/* seconds of a launch that sums over so many rows of a product's results, and stores as many */
+double warps_rows_cost(const struct grid_machine *g, double rows, double length);
 /* waves of blocks over all multiprocessors */
 double warps_waves(const struct grid_machine *g, const struct warp_work *work);
 /* Attention of few rows (kernels/attention_row_warps.c): cycles of a block that has `keys` of a row, of `depth` channels and `width` of
@@ -48,8 +52,9 @@ double warps_row_attention_cost(const struct grid_machine *g, const struct row_a
 double warps_window_cost(const struct target *t, const struct multiply *m, int64_t results, int64_t outputs, int64_t taps, int64_t channels, double moved);
 /* seconds of a launch whose blocks take so many cycles: no less than memory takes, and those of the one that adds up parts */
 double warps_launch_cost(const struct grid_machine *g, const struct warp_work *work, double cycles);
-/* by which one schedule is better than another: a second launch has costs that the model does not see, of its code and in the graph */
-double warps_judged(const struct warp_work *work, double seconds);
+/* By which one schedule is better than another: a second launch has costs that the model does not see, of its code and in the graph. behind:
+ * seconds of one that sums over rows of the results; 0: there is none. */
+double warps_judged(const struct warp_work *work, double seconds, double behind);
 double warps_cost(const struct target *t, const struct multiply *m, const struct warp_work *work);
 
 #endif

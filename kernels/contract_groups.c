@@ -52,7 +52,7 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
                 return false;
         int64_t turns = type_elements(w) / w->dims[0] / packed_panel(x, w) / m->group;
         *t = (struct warp_tile){ .positions = s->tile, .warps = s->warps, .panels = 1, .stages = s->stages, .words = MULTIPLY_LINE,
-                                 .parts = s->parts, .rows = m->positions / MULTIPLY_WARPS, .vectors = (int)w->dims[w->rank - 2],
+                                 .parts = s->parts, .across = 1, .rows = m->positions / MULTIPLY_WARPS, .vectors = (int)w->dims[w->rank - 2],
                                  .lanes = m->outputs, .group = m->group / MULTIPLY_LINE, .bytes = element_info[x->element].bytes,
                                  .together = true };
         t->cluster = t->positions > 0 && warp_tile_clusters(t, target, group_tile_shared(t));

@@ -19,7 +19,8 @@
  *
  * Where tiles are too few for the machine, `parts` blocks share the turns of one. Where these can be a cluster, their sums go to its
  * memory, and each block adds up a share of them, in order, and makes of it what the fusion says. Else they go to memory of the kernel's
- * own, and a second phase does that.
+ * own, and a second phase does that. Where something sums over rows of the results, the blocks that have all outputs of a tile can be one
+ * cluster, too (warps_whole.c).
  *
  * Nothing is gathered in memory: a product of matrices and a convolution differ in where a position's
  * row begins. The sums leave the fragments 16 positions at a time, through shared memory of the warp,
@@ -54,19 +55,26 @@ int64_t warp_tile_part_row(const struct warp_tile *t)
 }
 int64_t warp_tile_part(const struct warp_tile *t) { return t->panels * t->positions * warp_tile_part_row(t); }
 
+int warp_tile_members(const struct warp_tile *t) { return t->parts * t->across; }
+
 bool warp_tile_clusters(const struct warp_tile *t, const struct target *target, int64_t shared)
 {
         const struct grid_machine *g = target_grid(target);
         const int64_t share = (int64_t)t->positions / t->parts * t->panels * t->vectors * t->lanes;
-        return g && t->parts > 1 && t->parts <= g->cluster && t->positions % t->parts == 0 && share % (t->warps * t->panels * GRID_LANES) == 0 &&
+        return g && warp_tile_members(t) > 1 && warp_tile_members(t) <= g->cluster && t->positions % t->parts == 0 && share % (t->warps * t->panels * GRID_LANES) == 0 &&
                shared + round_up(warp_tile_part(t) * SUM_BYTES, PART_ALIGN) <= g->shared_bytes;
 }
 
+int64_t warps_row_length(const struct warp_tile *t) { return round_up(t->length, GRID_LANES); }
+
 int64_t warp_tile_shared(const struct warp_tile *t)
 {
+        enum { ROW_SUMS = 1024 };       /* of a warp: what else it may have of a row */
         int warps = t->warps * t->panels;
         int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + (t->runs ? GRID_RUNS_BYTES : 0);
-        if (t->parts > 1)
+        if (t->whole)
+                stages += warps * (warps_row_length(t) * SUM_BYTES + ROW_SUMS);
+        if (t->parts > 1 || t->whole)
                 return stages + (t->cluster ? round_up(warp_tile_part(t) * SUM_BYTES, PART_ALIGN) : 0);
         return stages + round_up((int64_t)t->rows * warp_tile_out(t) * SUM_BYTES, STORAGE_ALIGN) * warps;
 }
@@ -76,6 +84,26 @@ int warp_tile_registers(const struct multiply *m, const struct warp_tile *t)
         int rows = t->positions / t->warps / t->rows, lane = t->rows * t->lanes / GRID_LANES;
         int64_t words = (t->positions * (int64_t)t->words + warps_w_stage(t) / t->group) / (t->warps * t->panels * GRID_LANES);
         return warps_registers(m, rows, t->vectors, lane, (int)words);
+}
+
+void warp_tile_apart(struct warp_tile *t, const struct target *target)
+{
+        t->whole = t->cluster = false;
+        t->across = 1;
+        t->cluster = warp_tile_clusters(t, target, warp_tile_shared(t));
+}
+
+/* Blocks side by side that have all outputs become a cluster, where these can. */
+static void make_whole(struct warp_tile *t, const struct op *op, const struct target *target)
+{
+        const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
+        t->across = (int)divide_up(w->dims[0], t->panels);
+        t->length = y->dims[y->rank - 1];
+        t->whole = true;
+        t->cluster = t->across <= GRID_CLUSTER_MAX && y->dims[1] == 1 && op_int(op, "groups") == 1 && t->vectors * t->lanes % GRID_LANES == 0 &&
+                     warp_tile_clusters(t, target, warp_tile_shared(t));
+        if (!t->cluster)
+                warp_tile_apart(t, target);
 }
 
 bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule *s,
@@ -92,10 +120,13 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
         *t = (struct warp_tile){ .positions = s->tile, .warps = s->warps, .panels = s->panels,
                                  .stages = s->stages, .words = s->depth / m->group, .parts = s->parts, .rows = m->positions,
                                  .vectors = (int)w->dims[w->rank - 2], .lanes = m->outputs,
-                                 .group = m->group, .bytes = bytes };
+                                 .group = m->group, .bytes = bytes, .across = 1 };
         const int64_t panels = w->dims[0] / op_int(op, "groups");
         t->runs = s->runs && target_grid(target)->runs && panels % t->panels == 0;
-        t->cluster = t->positions > 0 && warp_tile_clusters(t, target, warp_tile_shared(t));
+        if (t->positions > 0)
+                warp_tile_apart(t, target);
+        if (t->positions > 0 && s->whole)
+                make_whole(t, op, target);
         return t->positions > 0 && s->depth % multiply_row(m) == 0 && inner % t->words == 0 && turns % t->parts == 0 &&
                t->positions % (t->warps * m->positions) == 0 &&
                t->positions / t->warps <= TILE_MAX && t->words <= TILE_MAX &&
@@ -250,14 +281,19 @@ struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element
         return alloc(w, name, element, extent, SPACE_SHARED);
 }
 
-/* the block's tile: panels of a group side by side, then positions, groups, images */
+/* the block's tile: panels of a group side by side, then positions, groups, images; where those side by side are a cluster, all that they
+ * have */
 static void place_block(struct warps *w, struct loop_expr *block)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
         int64_t across = divide_up(w->s.panels, t->panels), down = divide_up(w->positions, t->positions);
-        w->panel = emit_let(e, "first_panel", times(e, emit_op_int(e, LOOP_REM, block, across), t->panels));
-        block = emit_op_int(e, LOOP_DIV, block, across);
+        if (t->whole) {
+                w->panel = emit_let(e, "first_panel", times(e, emit_op_int(e, LOOP_DIV, w->number, t->parts), t->panels));
+        } else {
+                w->panel = emit_let(e, "first_panel", times(e, emit_op_int(e, LOOP_REM, block, across), t->panels));
+                block = emit_op_int(e, LOOP_DIV, block, across);
+        }
         w->position = emit_let(e, "first", times(e, emit_op_int(e, LOOP_REM, block, down), t->positions));
         block = emit_op_int(e, LOOP_DIV, block, down);
         w->group = emit_let(e, "group", emit_op_int(e, LOOP_REM, block, w->groups));
@@ -269,7 +305,7 @@ int64_t warp_tile_count(const struct warp_tile *t, int64_t images, int64_t group
         return images * groups * divide_up(positions, t->positions) * divide_up(panels, t->panels);
 }
 
-bool warps_move_values_in(struct loop_block *body)
+static bool move_values_in(struct loop_block *body, int behind)
 {
         struct loop_block values = { .end = &values.first }, loops = { .end = &loops.first };
         struct loop_stmt *last = NULL;
@@ -287,7 +323,10 @@ bool warps_move_values_in(struct loop_block *body)
                 return false;
         struct loop_block *block = last->body;
         if (last->for_kind == FOR_GPU_CLUSTER) {          /* of which the last loop is, too */
-                for (last = block->first; last->next;)
+                int loops_left = -1 - behind;
+                for (last = block->first; last; last = last->next)
+                        loops_left += last->kind == STMT_FOR;
+                for (last = block->first; last->kind != STMT_FOR || loops_left-- > 0;)
                         last = last->next;
                 block = last->body;
         }
@@ -298,16 +337,27 @@ bool warps_move_values_in(struct loop_block *body)
         return true;
 }
 
-/* the loops over blocks, or over clusters and blocks of each; the number of the tile */
+bool warps_move_values_in(struct loop_block *body) { return move_values_in(body, 0); }
+
+/* the loop over blocks of a cluster: those of all parts, then those side by side */
+static void open_members(struct warps *w, const char *name)
+{
+        const struct warp_tile *t = &w->tile;
+        w->number = w->part = emit_grid(w->s.e, name, FOR_GPU_BLOCK, warp_tile_members(t));
+        if (t->whole)
+                w->part = emit_let(w->s.e, "part", emit_op_int(w->s.e, LOOP_REM, w->number, t->parts));
+}
+
+/* the loops over blocks, or over clusters and blocks of each; the number of the tile, or of those side by side */
 static struct loop_expr *open_blocks(struct warps *w, int64_t tiles)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
         struct loop_expr *tile;
         if (t->cluster) {
-                tile = emit_grid(e, "tile", FOR_GPU_CLUSTER, tiles);
-                w->partial = alloc(w, "partial", w->s.multiply->sum, t->parts * warp_tile_part(t), SPACE_CLUSTER);
-                w->part = emit_grid(e, "part", FOR_GPU_BLOCK, t->parts);
+                tile = emit_grid(e, "tile", FOR_GPU_CLUSTER, tiles / t->across);
+                w->partial = alloc(w, "partial", w->s.multiply->sum, warp_tile_members(t) * warp_tile_part(t), SPACE_CLUSTER);
+                open_members(w, t->whole ? "member" : "part");
                 return tile;
         }
         if (t->parts > 1)
@@ -317,6 +367,31 @@ static struct loop_expr *open_blocks(struct warps *w, int64_t tiles)
                 return block;
         w->part = emit_let(e, "part", emit_op_int(e, LOOP_DIV, block, tiles));
         return emit_op_int(e, LOOP_REM, block, tiles);
+}
+
+/* ends the loop over blocks: what follows where several have parts of a sum, or of a row */
+static void write_behind(struct warps *w, struct loop_expr *tile)
+{
+        struct emit *e = w->s.e;
+        const struct warp_tile *t = &w->tile;
+        if (t->cluster && t->parts > 1) {
+                emit_end(e);
+                open_members(w, t->whole ? "member" : "share");
+                place_block(w, tile);
+        }
+        if (t->cluster)
+                warps_join_share(w);
+        emit_end(e);
+        if (t->whole) {
+                open_members(w, "member");
+                place_block(w, tile);
+                warps_write_rows(w);
+                emit_end(e);
+        }
+        if (t->cluster)
+                emit_end(e);
+        else if (t->parts > 1)
+                warps_join_parts(w);
 }
 
 static bool write_blocks(struct stage *s)
@@ -335,21 +410,12 @@ static bool write_blocks(struct stage *s)
         w->sums->warps = warps_count(w);
         w->xs = warps_shared(w, "xs", s->xs->element, t->stages * warps_x_stage(t));
         w->ws = warps_shared(w, "ws", s->ws->element, t->stages * warps_w_stage(t));
-        if (t->parts == 1)
+        if (t->parts == 1 && !t->whole)
                 w->out = warps_shared(w, "sums", s->multiply->sum, warps_count(w) * t->rows * warp_tile_out(t));
         (t->together ? groups_add_up : add_up)(w);
         (t->cluster ? warps_leave_part : t->parts > 1 ? warps_write_partial : t->together ? groups_write_results : warps_write_results)(w);
-        emit_end(e);
-        if (t->cluster) {
-                struct loop_expr *share = emit_grid(e, "share", FOR_GPU_BLOCK, t->parts);
-                place_block(w, tile);
-                warps_join_share(w, share);
-                emit_end(e);
-                emit_end(e);
-        } else if (t->parts > 1) {
-                warps_join_parts(w);
-        }
-        return warps_move_values_in(e->scope->block);
+        write_behind(w, tile);
+        return move_values_in(e->scope->block, t->whole);
 }
 
 struct stage *warps_prepare(const struct stage *common)
@@ -381,6 +447,8 @@ struct stage *warps_prepare(const struct stage *common)
                 w->positions *= dim->extent;
                 aligned |= (dim->extent > 1 ? dim->x_step : 0) | (dim->window > 1 ? dim->x_window : 0);
         }
+        if (w->tile.whole && !warps_have_rows(w))
+                warp_tile_apart(&w->tile, target);
         /* channels behind the last are not there to be read; words are copied as a whole */
         bool whole = op_int(op, "channels") == w->blocks * w->inner * w->tile.group;
         return whole && aligned % w->tile.group == 0 && w->positions > 0 && w->turns > 0 ? &w->s : NULL;

@@ -10,8 +10,9 @@
 /* A block's tile of sums: positions by panels, of `vectors` x lanes outputs each; `warps` warps for
  * each panel. In shared memory `stages` turns, of `words` of `group` channels; `parts` blocks share all
  * turns. rows: positions of a fragment; bytes: of an element of x; together: all warps multiply as one; cluster: the blocks of
- * all parts are one, whose memory has their sums; runs: weights are copied by the machine itself. */
-struct warp_tile { int positions, warps, panels, stages, words, parts, rows, vectors, lanes, group, bytes; bool together, cluster, runs; };
+ * all parts are one, whose memory has their sums; whole: so are all blocks side by side, `across` (else 1), which have rows of `length`; runs: weights are copied by the machine
+ * itself. */
+struct warp_tile { int positions, warps, panels, stages, words, parts, rows, vectors, lanes, group, bytes, across; int64_t length; bool together, cluster, whole, runs; };
 
 /* as the schedule has it; false: there is no such multiply, or it cannot be */
 bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule *s,
@@ -21,6 +22,8 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
 int64_t group_tile_shared(const struct warp_tile *t);
 int group_tile_registers(const struct warp_tile *t);
 int64_t group_tile_out(const struct warp_tile *t);
+/* blocks of a cluster */
+int warp_tile_members(const struct warp_tile *t);
 /* elements from a position to the next in shared memory: of x, of sums */
 int64_t warp_tile_row(const struct warp_tile *t);
 int64_t warp_tile_out(const struct warp_tile *t);
@@ -29,6 +32,8 @@ bool warp_tile_clusters(const struct warp_tile *t, const struct target *target, 
 /* of a block's sums in the cluster's memory: elements from a position to the next, and of all [panels][positions] of them */
 int64_t warp_tile_part_row(const struct warp_tile *t);
 int64_t warp_tile_part(const struct warp_tile *t);
+/* The same tile without whole rows. */
+void warp_tile_apart(struct warp_tile *t, const struct target *target);
 /* bytes of shared memory; registers of a lane, about; tiles, of so many panels of a group */
 int64_t warp_tile_shared(const struct warp_tile *t);
 int warp_tile_registers(const struct multiply *m, const struct warp_tile *t);

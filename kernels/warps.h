@@ -16,8 +16,9 @@ struct warps {
         struct loop_buffer *xs, *ws, *out;        /* in shared memory */
         /* of the block: image, group, first position, first panel of the group; its part of the turns */
         struct loop_expr *image, *group, *position, *panel, *part;
+        struct loop_expr *number;       /* of the block in its cluster */
         struct loop_buffer *partial;    /* sums of all parts: [parts, images, groups, positions, outputs], whole tiles; of a cluster those
-                                         * of its tile, [parts, panels, positions, outputs] */
+                                         * of its tile, [blocks side by side, parts, panels, positions, outputs] */
 };
 
 /* ---- contract_warps.c ---- */
@@ -73,8 +74,18 @@ void warps_write_results(struct warps *w);
 int64_t warps_partial_size(const struct warps *w);
 void warps_write_partial(struct warps *w);
 void warps_join_parts(struct warps *w);
-/* the same of a cluster: the block's sums into its memory; results of a block's share of the tile */
+/* the same of a cluster: the block's sums into its memory; results of a block's share of the tile, which go to that memory where there are
+ * whole rows */
 void warps_leave_part(struct warps *w);
-void warps_join_share(struct warps *w, struct loop_expr *share);
+void warps_join_share(struct warps *w);
+
+/* ---- warps_whole.c: rows that blocks of a cluster have together ---- */
+
+/* Are rows of the result a row of the tile each, one behind the other, in the type of the sums? */
+bool warps_have_rows(const struct warps *w);
+/* of a row that a warp has, in elements */
+int64_t warps_row_length(const struct warp_tile *t);
+/* the block's share of the rows of its tile, out of the cluster's memory */
+void warps_write_rows(struct warps *w);
 
 #endif

@@ -67,6 +67,13 @@ static void batch_add(struct warps *w, struct batch *b, struct loop_expr *o, str
         b->stored[i] = b->results[i].to;
 }
 
+/* results where their sums were, in the block's own memory: rows of them are stored behind it */
+static void batch_keep(struct warps *w, const struct batch *b, struct loop_expr *const *at)
+{
+        for (int i = 0; i < b->count; i++)
+                emit_store(w->s.e, w->partial, plus(w->s.e, times(w->s.e, w->number, warp_tile_part(&w->tile)), at[i]), b->results[i].value);
+}
+
 static void batch_store(struct warps *w, const struct batch *b)
 {
         struct emit *e = w->s.e;
@@ -211,12 +218,12 @@ void warps_leave_part(struct warps *w)
         struct loop_expr *at = plus(e, times(e, warps_panel(w, warp), t->positions), warps_row(w, warp));
         at = emit_let(e, "partial_at", times(e, at, row));
         for (int i = 0; i < fragments(w); i++)
-                unload(w, i, w->partial, plus(e, times(e, w->part, warp_tile_part(t)), plus(e, at, number(e, i * t->rows * row))), row);
+                unload(w, i, w->partial, plus(e, times(e, w->number, warp_tile_part(t)), plus(e, at, number(e, i * t->rows * row))), row);
         emit_end(e);
 }
 
 /* positions of the tile share by share, outputs side by side */
-void warps_join_share(struct warps *w, struct loop_expr *share)
+void warps_join_share(struct warps *w)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
@@ -226,24 +233,30 @@ void warps_join_share(struct warps *w, struct loop_expr *share)
         while (turns % count)
                 count--;
         struct batch b = { .some = w->positions % t->positions != 0, .few = w->outputs % width != 0 };
+        struct loop_expr *kept[BATCH];
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
         struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns / count));
         struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
         struct loop_expr *first = emit_let(e, "at", plus(e, times(e, turn, (int64_t)count * at_once), plus(e, times(e, warp, GRID_LANES), lane)));
         for (int i = 0; i < count; i++) {
                 struct loop_expr *at = i ? emit_let(e, "at", plus(e, first, number(e, (int64_t)i * at_once))) : first;
-                struct loop_expr *row = emit_let(e, "row", plus(e, times(e, share, rows), emit_op_int(e, LOOP_DIV, at, width)));
+                struct loop_expr *row = emit_let(e, "row", plus(e, times(e, w->part, rows), emit_op_int(e, LOOP_DIV, at, width)));
                 struct loop_expr *column = emit_let(e, "column", emit_op_int(e, LOOP_REM, at, width));
                 struct loop_expr *from = t->panels > 1 ? plus(e, times(e, emit_op_int(e, LOOP_DIV, column, panel), t->positions), row) : row;
                 from = plus(e, times(e, from, warp_tile_part_row(t)), emit_op_int(e, LOOP_REM, column, panel));
-                from = emit_let(e, "partial_at", from);
+                kept[i] = from = emit_let(e, "partial_at", from);
+                if (t->whole)
+                        from = plus(e, times(e, emit_op_int(e, LOOP_DIV, w->number, t->parts), t->parts * warp_tile_part(t)), from);
                 struct loop_expr *sum = loop_load(e->arena, w->partial, from);
                 for (int k = 1; k < t->parts; k++)
                         sum = emit_op(e, LOOP_ADD, sum, loop_load(e->arena, w->partial, plus(e, from, number(e, k * warp_tile_part(t)))));
                 struct loop_expr *o = emit_let(e, "o", plus(e, times(e, w->panel, panel), column));
                 batch_add(w, &b, o, emit_let(e, "p", plus(e, w->position, row)), sum);
         }
-        batch_store(w, &b);
+        if (t->whole)
+                batch_keep(w, &b, kept);
+        else
+                batch_store(w, &b);
         for (int closes = 3; closes > 0; closes--)
                 emit_end(e);
 }

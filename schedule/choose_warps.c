@@ -7,13 +7,14 @@
 
 #include "cost/warps.h"
 #include "ir/loop.h"
+#include "ir/lower.h"
 #include "kernels/contract_warps.h"
+#include "kernels/kernels.h"
 #include "kernels/row_warps.h"
-#include "ir/loop.h"
 #include "schedule/choose.h"
 
 /* STAGES_GOOD: of equal ones; five leave the next launch's first blocks no room */
-enum { PARTS_MOST = 32, STAGES_GOOD = 4 };
+enum { PARTS_MOST = 32, ROW_PANELS_MOST = 16, STAGES_GOOD = 4 };
 
 struct choice {
         const struct op *op;
@@ -21,6 +22,7 @@ struct choice {
         const struct multiply *multiply;
         double images, groups, positions, panels, channels;       /* channels: with the window's offsets */
         bool windows, cold;
+        double behind;                  /* seconds of what sums over rows of the results, where that is a launch; 0: nothing does */
         struct schedule best;
         double judged, seconds, waves;
         int registers;
@@ -43,7 +45,8 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
                 .windows = c->windows, .cold = c->cold, .rows = own,
                 .operands = (c->images * c->groups * c->positions + c->groups * c->panels * width) * c->channels * t->bytes,
                 .results = sums * element_info[op_result(c->op)->type->element].bytes,
-                .partial = t->parts > 1 ? sums * t->parts * 4 : 0, .cluster = t->cluster ? t->parts : 0,
+                .partial = t->cluster || t->parts > 1 ? sums * t->parts * 4 : 0, .cluster = t->cluster ? warp_tile_members(t) : 0,
+                .across = t->whole ? t->across : 0, .length = (double)t->length, .tile = t->positions,
                 .stages = t->stages, .warps = t->warps * t->panels, .registers = warp_tile_registers(m, t),
                 .shared = warp_tile_shared(t)
         };
@@ -52,13 +55,13 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
 static void try_one(struct choice *c, struct schedule s)
 {
         struct warp_tile t;
-        if (!warp_tile_of(c->op, c->target, &s, &t))
+        if (!warp_tile_of(c->op, c->target, &s, &t) || t.whole != s.whole)
                 return;
         const struct warp_work work = work_of(c, &t);
         const struct grid_machine *g = target_grid(c->target);
         if (!warps_resident(g, &work))
                 return;
-        const double seconds = warps_cost(c->target, c->multiply, &work), judged = warps_judged(&work, seconds);
+        const double seconds = warps_cost(c->target, c->multiply, &work), judged = warps_judged(&work, seconds, c->behind);
         if (judged > c->judged || (judged == c->judged && abs(s.stages - STAGES_GOOD) >= abs(c->best.stages - STAGES_GOOD)))
                 return;
         c->judged = judged;
@@ -66,6 +69,56 @@ static void try_one(struct choice *c, struct schedule s)
         c->waves = warps_waves(g, &work);
         c->registers = work.registers;
         c->best = s;
+}
+
+/* all tiles of so many panels, and as many parts */
+static void try_all(struct choice *c, int panels, int parts_most, bool rows)
+{
+        for (int tile = 16; tile <= 256; tile += tile < 64 ? 16 : 64)
+                for (int warps = 1; warps <= 8; warps *= 2)
+                        for (int depth = multiply_row(c->multiply); depth <= 128; depth *= 2)
+                                for (int stages = 2; stages <= 5; stages++)
+                                        for (int parts = 1; parts <= parts_most; parts *= 2) {
+                                                struct schedule s = schedule_preset();
+                                                s.tile = tile;
+                                                s.warps = warps;
+                                                s.panels = panels;
+                                                s.depth = depth;
+                                                s.stages = stages;
+                                                s.parts = parts;
+                                                s.whole = rows;
+                                                try_one(c, s);
+                                        }
+}
+
+/* of the innermost dimension of `shape` alone */
+static bool sums_rows(const struct region *region, const struct type *shape)
+{
+        bool found = false;
+        for (struct op *op = region->first; op; op = op->next) {
+                unsigned along;
+                if (kernels_lowering(op))
+                        return false;
+                found |= op->code == OP_reduce && type_same_dims(op_operand(op, 0)->type, shape) && rows_reduce(op, shape, &along) && along == 1u << (shape->rank - 1);
+        }
+        return found;
+}
+
+/* Does a kernel that sums over rows of the results, and has an element for each of them, read what is made of the sums? */
+static bool is_summed_over(const struct op *op)
+{
+        const struct op *kernel = op->region->owner && op->region->owner->code == OP_fusion ? op->region->owner : op;
+        const struct type *y = op_result(op)->type;
+        if (kernel->result_count != 1 || !type_same_dims(kernel->results[0].type, y) || kernel->results[0].type->element != y->element || !type_is_static(y))
+                return false;
+        for (const struct use *u = kernel->results[0].uses; u; u = u->next) {
+                const struct op *reader = u->user;
+                while (reader && reader->region != kernel->region)
+                        reader = reader->region->owner;
+                if (reader && reader->code == OP_fusion && type_same_dims(reader->results[0].type, y) && sums_rows(reader->regions[0], y))
+                        return true;
+        }
+        return false;
 }
 
 /* Few rows: as many warps that each has a few words under way, of which there are a whole number. */
@@ -120,21 +173,12 @@ struct schedule warps_choose(const struct op *op, const struct schedule_machine 
         for (int d = 2; d + 3 < w->rank; d++)
                 c.windows |= w->dims[d] > 1;
         c.channels = (double)(type_elements(w) / w->dims[0] / packed_panel(x, w));
-        for (int tile = 16; tile <= 256; tile += tile < 64 ? 16 : 64)
-                for (int warps = 1; warps <= 8; warps *= 2)
-                        for (int panels = 1; panels <= 8; panels *= 2)
-                                for (int depth = multiply_row(c.multiply); depth <= 128; depth *= 2)
-                                        for (int stages = 2; stages <= 5; stages++)
-                                                for (int parts = 1; parts <= PARTS_MOST; parts *= 2) {
-                                                        struct schedule s = schedule_preset();
-                                                        s.tile = tile;
-                                                        s.warps = warps;
-                                                        s.panels = panels;
-                                                        s.depth = depth;
-                                                        s.stages = stages;
-                                                        s.parts = parts;
-                                                        try_one(&c, s);
-                                                }
+        if (is_summed_over(op))
+                c.behind = warps_rows_cost(target_grid(machine->target), c.images * c.positions, (double)y->dims[y->rank - 1]);
+        for (int panels = 1; panels <= 8; panels *= 2)
+                try_all(&c, panels, PARTS_MOST, false);
+        for (int panels = 1; c.behind && panels <= ROW_PANELS_MOST; panels++)
+                try_all(&c, panels, target_grid(machine->target)->cluster, true);
         if (c.best.tile)
                 c.best.why = arena_printf(arena, "%.3g us in %.0f waves, %d registers", c.seconds * 1e6, c.waves, c.registers);
         return c.best;

@@ -18,7 +18,8 @@
  *       call @norm(@a, @t)
  *       call @product(@t, @weights, @c)
  *
- * The reader copies all of what it reads of that as it lies, and nothing else. Blocks of a later wave make it again; where there are so many
+ * The reader copies all of what it reads of that as it lies, and nothing else. Of elements that blocks of lanes make its warps make
+ * some each, as long as they are few. Blocks of a later wave make it again; where there are so many
  * waves that this takes longer than the launch, blocks that copy nothing else become turns of those of one wave:
  *
  *       for %block = 0 to 1257 gpu_block {
@@ -27,42 +28,42 @@
  *           let %b : index = %block * 5 + %turn
  *           if %b < 6283 {
  *
- * Exact to the bit: nothing is computed otherwise. */
+ * Kernels of rows go on in the clusters that have these (absorb_rows.c); what is small and stands
+ * alone is done beside something else (absorb_beside.c). Exact to the bit: nothing is
+ * computed otherwise. */
+#include "passes/vectorize/absorb.h"
+
 #include <string.h>
 
 #include "cost/grid.h"
 #include "ir/loop_vector.h"
 #include "ir/lower_emit.h"
-#include "passes/pass.h"
-
-/* a kernel that makes it, one that reads it, and what both have become */
-struct pair { const struct loop_function *maker, *reader; struct loop_function *made; };
-
-struct absorbing {
-        struct loop_program *p;
-        const struct target *target;
-        bool cold;
-        struct pair *pairs;
-        int pair_count;
-};
+#include "passes/vectorize/grid_turns.h"
 
 /* ---- who makes, who reads ---- */
 
-/* the only phase of a kernel that cannot fail; NULL: there are others */
-static const struct loop_stmt *only_phase(const struct loop_function *f)
+const struct loop_stmt *absorb_phase(const struct loop_function *f)
 {
         const struct loop_stmt *phase = loop_is_grid(f) ? f->body->first : NULL;
         return phase && !phase->next && phase->for_kind == FOR_GPU_BLOCK && !f->can_fail && !f->scalar_count ? phase : NULL;
 }
 
-static bool is_warps(const struct loop_stmt *s) { return s && s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP; }
+bool absorb_is_warps(const struct loop_stmt *s) { return s && s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP; }
 
-/* its result; NULL: it is no block of one warp that has one */
+/* elements, of a lane each, that few lanes can make one after the other */
+static bool is_of_lanes(const struct loop_stmt *phase, const struct loop_stmt *warps)
+{
+        const struct loop_stmt *lanes = warps->body->first;
+        return phase->b->literal.i * warps->b->literal.i <= GRID_TURNS_MAX && lanes && !lanes->next && lanes->kind == STMT_FOR &&
+               lanes->for_kind == FOR_GPU_LANE && grid_turns_can(lanes->body);
+}
+
+/* its result; NULL: it is no block of one warp that has one, and no few elements */
 static struct loop_buffer *made_by(const struct loop_function *f)
 {
-        const struct loop_stmt *phase = only_phase(f), *warps = phase ? phase->body->first : NULL;
+        const struct loop_stmt *phase = absorb_phase(f), *warps = phase ? phase->body->first : NULL;
         struct loop_buffer *made = NULL;
-        if (!is_warps(warps) || warps->next || phase->b->literal.i != 1 || warps->b->literal.i != 1)
+        if (!absorb_is_warps(warps) || warps->next || ((phase->b->literal.i != 1 || warps->b->literal.i != 1) && !is_of_lanes(phase, warps)))
                 return NULL;
         for (int i = 0; i < f->buffer_count; i++)
                 if (f->buffers[i]->access == ACCESS_INOUT || (f->buffers[i]->access == ACCESS_OUT && made))
@@ -102,7 +103,7 @@ static void count_copy(struct loop_stmt *s, void *context)
 /* the loop over warps of the reader that does nothing but copy x as it lies, with a commit and a wait behind it; NULL: it reads x otherwise */
 static struct loop_stmt *copies_of(const struct loop_function *reader, const struct loop_buffer *x, struct loop_buffer **xs)
 {
-        const struct loop_stmt *phase = only_phase(reader);
+        const struct loop_stmt *phase = absorb_phase(reader);
         struct loop_stmt *found = NULL;
         struct reading all = { .x = x };
         if (!phase)
@@ -110,7 +111,7 @@ static struct loop_stmt *copies_of(const struct loop_function *reader, const str
         loop_block_walk(phase->body, count_copy, count_use, &all);
         for (struct loop_stmt *s = phase->body->first; s; s = s->next) {
                 struct reading r = { .x = x };
-                if (!is_warps(s))
+                if (!absorb_is_warps(s))
                         continue;
                 loop_block_walk(s->body, count_copy, count_use, &r);
                 if (r.copies && !r.more && r.copies == all.copies)
@@ -147,7 +148,7 @@ static int64_t turns_of(const struct absorbing *a, const struct loop_function *m
 
 /* ---- both as one ---- */
 
-static int argument_of(const struct loop_function *f, const struct loop_buffer *parameter)
+int absorb_argument(const struct loop_function *f, const struct loop_buffer *parameter)
 {
         int i = 0;
         while (f->buffers[i] != parameter)
@@ -155,7 +156,7 @@ static int argument_of(const struct loop_function *f, const struct loop_buffer *
         return i;
 }
 
-/* the only block and warp of the maker, which are the reader's first; where its result goes */
+/* the only block and warp of the maker, which are the reader's first (NULL: there are several); where its result goes */
 struct moving { struct arena *arena; const struct loop_variable *block, *warp; const struct loop_buffer *from; struct loop_buffer *to; };
 
 static void move_expr(struct loop_expr *e, void *context)
@@ -163,7 +164,7 @@ static void move_expr(struct loop_expr *e, void *context)
         const struct moving *m = context;
         if (e->buffer == m->from)
                 e->buffer = m->to;
-        if (e->op == LOOP_VARIABLE && (e->variable == m->block || e->variable == m->warp))
+        if (e->op == LOOP_VARIABLE && m->block && (e->variable == m->block || e->variable == m->warp))
                 *e = *loop_index(m->arena, 0);
 }
 
@@ -174,8 +175,24 @@ static void move_stmt(struct loop_stmt *s, void *context)
                 s->buffer = m->to;
 }
 
-/* parameters of both but for those, the maker's in front; none is in place of another one: other blocks still read it */
-static void join_parameters(struct arena *arena, const struct loop_function *maker, const struct loop_buffer *made, struct loop_function *f, const struct loop_buffer *read)
+/* in front of a number that was given here */
+static int stem(const char *name)
+{
+        int length = (int)strlen(name), end = length;
+        while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9')
+                end--;
+        return end > 1 && end < length && name[end - 1] == '_' ? end - 1 : length;
+}
+
+static bool is_taken(struct loop_buffer *const *all, int count, const char *name)
+{
+        for (int i = 0; i < count; i++)
+                if (!strcmp(all[i]->name, name))
+                        return true;
+        return false;
+}
+
+void absorb_parameters(struct arena *arena, const struct loop_function *maker, const struct loop_buffer *made, struct loop_function *f, const struct loop_buffer *read)
 {
         struct loop_buffer **all = arena_array(arena, (size_t)(maker->buffer_count + f->buffer_count), sizeof *all);
         int count = 0;
@@ -190,12 +207,10 @@ static void join_parameters(struct arena *arena, const struct loop_function *mak
         f->buffers = all;
         f->buffer_count = count;
         for (int i = 0; i < count; i++) {
+                const char *name = all[i]->name;
                 all[i]->number = i;
-                for (int k = 0; k < i; k++)
-                        if (!strcmp(all[i]->name, all[k]->name)) {
-                                all[i]->name = arena_printf(arena, "%s_%d", all[i]->name, i);
-                                k = -1;         /* that may be another one's */
-                        }
+                for (int number = i; is_taken(all, i, all[i]->name); number++)
+                        all[i]->name = arena_printf(arena, "%.*s_%d", stem(name), name, number);
         }
 }
 
@@ -231,42 +246,84 @@ static void take_turns(struct arena *arena, struct loop_stmt *phase, const struc
         once->end = &turn->next;
 }
 
-static struct loop_function *join(struct absorbing *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader, const struct loop_buffer *x,
-                                  int64_t turns)
+static struct loop_stmt *let(struct arena *arena, struct loop_block *block, struct loop_variable *v, struct loop_expr *value)
+{
+        struct loop_stmt *s = loop_append(arena, block, STMT_LET);
+        s->variable = v;
+        v->kind = VARIABLE_LET;
+        s->a = value;
+        return s;
+}
+
+/* All warps of the maker, in turns of the reader's: elements of a lane, all computed before it stores any. */
+static void share_elements(struct arena *arena, const struct loop_stmt *block, const struct loop_stmt *warps, struct loop_stmt *reader)
+{
+        const int64_t of_block = warps->b->literal.i, all = block->b->literal.i * of_block, sharing = reader->b->literal.i;
+        struct loop_stmt *lanes = warps->body->first;
+        struct loop_variable *turn = loop_variable_new(arena, "turn", LOOP_TYPE(E_INDEX), VARIABLE_LOOP), *number = loop_variable_new(arena, "number", LOOP_TYPE(E_INDEX), VARIABLE_LET);
+        struct loop_block *body = loop_block_new(arena), *inside = body, *elements = lanes->body;
+        let(arena, body, number, loop_op(arena, LOOP_ADD, loop_op(arena, LOOP_MUL, loop_use(arena, turn), loop_index(arena, sharing), NULL), loop_use(arena, reader->variable), NULL));
+        if (all % sharing) {
+                struct loop_stmt *there = loop_append(arena, body, STMT_IF);
+                there->a = loop_op(arena, LOOP_LT, loop_use(arena, number), loop_index(arena, all), NULL);
+                inside = there->body;
+        }
+        let(arena, inside, block->variable, loop_op(arena, LOOP_DIV, loop_use(arena, number), loop_index(arena, of_block), NULL));
+        let(arena, inside, warps->variable, loop_op(arena, LOOP_REM, loop_use(arena, number), loop_index(arena, of_block), NULL));
+        *inside->end = elements->first;
+        inside->end = elements->end;
+        lanes->body = loop_block_new(arena);
+        grid_turns_write(arena, turn, (all + sharing - 1) / sharing, body, lanes->body);
+        reader->body = warps->body;
+}
+
+static struct loop_function *join(struct absorbing *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader, const struct loop_buffer *x)
 {
         struct arena *arena = a->p->arena;
         struct loop_function *m = kernel_copy(arena, maker), *f = kernel_copy(arena, reader);
-        struct loop_buffer *made = m->buffers[argument_of(maker, y)], *read = f->buffers[argument_of(reader, x)], *xs;
+        struct loop_buffer *made = m->buffers[absorb_argument(maker, y)], *read = f->buffers[absorb_argument(reader, x)], *xs;
         struct loop_stmt *copies = copies_of(f, read, &xs), *phase = f->body->first, *block = m->body->first, *warps = block->body->first;
-        struct moving moving = { arena, block->variable, warps->variable, made, xs };
+        const int64_t turns = turns_of(a, maker, reader, copies);
+        const bool one = block->b->literal.i == 1 && warps->b->literal.i == 1;
+        struct moving moving = { arena, one ? block->variable : NULL, one ? warps->variable : NULL, made, xs };
         loop_block_walk(warps->body, move_stmt, move_expr, &moving);
-        copies->body = loop_block_new(arena);
-        struct loop_stmt *first = loop_append(arena, copies->body, STMT_IF);
-        first->a = loop_op(arena, LOOP_LT, loop_use(arena, copies->variable), loop_index(arena, 1), NULL);
-        first->body = warps->body;
+        if (one) {
+                copies->body = loop_block_new(arena);
+                struct loop_stmt *first = loop_append(arena, copies->body, STMT_IF);
+                first->a = loop_op(arena, LOOP_LT, loop_use(arena, copies->variable), loop_index(arena, 1), NULL);
+                first->body = warps->body;
+        } else {
+                share_elements(arena, block, warps, copies);
+        }
         copies->next = copies->next->next->next;        /* behind commit and wait */
         if (!copies->next)
                 phase->body->end = &copies->next;
         if (turns > 1)
                 take_turns(arena, phase, copies, turns);
-        join_parameters(arena, m, made, f, read);
+        absorb_parameters(arena, m, made, f, read);
         loop_function_rename(arena, f);
         const double times = (double)phase->b->literal.i;
-        f->location = maker->location && reader->location ? arena_printf(arena, "%s, %s", maker->location, reader->location) : reader->location;
-        f->summary = maker->summary && reader->summary ? arena_printf(arena, "%s; %s", maker->summary, reader->summary) : reader->summary;
+        absorb_describe(arena, maker, reader, f);
         f->flops = reader->flops + maker->flops * times;
         f->again = reader->again + maker->again * times + maker->flops * (times - 1);
-        loop_kernel_add(a->p, f);
         return f;
 }
 
-static struct loop_function *joined(struct absorbing *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader, const struct loop_buffer *x,
-                                    int64_t turns)
+void absorb_describe(struct arena *arena, const struct loop_function *maker, const struct loop_function *reader, struct loop_function *f)
+{
+        f->location = maker->location && reader->location ? arena_printf(arena, "%s, %s", maker->location, reader->location) : reader->location;
+        f->summary = maker->summary && reader->summary ? arena_printf(arena, "%s; %s", maker->summary, reader->summary) : reader->summary;
+}
+
+struct loop_function *absorb_joined(struct absorbing *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader,
+                                    const struct loop_buffer *x, absorb_join how)
 {
         for (int i = 0; i < a->pair_count; i++)
-                if (a->pairs[i].maker == maker && a->pairs[i].reader == reader)
+                if (a->pairs[i].maker == maker && a->pairs[i].reader == reader && a->pairs[i].join == how)
                         return a->pairs[i].made;
-        struct pair pair = { maker, reader, join(a, maker, y, reader, x, turns) };
+        struct absorb_pair pair = { maker, reader, how, how(a, maker, y, reader, x) };
+        if (pair.made)
+                loop_kernel_add(a->p, pair.made);
         ARENA_GROW(a->p->arena, a->pairs, a->pair_count);
         a->pairs[a->pair_count++] = pair;
         return pair.made;
@@ -300,8 +357,7 @@ static bool writes(const struct loop_stmt *call, const struct loop_stmt *other)
         return false;
 }
 
-/* the call behind `maker` that reads what it makes, until which nothing else happens to what it reads; as argument number *at */
-static struct loop_stmt *reader_of(const struct loop_stmt *maker, const struct loop_buffer *made, int *at)
+struct loop_stmt *absorb_reader(const struct loop_stmt *maker, const struct loop_buffer *made, int *at)
 {
         for (struct loop_stmt *s = maker->next; s && s->kind == STMT_CALL && s->function->kind == FUNCTION_KERNEL; s = s->next) {
                 if (writes(s, maker))
@@ -313,7 +369,7 @@ static struct loop_stmt *reader_of(const struct loop_stmt *maker, const struct l
         return NULL;
 }
 
-static bool has_offsets(const struct loop_stmt *call)
+bool absorb_has_offsets(const struct loop_stmt *call)
 {
         for (int i = 0; call->offsets && i < call->function->buffer_count; i++)
                 if (call->offsets[i])
@@ -321,7 +377,7 @@ static bool has_offsets(const struct loop_stmt *call)
         return false;
 }
 
-static void call_joined(struct absorbing *a, const struct loop_stmt *maker, int made_at, struct loop_stmt *reader, int read_at, struct loop_function *f)
+void absorb_call(struct absorbing *a, const struct loop_stmt *maker, int made_at, struct loop_stmt *reader, int read_at, struct loop_function *f)
 {
         struct loop_buffer **buffers = arena_array(a->p->arena, (size_t)f->buffer_count, sizeof *buffers);
         const char *made = loop_call_location(maker), *read = loop_call_location(reader);
@@ -340,7 +396,7 @@ static void call_joined(struct absorbing *a, const struct loop_stmt *maker, int 
                 loop_call_locate(a->p->arena, reader, arena_printf(a->p->arena, "%s, %s", made, read));
 }
 
-static bool has_views(const struct loop_program *p, const struct loop_buffer *b)
+bool absorb_has_views(const struct loop_program *p, const struct loop_buffer *b)
 {
         for (const struct loop_buffer *v = p->buffers; v; v = v->next)
                 if (v->space == SPACE_VIEW && v->view_of == b)
@@ -348,7 +404,7 @@ static bool has_views(const struct loop_program *p, const struct loop_buffer *b)
         return false;
 }
 
-static void drop_buffer(struct loop_program *p, const struct loop_buffer *b)
+void absorb_drop(struct loop_program *p, const struct loop_buffer *b)
 {
         struct loop_buffer **at = &p->buffers;
         while (*at != b)
@@ -358,26 +414,31 @@ static void drop_buffer(struct loop_program *p, const struct loop_buffer *b)
                 p->buffers_end = at;
 }
 
+int absorb_uses(const struct loop_program *p, const struct loop_buffer *b)
+{
+        struct uses uses = { .buffer = b };
+        loop_block_walk(p->main->body, count_call, count_load, &uses);
+        return uses.count;
+}
+
 static bool absorb(struct absorbing *a, const struct loop_stmt *maker)
 {
         struct loop_buffer *y = maker->function->kind == FUNCTION_KERNEL ? made_by(maker->function) : NULL, *xs;
-        const int made_at = y ? argument_of(maker->function, y) : 0;
+        const int made_at = y ? absorb_argument(maker->function, y) : 0;
         int read_at;
         struct loop_buffer *made = y ? maker->buffers[made_at] : NULL;
-        if (!made || made->space != SPACE_WORKSPACE || has_views(a->p, made) || has_offsets(maker))
+        if (!made || made->space != SPACE_WORKSPACE || absorb_has_views(a->p, made) || absorb_has_offsets(maker))
                 return false;
-        struct uses uses = { .buffer = made };
-        loop_block_walk(a->p->main->body, count_call, count_load, &uses);
-        struct loop_stmt *reader = uses.count == 2 ? reader_of(maker, made, &read_at) : NULL;
-        if (!reader || has_offsets(reader))
+        struct loop_stmt *reader = absorb_uses(a->p, made) == 2 ? absorb_reader(maker, made, &read_at) : NULL;
+        if (!reader || absorb_has_offsets(reader))
                 return false;
         const struct loop_buffer *x = reader->function->buffers[read_at];
         const struct loop_stmt *copies = x->access == ACCESS_IN && x->element == y->element && !x->alias_class ? copies_of(reader->function, x, &xs) : NULL;
         const int64_t turns = copies && xs->extent >= y->extent ? turns_of(a, maker->function, reader->function, copies) : 0;
         if (!turns)
                 return false;
-        call_joined(a, maker, made_at, reader, read_at, joined(a, maker->function, y, reader->function, x, turns));
-        drop_buffer(a->p, made);
+        absorb_call(a, maker, made_at, reader, read_at, absorb_joined(a, maker->function, y, reader->function, x, join));
+        absorb_drop(a->p, made);
         return true;
 }
 
@@ -389,12 +450,15 @@ int pass_absorb(struct loop_program *p, struct pass_context *context)
                 return 0;
         a.cold = grid_is_cold(context->target, p);
         for (struct loop_stmt **at = &p->main->body->first; *at;)
-                if ((*at)->kind == STMT_CALL && absorb(&a, *at)) {
+                if ((*at)->kind == STMT_CALL && (absorb(&a, *at) || absorb_rows(&a, *at))) {
                         *at = (*at)->next;
                         count++;
                 } else {
                         at = &(*at)->next;
                 }
+        for (struct loop_stmt *s = p->main->body->first; s && !context->memory; s = s->next)
+                while (s->kind == STMT_CALL && absorb_beside(&a, s))
+                        count++;
         for (p->main->body->end = &p->main->body->first; *p->main->body->end;)
                 p->main->body->end = &(*p->main->body->end)->next;
         return count;

@@ -76,7 +76,7 @@ def test_table(built):
     done = dnncc.run([program])
     assert done.returncode == 0, (done.returncode, done.stdout + done.stderr)
     rows = [line.split() for line in done.stdout.splitlines()]
-    launches = re.findall(r"launch\(\(const void \*\)(\w+)_blocks\w*,\s+(\d+),\s+(\d+),\s+(\d+),\s+(\d+),", path.read_text())
+    launches = re.findall(r"launch(?:_clusters)?\(\(const void \*\)(\w+)_blocks\w*,\s+(\d+),\s+(\d+),\s+(\d+),\s+(\d+),", path.read_text())
     assert sorted((k, int(b), int(w) * int(n), int(s)) for k, b, w, n, s in launches) == sorted((r[0], int(r[1]), int(r[2]), int(r[4])) for r in rows)
     product, = [r for r in rows if "MatMul" in r[0]]
     assert int(product[3]) > 40 and int(product[5]) >= 1

@@ -74,6 +74,6 @@ def test_nvcc(precision, tmp_path):
     path = compile_shape(SHAPES[0], tmp_path, precision=precision, target="cuda-sm_90")
     used = cuda.ptxas(path, "sm_90", tmp_path / "k.o")
     assert all(of["spilled"] == 0 and of["stack"] == 0 for of in used.values()), used
-    assert used["MatMul_blocks"]["registers"] <= 128, used
+    assert all(of["registers"] <= 128 for kernel, of in used.items() if kernel.startswith("MatMul")), used
     ptx = dnncc.run([cuda.nvcc(), "-gencode=arch=compute_90,code=compute_90", "-ptx", path, "-o", "-"])
     assert ptx.stdout.count("ld.global.nc.v4") + ptx.stdout.count("ld.global.v4") >= 6, ptx.stderr

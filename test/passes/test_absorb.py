@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""absorb: a norm of one row is made by each block of the product that reads it, whose blocks become turns where they are many; where it is not, and that
-the bits are the same."""
+"""absorb: a norm of one row is made by each block of the product that reads it, whose blocks become turns where they are many, and a few elements; what
+stands alone beside something else; where it is not, and that the bits are the same. Rows of clusters: test/cuda/test_warp_clusters.py."""
 import pathlib
 import re
 import sys
@@ -84,6 +84,77 @@ def test_runs(precision, tmp_path):
         got = cuda.run(cuda.build([path, apart], tmp_path, flags=flags), {"model": [x], "apart": [x]}, tmp_path, executions)
         assert not any(isinstance(y, cuda.Found) for y in got.values()), got
         assert np.array_equal(got["model"][0], got["apart"][0])
+
+
+# ---- few elements, of a lane each ----
+
+def row_network(path, row, channels):
+    """y = row w, a row of x"""
+    nodes = [helper.make_node("Gather", ["x", "i"], ["r"], axis=0), helper.make_node("MatMul", ["r", "w"], ["y"])]
+    constants = [numpy_helper.from_array(np.int64([row]), "i"), numpy_helper.from_array(np.random.default_rng(1).standard_normal((channels, 96)).astype(np.float32) / 16, "w")]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", T.FLOAT, [4, channels])], [helper.make_tensor_value_info("y", T.FLOAT, [1, 96])], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    return path
+
+
+@pytest.mark.parametrize("channels", [768, 640, 1024, 2048])
+def test_elements(channels, tmp_path):
+    """rounded by the warps of the product: in as many turns, and in more than all have; too many are a launch"""
+    onnx_file, options = row_network(tmp_path / "m.onnx", 2, channels), ["--precision=f16", "--profile"]
+    path = cuda.compile_model(onnx_file, tmp_path, options, target="cuda-sm_90")
+    apart = cuda.compile_model(onnx_file, tmp_path, [*options, f"--passes={PASSES}"], name="apart", target="cuda-sm_90")
+    assert launches(path) == launches(apart) - (channels <= 1024)
+    x = np.random.default_rng(2).standard_normal((4, channels)).astype(np.float32)
+    for flags, executions in (cuda.OPTIMIZE, cuda.SIX), (cuda.CHECKED, cuda.TWO):
+        got = cuda.run(cuda.build([path, apart], tmp_path, flags=flags), {"model": [x], "apart": [x]}, tmp_path, executions)
+        assert not any(isinstance(y, cuda.Found) for y in got.values()), got
+        assert np.array_equal(got["model"][0], got["apart"][0])
+
+
+# ---- one beside the other ----
+
+# (results of nodes, elements of each, launches less): a is of x, b of z, c of a
+BESIDE = {
+    "a large and a small one": (["a", "b"], (200000, 130), 1), "a small and a large one": (["a", "b"], (130, 200000), 1), "two small ones": (["a", "b"], (900, 130), 1),
+    "one that reads the other": (["a", "c"], (130, 130), 0), "two large ones": (["a", "b"], (200000, 100000), 0), "a lookup": (["g", "b"], (500, 130), 1),
+}
+
+
+def pair_network(path, made, sizes):
+    """a lookup fails where an index is out of range"""
+    nodes = {"a": helper.make_node("Relu", ["x"], ["a"]), "b": helper.make_node("Exp", ["z"], ["b"]), "c": helper.make_node("CumSum", ["a", "axis"], ["c"]),
+             "g": helper.make_node("Gather", ["table", "i"], ["g"])}
+    floats = {"x": sizes[0], "z": sizes[1]}
+    needed = {name for m in made for name in nodes[m].input}
+    inputs = [helper.make_tensor_value_info("i", T.INT64, [sizes[0]])] if "i" in needed else []
+    inputs += [helper.make_tensor_value_info(n, T.FLOAT, [s]) for n, s in floats.items() if n in needed]
+    constants = [numpy_helper.from_array(np.int64(0), "axis"), numpy_helper.from_array(np.arange(40, dtype=np.float32) * 3, "table")]
+    results = [helper.make_tensor_value_info(m, T.FLOAT, [sizes[m == "b"]]) for m in made]
+    graph = helper.make_graph([nodes[m] for m in made], "g", inputs, results, [c for c in constants if c.name in needed])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    return path
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_beside(name, tmp_path):
+    made, sizes, less = BESIDE[name]
+    onnx_file = pair_network(tmp_path / "m.onnx", made, sizes)
+    path = cuda.compile_model(onnx_file, tmp_path, ["--profile"], target="cuda-sm_90")
+    apart = cuda.compile_model(onnx_file, tmp_path, ["--profile", f"--passes={PASSES}"], name="apart", target="cuda-sm_90")
+    assert launches(path) == launches(apart) - less
+    random = np.random.default_rng(2)
+    given = [random.integers(0, 40, sizes[0])] if "g" in made else [random.standard_normal(sizes[0]).astype(np.float32)]
+    given += [random.standard_normal(sizes[1]).astype(np.float32)] if "b" in made else []
+    program = cuda.build([path, apart], tmp_path, flags=cuda.CHECKED)
+    got = cuda.run(program, {"model": given, "apart": given}, tmp_path, cuda.TWO)
+    assert not any(isinstance(y, cuda.Found) for y in got.values()), got
+    assert all(np.array_equal(a, b) for a, b in zip(got["model"], got["apart"]))
+    if "g" in made:
+        given[0][7] = 40
+        got = cuda.run(program, {"model": given, "apart": given}, tmp_path, cuda.TWO)
+        assert all(isinstance(y, cuda.Found) for y in got.values()) and str(got["model"]) == str(got["apart"]), got
+    done = dnncc.run([dnncc.DNNCC, onnx_file, "--target=cuda-sm_90", "--check", "-o", tmp_path / "checked.cu"])
+    assert done.returncode == dnncc.OK and "absorb: equal" in done.stdout + done.stderr, done.stdout + done.stderr
 
 
 def test_barrier(tmp_path):
