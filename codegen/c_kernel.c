@@ -376,8 +376,13 @@ void c_block(struct c_writer *w, const struct loop_block *block)
                 return;
         }
         w->indent++;
-        for (const struct loop_stmt *s = block->first; s && !w->failed; s = s->next)
-                put_statement(w, s);
+        for (const struct loop_stmt *s = block->first; s && !w->failed; s = s->next) {
+                int printed = w->dialect->words ? w->dialect->words(w, s) : 0;
+                if (!printed)
+                        put_statement(w, s);
+                while (--printed > 0)
+                        s = s->next;
+        }
         w->indent--;
 }
 

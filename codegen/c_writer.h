@@ -64,6 +64,8 @@ struct c_dialect {
         void (*fail)(struct c_writer *w, int code);
         /* asynchronous copies, tiles of sums and what touches them; NULL: as c_tiles.c has them */
         void (*product)(struct c_writer *w, const struct loop_stmt *s);
+        /* what stands in front of a statement; how many from it on that prints itself; NULL: nothing */
+        int (*words)(struct c_writer *w, const struct loop_stmt *s);
         /* a condition of the preprocessor, and behind it the text of a function of the library that is instructions of the device, under this name;
          * else its formula stands. NULL: the formula alone */
         const char *(*library)(struct c_writer *w, const struct loop_function *f, const char *name);

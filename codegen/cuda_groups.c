@@ -208,6 +208,7 @@ void cuda_groups_begin(struct c_writer *w)
 
 void cuda_run_copy(struct c_writer *w, const struct loop_stmt *s)
 {
+        cuda_needs(w, s->source, COPY_BYTES);
         c_put(w, "runs_copy(&runs," C_SOFT);
         cuda_place(w, s->buffer, s->a);
         c_put(w, "," C_SOFT);

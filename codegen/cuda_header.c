@@ -13,9 +13,10 @@ const char *cuda_load_prototype(struct c_writer *w)
 static const char rules[] =
         " *\n"
         " * All pointers of run are to the device's memory, which is the caller's: cudaMalloc's is aligned\n"
-        " * well, elsewhere tensors are aligned as their type asks for. Tensors are dense, and the last\n"
-        " * extent varies fastest. None may overlap the workspace or the weights, and no result another\n"
-        " * tensor; one without elements may be NULL.\n"
+        " * well, elsewhere tensors are aligned as their type asks for, or to 8 or 16 bytes where kernels move\n"
+        " * so many at once, as run checks. Tensors are dense, and the last extent varies fastest. None\n"
+        " * may overlap the workspace or the weights, and no result another tensor; one without elements may\n"
+        " * be NULL.\n"
         " *\n"
         " * prepare is called once for a device, and not while a stream is captured. load copies the weights,\n"
         " * for any number of runs and streams. run only launches kernels on the stream (a cudaStream_t; NULL\n"

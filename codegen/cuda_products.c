@@ -466,6 +466,7 @@ static void put_copy(struct c_writer *w, const struct loop_stmt *s)
                 return;
         }
         w->cuda->copies = true;
+        cuda_needs(w, s->source, COPY_BYTES);
         c_put(w, "copy_async(");
         cuda_place(w, s->buffer, s->a);
         c_put(w, "," C_SOFT);

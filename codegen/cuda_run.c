@@ -164,7 +164,7 @@ static void put_checks(struct c_writer *w)
         for (int i = 0; i < w->input_count + w->output_count; i++) {
                 struct loop_buffer *b = i < w->input_count ? w->inputs[i] : w->outputs[i - w->input_count];
                 if (b->extent)
-                        put_check(w, c_use(w, b), arena_printf(w->arena, "%d", element_info[b->element].bytes), &any);
+                        put_check(w, c_use(w, b), arena_printf(w->arena, "%d", cuda_port_multiple(w, b)), &any);
         }
         if (!any)                       /* not even one tensor has elements */
                 c_put(w, "if ((status = 0) != 0");

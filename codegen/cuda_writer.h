@@ -25,6 +25,11 @@ struct cuda_product {
         bool of_sums;                   /* x are sums in fragments, not memory */
 };
 
+/* of 2, 4, 8 and 16 elements: a type, and functions; NULL where there is none */
+enum { CUDA_WORDS = 4 };
+struct cuda_word_names { const char *type, *load, *store; };
+struct cuda_port { const struct loop_buffer *buffer; int multiple; };    /* of so many bytes, where it is to lie */
+
 struct cuda_writer {
         struct cuda_product *products;
         int product_count;
@@ -41,6 +46,11 @@ struct cuda_writer {
         bool shares;                    /* some block has shared memory */
         int64_t aligned;                /* at multiples of that */
         int64_t status_at;              /* in the workspace: which call failed first, and its code */
+        struct cuda_word *words;        /* of lets up to that one, NULL: none is looked at (cuda_words.c) */
+        const struct loop_stmt *last_let;
+        struct cuda_word_names word_names[ELEMENT_COUNT][CUDA_WORDS];
+        struct cuda_port *ports;        /* inputs and outputs that are loaded or stored in words */
+        int port_count;
 };
 
 /* ---- cuda_kernel.c ---- */
@@ -75,6 +85,15 @@ bool cuda_waits_next(const struct loop_stmt *s);
 void cuda_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *at);
 const char *cuda_product_name(struct c_writer *w, const struct cuda_product *p);
 const char *cuda_product_use(struct c_writer *w, struct cuda_product p);
+
+/* ---- cuda_words.c ---- */
+
+/* neighbours that are loaded as one, in front of s; or, instead of so many statements from s on, what stores theirs as one */
+int cuda_words(struct c_writer *w, const struct loop_stmt *s);
+void cuda_words_top(struct c_writer *w, struct text *out);
+/* inputs and outputs that a parameter of w->kernel is in some call lie at multiples of so many bytes; of how many one has to */
+void cuda_needs(struct c_writer *w, const struct loop_buffer *b, int bytes);
+int cuda_port_multiple(const struct c_writer *w, const struct loop_buffer *port);
 
 /* ---- cuda_groups.c ---- */
 

@@ -190,24 +190,29 @@ static void copy_columns(struct block *b, struct loop_expr *warp, const struct c
         end_scopes(b, 2);
 }
 
-/* what has arrived of them, for who reads the whole cache later */
+/* what has arrived of them, for who reads the whole cache later: a lane has a word at a time */
 static void store_columns(struct block *b, struct loop_expr *warp, const struct columns *c)
 {
         struct emit *e = b->e;
         const int64_t all = columns_of(b->a) * c->depth, share = b->share * c->depth, count = c->count * c->depth < share ? c->count * c->depth : share;
+        const int64_t at_once = keys_of(b) * WORD;
+        struct loop_expr *values[WORD];
         if (!c->of->whole)
                 return;
         const int first = open_first_row(b);
-        struct loop_expr *own = thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
-        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(count, keys_of(b))));
-        struct loop_expr *element = emit_let(e, "element", plus(e, times(e, i, keys_of(b)), own));
+        struct loop_expr *own = times(e, thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES)), WORD);
+        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(count, at_once)));
+        struct loop_expr *element = emit_let(e, "element", plus(e, times(e, i, at_once), own));
         struct loop_expr *own_at = plus(e, times(e, c->first, c->depth), element);
         struct loop_expr *at = emit_let(e, "at", plus(e, times(e, b->first, c->depth), own_at));
-        const bool beyond = count % keys_of(b) || share % count;
+        const bool beyond = count % at_once || share % count;
         if (beyond && b->parts > 1)
                 emit_if(e, less(b, own_at, share));
         const int some = beyond || b->parts > 1 ? (beyond && b->parts > 1) + open_range(b, at, 0, all) : 0;
-        emit_store(e, c->of->whole, plus(e, times(e, b->group, all), at), load(b, c->in, plus(e, c->at, element)));
+        for (int k = 0; k < WORD; k++)
+                values[k] = emit_let(e, "value", load(b, c->in, plus(e, plus(e, c->at, element), number(e, k))));
+        for (int k = 0; k < WORD; k++)
+                emit_store(e, c->of->whole, plus(e, plus(e, times(e, b->group, all), at), number(e, k)), values[k]);
         end_scopes(b, 2 + some + first);
 }
 

@@ -15,12 +15,11 @@ static struct loop_expr *let_value(struct warps *w, const char *name, struct loo
         return loop_use(e->arena, let->variable);
 }
 
-/* output o of the group, position p: a lane's */
-static struct result result_of(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum)
+/* the index of output o of the group, position p */
+static void index_of(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr **index)
 {
         struct stage *s = &w->s;
         struct emit *e = s->e;
-        struct loop_expr *index[RANK_MAX];
         int64_t block = op_int(s->op, "block"), blocks = op_result(s->op)->type->dims[1] / w->groups;
         index[0] = w->image;
         index[1] = times(e, w->group, blocks);
@@ -35,10 +34,24 @@ static struct result result_of(struct warps *w, struct loop_expr *o, struct loop
                 p = d ? emit_let(e, "p", emit_op_int(e, LOOP_DIV, p, extent)) : p;
         }
         index[s->rank - 1] = blocks > 1 ? emit_let(e, "o", emit_op_int(e, LOOP_REM, o, block)) : o;
+}
+
+static struct result result_at(struct warps *w, struct loop_expr **index, struct loop_expr *sum)
+{
+        struct stage *s = &w->s;
+        struct emit *e = s->e;
         sum = let_value(w, "sum", loop_cast(e->arena, s->sums->type->element, sum));
         emit_define(e, s->sums, index, sum->variable);
         struct loop_expr *value = let_value(w, "result", emit_element(e, s->result, index));
         return (struct result){ plus(e, stage_y(s, index), index[s->rank - 1]), value };
+}
+
+/* output o of the group, position p: a lane's */
+static struct result result_of(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum)
+{
+        struct loop_expr *index[RANK_MAX];
+        index_of(w, o, p, index);
+        return result_at(w, index, sum);
 }
 
 void warps_write_output(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum)
@@ -48,6 +61,18 @@ void warps_write_output(struct warps *w, struct loop_expr *o, struct loop_expr *
         emit_mark_overlaps(w->s.e, w->s.e->scope->block, r.to);
 }
 
+/* where sums are, side by side; of parts of them, all those parts, `step` apart */
+struct sums { struct loop_buffer *in; struct loop_expr *at; int parts; int64_t step; };
+
+static struct loop_expr *sum_of(struct warps *w, const struct sums *s, int k)
+{
+        struct emit *e = w->s.e;
+        struct loop_expr *at = k ? plus(e, s->at, number(e, k)) : s->at, *sum = loop_load(e->arena, s->in, at);
+        for (int i = 1; i < s->parts; i++)
+                sum = emit_op(e, LOOP_ADD, sum, loop_load(e->arena, s->in, plus(e, at, number(e, i * s->step))));
+        return sum;
+}
+
 static struct loop_expr *no_further(struct warps *w, struct loop_expr *a, int64_t last)
 {
         return emit_let(w->s.e, "within", emit_op(w->s.e, LOOP_MIN, a, number(w->s.e, last)));
@@ -55,7 +80,7 @@ static struct loop_expr *no_further(struct warps *w, struct loop_expr *a, int64_
 
 /* A lane makes results of several positions before it stores them: what they read besides sums is on its way at the same time. Behind the
  * last position and output it makes what it does not store. */
-enum { BATCH = 8 };
+enum { BATCH = 8, SIDE = 4 };
 struct batch { int count; struct loop_expr *outputs[BATCH], *positions[BATCH], *stored[BATCH]; struct result results[BATCH]; bool few, some; };
 
 static void batch_add(struct warps *w, struct batch *b, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum)
@@ -74,19 +99,38 @@ static void batch_keep(struct warps *w, const struct batch *b, struct loop_expr 
                 emit_store(w->s.e, w->partial, plus(w->s.e, times(w->s.e, w->number, warp_tile_part(&w->tile)), at[i]), b->results[i].value);
 }
 
+/* so many outputs from o on */
+static void batch_add_side(struct warps *w, struct batch *b, int side, struct loop_expr *o, struct loop_expr *p, const struct sums *sums)
+{
+        struct emit *e = w->s.e;
+        struct loop_expr *index[RANK_MAX], *first;
+        index_of(w, b->few ? no_further(w, o, w->outputs - side) : o, b->some ? no_further(w, p, w->positions - 1) : p, index);
+        first = index[w->s.rank - 1];
+        for (int k = 0; k < side; k++) {
+                const int i = b->count++;
+                index[w->s.rank - 1] = plus(e, first, number(e, k));
+                b->outputs[i] = o;
+                b->positions[i] = p;
+                b->results[i] = result_at(w, index, sum_of(w, sums, k));
+                b->stored[i] = b->results[i].to;
+        }
+}
+
 static void batch_store(struct warps *w, const struct batch *b)
 {
         struct emit *e = w->s.e;
         const struct loop_block *made = e->scope->block;
         for (int i = 0; i < b->count; i++) {
-                if (b->few && (!i || b->outputs[i] != b->outputs[i - 1]))
+                const bool last = i + 1 == b->count;
+                const bool opens = b->few && (!i || b->outputs[i] != b->outputs[i - 1]), closes = b->few && (last || b->outputs[i] != b->outputs[i + 1]);
+                if (opens)
                         emit_if(e, warps_less(w, b->outputs[i], w->outputs));
-                if (b->some)
+                if (b->some && (!i || opens || b->positions[i] != b->positions[i - 1]))
                         emit_if(e, warps_less(w, b->positions[i], w->positions));
                 emit_store(e, w->s.ys, b->results[i].to, b->results[i].value);
-                if (b->some)
+                if (b->some && (last || closes || b->positions[i] != b->positions[i + 1]))
                         emit_end(e);
-                if (b->few && (i + 1 == b->count || b->outputs[i] != b->outputs[i + 1]))
+                if (closes)
                         emit_end(e);
         }
         emit_mark_all_overlaps(e, made, (struct loop_expr **)(uintptr_t)b->stored, b->count);
@@ -116,6 +160,43 @@ static void write_rows(struct warps *w, struct loop_expr *warp, struct loop_expr
                 emit_end(e);
 }
 
+/* The same where outputs side by side are a word in memory: a lane has those, of some rows. */
+static void write_rows_side(struct warps *w, struct loop_expr *warp, struct loop_expr *sums_at, int part)
+{
+        struct emit *e = w->s.e;
+        const struct warp_tile *t = &w->tile;
+        const int width = t->vectors * t->lanes, across = width / SIDE, down = GRID_LANES / across, most = t->rows / down, count = most < BATCH / SIDE ? most : BATCH / SIDE;
+        struct batch b = { .some = w->positions % t->positions != 0, .few = w->outputs % ((int64_t)width * t->panels) != 0 };
+        struct loop_expr *rows = times(e, emit_for(e, "rows", number(e, 0), number(e, t->rows / (count * down))), count * down);
+        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
+        struct loop_expr *row = emit_let(e, "row", plus(e, rows, emit_op_int(e, LOOP_DIV, lane, across)));
+        struct loop_expr *in_panel = emit_let(e, "in_panel", times(e, emit_op_int(e, LOOP_REM, lane, across), SIDE));
+        struct loop_expr *first = emit_let(e, "first_row", plus(e, plus(e, w->position, warps_row(w, warp)), plus(e, row, number(e, (int64_t)part * t->rows))));
+        struct loop_expr *panel = plus(e, w->panel, warps_panel(w, warp));
+        struct loop_expr *o = emit_let(e, "o", plus(e, times(e, panel, width), in_panel));
+        struct loop_expr *at = emit_let(e, "at", plus(e, sums_at, plus(e, times(e, row, warp_tile_out(t)), in_panel)));
+        for (int r = 0; r < count; r++) {
+                struct loop_expr *p = r ? emit_let(e, "p", plus(e, first, number(e, (int64_t)r * down))) : first;
+                batch_add_side(w, &b, SIDE, o, p, &(struct sums){ w->out, plus(e, at, number(e, (int64_t)r * down * warp_tile_out(t))), 1, 0 });
+        }
+        batch_store(w, &b);
+        emit_end(e);
+        emit_end(e);
+}
+
+/* Are results whole words of a lane? */
+static bool are_words(const struct warps *w)
+{
+        return w->outputs % SIDE == 0 && w->tile.vectors * w->tile.lanes % SIDE == 0 && op_int(w->s.op, "block") % SIDE == 0;
+}
+
+/* ... and lanes of whole rows? */
+static bool are_rows_of_words(const struct warps *w)
+{
+        const int across = w->tile.vectors * w->tile.lanes / SIDE;
+        return are_words(w) && across <= GRID_LANES && GRID_LANES % across == 0 && w->tile.rows % (GRID_LANES / across) == 0;
+}
+
 /* fragments number i of all panels' rows */
 static void unload(struct warps *w, int i, struct loop_buffer *to, struct loop_expr *at, int64_t step)
 {
@@ -139,7 +220,7 @@ void warps_write_results(struct warps *w)
         struct loop_expr *at = emit_let(e, "sums_at", times(e, warp, t->rows * warp_tile_out(t)));
         for (int i = 0; i < fragments(w); i++) {
                 unload(w, i, w->out, at, warp_tile_out(t));
-                write_rows(w, warp, at, i);
+                (are_rows_of_words(w) ? write_rows_side : write_rows)(w, warp, at, i);
         }
         emit_end(e);
 }
@@ -199,10 +280,8 @@ void warps_join_parts(struct warps *w)
         at = emit_op_int(e, LOOP_DIV, at, w->positions);
         w->group = emit_let(e, "group", emit_op_int(e, LOOP_REM, at, w->groups));
         w->image = emit_let(e, "image", emit_op_int(e, LOOP_DIV, at, w->groups));
-        struct loop_expr *from = emit_let(e, "partial_at", partial_at(w, p, o)), *sum = loop_load(e->arena, w->partial, from);
-        for (int i = 1; i < w->tile.parts; i++)
-                sum = emit_op(e, LOOP_ADD, sum, loop_load(e->arena, w->partial, plus(e, from, number(e, i * size))));
-        warps_write_output(w, o, p, sum);
+        struct loop_expr *from = emit_let(e, "partial_at", partial_at(w, p, o));
+        warps_write_output(w, o, p, sum_of(w, &(struct sums){ w->partial, from, w->tile.parts, size }, 0));
         for (int closes = 3 + some; closes > 0; closes--)
                 emit_end(e);
 }
@@ -227,9 +306,12 @@ void warps_join_share(struct warps *w)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
-        const int panel = t->vectors * t->lanes, width = panel * t->panels, rows = t->positions / t->parts, at_once = warps_count(w) * GRID_LANES;
-        const int turns = rows * width / at_once;
-        int count = turns < BATCH ? turns : BATCH;
+        const int panel = t->vectors * t->lanes, width = panel * t->panels, rows = t->positions / t->parts;
+        int side = are_words(w) ? SIDE : 1;
+        while (rows * width % (warps_count(w) * GRID_LANES * side) || warp_tile_part_row(t) % side)
+                side /= 2;
+        const int at_once = warps_count(w) * GRID_LANES * side, turns = rows * width / at_once;
+        int count = turns < BATCH / side ? turns : BATCH / side;
         while (turns % count)
                 count--;
         struct batch b = { .some = w->positions % t->positions != 0, .few = w->outputs % width != 0 };
@@ -237,21 +319,25 @@ void warps_join_share(struct warps *w)
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
         struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns / count));
         struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
-        struct loop_expr *first = emit_let(e, "at", plus(e, times(e, turn, (int64_t)count * at_once), plus(e, times(e, warp, GRID_LANES), lane)));
+        struct loop_expr *own = times(e, plus(e, times(e, warp, GRID_LANES), lane), side);
+        struct loop_expr *first = emit_let(e, "at", plus(e, times(e, turn, (int64_t)count * at_once), own));
         for (int i = 0; i < count; i++) {
                 struct loop_expr *at = i ? emit_let(e, "at", plus(e, first, number(e, (int64_t)i * at_once))) : first;
                 struct loop_expr *row = emit_let(e, "row", plus(e, times(e, w->part, rows), emit_op_int(e, LOOP_DIV, at, width)));
                 struct loop_expr *column = emit_let(e, "column", emit_op_int(e, LOOP_REM, at, width));
                 struct loop_expr *from = t->panels > 1 ? plus(e, times(e, emit_op_int(e, LOOP_DIV, column, panel), t->positions), row) : row;
                 from = plus(e, times(e, from, warp_tile_part_row(t)), emit_op_int(e, LOOP_REM, column, panel));
-                kept[i] = from = emit_let(e, "partial_at", from);
+                struct loop_expr *own_at = from = emit_let(e, "partial_at", from);
+                for (int k = 0; k < side; k++)
+                        kept[b.count + k] = k ? plus(e, own_at, number(e, k)) : own_at;
                 if (t->whole)
                         from = plus(e, times(e, emit_op_int(e, LOOP_DIV, w->number, t->parts), t->parts * warp_tile_part(t)), from);
-                struct loop_expr *sum = loop_load(e->arena, w->partial, from);
-                for (int k = 1; k < t->parts; k++)
-                        sum = emit_op(e, LOOP_ADD, sum, loop_load(e->arena, w->partial, plus(e, from, number(e, k * warp_tile_part(t)))));
-                struct loop_expr *o = emit_let(e, "o", plus(e, times(e, w->panel, panel), column));
-                batch_add(w, &b, o, emit_let(e, "p", plus(e, w->position, row)), sum);
+                struct loop_expr *o = emit_let(e, "o", plus(e, times(e, w->panel, panel), column)), *p = emit_let(e, "p", plus(e, w->position, row));
+                const struct sums sums = { w->partial, from, t->parts, warp_tile_part(t) };
+                if (side > 1)
+                        batch_add_side(w, &b, side, o, p, &sums);
+                else
+                        batch_add(w, &b, o, p, sum_of(w, &sums, 0));
         }
         if (t->whole)
                 batch_keep(w, &b, kept);

@@ -135,6 +135,9 @@ uint16_t half_of_float(float f);
 static inline uint32_t pair_f16(float low, float high) { return half_of_float(low) | (uint32_t)half_of_float(high) << 16; }
 uint16_t bf16_of_float(float f);
 static inline uint32_t pair_bf16(float low, float high) { return bf16_of_float(low) | (uint32_t)bf16_of_float(high) << 16; }
+/* so many bytes as one access, which is looked at as such */
+template <size_t BYTES> struct executor_words { typedef uint8_t type __attribute__((vector_size(BYTES), may_alias, aligned(1))); };
+#define move_words(of, to, from) (*(executor_words<sizeof(of)>::type *)(to) = *(const executor_words<sizeof(of)>::type *)(from))
 /* 16 bytes into shared memory, zeros where !there; they arrive when their group is waited for */
 void copy_async(void *shared, const void *global, bool there);
 void copy_commit(void);

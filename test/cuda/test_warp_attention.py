@@ -304,7 +304,7 @@ def test_caches_nvcc(tmp_path):
     assert used["spilled"] == 0 and used["stack"] == 0, used
     if cuobjdump():
         code = dnncc.run([cuobjdump(), "-sass", tmp_path / "k.o"]).stdout
-        assert code.count("LDG.E ") == 1 and "LDGSTS.E.BYPASS.128" in code
+        assert code.count("LDG.E ") == 1 and "LDGSTS.E.BYPASS.128" in code and "STG.E.128" in code
 
 
 # ---- keys that blocks of a cluster share ----

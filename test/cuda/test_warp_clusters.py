@@ -77,10 +77,10 @@ MISTAKES = {
     "the first barrier dropped": (r"cluster_barrier\(\);(?=\n *const int share)", ""),
     "the first barrier of the block alone": (r"cluster_barrier\(\);(?=\n *const int share)", "__syncthreads();"),
     "the last barrier dropped": (r"cluster_barrier\(\);(?=\n\})", ""),
-    "a part of the wrong block": (r"cluster_at\(partial, 2\)", "cluster_at(partial, 1)"),
-    "a part of no block": (r"cluster_at\(partial, 3\)", "cluster_at(partial, 4)"),
+    "a part of the wrong block": (r"cluster_at\(partial,\s*2\)", "cluster_at(partial, 1)"),
+    "a part of no block": (r"cluster_at\(partial,\s*3\)", "cluster_at(partial, 4)"),
     "another share": (r"share = blockIdx\.x % 4", "share = blockIdx.x % 2"),
-    "its own sums alone": (r"\(\(const float \*\)cluster_at\(partial, \d\)\)", "partial"),
+    "its own sums alone": (r"\(\(const float \*\)cluster_at\(partial,\s*\d\)\)", "partial"),
     "no cluster": (r"attributes\[config\.numAttrs\]\.val\.clusterDim\.x = cluster", r"attributes[config.numAttrs].val.clusterDim.x = 1"),
     "a smaller cluster": (r"val\.clusterDim\.x = cluster", r"val.clusterDim.x = cluster / 2"),
 }
