@@ -219,6 +219,12 @@ static inline int64_t onnx_window_extent(const struct onnx_window *w, int d)
 /* convolution of x by w through a placed window */
 struct value *onnx_convolve(struct onnx_import *im, struct value *x, struct value *w,
                             const struct onnx_window *window, int64_t groups, int accumulator);
+/* x [N, C, spatial] and w [M, C / groups, window] fit: window, its place and groups are read; y with
+ * the bias that operand `input` is, if any, along channels (onnx_op_conv.c) */
+bool onnx_conv_shapes(struct onnx_import *im, struct onnx_node *n, const struct value *x,
+                      const struct value *w, struct onnx_window *window, int64_t *groups);
+struct value *onnx_with_bias(struct onnx_import *im, const struct onnx_node *n, struct value *y,
+                             int input);
 /* what several operators compute with (onnx_op_pool.c, onnx_op_norm.c); x is of a wide type */
 struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, struct value *x);
 struct value *onnx_softmax(struct onnx_import *im, struct value *x, const int64_t *axes, int count,

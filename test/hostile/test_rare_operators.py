@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""The hostile forms of operators that few exporters write, as test_operators.py has them of the others."""
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import test_operators  # noqa: E402
+from test_operators import BIG, F, I64, MIN, case, const, zeros  # noqa: E402
+
+
+def deform(verdict, title, shape=(1, 4, 5, 5), weights=(4, 4, 2, 2), offset=(1, 8, 4, 4), more=(), opset=19, **attributes):
+    return case(verdict, title, "DeformConv", x=shape, extra=[zeros("w", weights), zeros("o", offset), *more], opset=opset, **attributes)
+
+
+CASES = [
+    deform("A", "as it should be"), deform("E", "before it was there", opset=18),
+    *[deform("E", f"{name} {value}", **{name: value}) for name in ("group", "offset_group") for value in (0, -1, 3, BIG, MIN)],
+    *[deform("E", f"{name} {value}", **{name: value}) for name, value in
+      (("strides", [0, 1]), ("strides", [1]), ("strides", [BIG, 1]), ("dilations", [0, 1]), ("dilations", [BIG, BIG]), ("pads", [-1, 0, 0, 0]),
+       ("pads", [BIG] * 4), ("pads", [1]), ("kernel_shape", [3, 3]), ("kernel_shape", [2]), ("auto_pad", "SAME_UPPER"), ("group", [1]))],
+    deform("E", "offsets of another extent", offset=(1, 8, 4, 5)), deform("E", "offsets of too few taps", offset=(1, 6, 4, 4)),
+    deform("E", "offsets of rank 3", offset=(1, 8, 16)), deform("E", "offsets of two images", offset=(2, 8, 4, 4)),
+    deform("E", "offsets of f64", offset=(1, 8, 4, 4), more=[], kind=11), deform("E", "kernel larger than the image", weights=(4, 4, 9, 2)),
+    deform("E", "mask of too few taps", more=[zeros("b", (4,)), zeros("m", (1, 3, 4, 4))]), deform("E", "bias of 3", more=[zeros("b", (3,))]),
+    deform("E", "weights of rank 3", weights=(4, 4, 4)), deform("E", "too many neighbours", (1, 1, *[2] * 7), (1, 1, *[1] * 7), (1, 7, *[2] * 7)),
+    deform("EA", "no images", (0, 4, 5, 5), offset=(0, 8, 4, 4)), deform("EA", "no channels", (1, 0, 5, 5), (4, 0, 2, 2)),
+    deform("E", "no pixels", (1, 4, 0, 5), (4, 4, 1, 1), (1, 2, 2, 5), pads=[1, 0, 1, 0]),
+    deform("L", "2^31 places", pads=[2 ** 30, 2 ** 30, 2 ** 30, 2 ** 30]),
+]
+
+
+@pytest.mark.parametrize("verdict,title,op,x,extra,opset,kind,out,inputs,attributes", CASES, ids=[f"{c[2]}-{c[1]}".replace(" ", "_") for c in CASES])
+def test_rare_operator(tmp_path, verdict, title, op, x, extra, opset, kind, out, inputs, attributes):
+    test_operators.test_operator(tmp_path, verdict, title, op, x, extra, opset, kind, out, inputs, attributes)

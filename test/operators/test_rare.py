@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""Operators that few exporters write, and those of ai.onnx.ml and ai.onnx.preview.training, in forms that the backend tests do not show.
+
+One model per group of cases and version; each case is checked against onnxruntime, or against the function that it gives."""
+import collections
+import itertools
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import helper, numpy_helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import dnncc  # noqa: E402
+from test_opsets import F16, F32, F64, I32, I64, element, ints, x  # noqa: E402
+
+Case = collections.namedtuple("Case", "op inputs constants outputs attributes expect title")
+GROUPS = collections.defaultdict(list)      # (name, domain, version): cases
+
+
+def case(where, op, inputs, constants=(), outputs=1, expect=None, title="", **attributes):
+    """inputs: run-time arrays, None for an absent one; those at positions in constants are initializers"""
+    GROUPS[where].append(Case(op, list(inputs), set(constants), outputs, attributes, expect, title))
+
+
+# ---- DeformConv ----
+
+def sampled(image, place):
+    """image [C, spatial] at a place between pixels; 0 outside"""
+    low = np.floor(place).astype(int)
+    total = np.zeros(len(image), image.dtype)
+    for corner in itertools.product((0, 1), repeat=len(place)):
+        at = low + corner
+        if np.all(at >= 0) and np.all(at < image.shape[1:]):
+            share = np.prod([p - l if k else 1 - (p - l) for p, l, k in zip(place, low, corner)])
+            total += (image[(slice(None), *at)] * share).astype(image.dtype)
+    return total
+
+
+def deformed(image, weights, offset, bias=None, mask=None, group=1, offset_group=1, strides=None, dilations=None, pads=None):
+    dims = image.ndim - 2
+    strides, dilations, pads = strides or [1] * dims, dilations or [1] * dims, pads or [0] * 2 * dims
+    kernel, out = weights.shape[2:], offset.shape[2:]
+    n, channels, outputs = len(image), image.shape[1] // offset_group, len(weights) // group
+    offset = offset.reshape(n, offset_group, *kernel, dims, *out)
+    mask = np.ones((n, offset_group, *kernel, *out), image.dtype) if mask is None else mask.reshape(n, offset_group, *kernel, *out)
+    result = np.zeros((n, len(weights), *out), image.dtype)
+    for i, o in itertools.product(range(n), np.ndindex(*out)):
+        column = np.zeros((image.shape[1], *kernel), image.dtype)
+        for g, k in itertools.product(range(offset_group), np.ndindex(*kernel)):
+            place = [o[d] * strides[d] - pads[d] + k[d] * dilations[d] + offset[(i, g, *k, d, *o)] for d in range(dims)]
+            rows = slice(g * channels, (g + 1) * channels)
+            column[(rows, *k)] = sampled(image[i, rows], np.array(place)) * mask[(i, g, *k, *o)]
+        for m in range(len(weights)):
+            first = m // outputs * weights.shape[1]
+            result[(i, m, *o)] = np.sum(column[first:first + weights.shape[1]] * weights[m]) + (0 if bias is None else bias[m])
+    return result
+
+
+def deform_case(version, shape, outputs, kernel, out, group=1, offset_group=1, bias=True, mask=True, dtype=F32, known=True, expect=None, title="", reach=2, **attributes):
+    points = offset_group * int(np.prod(kernel))
+    inputs = [x(*shape, dtype=dtype), x(outputs, shape[1] // group, *kernel, dtype=dtype, low=-1, high=1),
+              x(shape[0], points * len(kernel), *out, dtype=dtype, low=-reach, high=reach), x(outputs, dtype=dtype) if bias else None,
+              x(shape[0], points, *out, dtype=dtype, low=0, high=1) if mask else None]
+    while inputs[-1] is None:
+        inputs.pop()
+    case(("deform", "", version), "DeformConv", inputs, constants=(1, 3) if known else (), group=group, offset_group=offset_group, expect=expect, title=title, **attributes)
+
+
+for version in 19, 22:
+    deform_case(version, (1, 3, 6, 7), 5, (3, 2), (4, 6), title="plain")
+    deform_case(version, (2, 6, 9, 8), 4, (3, 3), (5, 3), group=2, offset_group=3, strides=[2, 3], pads=[2, 1, 1, 0], dilations=[1, 1], title="neither lies in the other")
+    deform_case(version, (1, 8, 7, 7), 8, (3, 3), (5, 5), group=4, offset_group=2, dilations=[2, 1], pads=[1, 0, 1, 0], bias=False, title="two groups share")
+    deform_case(version, (1, 8, 5, 5), 6, (2, 2), (4, 4), group=2, offset_group=4, mask=False, known=False, title="run-time weights")
+    deform_case(version, (2, 4, 5, 5), 4, (1, 1), (5, 5), group=4, bias=False, mask=False, reach=9, title="depthwise, mostly outside")
+    deform_case(version, (1, 2, 5, 4), 3, (2, 2), (4, 3), dtype=F64, expect=deformed, title="f64")
+deform_case(22, (2, 4, 4, 5, 3), 6, (2, 2, 2), (3, 2, 2), group=2, offset_group=2, strides=[1, 2, 1], title="volumes",
+            expect=lambda a, w, o, b, m: deformed(a, w, o, b, m, 2, 2, [1, 2, 1]))
+deform_case(22, (1, 4, 17), 2, (3,), (9,), offset_group=2, strides=[2], pads=[1, 1], bias=False, mask=False, title="signals",
+            expect=lambda a, w, o: deformed(a, w, o, offset_group=2, strides=[2], pads=[1, 1]))
+case(("deform", "", 22), "DeformConv", [x(1, 1, 4, 4), x(1, 1, 1, 1), np.full((1, 2, 4, 4), np.inf, F32)], title="endlessly far", expect=lambda a, w, o: a * 0)
+
+
+# ---- the test ----
+
+def node_of(c, domain, prefix):
+    names = [f"{prefix}_x{k}" if v is not None else "" for k, v in enumerate(c.inputs)]
+    return helper.make_node(c.op, names, [f"{prefix}_y{k}" for k in range(c.outputs)], prefix, domain=domain, **c.attributes), \
+        {n: v for k, (n, v) in enumerate(zip(names, c.inputs)) if n and k not in c.constants}, \
+        [numpy_helper.from_array(v, n) for k, (n, v) in enumerate(zip(names, c.inputs)) if n and k in c.constants]
+
+
+def model_of(nodes, given, constants, outputs, domain, version):
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid(domain, version)] if domain else [helper.make_opsetid("", version)]
+    graph = helper.make_graph(nodes, "rare", [helper.make_tensor_value_info(k, element(v), v.shape) for k, v in given.items()], outputs, constants)
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+def expected(c, domain, version):
+    if c.expect:
+        results = c.expect(*[v for v in c.inputs if v is not None])
+        return [np.asarray(r) for r in (results if isinstance(results, tuple) else (results,))]
+    node, given, constants = node_of(c, domain, "n")
+    model = model_of([node], given, constants, [helper.make_empty_tensor_value_info(o) for o in node.output], domain, version)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, given)
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda g: f"{g[0]} {g[2]}")
+def test_group(group):
+    _, domain, version = group
+    nodes, given, constants, wanted, names = [], {}, [], {}, {}
+    for index, c in enumerate(GROUPS[group]):
+        node, case_given, case_constants = node_of(c, domain, f"n{index}")
+        for output, result in zip(node.output, expected(c, domain, version)):
+            wanted[output], names[output] = result, f"{c.op} {c.title} {c.attributes}"
+        nodes.append(node)
+        given.update(case_given)
+        constants += case_constants
+    outputs = [helper.make_tensor_value_info(k, element(v), v.shape) for k, v in wanted.items()]
+    with dnncc.Workspace(f"rare_{group[0]}_{version}") as folder:
+        onnx.save(model_of(nodes, given, constants, outputs, domain, version), str(folder / "model.onnx"))
+        dnncc.compile_model(folder / "model.onnx", folder)
+        results = dnncc.run_host(dnncc.build_host(folder, dnncc.SANITIZE), list(given.values()))
+    wrong = []
+    for (key, want), got in zip(wanted.items(), results):
+        tolerance = 2e-2 if want.dtype == F16 else 1e-4
+        same = got.dtype == want.dtype and got.shape == want.shape
+        if not same or not np.allclose(got, want, rtol=tolerance, atol=1e-5 if want.dtype != F16 else 1e-2, equal_nan=True):
+            wrong.append(f"{names[key]}: {got.dtype} {got.shape} {got.ravel()[:6]}, want {want.dtype} {want.shape} {want.ravel()[:6]}")
+    assert not wrong, "\n".join(wrong)
