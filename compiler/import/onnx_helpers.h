@@ -41,6 +41,9 @@ static inline int64_t onnx_max(int64_t a, int64_t b) { return a > b ? a : b; }
  * the bytes pass a limit. */
 const struct type *onnx_type(struct onnx_import *im, const struct onnx_node *n, enum element e,
                              int rank, const dim_t *dims);
+/* how many elements have such extents; false after the same errors, of a byte each */
+bool onnx_elements(struct onnx_import *im, const struct onnx_node *n, int rank, const dim_t *dims,
+                   int64_t *count);
 /* The declared type of an output, checked to be of element e (and of rank, unless -1). */
 const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_node *n, int output,
                                     enum element e, int rank);

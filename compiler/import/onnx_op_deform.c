@@ -192,15 +192,9 @@ static bool deformed_read(struct onnx_import *im, struct onnx_node *n, struct de
         if (onnx_dim(x, 1) % c->shared)
                 return onnx_invalid(im, n, "%lld channels in %lld groups of offsets",
                                     (long long)onnx_dim(x, 1), (long long)c->shared);
-        const struct type *window = onnx_type(im, n, E_U8, c->dims, c->w.kernel),
-                          *result = onnx_type(im, n, E_U8, c->dims, c->w.out),
-                          *image = onnx_type(im, n, E_U8, c->dims, x->type->dims + 2);
-        if (!window || !result || !image)
-                return false;
-        c->taps = type_elements(window);
-        c->positions = type_elements(result);
-        c->pixels = type_elements(image);
-        return per_point(im, n, c, 2, c->dims) && per_point(im, n, c, 4, 1);
+        return onnx_elements(im, n, c->dims, c->w.kernel, &c->taps) &&
+               onnx_elements(im, n, c->dims, c->w.out, &c->positions) &&
+               onnx_elements(im, n, c->dims, x->type->dims + 2, &c->pixels) && per_point(im, n, c, 2, c->dims) && per_point(im, n, c, 4, 1);
 }
 
 /* Operands x [N, C, spatial], weights [M, C / groups, window], offsets, bias, mask */
@@ -217,9 +211,10 @@ bool onnx_import_deform_conv(struct onnx_import *im, struct onnx_node *n)
         dims[1] = onnx_dim(n->inputs[1], 0);
         memcpy(dims + 2, c.w.out, sizeof *dims * (size_t)c.dims);
         const struct type *to = onnx_type(im, n, computed, c.dims + 2, dims);
-        c.points = onnx_type(im, n, computed, 4, (const dim_t[]){ dims[0], c.positions, c.shared, c.taps });
-        const struct type *all = onnx_type(im, n, computed, 4, (const dim_t[]){ dims[0], c.positions, onnx_dim(x, 1), c.taps });
-        if (!to || !c.points || !all)
+        const struct type *all = to ? onnx_type(im, n, computed, 4, (const dim_t[]){ dims[0], c.positions, onnx_dim(x, 1), c.taps })
+                                    : NULL;
+        c.points = all ? onnx_type(im, n, computed, 4, (const dim_t[]){ dims[0], c.positions, c.shared, c.taps }) : NULL;
+        if (!c.points)
                 return false;
         if (type_elements(all) && !c.pixels)
                 return onnx_invalid(im, n, "an image without pixels");

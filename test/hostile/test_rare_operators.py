@@ -3,17 +3,20 @@
 import pathlib
 import sys
 
-import numpy as np
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import test_operators  # noqa: E402
-from test_operators import BIG, F, I64, MIN, case, const, zeros  # noqa: E402
+from test_operators import BIG, I64, MIN, case, const, zeros  # noqa: E402
 
 
 def deform(verdict, title, shape=(1, 4, 5, 5), weights=(4, 4, 2, 2), offset=(1, 8, 4, 4), more=(), opset=19, **attributes):
     return case(verdict, title, "DeformConv", x=shape, extra=[zeros("w", weights), zeros("o", offset), *more], opset=opset, **attributes)
+
+
+def columns(verdict, title, shape=(1, 12, 6), image=(3, 4), block=(2, 2), **attributes):
+    return case(verdict, title, "Col2Im", x=shape, extra=[const("i", image), const("b", block)], opset=18, **attributes)
 
 
 CASES = [
@@ -30,6 +33,14 @@ CASES = [
     deform("EA", "no images", (0, 4, 5, 5), offset=(0, 8, 4, 4)), deform("EA", "no channels", (1, 0, 5, 5), (4, 0, 2, 2)),
     deform("E", "no pixels", (1, 4, 0, 5), (4, 4, 1, 1), (1, 2, 2, 5), pads=[1, 0, 1, 0]),
     deform("L", "2^31 places", pads=[2 ** 30, 2 ** 30, 2 ** 30, 2 ** 30]),
+    columns("A", "as it should be"),
+    *[columns("E", f"image {image}", image=image) for image in ((MIN, 4), (2 ** 63 - 1, 4), (0, 4), (-3, 4), (3,), (3, 4, 5), ())],
+    *[columns("E", f"block {block}", block=block) for block in ((MIN, 2), (2 ** 63 - 1, 2), (0, 2), (-2, -2), (2,), (2, 2, 1), (), (2 ** 31 - 1, 2 ** 31 - 1))],
+    *[columns("E", f"{name} {value}", **{name: value}) for name, value in
+      (("strides", [0, 1]), ("strides", [1]), ("dilations", [BIG, 1]), ("dilations", [9, 1]), ("pads", [-1, 0, 0, 0]), ("pads", [1]), ("auto_pad", "VALID"), ("kernel_shape", [2, 2]))],
+    columns("E", "columns of another number", (1, 12, 7)), columns("E", "rows that are no blocks", (1, 13, 6)), columns("E", "rank 2", (12, 6)),
+    columns("L", "pads 2^31", pads=[2 ** 31 - 1] * 4),
+    case("E", "shapes that are not known and no output", "Col2Im", x=(2,), kind=I64, inputs=["c", "x", "x"], extra=[zeros("c", (1, 12, 6))], opset=18),
 ]
 
 

@@ -85,6 +85,30 @@ deform_case(22, (1, 4, 17), 2, (3,), (9,), offset_group=2, strides=[2], pads=[1,
 case(("deform", "", 22), "DeformConv", [x(1, 1, 4, 4), x(1, 1, 1, 1), np.full((1, 2, 4, 4), np.inf, F32)], title="endlessly far", expect=lambda a, w, o: a * 0)
 
 
+# ---- Col2Im ----
+
+def folded(columns, image, block, strides=None, pads=None, dilations=None):
+    """columns [N, C * windows, positions] added up in images, pads cut off"""
+    dims = len(image)
+    strides, pads, dilations = strides or [1] * dims, pads or [0] * 2 * dims, dilations or [1] * dims
+    padded = [image[d] + pads[d] + pads[d + dims] for d in range(dims)]
+    out = [(padded[d] - (block[d] - 1) * dilations[d] - 1) // strides[d] + 1 for d in range(dims)]
+    columns = columns.reshape(len(columns), -1, *block, *out)
+    result = np.zeros((*columns.shape[:2], *padded), columns.dtype)
+    for k in np.ndindex(*block):
+        for p in np.ndindex(*out):
+            result[(slice(None), slice(None), *(p[d] * strides[d] + k[d] * dilations[d] for d in range(dims)))] += columns[(slice(None), slice(None), *k, *p)]
+    return result[(slice(None), slice(None), *(slice(pads[d], pads[d] + image[d]) for d in range(dims)))]
+
+
+for known in (), (1,), (2,), (1, 2):        # what is not known is checked as it runs
+    for shape, image, block, attributes in (
+            ((2, 3 * 6, 12), (5, 6), (2, 3), dict(strides=[2, 1], pads=[1, 0, 0, 2], dilations=[1, 2])), ((1, 4, 5), (10,), (2,), dict(strides=[2])),
+            ((2, 2 * 12, 8), (3, 4, 3), (2, 3, 2), {}), ((1, 2, 7), (7,), (1,), {})):
+        case(("columns", "", 18), "Col2Im", [x(*shape), ints(*image), ints(*block)], known, title=f"known {known}", **attributes,
+             expect=lambda c, i, b, a=attributes: folded(c, i, b, **a))
+
+
 # ---- the test ----
 
 def node_of(c, domain, prefix):
@@ -134,3 +158,19 @@ def test_group(group):
         if not same or not np.allclose(got, want, rtol=tolerance, atol=1e-5 if want.dtype != F16 else 1e-2, equal_nan=True):
             wrong.append(f"{names[key]}: {got.dtype} {got.shape} {got.ravel()[:6]}, want {want.dtype} {want.shape} {want.ravel()[:6]}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_columns_that_contradict():
+    """shapes that are known as it runs and are not those of the operands: an error, not another image"""
+    c = Case("Col2Im", [x(1, 12, 6), ints(3, 4), ints(2, 2)], set(), 1, {}, None, "")
+    node, given, _ = node_of(c, "", "n")
+    with dnncc.Workspace("columns") as folder:
+        onnx.save(model_of([node], given, [], [helper.make_tensor_value_info("n_y0", 1, (1, 3, 3, 4))], "", 18), str(folder / "model.onnx"))
+        dnncc.compile_model(folder / "model.onnx", folder)
+        host = dnncc.build_host(folder, dnncc.SANITIZE)
+        assert np.allclose(dnncc.run_host(host, c.inputs)[0], folded(*c.inputs))
+        low, high = -2 ** 63, 2 ** 63 - 1
+        for image, block in ((3, 4), (2, 3)), ((3, 4), (4, 1)), ((3, 4), (0, 2)), ((3, 4), (-2, -2)), ((3, 4), (low, high)), ((3, 4), (high, high)), \
+                ((3, 5), (2, 2)), ((4, 3), (2, 2)), ((low, 4), (2, 2)):
+            with pytest.raises(AssertionError, match="-3"):
+                dnncc.run_host(host, [c.inputs[0], ints(*image), ints(*block)])
