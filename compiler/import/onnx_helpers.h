@@ -164,6 +164,10 @@ struct value *onnx_iota(struct onnx_import *im, enum element e, int64_t count);
 /* accumulator: an element, or E_COMPUTE; no axes: x itself */
 struct value *onnx_reduce(struct onnx_import *im, enum reducer kind, struct value *x,
                           const int64_t *axes, int count, int accumulator);
+/* the first (or last) position along the axis that holds the maximum (or minimum), of i32 or i64; the
+ * axis vanishes. NaN is the maximum and the minimum. (onnx_op_reduce.c) */
+struct value *onnx_arg_reduce(struct onnx_import *im, struct value *x, enum reducer kind, int axis,
+                              bool last);
 /* a reduced value back over the shape it was reduced from, or with the axes kept as extents 1 */
 struct value *onnx_unreduce(struct onnx_import *im, struct value *reduced, const struct type *full,
                             const int64_t *axes, int count);

@@ -41,6 +41,8 @@ CASES = [
     columns("E", "columns of another number", (1, 12, 7)), columns("E", "rows that are no blocks", (1, 13, 6)), columns("E", "rank 2", (12, 6)),
     columns("L", "pads 2^31", pads=[2 ** 31 - 1] * 4),
     case("E", "shapes that are not known and no output", "Col2Im", x=(2,), kind=I64, inputs=["c", "x", "x"], extra=[zeros("c", (1, 12, 6))], opset=18),
+    *[case("E", f"of {shape}", "Det", x=shape) for shape in ((4,), (3, 4), (), (2, 0, 3))], case("E", "integers", "Det", x=(3, 3), kind=I64),
+    *[case("EA", f"of {shape}", "Det", x=shape) for shape in ((0, 3, 3), (3, 0, 0), (0, 0), (300, 300), (0, 9, 9), (2 ** 31 - 1, 0, 0))],
 ]
 
 

@@ -109,6 +109,35 @@ for known in (), (1,), (2,), (1, 2):        # what is not known is checked as it
              expect=lambda c, i, b, a=attributes: folded(c, i, b, **a))
 
 
+# ---- Det ----
+
+def determinant(a):
+    return np.linalg.det(a.astype(F64)).astype(a.dtype)
+
+
+def mixed(*shape, dtype=F32, rank=None):
+    """matrices with zeros on the diagonal; of a smaller rank"""
+    made = x(*shape, dtype=dtype, low=-1, high=1)
+    for k in range(shape[-1]):
+        made[..., k, k] = 0
+    if rank is not None:
+        made[..., rank:, :] = made[..., :1, :]
+    return made
+
+
+for version in 11, 22:
+    for n in 1, 2, 3, 4, 5, 8, 17:
+        case(("det", "", version), "Det", [x(3, n, n, low=-1, high=1)], expect=determinant, title=f"{n}")
+        case(("det", "", version), "Det", [mixed(2, 2, n, n, dtype=F64)], expect=determinant, title=f"{n}, zeros, f64")
+    for n, rank in (3, 2), (6, 5), (4, 1), (5, 0):
+        case(("det", "", version), "Det", [np.round(mixed(n, n, rank=rank) * 4)], expect=lambda a: np.zeros((), a.dtype), title=f"{n}, rank {rank}")
+    case(("det", "", version), "Det", [np.eye(7, dtype=F32)[[6, 0, 1, 2, 3, 5, 4]]], expect=lambda a: np.array(-1, F32), title="a permutation")
+    case(("det", "", version), "Det", [np.array([[[np.nan, 1], [1, 1]], [[0, 0], [0, 0]], [[1, np.nan], [0, 1]], [[1e-30, 1], [1, 1]]], F32)], title="NaN",
+         expect=lambda a: np.array([np.nan, 0, np.nan, -1], F32))
+    case(("det", "", version), "Det", [np.zeros((2, 0, 0), F32)], expect=lambda a: np.ones(2, F32), title="nothing")
+    case(("det", "", version), "Det", [x(2, 5, 5, dtype=F16)], expect=lambda a: np.linalg.det(a.astype(F64)).astype(F16), title="f16")
+
+
 # ---- the test ----
 
 def node_of(c, domain, prefix):
