@@ -3,12 +3,14 @@
 import pathlib
 import sys
 
+import numpy as np
+import onnx
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import test_operators  # noqa: E402
-from test_operators import BIG, I64, MIN, case, const, zeros  # noqa: E402
+from test_operators import BIG, F, I64, MIN, case, const, zeros  # noqa: E402
 
 
 def deform(verdict, title, shape=(1, 4, 5, 5), weights=(4, 4, 2, 2), offset=(1, 8, 4, 4), more=(), opset=19, **attributes):
@@ -17,6 +19,19 @@ def deform(verdict, title, shape=(1, 4, 5, 5), weights=(4, 4, 2, 2), offset=(1, 
 
 def columns(verdict, title, shape=(1, 12, 6), image=(3, 4), block=(2, 2), **attributes):
     return case(verdict, title, "Col2Im", x=shape, extra=[const("i", image), const("b", block)], opset=18, **attributes)
+
+
+def ml(verdict, title, op, x=(3,), kind=F, version=1, **keywords):
+    return case(verdict, title, op, x=x, kind=kind, version=version, domain="ai.onnx.ml", **keywords)
+
+
+def labels(verdict, title, version=4, kind=I64, **attributes):
+    return ml(verdict, title, "LabelEncoder", kind=kind, version=version, **{"keys_int64s": [1, 2], "values_floats": [1.0, 2.0], **attributes})
+
+
+def listed(kind, name="a"):
+    """an attribute of no numbers"""
+    return onnx.AttributeProto(name=name, type=kind)
 
 
 CASES = [
@@ -43,6 +58,18 @@ CASES = [
     case("E", "shapes that are not known and no output", "Col2Im", x=(2,), kind=I64, inputs=["c", "x", "x"], extra=[zeros("c", (1, 12, 6))], opset=18),
     *[case("E", f"of {shape}", "Det", x=shape) for shape in ((4,), (3, 4), (), (2, 0, 3))], case("E", "integers", "Det", x=(3, 3), kind=I64),
     *[case("EA", f"of {shape}", "Det", x=shape) for shape in ((0, 3, 3), (3, 0, 0), (0, 0), (300, 300), (0, 9, 9), (2 ** 31 - 1, 0, 0))],
+    ml("E", "threshold of INT", "Binarizer", threshold=1), ml("E", "bools", "Binarizer", kind=9), ml("E", "unknown", "Binarizer", limit=1.0),
+    *[ml("E", f"index {i}", "ArrayFeatureExtractor", extra=[const("i", i)]) for i in (3, -1, BIG, MIN, [[0, 1], [2, 3]])],
+    ml("E", "of a number", "ArrayFeatureExtractor", x=(), extra=[const("i", [0])]), ml("E", "of i32", "ArrayFeatureExtractor", extra=[const("i", [0], np.int32)]),
+    ml("EA", "none", "ArrayFeatureExtractor", extra=[const("i", [])]), ml("E", "of nothing", "ArrayFeatureExtractor", x=(2, 0), extra=[const("i", [0])]),
+    labels("A", "as it should be"), labels("E", "lengths", values_floats=[1.0]), labels("E", "keys of another type", kind=F), labels("E", "strings", keys_strings=["a", "b"]),
+    labels("E", "two values", values_int64s=[1, 2]), labels("E", "a FLOAT", values_floats=1.0), labels("EA", "no keys", keys_int64s=listed(7, "keys_int64s"), values_floats=listed(6, "values_floats")),
+    labels("E", "tensors of opset 4", version=2, default_tensor=const("d", [1.0], np.float32)), labels("E", "strings", values_floats=listed(6), default_string=1),
+    labels("E", "default of another type", default_tensor=const("d", [1])), labels("E", "two defaults", default_tensor=const("d", [1.0, 2.0], np.float32)),
+    labels("E", "of opset 1", version=1),
+    *[ml("E", f"keys {title}", "LabelEncoder", kind=I64, version=4, values_int64s=[1, 2], keys_tensor=keys) for title, keys in
+      (("of bytes", const("k", [1, 2], np.uint8)), ("of rank 2", const("k", [[1, 2]])), ("of strings", onnx.numpy_helper.from_array(np.array(["a", "b"], object), "k")))],
+    ml("E", "nothing", "LabelEncoder", kind=I64, version=4), ml("E", "values alone", "LabelEncoder", kind=I64, version=2, values_int64s=[1]),
 ]
 
 

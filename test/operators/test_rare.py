@@ -138,6 +138,52 @@ for version in 11, 22:
     case(("det", "", version), "Det", [x(2, 5, 5, dtype=F16)], expect=lambda a: np.linalg.det(a.astype(F64)).astype(F16), title="f16")
 
 
+# ---- ai.onnx.ml: labels, features ----
+
+ML = "ai.onnx.ml"
+for t in F32, F64, I32, I64:
+    for threshold in 0.0, 0.5, -1.0, 1e30, -1e30, np.nan, np.inf:
+        data = ints(-2 ** 31, -2, -1, 0, 1, 2, 2 ** 31 - 1, dtype=t) if t in (I32, I64) else np.array([-np.inf, -1, -0.0, 0.5, np.nextafter(t(0.5), t(1)), np.nan, np.inf], t)
+        case(("labels", ML, 1), "Binarizer", [data], threshold=threshold, title=t.__name__, expect=lambda a, v=threshold: (a > np.float64(np.float32(v))).astype(a.dtype))
+    for shape, at in ((2, 3, 4), ints(3, 0, 3)), ((2, 4), ints(1, 2, 0, 0).reshape(2, 2)), ((5,), ints(4, 1)), ((2, 1), ints(0)[0]):
+        for known in (), (1,):
+            case(("labels", ML, 1), "ArrayFeatureExtractor", [x(*shape, dtype=t), at], known, title=f"{t.__name__} {shape}",
+                 expect=lambda a, i: np.atleast_2d(a)[..., np.ravel(i)])
+
+
+def encoded(keys, values, preset):
+    """the last of equal keys counts; NaN is one"""
+    def one(v):
+        same = [i for i, k in enumerate(keys) if k == v or (k != k and v != v)]
+        return values[same[-1]] if same else preset
+    return lambda a: np.array([one(v) for v in a.ravel()], values.dtype).reshape(a.shape)
+
+
+KINDS = {F32: "floats", I64: "int64s"}
+for version in 2, 4:
+    for t, u in itertools.product((F32, I64), (F32, I64)):
+        for count in 1, 2, 3, 8, 9, 100:
+            keys = x(count, dtype=t, low=-2 ** 40 if t == I64 else -4, high=2 ** 40 if t == I64 else 4)
+            values = x(count, dtype=u, key=1)
+            default = {"default_float": 2.5} if u == F32 else {"default_int64": 2 ** 50 + 1}
+            asked = np.concatenate([keys, keys - 1, np.array([0, -2 ** 62, 2 ** 62], t)])[:-1].reshape(2, -1)
+            case(("labels", ML, version), "LabelEncoder", [asked], title=f"{count} {t.__name__} {u.__name__}", expect=encoded(keys, values, u(list(default.values())[0])),
+                 **{f"keys_{KINDS[t]}": keys.tolist(), f"values_{KINDS[u]}": values.tolist()}, **default)
+    case(("labels", ML, version), "LabelEncoder", [ints(1, 2, 3)], title="no default", keys_int64s=[3, 1], values_floats=[5.0, 6.0], expect=lambda a: np.array([6, -0.0, 5], F32))
+    case(("labels", ML, version), "LabelEncoder", [np.array([1, np.nan, 0, -0.0, 7], F32)], title="NaN and zeros", keys_floats=[np.nan, -0.0, 1.0], values_int64s=[7, 8, 9],
+         expect=lambda a: ints(9, 7, 8, 8, -1))      # onnxruntime does not find NaN before version 4
+case(("labels", ML, 2), "LabelEncoder", [ints(1, 3)], title="the first", keys_int64s=[1, 3, 1, 3], values_int64s=[5, 6, 7, 8], expect=lambda a: ints(5, 6))
+case(("labels", ML, 4), "LabelEncoder", [ints(1, 3)], title="the last", keys_int64s=[1, 3, 1, 3], values_int64s=[5, 6, 7, 8], expect=lambda a: ints(7, 8))
+case(("labels", ML, 4), "LabelEncoder", [np.array([np.nan, 1], F32)], title="the last NaN", keys_floats=[np.nan, 1.0, np.nan], values_int64s=[5, 6, 7], expect=lambda a: ints(7, 6))
+for t, u in itertools.product((F32, F64, I64, I32, np.int16), repeat=2):
+    keys, values = x(7, dtype=t, low=-9, high=9), x(7, dtype=u, low=-9, high=9, key=1)
+    for preset in np.array([3], u), np.array(4, u), None:
+        more = {} if preset is None else {"default_tensor": numpy_helper.from_array(preset)}
+        case(("labels", ML, 4), "LabelEncoder", [np.append(keys, t(11))], title=f"tensors {t.__name__} {u.__name__}",
+             keys_tensor=numpy_helper.from_array(keys), values_tensor=numpy_helper.from_array(values), default_int64=99, default_float=99.0, **more,
+             expect=encoded(keys, values, preset.ravel()[0] if preset is not None else u(-0.0) if u in (F32, F64) else u(-1)))
+
+
 # ---- the test ----
 
 def node_of(c, domain, prefix):
