@@ -34,6 +34,15 @@ def listed(kind, name="a"):
     return onnx.AttributeProto(name=name, type=kind)
 
 
+def trees(verdict, title, x=(2, 3), kind=F, **changes):
+    """two trees of two nodes each, changed; None: without that"""
+    attributes = dict(nodes_featureids=[0, 1, 2, 0], nodes_modes=const("m", [0, 1, 2, 3], np.uint8), nodes_splits=const("s", [1, 2, 3, 4], np.float32), n_targets=2, tree_roots=[0, 2],
+                      nodes_truenodeids=[1, 0, 3, 3], nodes_trueleafs=[0, 1, 0, 1], nodes_falsenodeids=[1, 2, 4, 5], nodes_falseleafs=[1, 1, 1, 1],
+                      leaf_weights=const("w", [1, 2, 3, 4, 5, 6], np.float32), leaf_targetids=[0, 1, 0, 1, 0, 1])
+    attributes.update(changes)
+    return ml(verdict, title, "TreeEnsemble", x=x, kind=kind, version=5, **{k: v for k, v in attributes.items() if v is not None})
+
+
 CASES = [
     deform("A", "as it should be"), deform("E", "before it was there", opset=18),
     *[deform("E", f"{name} {value}", **{name: value}) for name in ("group", "offset_group") for value in (0, -1, 3, BIG, MIN)],
@@ -70,6 +79,21 @@ CASES = [
     *[ml("E", f"keys {title}", "LabelEncoder", kind=I64, version=4, values_int64s=[1, 2], keys_tensor=keys) for title, keys in
       (("of bytes", const("k", [1, 2], np.uint8)), ("of rank 2", const("k", [[1, 2]])), ("of strings", onnx.numpy_helper.from_array(np.array(["a", "b"], object), "k")))],
     ml("E", "nothing", "LabelEncoder", kind=I64, version=4), ml("E", "values alone", "LabelEncoder", kind=I64, version=2, values_int64s=[1]),
+    trees("A", "as it should be"), trees("A", "twice the same", tree_roots=[0, 0, 2, 1]), trees("E", "of another type", kind=11), trees("E", "of rank 1", x=(3,)), trees("E", "too few features", x=(2, 2)),
+    trees("EA", "no rows", x=(0, 3)), trees("E", "no features", x=(2, 0)), trees("E", "no roots", tree_roots=listed(7, "tree_roots")), trees("E", "one-way", nodes_falsenodeids=[1, 2, 4]),
+    trees("E", "a cycle", nodes_truenodeids=[1, 0, 3, 2], nodes_trueleafs=[0, 0, 0, 0]), trees("E", "itself", nodes_truenodeids=[0, 0, 3, 3]),
+    *[trees("E", f"{name} {value}", **{name: value}) for name, values in dict(
+        nodes_featureids=([-1, 0, 0, 0], [BIG, 0, 0, 0], [0], None), nodes_truenodeids=([4, 0, 3, 3], [-1, 0, 3, 3], [1, 6, 3, 3], None), nodes_trueleafs=([2, 1, 0, 1], [1], None),
+        leaf_targetids=([2, 1, 0, 1, 0, 1], [-1, 1, 0, 1, 0, 1], [0], None), tree_roots=([4], [-1], [MIN], None), n_targets=(0, -1, BIG, None, 2.0), aggregate_function=(-1, 4, BIG),
+        post_transform=(-1, 5, BIG), nodes_missing_value_tracks_true=([2, 0, 0, 0], [1])).items() for value in values],
+    *[trees("E", title, **{name: value}) for title, name, value in (
+        ("mode 7", "nodes_modes", const("m", [0, 1, 2, 7], np.uint8)), ("modes of i64", "nodes_modes", const("m", [0, 1, 2, 3])), ("few modes", "nodes_modes", const("m", [0], np.uint8)),
+        ("few splits", "nodes_splits", const("s", [0], np.float32)), ("splits of f64", "nodes_splits", const("s", [1, 2, 3, 4], np.float64)), ("no splits", "nodes_splits", None),
+        ("few weights", "leaf_weights", const("w", [0], np.float32)), ("hitrates", "nodes_hitrates", const("h", [0], np.float32)),
+        ("sets without nodes", "membership_values", const("v", [1, np.nan], np.float32)))],
+    *[trees("E", f"sets {v}", nodes_modes=const("m", [6, 6, 0, 0], np.uint8), membership_values=const("v", v, np.float32)) for v in ([], [1], [1, np.nan], [1, 2, np.nan, 3], [np.nan] * 3)],
+    trees("E", "no sets", nodes_modes=const("m", [6, 6, 0, 0], np.uint8)), trees("A", "empty sets", nodes_modes=const("m", [6, 6, 0, 0], np.uint8), membership_values=const("v", [np.nan] * 2, np.float32)),
+    trees("L", "targets", n_targets=2 ** 31 - 1), trees("A", "all of it", nodes_missing_value_tracks_true=[1, 0, 1, 0], post_transform=4, aggregate_function=3),
 ]
 
 

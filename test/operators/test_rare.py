@@ -5,6 +5,7 @@ One model per group of cases and version; each case is checked against onnxrunti
 import collections
 import itertools
 import pathlib
+import statistics
 import sys
 
 import numpy as np
@@ -182,6 +183,104 @@ for t, u in itertools.product((F32, F64, I64, I32, np.int16), repeat=2):
         case(("labels", ML, 4), "LabelEncoder", [np.append(keys, t(11))], title=f"tensors {t.__name__} {u.__name__}",
              keys_tensor=numpy_helper.from_array(keys), values_tensor=numpy_helper.from_array(values), default_int64=99, default_float=99.0, **more,
              expect=encoded(keys, values, preset.ravel()[0] if preset is not None else u(-0.0) if u in (F32, F64) else u(-1)))
+
+
+# ---- ai.onnx.ml: trees ----
+
+LEQ, LT, GTE, GT, EQ, NEQ, MEMBER = range(7)
+COMPARE = [np.less_equal, np.less, np.greater_equal, np.greater, np.equal, np.not_equal, lambda v, s: v in s]
+
+
+def grown(trees, depth, features, targets, modes, dtype=F32, missing=False, key=0, splits=(-1, 0, 0.5, 1, 2)):
+    """attributes of random trees, none of them complete; numbers of nodes in no order"""
+    rng = np.random.default_rng(key)
+    nodes, leaves, roots = [], [], []
+
+    def grow(left):
+        if left == 0 or (left < depth and rng.random() < 0.2):
+            leaves.append((rng.choice([1.0, -0.5, 0.25, 3.0]), int(rng.integers(targets))))
+            return len(leaves) - 1, True
+        at = len(nodes)
+        nodes.append(None)
+        below = [grow(left - 1), grow(left - 1)]
+        nodes[at] = (int(rng.integers(features)), int(rng.choice(modes)), float(rng.choice(splits)), bool(rng.integers(2)), below,
+                     set(rng.choice(splits, rng.integers(4)).tolist()))
+        return at, False
+
+    for _ in range(trees):
+        roots.append(grow(depth)[0])
+    order = rng.permutation(len(nodes))             # a node's new number
+    place = np.argsort(order)
+    listed = [nodes[k] for k in place]
+    renamed = [[(int(order[to]) if not leaf else to, leaf) for to, leaf in n[4]] for n in listed]
+    members = [m for n in listed if n[1] == MEMBER for m in (*sorted(n[5]), np.nan)]
+    attributes = dict(
+        nodes_featureids=[n[0] for n in listed], nodes_modes=numpy_helper.from_array(np.array([n[1] for n in listed], np.uint8)),
+        nodes_splits=numpy_helper.from_array(np.array([n[2] for n in listed], dtype)), n_targets=targets, tree_roots=[int(order[r]) for r in roots],
+        leaf_weights=numpy_helper.from_array(np.array([v for v, _ in leaves], dtype)), leaf_targetids=[t for _, t in leaves])
+    for way, word in enumerate(("false", "true")):
+        attributes[f"nodes_{word}nodeids"], attributes[f"nodes_{word}leafs"] = [r[way][0] for r in renamed], [int(r[way][1]) for r in renamed]
+    if members:
+        attributes["membership_values"] = numpy_helper.from_array(np.array(members, dtype))
+    if missing:
+        attributes["nodes_missing_value_tracks_true"] = [int(n[3]) for n in listed]
+
+    def leaf(row, root):
+        at, end = root, False
+        while not end:
+            feature, mode, split, tracks, below, members = nodes[at]
+            v = row[feature]
+            at, end = below[bool(COMPARE[mode](v, members if mode == MEMBER else dtype(split)) or (missing and tracks and np.isnan(v)))]
+        return leaves[at]
+
+    return attributes, lambda a: [[leaf(row, root) for root in roots] for row in a]
+
+
+def scored(said, targets, aggregate, post):
+    scores = np.zeros((len(said), targets))
+    for row, votes in enumerate(said):
+        for t in range(targets):
+            mine = [v for v, to in votes if to == t]
+            scores[row, t] = [sum(mine) / len(votes), sum(mine), min(mine, default=0), max(mine, default=0)][aggregate]
+    if post == 2:
+        scores = 1 / (1 + np.exp(-scores))
+    if post in (1, 3):
+        e = np.exp(scores) * ((scores != 0) | (post == 1))
+        total = e.sum(1, keepdims=True)
+        scores = e / np.where(total == 0, 1, total)
+    if post == 4:
+        quantile = statistics.NormalDist().inv_cdf
+        scores = np.array([[quantile(v) if 0 < v < 1 else np.inf if v == 1 else -np.inf if v == 0 else np.nan for v in row] for row in scores])
+    return scores
+
+
+def trees_case(*grow, aggregate=1, post=0, rows=9, title="", features=3, targets=3, **more):
+    attributes, said = grown(*grow, features, targets, **more)
+    dtype = more.get("dtype", F32)
+    data = np.random.default_rng(5).choice(np.array([-2, -1, -0.0, 0, 0.5, 0.7, 1, 2, 9, np.nan, np.inf], dtype), (rows, features))
+    case(("trees", ML, 5), "TreeEnsemble", [data], aggregate_function=aggregate, post_transform=post, title=title, **attributes,
+         expect=lambda a: scored(said(a), targets, aggregate, post).astype(a.dtype))
+
+
+for mode in range(7):
+    trees_case(5, 3, modes=[mode], title=f"mode {mode}", key=mode)
+    trees_case(5, 3, modes=[mode], missing=True, title=f"mode {mode}, missing", key=mode)
+for aggregate, targets in itertools.product(range(4), (1, 2, 5)):
+    trees_case(4, 6, modes=range(7), missing=True, aggregate=aggregate, targets=targets, title=f"aggregate {aggregate} of {targets}", key=targets)
+for post in range(4):
+    for targets in 1, 4:
+        trees_case(3, 2, modes=[LEQ, GT], post=post, targets=targets, title=f"post {post} of {targets}")
+for dtype in F64, F16:
+    trees_case(20, 9, modes=range(7), dtype=dtype, targets=2, missing=True, title=dtype.__name__)
+trees_case(1, 1, modes=[LT], rows=1, targets=1, title="a stump")
+trees_case(30, 12, modes=[LEQ, LT], rows=40, features=12, title="deep")
+chances = [0.0, 1e-9, 0.01, 0.4, 0.5, 0.77, 0.999999, 1.0, 1.5]
+for dtype in F32, F64:          # one leaf each
+    case(("trees", ML, 5), "TreeEnsemble", [np.arange(9)[:, None].astype(dtype)], post_transform=4, title="quantiles", n_targets=1, tree_roots=[0],
+         leaf_weights=numpy_helper.from_array(np.array(chances, dtype)), leaf_targetids=[0] * 9, nodes_featureids=[0] * 8,
+         nodes_modes=numpy_helper.from_array(np.full(8, LEQ, np.uint8)), nodes_splits=numpy_helper.from_array(np.arange(8).astype(dtype)),
+         nodes_trueleafs=[1] * 8, nodes_truenodeids=list(range(8)), nodes_falseleafs=[0] * 7 + [1], nodes_falsenodeids=list(range(1, 9)),
+         expect=lambda a: scored([[(float(c), 0)] for c in np.array(chances, a.dtype)], 1, 1, 4).astype(a.dtype))
 
 
 # ---- the test ----
