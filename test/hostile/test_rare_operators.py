@@ -43,6 +43,24 @@ def trees(verdict, title, x=(2, 3), kind=F, **changes):
     return ml(verdict, title, "TreeEnsemble", x=x, kind=kind, version=5, **{k: v for k, v in attributes.items() if v is not None})
 
 
+def mel(verdict, title, bands=8, size=16, rate=8000, low=0.0, high=4000.0, opset=17, **attributes):
+    """x is not used: all is known"""
+    extra = [const("b", bands), const("n", size), const("r", rate), const("l", low, np.float32), const("h", high, np.float32)]
+    return case(verdict, title, "MelWeightMatrix", inputs=["b", "n", "r", "l", "h"], extra=extra, opset=opset, **attributes)
+
+
+def grams(verdict, title, x=(2, 6), kind=I64, **changes):
+    attributes = dict(mode="TF", min_gram_length=1, max_gram_length=2, max_skip_count=1, ngram_counts=[0, 2], ngram_indexes=[0, 1, 2, 3], pool_int64s=[1, 2, 3, 4, 5, 6])
+    attributes.update(changes)
+    return case(verdict, title, "TfIdfVectorizer", x=x, kind=kind, **{k: v for k, v in attributes.items() if v is not None})
+
+
+def training(verdict, title, op="Adam", inputs=("r", "t", "x", "g", "v", "h"), extra=(), outputs=("y", "z"), **attributes):
+    known = [const("r", 0.1, np.float32), const("t", 1), *(zeros(name, (3,)) for name in "gvh")]
+    names = {e.name for e in extra}
+    return case(verdict, title, op, x=(3,), inputs=list(inputs), extra=[*(k for k in known if k.name not in names), *extra], outputs=outputs, domain="ai.onnx.preview.training", **attributes)
+
+
 CASES = [
     deform("A", "as it should be"), deform("E", "before it was there", opset=18),
     *[deform("E", f"{name} {value}", **{name: value}) for name in ("group", "offset_group") for value in (0, -1, 3, BIG, MIN)],
@@ -94,6 +112,26 @@ CASES = [
     *[trees("E", f"sets {v}", nodes_modes=const("m", [6, 6, 0, 0], np.uint8), membership_values=const("v", v, np.float32)) for v in ([], [1], [1, np.nan], [1, 2, np.nan, 3], [np.nan] * 3)],
     trees("E", "no sets", nodes_modes=const("m", [6, 6, 0, 0], np.uint8)), trees("A", "empty sets", nodes_modes=const("m", [6, 6, 0, 0], np.uint8), membership_values=const("v", [np.nan] * 2, np.float32)),
     trees("L", "targets", n_targets=2 ** 31 - 1), trees("A", "all of it", nodes_missing_value_tracks_true=[1, 0, 1, 0], post_transform=4, aggregate_function=3),
+    mel("A", "as it should be"), mel("EA", "no bands", bands=0), mel("EA", "a transform of nothing", size=0), mel("E", "before it was there", opset=16),
+    *[mel("E", f"bands {b}", bands=b) for b in (-1, BIG, MIN, [1, 2])], *[mel("E", f"size {n}", size=n) for n in (-1, BIG, MIN, [])], mel("L", "2^62 numbers", 2 ** 31 - 1, 2 ** 31 - 1),
+    *[mel("EA", f"rate {r}", rate=r) for r in (0, -1, MIN, BIG)], *[mel("EA", f"edges {e}", low=e[0], high=e[1]) for e in ((4000, 0), (-900, 100), (np.nan, 1), (np.inf, np.inf), (0, 1e30))],
+    *[mel("E", f"to type {t}", output_datatype=t) for t in (0, 8, 9, 99, -1, BIG, "f")],
+    case("E", "a size of float", "MelWeightMatrix", x=(), inputs=["b", "x", "b", "x", "x"], extra=[const("b", 8)]),
+    case("E", "sizes that are not known and no output", "MelWeightMatrix", x=(), kind=I64, inputs=["x", "x", "x", "l", "l"], extra=[const("l", 1, np.float32)]),
+    case("E", "a length that is not known and no output", "STFT", x=(), kind=I64, inputs=["s", "k", "", "x"], extra=[zeros("s", (1, 40, 1)), const("k", 4)]),
+    grams("A", "as it should be"), grams("A", "of i32", kind=6), grams("E", "of floats", kind=F), grams("E", "of rank 3", x=(1, 2, 3)), grams("E", "of rank 0", x=()), grams("EA", "no rows", x=(0, 6)),
+    grams("A", "no tokens", x=(2, 0)), grams("A", "all left out", max_skip_count=2 ** 63 - 1), grams("A", "long ones that are not there", min_gram_length=BIG, max_gram_length=BIG),
+    *[grams("E", f"{name} {value}", **{name: value}) for name, values in dict(
+        mode=("tf", None, 1), min_gram_length=(0, -1, 3, None), max_gram_length=(0, MIN, None), max_skip_count=(-1, None), ngram_counts=([0, 7], [3, 2], [-1, 2], [0], [0, 1], [0, 2, 6, MIN], None),
+        ngram_indexes=([0, 1, 2], [0, 1, 2, -1], [0, 1, 2, BIG], None), pool_int64s=([1, 2, 3], [1, 1, 3, 4, 5, 6], [1, 2, 3, 4, 3, 4], None), weights=([1.0], [1, 2, 3, 4]),
+        pool_strings=(["a", "b", "c", "d", "e", "f"],)).items() for value in values],
+    grams("L", "2^31 places", ngram_indexes=[0, 1, 2, 2 ** 31 - 2]), grams("L", "2^62 pairs", x=(2 ** 14, 2 ** 14), max_skip_count=BIG),
+    training("A", "as it should be", outputs=("y", "z", "w")), training("A", "less outputs"), training("E", "more outputs", outputs=("y", "z", "w", "q")),
+    training("E", "no state", inputs=("r", "t", "x", "g", "v")), training("E", "a state too many", inputs=("r", "t", "x", "g", "v", "h", "g")), training("E", "absent", inputs=("r", "t", "x", "", "v", "h")),
+    training("E", "shapes", extra=[zeros("g", (1,))]), training("E", "types", extra=[zeros("g", (3,), np.float64)]), training("E", "rates", extra=[zeros("r", (2,))]), training("E", "a rate of i64", extra=[const("r", 1)]),
+    training("E", "a count of i32", extra=[const("t", 1, np.int32)]), training("E", "an INT", alpha=1), training("E", "of another", decay_factor=0.5), training("E", "of integers", kind=I64),
+    training("E", "no attributes", "Momentum", inputs=("r", "t", "x", "g", "v")), training("E", "a mode", "Momentum", inputs=("r", "t", "x", "g", "v"), alpha=0.5, beta=0.5, norm_coefficient=0.5, mode="fast"),
+    training("A", "a count below 0", extra=[const("t", MIN)]), training("EA", "infinite", alpha=np.inf, beta=np.nan, epsilon=-1.0),
 ]
 
 
