@@ -159,9 +159,10 @@ bool onnx_import_tree_ensemble(struct onnx_import *im, struct onnx_node *n)
                 return false;
         leaves_read(im, &s, &f);
         f.aggregate = (int)aggregate;
+        f.post = (int)post;
         f.tree_count = s.trees;
         f.roots = arena_array(im->arena, (size_t)s.trees, sizeof *f.roots);
         memcpy(f.roots, s.roots, (size_t)s.trees * sizeof *f.roots);
         struct value *y = onnx_forest(im, n, x, &f);
-        return onnx_output(n, 0, onnx_cast(im, onnx_tree_scores(im, y, (int)post), onnx_element(x)));
+        return onnx_output(n, 0, onnx_cast(im, onnx_tree_scores(im, y, f.post), onnx_element(x)));
 }

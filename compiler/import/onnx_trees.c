@@ -169,13 +169,13 @@ static bool are_single(const struct forest *f)
         return true;
 }
 
-/* whether some leaf does not speak of some target */
+/* whether a leaf may not speak of some target */
 static bool are_partial(const struct forest *f)
 {
         for (int64_t k = 0; k < f->leaf_count; k++)
-                if (f->first[k + 1] - f->first[k] < f->targets)
+                if (f->first[k + 1] == f->first[k])
                         return true;
-        return false;
+        return f->targets > 1;
 }
 
 /* one: a vote is 1, whatever it weighs; none: where there is no vote */

@@ -43,6 +43,14 @@ def trees(verdict, title, x=(2, 3), kind=F, **changes):
     return ml(verdict, title, "TreeEnsemble", x=x, kind=kind, version=5, **{k: v for k, v in attributes.items() if v is not None})
 
 
+def regressor(verdict, title, x=(2, 2), kind=F, version=3, **changes):
+    """a tree of one node and a tree that is a leaf, changed; None: without that"""
+    attributes = dict(nodes_treeids=[0, 0, 0, 7], nodes_nodeids=[0, 1, 2, 0], nodes_featureids=[1, 0, 0, 0], nodes_modes=["BRANCH_LT", "LEAF", "LEAF", "LEAF"], nodes_values=[0.5, 0.0, 0.0, 0.0],
+                      nodes_truenodeids=[1, 0, 0, 0], nodes_falsenodeids=[2, 0, 0, 0], target_treeids=[0, 0, 7], target_nodeids=[1, 2, 0], target_ids=[0, 1, 1], target_weights=[1.0, 2.0, 3.0], n_targets=2)
+    attributes.update(changes)
+    return ml(verdict, title, "TreeEnsembleRegressor", x=x, kind=kind, version=version, **{k: v for k, v in attributes.items() if v is not None})
+
+
 def mel(verdict, title, bands=8, size=16, rate=8000, low=0.0, high=4000.0, opset=17, **attributes):
     """x is not used: all is known"""
     extra = [const("b", bands), const("n", size), const("r", rate), const("l", low, np.float32), const("h", high, np.float32)]
@@ -132,6 +140,17 @@ CASES = [
     training("E", "a count of i32", extra=[const("t", 1, np.int32)]), training("E", "an INT", alpha=1), training("E", "of another", decay_factor=0.5), training("E", "of integers", kind=I64),
     training("E", "no attributes", "Momentum", inputs=("r", "t", "x", "g", "v")), training("E", "a mode", "Momentum", inputs=("r", "t", "x", "g", "v"), alpha=0.5, beta=0.5, norm_coefficient=0.5, mode="fast"),
     training("A", "a count below 0", extra=[const("t", MIN)]), training("EA", "infinite", alpha=np.inf, beta=np.nan, epsilon=-1.0),
+    regressor("A", "as it should be"), regressor("A", "i64", kind=I64), regressor("E", "f16", kind=10), regressor("E", "of rank 1", x=(2,)), regressor("E", "too few features", x=(2, 1)),
+    regressor("A", "a leaf of several votes", target_nodeids=[1, 1, 0]), regressor("A", "the same vote twice", target_nodeids=[1, 1, 0], target_ids=[0, 0, 1], aggregate_function="MIN"),
+    regressor("A", "no votes", **{k: listed(6 if k == "target_weights" else 7, k) for k in ("target_treeids", "target_nodeids", "target_ids", "target_weights")}),
+    regressor("E", "a cycle", nodes_truenodeids=[0, 0, 0, 0]), regressor("E", "tensors before opset 3", version=1, nodes_values_as_tensor=const("v", [0.0] * 4, np.float64), nodes_values=None),
+    regressor("E", "both", nodes_values_as_tensor=const("v", [0.0] * 4, np.float64)), regressor("E", "a tensor of i64", nodes_values=None, nodes_values_as_tensor=const("v", [0] * 4)),
+    *[regressor("E", f"{name} {value}", **{name: value}) for name, values in dict(
+        nodes_treeids=([0, 0, 0], [0, 0, 0, 0], [0, 0, 9, 7], None), nodes_nodeids=([0, 1, 1, 0], [0, 1, BIG, MIN], None), nodes_featureids=([2, 0, 0, 0], [-1, 0, 0, 0], None),
+        nodes_modes=(["BRANCH_LT"], ["BRANCH_MEMBER", "LEAF", "LEAF", "LEAF"], ["", "LEAF", "LEAF", "LEAF"], [0, 1, 1, 1], None), nodes_values=([0.5], None), nodes_truenodeids=([3, 0, 0, 0], [-1, 0, 0, 0], None),
+        target_treeids=([0, 0, 1], [0], None), target_nodeids=([0, 2, 0], [BIG, 2, 0], None), target_ids=([2, 1, 1], [-1, 1, 1], None), target_weights=([1.0], None), n_targets=(0, -1, BIG, None),
+        base_values=([1.0], [1, 2]), aggregate_function=("sum", 1), post_transform=("NOTHING",), nodes_missing_value_tracks_true=([1],)).items() for value in values],
+    regressor("E", "too many targets", n_targets=10 ** 8, target_nodeids=[1, 1, 0]), regressor("L", "2^31 targets", n_targets=2 ** 31 - 1),
 ]
 
 

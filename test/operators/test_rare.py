@@ -284,6 +284,57 @@ for dtype in F32, F64:          # one leaf each
          nodes_trueleafs=[1] * 8, nodes_truenodeids=list(range(8)), nodes_falseleafs=[0] * 7 + [1], nodes_falsenodeids=list(range(1, 9)),
          expect=lambda a: scored([[(float(c), 0)] for c in np.array(chances, a.dtype)], 1, 1, 4).astype(a.dtype))
 
+MODES = "BRANCH_LEQ BRANCH_LT BRANCH_GTE BRANCH_GT BRANCH_EQ BRANCH_NEQ".split()
+
+
+def listed(trees, depth, features, targets, modes=range(6), votes=1, missing=False, key=0):
+    """attributes of TreeEnsembleRegressor: random trees, each node with the number of its tree and its own"""
+    rng = np.random.default_rng(key)
+    nodes, given = [], []
+
+    def grow(tree, left, count):
+        at = count[0]
+        count[0] += 1
+        leaf = left == 0 or (left < depth and rng.random() < 0.2)
+        place = len(nodes)
+        nodes.append([tree, at, int(rng.integers(features)), "LEAF" if leaf else MODES[rng.choice(modes)], float(rng.choice([-1, 0, 0.5, 1])), 0, 0, int(rng.integers(2))])
+        if leaf:
+            given.extend((tree, at, int(t), float(rng.choice([1, -0.5, 0.25, 3]))) for t in rng.choice(targets, min(votes, targets), replace=False))
+        else:
+            nodes[place][5:7] = [grow(tree, left - 1, count), grow(tree, left - 1, count)]
+        return at
+
+    for tree in range(trees):
+        grow(3 * tree, depth, [0])
+    rng.shuffle(given)
+    column = lambda rows, k: [row[k] for row in rows]     # noqa: E731
+    attributes = dict(nodes_treeids=column(nodes, 0), nodes_nodeids=column(nodes, 1), nodes_featureids=column(nodes, 2), nodes_modes=column(nodes, 3), nodes_values=column(nodes, 4),
+                      nodes_falsenodeids=column(nodes, 5), nodes_truenodeids=column(nodes, 6), target_treeids=column(given, 0), target_nodeids=column(given, 1), target_ids=column(given, 2),
+                      target_weights=column(given, 3), n_targets=targets)
+    return attributes | ({"nodes_missing_value_tracks_true": column(nodes, 7)} if missing else {})
+
+
+def doubled(attributes):
+    """the same with what opset 3 has for doubles"""
+    wide = {k + "_as_tensor": numpy_helper.from_array(np.array(attributes[k], F64)) for k in ("nodes_values", "target_weights", "base_values") if k in attributes}
+    return {k: v for k, v in attributes.items() if k + "_as_tensor" not in wide} | wide
+
+
+rows = np.random.default_rng(6).choice(np.array([-2, -1, -0.0, 0, 0.5, 0.7, 1, 2, 9, np.inf], F32), (9, 3))
+for version in 1, 3:
+    for mode in range(6):
+        case(("regressor", ML, version), "TreeEnsembleRegressor", [rows], **listed(5, 3, 3, 3, [mode], key=mode), title=f"mode {mode}")
+    for aggregate, targets, votes in itertools.product(("SUM", "AVERAGE", "MIN", "MAX"), (1, 4), (1, 4)):
+        case(("regressor", ML, version), "TreeEnsembleRegressor", [rows], **listed(6, 5, 3, targets, [LEQ, GT], votes), aggregate_function=aggregate,
+             **({"base_values": [0.5, -1.0, 2.0, 0.0][:targets]} if votes >= targets else {}), title=f"{aggregate} of {targets}, {votes} votes")
+    for post in "NONE", "LOGISTIC", "SOFTMAX":
+        case(("regressor", ML, version), "TreeEnsembleRegressor", [rows], **listed(4, 3, 3, 3, [LEQ], 2), post_transform=post, title=post)
+    case(("regressor", ML, version), "TreeEnsembleRegressor", [np.where(rows == 9, np.nan, rows).astype(F32)], **listed(7, 4, 3, 2, [LEQ, LT, GTE, GT], missing=True), title="missing")
+    case(("regressor", ML, version), "TreeEnsembleRegressor", [rows], **listed(3, 0, 3, 2), title="leaves alone")
+case(("regressor", ML, 3), "TreeEnsembleRegressor", [rows.astype(F64)], **doubled(listed(5, 4, 3, 2, votes=2) | {"base_values": [0.25, 1.0]}), title="f64")
+case(("regressor", ML, 3), "TreeEnsembleRegressor", [rows[:2]], **{k: v[:1] for k, v in listed(1, 0, 3, 1).items() if k != "n_targets"}, n_targets=3, base_values=[7.0, 8.0, 9.0],
+     aggregate_function="MIN", title="who has no vote has the base", expect=lambda a: np.array([[7, 8, 9]] * 2, F32) + F32([listed(1, 0, 3, 1)["target_weights"][0], 0, 0]))
+
 
 # ---- signals ----
 
@@ -421,7 +472,7 @@ def test_group(group):
     for index, c in enumerate(GROUPS[group]):
         node, case_given, case_constants = node_of(c, domain, f"n{index}")
         for output, result in zip(node.output, expected(c, domain, version)):
-            wanted[output], names[output] = result, f"{c.op} {c.title} {c.attributes}"
+            wanted[output], names[output] = result, f"{c.op} {c.title} {c.attributes}"[:200]
         nodes.append(node)
         given.update(case_given)
         constants += case_constants
