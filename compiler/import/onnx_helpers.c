@@ -38,8 +38,7 @@ const struct type *onnx_type(struct onnx_import *im, const struct onnx_node *n, 
         return type_tensor(im->m, e, rank, dims);
 }
 
-bool onnx_elements(struct onnx_import *im, const struct onnx_node *n, int rank, const dim_t *dims,
-                   int64_t *count)
+bool onnx_elements(struct onnx_import *im, const struct onnx_node *n, int rank, const dim_t *dims, int64_t *count)
 {
         const struct type *t = onnx_type(im, n, E_U8, rank, dims);
 

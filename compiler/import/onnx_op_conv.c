@@ -4,8 +4,8 @@
  * groups. */
 #include "compiler/import/onnx_helpers.h"
 
-bool onnx_conv_shapes(struct onnx_import *im, struct onnx_node *n, const struct value *x,
-                      const struct value *w, struct onnx_window *window, int64_t *groups)
+bool onnx_conv_shapes(struct onnx_import *im, struct onnx_node *n, const struct value *x, const struct value *w,
+                      struct onnx_window *window, int64_t *groups)
 {
         dim_t dims[RANK_MAX];
         int rank = onnx_rank(x);
@@ -47,8 +47,7 @@ struct value *onnx_move_channels(struct onnx_import *im, struct value *x, bool t
         return x ? build_transpose(&im->b, x, perm) : NULL;
 }
 
-struct value *onnx_with_bias(struct onnx_import *im, const struct onnx_node *n, struct value *y,
-                             int input)
+struct value *onnx_with_bias(struct onnx_import *im, const struct onnx_node *n, struct value *y, int input)
 {
         struct value *bias = onnx_input(n, input);
 
@@ -157,9 +156,7 @@ bool onnx_import_causal_conv(struct onnx_import *im, struct onnx_node *n)
                                       .strides = { 1 },
                                       .dilations = { 1 },
                                       .out = { d[2] } };
-        struct value *y =
-                x ? onnx_with_bias(im, n, onnx_convolve(im, x, v[1], &window, d[1], E_COMPUTE), 2)
-                  : NULL;
+        struct value *y = x ? onnx_with_bias(im, n, onnx_convolve(im, x, v[1], &window, d[1], E_COMPUTE), 2) : NULL;
         if (y && activation) {
                 struct value *wide = onnx_wide(im, y);
                 y = onnx_cast(im, onnx_binary(im, OP_mul, wide, onnx_unary(im, OP_sigmoid, wide)),

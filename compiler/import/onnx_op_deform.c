@@ -11,11 +11,11 @@ enum { CORNERS_MAX = 64 };
 
 struct deformed {
         struct onnx_window w;
-        int dims;                       /* spatial ones */
-        int64_t groups, shared;         /* shared: groups of channels that have the same offsets */
-        dim_t taps, positions, pixels;  /* of a window; of the result; of an image */
-        const struct type *points;      /* <N x positions x shared x taps>: the samples */
-        enum element index;             /* of numbers of pixels */
+        int dims; /* spatial ones */
+        int64_t groups, shared; /* shared: groups of channels that have the same offsets */
+        dim_t taps, positions, pixels; /* of a window; of the result; of an image */
+        const struct type *points; /* <N x positions x shared x taps>: the samples */
+        enum element index; /* of numbers of pixels */
 };
 
 /* the samples of all points along one dimension, left and right */
@@ -24,8 +24,8 @@ struct side {
 };
 
 /* index times step plus first, along dimension d of a grid, row-major, over dimension `onto` of the points */
-static struct value *grid(struct onnx_import *im, const struct deformed *c, const int64_t *extents,
-                          int d, int onto, int64_t step, int64_t first)
+static struct value *grid(struct onnx_import *im, const struct deformed *c, const int64_t *extents, int d, int onto,
+                          int64_t step, int64_t first)
 {
         struct value *at = build_iota(&im->b, type_tensor(im->m, c->points->element, c->dims, extents), d);
 
@@ -35,8 +35,7 @@ static struct value *grid(struct onnx_import *im, const struct deformed *c, cons
 }
 
 /* offsets <dims x N x positions x shared x taps>; where the samples lie along dimension d */
-static struct value *places(struct onnx_import *im, const struct deformed *c,
-                            struct value *offsets, int d)
+static struct value *places(struct onnx_import *im, const struct deformed *c, struct value *offsets, int d)
 {
         struct value *at = grid(im, c, c->w.out, d, 1, c->w.strides[d], -c->w.pads[d]);
 
@@ -44,8 +43,8 @@ static struct value *places(struct onnx_import *im, const struct deformed *c,
         return add(im, at, build_gather(&im->b, offsets, onnx_integer(im, E_I64, d), 0));
 }
 
-static bool side_read(struct onnx_import *im, const struct deformed *c, struct value *at,
-                      int64_t extent, struct side *s)
+static bool side_read(struct onnx_import *im, const struct deformed *c, struct value *at, int64_t extent,
+                      struct side *s)
 {
         struct value *low = onnx_unary(im, OP_floor, at);
 
@@ -62,9 +61,8 @@ static bool side_read(struct onnx_import *im, const struct deformed *c, struct v
 
 /* One neighbour of every sample: its channels times its weight, 0 outside the image. rows: <N * shared *
  * pixels x channels>; image: where that of a point begins. */
-static struct value *corner(struct onnx_import *im, const struct deformed *c, struct value *rows,
-                            struct value *image, const struct side *sides, const dim_t *extents,
-                            int number)
+static struct value *corner(struct onnx_import *im, const struct deformed *c, struct value *rows, struct value *image,
+                            const struct side *sides, const dim_t *extents, int number)
 {
         static const int64_t onto[] = { 0, 1, 2, 3 };
         struct value *index = NULL, *inside = NULL, *weight = NULL;
@@ -80,13 +78,11 @@ static struct value *corner(struct onnx_import *im, const struct deformed *c, st
         if (!found || !weight)
                 return NULL;
         found = mul(im, found, onnx_spread(im, weight, found->type, onto));
-        return onnx_select(im, onnx_spread(im, inside, found->type, onto), found,
-                           build_like(&im->b, found, 0));
+        return onnx_select(im, onnx_spread(im, inside, found->type, onto), found, build_like(&im->b, found, 0));
 }
 
 /* v [N, shared * taps * parts, spatial] as <parts x N x positions x shared x taps> of the wide type */
-static struct value *by_point(struct onnx_import *im, const struct deformed *c, struct value *v,
-                              int64_t parts)
+static struct value *by_point(struct onnx_import *im, const struct deformed *c, struct value *v, int64_t parts)
 {
         const dim_t *p = c->points->dims;
 
@@ -95,8 +91,7 @@ static struct value *by_point(struct onnx_import *im, const struct deformed *c, 
 }
 
 /* <N x positions x shared x taps x channels of one that shares>: what the weights are multiplied by */
-static struct value *columns(struct onnx_import *im, const struct onnx_node *n,
-                             const struct deformed *c)
+static struct value *columns(struct onnx_import *im, const struct onnx_node *n, const struct deformed *c)
 {
         struct value *x = n->inputs[0], *mask = onnx_input(n, 4), *sum = NULL;
         const dim_t *extents = x->type->dims + 2, *points = c->points->dims;
@@ -107,8 +102,8 @@ static struct value *columns(struct onnx_import *im, const struct onnx_node *n,
         for (int d = 0; d < c->dims; d++)
                 if (!offsets || !side_read(im, c, places(im, c, offsets, d), extents[d], &sides[d]))
                         return NULL;
-        struct value *rows = onnx_reshape(im, onnx_wide(im, x), 3,
-                                          (const dim_t[]){ points[0] * c->shared, channels, c->pixels });
+        struct value *rows =
+                onnx_reshape(im, onnx_wide(im, x), 3, (const dim_t[]){ points[0] * c->shared, channels, c->pixels });
         rows = rows ? build_transpose(&im->b, rows, (const int64_t[]){ 0, 2, 1 }) : NULL;
         rows = onnx_reshape(im, rows, 2, (const dim_t[]){ points[0] * c->shared * c->pixels, channels });
         const struct type *images = type_tensor(im->m, c->index, 2, (const dim_t[]){ points[0], c->shared });
@@ -129,8 +124,7 @@ static struct value *columns(struct onnx_import *im, const struct onnx_node *n,
 
 /* Columns times weights [M, channels of a group, window]: <N x M x positions>. Inner dimensions are in the
  * order of the columns, so that a row of channels moves as a whole, and of one group nothing does. */
-static struct value *product(struct onnx_import *im, const struct deformed *c, struct value *x,
-                             struct value *w)
+static struct value *product(struct onnx_import *im, const struct deformed *c, struct value *x, struct value *w)
 {
         const dim_t groups = c->groups, outputs = onnx_dim(w, 0) / groups, inner = onnx_dim(w, 1),
                     images = c->points->dims[0], rows = images * c->positions;
@@ -155,8 +149,8 @@ static struct value *product(struct onnx_import *im, const struct deformed *c, s
 }
 
 /* offsets, or a mask: operand `input`, [N, shared * taps * parts, spatial] */
-static bool per_point(struct onnx_import *im, const struct onnx_node *n, const struct deformed *c,
-                      int input, int64_t parts)
+static bool per_point(struct onnx_import *im, const struct onnx_node *n, const struct deformed *c, int input,
+                      int64_t parts)
 {
         const struct value *v = onnx_input(n, input);
         int64_t numbers;
@@ -190,11 +184,12 @@ static bool deformed_read(struct onnx_import *im, struct onnx_node *n, struct de
         if (1 << c->dims > CORNERS_MAX)
                 return onnx_unsupported(im, n, "more than %d neighbours of a sample", CORNERS_MAX);
         if (onnx_dim(x, 1) % c->shared)
-                return onnx_invalid(im, n, "%lld channels in %lld groups of offsets",
-                                    (long long)onnx_dim(x, 1), (long long)c->shared);
+                return onnx_invalid(im, n, "%lld channels in %lld groups of offsets", (long long)onnx_dim(x, 1),
+                                    (long long)c->shared);
         return onnx_elements(im, n, c->dims, c->w.kernel, &c->taps) &&
                onnx_elements(im, n, c->dims, c->w.out, &c->positions) &&
-               onnx_elements(im, n, c->dims, x->type->dims + 2, &c->pixels) && per_point(im, n, c, 2, c->dims) && per_point(im, n, c, 4, 1);
+               onnx_elements(im, n, c->dims, x->type->dims + 2, &c->pixels) && per_point(im, n, c, 2, c->dims) &&
+               per_point(im, n, c, 4, 1);
 }
 
 /* Operands x [N, C, spatial], weights [M, C / groups, window], offsets, bias, mask */
@@ -211,9 +206,11 @@ bool onnx_import_deform_conv(struct onnx_import *im, struct onnx_node *n)
         dims[1] = onnx_dim(n->inputs[1], 0);
         memcpy(dims + 2, c.w.out, sizeof *dims * (size_t)c.dims);
         const struct type *to = onnx_type(im, n, computed, c.dims + 2, dims);
-        const struct type *all = to ? onnx_type(im, n, computed, 4, (const dim_t[]){ dims[0], c.positions, onnx_dim(x, 1), c.taps })
-                                    : NULL;
-        c.points = all ? onnx_type(im, n, computed, 4, (const dim_t[]){ dims[0], c.positions, c.shared, c.taps }) : NULL;
+        const struct type *all =
+                to ? onnx_type(im, n, computed, 4, (const dim_t[]){ dims[0], c.positions, onnx_dim(x, 1), c.taps })
+                   : NULL;
+        c.points =
+                all ? onnx_type(im, n, computed, 4, (const dim_t[]){ dims[0], c.positions, c.shared, c.taps }) : NULL;
         if (!c.points)
                 return false;
         if (type_elements(all) && !c.pixels)

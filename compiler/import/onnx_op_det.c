@@ -31,7 +31,8 @@ static struct value *eliminated(struct onnx_import *im, struct value *x, struct 
         struct value *at = onnx_spread(im, best, rows, (const int64_t[]){ 0 });
         struct attr *attrs = attrs_new(im->m, OP_gather_elements);
         attr_set(attrs, OP_gather_elements, "axis", 1);
-        struct value *chosen = at ? value_build(&im->b, OP_gather_elements, (struct value *[]){ x, at }, 2, attrs, NULL) : NULL;
+        struct value *chosen =
+                at ? value_build(&im->b, OP_gather_elements, (struct value *[]){ x, at }, 2, attrs, NULL) : NULL;
         chosen = onnx_reshape(im, chosen, 2, (const dim_t[]){ dims[0], dims[2] });
         struct value *pivot = line(im, chosen, 1, 0);
         if (!pivot)
@@ -46,7 +47,8 @@ static struct value *eliminated(struct onnx_import *im, struct value *x, struct 
         /* a pivot of 0: all below it is 0, and so is the determinant */
         pivot = onnx_select(im, onnx_with(im, OP_eq, pivot, 0), build_like(&im->b, pivot, 1), pivot);
         struct value *share = line(im, x, 2, 0);
-        share = share ? onnx_binary(im, OP_div, share, onnx_spread(im, pivot, share->type, (const int64_t[]){ 0 })) : NULL;
+        share = share ? onnx_binary(im, OP_div, share, onnx_spread(im, pivot, share->type, (const int64_t[]){ 0 }))
+                      : NULL;
         x = sub(im, x, mul(im, over(im, share, x, 2), over(im, chosen, x, 1)));
         return x ? build_slice(&im->b, x, starts, steps, (const dim_t[]){ dims[0], dims[1] - 1, dims[2] - 1 }) : NULL;
 }

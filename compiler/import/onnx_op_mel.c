@@ -41,7 +41,8 @@ static struct value *edge(struct onnx_import *im, struct value *all, struct valu
 /* 0 where run-time sizes are those of the result; else what leads outside of the edges */
 static struct value *contradiction(struct onnx_import *im, const struct onnx_node *n, const struct type *to)
 {
-        struct value *bands = onnx_cast(im, onnx_scalar(im, n, 0), E_I64), *size = onnx_cast(im, onnx_scalar(im, n, 1), E_I64);
+        struct value *bands = onnx_cast(im, onnx_scalar(im, n, 0), E_I64),
+                     *size = onnx_cast(im, onnx_scalar(im, n, 1), E_I64);
         struct value *fits = onnx_with(im, OP_eq, bands, (double)to->dims[1]);
 
         fits = onnx_binary(im, OP_and, fits, onnx_with(im, OP_ge, size, 2 * ((double)to->dims[0] - 1)));
@@ -56,29 +57,34 @@ bool onnx_import_mel_weight_matrix(struct onnx_import *im, struct onnx_node *n)
         bool known[2];
         enum element e;
 
-        if (!onnx_int(im, n, "output_datatype", 1, &number) || !onnx_element_number(im, n, "output_datatype", number, &e) ||
-            !onnx_want_integer(im, n, 0) || !onnx_want_integer(im, n, 1) || !onnx_want_integer(im, n, 2) ||
-            !onnx_want_float(im, n, 3) || !onnx_want_float(im, n, 4) ||
-            !onnx_operand_int(im, n, 0, 0, &bands, &known[0]) || !onnx_operand_int(im, n, 1, 0, &size, &known[1]))
+        if (!onnx_int(im, n, "output_datatype", 1, &number) ||
+            !onnx_element_number(im, n, "output_datatype", number, &e) || !onnx_want_integer(im, n, 0) ||
+            !onnx_want_integer(im, n, 1) || !onnx_want_integer(im, n, 2) || !onnx_want_float(im, n, 3) ||
+            !onnx_want_float(im, n, 4) || !onnx_operand_int(im, n, 0, 0, &bands, &known[0]) ||
+            !onnx_operand_int(im, n, 1, 0, &size, &known[1]))
                 return false;
         if (!element_is_float(e) && !element_is_integer(e))
                 return onnx_invalid(im, n, "output_datatype is %s, want a number", element_info[e].text);
         if ((known[0] && (bands < 0 || bands > NUMBER_MAX)) || (known[1] && (size < 0 || size > NUMBER_MAX)))
                 return onnx_invalid(im, n, "%lld bands of a transform of %lld", (long long)bands, (long long)size);
-        const struct type *to = known[0] && known[1] ? onnx_type(im, n, E_F64, 2, (const dim_t[]){ size / 2 + 1, bands })
-                                                     : onnx_declared_as(im, n, 0, e, 2);
+        const struct type *to = known[0] && known[1]
+                                        ? onnx_type(im, n, E_F64, 2, (const dim_t[]){ size / 2 + 1, bands })
+                                        : onnx_declared_as(im, n, 0, e, 2);
         if (!to)
                 return false;
         to = type_with_element(im->m, to, E_F64);
         struct value *shift = known[0] && known[1] ? NULL : contradiction(im, n, to);
         struct value *all = edges(im, n, to->dims[1]);
-        struct value *left = edge(im, all, shift, to, 0), *peak = edge(im, all, shift, to, 1), *right = edge(im, all, shift, to, 2);
+        struct value *left = edge(im, all, shift, to, 0), *peak = edge(im, all, shift, to, 1),
+                     *right = edge(im, all, shift, to, 2);
         struct value *at = build_iota(&im->b, to, 0), *none = at ? build_like(&im->b, at, 0) : NULL;
         /* a band that begins at its peak has that alone */
         struct value *up = onnx_binary(im, OP_div, sub(im, at, left), sub(im, peak, left));
         up = onnx_select(im, onnx_binary(im, OP_eq, left, peak), onnx_from(im, OP_add, 1, none), up);
-        struct value *rising = onnx_binary(im, OP_and, onnx_binary(im, OP_ge, at, left), onnx_binary(im, OP_le, at, peak)),
-                     *falling = onnx_binary(im, OP_and, onnx_binary(im, OP_ge, at, peak), onnx_binary(im, OP_lt, at, right));
+        struct value *rising = onnx_binary(im, OP_and, onnx_binary(im, OP_ge, at, left),
+                                           onnx_binary(im, OP_le, at, peak)),
+                     *falling = onnx_binary(im, OP_and, onnx_binary(im, OP_ge, at, peak),
+                                            onnx_binary(im, OP_lt, at, right));
         struct value *down = onnx_binary(im, OP_div, sub(im, right, at), sub(im, right, peak));
         struct value *y = onnx_select(im, falling, down, onnx_select(im, rising, up, none));
         return onnx_output(n, 0, onnx_cast(im, y, e));

@@ -27,7 +27,8 @@ bool onnx_import_binarizer(struct onnx_import *im, struct onnx_node *n)
         if (element_is_float(onnx_element(x))) {
                 above = onnx_with(im, OP_gt, x, threshold);
         } else {
-                double least = onnx_element(x) == E_I64 ? -9223372036854775808.0 : INT32_MIN, whole = floor((double)threshold);
+                double least = onnx_element(x) == E_I64 ? -9223372036854775808.0 : INT32_MIN,
+                       whole = floor((double)threshold);
                 bool all = whole < least, none = !(whole < -least);
                 struct value *level = onnx_integer(im, onnx_element(x), all || none ? 0 : (int64_t)whole);
                 above = all || none ? constant_number(im->m, type_with_element(im->m, x->type, E_BOOL), all)
@@ -71,15 +72,16 @@ bool onnx_import_array_feature_extractor(struct onnx_import *im, struct onnx_nod
 struct list {
         enum element element;
         int64_t count;
-        union scalar *numbers;          /* NULL: none is given */
+        union scalar *numbers; /* NULL: none is given */
 };
 
 /* what LabelEncoder has as attributes: X_floats, X_int64s, X_strings, X_tensor */
-static bool list_read(struct onnx_import *im, struct onnx_node *n, const char *what, bool *strings,
-                      struct list *list)
+static bool list_read(struct onnx_import *im, struct onnx_node *n, const char *what, bool *strings, struct list *list)
 {
-        const char *floats = arena_printf(im->arena, "%s_floats", what), *integers = arena_printf(im->arena, "%s_int64s", what),
-                   *texts = arena_printf(im->arena, "%s_strings", what), *tensor = arena_printf(im->arena, "%s_tensor", what);
+        const char *floats = arena_printf(im->arena, "%s_floats", what),
+                   *integers = arena_printf(im->arena, "%s_int64s", what),
+                   *texts = arena_printf(im->arena, "%s_strings", what),
+                   *tensor = arena_printf(im->arena, "%s_tensor", what);
         int given = onnx_has(n, floats) + onnx_has(n, integers) + onnx_has(n, texts), count = 0;
         const float *f = NULL;
         const int64_t *i = NULL;
@@ -94,15 +96,18 @@ static bool list_read(struct onnx_import *im, struct onnx_node *n, const char *w
         }
         *strings |= onnx_attribute(n, texts) != NULL;
         if (given != 1)
-                return onnx_invalid(im, n, "%d of %s, %s, %s and %s are given, want one", given, floats, integers, texts, tensor);
+                return onnx_invalid(im, n, "%d of %s, %s, %s and %s are given, want one", given, floats, integers,
+                                    texts, tensor);
         if (!onnx_floats(im, n, floats, &f, &count) || (!f && !onnx_ints(im, n, integers, &i, &count)))
                 return false;
         if (constant && onnx_rank(constant) > 1)
                 return onnx_invalid(im, n, "attribute '%s' is of rank %d, want 1", tensor, onnx_rank(constant));
         list->count = constant ? type_elements(constant->type) : count;
         list->element = constant ? onnx_element(constant) : f ? E_F32 : E_I64;
-        if (list->element != E_F32 && list->element != E_F64 && list->element != E_I64 && list->element != E_I32 && list->element != E_I16)
-                return onnx_invalid(im, n, "attribute '%s' is of %s, want f32, f64, i64, i32 or i16", tensor, element_info[list->element].text);
+        if (list->element != E_F32 && list->element != E_F64 && list->element != E_I64 && list->element != E_I32 &&
+            list->element != E_I16)
+                return onnx_invalid(im, n, "attribute '%s' is of %s, want f32, f64, i64, i32 or i16", tensor,
+                                    element_info[list->element].text);
         list->numbers = arena_array(im->arena, (size_t)list->count + 1, sizeof *list->numbers);
         for (int64_t k = 0; k < list->count; k++)
                 if (constant)
@@ -124,12 +129,17 @@ static struct value *table(struct onnx_import *im, enum element e, const union s
         return constant_dense(im->m, type_tensor(im->m, e, 1, &count), data, NULL);
 }
 
-struct pair { union scalar key, value; int64_t order; bool whole; };
+struct pair {
+        union scalar key, value;
+        int64_t order;
+        bool whole;
+};
 
 static int by_key(const void *a, const void *b)
 {
         const struct pair *x = a, *y = b;
-        int keys = x->whole ? (x->key.i > y->key.i) - (x->key.i < y->key.i) : (x->key.f > y->key.f) - (x->key.f < y->key.f);
+        int keys = x->whole ? (x->key.i > y->key.i) - (x->key.i < y->key.i)
+                            : (x->key.f > y->key.f) - (x->key.f < y->key.f);
 
         return keys ? keys : (x->order > y->order) - (x->order < y->order);
 }
@@ -152,7 +162,8 @@ static int64_t pairs_sort(const struct list *keys, const struct list *values, bo
         }
         qsort(pairs, (size_t)count, sizeof *pairs, by_key);
         for (int64_t k = 0; k < count; k++) {
-                bool again = kept && (whole ? pairs[kept - 1].key.i == pairs[k].key.i : pairs[kept - 1].key.f == pairs[k].key.f);
+                bool again = kept && (whole ? pairs[kept - 1].key.i == pairs[k].key.i
+                                            : pairs[kept - 1].key.f == pairs[k].key.f);
                 if (!again)
                         pairs[kept++] = pairs[k];
                 else if (last)
@@ -189,7 +200,7 @@ static bool preset_read(struct onnx_import *im, struct onnx_node *n, const struc
             (n->opset >= 4 && !onnx_tensor_attribute(im, n, "default_tensor", &constant)))
                 return false;
         bool is_float = element_is_float(values->element);
-        if (onnx_has(n, "values_tensor")) {      /* the others are for lists */
+        if (onnx_has(n, "values_tensor")) { /* the others are for lists */
                 number = -0.0F;
                 whole = -1;
         }
@@ -223,8 +234,9 @@ bool onnx_import_label_encoder(struct onnx_import *im, struct onnx_node *n)
         if (!preset_read(im, n, &values, &preset))
                 return false;
         if (keys.count != values.count || keys.element != onnx_element(x))
-                return onnx_invalid(im, n, "%lld keys of %s and %lld values for an operand of %s", (long long)keys.count,
-                                    element_info[keys.element].text, (long long)values.count, element_info[onnx_element(x)].text);
+                return onnx_invalid(im, n, "%lld keys of %s and %lld values for an operand of %s",
+                                    (long long)keys.count, element_info[keys.element].text, (long long)values.count,
+                                    element_info[onnx_element(x)].text);
         struct pair *pairs = arena_array(im->arena, (size_t)keys.count + 1, sizeof *pairs);
         int64_t count = pairs_sort(&keys, &values, n->opset >= 4, pairs, &nan, &has_nan);
         struct value *y = table(im, values.element, &preset, 1);
@@ -238,7 +250,8 @@ bool onnx_import_label_encoder(struct onnx_import *im, struct onnx_node *n)
                 }
                 struct value *sorted = table(im, keys.element, keys.numbers, count);
                 struct value *at = position(im, x, sorted);
-                struct value *found = at ? build_gather(&im->b, table(im, values.element, values.numbers, count), at, 0) : NULL;
+                struct value *found =
+                        at ? build_gather(&im->b, table(im, values.element, values.numbers, count), at, 0) : NULL;
                 struct value *key = at ? build_gather(&im->b, sorted, at, 0) : NULL;
                 y = onnx_select(im, onnx_binary(im, OP_eq, key, x), found, y);
         }

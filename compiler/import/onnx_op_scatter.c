@@ -216,7 +216,7 @@ struct columns {
         int64_t image[RANK_MAX];        /* their extents */
         dim_t padded[RANK_MAX];         /* and with pads */
         dim_t windows, positions, pixels;         /* elements of a block; blocks; pixels with pads */
-        struct value *at;               /* pixels that elements of blocks lie on */
+        struct value *at; /* pixels that elements of blocks lie on */
 };
 
 /* where blocks lie in an image with its pads, and how many */
@@ -243,15 +243,15 @@ static bool columns_place(struct onnx_import *im, struct onnx_node *n, struct co
 }
 
 /* Both shapes are known. */
-static bool columns_known(struct onnx_import *im, struct onnx_node *n, const int64_t *block,
-                          int blocks, struct columns *c)
+static bool columns_known(struct onnx_import *im, struct onnx_node *n, const int64_t *block, int blocks,
+                          struct columns *c)
 {
         if (c->count != blocks || blocks < 1)
                 return onnx_invalid(im, n, "image_shape has %d values, block_shape %d", c->count, blocks);
         for (int d = 0; d < blocks; d++)
                 if (c->image[d] < 0 || c->image[d] > NUMBER_MAX || block[d] < 1 || block[d] > NUMBER_MAX)
-                        return onnx_invalid(im, n, "a block of %lld in an image of %lld",
-                                            (long long)block[d], (long long)c->image[d]);
+                        return onnx_invalid(im, n, "a block of %lld in an image of %lld", (long long)block[d],
+                                            (long long)c->image[d]);
         return onnx_window_read(im, n, blocks, block, true, &c->w) && columns_place(im, n, c) &&
                (c->at = column_positions(im, n, &c->w, c->padded)) != NULL;
 }
@@ -269,8 +269,8 @@ static struct value *bounded(struct onnx_import *im, struct value *x, int64_t lo
 }
 
 /* Number `index`, of row-major order over run-time extents, as a subscript of each. */
-static void subscripts(struct onnx_import *im, struct value *index, struct value *const *extents,
-                       int count, struct value **digits)
+static void subscripts(struct onnx_import *im, struct value *index, struct value *const *extents, int count,
+                       struct value **digits)
 {
         for (int d = count - 1; d >= 0; d--) {
                 digits[d] = onnx_binary(im, OP_rem, index, extents[d]);
@@ -282,9 +282,9 @@ static void subscripts(struct onnx_import *im, struct value *index, struct value
  * extents of a block say where its elements lie. Where they contradict that, all lies outside. */
 static bool columns_open(struct onnx_import *im, struct onnx_node *n, struct columns *c)
 {
-        struct value *x = n->inputs[0], *image = onnx_operand_vector(im, n, 1),
-                     *block = onnx_operand_vector(im, n, 2), *fits = NULL, *tap[RANK_MAX], *place[RANK_MAX],
-                     *extents[RANK_MAX], *outs[RANK_MAX], *elements = NULL, *blocks = NULL;
+        struct value *x = n->inputs[0], *image = onnx_operand_vector(im, n, 1), *block = onnx_operand_vector(im, n, 2),
+                     *fits = NULL, *tap[RANK_MAX], *place[RANK_MAX], *extents[RANK_MAX], *outs[RANK_MAX],
+                     *elements = NULL, *blocks = NULL;
 
         if (!image || !block)
                 return false;
@@ -312,7 +312,8 @@ static bool columns_open(struct onnx_import *im, struct onnx_node *n, struct col
                 fits = also(im, fits, onnx_with(im, OP_eq, stated, (double)c->image[d]));
                 fits = also(im, fits, onnx_with(im, OP_ge, extent, 1));
                 extents[d] = bounded(im, extent, 1, c->windows + 1);
-                struct value *reach = onnx_with(im, OP_mul, onnx_with(im, OP_sub, extents[d], 1), (double)c->w.dilations[d]);
+                struct value *reach =
+                        onnx_with(im, OP_mul, onnx_with(im, OP_sub, extents[d], 1), (double)c->w.dilations[d]);
                 reach = onnx_from(im, OP_sub, (double)(c->padded[d] - 1), reach);
                 fits = also(im, fits, onnx_with(im, OP_ge, reach, 0));
                 outs[d] = onnx_with(im, OP_add, onnx_with(im, OP_div, reach, (double)c->w.strides[d]), 1);
@@ -347,7 +348,8 @@ static bool columns_read(struct onnx_import *im, struct onnx_node *n, struct col
         bool known[2];
 
         if (onnx_has(n, "auto_pad") || onnx_has(n, "kernel_shape"))
-                return onnx_invalid(im, n, "unknown attribute '%s'", onnx_has(n, "auto_pad") ? "auto_pad" : "kernel_shape");
+                return onnx_invalid(im, n, "unknown attribute '%s'",
+                                    onnx_has(n, "auto_pad") ? "auto_pad" : "kernel_shape");
         if (!onnx_operand_ints(im, n, 1, c->image, RANK_MAX - 2, &c->count, &known[0]) ||
             !onnx_operand_ints(im, n, 2, block, RANK_MAX - 2, &blocks, &known[1]) ||
             !onnx_want_rank(im, n, 0, 3, 3))

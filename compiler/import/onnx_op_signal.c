@@ -266,11 +266,11 @@ bool onnx_import_dft(struct onnx_import *im, struct onnx_node *n)
 
 /* a short-time transform: what a node says */
 struct frames {
-        struct value *x, *window;       /* of a wide type; window may be NULL */
+        struct value *x, *window; /* of a wide type; window may be NULL */
         struct value *step;
         int64_t count;
         bool onesided;
-        struct value *length;           /* a run-time one, or NULL */
+        struct value *length; /* a run-time one, or NULL */
 };
 
 /* Frames of `length` transformed, [batch, frames, bins, 2]; those of another run-time length read element 0
@@ -289,8 +289,9 @@ static struct value *frames_of(struct onnx_import *im, const struct onnx_node *n
         index = onnx_binary(im, OP_add, index, build_iota(&im->b, table, 1));
         if (f->length) {
                 struct value *fits = onnx_with(im, OP_eq, f->length, (double)length);
-                struct value *outside = onnx_select(im, onnx_with(im, OP_eq, f->length, (double)other),
-                                                    onnx_integer(im, E_I64, 0), onnx_integer(im, E_I64, onnx_dim(f->x, 1)));
+                struct value *outside =
+                        onnx_select(im, onnx_with(im, OP_eq, f->length, (double)other), onnx_integer(im, E_I64, 0),
+                                    onnx_integer(im, E_I64, onnx_dim(f->x, 1)));
                 index = onnx_select(im, fits, index, outside);
         }
         struct value *x = index ? build_gather(&im->b, f->x, index, 1) : NULL;
@@ -327,7 +328,8 @@ static struct value *frames_open(struct onnx_import *im, const struct onnx_node 
                 y = y ? onnx_select(im, onnx_with(im, OP_eq, f->length, (double)lengths[k]), here, y) : here;
         }
         if (!y)
-                onnx_invalid(im, n, "no frame of a signal of %lld has %lld bins, as is declared", (long long)onnx_dim(f->x, 1), (long long)bins);
+                onnx_invalid(im, n, "no frame of a signal of %lld has %lld bins, as is declared",
+                             (long long)onnx_dim(f->x, 1), (long long)bins);
         return y;
 }
 
@@ -338,24 +340,23 @@ bool onnx_import_stft(struct onnx_import *im, struct onnx_node *n)
         int64_t onesided, step, length;
         bool known, length_known;
 
-        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 3) ||
-            !onnx_want_integer(im, n, 1) || !onnx_want_integer(im, n, 3) ||
-            !onnx_int_range(im, n, "onesided", 1, 0, 1, &onesided) ||
-            !onnx_operand_int(im, n, 1, 1, &step, &known) ||
-            !onnx_operand_int(im, n, 3, -1, &length, &length_known) || !f.x)
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 3) || !onnx_want_integer(im, n, 1) ||
+            !onnx_want_integer(im, n, 3) || !onnx_int_range(im, n, "onesided", 1, 0, 1, &onesided) ||
+            !onnx_operand_int(im, n, 1, 1, &step, &known) || !onnx_operand_int(im, n, 3, -1, &length, &length_known) ||
+            !f.x)
                 return false;
         if (f.window && (onnx_rank(f.window) != 1 || onnx_element(f.window) != onnx_element(n->inputs[0])))
-                return onnx_invalid(im, n, "the window is %s",
-                                    type_text(im->arena, im->m, f.window->type));
+                return onnx_invalid(im, n, "the window is %s", type_text(im->arena, im->m, f.window->type));
         if (f.window && length_known && length >= 0 && length != onnx_dim(f.window, 0))
-                return onnx_invalid(im, n, "frame_length is %lld for a window of %lld",
-                                    (long long)length, (long long)onnx_dim(f.window, 0));
+                return onnx_invalid(im, n, "frame_length is %lld for a window of %lld", (long long)length,
+                                    (long long)onnx_dim(f.window, 0));
         length = f.window ? onnx_dim(f.window, 0) : length;
         length_known |= f.window != NULL;
         if ((length_known && (length < 1 || length > onnx_dim(f.x, 1))) || (known && (step < 1 || step > NUMBER_MAX)))
-                return onnx_invalid(im, n, "frames of %lld every %lld of a signal of %lld",
-                                    (long long)length, (long long)step, (long long)onnx_dim(f.x, 1));
-        const struct type *to = known && length_known ? NULL : onnx_declared_as(im, n, 0, onnx_element(n->inputs[0]), 4);
+                return onnx_invalid(im, n, "frames of %lld every %lld of a signal of %lld", (long long)length,
+                                    (long long)step, (long long)onnx_dim(f.x, 1));
+        const struct type *to =
+                known && length_known ? NULL : onnx_declared_as(im, n, 0, onnx_element(n->inputs[0]), 4);
         if (!(known && length_known) && !to)
                 return false;
         f.count = to ? to->dims[1] : (onnx_dim(f.x, 1) - length) / step + 1;

@@ -48,8 +48,9 @@ struct said {
 
 static bool said_read(struct onnx_import *im, struct onnx_node *n, struct said *s)
 {
-        static const char *const ways[2] = { "nodes_falsenodeids", "nodes_truenodeids" },
-                                 *const leaves[2] = { "nodes_falseleafs", "nodes_trueleafs" };
+        static const char *const ways[2] = { "nodes_falsenodeids", "nodes_truenodeids" }, *const leaves[2] = {
+                "nodes_falseleafs", "nodes_trueleafs"
+        };
         enum element e = onnx_element(n->inputs[0]);
         struct value *hitrates;
 
@@ -114,14 +115,18 @@ static bool nodes_read(struct onnx_import *im, const struct onnx_node *n, const 
                 struct tree_node *node = &f->nodes[k];
                 uint64_t mode = constant_element(s->modes->constant, k).u;
                 if (mode > TREE_MEMBER)
-                        return onnx_invalid(im, n, "nodes_modes holds %llu, want 0 to %d", (unsigned long long)mode, TREE_MEMBER);
-                *node = (struct tree_node){ .feature = s->features[k], .mode = (int)mode, .missing = s->missing && s->missing[k] };
+                        return onnx_invalid(im, n, "nodes_modes holds %llu, want 0 to %d", (unsigned long long)mode,
+                                            TREE_MEMBER);
+                *node = (struct tree_node){ .feature = s->features[k],
+                                            .mode = (int)mode,
+                                            .missing = s->missing && s->missing[k] };
                 node->split.f = number(s->splits, k);
                 for (int way = 0; way < 2; way++) {
                         int64_t to = s->ways[way][k], count = s->is_leaf[way][k] ? s->leaves : s->nodes;
                         if (to >= count)
                                 return onnx_invalid(im, n, "node %lld leads to %s %lld of %lld", (long long)k,
-                                                    s->is_leaf[way][k] ? "leaf" : "node", (long long)to, (long long)count);
+                                                    s->is_leaf[way][k] ? "leaf" : "node", (long long)to,
+                                                    (long long)count);
                         node->next[way] = s->is_leaf[way][k] ? ~to : to;
                 }
                 if (mode == TREE_MEMBER && !chain(im, n, s, f, node, &member))
@@ -154,8 +159,7 @@ bool onnx_import_tree_ensemble(struct onnx_import *im, struct onnx_node *n)
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, 2) || !said_read(im, n, &s) ||
             !onnx_int_range(im, n, "aggregate_function", TREE_SUM, 0, TREE_MAX, &aggregate) ||
-            !onnx_int_range(im, n, "post_transform", TREE_NONE, 0, TREE_PROBIT, &post) ||
-            !nodes_read(im, n, &s, &f))
+            !onnx_int_range(im, n, "post_transform", TREE_NONE, 0, TREE_PROBIT, &post) || !nodes_read(im, n, &s, &f))
                 return false;
         leaves_read(im, &s, &f);
         f.aggregate = (int)aggregate;

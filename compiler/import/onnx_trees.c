@@ -60,9 +60,9 @@ static bool forest_depth(struct onnx_import *im, const struct onnx_node *n, cons
 /* ---- the walk ---- */
 
 struct walk {
-        struct value *x;                /* [N, features] */
-        struct value *feature, *split, *missing, *mode, *next[2];         /* tables; missing, mode: or NULL */
-        unsigned modes;                 /* a bit for each that there is */
+        struct value *x; /* [N, features] */
+        struct value *feature, *split, *missing, *mode, *next[2]; /* tables; missing, mode: or NULL */
+        unsigned modes; /* a bit for each that there is */
 };
 
 /* GTE, GT and NEQ are the others with their ways exchanged. NaN, which fails all but NEQ, goes where it
@@ -108,7 +108,8 @@ static struct value *column(struct onnx_import *im, const struct forest *f, enum
 }
 
 /* whether x goes where true goes */
-static struct value *holds(struct onnx_import *im, const struct walk *w, struct value *x, struct value *split, struct value *at)
+static struct value *holds(struct onnx_import *im, const struct walk *w, struct value *x, struct value *split,
+                           struct value *at)
 {
         static const enum opcode compare[] = { [TREE_LEQ] = OP_le, [TREE_LT] = OP_lt, [TREE_EQ] = OP_eq };
         struct value *so_far = NULL, *mode = w->mode ? build_gather(&im->b, w->mode, at, 0) : NULL;
@@ -121,7 +122,8 @@ static struct value *holds(struct onnx_import *im, const struct walk *w, struct 
         }
         if (!w->missing)
                 return so_far;
-        struct value *nan = onnx_binary(im, OP_and, onnx_binary(im, OP_ne, x, x), build_gather(&im->b, w->missing, at, 0));
+        struct value *nan =
+                onnx_binary(im, OP_and, onnx_binary(im, OP_ne, x, x), build_gather(&im->b, w->missing, at, 0));
         return onnx_binary(im, OP_or, so_far, nan);
 }
 
@@ -179,7 +181,8 @@ static bool are_partial(const struct forest *f)
 }
 
 /* one: a vote is 1, whatever it weighs; none: where there is no vote */
-static struct value *single_weights(struct onnx_import *im, const struct forest *f, enum element e, bool one, double none)
+static struct value *single_weights(struct onnx_import *im, const struct forest *f, enum element e, bool one,
+                                    double none)
 {
         void *data = constant_room(im->m, (size_t)(f->leaf_count * element_info[e].bytes));
 
@@ -205,7 +208,8 @@ static double joined(enum reducer kind, double x, double y)
         return kind == REDUCE_sum ? x + y : (kind == REDUCE_min) == (x < y) ? x : y;
 }
 
-static struct value *all_weights(struct onnx_import *im, const struct forest *f, enum element e, bool one, enum reducer kind, double none)
+static struct value *all_weights(struct onnx_import *im, const struct forest *f, enum element e, bool one,
+                                 enum reducer kind, double none)
 {
         const dim_t dims[2] = { f->leaf_count, f->targets };
         void *data = constant_room(im->m, (size_t)(dims[0] * dims[1] * element_info[e].bytes));
@@ -216,7 +220,8 @@ static struct value *all_weights(struct onnx_import *im, const struct forest *f,
                 for (int64_t k = f->first[leaf]; k < f->first[leaf + 1]; k++) {
                         size_t place = (size_t)(leaf * f->targets + f->target[k]);
                         double before = element_load(e, data, place).f;
-                        element_store(e, data, place, (union scalar){ .f = joined(kind, before, one ? 1 : f->weight[k].f) });
+                        element_store(e, data, place,
+                                      (union scalar){ .f = joined(kind, before, one ? 1 : f->weight[k].f) });
                 }
         return constant_dense(im->m, type_tensor(im->m, e, 2, dims), data, NULL);
 }
@@ -233,12 +238,15 @@ static struct value *combined(struct onnx_import *im, const struct forest *f, st
         if (!are_single(f)) {
                 said = build_gather(&im->b, all_weights(im, f, e, one, kind, none), leaves, 0);
         } else {
-                const struct type *to = type_tensor(im->m, e, 3, (const dim_t[]){ onnx_dim(leaves, 0), onnx_dim(leaves, 1), f->targets });
+                const struct type *to = type_tensor(
+                        im->m, e, 3, (const dim_t[]){ onnx_dim(leaves, 0), onnx_dim(leaves, 1), f->targets });
                 said = build_gather(&im->b, single_weights(im, f, e, one, none), leaves, 0);
                 said = onnx_spread(im, said, to, over);
                 if (f->targets > 1) {
-                        struct value *whom = onnx_spread(im, build_gather(&im->b, single_targets(im, f), leaves, 0), to, over);
-                        struct value *here = whom ? onnx_binary(im, OP_eq, whom, build_iota(&im->b, whom->type, 2)) : NULL;
+                        struct value *whom =
+                                onnx_spread(im, build_gather(&im->b, single_targets(im, f), leaves, 0), to, over);
+                        struct value *here =
+                                whom ? onnx_binary(im, OP_eq, whom, build_iota(&im->b, whom->type, 2)) : NULL;
                         said = said ? onnx_select(im, here, said, build_like(&im->b, said, none)) : NULL;
                 }
         }
@@ -272,8 +280,8 @@ static bool votes_check(struct onnx_import *im, const struct onnx_node *n, const
         if (are_single(f))
                 return true;
         return (int_mul(f->leaf_count, f->targets, &count) && count <= most) ||
-               onnx_unsupported(im, n, "leaves with several votes, %lld of them for %lld targets", (long long)f->leaf_count,
-                                (long long)f->targets);
+               onnx_unsupported(im, n, "leaves with several votes, %lld of them for %lld targets",
+                                (long long)f->leaf_count, (long long)f->targets);
 }
 
 struct value *onnx_forest(struct onnx_import *im, const struct onnx_node *n, struct value *x, struct forest *f)
@@ -286,8 +294,8 @@ struct value *onnx_forest(struct onnx_import *im, const struct onnx_node *n, str
         for (int64_t k = 0; k < f->node_count; k++) {
                 struct tree_node *node = &f->nodes[k];
                 if (node->feature < 0 || node->feature >= onnx_dim(x, 1)) {
-                        onnx_invalid(im, n, "node %lld asks for feature %lld of %lld", (long long)k, (long long)node->feature,
-                                     (long long)onnx_dim(x, 1));
+                        onnx_invalid(im, n, "node %lld asks for feature %lld of %lld", (long long)k,
+                                     (long long)node->feature, (long long)onnx_dim(x, 1));
                         return NULL;
                 }
                 simplify(node);
@@ -327,7 +335,8 @@ struct value *onnx_forest(struct onnx_import *im, const struct onnx_node *n, str
 static struct value *softmax_zero(struct onnx_import *im, struct value *x)
 {
         const int64_t axis = 1;
-        struct value *some = onnx_with(im, OP_gt, onnx_unary(im, OP_abs, x), 1e-7), *none = x ? build_like(&im->b, x, 0) : NULL;
+        struct value *some = onnx_with(im, OP_gt, onnx_unary(im, OP_abs, x), 1e-7),
+                     *none = x ? build_like(&im->b, x, 0) : NULL;
         struct value *most = onnx_select(im, some, x, x ? build_like(&im->b, x, -(double)INFINITY) : NULL);
 
         most = onnx_reduce(im, REDUCE_max, most, &axis, 1, E_COMPUTE);
@@ -345,7 +354,7 @@ static struct value *softmax_zero(struct onnx_import *im, struct value *x)
  * are infinitely far, what is no probability is NaN. */
 static struct value *probit(struct onnx_import *im, struct value *x)
 {
-        const double a = 0.147, slope = 1.1283791670955126, root = 1.4142135623730951;  /* 2 / sqrt(pi), sqrt(2) */
+        const double a = 0.147, slope = 1.1283791670955126, root = 1.4142135623730951; /* 2 / sqrt(pi), sqrt(2) */
         struct value *p = plus(im, times(im, onnx_cast(im, x, E_F64), 2), -1);
         struct value *logarithm = onnx_unary(im, OP_log, mul(im, onnx_from(im, OP_sub, 1, p), plus(im, p, 1)));
         struct value *half = plus(im, times(im, logarithm, 0.5), slope * slope / (2 * a));
