@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* TreeEnsembleRegressor of ai.onnx.ml: nodes are listed with the numbers of their tree and of themselves in it;
+/* TreeEnsembleRegressor and TreeEnsembleClassifier of ai.onnx.ml: nodes are listed with the numbers of their tree and of themselves in it;
  * leaves are nodes, too, and each may have votes for several targets. */
 #include "compiler/import/onnx_trees.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ struct listed {
         union scalar *splits, *weights;
         int *modes; /* LEAF: -1 */
         struct named *sorted;
+        int64_t *places;                /* of nodes: in the forest, or ~ of leaves */
 };
 
 static int by_name(const void *a, const void *b)
@@ -102,21 +104,25 @@ static bool modes_read(struct onnx_import *im, struct onnx_node *n, struct liste
         return true;
 }
 
-static bool listed_read(struct onnx_import *im, struct onnx_node *n, struct listed *l)
+/* votes: what names of attributes about them begin with */
+static bool listed_read(struct onnx_import *im, struct onnx_node *n, const char *votes, struct listed *l)
 {
+        const char *trees = arena_printf(im->arena, "%s_treeids", votes),
+                   *nodes = arena_printf(im->arena, "%s_nodeids", votes),
+                   *ids = arena_printf(im->arena, "%s_ids", votes),
+                   *weights = arena_printf(im->arena, "%s_weights", votes);
         union scalar *rates;
         int64_t count;
 
         l->nodes = l->votes = -1;
-        if (!onnx_int_range(im, n, "n_targets", 0, 1, NUMBER_MAX, &l->targets) ||
-            !integers(im, n, "nodes_treeids", &l->nodes, &l->trees) ||
+        if (!integers(im, n, "nodes_treeids", &l->nodes, &l->trees) ||
             !integers(im, n, "nodes_nodeids", &l->nodes, &l->names) ||
             !integers(im, n, "nodes_featureids", &l->nodes, &l->features) ||
             !integers(im, n, "nodes_falsenodeids", &l->nodes, &l->ways[0]) ||
             !integers(im, n, "nodes_truenodeids", &l->nodes, &l->ways[1]) ||
-            !integers(im, n, "target_treeids", &l->votes, &l->vote_trees) ||
-            !integers(im, n, "target_nodeids", &l->votes, &l->vote_nodes) ||
-            !integers(im, n, "target_ids", &l->votes, &l->vote_targets) ||
+            !integers(im, n, trees, &l->votes, &l->vote_trees) ||
+            !integers(im, n, nodes, &l->votes, &l->vote_nodes) ||
+            !integers(im, n, ids, &l->votes, &l->vote_targets) ||
             (onnx_has(n, "nodes_missing_value_tracks_true") &&
              !integers(im, n, "nodes_missing_value_tracks_true", &l->nodes, &l->missing)) ||
             !modes_read(im, n, l) || !numbers(im, n, "nodes_hitrates", &count, &rates) ||
@@ -124,7 +130,7 @@ static bool listed_read(struct onnx_import *im, struct onnx_node *n, struct list
                 return false;
         if (!l->nodes || count != l->nodes)
                 return onnx_invalid(im, n, "%lld nodes with %lld values", (long long)l->nodes, (long long)count);
-        if (!numbers(im, n, "target_weights", &count, &l->weights))
+        if (!numbers(im, n, weights, &count, &l->weights))
                 return false;
         if (count != l->votes)
                 return onnx_invalid(im, n, "%lld votes with %lld weights", (long long)l->votes, (long long)count);
@@ -206,38 +212,111 @@ static bool votes_read(struct onnx_import *im, const struct onnx_node *n, const 
         return true;
 }
 
-bool onnx_import_tree_ensemble_regressor(struct onnx_import *im, struct onnx_node *n)
+/* x as what trees compute in, the forest, and what is added in the end; NULL after an error */
+static struct value *forest_read(struct onnx_import *im, struct onnx_node *n, const char *votes, struct listed *l,
+                                 struct forest *f)
 {
-        static const char *const aggregates[] = { "AVERAGE", "SUM", "MIN", "MAX", NULL }, *const posts[] = {
-                "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT", NULL
-        };
+        static const char *const posts[] = { "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT", NULL };
         struct value *x = n->inputs[0];
-        struct forest f = { .base = NULL };
-        struct listed l = { .missing = NULL };
+        enum element e = onnx_element(x);
         union scalar *base;
         int64_t count;
 
-        if (onnx_element(x) != E_F32 && onnx_element(x) != E_F64 && onnx_element(x) != E_I64 &&
-            onnx_element(x) != E_I32)
-                return onnx_invalid(im, n, "operand 0 is of %s, want f32, f64, i64 or i32",
-                                    element_info[onnx_element(x)].text);
-        if (!onnx_want_rank(im, n, 0, 2, 2) ||
-            !onnx_choice(im, n, "aggregate_function", aggregates, TREE_SUM, &f.aggregate) ||
-            !onnx_choice(im, n, "post_transform", posts, TREE_NONE, &f.post) || !listed_read(im, n, &l) ||
-            !numbers(im, n, "base_values", &count, &base))
-                return false;
-        if (count && count != l.targets)
-                return onnx_invalid(im, n, "%lld base values for %lld targets", (long long)count, (long long)l.targets);
-        int64_t *places = arena_array(im->arena, (size_t)l.nodes, sizeof *places);
-        if (!nodes_read(im, n, &l, places, &f) || !votes_read(im, n, &l, places, &f))
-                return false;
-        x = onnx_element(x) == E_F32 ? x : onnx_cast(im, x, E_F64); /* f64 has all i32 */
-        if (x && count) {
-                void *data = constant_room(im->m, (size_t)(count * element_info[onnx_element(x)].bytes));
-                for (int64_t k = 0; k < count; k++)
-                        element_store(onnx_element(x), data, (size_t)k, base[k]);
-                f.base = constant_dense(im->m, type_tensor(im->m, onnx_element(x), 1, &count), data, NULL);
+        if (e != E_F32 && e != E_F64 && e != E_I64 && e != E_I32) {
+                onnx_invalid(im, n, "operand 0 is of %s, want f32, f64, i64 or i32", element_info[e].text);
+                return NULL;
         }
-        struct value *y = x ? onnx_forest(im, n, x, &f) : NULL;
+        if (!onnx_want_rank(im, n, 0, 2, 2) || !onnx_choice(im, n, "post_transform", posts, TREE_NONE, &f->post) ||
+            !listed_read(im, n, votes, l) || !numbers(im, n, "base_values", &count, &base))
+                return NULL;
+        if (count && count != l->targets) {
+                onnx_invalid(im, n, "%lld base values for %lld targets", (long long)count, (long long)l->targets);
+                return NULL;
+        }
+        l->places = arena_array(im->arena, (size_t)l->nodes, sizeof *l->places);
+        if (!nodes_read(im, n, l, l->places, f) || !votes_read(im, n, l, l->places, f))
+                return NULL;
+        x = e == E_F32 ? x : onnx_cast(im, x, E_F64); /* f64 has all i32 */
+        if (x && count) {
+                e = onnx_element(x);
+                void *data = constant_room(im->m, (size_t)(count * element_info[e].bytes));
+                for (int64_t k = 0; k < count; k++)
+                        element_store(e, data, (size_t)k, base[k]);
+                f->base = constant_dense(im->m, type_tensor(im->m, e, 1, &count), data, NULL);
+        }
+        return x;
+}
+
+bool onnx_import_tree_ensemble_regressor(struct onnx_import *im, struct onnx_node *n)
+{
+        static const char *const aggregates[] = { "AVERAGE", "SUM", "MIN", "MAX", NULL };
+        struct forest f = { .base = NULL };
+        struct listed l = { .missing = NULL };
+
+        if (!onnx_int_range(im, n, "n_targets", 0, 1, NUMBER_MAX, &l.targets) ||
+            !onnx_choice(im, n, "aggregate_function", aggregates, TREE_SUM, &f.aggregate))
+                return false;
+        struct value *x = forest_read(im, n, "target", &l, &f), *y = x ? onnx_forest(im, n, x, &f) : NULL;
         return onnx_output(n, 0, onnx_cast(im, onnx_tree_scores(im, y, f.post), E_F32));
+}
+
+/* ---- classes ---- */
+
+/* whether each class has a vote whatever x is: some tree has one for it in each of its leaves */
+static bool are_spoken_of(struct onnx_import *im, const struct listed *l, const struct forest *f)
+{
+        struct tally { int64_t tree, leaf, leaves; bool sure; };      /* the last tree and leaf that spoke of it */
+        struct tally *all = arena_array(im->arena, (size_t)l->targets, sizeof *all);
+        int64_t sure = 0;
+
+        for (int64_t k = 0; k < l->targets; k++)
+                all[k] = (struct tally){ -1, -1, 0, false };
+        for (int64_t first = 0, end; first < l->nodes; first = end) {
+                int64_t leaves = 0;
+                for (end = first; end < l->nodes && l->sorted[end].tree == l->sorted[first].tree; end++)
+                        leaves += l->places[l->sorted[end].at] < 0;
+                for (int64_t k = first; k < end; k++) {
+                        int64_t leaf = ~l->places[l->sorted[k].at];
+                        for (int64_t v = leaf < 0 ? 0 : f->first[leaf]; leaf >= 0 && v < f->first[leaf + 1]; v++) {
+                                struct tally *t = &all[f->target[v]];
+                                t->leaves = t->tree != first ? 1 : t->leaves + (t->leaf != leaf);
+                                t->tree = first;
+                                t->leaf = leaf;
+                                sure += !t->sure && t->leaves == leaves;
+                                t->sure |= t->leaves == leaves;
+                        }
+                }
+        }
+        return sure == l->targets;
+}
+
+/* Results: the label of the class with the highest score, the first of such, and all scores. What
+ * onnxruntime makes of two classes follows other rules. */
+bool onnx_import_tree_ensemble_classifier(struct onnx_import *im, struct onnx_node *n)
+{
+        struct forest f = { .aggregate = TREE_SUM };
+        struct listed l = { .missing = NULL };
+        const int64_t *labels;
+        int count;
+
+        if (onnx_has(n, "classlabels_strings"))
+                return onnx_unsupported(im, n, "labels that are strings");
+        if (!onnx_ints(im, n, "classlabels_int64s", &labels, &count))
+                return false;
+        if (count < 1)
+                return onnx_invalid(im, n, "attribute classlabels_int64s is missing");
+        if (count < 3)
+                return onnx_unsupported(im, n, "%d classes, want three or more", count);
+        l.targets = count;
+        struct value *x = forest_read(im, n, "class", &l, &f);
+        if (!x)
+                return false;
+        f.wants_spoken = onnx_wants(n, 0) && !f.base && !are_spoken_of(im, &l, &f);
+        struct value *y = onnx_forest(im, n, x, &f), *best = y;
+        if (y && f.wants_spoken)
+                best = onnx_select(im, f.spoken, y, build_like(&im->b, y, -(double)INFINITY));
+        best = best ? onnx_arg_reduce(im, best, REDUCE_max, 1, false) : NULL;
+        best = best ? build_gather(&im->b, constant_ints(im->m, labels, count), best, 0) : NULL;
+        return onnx_output(n, 0, best) &&
+               onnx_output(n, 1, onnx_cast(im, onnx_tree_scores(im, y, f.post), E_F32));
 }

@@ -253,6 +253,12 @@ static struct value *combined(struct onnx_import *im, const struct forest *f, st
         return onnx_reduce(im, kind, said, (const int64_t[]){ 1 }, 1, E_COMPUTE);
 }
 
+/* whether there is a vote for a target */
+static struct value *spoken(struct onnx_import *im, const struct forest *f, struct value *leaves, enum element e)
+{
+        return onnx_with(im, OP_gt, combined(im, f, leaves, e, REDUCE_max, true, 0), 0);
+}
+
 static struct value *aggregated(struct onnx_import *im, const struct forest *f, struct value *leaves, enum element e)
 {
         struct value *y;
@@ -268,8 +274,7 @@ static struct value *aggregated(struct onnx_import *im, const struct forest *f, 
         if (!are_partial(f) || !y)
                 return y;
         /* a target that no leaf speaks of has 0 */
-        struct value *any = combined(im, f, leaves, e, REDUCE_max, true, 0);
-        return onnx_select(im, onnx_with(im, OP_gt, any, 0), y, build_like(&im->b, y, 0));
+        return onnx_select(im, spoken(im, f, leaves, e), y, build_like(&im->b, y, 0));
 }
 
 /* Votes fit into tables. */
@@ -325,7 +330,10 @@ struct value *onnx_forest(struct onnx_import *im, const struct onnx_node *n, str
                 w.next[1] = column(im, f, E_I32, TRUE_WAY);
                 at = walked(im, &w, at, depth);
         }
-        struct value *y = aggregated(im, f, at ? plus(im, at, -(double)f->node_count) : NULL, e);
+        struct value *leaves = at ? plus(im, at, -(double)f->node_count) : NULL;
+        struct value *y = aggregated(im, f, leaves, e);
+        if (f->wants_spoken && !(f->spoken = spoken(im, f, leaves, e)))
+                return NULL;
         return y && f->base ? add(im, y, onnx_spread(im, f->base, y->type, (const int64_t[]){ 1 })) : y;
 }
 

@@ -27,6 +27,8 @@ struct forest {
         union scalar *weight; /* [votes]: f */
         int aggregate, post;
         struct value *base; /* [targets] to add, or NULL */
+        bool wants_spoken;              /* then spoken is made: <N x targets x bool>, whether there was a vote */
+        struct value *spoken;
 };
 
 /* Scores <N x targets> in x's wide type for x [N, features]; checks features, and that there are no

@@ -51,6 +51,13 @@ def regressor(verdict, title, x=(2, 2), kind=F, version=3, **changes):
     return ml(verdict, title, "TreeEnsembleRegressor", x=x, kind=kind, version=version, **{k: v for k, v in attributes.items() if v is not None})
 
 
+def classifier(verdict, title, **changes):
+    attributes = dict(class_treeids=[0, 0, 7], class_nodeids=[1, 2, 0], class_ids=[0, 1, 2], class_weights=[1.0, 2.0, 3.0], classlabels_int64s=[3, 4, 5])
+    none = {k: None for k in ("target_treeids", "target_nodeids", "target_ids", "target_weights", "n_targets")}
+    _, _, _, x, extra, opset, kind, out, inputs, given = regressor(verdict, title, **{**none, **attributes, **changes})
+    return verdict, title, "TreeEnsembleClassifier", x, extra, opset, kind, out, inputs, {**given, "outputs": ("y", "z")}
+
+
 def mel(verdict, title, bands=8, size=16, rate=8000, low=0.0, high=4000.0, opset=17, **attributes):
     """x is not used: all is known"""
     extra = [const("b", bands), const("n", size), const("r", rate), const("l", low, np.float32), const("h", high, np.float32)]
@@ -151,6 +158,10 @@ CASES = [
         target_treeids=([0, 0, 1], [0], None), target_nodeids=([0, 2, 0], [BIG, 2, 0], None), target_ids=([2, 1, 1], [-1, 1, 1], None), target_weights=([1.0], None), n_targets=(0, -1, BIG, None),
         base_values=([1.0], [1, 2]), aggregate_function=("sum", 1), post_transform=("NOTHING",), nodes_missing_value_tracks_true=([1],)).items() for value in values],
     regressor("E", "too many targets", n_targets=10 ** 8, target_nodeids=[1, 1, 0]), regressor("L", "2^31 targets", n_targets=2 ** 31 - 1),
+    classifier("A", "as it should be"), classifier("A", "a class without votes", class_ids=[0, 1, 1]), classifier("E", "two classes", classlabels_int64s=[1, 2], class_ids=[0, 1, 1]),
+    *[classifier("E", f"{name} {value}", **{name: value}) for name, values in dict(
+        classlabels_int64s=(listed(7, "classlabels_int64s"), None, [1.0] * 3), classlabels_strings=(["a", "b", "c"],), class_ids=([0, 1, 3], [-1, 0, 1], [0], None), class_nodeids=([0, 1, 2], None),
+        class_weights=([1.0], None), n_targets=(3,), aggregate_function=("SUM",), base_values=([1.0, 2.0],)).items() for value in values],
 ]
 
 

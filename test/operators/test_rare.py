@@ -316,8 +316,14 @@ def listed(trees, depth, features, targets, modes=range(6), votes=1, missing=Fal
 
 def doubled(attributes):
     """the same with what opset 3 has for doubles"""
-    wide = {k + "_as_tensor": numpy_helper.from_array(np.array(attributes[k], F64)) for k in ("nodes_values", "target_weights", "base_values") if k in attributes}
+    wide = {k + "_as_tensor": numpy_helper.from_array(np.array(attributes[k], F64)) for k in ("nodes_values", "target_weights", "class_weights", "base_values") if k in attributes}
     return {k: v for k, v in attributes.items() if k + "_as_tensor" not in wide} | wide
+
+
+def classes(attributes, labels):
+    """of TreeEnsembleClassifier"""
+    made = {k.replace("target_", "class_"): v for k, v in attributes.items() if k != "n_targets"}
+    return made | dict(classlabels_int64s=labels)
 
 
 rows = np.random.default_rng(6).choice(np.array([-2, -1, -0.0, 0, 0.5, 0.7, 1, 2, 9, np.inf], F32), (9, 3))
@@ -331,6 +337,14 @@ for version in 1, 3:
         case(("regressor", ML, version), "TreeEnsembleRegressor", [rows], **listed(4, 3, 3, 3, [LEQ], 2), post_transform=post, title=post)
     case(("regressor", ML, version), "TreeEnsembleRegressor", [np.where(rows == 9, np.nan, rows).astype(F32)], **listed(7, 4, 3, 2, [LEQ, LT, GTE, GT], missing=True), title="missing")
     case(("regressor", ML, version), "TreeEnsembleRegressor", [rows], **listed(3, 0, 3, 2), title="leaves alone")
+    for post, votes, count in itertools.product(("NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO"), (1, 3), (3, 5)):
+        for base in [], [0.5, -1.0, 2.0, 0.0, 1.0][:count]:
+            case(("classifier", ML, version), "TreeEnsembleClassifier", [rows], outputs=2, **classes(listed(6, 4, 3, count, [LT, GT], votes), list(range(count, 2 * count))), post_transform=post,
+                 **({"base_values": base} if base else {}), title=f"{post} {votes} {count} {base}")
+    few = classes(listed(4, 2, 3, 3, [LEQ]), [7, -2 ** 40, 9])
+    case(("classifier", ML, version), "TreeEnsembleClassifier", [rows], outputs=2, **(few | dict(class_weights=[-abs(v) for v in few["class_weights"]])), title="who has no vote does not win")
+case(("classifier", ML, 3), "TreeEnsembleClassifier", [rows.astype(F64)], outputs=2, **doubled(classes(listed(5, 4, 3, 3, votes=2), [5, 6, 7])), title="f64",
+     expect=lambda a: tuple(onnxruntime_of(("classifier", ML, 1), "TreeEnsembleClassifier", [rows], **classes(listed(5, 4, 3, 3, votes=2), [5, 6, 7]))))
 case(("regressor", ML, 3), "TreeEnsembleRegressor", [rows.astype(F64)], **doubled(listed(5, 4, 3, 2, votes=2) | {"base_values": [0.25, 1.0]}), title="f64")
 case(("regressor", ML, 3), "TreeEnsembleRegressor", [rows[:2]], **{k: v[:1] for k, v in listed(1, 0, 3, 1).items() if k != "n_targets"}, n_targets=3, base_values=[7.0, 8.0, 9.0],
      aggregate_function="MIN", title="who has no vote has the base", expect=lambda a: np.array([[7, 8, 9]] * 2, F32) + F32([listed(1, 0, 3, 1)["target_weights"][0], 0, 0]))
@@ -463,6 +477,10 @@ def expected(c, domain, version):
         return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, given)
     except onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented:
         return [np.asarray(r) for r in ReferenceEvaluator(model).run(None, given)]
+
+
+def onnxruntime_of(where, op, inputs, outputs=2, **attributes):
+    return expected(Case(op, inputs, set(), outputs, attributes, None, ""), *where[1:])
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda g: f"{g[0]} {g[2]}")
