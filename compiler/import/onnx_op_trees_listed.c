@@ -19,7 +19,7 @@ struct listed {
         union scalar *splits, *weights;
         int *modes; /* LEAF: -1 */
         struct named *sorted;
-        int64_t *places;                /* of nodes: in the forest, or ~ of leaves */
+        int64_t *places; /* of nodes: in the forest, or ~ of leaves */
 };
 
 static int by_name(const void *a, const void *b)
@@ -120,8 +120,7 @@ static bool listed_read(struct onnx_import *im, struct onnx_node *n, const char 
             !integers(im, n, "nodes_featureids", &l->nodes, &l->features) ||
             !integers(im, n, "nodes_falsenodeids", &l->nodes, &l->ways[0]) ||
             !integers(im, n, "nodes_truenodeids", &l->nodes, &l->ways[1]) ||
-            !integers(im, n, trees, &l->votes, &l->vote_trees) ||
-            !integers(im, n, nodes, &l->votes, &l->vote_nodes) ||
+            !integers(im, n, trees, &l->votes, &l->vote_trees) || !integers(im, n, nodes, &l->votes, &l->vote_nodes) ||
             !integers(im, n, ids, &l->votes, &l->vote_targets) ||
             (onnx_has(n, "nodes_missing_value_tracks_true") &&
              !integers(im, n, "nodes_missing_value_tracks_true", &l->nodes, &l->missing)) ||
@@ -265,7 +264,10 @@ bool onnx_import_tree_ensemble_regressor(struct onnx_import *im, struct onnx_nod
 /* whether each class has a vote whatever x is: some tree has one for it in each of its leaves */
 static bool are_spoken_of(struct onnx_import *im, const struct listed *l, const struct forest *f)
 {
-        struct tally { int64_t tree, leaf, leaves; bool sure; };      /* the last tree and leaf that spoke of it */
+        struct tally {
+                int64_t tree, leaf, leaves;
+                bool sure;
+        }; /* the last tree and leaf that spoke of it */
         struct tally *all = arena_array(im->arena, (size_t)l->targets, sizeof *all);
         int64_t sure = 0;
 
@@ -317,6 +319,5 @@ bool onnx_import_tree_ensemble_classifier(struct onnx_import *im, struct onnx_no
                 best = onnx_select(im, f.spoken, y, build_like(&im->b, y, -(double)INFINITY));
         best = best ? onnx_arg_reduce(im, best, REDUCE_max, 1, false) : NULL;
         best = best ? build_gather(&im->b, constant_ints(im->m, labels, count), best, 0) : NULL;
-        return onnx_output(n, 0, best) &&
-               onnx_output(n, 1, onnx_cast(im, onnx_tree_scores(im, y, f.post), E_F32));
+        return onnx_output(n, 0, best) && onnx_output(n, 1, onnx_cast(im, onnx_tree_scores(im, y, f.post), E_F32));
 }

@@ -27,7 +27,7 @@ struct forest {
         union scalar *weight; /* [votes]: f */
         int aggregate, post;
         struct value *base; /* [targets] to add, or NULL */
-        bool wants_spoken;              /* then spoken is made: <N x targets x bool>, whether there was a vote */
+        bool wants_spoken; /* then spoken is made: <N x targets x bool>, whether there was a vote */
         struct value *spoken;
 };
 
