@@ -38,6 +38,14 @@ const struct type *onnx_type(struct onnx_import *im, const struct onnx_node *n, 
         return type_tensor(im->m, e, rank, dims);
 }
 
+bool onnx_elements(struct onnx_import *im, const struct onnx_node *n, int rank, const dim_t *dims, int64_t *count)
+{
+        const struct type *t = onnx_type(im, n, E_U8, rank, dims);
+
+        *count = t ? type_elements(t) : 0;
+        return t != NULL;
+}
+
 const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_node *n, int output,
                                     enum element e, int rank)
 {

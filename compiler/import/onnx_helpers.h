@@ -41,6 +41,8 @@ static inline int64_t onnx_max(int64_t a, int64_t b) { return a > b ? a : b; }
  * the bytes pass a limit. */
 const struct type *onnx_type(struct onnx_import *im, const struct onnx_node *n, enum element e,
                              int rank, const dim_t *dims);
+/* how many elements have such extents; false after the same errors, of a byte each */
+bool onnx_elements(struct onnx_import *im, const struct onnx_node *n, int rank, const dim_t *dims, int64_t *count);
 /* The declared type of an output, checked to be of element e (and of rank, unless -1). */
 const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_node *n, int output,
                                     enum element e, int rank);
@@ -161,6 +163,9 @@ struct value *onnx_iota(struct onnx_import *im, enum element e, int64_t count);
 /* accumulator: an element, or E_COMPUTE; no axes: x itself */
 struct value *onnx_reduce(struct onnx_import *im, enum reducer kind, struct value *x,
                           const int64_t *axes, int count, int accumulator);
+/* the first (or last) position along the axis that holds the maximum (or minimum), of i32 or i64; the
+ * axis vanishes. NaN is the maximum and the minimum. (onnx_op_reduce.c) */
+struct value *onnx_arg_reduce(struct onnx_import *im, struct value *x, enum reducer kind, int axis, bool last);
 /* a reduced value back over the shape it was reduced from, or with the axes kept as extents 1 */
 struct value *onnx_unreduce(struct onnx_import *im, struct value *reduced, const struct type *full,
                             const int64_t *axes, int count);
@@ -219,6 +224,11 @@ static inline int64_t onnx_window_extent(const struct onnx_window *w, int d)
 /* convolution of x by w through a placed window */
 struct value *onnx_convolve(struct onnx_import *im, struct value *x, struct value *w,
                             const struct onnx_window *window, int64_t groups, int accumulator);
+/* x [N, C, spatial] and w [M, C / groups, window] fit: window, its place and groups are read; y with
+ * the bias that operand `input` is, if any, along channels (onnx_op_conv.c) */
+bool onnx_conv_shapes(struct onnx_import *im, struct onnx_node *n, const struct value *x, const struct value *w,
+                      struct onnx_window *window, int64_t *groups);
+struct value *onnx_with_bias(struct onnx_import *im, const struct onnx_node *n, struct value *y, int input);
 /* what several operators compute with (onnx_op_pool.c, onnx_op_norm.c); x is of a wide type */
 struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, struct value *x);
 struct value *onnx_softmax(struct onnx_import *im, struct value *x, const int64_t *axes, int count,

@@ -4,9 +4,8 @@
  * groups. */
 #include "compiler/import/onnx_helpers.h"
 
-/* Shapes of x [N, C, spatial] and w [M, C / groups, window] fit; the window is read and placed. */
-static bool conv_shapes(struct onnx_import *im, struct onnx_node *n, const struct value *x,
-                        const struct value *w, struct onnx_window *window, int64_t *groups)
+bool onnx_conv_shapes(struct onnx_import *im, struct onnx_node *n, const struct value *x, const struct value *w,
+                      struct onnx_window *window, int64_t *groups)
 {
         dim_t dims[RANK_MAX];
         int rank = onnx_rank(x);
@@ -48,9 +47,7 @@ struct value *onnx_move_channels(struct onnx_import *im, struct value *x, bool t
         return x ? build_transpose(&im->b, x, perm) : NULL;
 }
 
-/* y + bias along channels */
-static struct value *with_bias(struct onnx_import *im, const struct onnx_node *n, struct value *y,
-                               int input)
+struct value *onnx_with_bias(struct onnx_import *im, const struct onnx_node *n, struct value *y, int input)
 {
         struct value *bias = onnx_input(n, input);
 
@@ -73,9 +70,9 @@ static struct value *conv(struct onnx_import *im, struct onnx_node *n)
         int64_t groups;
 
         if (!onnx_want_float(im, n, 0) || !onnx_same_element(im, n, v, 3) ||
-            !conv_shapes(im, n, v[0], v[1], &window, &groups))
+            !onnx_conv_shapes(im, n, v[0], v[1], &window, &groups))
                 return NULL;
-        return with_bias(im, n, onnx_convolve(im, v[0], v[1], &window, groups, E_COMPUTE), 2);
+        return onnx_with_bias(im, n, onnx_convolve(im, v[0], v[1], &window, groups, E_COMPUTE), 2);
 }
 
 bool onnx_import_conv(struct onnx_import *im, struct onnx_node *n)
@@ -159,9 +156,7 @@ bool onnx_import_causal_conv(struct onnx_import *im, struct onnx_node *n)
                                       .strides = { 1 },
                                       .dilations = { 1 },
                                       .out = { d[2] } };
-        struct value *y =
-                x ? with_bias(im, n, onnx_convolve(im, x, v[1], &window, d[1], E_COMPUTE), 2)
-                  : NULL;
+        struct value *y = x ? onnx_with_bias(im, n, onnx_convolve(im, x, v[1], &window, d[1], E_COMPUTE), 2) : NULL;
         if (y && activation) {
                 struct value *wide = onnx_wide(im, y);
                 y = onnx_cast(im, onnx_binary(im, OP_mul, wide, onnx_unary(im, OP_sigmoid, wide)),
@@ -208,7 +203,7 @@ static struct value *conv_integer(struct onnx_import *im, struct onnx_node *n, s
         int64_t groups;
 
         if (!x || !onnx_want_8_bit(im, n, 0) || !onnx_want_8_bit(im, n, w) ||
-            !conv_shapes(im, n, x, n->inputs[w], &window, &groups))
+            !onnx_conv_shapes(im, n, x, n->inputs[w], &window, &groups))
                 return NULL;
         struct value *a = centered_operand(im, n, x, x_zero, false),
                      *b = a ? centered_operand(im, n, n->inputs[w], w_zero, true) : NULL;
@@ -234,7 +229,7 @@ bool onnx_import_qlinear_conv(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_want_element(im, n, 1, E_F32) || !onnx_want_element(im, n, 4, E_F32) ||
             !onnx_want_element(im, n, 6, E_F32) || !onnx_want_8_bit(im, n, 7))
                 return false;
-        struct value *sum = with_bias(im, n, conv_integer(im, n, x, 2, 3, 5), 8);
+        struct value *sum = onnx_with_bias(im, n, conv_integer(im, n, x, 2, 3, 5), 8);
         struct value *x_scale = onnx_scalar(im, n, 1), *y_scale = onnx_scalar(im, n, 6),
                      *zero = onnx_scalar(im, n, 7);
         struct value *w_scale = n->inputs[4];
@@ -382,5 +377,5 @@ bool onnx_import_conv_transpose(struct onnx_import *im, struct onnx_node *n)
         struct value *y =
                 w ? value_build(&im->b, OP_convolve, (struct value *[]){ x, w }, 2, attrs, NULL)
                   : NULL;
-        return onnx_output(n, 0, with_bias(im, n, y, 2));
+        return onnx_output(n, 0, onnx_with_bias(im, n, y, 2));
 }

@@ -143,10 +143,7 @@ bool onnx_import_reduce(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- positions of extremes ---- */
 
-/* the first (or last) position along the axis that holds the maximum (or minimum); the axis
- * vanishes. NaN is the maximum and the minimum. */
-static struct value *arg_reduce(struct onnx_import *im, struct value *x, enum reducer kind,
-                                int axis, bool last)
+struct value *onnx_arg_reduce(struct onnx_import *im, struct value *x, enum reducer kind, int axis, bool last)
 {
         const int64_t axes[1] = { axis }, extent = onnx_dim(x, axis);
         const struct type *index =
@@ -175,8 +172,7 @@ bool onnx_import_arg_reduce(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (onnx_dim(x, axis) == 0)
                 return onnx_invalid(im, n, "axis %d is of extent 0", axis);
-        struct value *y =
-                onnx_cast(im, arg_reduce(im, x, (enum reducer)onnx_variant(n), axis, last), E_I64);
+        struct value *y = onnx_cast(im, onnx_arg_reduce(im, x, (enum reducer)onnx_variant(n), axis, last), E_I64);
         return onnx_output(n, 0,
                            keep ? onnx_keep(im, y, x->type, (const int64_t[]){ axis }, 1) : y);
 }
@@ -204,7 +200,7 @@ bool onnx_import_hardmax(struct onnx_import *im, struct onnx_node *n)
         }
         if (!flat || type_elements(t) == 0)
                 return onnx_output(n, 0, x);
-        struct value *at = arg_reduce(im, flat, REDUCE_max, axis, false);
+        struct value *at = onnx_arg_reduce(im, flat, REDUCE_max, axis, false);
         if (!at)
                 return false;
         const struct type *index = type_with_element(im->m, flat->type, onnx_element(at));

@@ -216,13 +216,14 @@ struct columns {
         int64_t image[RANK_MAX];        /* their extents */
         dim_t padded[RANK_MAX];         /* and with pads */
         dim_t windows, positions, pixels;         /* elements of a block; blocks; pixels with pads */
+        struct value *at; /* pixels that elements of blocks lie on */
 };
 
 /* where blocks lie in an image with its pads, and how many */
 static bool columns_place(struct onnx_import *im, struct onnx_node *n, struct columns *c)
 {
         struct value *x = n->inputs[0];
-        c->windows = c->positions = c->pixels = 1;
+
         for (int d = 0; d < c->count; d++) {
                 c->padded[d] = c->image[d] + c->w.pads[d] + c->w.pads[d + c->count];
                 int64_t reach = c->padded[d] - onnx_window_extent(&c->w, d);
@@ -230,14 +231,114 @@ static bool columns_place(struct onnx_import *im, struct onnx_node *n, struct co
                         return onnx_invalid(im, n, "a block of %lld in an extent of %lld",
                                             (long long)c->w.kernel[d], (long long)c->padded[d]);
                 c->w.out[d] = reach / c->w.strides[d] + 1;
-                c->windows *= c->w.kernel[d];
-                c->positions *= c->w.out[d];
-                c->pixels *= c->padded[d];
         }
+        if (!onnx_elements(im, n, c->count, c->w.kernel, &c->windows) ||
+            !onnx_elements(im, n, c->count, c->w.out, &c->positions) ||
+            !onnx_elements(im, n, c->count, c->padded, &c->pixels))
+                return false;
         return (onnx_dim(x, 1) % c->windows == 0 && onnx_dim(x, 2) == c->positions) ||
                onnx_invalid(im, n, "columns %s, want a multiple of %lld by %lld",
                             type_text(im->arena, im->m, x->type), (long long)c->windows,
                             (long long)c->positions);
+}
+
+/* Both shapes are known. */
+static bool columns_known(struct onnx_import *im, struct onnx_node *n, const int64_t *block, int blocks,
+                          struct columns *c)
+{
+        if (c->count != blocks || blocks < 1)
+                return onnx_invalid(im, n, "image_shape has %d values, block_shape %d", c->count, blocks);
+        for (int d = 0; d < blocks; d++)
+                if (c->image[d] < 0 || c->image[d] > NUMBER_MAX || block[d] < 1 || block[d] > NUMBER_MAX)
+                        return onnx_invalid(im, n, "a block of %lld in an image of %lld", (long long)block[d],
+                                            (long long)c->image[d]);
+        return onnx_window_read(im, n, blocks, block, true, &c->w) && columns_place(im, n, c) &&
+               (c->at = column_positions(im, n, &c->w, c->padded)) != NULL;
+}
+
+/* and, where there is something already */
+static struct value *also(struct onnx_import *im, struct value *so_far, struct value *test)
+{
+        return so_far ? onnx_binary(im, OP_and, so_far, test) : test;
+}
+
+/* low, x or high: of a run-time number */
+static struct value *bounded(struct onnx_import *im, struct value *x, int64_t low, int64_t high)
+{
+        return onnx_with(im, OP_min, onnx_with(im, OP_max, x, (double)low), (double)high);
+}
+
+/* Number `index`, of row-major order over run-time extents, as a subscript of each. */
+static void subscripts(struct onnx_import *im, struct value *index, struct value *const *extents, int count,
+                       struct value **digits)
+{
+        for (int d = count - 1; d >= 0; d--) {
+                digits[d] = onnx_binary(im, OP_rem, index, extents[d]);
+                index = onnx_binary(im, OP_div, index, extents[d]);
+        }
+}
+
+/* A shape is a run-time value: what is declared says how many channels and pixels there are, the
+ * extents of a block say where its elements lie. Where they contradict that, all lies outside. */
+static bool columns_open(struct onnx_import *im, struct onnx_node *n, struct columns *c)
+{
+        struct value *x = n->inputs[0], *image = onnx_operand_vector(im, n, 1), *block = onnx_operand_vector(im, n, 2),
+                     *fits = NULL, *tap[RANK_MAX], *place[RANK_MAX], *extents[RANK_MAX], *outs[RANK_MAX],
+                     *elements = NULL, *blocks = NULL;
+
+        if (!image || !block)
+                return false;
+        c->count = (int)onnx_min(onnx_dim(block, 0), RANK_MAX);
+        if (onnx_dim(image, 0) != onnx_dim(block, 0) || c->count < 1 || c->count > RANK_MAX - 2)
+                return onnx_invalid(im, n, "image_shape has %lld values, block_shape %lld",
+                                    (long long)onnx_dim(image, 0), (long long)onnx_dim(block, 0));
+        const struct type *to = onnx_declared_as(im, n, 0, onnx_element(x), c->count + 2);
+        int64_t ones[RANK_MAX];
+        for (int d = 0; d < c->count; d++)
+                ones[d] = 1;
+        if (!to || !onnx_window_read(im, n, c->count, ones, true, &c->w))
+                return false;
+        c->positions = onnx_dim(x, 2);
+        if (to->dims[0] != onnx_dim(x, 0) || !to->dims[1] || !onnx_dim(x, 1) || onnx_dim(x, 1) % to->dims[1] ||
+            !c->positions)
+                return onnx_invalid(im, n, "columns %s for an output that is declared as %s",
+                                    type_text(im->arena, im->m, x->type), type_text(im->arena, im->m, to));
+        c->windows = onnx_dim(x, 1) / to->dims[1];
+        for (int d = 0; d < c->count; d++) {
+                c->image[d] = to->dims[d + 2];
+                c->padded[d] = c->image[d] + c->w.pads[d] + c->w.pads[d + c->count];
+                struct value *stated = build_gather(&im->b, image, onnx_integer(im, E_I64, d), 0),
+                             *extent = build_gather(&im->b, block, onnx_integer(im, E_I64, d), 0);
+                fits = also(im, fits, onnx_with(im, OP_eq, stated, (double)c->image[d]));
+                fits = also(im, fits, onnx_with(im, OP_ge, extent, 1));
+                extents[d] = bounded(im, extent, 1, c->windows + 1);
+                struct value *reach =
+                        onnx_with(im, OP_mul, onnx_with(im, OP_sub, extents[d], 1), (double)c->w.dilations[d]);
+                reach = onnx_from(im, OP_sub, (double)(c->padded[d] - 1), reach);
+                fits = also(im, fits, onnx_with(im, OP_ge, reach, 0));
+                outs[d] = onnx_with(im, OP_add, onnx_with(im, OP_div, reach, (double)c->w.strides[d]), 1);
+                outs[d] = bounded(im, outs[d], 1, c->positions + 1);
+                elements = elements ? onnx_binary(im, OP_mul, elements, extents[d]) : extents[d];
+                elements = bounded(im, elements, 1, c->windows + 1);
+                blocks = blocks ? onnx_binary(im, OP_mul, blocks, outs[d]) : outs[d];
+                blocks = bounded(im, blocks, 1, c->positions + 1);
+        }
+        fits = also(im, fits, onnx_with(im, OP_eq, elements, (double)c->windows));
+        fits = also(im, fits, onnx_with(im, OP_eq, blocks, (double)c->positions));
+        const struct type *t = onnx_elements(im, n, c->count, c->padded, &c->pixels)
+                                       ? onnx_type(im, n, E_I64, 2, (const dim_t[]){ c->windows, c->positions })
+                                       : NULL;
+        if (!t || !fits)
+                return false;
+        subscripts(im, build_iota(&im->b, t, 0), extents, c->count, tap);
+        subscripts(im, build_iota(&im->b, t, 1), outs, c->count, place);
+        for (int d = 0; d < c->count; d++) {
+                struct value *at = onnx_binary(im, OP_add, onnx_with(im, OP_mul, tap[d], (double)c->w.dilations[d]),
+                                               onnx_with(im, OP_mul, place[d], (double)c->w.strides[d]));
+                c->at = d ? onnx_binary(im, OP_add, onnx_with(im, OP_mul, c->at, (double)c->padded[d]), at) : at;
+        }
+        c->at = onnx_select(im, fits, c->at, onnx_integer(im, E_I64, c->pixels));
+        return c->at != NULL;
 }
 
 static bool columns_read(struct onnx_import *im, struct onnx_node *n, struct columns *c)
@@ -246,25 +347,14 @@ static bool columns_read(struct onnx_import *im, struct onnx_node *n, struct col
         int blocks;
         bool known[2];
 
+        if (onnx_has(n, "auto_pad") || onnx_has(n, "kernel_shape"))
+                return onnx_invalid(im, n, "unknown attribute '%s'",
+                                    onnx_has(n, "auto_pad") ? "auto_pad" : "kernel_shape");
         if (!onnx_operand_ints(im, n, 1, c->image, RANK_MAX - 2, &c->count, &known[0]) ||
             !onnx_operand_ints(im, n, 2, block, RANK_MAX - 2, &blocks, &known[1]) ||
             !onnx_want_rank(im, n, 0, 3, 3))
                 return false;
-        if (!known[1])
-                return onnx_unsupported(im, n, "block_shape is a run-time value, want a constant");
-        const struct type *to =
-                known[0] ? NULL
-                         : onnx_declared_as(im, n, 0, onnx_element(n->inputs[0]), blocks + 2);
-        if (!known[0] && !to)
-                return false;
-        for (int d = 0; to && d < blocks; d++)
-                c->image[d] = to->dims[d + 2];
-        c->count = to ? blocks : c->count;
-        if (c->count != blocks || blocks < 1 ||
-            !onnx_window_read(im, n, blocks, block, true, &c->w))
-                return onnx_invalid(im, n, "image_shape has %d values, block_shape %d", c->count,
-                                    blocks);
-        return columns_place(im, n, c);
+        return known[0] && known[1] ? columns_known(im, n, block, blocks, c) : columns_open(im, n, c);
 }
 
 /* Operands x [batch, channels * windows, positions], image_shape, block_shape: what overlaps is
@@ -282,8 +372,7 @@ bool onnx_import_col2im(struct onnx_import *im, struct onnx_node *n)
         dim_t images = dims[0] * dims[1];
         x = onnx_reshape(im, x, 3, (const dim_t[]){ images, c.windows, c.positions });
         x = x ? build_transpose(&im->b, x, (const int64_t[]){ 1, 2, 0 }) : NULL;
-        struct value *at = onnx_reshape(im, column_positions(im, n, &c.w, c.padded), 3,
-                                        (const dim_t[]){ c.windows, c.positions, 1 });
+        struct value *at = onnx_reshape(im, c.at, 3, (const dim_t[]){ c.windows, c.positions, 1 });
         const struct type *t = onnx_type(im, n, onnx_element(n->inputs[0]), 2,
                                          (const dim_t[]){ c.pixels, images });
         struct value *y = t ? scatter(im, zeros(im, t), at, x, -1, 1 + REDUCE_sum) : NULL;

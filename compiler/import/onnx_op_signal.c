@@ -264,62 +264,109 @@ bool onnx_import_dft(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, onnx_cast(im, y, onnx_element(n->inputs[0])));
 }
 
+/* a short-time transform: what a node says */
+struct frames {
+        struct value *x, *window; /* of a wide type; window may be NULL */
+        struct value *step;
+        int64_t count;
+        bool onesided;
+        struct value *length; /* a run-time one, or NULL */
+};
+
+/* Frames of `length` transformed, [batch, frames, bins, 2]; those of another run-time length read element 0
+ * alone, or, where it is not `other` either, none there is. */
+static struct value *frames_of(struct onnx_import *im, const struct onnx_node *n, const struct frames *f,
+                               int64_t length, int64_t other)
+{
+        const dim_t dims[4] = { onnx_dim(f->x, 0), f->count, length, onnx_dim(f->x, 2) };
+        const struct type *cut = onnx_type(im, n, onnx_element(f->x), 4, dims),
+                          *table = cut ? onnx_type(im, n, E_I64, 2, dims + 1) : NULL;
+        struct transform t;
+
+        if (!table)
+                return NULL;
+        struct value *index = onnx_binary(im, OP_mul, build_iota(&im->b, table, 0), f->step);
+        index = onnx_binary(im, OP_add, index, build_iota(&im->b, table, 1));
+        if (f->length) {
+                struct value *fits = onnx_with(im, OP_eq, f->length, (double)length);
+                struct value *outside =
+                        onnx_select(im, onnx_with(im, OP_eq, f->length, (double)other), onnx_integer(im, E_I64, 0),
+                                    onnx_integer(im, E_I64, onnx_dim(f->x, 1)));
+                index = onnx_select(im, fits, index, outside);
+        }
+        struct value *x = index ? build_gather(&im->b, f->x, index, 1) : NULL;
+        if (f->window)
+                x = onnx_binary(im, OP_mul, x, onnx_spread(im, f->window, cut, (const int64_t[]){ 2 }));
+        if (!x)
+                return NULL;
+        if (!transform_read(x->type, 2, -1, false, f->onesided, &t)) {
+                onnx_invalid(im, n, "the signal is %s", type_text(im->arena, im->m, n->inputs[0]->type));
+                return NULL;
+        }
+        return onnx_type(im, n, onnx_element(x), 4, (const dim_t[]){ dims[0], f->count, t.out, 2 })
+                       ? transformed(im, n, x, 2, &t)
+                       : NULL;
+}
+
+/* A run-time length is one of those that have as many bins as are declared: half a spectrum is that of two.
+ * The length chooses. */
+static struct value *frames_open(struct onnx_import *im, const struct onnx_node *n, struct frames *f, int64_t bins)
+{
+        const int64_t lengths[2] = { f->onesided ? 2 * bins - 1 : bins, f->onesided ? 2 * bins - 2 : 0 };
+        struct value *y = NULL;
+
+        f->length = onnx_cast(im, onnx_scalar(im, n, 3), E_I64);
+        if (!f->length)
+                return NULL;
+        for (int k = 0; k < 2; k++) {
+                if (lengths[k] < 1 || lengths[k] > onnx_dim(f->x, 1))
+                        continue;
+                bool other = lengths[1 - k] >= 1 && lengths[1 - k] <= onnx_dim(f->x, 1);
+                struct value *here = frames_of(im, n, f, lengths[k], other ? lengths[1 - k] : -1);
+                if (!here)
+                        return NULL;
+                y = y ? onnx_select(im, onnx_with(im, OP_eq, f->length, (double)lengths[k]), here, y) : here;
+        }
+        if (!y)
+                onnx_invalid(im, n, "no frame of a signal of %lld has %lld bins, as is declared",
+                             (long long)onnx_dim(f->x, 1), (long long)bins);
+        return y;
+}
+
 /* Operands signal [batch, length, parts], frame_step, window, frame_length */
 bool onnx_import_stft(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *x = onnx_wide(im, n->inputs[0]), *window = onnx_input(n, 2);
+        struct frames f = { .x = onnx_wide(im, n->inputs[0]), .window = onnx_input(n, 2) };
         int64_t onesided, step, length;
         bool known, length_known;
-        struct transform t;
 
-        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 3) ||
-            !onnx_want_integer(im, n, 1) || !onnx_want_integer(im, n, 3) ||
-            !onnx_int_range(im, n, "onesided", 1, 0, 1, &onesided) ||
-            !onnx_operand_int(im, n, 1, 1, &step, &known) ||
-            !onnx_operand_int(im, n, 3, -1, &length, &length_known) || !x)
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 3) || !onnx_want_integer(im, n, 1) ||
+            !onnx_want_integer(im, n, 3) || !onnx_int_range(im, n, "onesided", 1, 0, 1, &onesided) ||
+            !onnx_operand_int(im, n, 1, 1, &step, &known) || !onnx_operand_int(im, n, 3, -1, &length, &length_known) ||
+            !f.x)
                 return false;
-        if (window &&
-            (onnx_rank(window) != 1 || onnx_element(window) != onnx_element(n->inputs[0])))
-                return onnx_invalid(im, n, "the window is %s",
-                                    type_text(im->arena, im->m, window->type));
-        if (window && length_known && length >= 0 && length != onnx_dim(window, 0))
-                return onnx_invalid(im, n, "frame_length is %lld for a window of %lld",
-                                    (long long)length, (long long)onnx_dim(window, 0));
-        length = window ? onnx_dim(window, 0) : length;
-        if (!window && !length_known)
-                return onnx_unsupported(
-                        im, n, "frame_length is a run-time value, want a constant or a window");
-        if (length < 1 || length > onnx_dim(x, 1) || (known && (step < 1 || step > NUMBER_MAX)))
-                return onnx_invalid(im, n, "frames of %lld every %lld of a signal of %lld",
-                                    (long long)length, (long long)step, (long long)onnx_dim(x, 1));
+        if (f.window && (onnx_rank(f.window) != 1 || onnx_element(f.window) != onnx_element(n->inputs[0])))
+                return onnx_invalid(im, n, "the window is %s", type_text(im->arena, im->m, f.window->type));
+        if (f.window && length_known && length >= 0 && length != onnx_dim(f.window, 0))
+                return onnx_invalid(im, n, "frame_length is %lld for a window of %lld", (long long)length,
+                                    (long long)onnx_dim(f.window, 0));
+        length = f.window ? onnx_dim(f.window, 0) : length;
+        length_known |= f.window != NULL;
+        if ((length_known && (length < 1 || length > onnx_dim(f.x, 1))) || (known && (step < 1 || step > NUMBER_MAX)))
+                return onnx_invalid(im, n, "frames of %lld every %lld of a signal of %lld", (long long)length,
+                                    (long long)step, (long long)onnx_dim(f.x, 1));
         const struct type *to =
-                known ? NULL : onnx_declared_as(im, n, 0, onnx_element(n->inputs[0]), 4);
-        if (!known && !to)
+                known && length_known ? NULL : onnx_declared_as(im, n, 0, onnx_element(n->inputs[0]), 4);
+        if (!(known && length_known) && !to)
                 return false;
-        int64_t frames = known ? (onnx_dim(x, 1) - length) / step + 1 : to->dims[1];
-        const dim_t dims[4] = { onnx_dim(x, 0), frames, length, onnx_dim(x, 2) };
-        const struct type *cut = onnx_type(im, n, onnx_element(x), 4, dims),
-                          *table = onnx_type(im, n, E_I64, 2, dims + 1);
-        if (!cut || !table)
+        f.count = to ? to->dims[1] : (onnx_dim(f.x, 1) - length) / step + 1;
+        f.onesided = onesided;
+        f.step = onnx_cast(im, onnx_scalar(im, n, 1), E_I64);
+        f.window = onnx_wide(im, f.window);
+        if (!f.step)
                 return false;
-        struct value *stride = onnx_cast(im, onnx_scalar(im, n, 1), E_I64);
-        struct value *within = build_iota(&im->b, table, 1);
-        struct value *index =
-                onnx_binary(im, OP_add, onnx_binary(im, OP_mul, build_iota(&im->b, table, 0), stride), within);
-        x = index ? build_gather(&im->b, x, index, 1) : NULL;
-        if (window)
-                x = onnx_binary(im, OP_mul, x,
-                                onnx_spread(im, onnx_wide(im, window), cut,
-                                            (const int64_t[]){ 2 }));
-        if (!x)
-                return false;
-        if (!transform_read(x->type, 2, -1, false, onesided, &t))
-                return onnx_invalid(im, n, "the signal is %s",
-                                    type_text(im->arena, im->m, n->inputs[0]->type));
-        if (!onnx_type(im, n, onnx_element(x), 4, (const dim_t[]){ dims[0], frames, t.out, 2 }))
-                return false;
-        return onnx_output(n, 0,
-                           onnx_cast(im, transformed(im, n, x, 2, &t), onnx_element(n->inputs[0])));
+        struct value *y = length_known ? frames_of(im, n, &f, length, -1) : frames_open(im, n, &f, to->dims[2]);
+        return onnx_output(n, 0, onnx_cast(im, y, onnx_element(n->inputs[0])));
 }
 
 /* HannWindow, HammingWindow, BlackmanWindow (variant 0, 1, 2): sums of cosines a0 - a1 cos x + a2

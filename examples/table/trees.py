@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tree ensembles in standard operators: dnncc has none for trees, and needs none.
+"""Tree ensembles in standard operators, which are all that they need.
 
     python3 trees.py model.onnx trees.onnx         # of one TreeEnsembleClassifier, as XGBoost, LightGBM and scikit-learn are exported
 

@@ -244,10 +244,10 @@ CASES = [
 def save(path, op, x, extra, opset, kind, out, inputs, attributes):
     names = inputs if inputs is not None else ["x", *[e.name for e in extra]]
     attributes = dict(attributes)
-    outputs = attributes.pop("outputs", ("y",))
+    outputs, version = attributes.pop("outputs", ("y",)), attributes.pop("version", 1)
     graph = helper.make_graph([node(op, names, outputs=outputs, **attributes)], "g", [helper.make_tensor_value_info("x", kind, x)],
                               [onnx.ValueInfoProto(name=o) for o in outputs], extra)
-    domains = [helper.make_opsetid("", opset), *([helper.make_opsetid(attributes["domain"], 1)] if "domain" in attributes else [])]
+    domains = [helper.make_opsetid("", opset), *([helper.make_opsetid(attributes["domain"], version)] if "domain" in attributes else [])]
     path.write_bytes(helper.make_model(graph, opset_imports=domains, ir_version=8).SerializeToString())
 
 

@@ -18,6 +18,7 @@ import processor  # noqa: E402
 MODELS = pathlib.Path(os.environ.get("DNNCC_MODELS", dnncc.ROOT.parent / "shared" / "models"))
 REQUIRED = ["mnist_cnn", "super_resolution", "micro_kws_fp32", "resnet8_fp32", "yunet_face", "ncf_recommender", "cct2_vit",
             "magika_v3", "nanodet_m_320", "dscnn_kws_int8", "resnet8_int8", "micro_kws_qdq", "silero_vad"]
+OF_TREES = ["xgboost_trees"]            # no layers: of what follows they have but the results
 
 
 def bindings(folder):
@@ -46,9 +47,9 @@ def allowed(folder, want):
 LARGE = {"super_resolution", "yunet_face", "ncf_recommender", "cct2_vit", "magika_v3", "nanodet_m_320", "silero_vad"}
 
 
-@pytest.mark.parametrize("name, sanitized", [*((name, False) for name in REQUIRED),
+@pytest.mark.parametrize("name, sanitized", [*((name, False) for name in REQUIRED + OF_TREES),
                                              *(pytest.param(name, True, marks=[pytest.mark.long] if name in LARGE else [])
-                                               for name in REQUIRED if name != "super_resolution")])
+                                               for name in REQUIRED + OF_TREES if name != "super_resolution")])
 def test_model(name, sanitized):
     folder = MODELS / name
     if not folder.is_dir():

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* DeformConv: a convolution whose taps are sampled where offsets say. Columns of samples are made of
+ * gathers, a row of channels for each neighbour of a sample; the rest is one product with the weights. */
+#include "compiler/import/onnx_arithmetic.h"
+
+#include <string.h>
+
+#include "base/size.h"
+
+enum { CORNERS_MAX = 64 };
+
+struct deformed {
+        struct onnx_window w;
+        int dims; /* spatial ones */
+        int64_t groups, shared; /* shared: groups of channels that have the same offsets */
+        dim_t taps, positions, pixels; /* of a window; of the result; of an image */
+        const struct type *points; /* <N x positions x shared x taps>: the samples */
+        enum element index; /* of numbers of pixels */
+};
+
+/* the samples of all points along one dimension, left and right */
+struct side {
+        struct value *index[2], *inside[2], *weight[2];
+};
+
+/* index times step plus first, along dimension d of a grid, row-major, over dimension `onto` of the points */
+static struct value *grid(struct onnx_import *im, const struct deformed *c, const int64_t *extents, int d, int onto,
+                          int64_t step, int64_t first)
+{
+        struct value *at = build_iota(&im->b, type_tensor(im->m, c->points->element, c->dims, extents), d);
+
+        at = plus(im, times(im, at, (double)step), (double)first);
+        at = onnx_reshape(im, at, 1, &c->points->dims[onto]);
+        return onnx_spread(im, at, c->points, (const int64_t[]){ onto });
+}
+
+/* offsets <dims x N x positions x shared x taps>; where the samples lie along dimension d */
+static struct value *places(struct onnx_import *im, const struct deformed *c, struct value *offsets, int d)
+{
+        struct value *at = grid(im, c, c->w.out, d, 1, c->w.strides[d], -c->w.pads[d]);
+
+        at = add(im, at, grid(im, c, c->w.kernel, d, 3, c->w.dilations[d], 0));
+        return add(im, at, build_gather(&im->b, offsets, onnx_integer(im, E_I64, d), 0));
+}
+
+static bool side_read(struct onnx_import *im, const struct deformed *c, struct value *at, int64_t extent,
+                      struct side *s)
+{
+        struct value *low = onnx_unary(im, OP_floor, at);
+
+        s->weight[1] = at && low ? sub(im, at, low) : NULL;
+        s->weight[0] = s->weight[1] ? onnx_from(im, OP_sub, 1, s->weight[1]) : NULL;
+        for (int k = 0; k < 2; k++) {
+                struct value *corner = k ? plus(im, low, 1) : low;
+                s->inside[k] = onnx_binary(im, OP_and, onnx_with(im, OP_ge, corner, 0),
+                                           onnx_with(im, OP_lt, corner, (double)extent));
+                s->index[k] = onnx_cast(im, clamp(im, corner, 0, (double)extent - 1), c->index);
+        }
+        return s->index[0] && s->index[1] && s->inside[0] && s->inside[1] && s->weight[0];
+}
+
+/* One neighbour of every sample: its channels times its weight, 0 outside the image. rows: <N * shared *
+ * pixels x channels>; image: where that of a point begins. */
+static struct value *corner(struct onnx_import *im, const struct deformed *c, struct value *rows, struct value *image,
+                            const struct side *sides, const dim_t *extents, int number)
+{
+        static const int64_t onto[] = { 0, 1, 2, 3 };
+        struct value *index = NULL, *inside = NULL, *weight = NULL;
+
+        for (int d = 0; d < c->dims; d++) {
+                int k = number >> d & 1;
+                index = index ? add(im, times(im, index, (double)extents[d]), sides[d].index[k]) : sides[d].index[k];
+                inside = inside ? onnx_binary(im, OP_and, inside, sides[d].inside[k]) : sides[d].inside[k];
+                weight = weight ? mul(im, weight, sides[d].weight[k]) : sides[d].weight[k];
+        }
+        index = add(im, index, image);
+        struct value *found = index ? build_gather(&im->b, rows, index, 0) : NULL;
+        if (!found || !weight)
+                return NULL;
+        found = mul(im, found, onnx_spread(im, weight, found->type, onto));
+        return onnx_select(im, onnx_spread(im, inside, found->type, onto), found, build_like(&im->b, found, 0));
+}
+
+/* v [N, shared * taps * parts, spatial] as <parts x N x positions x shared x taps> of the wide type */
+static struct value *by_point(struct onnx_import *im, const struct deformed *c, struct value *v, int64_t parts)
+{
+        const dim_t *p = c->points->dims;
+
+        v = onnx_reshape(im, onnx_wide(im, v), 5, (const dim_t[]){ p[0], p[2], p[3], parts, p[1] });
+        return v ? build_transpose(&im->b, v, (const int64_t[]){ 3, 0, 4, 1, 2 }) : NULL;
+}
+
+/* <N x positions x shared x taps x channels of one that shares>: what the weights are multiplied by */
+static struct value *columns(struct onnx_import *im, const struct onnx_node *n, const struct deformed *c)
+{
+        struct value *x = n->inputs[0], *mask = onnx_input(n, 4), *sum = NULL;
+        const dim_t *extents = x->type->dims + 2, *points = c->points->dims;
+        dim_t channels = onnx_dim(x, 1) / c->shared;
+        struct side sides[RANK_MAX];
+
+        struct value *offsets = by_point(im, c, n->inputs[2], c->dims);
+        for (int d = 0; d < c->dims; d++)
+                if (!offsets || !side_read(im, c, places(im, c, offsets, d), extents[d], &sides[d]))
+                        return NULL;
+        struct value *rows =
+                onnx_reshape(im, onnx_wide(im, x), 3, (const dim_t[]){ points[0] * c->shared, channels, c->pixels });
+        rows = rows ? build_transpose(&im->b, rows, (const int64_t[]){ 0, 2, 1 }) : NULL;
+        rows = onnx_reshape(im, rows, 2, (const dim_t[]){ points[0] * c->shared * c->pixels, channels });
+        const struct type *images = type_tensor(im->m, c->index, 2, (const dim_t[]){ points[0], c->shared });
+        struct value *image = times(im, build_iota(&im->b, images, 0), (double)c->shared);
+        image = times(im, add(im, image, build_iota(&im->b, images, 1)), (double)c->pixels);
+        image = onnx_spread(im, image, c->points, (const int64_t[]){ 0, 2 });
+        for (int k = 0; k < 1 << c->dims; k++) {
+                struct value *term = corner(im, c, rows, image, sides, extents, k);
+                sum = sum ? add(im, sum, term) : term;
+                if (!sum)
+                        return NULL;
+        }
+        if (!mask)
+                return sum;
+        mask = onnx_reshape(im, by_point(im, c, mask, 1), 4, points);
+        return mul(im, sum, onnx_spread(im, mask, sum->type, (const int64_t[]){ 0, 1, 2, 3 }));
+}
+
+/* Columns times weights [M, channels of a group, window]: <N x M x positions>. Inner dimensions are in the
+ * order of the columns, so that a row of channels moves as a whole, and of one group nothing does. */
+static struct value *product(struct onnx_import *im, const struct deformed *c, struct value *x, struct value *w)
+{
+        const dim_t groups = c->groups, outputs = onnx_dim(w, 0) / groups, inner = onnx_dim(w, 1),
+                    images = c->points->dims[0], rows = images * c->positions;
+        int64_t shared = c->shared;
+
+        if (x && shared % groups && groups % shared) { /* neither lies in the other */
+                x = build_transpose(&im->b, x, (const int64_t[]){ 0, 1, 3, 2, 4 });
+                shared = 1;
+        }
+        const dim_t within = onnx_max(shared / groups, 1), split = onnx_max(groups / shared, 1),
+                    channels = inner / within;
+        x = onnx_reshape(im, x, 6, (const dim_t[]){ rows, groups / split, within, c->taps, split, channels });
+        x = x ? build_transpose(&im->b, x, (const int64_t[]){ 1, 4, 0, 2, 3, 5 }) : NULL;
+        x = onnx_reshape(im, x, 3, (const dim_t[]){ groups, rows, inner * c->taps });
+        w = onnx_reshape(im, w, 5, (const dim_t[]){ groups, outputs, within, channels, c->taps });
+        w = w ? build_transpose(&im->b, w, (const int64_t[]){ 0, 2, 4, 3, 1 }) : NULL;
+        w = onnx_reshape(im, w, 3, (const dim_t[]){ groups, inner * c->taps, outputs });
+        x = onnx_dot(im, x, w, 1, 2, 1, E_COMPUTE);
+        x = onnx_reshape(im, x, 4, (const dim_t[]){ groups, images, c->positions, outputs });
+        x = x ? build_transpose(&im->b, x, (const int64_t[]){ 1, 0, 3, 2 }) : NULL;
+        return onnx_reshape(im, x, 3, (const dim_t[]){ images, groups * outputs, c->positions });
+}
+
+/* offsets, or a mask: operand `input`, [N, shared * taps * parts, spatial] */
+static bool per_point(struct onnx_import *im, const struct onnx_node *n, const struct deformed *c, int input,
+                      int64_t parts)
+{
+        const struct value *v = onnx_input(n, input);
+        int64_t numbers;
+
+        if (!v)
+                return true;
+        bool fits = onnx_rank(v) == c->dims + 2 && onnx_dim(v, 0) == onnx_dim(n->inputs[0], 0) &&
+                    int_mul(c->shared * parts, c->taps, &numbers) && onnx_dim(v, 1) == numbers;
+        for (int d = 0; fits && d < c->dims; d++)
+                fits = onnx_dim(v, d + 2) == c->w.out[d];
+        if (fits)
+                return true;
+        char *want = arena_printf(im->arena, "[%lld, %lld * %lld * %lld", (long long)onnx_dim(n->inputs[0], 0),
+                                  (long long)c->shared, (long long)c->taps, (long long)parts);
+        for (int d = 0; d < c->dims; d++)
+                want = arena_printf(im->arena, "%s, %lld", want, (long long)c->w.out[d]);
+        return onnx_invalid(im, n, "operand %d is %s, want %s]", input, type_text(im->arena, im->m, v->type), want);
+}
+
+static bool deformed_read(struct onnx_import *im, struct onnx_node *n, struct deformed *c)
+{
+        struct value *x = n->inputs[0], *w = n->inputs[1];
+
+        if (onnx_has(n, "auto_pad"))
+                return onnx_invalid(im, n, "unknown attribute 'auto_pad'");
+        if (!onnx_want_float(im, n, 0) || !onnx_same_element(im, n, n->inputs, n->input_count) ||
+            !onnx_conv_shapes(im, n, x, w, &c->w, &c->groups) ||
+            !onnx_int_range(im, n, "offset_group", 1, 1, NUMBER_MAX, &c->shared))
+                return false;
+        c->dims = onnx_rank(x) - 2;
+        if (1 << c->dims > CORNERS_MAX)
+                return onnx_unsupported(im, n, "more than %d neighbours of a sample", CORNERS_MAX);
+        if (onnx_dim(x, 1) % c->shared)
+                return onnx_invalid(im, n, "%lld channels in %lld groups of offsets", (long long)onnx_dim(x, 1),
+                                    (long long)c->shared);
+        return onnx_elements(im, n, c->dims, c->w.kernel, &c->taps) &&
+               onnx_elements(im, n, c->dims, c->w.out, &c->positions) &&
+               onnx_elements(im, n, c->dims, x->type->dims + 2, &c->pixels) && per_point(im, n, c, 2, c->dims) &&
+               per_point(im, n, c, 4, 1);
+}
+
+/* Operands x [N, C, spatial], weights [M, C / groups, window], offsets, bias, mask */
+bool onnx_import_deform_conv(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0], *y;
+        struct deformed c = { .dims = 0 };
+        dim_t dims[RANK_MAX];
+
+        if (!deformed_read(im, n, &c))
+                return false;
+        enum element e = onnx_element(x), computed = onnx_wide_element(e);
+        dims[0] = onnx_dim(x, 0);
+        dims[1] = onnx_dim(n->inputs[1], 0);
+        memcpy(dims + 2, c.w.out, sizeof *dims * (size_t)c.dims);
+        const struct type *to = onnx_type(im, n, computed, c.dims + 2, dims);
+        const struct type *all =
+                to ? onnx_type(im, n, computed, 4, (const dim_t[]){ dims[0], c.positions, onnx_dim(x, 1), c.taps })
+                   : NULL;
+        c.points =
+                all ? onnx_type(im, n, computed, 4, (const dim_t[]){ dims[0], c.positions, c.shared, c.taps }) : NULL;
+        if (!c.points)
+                return false;
+        if (type_elements(all) && !c.pixels)
+                return onnx_invalid(im, n, "an image without pixels");
+        if (type_elements(to) == 0 || type_elements(all) == 0) {
+                y = constant_number(im->m, to, 0);
+        } else {
+                c.index = dims[0] * c.shared * c.pixels <= INT32_MAX ? E_I32 : E_I64;
+                y = product(im, &c, columns(im, n, &c), onnx_wide(im, n->inputs[1]));
+                y = onnx_reshape(im, y, c.dims + 2, dims);
+        }
+        return onnx_output(n, 0, onnx_with_bias(im, n, onnx_cast(im, y, e), 3));
+}

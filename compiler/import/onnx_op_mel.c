@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* MelWeightMatrix: triangles over the bins of a spectrum, as many as bands of the mel scale. */
+#include "compiler/import/onnx_arithmetic.h"
+
+static const double mel_factor = 2595, mel_hertz = 700, ln10 = 2.302585092994045684;
+
+static struct value *mel_of(struct onnx_import *im, struct value *hertz)
+{
+        struct value *at = plus(im, onnx_with(im, OP_div, onnx_cast(im, hertz, E_F64), mel_hertz), 1);
+
+        return times(im, onnx_unary(im, OP_log, at), mel_factor / ln10);
+}
+
+/* Where the bands begin, <bands + 2 x f64>: whole bins of the spectrum. Each has its peak at the beginning of
+ * the next and ends at that after it. */
+static struct value *edges(struct onnx_import *im, const struct onnx_node *n, int64_t bands)
+{
+        struct value *size = onnx_scalar(im, n, 1), *rate = size ? onnx_scalar(im, n, 2) : NULL,
+                     *low = rate ? onnx_scalar(im, n, 3) : NULL, *high = low ? onnx_scalar(im, n, 4) : NULL;
+
+        if (!high)
+                return NULL;
+        low = mel_of(im, low);
+        struct value *band = onnx_with(im, OP_div, sub(im, mel_of(im, high), low), (double)bands + 2);
+        struct value *mel = add(im, mul(im, onnx_iota(im, E_F64, bands + 2), band), low);
+        struct value *hertz = onnx_unary(im, OP_exp, times(im, mel, ln10 / mel_factor));
+        hertz = times(im, plus(im, hertz, -1), mel_hertz);
+        struct value *bins = mul(im, hertz, plus(im, onnx_cast(im, size, E_F64), 1));
+        return onnx_unary(im, OP_floor, onnx_binary(im, OP_div, bins, onnx_cast(im, rate, E_F64)));
+}
+
+/* edge number k of each band, over <bins x bands> */
+static struct value *edge(struct onnx_import *im, struct value *all, struct value *shift, const struct type *to, int k)
+{
+        struct value *at = onnx_iota(im, E_I64, to->dims[1]);
+
+        at = plus(im, shift ? add(im, at, shift) : at, k);
+        return at && all ? onnx_spread(im, build_gather(&im->b, all, at, 0), to, (const int64_t[]){ 1 }) : NULL;
+}
+
+/* 0 where run-time sizes are those of the result; else what leads outside of the edges */
+static struct value *contradiction(struct onnx_import *im, const struct onnx_node *n, const struct type *to)
+{
+        struct value *bands = onnx_cast(im, onnx_scalar(im, n, 0), E_I64),
+                     *size = onnx_cast(im, onnx_scalar(im, n, 1), E_I64);
+        struct value *fits = onnx_with(im, OP_eq, bands, (double)to->dims[1]);
+
+        fits = onnx_binary(im, OP_and, fits, onnx_with(im, OP_ge, size, 2 * ((double)to->dims[0] - 1)));
+        fits = onnx_binary(im, OP_and, fits, onnx_with(im, OP_lt, size, 2 * (double)to->dims[0]));
+        return onnx_select(im, fits, onnx_integer(im, E_I64, 0), onnx_integer(im, E_I64, to->dims[1] + 2));
+}
+
+/* Operands num_mel_bins, dft_length, sample_rate, lower_edge_hertz, upper_edge_hertz */
+bool onnx_import_mel_weight_matrix(struct onnx_import *im, struct onnx_node *n)
+{
+        int64_t number, bands, size;
+        bool known[2];
+        enum element e;
+
+        if (!onnx_int(im, n, "output_datatype", 1, &number) ||
+            !onnx_element_number(im, n, "output_datatype", number, &e) || !onnx_want_integer(im, n, 0) ||
+            !onnx_want_integer(im, n, 1) || !onnx_want_integer(im, n, 2) || !onnx_want_float(im, n, 3) ||
+            !onnx_want_float(im, n, 4) || !onnx_operand_int(im, n, 0, 0, &bands, &known[0]) ||
+            !onnx_operand_int(im, n, 1, 0, &size, &known[1]))
+                return false;
+        if (!element_is_float(e) && !element_is_integer(e))
+                return onnx_invalid(im, n, "output_datatype is %s, want a number", element_info[e].text);
+        if ((known[0] && (bands < 0 || bands > NUMBER_MAX)) || (known[1] && (size < 0 || size > NUMBER_MAX)))
+                return onnx_invalid(im, n, "%lld bands of a transform of %lld", (long long)bands, (long long)size);
+        const struct type *to = known[0] && known[1]
+                                        ? onnx_type(im, n, E_F64, 2, (const dim_t[]){ size / 2 + 1, bands })
+                                        : onnx_declared_as(im, n, 0, e, 2);
+        if (!to)
+                return false;
+        to = type_with_element(im->m, to, E_F64);
+        struct value *shift = known[0] && known[1] ? NULL : contradiction(im, n, to);
+        struct value *all = edges(im, n, to->dims[1]);
+        struct value *left = edge(im, all, shift, to, 0), *peak = edge(im, all, shift, to, 1),
+                     *right = edge(im, all, shift, to, 2);
+        struct value *at = build_iota(&im->b, to, 0), *none = at ? build_like(&im->b, at, 0) : NULL;
+        /* a band that begins at its peak has that alone */
+        struct value *up = onnx_binary(im, OP_div, sub(im, at, left), sub(im, peak, left));
+        up = onnx_select(im, onnx_binary(im, OP_eq, left, peak), onnx_from(im, OP_add, 1, none), up);
+        struct value *rising = onnx_binary(im, OP_and, onnx_binary(im, OP_ge, at, left),
+                                           onnx_binary(im, OP_le, at, peak)),
+                     *falling = onnx_binary(im, OP_and, onnx_binary(im, OP_ge, at, peak),
+                                            onnx_binary(im, OP_lt, at, right));
+        struct value *down = onnx_binary(im, OP_div, sub(im, right, at), sub(im, right, peak));
+        struct value *y = onnx_select(im, falling, down, onnx_select(im, rising, up, none));
+        return onnx_output(n, 0, onnx_cast(im, y, e));
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/* Decision trees. All trees of an ensemble are walked at once: a number for each row and tree says which node
+ * it is at, and in a step it becomes that of the child. Leaves are nodes behind the others that lead to
+ * themselves, so that the steps of the deepest tree do for all. */
+#include "compiler/import/onnx_trees.h"
+
+#include <math.h>
+
+#include "base/size.h"
+
+/* ---- depth ---- */
+
+/* On the way down a node's height is OPEN; met again it is part of a cycle. */
+enum { UNKNOWN = -1, OPEN = -2 };
+
+static int64_t height_of(const int32_t *heights, int64_t next) { return next < 0 ? 0 : heights[next]; }
+
+/* Steps from node `root` to the farthest leaf; false: there is a cycle. stack: room for all nodes. */
+static bool depth_below(const struct forest *f, int64_t root, int32_t *heights, int64_t *stack, int64_t *depth)
+{
+        int64_t top = 0;
+
+        if (root >= 0 && heights[root] == UNKNOWN)
+                stack[top++] = root;
+        while (top) {
+                int64_t at = stack[top - 1];
+                const int64_t *next = f->nodes[at].next;
+                bool down = false;
+                heights[at] = OPEN;
+                for (int k = 0; k < 2 && !down; k++) {
+                        if (next[k] >= 0 && heights[next[k]] == OPEN)
+                                return false;
+                        down = next[k] >= 0 && heights[next[k]] == UNKNOWN;
+                        if (down)
+                                stack[top++] = next[k];
+                }
+                if (!down) {
+                        heights[at] = 1 + (int32_t)onnx_max(height_of(heights, next[0]), height_of(heights, next[1]));
+                        top--;
+                }
+        }
+        *depth = onnx_max(*depth, height_of(heights, root));
+        return true;
+}
+
+static bool forest_depth(struct onnx_import *im, const struct onnx_node *n, const struct forest *f, int64_t *depth)
+{
+        int32_t *heights = arena_array(im->arena, (size_t)f->node_count + 1, sizeof *heights);
+        int64_t *stack = arena_array(im->arena, (size_t)f->node_count + 1, sizeof *stack);
+
+        *depth = 0;
+        for (int64_t k = 0; k < f->node_count; k++)
+                heights[k] = UNKNOWN;
+        for (int64_t t = 0; t < f->tree_count; t++)
+                if (!depth_below(f, f->roots[t], heights, stack, depth))
+                        return onnx_invalid(im, n, "tree %lld comes back to one of its nodes", (long long)t);
+        return true;
+}
+
+/* ---- the walk ---- */
+
+struct walk {
+        struct value *x; /* [N, features] */
+        struct value *feature, *split, *missing, *mode, *next[2]; /* tables; missing, mode: or NULL */
+        unsigned modes; /* a bit for each that there is */
+};
+
+/* GTE, GT and NEQ are the others with their ways exchanged. NaN, which fails all but NEQ, goes where it
+ * went. */
+static void simplify(struct tree_node *node)
+{
+        static const int others[] = { [TREE_GTE] = TREE_LT, [TREE_GT] = TREE_LEQ, [TREE_NEQ] = TREE_EQ };
+
+        if (node->mode != TREE_GTE && node->mode != TREE_GT && node->mode != TREE_NEQ)
+                return;
+        int64_t way = node->next[0];
+        node->next[0] = node->next[1];
+        node->next[1] = way;
+        node->missing = node->mode == TREE_NEQ ? false : !node->missing;
+        node->mode = others[node->mode];
+}
+
+/* numbers of the type e; which: of a node, leaves have 0 */
+enum column { FEATURE, SPLIT, MISSING, MODE, FALSE_WAY, TRUE_WAY };
+
+static struct value *column(struct onnx_import *im, const struct forest *f, enum element e, enum column which)
+{
+        const int64_t count = f->node_count + f->leaf_count;
+        const struct type *t = type_tensor(im->m, e, 1, &count);
+        void *data = constant_room(im->m, (size_t)(count * element_info[e].bytes));
+
+        for (int64_t k = 0; k < count; k++) {
+                const struct tree_node *node = k < f->node_count ? &f->nodes[k] : NULL;
+                union scalar s = { .i = 0 };
+                if (which == SPLIT && node)
+                        s = node->split;
+                else if (which == SPLIT)
+                        s.f = 0;
+                else if (which == FALSE_WAY || which == TRUE_WAY) {
+                        int64_t next = node ? node->next[which == TRUE_WAY] : k;
+                        s.i = next < 0 ? f->node_count + ~next : next;
+                } else if (node) {
+                        s.i = which == FEATURE ? node->feature : which == MODE ? node->mode : node->missing;
+                }
+                element_store(e, data, (size_t)k, s);
+        }
+        return constant_dense(im->m, t, data, NULL);
+}
+
+/* whether x goes where true goes */
+static struct value *holds(struct onnx_import *im, const struct walk *w, struct value *x, struct value *split,
+                           struct value *at)
+{
+        static const enum opcode compare[] = { [TREE_LEQ] = OP_le, [TREE_LT] = OP_lt, [TREE_EQ] = OP_eq };
+        struct value *so_far = NULL, *mode = w->mode ? build_gather(&im->b, w->mode, at, 0) : NULL;
+
+        for (int k = 0; k <= TREE_EQ; k++) {
+                if (!(w->modes >> k & 1))
+                        continue;
+                struct value *here = onnx_binary(im, compare[k], x, split);
+                so_far = so_far ? onnx_select(im, onnx_with(im, OP_eq, mode, k), here, so_far) : here;
+        }
+        if (!w->missing)
+                return so_far;
+        struct value *nan =
+                onnx_binary(im, OP_and, onnx_binary(im, OP_ne, x, x), build_gather(&im->b, w->missing, at, 0));
+        return onnx_binary(im, OP_or, so_far, nan);
+}
+
+/* the children of nodes `at`, <N x trees> */
+static struct value *step(struct onnx_import *im, const struct walk *w, struct value *at)
+{
+        struct attr *attrs = attrs_new(im->m, OP_gather_elements);
+        struct value *feature = at ? build_gather(&im->b, w->feature, at, 0) : NULL;
+
+        if (!feature)
+                return NULL;
+        attr_set(attrs, OP_gather_elements, "axis", 1);
+        struct value *x = value_build(&im->b, OP_gather_elements, (struct value *[]){ w->x, feature }, 2, attrs, NULL);
+        struct value *yes = holds(im, w, x, build_gather(&im->b, w->split, at, 0), at);
+        return onnx_select(im, yes, build_gather(&im->b, w->next[1], at, 0), build_gather(&im->b, w->next[0], at, 0));
+}
+
+static struct value *walked(struct onnx_import *im, const struct walk *w, struct value *at, int64_t steps)
+{
+        const struct onnx_loop_parts parts = { .steps = steps, .first = &at, .carried = 1 };
+        struct onnx_loop loop;
+
+        if (at && steps > im->context->limits.unrolled_steps) {
+                if (!onnx_loop_open(im, &parts, &loop))
+                        return NULL;
+                struct value *next = step(im, w, &loop.held[0]);
+                return onnx_loop_close(im, &loop, &next) ? &loop.op->results[0] : NULL;
+        }
+        for (int64_t k = 0; k < steps; k++)
+                at = step(im, w, at);
+        return at;
+}
+
+/* ---- votes ---- */
+
+enum { TABLE_ELEMENTS = 1 << 22, TABLE_RATIO = 16 };
+
+/* Where each leaf has one vote, tables say for whom and how much; else one says what each leaf gives each
+ * target. */
+static bool are_single(const struct forest *f)
+{
+        for (int64_t k = 0; k < f->leaf_count; k++)
+                if (f->first[k + 1] - f->first[k] > 1)
+                        return false;
+        return true;
+}
+
+/* whether a leaf may not speak of some target */
+static bool are_partial(const struct forest *f)
+{
+        for (int64_t k = 0; k < f->leaf_count; k++)
+                if (f->first[k + 1] == f->first[k])
+                        return true;
+        return f->targets > 1;
+}
+
+/* one: a vote is 1, whatever it weighs; none: where there is no vote */
+static struct value *single_weights(struct onnx_import *im, const struct forest *f, enum element e, bool one,
+                                    double none)
+{
+        void *data = constant_room(im->m, (size_t)(f->leaf_count * element_info[e].bytes));
+
+        for (int64_t k = 0; k < f->leaf_count; k++) {
+                bool is_there = f->first[k] < f->first[k + 1];
+                union scalar s = { .f = !is_there ? none : one ? 1 : f->weight[f->first[k]].f };
+                element_store(e, data, (size_t)k, s);
+        }
+        return constant_dense(im->m, type_tensor(im->m, e, 1, &f->leaf_count), data, NULL);
+}
+
+static struct value *single_targets(struct onnx_import *im, const struct forest *f)
+{
+        int32_t *data = constant_room(im->m, (size_t)f->leaf_count * sizeof *data);
+
+        for (int64_t k = 0; k < f->leaf_count; k++)
+                data[k] = f->first[k] < f->first[k + 1] ? (int32_t)f->target[f->first[k]] : -1;
+        return constant_dense(im->m, type_tensor(im->m, E_I32, 1, &f->leaf_count), data, NULL);
+}
+
+static double joined(enum reducer kind, double x, double y)
+{
+        return kind == REDUCE_sum ? x + y : (kind == REDUCE_min) == (x < y) ? x : y;
+}
+
+static struct value *all_weights(struct onnx_import *im, const struct forest *f, enum element e, bool one,
+                                 enum reducer kind, double none)
+{
+        const dim_t dims[2] = { f->leaf_count, f->targets };
+        void *data = constant_room(im->m, (size_t)(dims[0] * dims[1] * element_info[e].bytes));
+
+        for (int64_t k = 0; k < dims[0] * dims[1]; k++)
+                element_store(e, data, (size_t)k, (union scalar){ .f = none });
+        for (int64_t leaf = 0; leaf < f->leaf_count; leaf++)
+                for (int64_t k = f->first[leaf]; k < f->first[leaf + 1]; k++) {
+                        size_t place = (size_t)(leaf * f->targets + f->target[k]);
+                        double before = element_load(e, data, place).f;
+                        element_store(e, data, place,
+                                      (union scalar){ .f = joined(kind, before, one ? 1 : f->weight[k].f) });
+                }
+        return constant_dense(im->m, type_tensor(im->m, e, 2, dims), data, NULL);
+}
+
+/* leaves <N x trees>: of what they say (one: of 1), `kind` over the trees, <N x targets> */
+static struct value *combined(struct onnx_import *im, const struct forest *f, struct value *leaves, enum element e,
+                              enum reducer kind, bool one, double none)
+{
+        static const int64_t over[] = { 0, 1 };
+        struct value *said;
+
+        if (!leaves)
+                return NULL;
+        if (!are_single(f)) {
+                said = build_gather(&im->b, all_weights(im, f, e, one, kind, none), leaves, 0);
+        } else {
+                const struct type *to = type_tensor(
+                        im->m, e, 3, (const dim_t[]){ onnx_dim(leaves, 0), onnx_dim(leaves, 1), f->targets });
+                said = build_gather(&im->b, single_weights(im, f, e, one, none), leaves, 0);
+                said = onnx_spread(im, said, to, over);
+                if (f->targets > 1) {
+                        struct value *whom =
+                                onnx_spread(im, build_gather(&im->b, single_targets(im, f), leaves, 0), to, over);
+                        struct value *here =
+                                whom ? onnx_binary(im, OP_eq, whom, build_iota(&im->b, whom->type, 2)) : NULL;
+                        said = said ? onnx_select(im, here, said, build_like(&im->b, said, none)) : NULL;
+                }
+        }
+        return onnx_reduce(im, kind, said, (const int64_t[]){ 1 }, 1, E_COMPUTE);
+}
+
+/* whether there is a vote for a target */
+static struct value *spoken(struct onnx_import *im, const struct forest *f, struct value *leaves, enum element e)
+{
+        return onnx_with(im, OP_gt, combined(im, f, leaves, e, REDUCE_max, true, 0), 0);
+}
+
+static struct value *aggregated(struct onnx_import *im, const struct forest *f, struct value *leaves, enum element e)
+{
+        struct value *y;
+
+        if (f->aggregate == TREE_SUM || f->aggregate == TREE_AVERAGE) {
+                y = combined(im, f, leaves, e, REDUCE_sum, false, 0);
+                return f->aggregate == TREE_SUM || !y ? y : onnx_with(im, OP_div, y, (double)f->tree_count);
+        }
+        if (f->aggregate == TREE_MIN)
+                y = combined(im, f, leaves, e, REDUCE_min, false, (double)INFINITY);
+        else
+                y = combined(im, f, leaves, e, REDUCE_max, false, -(double)INFINITY);
+        if (!are_partial(f) || !y)
+                return y;
+        /* a target that no leaf speaks of has 0 */
+        return onnx_select(im, spoken(im, f, leaves, e), y, build_like(&im->b, y, 0));
+}
+
+/* Votes fit into tables. */
+static bool votes_check(struct onnx_import *im, const struct onnx_node *n, const struct forest *f)
+{
+        int64_t count, most = onnx_max(TABLE_ELEMENTS, TABLE_RATIO * f->first[f->leaf_count]);
+
+        if (are_single(f))
+                return true;
+        return (int_mul(f->leaf_count, f->targets, &count) && count <= most) ||
+               onnx_unsupported(im, n, "leaves with several votes, %lld of them for %lld targets",
+                                (long long)f->leaf_count, (long long)f->targets);
+}
+
+struct value *onnx_forest(struct onnx_import *im, const struct onnx_node *n, struct value *x, struct forest *f)
+{
+        const dim_t dims[2] = { onnx_dim(x, 0), f->tree_count };
+        struct walk w = { .x = onnx_wide(im, x) };
+        bool missing = false;
+        int64_t depth;
+
+        for (int64_t k = 0; k < f->node_count; k++) {
+                struct tree_node *node = &f->nodes[k];
+                if (node->feature < 0 || node->feature >= onnx_dim(x, 1)) {
+                        onnx_invalid(im, n, "node %lld asks for feature %lld of %lld", (long long)k,
+                                     (long long)node->feature, (long long)onnx_dim(x, 1));
+                        return NULL;
+                }
+                simplify(node);
+                w.modes |= 1U << node->mode;
+                missing |= node->missing;
+        }
+        if (f->node_count + f->leaf_count > INT32_MAX) {
+                onnx_unsupported(im, n, "%lld nodes", (long long)(f->node_count + f->leaf_count));
+                return NULL;
+        }
+        enum element e = onnx_element(w.x);
+        if (!forest_depth(im, n, f, &depth) || !votes_check(im, n, f) ||
+            !onnx_type(im, n, e, 3, (const dim_t[]){ dims[0], dims[1], f->targets }))
+                return NULL;
+        const struct type *places = type_tensor(im->m, E_I32, 2, dims);
+        int32_t *roots = constant_room(im->m, (size_t)f->tree_count * sizeof *roots);
+        for (int64_t t = 0; t < f->tree_count; t++)
+                roots[t] = (int32_t)(f->roots[t] < 0 ? f->node_count + ~f->roots[t] : f->roots[t]);
+        struct value *at = constant_dense(im->m, type_tensor(im->m, E_I32, 1, dims + 1), roots, NULL);
+        at = onnx_spread(im, at, places, (const int64_t[]){ 1 });
+        if (depth) {
+                w.feature = column(im, f, E_I32, FEATURE);
+                w.split = column(im, f, e, SPLIT);
+                w.missing = missing ? column(im, f, E_BOOL, MISSING) : NULL;
+                w.mode = w.modes & (w.modes - 1) ? column(im, f, E_I8, MODE) : NULL;
+                w.next[0] = column(im, f, E_I32, FALSE_WAY);
+                w.next[1] = column(im, f, E_I32, TRUE_WAY);
+                at = walked(im, &w, at, depth);
+        }
+        struct value *leaves = at ? plus(im, at, -(double)f->node_count) : NULL;
+        struct value *y = aggregated(im, f, leaves, e);
+        if (f->wants_spoken && !(f->spoken = spoken(im, f, leaves, e)))
+                return NULL;
+        return y && f->base ? add(im, y, onnx_spread(im, f->base, y->type, (const int64_t[]){ 1 })) : y;
+}
+
+/* ---- what becomes of scores ---- */
+
+/* softmax of what is not 0, which stays 0 */
+static struct value *softmax_zero(struct onnx_import *im, struct value *x)
+{
+        const int64_t axis = 1;
+        struct value *some = onnx_with(im, OP_gt, onnx_unary(im, OP_abs, x), 1e-7),
+                     *none = x ? build_like(&im->b, x, 0) : NULL;
+        struct value *most = onnx_select(im, some, x, x ? build_like(&im->b, x, -(double)INFINITY) : NULL);
+
+        most = onnx_reduce(im, REDUCE_max, most, &axis, 1, E_COMPUTE);
+        if (!most)
+                return NULL;
+        struct value *e = onnx_unary(im, OP_exp, sub(im, x, onnx_unreduce(im, most, x->type, &axis, 1)));
+        e = onnx_select(im, some, e, none);
+        struct value *sum = onnx_reduce(im, REDUCE_sum, e, &axis, 1, E_COMPUTE);
+        sum = sum ? onnx_select(im, onnx_with(im, OP_eq, sum, 0), build_like(&im->b, sum, 1), sum) : NULL;
+        return sum ? onnx_binary(im, OP_div, e, onnx_unreduce(im, sum, x->type, &axis, 1)) : NULL;
+}
+
+/* The number that a normal variable is below with probability x: by Newton's method on erf, from the
+ * approximation of S. Winitzki (A handy approximation for the error function and its inverse, 2008). 0 and 1
+ * are infinitely far, what is no probability is NaN. */
+static struct value *probit(struct onnx_import *im, struct value *x)
+{
+        const double a = 0.147, slope = 1.1283791670955126, root = 1.4142135623730951; /* 2 / sqrt(pi), sqrt(2) */
+        struct value *p = plus(im, times(im, onnx_cast(im, x, E_F64), 2), -1);
+        struct value *logarithm = onnx_unary(im, OP_log, mul(im, onnx_from(im, OP_sub, 1, p), plus(im, p, 1)));
+        struct value *half = plus(im, times(im, logarithm, 0.5), slope * slope / (2 * a));
+        struct value *y = onnx_unary(im, OP_sqrt, sub(im, mul(im, half, half), times(im, logarithm, 1 / a)));
+
+        y = onnx_unary(im, OP_sqrt, sub(im, y, half));
+        y = mul(im, y, onnx_unary(im, OP_sign, p));
+        for (int k = 0; k < 3 && y; k++) {
+                struct value *off = sub(im, onnx_unary(im, OP_erf, y), p);
+                struct value *rate = times(im, onnx_unary(im, OP_exp, onnx_unary(im, OP_neg, mul(im, y, y))), slope);
+                y = sub(im, y, onnx_binary(im, OP_div, off, rate));
+        }
+        struct value *end = onnx_with(im, OP_eq, onnx_unary(im, OP_abs, p), 1);
+        y = onnx_select(im, end, onnx_with(im, OP_div, p, 0), times(im, y, root));
+        return x ? onnx_cast(im, y, onnx_element(x)) : NULL;
+}
+
+struct value *onnx_tree_scores(struct onnx_import *im, struct value *x, int post)
+{
+        switch (post) {
+        case TREE_SOFTMAX: return onnx_softmax(im, x, (const int64_t[]){ 1 }, 1, false);
+        case TREE_LOGISTIC: return onnx_unary(im, OP_sigmoid, x);
+        case TREE_SOFTMAX_ZERO: return softmax_zero(im, x);
+        case TREE_PROBIT: return probit(im, x);
+        default: return x;
+        }
+}
