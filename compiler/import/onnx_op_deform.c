@@ -11,11 +11,11 @@ enum { CORNERS_MAX = 64 };
 
 struct deformed {
         struct onnx_window w;
-        int dims; /* spatial ones */
-        int64_t groups, shared; /* shared: groups of channels that have the same offsets */
-        dim_t taps, positions, pixels; /* of a window; of the result; of an image */
-        const struct type *points; /* <N x positions x shared x taps>: the samples */
-        enum element index; /* of numbers of pixels */
+        int dims;                       /* spatial ones */
+        int64_t groups, shared;         /* shared: groups of channels that have the same offsets */
+        dim_t taps, positions, pixels;  /* of a window; of the result; of an image */
+        const struct type *points;      /* <N x positions x shared x taps>: the samples */
+        enum element index;             /* of numbers of pixels */
 };
 
 /* the samples of all points along one dimension, left and right */

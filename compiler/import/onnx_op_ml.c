@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* f32, f64, i64, i32, and what more the operator has */
 static bool want_number(struct onnx_import *im, const struct onnx_node *n, int i)
 {
         enum element e = onnx_element(n->inputs[i]);
@@ -47,8 +46,10 @@ bool onnx_import_array_feature_extractor(struct onnx_import *im, struct onnx_nod
 
         if (!want_number(im, n, 0) || !onnx_want_rank(im, n, 0, 1, RANK_MAX) || !onnx_want_element(im, n, 1, E_I64))
                 return false;
-        int64_t count = type_elements(at->type);
-        for (int64_t i = 0; value_is_constant(at) && i < count; i++) {
+        int64_t count = type_elements(at->type), known = value_is_constant(at) ? count : 0;
+        if (known && at->constant->kind == CONSTANT_SPLAT)
+                known = 1;
+        for (int64_t i = 0; i < known; i++) {
                 int64_t index = constant_element(at->constant, i).i;
                 if (index < 0 || index >= onnx_dim(x, last))
                         return onnx_invalid(im, n, "index %lld into an extent of %lld", (long long)index,
@@ -72,7 +73,7 @@ bool onnx_import_array_feature_extractor(struct onnx_import *im, struct onnx_nod
 struct list {
         enum element element;
         int64_t count;
-        union scalar *numbers; /* NULL: none is given */
+        union scalar *numbers;          /* NULL: none is given */
 };
 
 /* what LabelEncoder has as attributes: X_floats, X_int64s, X_strings, X_tensor */
@@ -125,7 +126,7 @@ static struct value *table(struct onnx_import *im, enum element e, const union s
         unsigned char *data = constant_room(im->m, (size_t)(count * element_info[e].bytes));
 
         for (int64_t k = 0; k < count; k++)
-                element_store(e, data, k, numbers[k]);
+                element_store(e, data, (size_t)k, numbers[k]);
         return constant_dense(im->m, type_tensor(im->m, e, 1, &count), data, NULL);
 }
 

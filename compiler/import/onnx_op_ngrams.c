@@ -12,7 +12,7 @@ struct pool {
         const int64_t *numbers, *starts, *places; /* of tokens; where n-grams of 1, 2, .. tokens begin; in the result */
         const float *weights;
         int count, lengths, grams, weight_count;
-        int64_t least, most, skips; /* tokens of an n-gram; tokens left out between two of it */
+        int64_t least, most, skips;     /* tokens of an n-gram; tokens left out between two of it */
         int mode;
         int64_t outputs;
 };

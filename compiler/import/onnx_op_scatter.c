@@ -215,8 +215,8 @@ struct columns {
         int count;                      /* spatial dimensions */
         int64_t image[RANK_MAX];        /* their extents */
         dim_t padded[RANK_MAX];         /* and with pads */
-        dim_t windows, positions, pixels;         /* elements of a block; blocks; pixels with pads */
-        struct value *at; /* pixels that elements of blocks lie on */
+        dim_t windows, positions, pixels; /* elements of a block; blocks; pixels with pads */
+        struct value *at;               /* pixels that elements of blocks lie on */
 };
 
 /* where blocks lie in an image with its pads, and how many */

@@ -12,7 +12,7 @@ struct transform {
         int64_t in, in_parts; /* extents of the operand: along the axis, and 1 or 2 for real or
                                * complex */
         int64_t out, out_parts;
-        bool inverse, folded; /* folded: the operand holds half of a symmetric spectrum */
+        bool inverse, folded;           /* folded: the operand holds half of a symmetric spectrum */
 };
 
 /* cos(turn * (i k / period + quarters / 4)) */
@@ -266,11 +266,11 @@ bool onnx_import_dft(struct onnx_import *im, struct onnx_node *n)
 
 /* a short-time transform: what a node says */
 struct frames {
-        struct value *x, *window; /* of a wide type; window may be NULL */
+        struct value *x, *window;       /* of a wide type; window may be NULL */
         struct value *step;
         int64_t count;
         bool onesided;
-        struct value *length; /* a run-time one, or NULL */
+        struct value *length;           /* a run-time one, or NULL */
 };
 
 /* Frames of `length` transformed, [batch, frames, bins, 2]; those of another run-time length read element 0

@@ -9,11 +9,11 @@ enum { MOMENTUM, ADAGRAD, ADAM };
 
 struct optimizer {
         int kind;
-        int count, states; /* tensors, and what each has beside its gradient */
+        int count, states;              /* tensors, and what each has beside its gradient */
         float alpha, beta, epsilon, decay, norm, norm_after;
         int nesterov;
-        struct value *first; /* whether it is the first update */
-        struct value *rate; /* f64 */
+        struct value *first;            /* whether it is the first update */
+        struct value *rate;             /* f64 */
 };
 
 static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct optimizer *o)

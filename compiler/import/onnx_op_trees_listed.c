@@ -17,9 +17,9 @@ struct listed {
         const int64_t *trees, *names, *features, *ways[2], *missing; /* of nodes; missing may be NULL */
         const int64_t *vote_trees, *vote_nodes, *vote_targets;
         union scalar *splits, *weights;
-        int *modes; /* LEAF: -1 */
+        int *modes;                     /* LEAF: -1 */
         struct named *sorted;
-        int64_t *places; /* of nodes: in the forest, or ~ of leaves */
+        int64_t *places;                /* of nodes: in the forest, or ~ of leaves */
 };
 
 static int by_name(const void *a, const void *b)

@@ -60,9 +60,9 @@ static bool forest_depth(struct onnx_import *im, const struct onnx_node *n, cons
 /* ---- the walk ---- */
 
 struct walk {
-        struct value *x; /* [N, features] */
+        struct value *x;                /* [N, features] */
         struct value *feature, *split, *missing, *mode, *next[2]; /* tables; missing, mode: or NULL */
-        unsigned modes; /* a bit for each that there is */
+        unsigned modes;                 /* a bit for each that there is */
 };
 
 /* GTE, GT and NEQ are the others with their ways exchanged. NaN, which fails all but NEQ, goes where it

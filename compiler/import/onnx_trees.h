@@ -12,22 +12,22 @@ enum tree_post { TREE_NONE, TREE_SOFTMAX, TREE_LOGISTIC, TREE_SOFTMAX_ZERO, TREE
 
 struct tree_node {
         int64_t feature;
-        union scalar split; /* f */
-        int mode; /* any but MEMBER, which becomes a chain of EQ */
-        bool missing; /* NaN goes where true goes */
-        int64_t next[2]; /* where false, where true: a node, or ~ of a leaf */
+        union scalar split;             /* f */
+        int mode;                       /* any but MEMBER, which becomes a chain of EQ */
+        bool missing;                   /* NaN goes where true goes */
+        int64_t next[2];                /* where false, where true: a node, or ~ of a leaf */
 };
 
 struct forest {
         struct tree_node *nodes;
         int64_t node_count, leaf_count, tree_count, targets;
-        int64_t *roots; /* nodes, or ~ of leaves */
-        int64_t *first; /* [leaves + 1]: a leaf's votes begin here */
-        int64_t *target; /* [votes]: for whom */
-        union scalar *weight; /* [votes]: f */
+        int64_t *roots;                 /* nodes, or ~ of leaves */
+        int64_t *first;                 /* [leaves + 1]: a leaf's votes begin here */
+        int64_t *target;                /* [votes]: for whom */
+        union scalar *weight;           /* [votes]: f */
         int aggregate, post;
-        struct value *base; /* [targets] to add, or NULL */
-        bool wants_spoken; /* then spoken is made: <N x targets x bool>, whether there was a vote */
+        struct value *base;             /* [targets] to add, or NULL */
+        bool wants_spoken;              /* then spoken is made: <N x targets x bool>, whether there was a vote */
         struct value *spoken;
 };
 

@@ -525,6 +525,19 @@ def test_sizes_that_contradict():
                     dnncc.run_host(host, [np.array(number) if k == place else v for k, v in enumerate(inputs) if v is not None])
 
 
+def test_features_that_are_not_there():
+    """indices of features do not count from the end"""
+    node, given, _ = node_of(Case("ArrayFeatureExtractor", [x(2, 4), ints(3)], set(), 1, {}, None, ""), ML, "n")
+    with dnncc.Workspace("features") as folder:
+        onnx.save(model_of([node], given, [], [helper.make_tensor_value_info("n_y0", 1, (2, 1))], ML, 1), str(folder / "model.onnx"))
+        dnncc.compile_model(folder / "model.onnx", folder)
+        host = dnncc.build_host(folder, dnncc.SANITIZE)
+        assert np.array_equal(dnncc.run_host(host, list(given.values()))[0], x(2, 4)[:, 3:])
+        for wrong in -1, 4, -2 ** 63, 2 ** 63 - 1:
+            with pytest.raises(AssertionError, match="-3"):
+                dnncc.run_host(host, [x(2, 4), ints(wrong)])
+
+
 def test_columns_that_contradict():
     """shapes that are known as it runs and are not those of the operands: an error, not another image"""
     c = Case("Col2Im", [x(1, 12, 6), ints(3, 4), ints(2, 2)], set(), 1, {}, None, "")
