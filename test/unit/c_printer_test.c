@@ -340,9 +340,9 @@ static void handsome_text(void **state)
                 "    store %y[%i] = %x[%i] * 0.1\n  }\n}\n"
                 "main {\n  call @conv(@input, @conv_w, @t)\n  call @scale(@v, @out)\n}\n");
         print(p, "model");
-        const char *c = slurp("model.c"), *kernel = strstr(c, "static void conv(");
+        const char *c = slurp("model.c"), *kernel = strstr(c, "static KERNEL void conv(");
         const char *want =
-                "static void conv(const f32 *restrict x, const f32 *restrict w, f32 *restrict y)\n{\n"
+                "static KERNEL void conv(const f32 *restrict x, const f32 *restrict w, f32 *restrict y)\n{\n"
                 "        for (ptrdiff_t m = 0; m < 8; m++) {\n"
                 "                for (ptrdiff_t i = 0; i < 784; i++) {\n"
                 "                        float sum = 0.0f;\n"
@@ -353,7 +353,7 @@ static void handsome_text(void **state)
                 "                }\n        }\n}\n";
         assert_non_null(kernel);
         assert_memory_equal(kernel, want, strlen(want));
-        assert_non_null(strstr(c, "static void scale(const f32 *x, f32 *y)\n"));
+        assert_non_null(strstr(c, "static KERNEL void scale(const f32 *x, f32 *y)\n"));
         assert_non_null(strstr(c, "5 x 5"));
         assert_non_null(strstr(c, "; 1.25 MFLOP */\n"));
         assert_non_null(strstr(
