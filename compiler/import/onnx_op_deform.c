@@ -52,8 +52,8 @@ static bool side_read(struct onnx_import *im, const struct deformed *c, struct v
         s->weight[0] = s->weight[1] ? onnx_from(im, OP_sub, 1, s->weight[1]) : NULL;
         for (int k = 0; k < 2; k++) {
                 struct value *corner = k ? plus(im, low, 1) : low;
-                s->inside[k] = onnx_binary(im, OP_and, onnx_with(im, OP_ge, corner, 0),
-                                           onnx_with(im, OP_lt, corner, (double)extent));
+                struct value *behind = onnx_with(im, OP_ge, corner, 0);
+                s->inside[k] = onnx_binary(im, OP_and, behind, onnx_with(im, OP_lt, corner, (double)extent));
                 s->index[k] = onnx_cast(im, clamp(im, corner, 0, (double)extent - 1), c->index);
         }
         return s->index[0] && s->index[1] && s->inside[0] && s->inside[1] && s->weight[0];
@@ -219,7 +219,8 @@ bool onnx_import_deform_conv(struct onnx_import *im, struct onnx_node *n)
                 y = constant_number(im->m, to, 0);
         } else {
                 c.index = dims[0] * c.shared * c.pixels <= INT32_MAX ? E_I32 : E_I64;
-                y = product(im, &c, columns(im, n, &c), onnx_wide(im, n->inputs[1]));
+                struct value *samples = columns(im, n, &c);
+                y = product(im, &c, samples, onnx_wide(im, n->inputs[1]));
                 y = onnx_reshape(im, y, c.dims + 2, dims);
         }
         return onnx_output(n, 0, onnx_with_bias(im, n, onnx_cast(im, y, e), 3));

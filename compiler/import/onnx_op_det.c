@@ -37,19 +37,21 @@ static struct value *eliminated(struct onnx_import *im, struct value *x, struct 
         struct value *pivot = line(im, chosen, 1, 0);
         if (!pivot)
                 return NULL;
-        *factor = onnx_select(im, onnx_with(im, OP_eq, best, 0), pivot, onnx_unary(im, OP_neg, pivot));
+        struct value *same = onnx_with(im, OP_eq, best, 0);
+        *factor = onnx_select(im, same, pivot, onnx_unary(im, OP_neg, pivot));
         if (dims[1] == 1)
                 return x;
         const struct type *index = type_with_element(im->m, x->type, onnx_element(best));
-        struct value *here = onnx_binary(im, OP_eq, build_iota(&im->b, index, 1),
-                                         onnx_spread(im, best, index, (const int64_t[]){ 0 }));
+        struct value *number = build_iota(&im->b, index, 1);
+        struct value *here = onnx_binary(im, OP_eq, number, onnx_spread(im, best, index, (const int64_t[]){ 0 }));
         x = onnx_select(im, here, over(im, line(im, x, 1, 0), x, 1), x);
         /* a pivot of 0: all below it is 0, and so is the determinant */
         pivot = onnx_select(im, onnx_with(im, OP_eq, pivot, 0), build_like(&im->b, pivot, 1), pivot);
         struct value *share = line(im, x, 2, 0);
         share = share ? onnx_binary(im, OP_div, share, onnx_spread(im, pivot, share->type, (const int64_t[]){ 0 }))
                       : NULL;
-        x = sub(im, x, mul(im, over(im, share, x, 2), over(im, chosen, x, 1)));
+        share = over(im, share, x, 2);
+        x = sub(im, x, mul(im, share, over(im, chosen, x, 1)));
         return x ? build_slice(&im->b, x, starts, steps, (const dim_t[]){ dims[0], dims[1] - 1, dims[2] - 1 }) : NULL;
 }
 

@@ -79,13 +79,16 @@ bool onnx_import_mel_weight_matrix(struct onnx_import *im, struct onnx_node *n)
                      *right = edge(im, all, shift, to, 2);
         struct value *at = build_iota(&im->b, to, 0), *none = at ? build_like(&im->b, at, 0) : NULL;
         /* a band that begins at its peak has that alone */
-        struct value *up = onnx_binary(im, OP_div, sub(im, at, left), sub(im, peak, left));
-        up = onnx_select(im, onnx_binary(im, OP_eq, left, peak), onnx_from(im, OP_add, 1, none), up);
-        struct value *rising = onnx_binary(im, OP_and, onnx_binary(im, OP_ge, at, left),
-                                           onnx_binary(im, OP_le, at, peak)),
-                     *falling = onnx_binary(im, OP_and, onnx_binary(im, OP_ge, at, peak),
-                                            onnx_binary(im, OP_lt, at, right));
-        struct value *down = onnx_binary(im, OP_div, sub(im, right, at), sub(im, right, peak));
+        struct value *up = sub(im, at, left);
+        up = onnx_binary(im, OP_div, up, sub(im, peak, left));
+        struct value *alone = onnx_binary(im, OP_eq, left, peak);
+        up = onnx_select(im, alone, onnx_from(im, OP_add, 1, none), up);
+        struct value *rising = onnx_binary(im, OP_ge, at, left);
+        rising = onnx_binary(im, OP_and, rising, onnx_binary(im, OP_le, at, peak));
+        struct value *falling = onnx_binary(im, OP_ge, at, peak);
+        falling = onnx_binary(im, OP_and, falling, onnx_binary(im, OP_lt, at, right));
+        struct value *down = sub(im, right, at);
+        down = onnx_binary(im, OP_div, down, sub(im, right, peak));
         struct value *y = onnx_select(im, falling, down, onnx_select(im, rising, up, none));
         return onnx_output(n, 0, onnx_cast(im, y, e));
 }

@@ -147,8 +147,8 @@ static struct value *counted(struct onnx_import *im, const struct onnx_node *n, 
                 for (int64_t i = 0; i < count; i++)
                         column[i] = p->numbers[begin + i * length + k];
                 struct value *wanted = constant_dense(im->m, type_tensor(im->m, E_I64, 1, &count), column, NULL);
-                struct value *same = onnx_binary(im, OP_eq, onnx_spread(im, token, pairs, over),
-                                                 onnx_spread(im, wanted, pairs, (const int64_t[]){ 3 }));
+                struct value *found = onnx_spread(im, token, pairs, over);
+                struct value *same = onnx_binary(im, OP_eq, found, onnx_spread(im, wanted, pairs, (const int64_t[]){ 3 }));
                 same = k == length - 1
                                ? onnx_binary(im, OP_and, same, onnx_spread(im, there, pairs, (const int64_t[]){ 1, 2 }))
                                : same;

@@ -333,8 +333,8 @@ static bool columns_open(struct onnx_import *im, struct onnx_node *n, struct col
         subscripts(im, build_iota(&im->b, t, 0), extents, c->count, tap);
         subscripts(im, build_iota(&im->b, t, 1), outs, c->count, place);
         for (int d = 0; d < c->count; d++) {
-                struct value *at = onnx_binary(im, OP_add, onnx_with(im, OP_mul, tap[d], (double)c->w.dilations[d]),
-                                               onnx_with(im, OP_mul, place[d], (double)c->w.strides[d]));
+                struct value *at = onnx_with(im, OP_mul, tap[d], (double)c->w.dilations[d]);
+                at = onnx_binary(im, OP_add, at, onnx_with(im, OP_mul, place[d], (double)c->w.strides[d]));
                 c->at = d ? onnx_binary(im, OP_add, onnx_with(im, OP_mul, c->at, (double)c->padded[d]), at) : at;
         }
         c->at = onnx_select(im, fits, c->at, onnx_integer(im, E_I64, c->pixels));

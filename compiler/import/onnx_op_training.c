@@ -42,7 +42,7 @@ static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct 
 }
 
 /* rate R and count T: what the rate is now */
-static bool rate_read(struct onnx_import *im, const struct onnx_node *n, struct optimizer *o)
+static bool learning_rate(struct onnx_import *im, const struct onnx_node *n, struct optimizer *o)
 {
         struct value *rate = onnx_scalar(im, n, 0), *updates = rate ? onnx_scalar(im, n, 1) : NULL;
 
@@ -111,7 +111,7 @@ bool onnx_import_optimizer(struct onnx_import *im, struct onnx_node *n)
                                             type_text(im->arena, im->m, v->type),
                                             type_text(im->arena, im->m, like->type));
         }
-        if (!attributes_read(im, n, &o) || !rate_read(im, n, &o))
+        if (!attributes_read(im, n, &o) || !learning_rate(im, n, &o))
                 return false;
         for (int k = 0; k < o.count; k++) {
                 struct value *v[4], *made[3];

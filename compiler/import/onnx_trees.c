@@ -122,8 +122,8 @@ static struct value *holds(struct onnx_import *im, const struct walk *w, struct 
         }
         if (!w->missing)
                 return so_far;
-        struct value *nan =
-                onnx_binary(im, OP_and, onnx_binary(im, OP_ne, x, x), build_gather(&im->b, w->missing, at, 0));
+        struct value *nan = onnx_binary(im, OP_ne, x, x);
+        nan = onnx_binary(im, OP_and, nan, build_gather(&im->b, w->missing, at, 0));
         return onnx_binary(im, OP_or, so_far, nan);
 }
 
@@ -138,7 +138,8 @@ static struct value *step(struct onnx_import *im, const struct walk *w, struct v
         attr_set(attrs, OP_gather_elements, "axis", 1);
         struct value *x = value_build(&im->b, OP_gather_elements, (struct value *[]){ w->x, feature }, 2, attrs, NULL);
         struct value *yes = holds(im, w, x, build_gather(&im->b, w->split, at, 0), at);
-        return onnx_select(im, yes, build_gather(&im->b, w->next[1], at, 0), build_gather(&im->b, w->next[0], at, 0));
+        struct value *then = build_gather(&im->b, w->next[1], at, 0);
+        return onnx_select(im, yes, then, build_gather(&im->b, w->next[0], at, 0));
 }
 
 static struct value *walked(struct onnx_import *im, const struct walk *w, struct value *at, int64_t steps)

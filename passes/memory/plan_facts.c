@@ -110,6 +110,9 @@ struct plan_facts plan_find_facts(struct arena *arena, struct loop_program *p, b
         if (arrange_graph(arena, p, shares, &g)) {
                 facts.best_found = arrange_best(arena, &g, &facts.best);
                 facts.best = facts.largest > facts.best ? facts.largest : facts.best;
+                /* what runs inside a loop is counted as if nothing there lay on an operand: this order, as it is planned, may need less */
+                facts.best_found = facts.live_peak < facts.best_found ? facts.live_peak : facts.best_found;
+                facts.best = facts.best_found < facts.best ? facts.best_found : facts.best;
         }
         return facts;
 }

@@ -68,7 +68,7 @@ def test_over_ssh(option, board, tmp_path):
     done = dnncc.run([dnncc.DNNCC, DIGITS, "--target=armv7-neon", *options, "--cc=arm-linux-gnueabihf-gcc -O2 -static", board], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     if option == "bench":
-        assert re.search(r"median +[\d.]+ ms", done.stdout)
+        assert re.search(r"median +[\d.]+ [mu]s", done.stdout)
 
 
 def test_no_board(board, tmp_path):
