@@ -7,7 +7,7 @@
 #include "kernels/streams.h"
 
 #define OF(e) (1u << E_##e)
-#define HEED(word) (1u << WORD_##word)
+#define HEED(word) (UINT64_C(1) << WORD_##word)
 #define GRID (HEED(tile) | HEED(warps) | HEED(panels) | HEED(stages) | HEED(depth) | HEED(parts) | HEED(runs) | HEED(whole))
 #define TASKS (HEED(row_tasks) | HEED(panel_tasks))
 static const struct lowering lowerings[] = {

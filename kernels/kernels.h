@@ -23,7 +23,7 @@ typedef struct stage *(*stage_prepare)(const struct stage *common);
 struct lowering {
         enum opcode code;
         unsigned reads;                 /* elements of x */
-        unsigned heeds;                 /* words of a schedule */
+        uint64_t heeds;                 /* words of a schedule */
         stage_prepare prepare;
 };
 

@@ -5,23 +5,16 @@
 #include <math.h>
 #include <string.h>
 
-/* an attribute that must be there, of `count` integers in [least, most]; -1: however many, then *count says */
+/* as onnx_tree_integers has them, in [least, most] */
 static bool integers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *count, int64_t least,
                      int64_t most, const int64_t **values)
 {
-        int given;
-
-        if (!onnx_ints(im, n, name, values, &given))
+        if (!onnx_tree_integers(im, n, name, count, values))
                 return false;
-        if (!*values)
-                return onnx_invalid(im, n, "attribute %s is missing", name);
-        if (*count >= 0 && given != *count)
-                return onnx_invalid(im, n, "%s has %d values, want %lld", name, given, (long long)*count);
-        for (int k = 0; k < given; k++)
+        for (int64_t k = 0; k < *count; k++)
                 if ((*values)[k] < least || (*values)[k] > most)
                         return onnx_invalid(im, n, "%s holds %lld, want %lld to %lld", name, (long long)(*values)[k],
                                             (long long)least, (long long)most);
-        *count = given;
         return true;
 }
 

@@ -39,22 +39,6 @@ static int64_t find(const struct listed *l, int64_t tree, int64_t node)
         return found ? found->at : -1;
 }
 
-/* an attribute of *count integers; -1: however many, then *count says */
-static bool integers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *count,
-                     const int64_t **values)
-{
-        int given;
-
-        if (!onnx_ints(im, n, name, values, &given))
-                return false;
-        if (!*values)
-                return onnx_invalid(im, n, "attribute %s is missing", name);
-        if (*count >= 0 && given != *count)
-                return onnx_invalid(im, n, "%s has %d values, want %lld", name, given, (long long)*count);
-        *count = given;
-        return true;
-}
-
 /* Floats, or from opset 3 on a tensor NAME_as_tensor. *values: NULL where neither is there. */
 static bool numbers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *count,
                     union scalar **values)
@@ -115,15 +99,16 @@ static bool listed_read(struct onnx_import *im, struct onnx_node *n, const char 
         int64_t count;
 
         l->nodes = l->votes = -1;
-        if (!integers(im, n, "nodes_treeids", &l->nodes, &l->trees) ||
-            !integers(im, n, "nodes_nodeids", &l->nodes, &l->names) ||
-            !integers(im, n, "nodes_featureids", &l->nodes, &l->features) ||
-            !integers(im, n, "nodes_falsenodeids", &l->nodes, &l->ways[0]) ||
-            !integers(im, n, "nodes_truenodeids", &l->nodes, &l->ways[1]) ||
-            !integers(im, n, trees, &l->votes, &l->vote_trees) || !integers(im, n, nodes, &l->votes, &l->vote_nodes) ||
-            !integers(im, n, ids, &l->votes, &l->vote_targets) ||
+        if (!onnx_tree_integers(im, n, "nodes_treeids", &l->nodes, &l->trees) ||
+            !onnx_tree_integers(im, n, "nodes_nodeids", &l->nodes, &l->names) ||
+            !onnx_tree_integers(im, n, "nodes_featureids", &l->nodes, &l->features) ||
+            !onnx_tree_integers(im, n, "nodes_falsenodeids", &l->nodes, &l->ways[0]) ||
+            !onnx_tree_integers(im, n, "nodes_truenodeids", &l->nodes, &l->ways[1]) ||
+            !onnx_tree_integers(im, n, trees, &l->votes, &l->vote_trees) ||
+            !onnx_tree_integers(im, n, nodes, &l->votes, &l->vote_nodes) ||
+            !onnx_tree_integers(im, n, ids, &l->votes, &l->vote_targets) ||
             (onnx_has(n, "nodes_missing_value_tracks_true") &&
-             !integers(im, n, "nodes_missing_value_tracks_true", &l->nodes, &l->missing)) ||
+             !onnx_tree_integers(im, n, "nodes_missing_value_tracks_true", &l->nodes, &l->missing)) ||
             !modes_read(im, n, l) || !numbers(im, n, "nodes_hitrates", &count, &rates) ||
             !numbers(im, n, "nodes_values", &count, &l->splits))
                 return false;

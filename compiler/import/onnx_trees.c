@@ -8,6 +8,23 @@
 
 #include "base/size.h"
 
+/* ---- attributes ---- */
+
+bool onnx_tree_integers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *count,
+                        const int64_t **values)
+{
+        int given;
+
+        if (!onnx_ints(im, n, name, values, &given))
+                return false;
+        if (!*values)
+                return onnx_invalid(im, n, "attribute %s is missing", name);
+        if (*count >= 0 && given != *count)
+                return onnx_invalid(im, n, "%s has %d values, want %lld", name, given, (long long)*count);
+        *count = given;
+        return true;
+}
+
 /* ---- depth ---- */
 
 /* On the way down a node's height is OPEN; met again it is part of a cycle. */

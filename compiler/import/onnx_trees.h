@@ -31,6 +31,9 @@ struct forest {
         struct value *spoken;
 };
 
+/* an attribute that must be there, of *count integers; -1: however many, then *count says */
+bool onnx_tree_integers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *count,
+                        const int64_t **values);
 /* Scores <N x targets> in x's wide type for x [N, features]; checks features, and that there are no
  * cycles. NULL after an error. Before the transform, and that. */
 struct value *onnx_forest(struct onnx_import *im, const struct onnx_node *n, struct value *x, struct forest *f);

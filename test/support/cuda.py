@@ -71,6 +71,14 @@ def link(objects, program, cxx=CXX):
 KERNEL = re.compile(r"__global__\s+(?:static\s+)?void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(")
 
 
+def plant(path, mistake):
+    """(pattern, what takes its place): a mistake in generated code, where there is what it changes"""
+    text = path.read_text()
+    changed = re.sub(*mistake, text)
+    assert changed != text, mistake
+    path.write_text(changed)
+
+
 def compile_model(model, folder, options=(), name="model", target="cuda-sm_80", timeout=300):
     """folder/NAME.cu and .h; raises dnncc.CompileError"""
     folder = pathlib.Path(folder)
