@@ -9,11 +9,13 @@
 1. Every leaf (test/cuda/leaves_check.cu) against the executor to the bit; sums of products within 2^-20 of the sum of their magnitudes.
 2. All models against what is to come out; the smallest under compute-sanitizer (memcheck, racecheck, synccheck).
 3. Times of graph replays, medians of 200, caches warm and flushed, beside the peers that are installed (torch_peers.py: torch; onnxruntime).
-4. Each kernel by itself, in a row of twenty in a graph, beside what dnncc predicted (--kernels).
+4. Each kernel by itself, in a row of twenty in a graph, and where it stands in the network as CUPTI sees it (trace.cpp), what it is late behind
+   the one in front included, beside what dnncc predicted.
 
 Exit: 0; 1 something is wrong; 2 there is no GPU here, or no nvcc."""
 import argparse
 import concurrent.futures
+import dataclasses
 import itertools
 import json
 import os
@@ -38,7 +40,7 @@ import torch_peers  # noqa: E402
 
 FLUSH = 256 << 20               # bytes written between replays: more than any second cache
 SMALL = ["mnist_cnn", "micro_kws_fp32", "resnet8_fp32"]
-BY_KERNELS = ["resnet50", "mobilenet_v2", "bert_base", "gpt_step"]
+BY_KERNELS = ["resnet50", "resnet50_32", "mobilenet_v2", "bert_base", "bert_base_384", "gpt_step"]
 TOLERANCE = {"f32": 1e-4, "tf32": 2e-2, "bf16": 1e-1, "f16": 2e-2}
 SANITIZERS = ["memcheck", "racecheck", "synccheck"]
 
@@ -62,6 +64,8 @@ def options():
     p.add_argument("--precision", default=",f16", help="of dnncc, a list; empty: f32")
     p.add_argument("--replays", type=int, default=200)
     p.add_argument("--compile", action="store_true", help="torch.compile, too: minutes")
+    p.add_argument("--alone", action="store_true", help="without peers")
+    p.add_argument("--keep", type=pathlib.Path, help="a folder for what is made, to look at with other tools")
     p.add_argument("--write", help="the table as Markdown")
     return p.parse_args()
 
@@ -127,10 +131,35 @@ def model_path(name):
     if name in CASES:
         return case(name)
     import zoo
+    if name == "resnet50_32":
+        return images_32()
+    if name == "bert_base_384":
+        long_text()
     return zoo.build(name)
 
 
-CASES = {"product_4096": (4096, 4096, 4096), "attention_4096": (16, 4096, 128)}        # rows, channels, outputs; heads, keys, size
+def images_32():
+    """ResNet-50 for 32 images at a time"""
+    import zoo
+    path = zoo.FOLDER / "resnet50_32.onnx"
+    if not path.exists():
+        model = onnx.load(zoo.build("resnet50"))
+        for port in [*model.graph.input, *model.graph.output]:
+            port.type.tensor_type.shape.dim[0].dim_value = 32
+        onnx.save(model, path)
+    return path
+
+
+def long_text():
+    import zoo
+    model = zoo.MODELS["bert_base"]
+    ports = tuple(dataclasses.replace(i, shape=(1, 384), low=3 * i.low if i.name == "attention_mask" else i.low,
+                                      high=3 * i.high if i.name == "attention_mask" else i.high) for i in model.inputs)
+    zoo.MODELS["bert_base_384"] = dataclasses.replace(model, name="bert_base_384", macs=None, inputs=ports)
+
+
+# rows, channels, outputs; heads, keys, size; with _f16 inputs and results, too, are of that
+CASES = {"product_4096": (4096, 4096, 4096), "product_4096_f16": (4096, 4096, 4096), "attention_4096": (16, 4096, 128), "attention_4096_f16": (16, 4096, 128)}
 
 
 def case(name):
@@ -138,17 +167,18 @@ def case(name):
     path, (a, b, c) = ROOT / "build" / "zoo" / f"{name}.onnx", CASES[name]
     if path.exists():
         return path
-    random, f = np.random.default_rng(1), onnx.TensorProto.FLOAT
+    random, half = np.random.default_rng(1), name.endswith("_f16")
+    f, real = (onnx.TensorProto.FLOAT16, np.float16) if half else (onnx.TensorProto.FLOAT, np.float32)
     value = onnx.helper.make_tensor_value_info
     if name.startswith("product"):
         nodes, x, y = [onnx.helper.make_node("MatMul", ["x", "w"], ["y"])], [value("x", f, [a, b])], [a, c]
-        weights = [onnx.numpy_helper.from_array((random.standard_normal((b, c)) / np.sqrt(b)).astype(np.float32), "w")]
+        weights = [onnx.numpy_helper.from_array((random.standard_normal((b, c)) / np.sqrt(b)).astype(real), "w")]
     else:
         nodes = [onnx.helper.make_node("Transpose", ["k"], ["t"], perm=[0, 2, 1]), onnx.helper.make_node("MatMul", ["q", "t"], ["p"]),
                  onnx.helper.make_node("Mul", ["p", "scale"], ["s"]), onnx.helper.make_node("Softmax", ["s"], ["e"], axis=-1),
                  onnx.helper.make_node("MatMul", ["e", "v"], ["y"])]
         x, y = [value(n, f, [a, b, c]) for n in "qkv"], [a, b, c]
-        weights = [onnx.numpy_helper.from_array(np.float32(c ** -0.5), "scale")]
+        weights = [onnx.numpy_helper.from_array(real(c ** -0.5), "scale")]
     graph = onnx.helper.make_graph(nodes, name, x, [value("y", f, y)], weights)
     path.parent.mkdir(parents=True, exist_ok=True)
     onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8), path)
@@ -164,6 +194,8 @@ def bindings(path):
 def inputs_of(name, path, more):
     """the zoo's own; of other models floats in [-1, 1) and small whole numbers"""
     import zoo
+    if name == "resnet50_32":
+        return [np.concatenate([zoo.inputs("resnet50", seed)["image"] for seed in range(1, 33)])]
     if name in zoo.MODELS:
         return list(zoo.inputs(name, seed=1).values())
     known = dnncc.run([dnncc.DNNCC, path, "--info=json", "-q", *more])
@@ -175,11 +207,14 @@ def inputs_of(name, path, more):
     return arrays
 
 
-TYPES = {"f32": "f4", "f64": "f8", "i64": "i8", "i32": "i4", "i8": "i1", "u8": "u1", "bool": "?"}
+TYPES = {"f32": "f4", "f16": "f2", "f64": "f8", "i64": "i8", "i32": "i4", "i8": "i1", "u8": "u1", "bool": "?"}
 
 
-def wanted(path, more, arrays, folder):
+def wanted(name, folder):
     """what the model computes in f32 on a processor"""
+    path = model_path(name)
+    more = bindings(path)
+    arrays = inputs_of(name, path, more)
     try:
         import onnxruntime
     except ImportError:
@@ -192,7 +227,7 @@ def wanted(path, more, arrays, folder):
 
 def interpreted(path, more, arrays, folder):
     given = folder / "given"
-    given.mkdir(exist_ok=True)
+    given.mkdir(parents=True, exist_ok=True)
     for k, a in enumerate(arrays):
         np.save(given / f"input_{k}.npy", a)
     done = dnncc.run([dnncc.DNNCC, path, f"--run={given}", "-q", *more], timeout=3600)
@@ -273,12 +308,41 @@ def kernel_times(row, replays=20):
     return times
 
 
+def tracer(folder):
+    """the library that CUPTI comes to a program by; None"""
+    root = pathlib.Path(shutil.which(cuda.nvcc()) or cuda.nvcc()).resolve().parents[1]
+    for include in root / "include", root / "extras" / "CUPTI" / "include":
+        if (include / "cupti.h").exists():
+            done = dnncc.run(["g++", "-O1", "-shared", "-fPIC", f"-I{include}", ROOT / "test" / "bench" / "cuda" / "trace.cpp", "-o", folder / "trace.so",
+                              f"-L{root / 'lib64'}", f"-L{include.parent / 'lib64'}", *map("-L{}".format, os.environ.get("LD_LIBRARY_PATH", "").split(":")), "-l:libcupti.so.13"])
+            return folder / "trace.so" if done.returncode == 0 else print("no CUPTI:", done.stderr[-300:])
+    return print("no CUPTI: cupti.h is not beside nvcc")
+
+
+def traced(row, library, replays=40):
+    """[(late, took)] of the launches in order, microseconds: medians of replays; late: from the end of the one in front, below 0 where it began before"""
+    seen = row["folder"] / "trace.txt"
+    done = dnncc.run([row["program"], "model", row["folder"], row["folder"] / "out", str(replays), str(1 << 20)], timeout=600,
+                     env={**os.environ, "CUDA_INJECTION64_PATH": str(library), "TRACE": str(seen)})
+    if done.returncode or not seen.exists():
+        return print("no trace:", done.stderr[-300:]) or []
+    every = sorted(tuple(int(w) for w in line.split()[:2]) for line in seen.read_text().splitlines())
+    nodes = row["nodes"]
+    runs = [every[k:k + nodes] for k in range(nodes * 10, nodes * replays, nodes)]     # the first are cold
+    runs = [r for r in runs if len(r) == nodes]
+    return [(statistics.median((r[k][0] - r[k - 1][1]) / 1e3 if k else 0 for r in runs), statistics.median((r[k][1] - r[k][0]) / 1e3 for r in runs)) for k in range(nodes)] if runs else []
+
+
 def kernel_table(row):
-    text = [f"{row['model']}, {row['precision']}, {row['target']}: kernels, microseconds in a row, launch included", "",
-            "| kernel | blocks | threads | shared | measured | predicted |", "|---|---:|---:|---:|---:|---:|"]
-    for kernel, blocks, threads, shared, us, predicted in sorted(row["kernels"], key=lambda k: -k[4]):
-        text.append(f"| {kernel} | {blocks} | {threads} | {shared} | {us:.2f} | {'' if predicted is None else f'{predicted:.2f}'} |")
-    return "\n".join(text) + f"\n\nsum: {sum(k[4] for k in row['kernels']):.1f}\n"
+    text = [f"{row['model']}, {row['precision']}, {row['target']}: kernels, microseconds; in a row: launch included; there: in the network, behind how late it began", "",
+            "| kernel | blocks | threads | shared | times | in a row | late | there | predicted |", "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    alike = {}
+    for (kernel, blocks, threads, shared, us, predicted), (late, there) in itertools.zip_longest(row["kernels"], row["trace"][:len(row["kernels"])], fillvalue=(None, None)):
+        alike.setdefault((kernel, blocks, threads, shared), []).append((us, late, there, predicted))
+    for key, times in sorted(alike.items(), key=lambda k: -sum(t[0] for t in k[1])):
+        means = [statistics.mean(t[k] for t in times) if times[0][k] is not None else None for k in range(4)]
+        text.append(f"| {' | '.join(map(str, key))} | {len(times)} | " + " | ".join("" if m is None else f"{m:.2f}" for m in means) + " |")
+    return "\n".join(text) + f"\n\nsums: {sum(k[4] for k in row['kernels']):.1f} in a row, {sum(a + b for a, b in row['trace']):.1f} there, {sum(k[5] or 0 for k in row['kernels']):.1f} predicted\n"
 
 
 # ---- peers ----
@@ -331,31 +395,34 @@ def main():
     name_of, architecture = found
     listed = re.findall(r"cuda-(sm_\d+)", dnncc.run([dnncc.DNNCC, "--target=help"]).stdout)
     targets = o.target.split(",") if o.target else ["cuda-" + max((a for a in listed if int(a[3:]) <= int(architecture[3:])), key=lambda a: int(a[3:]))]
-    rows, wrong, wants = [], [], {}
+    rows, wrong = [], []
     with tempfile.TemporaryDirectory() as top, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        top = pathlib.Path(top)
+        top = o.keep or pathlib.Path(top)
+        top.mkdir(parents=True, exist_ok=True)
         print(machine(architecture, top), flush=True)
         leaves = pool.submit(check_leaves, architecture, top)
         models = o.models.split(",")
-        list(pool.map(model_path, models))      # written before two ask for one
+        list(pool.map(model_path, sorted(set(models) - {"resnet50_32"})))       # written before two ask for one
+        library = tracer(top)
         made = [pool.submit(prepare, m, p, architecture, t, top / f"{m}-{p}-{t}") for m in models for p in o.precision.split(",") for t in targets
-                if "a" not in t[5:] or p]       # the rows of one GPU alone multiply no f32
+                if ("a" not in t[5:] or p) and (p or not m.endswith("_f16"))]   # the rows of one GPU alone multiply no f32
+        wants = {m: pool.submit(wanted, m, top / f"{m}-wanted") for m in models}
         wrong += leaves.result()
+        concurrent.futures.wait([*made, *wants.values()])       # what is timed has the machine to itself
         for future in made:
             row = future.result()
             name = row["model"]
-            if name not in wants:
-                wants[name] = wanted(row["path"], bindings(row["path"]), row["arrays"], row["folder"])
-            wrong += measure(row, wants[name], o.replays)
+            wrong += measure(row, wants[name].result(), o.replays)
             if "warm" not in row:
                 continue
             if name in SMALL and row["precision"] == "f32":
                 wrong += sanitized(row)
-            row["peers"] = peer_times(row, o.replays) if row["precision"] == "f32" else {}
+            row["peers"] = peer_times(row, o.replays) if row["precision"] == "f32" and not o.alone else {}
             row["kernels"] = kernel_times(row) if name in BY_KERNELS or name in CASES else []
+            row["trace"] = traced(row, library) if library and name in BY_KERNELS else []
             rows.append(row)
             print(f"{name} {row['precision']}: {row['warm']:.1f} us, {row['nodes']} nodes, error {row['error']:.2g}", flush=True)
-        text = "\n".join([table(rows, torch_peers.torch_times(o.replays, o.compile), name_of), *(kernel_table(r) for r in rows if r["kernels"])])
+        text = "\n".join([table(rows, {} if o.alone else torch_peers.torch_times(o.replays, o.compile), name_of), *(kernel_table(r) for r in rows if r["kernels"])])
     print(text)
     if o.write:
         pathlib.Path(o.write).parent.mkdir(parents=True, exist_ok=True)
