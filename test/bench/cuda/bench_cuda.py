@@ -66,7 +66,7 @@ def options():
     p.add_argument("--compile", action="store_true", help="torch.compile, too: minutes")
     p.add_argument("--alone", action="store_true", help="without peers")
     p.add_argument("--keep", type=pathlib.Path, help="a folder for what is made, to look at with other tools")
-    p.add_argument("--write", help="the table as Markdown")
+    p.add_argument("--write", type=pathlib.Path, help="the tables as Markdown")
     return p.parse_args()
 
 
@@ -422,11 +422,13 @@ def main():
             row["trace"] = traced(row, library) if library and name in BY_KERNELS else []
             rows.append(row)
             print(f"{name} {row['precision']}: {row['warm']:.1f} us, {row['nodes']} nodes, error {row['error']:.2g}", flush=True)
-        text = "\n".join([table(rows, {} if o.alone else torch_peers.torch_times(o.replays, o.compile), name_of), *(kernel_table(r) for r in rows if r["kernels"])])
+            if row["kernels"]:
+                print(kernel_table(row), flush=True)
+        text = table(rows, {} if o.alone else torch_peers.torch_times(o.replays, o.compile), name_of)
     print(text)
     if o.write:
-        pathlib.Path(o.write).parent.mkdir(parents=True, exist_ok=True)
-        pathlib.Path(o.write).write_text(text)
+        o.write.parent.mkdir(parents=True, exist_ok=True)
+        o.write.write_text("\n".join([text, *(kernel_table(r) for r in rows if r["kernels"])]))
     for what in wrong:
         print("wrong:", what)
     return 1 if wrong else 0
