@@ -141,7 +141,7 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
                         cuda->last = cuda->last->next;
                 put_part(w, s, cuda->phase->cluster ? arena_printf(w->arena, "blockIdx.x %% %lld", (long long)cuda->phase->cluster) : "blockIdx.x");
                 if (cuda->phase->cluster)       /* behind the last one, too: others may still read this block's memory */
-                        c_line(w, "cluster_barrier();");
+                        c_line(w, s->next ? "cluster_barrier();" : "cluster_leave();");
                 break;
         case FOR_GPU_WARP:
                 cuda->warp = s;

@@ -246,7 +246,7 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
 {
         const struct multiply *m = p->multiply;
         const char *of = element_info[m->x.memory].c_type, *by = element_info[m->w.memory].c_type;
-        const int row = multiply_row(m), group = m->group, most = p->of_sums ? p->depth : m->instructions > 1 ? 2 : 4;        /* operands that registers have room for */
+        const int row = multiply_row(m), group = m->group, most = m->instructions > 1 && !p->of_sums ? 2 : p->depth;        /* operands that registers have room for */
         text_add(out, "\n/* sums of %d positions and %d outputs: x %s; w [%d][%d][%d][%d] */\n", p->rows * 16, p->vectors * 8,
                  p->of_sums ? "other sums" : arena_printf(w->arena, "rows of %d channels, so many elements apart", p->depth * row), p->depth * 2,
                  p->vectors, p->across ? group : 8, p->across ? 8 : group);
