@@ -60,6 +60,8 @@ static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *
         text_free(&body);
 }
 
+void cuda_warps_part(struct c_writer *w, const struct loop_stmt *s) { put_part(w, s, "threadIdx.y"); }
+
 static void find_store(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_STORE; }
 
 static bool stores(struct loop_block *block)
