@@ -4,7 +4,7 @@
  *     launch_dependents();            the next launch may begin: its blocks, where there is room beside this one's
  *     copy_async(ws, w, true);        weights are there already
  *     load_own(own, 8, w2 + ..);      those of a product of rows, which lanes keep
- *     bring(b, 3072);                 small ones come from memory to the second cache meanwhile
+ *     bring(b, 3072);                 what is not much comes from memory to the second cache meanwhile
  *     launch_wait();                  until the launch in front has ended, and what it wrote is seen
  *     y[at] = x[at] + b[at] + ...
  *
@@ -15,7 +15,7 @@
 
 /* ---- what is constant ---- */
 
-struct arguments { const struct loop_function *of; const struct loop_buffer *parameter; bool constant; };
+struct arguments { const struct loop_function *of; const struct loop_buffer *parameter; bool constant, input; };
 
 static void look_at_call(struct loop_stmt *s, void *context)
 {
@@ -23,16 +23,24 @@ static void look_at_call(struct loop_stmt *s, void *context)
         if (s->kind != STMT_CALL || s->function != a->of)
                 return;
         for (int i = 0; i < s->function->buffer_count; i++)
-                if (s->function->buffers[i] == a->parameter)
-                        a->constant &= loop_buffer_root(s->buffers[i], NULL)->space == SPACE_CONSTANT;
+                if (s->function->buffers[i] == a->parameter) {
+                        const enum loop_space space = loop_buffer_root(s->buffers[i], NULL)->space;
+                        a->constant &= space == SPACE_CONSTANT;
+                        a->input &= space == SPACE_INPUT;
+                }
 }
 
-/* is it, in all calls? */
+/* what it is in all calls */
+static struct arguments arguments_of(const struct c_writer *w, const struct loop_function *f, const struct loop_buffer *parameter)
+{
+        struct arguments a = { f, parameter, parameter->access == ACCESS_IN, parameter->access == ACCESS_IN };
+        loop_block_walk(w->p->main->body, look_at_call, NULL, &a);
+        return a;
+}
+
 static bool is_constant(const struct c_writer *w, const struct loop_function *f, const struct loop_buffer *parameter)
 {
-        struct arguments a = { f, parameter, parameter->access == ACCESS_IN };
-        loop_block_walk(w->p->main->body, look_at_call, NULL, &a);
-        return a.constant;
+        return arguments_of(w, f, parameter).constant;
 }
 
 bool cuda_changes(const struct c_writer *w, const struct loop_function *f, const struct loop_buffer *parameter)
@@ -124,14 +132,17 @@ static void put_row_weights(struct c_writer *w, const struct row_weights *r)
 
 struct bringing { struct c_writer *w; const struct loop_buffer **seen; int count; };
 
-/* a constant that lanes load one element or word at a time, and that is not much */
-static void bring_buffer(struct loop_expr *e, void *context)
+/* Constants that lanes load an element or a word at a time, and inputs, where they are not much. An input need not be there yet: what is written
+ * later is seen in the second cache all the same. */
+static void bring_buffer(struct bringing *b, struct loop_buffer *of, bool loaded)
 {
-        enum { MOST = 64 << 10 };
-        struct bringing *b = context;
-        struct loop_buffer *of = e->op == LOOP_LOAD ? loop_buffer_root(e->buffer, NULL) : NULL;
-        const int64_t bytes = of ? of->extent * element_info[of->element].bytes : 0;
-        bool known = !of || !is_parameter(b->w->kernel, of) || bytes > MOST || !is_constant(b->w, b->w->kernel, of);
+        enum { MOST = 64 << 10, INPUT_MOST = 2 << 20 };
+        of = of ? loop_buffer_root(of, NULL) : NULL;
+        if (!of || !is_parameter(b->w->kernel, of))
+                return;
+        const int64_t bytes = of->extent * element_info[of->element].bytes;
+        const struct arguments a = arguments_of(b->w, b->w->kernel, of);
+        bool known = !(a.constant && loaded && bytes <= MOST) && !(a.input && bytes <= INPUT_MOST);
         for (int i = 0; i < b->count; i++)
                 known |= b->seen[i] == of;
         if (known)
@@ -140,6 +151,14 @@ static void bring_buffer(struct loop_expr *e, void *context)
         b->seen[b->count++] = of;
         c_line(b->w, "bring(%s, %lld);", c_use(b->w, of), (long long)bytes);
 }
+
+static void bring_loaded(struct loop_expr *e, void *context)
+{
+        if (e->op == LOOP_LOAD)
+                bring_buffer(context, e->buffer, true);
+}
+
+static void bring_copied(struct loop_stmt *s, void *context) { bring_buffer(context, s->source, false); }
 
 void cuda_early_block(struct c_writer *w, const struct loop_block *body)
 {
@@ -166,7 +185,7 @@ void cuda_early_block(struct c_writer *w, const struct loop_block *body)
         if (has_rows)
                 put_row_weights(w, &rows);
         struct bringing bringing = { .w = w };
-        loop_block_walk(&behind, NULL, bring_buffer, &bringing);
+        loop_block_walk(&behind, bring_copied, bring_loaded, &bringing);
         w->cuda->brings |= bringing.count > 0;
         c_line(w, "launch_wait();");
         w->indent--;
@@ -193,11 +212,11 @@ static const char leaves[] =
         "#endif\n";
 
 static const char bring[] =
-        "/* a line a thread, of the launch's first blocks, comes from memory to the second cache */\n"
+        "/* lines come from memory to the second cache, the first threads' one each */\n"
         "static __device__ __forceinline__ void bring(const void *from, unsigned bytes)\n"
         "{\n"
-        "        const unsigned at = ((blockIdx.x * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x) * 128;\n"
-        "        if (at < bytes)\n"
+        "        const unsigned threads = blockDim.y * blockDim.x, first = blockIdx.x * threads + threadIdx.y * blockDim.x + threadIdx.x;\n"
+        "        for (unsigned at = first * 128; at < bytes; at += gridDim.x * threads * 128)\n"
         "                prefetch_line((const char *)from + at);\n"
         "}\n";
 
