@@ -4,7 +4,7 @@
  *     launch_dependents();            the next launch may begin: its blocks, where there is room beside this one's
  *     copy_async(ws, w, true);        weights are there already
  *     load_own(own, 8, w2 + ..);      those of a product of rows, which lanes keep
- *     bring(b, 3072);                 what is not much comes from memory to the second cache meanwhile
+ *     bring(b, 3072);                 and what else is read comes from memory to the second cache meanwhile
  *     launch_wait();                  until the launch in front has ended, and what it wrote is seen
  *     y[at] = x[at] + b[at] + ...
  *
@@ -132,17 +132,17 @@ static void put_row_weights(struct c_writer *w, const struct row_weights *r)
 
 struct bringing { struct c_writer *w; const struct loop_buffer **seen; int count; };
 
-/* Constants that lanes load an element or a word at a time, and inputs, where they are not much. An input need not be there yet: what is written
- * later is seen in the second cache all the same. */
-static void bring_buffer(struct bringing *b, struct loop_buffer *of, bool loaded)
+/* Constants, those that lanes load an element or a word at a time and the rest of those that are copied, and inputs, where they are not much. An input
+ * need not be there yet: what is written later is seen in the second cache all the same. */
+static void bring_buffer(struct bringing *b, struct loop_buffer *of, int64_t most)
 {
-        enum { MOST = 64 << 10, INPUT_MOST = 2 << 20 };
+        enum { INPUT_MOST = 2 << 20 };
         of = of ? loop_buffer_root(of, NULL) : NULL;
         if (!of || !is_parameter(b->w->kernel, of))
                 return;
         const int64_t bytes = of->extent * element_info[of->element].bytes;
         const struct arguments a = arguments_of(b->w, b->w->kernel, of);
-        bool known = !(a.constant && loaded && bytes <= MOST) && !(a.input && bytes <= INPUT_MOST);
+        bool known = !(a.constant && bytes <= most) && !(a.input && bytes <= INPUT_MOST);
         for (int i = 0; i < b->count; i++)
                 known |= b->seen[i] == of;
         if (known)
@@ -154,11 +154,16 @@ static void bring_buffer(struct bringing *b, struct loop_buffer *of, bool loaded
 
 static void bring_loaded(struct loop_expr *e, void *context)
 {
+        enum { MOST = 64 << 10 };
         if (e->op == LOOP_LOAD)
-                bring_buffer(context, e->buffer, true);
+                bring_buffer(context, e->buffer, MOST);
 }
 
-static void bring_copied(struct loop_stmt *s, void *context) { bring_buffer(context, s->source, false); }
+static void bring_copied(struct loop_stmt *s, void *context)
+{
+        const struct bringing *b = context;
+        bring_buffer(context, s->source, target_grid(b->w->target)->l2_bytes / 8);
+}
 
 void cuda_early_block(struct c_writer *w, const struct loop_block *body)
 {
