@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Launches that begin before those in front of them have ended (programmatic dependent launches), on devices that have them.
  *
- *     launch_dependents();            the next launch may begin: its blocks, where there is room beside this one's
  *     copy_async(ws, w, true);        weights are there already
  *     load_own(own, 8, w2 + ..);      those of a product of rows, which lanes keep
- *     bring(b, 3072);                 and what else is read comes from memory to the second cache meanwhile
+ *     bring(b, 3072);                 what is not much comes from memory to the second cache meanwhile
  *     launch_wait();                  until the launch in front has ended, and what it wrote is seen
+ *     launch_dependents();            the next launch may begin: its blocks, where there is room beside this one's
  *     y[at] = x[at] + b[at] + ...
  *
  * So a launch takes what its first instructions and its weights take less. Where a kernel waits follows from its statements: before the
@@ -132,9 +132,9 @@ static void put_row_weights(struct c_writer *w, const struct row_weights *r)
 
 struct bringing { struct c_writer *w; const struct loop_buffer **seen; int count; };
 
-/* Constants, those that lanes load an element or a word at a time and the rest of those that are copied, and inputs, where they are not much. An input
- * need not be there yet: what is written later is seen in the second cache all the same. */
-static void bring_buffer(struct bringing *b, struct loop_buffer *of, int64_t most)
+/* Constants that lanes load an element or a word at a time, and inputs that are copied, where they are not much. An input need not be there yet: what is
+ * written later is seen in the second cache all the same. What of weights is not copied before the wait is not brought: that gained nothing. */
+static void bring_buffer(struct bringing *b, struct loop_buffer *of, int64_t most, bool copied)
 {
         enum { INPUT_MOST = 2 << 20 };
         of = of ? loop_buffer_root(of, NULL) : NULL;
@@ -142,7 +142,7 @@ static void bring_buffer(struct bringing *b, struct loop_buffer *of, int64_t mos
                 return;
         const int64_t bytes = of->extent * element_info[of->element].bytes;
         const struct arguments a = arguments_of(b->w, b->w->kernel, of);
-        bool known = !(a.constant && bytes <= most) && !(a.input && bytes <= INPUT_MOST);
+        bool known = bytes < COPY_BYTES || (!(a.constant && bytes <= most) && !(a.input && copied && bytes <= INPUT_MOST));
         for (int i = 0; i < b->count; i++)
                 known |= b->seen[i] == of;
         if (known)
@@ -156,14 +156,10 @@ static void bring_loaded(struct loop_expr *e, void *context)
 {
         enum { MOST = 64 << 10 };
         if (e->op == LOOP_LOAD)
-                bring_buffer(context, e->buffer, MOST);
+                bring_buffer(context, e->buffer, MOST, false);
 }
 
-static void bring_copied(struct loop_stmt *s, void *context)
-{
-        const struct bringing *b = context;
-        bring_buffer(context, s->source, target_grid(b->w->target)->l2_bytes / 8);
-}
+static void bring_copied(struct loop_stmt *s, void *context) { bring_buffer(context, s->source, 0, true); }
 
 void cuda_early_block(struct c_writer *w, const struct loop_block *body)
 {
@@ -173,9 +169,6 @@ void cuda_early_block(struct c_writer *w, const struct loop_block *body)
                 last = s;
                 s = s->next;
         }
-        w->indent++;
-        c_line(w, "launch_dependents();");
-        w->indent--;
         if (last) {                     /* in two halves, which are one block */
                 before.first = body->first;
                 last->next = NULL;
@@ -193,6 +186,7 @@ void cuda_early_block(struct c_writer *w, const struct loop_block *body)
         loop_block_walk(&behind, bring_copied, bring_loaded, &bringing);
         w->cuda->brings |= bringing.count > 0;
         c_line(w, "launch_wait();");
+        c_line(w, "launch_dependents();");
         w->indent--;
         c_block(w, &behind);
         if (has_rows && lets != rows.product) {
@@ -212,17 +206,17 @@ static const char leaves[] =
         "#endif\n"
         "/* the launch behind this one may begin; until the one in front has ended, and what it wrote is seen */\n"
         "static __device__ __forceinline__ void launch_dependents(void) { asm volatile(\"griddepcontrol.launch_dependents;\"); }\n"
-        "static __device__ __forceinline__ void prefetch_line(const void *line) { asm volatile(\"prefetch.global.L2 [%0];\" ::\"l\"(line)); }\n"
+        "static __device__ __forceinline__ void bring_share(const void *from, unsigned bytes) { asm volatile(\"cp.async.bulk.prefetch.L2.global [%0], %1;\" ::\"l\"(from), \"r\"(bytes)); }\n"
         "static __device__ __forceinline__ void launch_wait(void) { asm volatile(\"griddepcontrol.wait;\" ::: \"memory\"); }\n"
         "#endif\n";
 
 static const char bring[] =
-        "/* lines come from memory to the second cache, the first threads' one each */\n"
+        "/* memory comes to the second cache, a share of it for each block, where it lies at multiples of 16 bytes */\n"
         "static __device__ __forceinline__ void bring(const void *from, unsigned bytes)\n"
         "{\n"
-        "        const unsigned threads = blockDim.y * blockDim.x, first = blockIdx.x * threads + threadIdx.y * blockDim.x + threadIdx.x;\n"
-        "        for (unsigned at = first * 128; at < bytes; at += gridDim.x * threads * 128)\n"
-        "                prefetch_line((const char *)from + at);\n"
+        "        const unsigned share = (bytes / gridDim.x + 128) / 128 * 128, at = blockIdx.x * share;\n"
+        "        if (threadIdx.x + threadIdx.y == 0 && at < bytes && (uintptr_t)from % 16 == 0)\n"
+        "                bring_share((const char *)from + at, (bytes - at < share ? bytes - at : share) / 16 * 16);\n"
         "}\n";
 
 void cuda_early_top(struct c_writer *w, struct text *out)

@@ -263,6 +263,14 @@ static double plain_seconds(const struct walk *w, const struct grid_machine *g, 
         return g->launch + larger(cycles / g->clock, all / g->memory_rate);
 }
 
+int64_t grid_shared_asked(const struct grid_machine *g, int64_t blocks, int64_t cluster, int64_t shared)
+{
+        enum { MUCH = 16 << 10 };
+        const int64_t there = divide_up(blocks, cluster > 2 ? g->clustered : g->multiprocessors), all = g->shared_bytes + GRID_BLOCK_SHARED;
+        const int64_t asked = round_up(all / (there + 1) - GRID_BLOCK_SHARED + 1, SHARED_ALIGN);
+        return g->early && shared >= MUCH && asked > shared ? asked : shared;
+}
+
 struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f, const struct loop_stmt *phase, bool cold)
 {
         const struct grid_machine *g = target_grid(t);
@@ -274,6 +282,7 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
                 cost.blocks *= w.work.cluster;
         }
         look_at(&w, phase);
+        cost.shared = grid_shared_asked(g, cost.blocks, w.work.cluster, cost.shared);
         w.work.blocks = (double)cost.blocks;
         w.work.warps = (int)cost.warps;
         w.work.shared = cost.shared;

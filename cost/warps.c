@@ -23,6 +23,7 @@
 #include <math.h>
 
 #include "base/size.h"
+#include "ir/loop.h"
 #include "ir/rates.h"
 
 enum {
@@ -31,17 +32,16 @@ enum {
         REGISTER_UNIT = 8,              /* lanes are given so many at a time */
         SCHEDULERS = 4,                 /* each issues an instruction of a warp in a cycle */
         BLOCKS = 32,                    /* that a multiprocessor holds */
-        BLOCK_SHARED = 1024,            /* bytes that every block takes beside its own */
         SHARED_BYTES = 128,             /* that a multiprocessor reads in a cycle */
 
         /* cycles, measured on an H200; where clusters meet, on an H100, in ResNet-50, BERT-base and MobileNetV2 (9 % off) */
-        FILL = 600,                     /* from a block's begin until the first turn is there, but for its bytes */
-        X_COPY = 26, WINDOW_COPY = 23,  /* a copy of x; more of it, where there is a window */
-        W_COPY = 8,
-        MULTIPLY = 3,                   /* that a warp's own next one waits */
-        ROW = 43,                       /* of results */
-        CLUSTER_BARRIER = 800,          /* 766 to 852, by test/bench/cuda/machine.cu */
-        CLUSTER_LEAVE = 200,            /* the last one, which hands nothing on; an estimate: while it did, it took 750 */
+        FILL = 1466,                     /* from a block's begin until the first turn is there, but for its bytes */
+        X_COPY = 21, WINDOW_COPY = 10,  /* a copy of x; more of it, where there is a window */
+        W_COPY = 14,
+        MULTIPLY = 9,                   /* that a warp's own next one waits */
+        ROW = 19,                       /* of results */
+        CLUSTER_BARRIER = 600,          /* where its blocks come together; 766 to 852 alone, by test/bench/cuda/machine.cu */
+        CLUSTER_LEAVE = 166,            /* the last one, which hands nothing on */
         ROW_SUMS = 1300, ROW_TURN = 8,  /* an estimate: of a row that a warp sums over twice; more for each element of a lane */
         ROW_ALONE = 930                 /* more, in a launch of its own: it waits for loads again (768 elements: 2.61 us on an H100) */
 };
@@ -49,10 +49,13 @@ enum {
 static const double moved_element = 2.1;
 /* Operands that come from the second cache, or from memory. arrival: cycles until a copy is there. turn: where warps meet, what they count. */
 struct source { double arrival, turn; };
-static const struct source warm = { 540, 130 }, cold = { 1380, 720 };
-static const struct source brought = { 1150, 250 };       /* from memory, but all of a launch at once, while the one in front is under way; estimates */
-static const double first_waited = 0.6;         /* of the first copies: what does not come meanwhile */
-static const double copy_issue = 2.5;   /* instructions, of each cycle that a lane's copies take */
+static const struct source warm = { 595, 57 }, cold = { 1380, 720 };
+/* where launches begin early: the turns whose copies come while the one in front is under way are warm, others wait as long as this, for other launches' copies, too */
+static const struct source late = { 2600, 130 };
+static const double first_waited = 0.34;        /* of the first copies: what does not come meanwhile */
+static const double copy_issue = 2.36;
+static const double x_share = 0.61;      /* of the second cache's time for a byte: of x, which neighbours read at the same time */
+  /* instructions, of each cycle that a lane's copies take */
 
 int warps_registers(const struct multiply *m, int rows, int columns, int lane, int words)
 {
@@ -64,11 +67,11 @@ bool warps_are_cold(const struct grid_machine *g, double bytes) { return bytes >
 
 int warps_resident(const struct grid_machine *g, const struct warp_work *work)
 {
-        int64_t registers = round_up(work->registers, REGISTER_UNIT), shared = work->shared + BLOCK_SHARED;
+        int64_t registers = round_up(work->registers, REGISTER_UNIT), shared = work->shared + GRID_BLOCK_SHARED;
         if (work->registers > LANE_REGISTERS || work->shared > g->shared_bytes || work->warps > g->warps)
                 return 0;
         int64_t count = g->registers / (registers * LANES * work->warps),
-                by_memory = (g->shared_bytes + BLOCK_SHARED) / shared, by_warps = g->warps / work->warps;
+                by_memory = (g->shared_bytes + GRID_BLOCK_SHARED) / shared, by_warps = g->warps / work->warps;
         count = by_memory < count ? by_memory : count;
         count = by_warps < count ? by_warps : count;
         return (int)(count < BLOCKS ? count : BLOCKS);
@@ -121,18 +124,20 @@ double warps_cluster_cost(const struct grid_machine *g, const struct warp_work *
 static double wave_cost(const struct grid_machine *g, const struct warp_work *work, double multiply, double blocks)
 {
         const double share = g->clock * g->multiprocessors / g->l2_rate;          /* cycles of one for a byte of the second cache */
+        const double by_cache = work->copied_w + x_share * (work->copied - work->copied_w);
         double copies = work->x_copies * (X_COPY + (work->windows ? WINDOW_COPY : 0)) + work->w_copies * W_COPY;
-        const struct source *from = !work->cold ? &warm : g->early ? &brought : &cold;
+        const struct source *from = !work->cold ? &warm : g->early ? &late : &cold;
+        const double ahead = from == &late ? fmin(work->turns, work->stages - 1) : 0;
         double own = from->turn + copies + work->multiplies / work->warps * MULTIPLY + work->instructions;
         double issued = blocks * (work->multiplies * multiply + work->warps * (copies * copy_issue + work->instructions) / SCHEDULERS);
-        double shared = blocks * (work->copied + work->read) / SHARED_BYTES, cache = blocks * work->copied * share;
-        double turn = larger(larger(own, issued), larger(shared, cache));
-        turn = larger(turn, from->arrival / (double)(work->stages - 1));
+        double shared = blocks * (work->copied + work->read) / SHARED_BYTES, cache = blocks * by_cache * share;
+        const double turn = larger(larger(own, issued), larger(shared, cache)), under_way = work->stages - 1;
+        const double turns = ahead * larger(turn, warm.arrival / under_way) + (work->turns - ahead) * larger(turn, from->arrival / under_way);
         /* weights of all stages are copied before the first x, where a launch waits for that */
-        const double first = g->early ? first_waited * (work->copied + (fmin(work->stages - 1, work->turns) - 1) * work->copied_w) : work->copied;
+        const double first = g->early ? first_waited * (by_cache + (fmin(work->stages - 1, work->turns) - 1) * work->copied_w) : by_cache;
         double crowd = blocks * work->warps / (2 * SCHEDULERS);   /* rows of that many warps are written at the pace of one */
         double results = work->rows * ROW * (work->partial ? 0.5 : 1) * larger(1, crowd);
-        return FILL + blocks * first * share + work->turns * turn + results + warps_cluster_cost(g, work, blocks);
+        return FILL + blocks * first * share + turns + results + warps_cluster_cost(g, work, blocks);
 }
 
 double warps_launch_cost(const struct grid_machine *g, const struct warp_work *work, double cycles)

@@ -327,6 +327,7 @@ struct loop_queue { int from, to; };    /* stages of the machine; of tokens, nei
  * operand is copied into after a settle, and stored to, and ends, after `settle 0` (verified). */
 enum { COPY_BYTES = 16, COPY_GROUPS_MAX = 16, PRODUCTS_MAX = 16 };
 enum { GRID_RUNS_BYTES = 8 * COPY_GROUPS_MAX };           /* of shared memory, beside all else, that groups of runs arrive at */
+enum { GRID_BLOCK_SHARED = 1024 };                       /* that every block takes of a multiprocessor beside its own (CUDA C Programming Guide, compute capability 8.0 on) */
 /* PARALLEL: iterations may run in any order and at the same time. Outermost in a kernel (an if may
  * stand around it); sets no variable and reads no register tile from outside, and holds no fail.
  * That no iteration reads or writes what another one writes is for who makes such a loop to know.
