@@ -173,7 +173,7 @@ double warps_row_attention_cost(const struct grid_machine *g, const struct row_a
         return cold.arrival + copies + scores + values + 3 * JOIN + others;
 }
 
-double warps_window_cost(const struct target *t, const struct multiply *m, int64_t results, int64_t outputs, int64_t taps, int64_t channels, double moved)
+double warps_window_cost(const struct target *t, const struct multiply *m, int64_t results, int64_t outputs, int64_t taps, int64_t channels, double moved, int copies)
 {
         enum { TILE = 32, PANEL = 64, WARPS = 4, DEPTH = 64, STAGES = 4 };
         const struct grid_machine *g = target_grid(t);
@@ -184,8 +184,9 @@ double warps_window_cost(const struct target *t, const struct multiply *m, int64
                 .multiplies = (double)TILE / m->positions * PANEL / m->outputs * (double)depth / multiply_row(m),
                 .copied = (TILE + PANEL) * (double)depth * bytes, .read = 2 * (TILE + PANEL) * (double)depth * bytes,
                 .x_copies = ceil(TILE * words / (WARPS * LANES)), .w_copies = ceil(PANEL * words / (WARPS * LANES)), .windows = taps > 1, .rows = TILE,
-                .operands = (double)(results + outputs * taps) * (double)channels * bytes, .results = (double)(results * outputs) * bytes,
+                .operands = (moved + (double)(outputs * taps * channels)) * bytes, .results = (double)(results * outputs) * bytes,
                 .stages = STAGES, .warps = WARPS, .registers = 64, .shared = STAGES * (int64_t)((TILE + PANEL) * (double)depth * bytes)
         };
-        return warps_cost(t, m, &work) + moved * moved_element / (g->clock * g->multiprocessors);
+        const int times = copies ? 3 : 1;        /* a slice, where these are put together, and channels last */
+        return warps_cost(t, m, &work) + (copies ? copies + 2 : 0) * g->launch + times * moved * moved_element / (g->clock * g->multiprocessors);
 }
