@@ -6,10 +6,11 @@
  *                  busiest one; a wave takes no less than a load and a store
  *      all         no less than memory takes for every byte once
  *
- * Trips that nothing is known of count as UNKNOWN_TRIP. Nothing here was fitted yet. */
+ * Trips that differ count as the most that there are, those that nothing is known of as UNKNOWN_TRIP. Nothing here was fitted yet. */
 #include "cost/grid.h"
 
 #include "cost/warps.h"
+#include "ir/loop_bounds.h"
 #include "ir/rates.h"
 
 enum { UNKNOWN_TRIP = 8, OF_CALL = 12, SCHEDULERS = 4, ARRIVAL = 700, SHARED_ALIGN = 128, DEPTH_MAX = 60 };
@@ -35,6 +36,7 @@ int64_t grid_lanes(const struct loop_block *block)
 struct walk {
         const struct target *target;
         const struct loop_function *f;
+        const struct loop_bounds *bounds;
         struct grid_cost *cost;
         struct warp_work work;
         const struct multiply *multiply;
@@ -88,8 +90,8 @@ static bool multiplies(const struct loop_block *b)
 static void look_at_for(struct walk *w, const struct loop_stmt *s)
 {
         const struct walk outer = *w;
-        int64_t from, to;
-        bool known = loop_is_int(s->a, &from) && loop_is_int(s->b, &to);
+        const int64_t from = loop_bounds_of(w->bounds, s->a).low, to = loop_bounds_of(w->bounds, s->b).high;
+        const bool known = from != INT64_MIN && to != INT64_MAX;
         double trips = known ? (double)divide_up(to > from ? to - from : 0, s->step) : UNKNOWN_TRIP;
         switch (s->for_kind) {
         case FOR_GPU_CLUSTER: case FOR_GPU_BLOCK: break;
@@ -234,13 +236,15 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
 {
         const struct grid_machine *g = target_grid(t);
         struct grid_cost cost = { .blocks = phase->b->literal.i, .warps = 1, .lanes = grid_lanes(phase->body) };
-        struct walk w = { .target = t, .f = f, .cost = &cost, .trips = 1, .lanes = 1, .turns = 1 };
+        struct arena *scratch = arena_new();
+        struct walk w = { .target = t, .f = f, .bounds = loop_bounds_new(scratch, f), .cost = &cost, .trips = 1, .lanes = 1, .turns = 1 };
         double results, all = traffic(f, &results);
         if (phase->for_kind == FOR_GPU_CLUSTER) {
                 w.work.cluster = (int)loop_cluster_blocks(phase);
                 cost.blocks *= w.work.cluster;
         }
         look_at(&w, phase);
+        arena_free(scratch);
         w.work.blocks = (double)cost.blocks;
         w.work.warps = (int)cost.warps;
         w.work.shared = cost.shared;
