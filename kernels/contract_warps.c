@@ -17,6 +17,9 @@
  *     w   a panel's words of a turn, which follow each other in w: the order of its memory is that of
  *         the turns. A schedule may say that the machine copies them by itself (`runs`)
  *
+ * What is added to the sums out of memory (a residual) is on its way while they are made: the block copies it, too, behind the first
+ * turns, and lanes find it in shared memory.
+ *
  * Where tiles are too few for the machine, `parts` blocks share the turns of one. Where these can be a cluster, their sums go to its
  * memory, and each block adds up a share of them, in order, and makes of it what the fusion says. Else they go to memory of the kernel's
  * own, and a second phase does that. Where something sums over rows of the results, the blocks that have all outputs of a tile can be one
@@ -55,6 +58,36 @@ int64_t warp_tile_part_row(const struct warp_tile *t)
 }
 int64_t warp_tile_part(const struct warp_tile *t) { return t->panels * t->positions * warp_tile_part_row(t); }
 
+int64_t warp_tile_added_row(const struct warp_tile *t)
+{
+        enum { BANKS = 128, HALF = 64 };        /* bytes: lanes of two rows of a panel read all banks */
+        const int64_t width = (int64_t)t->panels * t->vectors * t->lanes;
+        return width + (t->added && width * t->added % BANKS == 0 ? HALF / t->added : 0);
+}
+
+const struct value *warps_added(const struct op *op)
+{
+        const struct type *y = op_result(op)->type;
+        if (!op->region->owner || op->region->owner->code != OP_fusion)
+                return NULL;
+        for (const struct op *o = op->region->first; o; o = o->next)
+                for (int i = 0; op_info[o->code].traits & TRAIT_ELEMENTWISE && i < o->operand_count; i++) {
+                        const struct value *v = op_operand(o, i);
+                        if (!value_is_inside(v, op->region) && v->kind != VALUE_CONSTANT && type_is_static(v->type) && type_same_dims(v->type, y))
+                                return v;
+                }
+        return NULL;
+}
+
+/* Whole words of it, which lanes have side by side? */
+static int added_bytes(const struct op *op, const struct warp_tile *t)
+{
+        const struct value *v = warps_added(op);
+        const int bytes = v ? element_info[v->type->element].bytes : 0, width = t->vectors * t->lanes;
+        const bool words = bytes == 2 || bytes == 4;
+        return words && width % GRID_LANES == 0 && op_int(op, "block") * bytes % COPY_BYTES == 0 && op_result(op)->type->dims[1] / op_int(op, "groups") * op_int(op, "block") * bytes % COPY_BYTES == 0 ? bytes : 0;
+}
+
 int warp_tile_members(const struct warp_tile *t) { return t->parts * t->across; }
 
 bool warp_tile_clusters(const struct warp_tile *t, const struct target *target, int64_t shared)
@@ -72,6 +105,7 @@ int64_t warp_tile_shared(const struct warp_tile *t)
         enum { ROW_SUMS = 1024 };       /* of a warp: what else it may have of a row */
         int warps = t->warps * t->panels;
         int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + (t->runs ? GRID_RUNS_BYTES : 0);
+        stages += round_up(t->positions * warp_tile_added_row(t) * t->added, STORAGE_ALIGN);
         if (t->whole)
                 stages += warps * (warps_row_length(t) * SUM_BYTES + ROW_SUMS);
         if (t->parts > 1 || t->whole)
@@ -123,6 +157,7 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                                  .group = m->group, .bytes = bytes, .across = 1 };
         const int64_t panels = w->dims[0] / op_int(op, "groups");
         t->runs = s->runs && target_grid(target)->runs && panels % t->panels == 0;
+        t->added = t->parts > 1 || s->whole ? 0 : added_bytes(op, t);      /* else another phase adds it, which does not have the block's memory */
         if (t->positions > 0)
                 warp_tile_apart(t, target);
         if (t->positions > 0 && s->whole)
@@ -235,6 +270,10 @@ static void add_up(struct warps *w)
         const int64_t turns = w->turns / w->tile.parts;
         int64_t first = turns < ahead ? turns : ahead;
         copy_first_turns(w, first);
+        if (w->added) {                 /* in the group behind: no turn waits for it that does not wait for a turn behind the first ones */
+                warps_copy_added(w, emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w)));
+                emit_end(e);
+        }
         for (int64_t i = first; i < ahead; i++)
                 warps_add(w, STMT_COMMIT, 0);         /* of nothing: waits count groups */
         warps_add(w, STMT_WAIT, ahead - 1);
@@ -262,6 +301,8 @@ static void add_up(struct warps *w)
                 warps_add(w, STMT_WAIT, ahead - 1);
         }
         emit_end(e);
+        if (w->added)                   /* where no turn had one behind it */
+                warps_add(w, STMT_COMMIT, 0);
         warps_add(w, STMT_WAIT, 0);
 }
 
@@ -410,6 +451,10 @@ static bool write_blocks(struct stage *s)
         w->sums->warps = warps_count(w);
         w->xs = warps_shared(w, "xs", s->xs->element, t->stages * warps_x_stage(t));
         w->ws = warps_shared(w, "ws", s->ws->element, t->stages * warps_w_stage(t));
+        if (t->added) {
+                const struct value *added = warps_added(s->op);
+                w->added = warps_shared(w, "added", element_carrier(added->type->element), t->positions * warp_tile_added_row(t));
+        }
         if (t->parts == 1 && !t->whole)
                 w->out = warps_shared(w, "sums", s->multiply->sum, warps_count(w) * t->rows * warp_tile_out(t));
         (t->together ? groups_add_up : add_up)(w);

@@ -14,6 +14,7 @@ struct warps {
         int64_t panel_size, turns;      /* turns: of a window */
         struct loop_variable *sums;
         struct loop_buffer *xs, *ws, *out;        /* in shared memory */
+        struct loop_buffer *added;      /* likewise, of what is added to the sums; or NULL */
         /* of the block: image, group, first position, first panel of the group; its part of the turns */
         struct loop_expr *image, *group, *position, *panel, *part;
         struct loop_expr *number;       /* of the block in its cluster */
@@ -51,6 +52,9 @@ struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp, str
 /* the turn of the window that is number i of the block */
 struct loop_expr *warps_turn(struct warps *w, struct loop_expr *i);
 
+/* What is added to the results of op, or what else becomes of both, element by element: it lies in memory as they do. NULL: nothing. */
+const struct value *warps_added(const struct op *op);
+
 /* ---- contract_groups.c: warps that multiply together ---- */
 
 void groups_add_up(struct warps *w);
@@ -61,6 +65,8 @@ void groups_write_results(struct warps *w);
 /* what a warp copies of a turn of the window: of x, of w */
 void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *turn);
 void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *turn);
+/* what the block adds to its sums */
+void warps_copy_added(struct warps *w, struct loop_expr *warp);
 /* all of w, outside of the warps' loops */
 void warps_run_w(struct warps *w, struct loop_expr *turn);
 

@@ -162,6 +162,35 @@ void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *tur
         share_words(w, warp, warps_w_stage(&w->tile) / w->tile.group, copy_w, turn);
 }
 
+static void copy_added(struct warps *w, struct loop_expr *word, struct loop_expr *turn)
+{
+        (void)turn;
+        struct emit *e = w->s.e;
+        const struct warp_tile *t = &w->tile;
+        const struct value *added = warps_added(w->s.op);
+        const int each = COPY_BYTES / t->added, width = t->vectors * t->lanes, across = t->panels * width / each;
+        const int64_t block = op_int(w->s.op, "block"), blocks = added->type->dims[1] / w->groups;
+        struct loop_expr *row = emit_let(e, "row", emit_op_int(e, LOOP_DIV, word, across)),
+                         *column = emit_let(e, "column", times(e, emit_op_int(e, LOOP_REM, word, across), each)),
+                         *p = emit_let(e, "p", plus(e, w->position, row)), *o = emit_let(e, "o", plus(e, times(e, w->panel, width), column)), *there = NULL;
+        if (w->positions % t->positions)
+                there = warps_less(w, p, w->positions);
+        if (w->outputs % ((int64_t)width * t->panels))
+                there = both(w, there, warps_less(w, o, w->outputs));
+        struct loop_expr *of_blocks = times(e, plus(e, times(e, w->image, w->groups), w->group), blocks);
+        if (blocks > 1)
+                of_blocks = plus(e, of_blocks, emit_op_int(e, LOOP_DIV, o, block));
+        struct loop_expr *from = plus(e, times(e, plus(e, times(e, of_blocks, w->positions), p), block), blocks > 1 ? emit_op_int(e, LOOP_REM, o, block) : o);
+        emit_copy(e, w->added, plus(e, times(e, row, warp_tile_added_row(t)), column), emit_parameter(e, added), from,
+                  there ? emit_let(e, "there", there) : NULL, each);
+}
+
+void warps_copy_added(struct warps *w, struct loop_expr *warp)
+{
+        const struct warp_tile *t = &w->tile;
+        share_words(w, warp, (int64_t)t->positions * t->panels * t->vectors * t->lanes * t->added / COPY_BYTES, copy_added, NULL);
+}
+
 void warps_run_w(struct warps *w, struct loop_expr *turn)
 {
         struct emit *e = w->s.e;
