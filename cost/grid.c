@@ -41,7 +41,7 @@ struct walk {
         struct warp_work work;
         const struct multiply *multiply;
         double instructions, bytes;     /* of a block: of its warps; between memory and it */
-        double copied;                  /* of a block into shared memory, asynchronously */
+        double copied;                  /* of a block into shared memory, asynchronously, for products */
         double trips, lanes;            /* of the statement that is looked at */
         double turns;                   /* of the loop around a multiply; 1: there is none */
         double below;                   /* what conditions around it say that a row of the tile is; 0: nothing */
@@ -85,6 +85,22 @@ static bool multiplies(const struct loop_block *b)
                 if (s->kind == STMT_MULTIPLY || (s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP && multiplies(s->body)))
                         return true;
         return false;
+}
+
+struct multiplied { const struct loop_buffer *buffer; bool found; };
+
+static void find_multiply(struct loop_stmt *s, void *context)
+{
+        struct multiplied *m = context;
+        m->found |= s->kind == STMT_MULTIPLY && (s->buffer == m->buffer || s->weights == m->buffer);
+}
+
+/* Does a product read it? What is added to sums is none of a turn's. */
+static bool is_multiplied(const struct walk *w, const struct loop_buffer *b)
+{
+        struct multiplied m = { .buffer = b };
+        loop_block_walk(w->f->body, find_multiply, NULL, &m);
+        return m.found;
 }
 
 static void look_at_for(struct walk *w, const struct loop_stmt *s)
@@ -185,6 +201,8 @@ static void look_at(struct walk *w, const struct loop_stmt *s)
         case STMT_COPY: {
                 double bytes = w->trips * w->lanes * s->code * element_info[s->buffer->element].bytes;
                 w->bytes += bytes;
+                if (!is_multiplied(w, s->buffer))
+                        break;
                 w->copied += bytes;
                 if (w->in_turn)
                         w->work.copied += bytes / w->turns;

@@ -26,7 +26,7 @@
  * cluster, too (warps_whole.c).
  *
  * Nothing is gathered in memory: a product of matrices and a convolution differ in where a position's
- * row begins. The sums leave the fragments 16 positions at a time, through shared memory of the warp,
+ * row begins. Positions of all images follow each other, so that only the last tile may have fewer. The sums leave the fragments 16 positions at a time, through shared memory of the warp,
  * and each lane makes of a sum what the fusion says, neighbours along the outputs. */
 #include "kernels/warps.h"
 
@@ -202,6 +202,18 @@ struct loop_tiles warps_shape(const struct warps *w)
                                     .rows = t->rows };
 }
 
+void warps_split_position(struct warps *w, struct loop_expr *p, struct loop_expr **along, struct loop_expr **image)
+{
+        struct emit *e = w->s.e;
+        for (int d = w->s.spatial_count - 1; d >= 0; d--) {
+                const int64_t extent = w->s.spatial[d].extent;
+                const bool last = !d && w->images == 1;
+                along[d] = last ? p : emit_let(e, "i", emit_op_int(e, LOOP_REM, p, extent));
+                p = last ? number(e, 0) : emit_let(e, "p", emit_op_int(e, LOOP_DIV, p, extent));
+        }
+        *image = w->images == 1 ? number(e, 0) : p;
+}
+
 struct loop_expr *warps_stage(struct warps *w, struct loop_expr *turn, int64_t size)
 {
         return times(w->s.e, emit_op_int(w->s.e, LOOP_REM, turn, w->tile.stages), size);
@@ -322,7 +334,7 @@ struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element
         return alloc(w, name, element, extent, SPACE_SHARED);
 }
 
-/* the block's tile: panels of a group side by side, then positions, groups, images; where those side by side are a cluster, all that they
+/* the block's tile: panels of a group side by side, then positions, groups; where those side by side are a cluster, all that they
  * have */
 static void place_block(struct warps *w, struct loop_expr *block)
 {
@@ -338,12 +350,11 @@ static void place_block(struct warps *w, struct loop_expr *block)
         w->position = emit_let(e, "first", times(e, emit_op_int(e, LOOP_REM, block, down), t->positions));
         block = emit_op_int(e, LOOP_DIV, block, down);
         w->group = emit_let(e, "group", emit_op_int(e, LOOP_REM, block, w->groups));
-        w->image = emit_let(e, "image", emit_op_int(e, LOOP_DIV, block, w->groups));
 }
 
-int64_t warp_tile_count(const struct warp_tile *t, int64_t images, int64_t groups, int64_t positions, int64_t panels)
+int64_t warp_tile_count(const struct warp_tile *t, int64_t groups, int64_t positions, int64_t panels)
 {
-        return images * groups * divide_up(positions, t->positions) * divide_up(panels, t->panels);
+        return groups * divide_up(positions, t->positions) * divide_up(panels, t->panels);
 }
 
 static bool move_values_in(struct loop_block *body, int behind)
@@ -440,7 +451,7 @@ static bool write_blocks(struct stage *s)
         struct warps *w = (struct warps *)s;
         struct emit *e = s->e;
         const struct warp_tile *t = &w->tile;
-        const int64_t tiles = warp_tile_count(t, op_operand(s->op, 0)->type->dims[0], w->groups, w->positions, s->panels);
+        const int64_t tiles = warp_tile_count(t, w->groups, w->positions, s->panels);
         struct loop_expr *tile = open_blocks(w, tiles);
         place_block(w, tile);
         struct loop_type type = LOOP_VECTOR(s->multiply->sum, t->lanes);
@@ -484,14 +495,16 @@ struct stage *warps_prepare(const struct stage *common)
         w->panel_size = type_elements(wt) / wt->dims[0];
         w->s.panels = wt->dims[0] / w->groups;
         w->turns = w->blocks * w->inner / w->tile.words;
-        w->positions = 1;
+        w->images = x->dims[0];
+        w->of_image = 1;
         int64_t aligned = w->s.x.offset | (x->dims[0] > 1 ? w->s.x.stride[0] : 0) | (x->dims[1] > 1 ? w->s.x.stride[1] : 0);
         for (int d = 0; d < w->s.spatial_count; d++) {
                 const struct spatial *dim = &w->s.spatial[d];
                 w->turns *= dim->window;
-                w->positions *= dim->extent;
+                w->of_image *= dim->extent;
                 aligned |= (dim->extent > 1 ? dim->x_step : 0) | (dim->window > 1 ? dim->x_window : 0);
         }
+        w->positions = w->images * w->of_image;
         if (w->tile.whole && !warps_have_rows(w))
                 warp_tile_apart(&w->tile, target);
         /* channels behind the last are not there to be read; words are copied as a whole */

@@ -36,9 +36,9 @@ int64_t warp_tile_part(const struct warp_tile *t);
 void warp_tile_apart(struct warp_tile *t, const struct target *target);
 /* of what is added, from a position to the next in shared memory */
 int64_t warp_tile_added_row(const struct warp_tile *t);
-/* bytes of shared memory; registers of a lane, about; tiles, of so many panels of a group */
+/* bytes of shared memory; registers of a lane, about; tiles, of so many panels of a group, positions of all images */
 int64_t warp_tile_shared(const struct warp_tile *t);
 int warp_tile_registers(const struct multiply *m, const struct warp_tile *t);
-int64_t warp_tile_count(const struct warp_tile *t, int64_t images, int64_t groups, int64_t positions, int64_t panels);
+int64_t warp_tile_count(const struct warp_tile *t, int64_t groups, int64_t positions, int64_t panels);
 
 #endif

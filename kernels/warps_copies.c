@@ -8,19 +8,9 @@ static struct loop_expr *both(struct warps *w, struct loop_expr *a, struct loop_
         return !a ? b : emit_op(w->s.e, LOOP_AND, a, b);
 }
 
-/* Position p of the image, and turn t: positions and offsets of the window along each dimension, the first channel of
+/* A position, and turn t: positions and offsets of the window along each dimension, the first channel of
  * the turn, and where its block is. */
-struct place_in_x { struct loop_expr *position[RANK_MAX], *offset[RANK_MAX], *channel, *block; };
-
-static void split_position(struct warps *w, struct loop_expr *p, struct place_in_x *place)
-{
-        struct emit *e = w->s.e;
-        for (int d = w->s.spatial_count - 1; d >= 0; d--) {
-                int64_t extent = w->s.spatial[d].extent;
-                place->position[d] = d ? emit_op_int(e, LOOP_REM, p, extent) : p;
-                p = d ? emit_op_int(e, LOOP_DIV, p, extent) : p;
-        }
-}
+struct place_in_x { struct loop_expr *image, *position[RANK_MAX], *offset[RANK_MAX], *channel, *block; };
 
 static void split_turn(struct warps *w, struct loop_expr *t, struct place_in_x *place)
 {
@@ -113,11 +103,11 @@ static void copy_x(struct warps *w, struct loop_expr *word, struct loop_expr *tu
                          *p = emit_let(e, "p", plus(e, w->position, row));
         struct loop_expr *to = plus(e, plus(e, warps_stage(w, turn, warps_x_stage(t)), times(e, row, warp_tile_row(t))),
                                     place_in_line(w, emit_op_int(e, LOOP_REM, word, t->words), row));
-        struct loop_expr *image = plus(e, w->s.x_start,
-                                       plus(e, times(e, w->image, w->s.x.stride[0]),
-                                            times(e, w->group, w->blocks * w->s.x.stride[1])));
         struct place_in_x place;
-        split_position(w, p, &place);
+        warps_split_position(w, p, place.position, &place.image);
+        struct loop_expr *image = plus(e, w->s.x_start,
+                                       plus(e, times(e, place.image, w->s.x.stride[0]),
+                                            times(e, w->group, w->blocks * w->s.x.stride[1])));
         split_turn(w, turn, &place);
         struct loop_expr *there = is_in_x(w, &place, k);
         if (w->positions % t->positions)
@@ -177,10 +167,13 @@ static void copy_added(struct warps *w, struct loop_expr *word, struct loop_expr
                 there = warps_less(w, p, w->positions);
         if (w->outputs % ((int64_t)width * t->panels))
                 there = both(w, there, warps_less(w, o, w->outputs));
-        struct loop_expr *of_blocks = times(e, plus(e, times(e, w->image, w->groups), w->group), blocks);
-        if (blocks > 1)
-                of_blocks = plus(e, of_blocks, emit_op_int(e, LOOP_DIV, o, block));
-        struct loop_expr *from = plus(e, times(e, plus(e, times(e, of_blocks, w->positions), p), block), blocks > 1 ? emit_op_int(e, LOOP_REM, o, block) : o);
+        struct loop_expr *line = p;
+        if (added->type->dims[1] > 1) {
+                struct loop_expr *image = w->images > 1 ? emit_op_int(e, LOOP_DIV, p, w->of_image) : number(e, 0);
+                struct loop_expr *number_of = plus(e, times(e, plus(e, times(e, image, w->groups), w->group), blocks), emit_op_int(e, LOOP_DIV, o, block));
+                line = plus(e, times(e, number_of, w->of_image), w->images > 1 ? emit_op_int(e, LOOP_REM, p, w->of_image) : p);
+        }
+        struct loop_expr *from = plus(e, times(e, line, block), blocks > 1 ? emit_op_int(e, LOOP_REM, o, block) : o);
         emit_copy(e, w->added, plus(e, times(e, row, warp_tile_added_row(t)), column), emit_parameter(e, added), from,
                   there ? emit_let(e, "there", there) : NULL, each);
 }

@@ -21,18 +21,13 @@ static void index_of(struct warps *w, struct loop_expr *o, struct loop_expr *p, 
         struct stage *s = &w->s;
         struct emit *e = s->e;
         int64_t block = op_int(s->op, "block"), blocks = op_result(s->op)->type->dims[1] / w->groups;
-        index[0] = w->image;
         index[1] = times(e, w->group, blocks);
         if (blocks > 1)
                 index[1] = emit_let(e, "block", plus(e, index[1], emit_op_int(e, LOOP_DIV, o, block)));
         const int first = s->rank - 1 - s->spatial_count;
         for (int d = 2; d < first; d++)
                 index[d] = number(e, 0);
-        for (int d = s->spatial_count - 1; d >= 0; d--) {
-                int64_t extent = s->spatial[d].extent;
-                index[first + d] = d ? emit_let(e, "i", emit_op_int(e, LOOP_REM, p, extent)) : p;
-                p = d ? emit_let(e, "p", emit_op_int(e, LOOP_DIV, p, extent)) : p;
-        }
+        warps_split_position(w, p, index + first, &index[0]);
         index[s->rank - 1] = blocks > 1 ? emit_let(e, "o", emit_op_int(e, LOOP_REM, o, block)) : o;
 }
 
@@ -250,19 +245,16 @@ static int64_t partial_row(const struct warps *w)
 }
 
 static int64_t partial_positions(const struct warps *w) { return round_up(w->positions, w->tile.positions); }
-static int64_t partial_images(const struct warps *w) { return op_operand(w->s.op, 0)->type->dims[0] * w->groups; }
-
 int64_t warps_partial_size(const struct warps *w)
 {
-        return w->tile.parts * partial_images(w) * partial_positions(w) * partial_row(w);
+        return w->tile.parts * w->groups * partial_positions(w) * partial_row(w);
 }
 
 /* output o of position p in the part that comes first */
 static struct loop_expr *partial_at(struct warps *w, struct loop_expr *p, struct loop_expr *o)
 {
         struct emit *e = w->s.e;
-        struct loop_expr *image = plus(e, times(e, w->image, w->groups), w->group);
-        return plus(e, times(e, plus(e, times(e, image, partial_positions(w)), p), partial_row(w)), o);
+        return plus(e, times(e, plus(e, times(e, w->group, partial_positions(w)), p), partial_row(w)), o);
 }
 
 void warps_write_partial(struct warps *w)
@@ -284,7 +276,7 @@ void warps_join_parts(struct warps *w)
         enum { WARPS = 4 };
         struct emit *e = w->s.e;
         const int64_t size = warps_partial_size(w) / w->tile.parts;
-        const int64_t all = partial_images(w) * w->positions * w->outputs, of_block = (int64_t)WARPS * GRID_LANES;
+        const int64_t all = w->groups * w->positions * w->outputs, of_block = (int64_t)WARPS * GRID_LANES;
         struct loop_expr *block = emit_grid(e, "b", FOR_GPU_BLOCK, divide_up(all, of_block));
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, WARPS), *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
         struct loop_expr *at = emit_let(e, "at", plus(e, times(e, plus(e, times(e, block, WARPS), warp), GRID_LANES), lane));
@@ -296,7 +288,6 @@ void warps_join_parts(struct warps *w)
         struct loop_expr *p = emit_let(e, "p", emit_op_int(e, LOOP_REM, at, w->positions));
         at = emit_op_int(e, LOOP_DIV, at, w->positions);
         w->group = emit_let(e, "group", emit_op_int(e, LOOP_REM, at, w->groups));
-        w->image = emit_let(e, "image", emit_op_int(e, LOOP_DIV, at, w->groups));
         struct loop_expr *from = emit_let(e, "partial_at", partial_at(w, p, o));
         warps_write_output(w, o, p, sum_of(w, &(struct sums){ w->partial, from, w->tile.parts, size }, 0));
         for (int closes = 3 + some; closes > 0; closes--)
