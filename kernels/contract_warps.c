@@ -11,8 +11,8 @@
  * What is added up is cut into turns of `depth` channels of one offset of the window. `stages` turns
  * lie in shared memory: while one is multiplied, the next ones are copied, 16 bytes a lane.
  *
- *     x   rows of `depth` channels of a position, straight from x, zeros behind the last position and
- *         where a border around x is; 16 bytes lie between two rows, so that eight of them begin in
+ *     x   rows of `depth` channels of a position (where those of a row of the window follow each other, of all of these), straight from x,
+ *         zeros behind the last position and where a border around x is; 16 bytes lie between two rows, so that eight of them begin in
  *         banks of their own
  *     w   a panel's words of a turn, which follow each other in w: the order of its memory is that of
  *         the turns. A schedule may say that the machine copies them by itself (`runs`)
@@ -65,15 +65,20 @@ int64_t warp_tile_added_row(const struct warp_tile *t)
         return width + (t->added && width * t->added % BANKS == 0 ? HALF / t->added : 0);
 }
 
+static bool is_fused(const struct op *op) { return op->region->owner && op->region->owner->code == OP_fusion; }
+
+/* Does the kernel read v as it is? */
+static bool is_from_memory(const struct op *op, const struct value *v) { return !is_fused(op) || !value_is_inside(v, op->region); }
+
 const struct value *warps_added(const struct op *op)
 {
         const struct type *y = op_result(op)->type;
-        if (!op->region->owner || op->region->owner->code != OP_fusion)
+        if (!is_fused(op))
                 return NULL;
         for (const struct op *o = op->region->first; o; o = o->next)
                 for (int i = 0; op_info[o->code].traits & TRAIT_ELEMENTWISE && i < o->operand_count; i++) {
                         const struct value *v = op_operand(o, i);
-                        if (!value_is_inside(v, op->region) && v->kind != VALUE_CONSTANT && type_is_static(v->type) && type_same_dims(v->type, y))
+                        if (is_from_memory(op, v) && v->kind != VALUE_CONSTANT && type_is_static(v->type) && type_same_dims(v->type, y))
                                 return v;
                 }
         return NULL;
@@ -140,6 +145,26 @@ static void make_whole(struct warp_tile *t, const struct op *op, const struct ta
                 warp_tile_apart(t, target);
 }
 
+/* Do all offsets of the window along its last dimension, of all channels, follow each other in memory, and in that of the weights? They are
+ * deeper channels then, of a window without that dimension. */
+static bool is_row_of_window(const struct op *op)
+{
+        const struct value *x = op_operand(op, 0);
+        const struct type *w = op_operand(op, 1)->type;
+        const int64_t channels = w->dims[w->rank - 3] * packed_group(x->type, w);
+        int spatial;
+        const int64_t *dilations = op_ints(op, "dilations", &spatial);
+        return w->dims[w->rank - 4] > 1 && w->dims[1] == 1 && op_int(op, "groups") == 1 && dilations[spatial - 1] == 1 &&
+               op_int(op, "channels") == channels && x->type->dims[x->type->rank - 1] == channels && is_from_memory(op, x);
+}
+
+/* words of a block of channels, or of those of a row of the window */
+static int64_t inner_words(const struct op *op)
+{
+        const struct type *w = op_operand(op, 1)->type;
+        return w->dims[w->rank - 3] * (is_row_of_window(op) ? w->dims[w->rank - 4] : 1);
+}
+
 bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule *s,
                   struct warp_tile *t)
 {
@@ -149,7 +174,7 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                               (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
         if (!m || m->x.place != PLACE_WARP)
                 return false;
-        int64_t inner = w->dims[w->rank - 3], turns = type_elements(w) / w->dims[0] / packed_panel(x, w) / s->depth;
+        int64_t inner = inner_words(op), turns = type_elements(w) / w->dims[0] / packed_panel(x, w) / s->depth;
         int bytes = element_info[x->element].bytes;
         *t = (struct warp_tile){ .positions = s->tile, .warps = s->warps, .panels = s->panels,
                                  .stages = s->stages, .words = s->depth / m->group, .parts = s->parts, .rows = m->positions,
@@ -490,10 +515,13 @@ struct stage *warps_prepare(const struct stage *common)
         stage_spatial(&w->s, 2);
         w->groups = op_int(op, "groups");
         w->blocks = wt->dims[1];
-        w->inner = wt->dims[wt->rank - 3] * packed_group(x, wt) / w->tile.group;
+        w->inner = (w->tile.together ? wt->dims[wt->rank - 3] : inner_words(op)) * packed_group(x, wt) / w->tile.group;
         w->outputs = op_result(op)->type->dims[1] / w->groups * op_int(op, "block");
         w->panel_size = type_elements(wt) / wt->dims[0];
         w->s.panels = wt->dims[0] / w->groups;
+        const int64_t deeper = w->inner * w->tile.group / (wt->dims[wt->rank - 3] * packed_group(x, wt));       /* offsets that are channels */
+        if (deeper > 1)
+                w->s.spatial[w->s.spatial_count - 1].window = 1;
         w->turns = w->blocks * w->inner / w->tile.words;
         w->images = x->dims[0];
         w->of_image = 1;
@@ -508,6 +536,6 @@ struct stage *warps_prepare(const struct stage *common)
         if (w->tile.whole && !warps_have_rows(w))
                 warp_tile_apart(&w->tile, target);
         /* channels behind the last are not there to be read; words are copied as a whole */
-        bool whole = op_int(op, "channels") == w->blocks * w->inner * w->tile.group;
+        bool whole = op_int(op, "channels") * deeper == w->blocks * w->inner * w->tile.group;
         return whole && aligned % w->tile.group == 0 && w->positions > 0 && w->turns > 0 ? &w->s : NULL;
 }

@@ -19,6 +19,7 @@ import dnncc  # noqa: E402
 CASES = {
     "plain": ((1, 32, 9, 10), (64, 32, 3, 3), {"pads": [1, 1, 1, 1]}, 1),
     "strides": ((2, 16, 12, 11), (24, 16, 3, 3), {"pads": [1, 0, 1, 2], "strides": [2, 2]}, 1),
+    "no border": ((2, 32, 9, 10), (64, 32, 3, 3), {"strides": [1, 2]}, 1),
     "dilations": ((1, 48, 9, 9), (16, 48, 3, 3), {"pads": [2, 2, 2, 2], "dilations": [2, 2]}, 1),
     "image": ((1, 3, 16, 16), (16, 3, 7, 7), {"pads": [3, 3, 3, 3], "strides": [2, 2]}, 1),
     "odd channels": ((1, 24, 7, 7), (40, 24, 1, 1), {}, 1),
@@ -233,10 +234,19 @@ def test_added(x, tmp_path):
 
 
 def test_deeper_image(tmp_path):
-    """an image of few channels becomes deeper in one kernel, its border with it"""
+    """an image of few channels becomes deeper in one kernel, its border with it; a row of the window, four times 16 channels, may be one turn"""
     case = (1, 3, 224, 224), (64, 3, 7, 7), {"pads": [3, 3, 3, 3], "strides": [2, 2]}, 1
     check({"image": case}, tmp_path, "f16", "cuda-sm_90", executions=cuda.TWO)
-    assert len(cuda.kernels((tmp_path / "m0.cu").read_text())) == 3          # that, the convolution, and its result in the model's order
+    text = (tmp_path / "m0.cu").read_text()
+    assert len(cuda.kernels(text)) == 3          # that, the convolution, and its result in the model's order
+    assert int(re.search(r"for \(int turn = 0; turn < (\d+)", text)[1]) < 16, text
+
+
+def test_images(tmp_path):
+    """of several images, too: one launch before the convolution, where a launch for each offset of a window would put them together"""
+    path = model(((32, 3, 56, 56), (64, 3, 7, 7), {"pads": [3, 3, 3, 3], "strides": [2, 2]}, 1), tmp_path / "m.onnx")
+    text = dnncc.run([dnncc.DNNCC, path, "--target=cuda-sm_90", "--precision=f16", "-o", "-"]).stdout
+    assert len(cuda.kernels(text)) == 3, text
 
 
 def test_no_border_in_memory(tmp_path):
