@@ -331,11 +331,11 @@ static void put_turns(struct mapping *m, struct loop_stmt *const *nest, int coun
         grid_turns_write(arena, turn, turns, body, lane->body);
 }
 
-/* Neighbours of a lane, where every scheduler has a warp with as many. */
+/* Neighbours of a lane, where every scheduler has warps enough beside it: fewer would wait for memory one after the other. */
 static int64_t side_of(const struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total)
 {
-        enum { SCHEDULERS = 4 };        /* of a multiprocessor */
-        return grid_side_of(m->scratch, m->bounds, nest[count - 1], total, (int64_t)m->machine->multiprocessors * SCHEDULERS * GRID_LANES);
+        enum { SCHEDULERS = 4, ENOUGH = 4 };      /* of a multiprocessor; warps of one */
+        return grid_side_of(m->scratch, m->bounds, nest[count - 1], total, (int64_t)m->machine->multiprocessors * SCHEDULERS * ENOUGH * GRID_LANES);
 }
 
 static void put_lanes(struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total)

@@ -132,7 +132,7 @@ SIDE = {        # a loop's iterations, body, and how many of them a lane has sid
 def test_neighbours_of_a_lane(tmp_path, what):
     """words of 16 bytes are one lane's (grid_side.c), and the program is what it was, to the bit (of_many() checks); where lanes would be too few for all schedulers, they have one each"""
     times, body, side = SIDE[what]
-    for many, sides in ((MANY, side), (1 << 16, 1)):
+    for many, sides in ((MANY, side), (1 << 18, 1)):
         loop = f"for %i = 0 to {min(times, many)} {{ {body} }}"
         text = of_many(tmp_path, loop if times == MANY else f"for %r = 0 to {many // times} {{ {loop} }}", many)
         assert text.count("store %y") == sides, text
