@@ -87,20 +87,34 @@ static bool multiplies(const struct loop_block *b)
         return false;
 }
 
-struct multiplied { const struct loop_buffer *buffer; bool found; };
+struct multiplied { const struct loop_buffer *buffer; bool x, w; };
 
 static void find_multiply(struct loop_stmt *s, void *context)
 {
         struct multiplied *m = context;
-        m->found |= s->kind == STMT_MULTIPLY && (s->buffer == m->buffer || s->weights == m->buffer);
+        m->x |= s->kind == STMT_MULTIPLY && s->buffer == m->buffer;
+        m->w |= s->kind == STMT_MULTIPLY && s->weights == m->buffer;
 }
 
-/* Does a product read it? What is added to sums is none of a turn's. */
-static bool is_multiplied(const struct walk *w, const struct loop_buffer *b)
+/* Does a product read it, as weights or, if it may, as x? What is added to sums is none of a turn's. */
+static bool is_multiplied(const struct walk *w, const struct loop_buffer *b, bool as_x)
 {
         struct multiplied m = { .buffer = b };
         loop_block_walk(w->f->body, find_multiply, NULL, &m);
-        return m.found;
+        return m.w || (as_x && m.x);
+}
+
+/* of a turn: words of a lane; what of x may not be there stands under a window, or behind the last position */
+static void count_copy(struct walk *w, const struct loop_stmt *s, double bytes)
+{
+        const double words = bytes / w->turns / ((double)w->cost->warps * GRID_LANES * COPY_BYTES);
+        w->work.copied += bytes / w->turns;
+        if (is_multiplied(w, s->buffer, false)) {
+                w->work.w_copies += words;
+        } else {
+                w->work.x_copies += words;
+                w->work.windows |= s->c != NULL;
+        }
 }
 
 static void look_at_for(struct walk *w, const struct loop_stmt *s)
@@ -201,13 +215,16 @@ static void look_at(struct walk *w, const struct loop_stmt *s)
         case STMT_COPY: {
                 double bytes = w->trips * w->lanes * s->code * element_info[s->buffer->element].bytes;
                 w->bytes += bytes;
-                if (!is_multiplied(w, s->buffer))
+                if (!is_multiplied(w, s->buffer, true))
                         break;
                 w->copied += bytes;
                 if (w->in_turn)
-                        w->work.copied += bytes / w->turns;
+                        count_copy(w, s, bytes);
                 break;
         }
+        case STMT_UNLOAD:
+                w->work.rows += w->trips / (double)w->cost->warps * s->tiles.positions;
+                break;
         case STMT_WAIT:
                 if (w->in_turn)
                         w->work.stages = s->code + 2;
