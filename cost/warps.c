@@ -52,8 +52,9 @@ static const double copy_issue = 2.5;   /* instructions, of each cycle that a la
 
 int warps_registers(const struct multiply *m, int rows, int columns, int lane, int words)
 {
-        enum { PLACES = 40, PARTS = 16 };         /* subscripts, an epilogue; operands in parts */
-        return rows * columns * lane + rows * 4 + columns + words + PLACES + (m->instructions > 1 ? PARTS : 0);
+        enum { PLACES = 40 };           /* subscripts, an epilogue */
+        const int parts = m->instructions > 1 ? rows * 4 + columns * 4 : 0;       /* operands in parts */
+        return rows * columns * lane + rows * 4 + columns + words + PLACES + parts;
 }
 
 bool warps_are_cold(const struct grid_machine *g, double bytes) { return bytes > (double)g->l2_bytes / 2; }

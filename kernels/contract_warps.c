@@ -122,7 +122,7 @@ int warp_tile_registers(const struct multiply *m, const struct warp_tile *t)
 {
         int rows = t->positions / t->warps / t->rows, lane = t->rows * t->lanes / GRID_LANES;
         int64_t words = (t->positions * (int64_t)t->words + warps_w_stage(t) / t->group) / (t->warps * t->panels * GRID_LANES);
-        return warps_registers(m, rows, t->vectors, lane, (int)words);
+        return warps_registers(m, rows, t->vectors, lane, (int)words) + t->added;
 }
 
 void warp_tile_apart(struct warp_tile *t, const struct target *target)
