@@ -29,6 +29,30 @@ static void split_turn(struct warps *w, struct loop_expr *t, struct place_in_x *
         place->block = w->blocks > 1 ? times(e, t, w->s.x.stride[1]) : number(e, 0);
 }
 
+/* Do positions follow each other in x, one offset of the window alone? The last dimension counts all of them then. */
+static bool are_in_order(const struct warps *w)
+{
+        const struct stage *s = &w->s;
+        int64_t step = s->spatial[s->spatial_count - 1].x_step;
+        bool order = !s->border;
+        for (int d = s->spatial_count - 1; d >= 0; d--) {
+                order &= s->spatial[d].window == 1 && (s->spatial[d].extent == 1 || s->spatial[d].x_step == step);
+                step *= s->spatial[d].extent;
+        }
+        return order && (w->images == 1 || s->x.stride[0] == step);
+}
+
+static void place_position(struct warps *w, struct loop_expr *p, struct place_in_x *place)
+{
+        if (!are_in_order(w)) {
+                warps_split_position(w, p, place->position, &place->image);
+                return;
+        }
+        place->image = number(w->s.e, 0);
+        for (int d = 0; d < w->s.spatial_count; d++)
+                place->position[d] = d + 1 < w->s.spatial_count ? number(w->s.e, 0) : p;
+}
+
 static struct loop_expr *place_in_x(struct warps *w, const struct place_in_x *place)
 {
         struct emit *e = w->s.e;
@@ -104,7 +128,7 @@ static void copy_x(struct warps *w, struct loop_expr *word, struct loop_expr *tu
         struct loop_expr *to = plus(e, plus(e, warps_stage(w, turn, warps_x_stage(t)), times(e, row, warp_tile_row(t))),
                                     place_in_line(w, emit_op_int(e, LOOP_REM, word, t->words), row));
         struct place_in_x place;
-        warps_split_position(w, p, place.position, &place.image);
+        place_position(w, p, &place);
         struct loop_expr *image = plus(e, w->s.x_start,
                                        plus(e, times(e, place.image, w->s.x.stride[0]),
                                             times(e, w->group, w->blocks * w->s.x.stride[1])));
