@@ -56,9 +56,21 @@ static bool is_word(const struct survey *s, struct loop_expr *index)
         return jam_step(&s->nest, index, s->v, &step) && step == 1 && loop_bounds_of(s->bounds, at_first(s, index)).multiple % s->side == 0;
 }
 
+/* Does e load what its neighbours load others of? */
+static bool loads_neighbours(const struct survey *s, const struct loop_expr *e)
+{
+        bool found = e->op == LOOP_LOAD && jam_depends(&s->nest, e->args[0], s->v);
+        for (int i = 0; i < e->arity && !found; i++)
+                found = e->args[i] && loads_neighbours(s, e->args[i]);
+        return found;
+}
+
 static void look_at_load(struct loop_expr *e, void *context)
 {
         struct survey *s = context;
+        const bool lazy = e->op == LOOP_SELECT || e->op == LOOP_AND || e->op == LOOP_OR;
+        for (int i = 1; i < e->arity && lazy && !s->whole; i++)          /* what may not be loaded is none of a word */
+                s->good &= !e->args[i] || !loads_neighbours(s, e->args[i]);
         if (e->op == LOOP_LOAD)
                 s->good &= e->type.lanes == 1 && !e->group && (s->whole || !jam_depends(&s->nest, e->args[0], s->v) || is_word(s, e->args[0]));
 }

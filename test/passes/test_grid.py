@@ -120,6 +120,8 @@ SIDE = {        # a loop's iterations, body, and how many of them a lane has sid
     "a window": (64, "var %s : f32 = 0 for %k = 0 to 3 { let %at : index = min(%r + %k, 9) * 64 + %i set %s = max(%s, %x[%at]) } store %y[%r * 64 + %i] = %s", 4),
     "all of a loop": (8, "store %y[%r * 8 + %i] = %x[%i * (MANY / 8) + %r]", 8),
     "words that others read": (64, "store %y[%r * 64 + %i] = %x[%r * 64 + %i] + %x[%i % 7]", 1),
+    "under a condition": (64, "store %y[%r * 64 + %i] = select(%r > 3, %x[%r * 64 + %i], 0)", 1),
+    "all of a loop under one": (8, "store %y[%r * 8 + %i] = select(%r > 3, %x[%i * (MANY / 8) + %r], 0)", 8),
     "one behind": (64, "store %y[%r * 64 + %i] = %x[min(%r, 9) * 64 + %i + 1]", 1),
     "two apart": (64, "store %y[%r * 64 + %i] = %x[min(%r, 9) * 64 + %i * 2]", 1),
     "stores apart": (8, "store %y[%i * (MANY / 8) + %r] = %x[%r * 8 + %i]", 1),
