@@ -6,10 +6,11 @@
  *                  busiest one; a wave takes no less than a load and a store
  *      all         no less than memory takes for every byte once
  *
- * Trips that nothing is known of count as UNKNOWN_TRIP. Nothing here was fitted yet. */
+ * Trips that differ count as the most that there are, those that nothing is known of as UNKNOWN_TRIP. Nothing here was fitted yet. */
 #include "cost/grid.h"
 
 #include "cost/warps.h"
+#include "ir/loop_bounds.h"
 #include "ir/rates.h"
 
 enum { UNKNOWN_TRIP = 8, OF_CALL = 12, SCHEDULERS = 4, ARRIVAL = 700, SHARED_ALIGN = 128, DEPTH_MAX = 60 };
@@ -32,19 +33,18 @@ int64_t grid_lanes(const struct loop_block *block)
         return lanes;
 }
 
-/* what a block copies to there: bytes; 16 bytes that each lane does, and whether some are left out */
-struct copies { const struct loop_buffer *to; double bytes, words; bool windows; };
-enum { OPERANDS = 4 };
+/* what a block copies of x and of weights: bytes, and words of each lane; windows: some of x may not be there */
+struct copied { double x, w, x_words, w_words; bool windows; };
 
 struct walk {
         const struct target *target;
         const struct loop_function *f;
+        const struct loop_bounds *bounds;
         struct grid_cost *cost;
         struct warp_work work;
         const struct multiply *multiply;
         double instructions, bytes;     /* of a block: of its warps; between memory and it */
-        struct copies copies[OPERANDS], first[OPERANDS];        /* into shared memory: in a turn; before the first */
-        const struct loop_buffer *x, *w;        /* where the product reads them */
+        struct copied before, each;     /* into shared memory, for products: before the turns, in each */
         double trips, lanes;            /* of the statement that is looked at */
         double turns;                   /* of the loop around a multiply; 1: there is none */
         double below;                   /* what conditions around it say that a row of the tile is; 0: nothing */
@@ -90,11 +90,44 @@ static bool multiplies(const struct loop_block *b)
         return false;
 }
 
+struct multiplied { const struct loop_buffer *buffer; bool x, w; };
+
+static void find_multiply(struct loop_stmt *s, void *context)
+{
+        struct multiplied *m = context;
+        m->x |= s->kind == STMT_MULTIPLY && s->buffer == m->buffer;
+        m->w |= s->kind == STMT_MULTIPLY && s->weights == m->buffer;
+}
+
+/* Does a product read it, as weights or, if it may, as x? What is added to sums is none of a turn's. */
+static bool is_multiplied(const struct walk *w, const struct loop_buffer *b, bool as_x)
+{
+        struct multiplied m = { .buffer = b };
+        loop_block_walk(w->f->body, find_multiply, NULL, &m);
+        return m.w || (as_x && m.x);
+}
+
+/* what of x may not be there stands under a window, or behind the last position */
+static void count_copy(struct walk *w, const struct loop_stmt *s, double bytes)
+{
+        struct copied *c = w->in_turn ? &w->each : &w->before;
+        bytes /= w->in_turn ? w->turns : 1;
+        const double words = bytes / ((double)w->cost->warps * GRID_LANES * COPY_BYTES);
+        if (is_multiplied(w, s->buffer, false)) {
+                c->w += bytes;
+                c->w_words += words;
+        } else {
+                c->x += bytes;
+                c->x_words += words;
+                c->windows |= s->c != NULL;
+        }
+}
+
 static void look_at_for(struct walk *w, const struct loop_stmt *s)
 {
         const struct walk outer = *w;
-        int64_t from, to;
-        bool known = loop_is_int(s->a, &from) && loop_is_int(s->b, &to);
+        const int64_t from = loop_bounds_of(w->bounds, s->a).low, to = loop_bounds_of(w->bounds, s->b).high;
+        const bool known = from != INT64_MIN && to != INT64_MAX;
         double trips = known ? (double)divide_up(to > from ? to - from : 0, s->step) : UNKNOWN_TRIP;
         switch (s->for_kind) {
         case FOR_GPU_CLUSTER: case FOR_GPU_BLOCK: break;
@@ -120,38 +153,6 @@ static void look_at_for(struct walk *w, const struct loop_stmt *s)
         w->in_turn = outer.in_turn;
 }
 
-static void look_at_copy(struct walk *w, const struct loop_stmt *s)
-{
-        const struct loop_buffer *to = loop_buffer_root(s->buffer, NULL);
-        const double bytes = w->trips * w->lanes * s->code * element_info[s->buffer->element].bytes, turns = w->in_turn ? w->turns : 1;
-        struct copies *c = w->in_turn ? w->copies : w->first, *end = c + OPERANDS;
-        w->bytes += bytes;
-        while (c < end && c->to && c->to != to)
-                c++;
-        if (c == end)
-                return;
-        c->to = to;
-        c->bytes += bytes / turns;
-        c->words += w->in_lane ? w->trips / (double)w->cost->warps / turns : 0;
-        c->windows |= s->c != NULL;
-}
-
-/* of the turns: those of a product's operand */
-static struct copies copies_of(const struct walk *w, const struct loop_buffer *to)
-{
-        struct copies none = { 0 };
-        for (int i = 0; i < OPERANDS && to; i++)
-                if (w->copies[i].to == to)
-                        return w->copies[i];
-        for (int i = 0; i < OPERANDS && to; i++)
-                if (w->first[i].to == to) {             /* all turns' stand before the first */
-                        none = w->first[i];
-                        none.bytes /= w->turns;
-                        none.words /= w->turns;
-                }
-        return none;
-}
-
 static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
 {
         const struct multiply *m = multiply_find(w->target, loop_multiplied_element(s), s->weights->element, true, s->variable->type.lanes, s->tiles.group, 0);
@@ -162,9 +163,6 @@ static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
         w->tile_rows = s->tiles.positions / m->positions;
         w->tile_columns = s->tiles.vectors;
         w->tile_lanes = m->positions * m->outputs / GRID_LANES;
-        w->x = s->buffer ? loop_buffer_root(s->buffer, NULL) : NULL;
-        w->w = loop_buffer_root(s->weights, NULL);
-        w->work.rows = rows;
         w->work.multiplies += w->trips / w->turns * rows / m->positions * s->tiles.vectors * s->tiles.depth / m->depth;
         w->work.read += w->trips / w->turns * ((s->buffer ? rows : 0) + width) * deep * element_info[s->weights->element].bytes;
 }
@@ -220,7 +218,16 @@ static void look_at(struct walk *w, const struct loop_stmt *s)
                 w->instructions += w->trips;
                 move(w, s->buffer, s->b->type.lanes);
                 break;
-        case STMT_COPY: look_at_copy(w, s); break;
+        case STMT_COPY: {
+                double bytes = w->trips * w->lanes * s->code * element_info[s->buffer->element].bytes;
+                w->bytes += bytes;
+                if (is_multiplied(w, s->buffer, true))
+                        count_copy(w, s, bytes);
+                break;
+        }
+        case STMT_UNLOAD:
+                w->work.rows += w->trips / (double)w->cost->warps * s->tiles.positions;
+                break;
         case STMT_WAIT:
                 if (w->in_turn)
                         w->work.stages = s->code + 2;
@@ -275,24 +282,28 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
 {
         const struct grid_machine *g = target_grid(t);
         struct grid_cost cost = { .blocks = phase->b->literal.i, .warps = 1, .lanes = grid_lanes(phase->body) };
-        struct walk w = { .target = t, .f = f, .cost = &cost, .trips = 1, .lanes = 1, .turns = 1 };
+        struct arena *scratch = arena_new();
+        struct walk w = { .target = t, .f = f, .bounds = loop_bounds_new(scratch, f), .cost = &cost, .trips = 1, .lanes = 1, .turns = 1 };
         double results, all = traffic(f, &results);
         if (phase->for_kind == FOR_GPU_CLUSTER) {
                 w.work.cluster = (int)loop_cluster_blocks(phase);
                 cost.blocks *= w.work.cluster;
         }
         look_at(&w, phase);
+        arena_free(scratch);
         cost.shared = grid_shared_asked(g, cost.blocks, w.work.cluster, cost.shared);
         w.work.blocks = (double)cost.blocks;
         w.work.warps = (int)cost.warps;
         w.work.shared = cost.shared;
         if (w.multiply) {
-                const struct copies x = copies_of(&w, w.x), by = copies_of(&w, w.w);
-                w.work.copied = x.bytes + by.bytes;
-                w.work.copied_w = by.bytes;
-                w.work.x_copies = x.words;
-                w.work.w_copies = by.words;
-                w.work.windows = x.windows;
+                const bool alike = w.each.x + w.each.w > 0;     /* else all turns' copies stand before the first */
+                const struct copied *c = alike ? &w.each : &w.before;
+                const double of_turn = alike ? 1 : w.turns;
+                w.work.copied = (c->x + c->w) / of_turn;
+                w.work.copied_w = c->w / of_turn;
+                w.work.x_copies = c->x_words / of_turn;
+                w.work.w_copies = c->w_words / of_turn;
+                w.work.windows = c->windows;
                 if (!w.work.stages)
                         w.work.stages = 2;
                 int words = (int)(w.work.copied / COPY_BYTES / (double)(cost.warps * GRID_LANES));

@@ -59,8 +59,9 @@ static const double x_share = 0.61;      /* of the second cache's time for a byt
 
 int warps_registers(const struct multiply *m, int rows, int columns, int lane, int words)
 {
-        enum { PLACES = 40, PARTS = 16 };         /* subscripts, an epilogue; operands in parts */
-        return rows * columns * lane + rows * 4 + columns + words + PLACES + (m->instructions > 1 ? PARTS : 0);
+        enum { PLACES = 40 };           /* subscripts, an epilogue */
+        const int parts = m->instructions > 1 ? rows * 4 + columns * 4 : 0;       /* operands in parts */
+        return rows * columns * lane + rows * 4 + columns + words + PLACES + parts;
 }
 
 bool warps_are_cold(const struct grid_machine *g, double bytes) { return bytes > (double)g->l2_bytes / 2; }
@@ -184,7 +185,7 @@ double warps_row_attention_cost(const struct grid_machine *g, const struct row_a
         return cold.arrival + copies + scores + values + 3 * JOIN + others;
 }
 
-double warps_window_cost(const struct target *t, const struct multiply *m, int64_t results, int64_t outputs, int64_t taps, int64_t channels, double moved)
+double warps_window_cost(const struct target *t, const struct multiply *m, int64_t results, int64_t outputs, int64_t taps, int64_t channels, double moved, int copies)
 {
         enum { TILE = 32, PANEL = 64, WARPS = 4, DEPTH = 64, STAGES = 4 };
         const struct grid_machine *g = target_grid(t);
@@ -195,8 +196,9 @@ double warps_window_cost(const struct target *t, const struct multiply *m, int64
                 .multiplies = (double)TILE / m->positions * PANEL / m->outputs * (double)depth / multiply_row(m),
                 .copied = (TILE + PANEL) * (double)depth * bytes, .copied_w = PANEL * (double)depth * bytes, .read = 2 * (TILE + PANEL) * (double)depth * bytes,
                 .x_copies = ceil(TILE * words / (WARPS * LANES)), .w_copies = ceil(PANEL * words / (WARPS * LANES)), .windows = taps > 1, .rows = TILE,
-                .operands = (double)(results + outputs * taps) * (double)channels * bytes, .results = (double)(results * outputs) * bytes,
+                .operands = (moved + (double)(outputs * taps * channels)) * bytes, .results = (double)(results * outputs) * bytes,
                 .stages = STAGES, .warps = WARPS, .registers = 64, .shared = STAGES * (int64_t)((TILE + PANEL) * (double)depth * bytes)
         };
-        return warps_cost(t, m, &work) + moved * moved_element / (g->clock * g->multiprocessors);
+        const int times = copies ? 3 : 1;        /* a slice, where these are put together, and channels last */
+        return warps_cost(t, m, &work) + (copies ? copies + 2 : 0) * g->launch + times * moved * moved_element / (g->clock * g->multiprocessors);
 }

@@ -49,8 +49,8 @@ double warps_waves(const struct grid_machine *g, const struct warp_work *work);
 struct row_attention { double blocks, keys, depth, width; int warps, parts; };
 double warps_row_attention_cost(const struct grid_machine *g, const struct row_attention *of);
 /* Seconds of a convolution, in a tile like those that are chosen for it once its weights are packed: so many results of each output, offsets of a
- * window and channels; `moved` elements are brought to its form by a launch before. */
-double warps_window_cost(const struct target *t, const struct multiply *m, int64_t results, int64_t outputs, int64_t taps, int64_t channels, double moved);
+ * window and channels; `moved` elements are brought to its form by a launch before, or, where they are put together of copies, by one for each and two more. */
+double warps_window_cost(const struct target *t, const struct multiply *m, int64_t results, int64_t outputs, int64_t taps, int64_t channels, double moved, int copies);
 /* seconds of a launch whose blocks take so many cycles: no less than memory takes, and those of the one that adds up parts */
 double warps_launch_cost(const struct grid_machine *g, const struct warp_work *work, double cycles);
 /* By which one schedule is better than another: a second launch has costs that the model does not see, of its code and in the graph. behind:

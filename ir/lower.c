@@ -576,7 +576,9 @@ static struct loop_expr *element(struct emit *e, const struct value *v,
                 local->inside && !moves ? emit_outward(e, v->type->rank, index) : e->scope;
         bool hoisted = e->scope != saved;
         struct loop_variable *known = local->memos ? find_memo(e, local, computed, index) : NULL;
-        struct loop_expr *x = known ? loop_use(e->arena, known)
+        struct loop_variable *as_stored = !known && computed && local->memos ? find_memo(e, local, false, index) : NULL;
+        struct loop_expr *x = known       ? loop_use(e->arena, known)
+                            : as_stored ? loop_use(e->arena, as_stored)
                             : local->place ? placed_element(e, local, index)
                             : v == e->rows.kept ? kept_element(e, local, index)
                                                 : write_out(e, local, index);

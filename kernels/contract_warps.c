@@ -11,11 +11,14 @@
  * What is added up is cut into turns of `depth` channels of one offset of the window. `stages` turns
  * lie in shared memory: while one is multiplied, the next ones are copied, 16 bytes a lane.
  *
- *     x   rows of `depth` channels of a position, straight from x, zeros behind the last position and
- *         where a border around x is; 16 bytes lie between two rows, so that eight of them begin in
+ *     x   rows of `depth` channels of a position (where those of a row of the window follow each other, of all of these), straight from x,
+ *         zeros behind the last position and where a border around x is; 16 bytes lie between two rows, so that eight of them begin in
  *         banks of their own
  *     w   a panel's words of a turn, which follow each other in w: the order of its memory is that of
  *         the turns. A schedule may say that the machine copies them by itself (`runs`)
+ *
+ * What is added to the sums out of memory (a residual) is on its way while they are made: the block copies it, too, behind the first
+ * turns, and lanes find it in shared memory.
  *
  * Where tiles are too few for the machine, `parts` blocks share the turns of one. Where these can be a cluster, their sums go to its
  * memory, and each block adds up a share of them, in order, and makes of it what the fusion says. Else they go to memory of the kernel's
@@ -23,7 +26,7 @@
  * cluster, too (warps_whole.c).
  *
  * Nothing is gathered in memory: a product of matrices and a convolution differ in where a position's
- * row begins. The sums leave the fragments 16 positions at a time, through shared memory of the warp,
+ * row begins. Positions of all images follow each other, so that only the last tile may have fewer. The sums leave the fragments 16 positions at a time, through shared memory of the warp,
  * and each lane makes of a sum what the fusion says, neighbours along the outputs. */
 #include "kernels/warps.h"
 
@@ -55,6 +58,41 @@ int64_t warp_tile_part_row(const struct warp_tile *t)
 }
 int64_t warp_tile_part(const struct warp_tile *t) { return t->panels * t->positions * warp_tile_part_row(t); }
 
+int64_t warp_tile_added_row(const struct warp_tile *t)
+{
+        enum { BANKS = 128, HALF = 64 };        /* bytes: lanes of two rows of a panel read all banks */
+        const int64_t width = (int64_t)t->panels * t->vectors * t->lanes;
+        return width + (t->added && width * t->added % BANKS == 0 ? HALF / t->added : 0);
+}
+
+static bool is_fused(const struct op *op) { return op->region->owner && op->region->owner->code == OP_fusion; }
+
+/* Does the kernel read v as it is? */
+static bool is_from_memory(const struct op *op, const struct value *v) { return !is_fused(op) || !value_is_inside(v, op->region); }
+
+const struct value *warps_added(const struct op *op)
+{
+        const struct type *y = op_result(op)->type;
+        if (!is_fused(op))
+                return NULL;
+        for (const struct op *o = op->region->first; o; o = o->next)
+                for (int i = 0; op_info[o->code].traits & TRAIT_ELEMENTWISE && i < o->operand_count; i++) {
+                        const struct value *v = op_operand(o, i);
+                        if (is_from_memory(op, v) && v->kind != VALUE_CONSTANT && type_is_static(v->type) && type_same_dims(v->type, y))
+                                return v;
+                }
+        return NULL;
+}
+
+/* Whole words of it, which lanes have side by side? */
+static int added_bytes(const struct op *op, const struct warp_tile *t)
+{
+        const struct value *v = warps_added(op);
+        const int bytes = v ? element_info[v->type->element].bytes : 0, width = t->vectors * t->lanes;
+        const bool words = bytes == 2 || bytes == 4;
+        return words && width % GRID_LANES == 0 && op_int(op, "block") * bytes % COPY_BYTES == 0 && op_result(op)->type->dims[1] / op_int(op, "groups") * op_int(op, "block") * bytes % COPY_BYTES == 0 ? bytes : 0;
+}
+
 int warp_tile_members(const struct warp_tile *t) { return t->parts * t->across; }
 
 bool warp_tile_clusters(const struct warp_tile *t, const struct target *target, int64_t shared)
@@ -72,6 +110,7 @@ int64_t warp_tile_shared(const struct warp_tile *t)
         enum { ROW_SUMS = 1024 };       /* of a warp: what else it may have of a row */
         int warps = t->warps * t->panels;
         int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + (t->runs ? GRID_RUNS_BYTES : 0);
+        stages += round_up(t->positions * warp_tile_added_row(t) * t->added, STORAGE_ALIGN);
         if (t->whole)
                 stages += warps * (warps_row_length(t) * SUM_BYTES + ROW_SUMS);
         if (t->parts > 1 || t->whole)
@@ -83,7 +122,7 @@ int warp_tile_registers(const struct multiply *m, const struct warp_tile *t)
 {
         int rows = t->positions / t->warps / t->rows, lane = t->rows * t->lanes / GRID_LANES;
         int64_t words = (t->positions * (int64_t)t->words + warps_w_stage(t) / t->group) / (t->warps * t->panels * GRID_LANES);
-        return warps_registers(m, rows, t->vectors, lane, (int)words);
+        return warps_registers(m, rows, t->vectors, lane, (int)words) + t->added;
 }
 
 void warp_tile_apart(struct warp_tile *t, const struct target *target)
@@ -106,6 +145,26 @@ static void make_whole(struct warp_tile *t, const struct op *op, const struct ta
                 warp_tile_apart(t, target);
 }
 
+/* Do all offsets of the window along its last dimension, of all channels, follow each other in memory, and in that of the weights? They are
+ * deeper channels then, of a window without that dimension. */
+static bool is_row_of_window(const struct op *op)
+{
+        const struct value *x = op_operand(op, 0);
+        const struct type *w = op_operand(op, 1)->type;
+        const int64_t channels = w->dims[w->rank - 3] * packed_group(x->type, w);
+        int spatial;
+        const int64_t *dilations = op_ints(op, "dilations", &spatial);
+        return w->dims[w->rank - 4] > 1 && w->dims[1] == 1 && op_int(op, "groups") == 1 && dilations[spatial - 1] == 1 &&
+               op_int(op, "channels") == channels && x->type->dims[x->type->rank - 1] == channels && is_from_memory(op, x);
+}
+
+/* words of a block of channels, or of those of a row of the window */
+static int64_t inner_words(const struct op *op)
+{
+        const struct type *w = op_operand(op, 1)->type;
+        return w->dims[w->rank - 3] * (is_row_of_window(op) ? w->dims[w->rank - 4] : 1);
+}
+
 bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule *s,
                   struct warp_tile *t)
 {
@@ -115,7 +174,7 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                               (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
         if (!m || m->x.place != PLACE_WARP)
                 return false;
-        int64_t inner = w->dims[w->rank - 3], turns = type_elements(w) / w->dims[0] / packed_panel(x, w) / s->depth;
+        int64_t inner = inner_words(op), turns = type_elements(w) / w->dims[0] / packed_panel(x, w) / s->depth;
         int bytes = element_info[x->element].bytes;
         *t = (struct warp_tile){ .positions = s->tile, .warps = s->warps, .panels = s->panels,
                                  .stages = s->stages, .words = s->depth / m->group, .parts = s->parts, .rows = m->positions,
@@ -123,6 +182,7 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                                  .group = m->group, .bytes = bytes, .across = 1 };
         const int64_t panels = w->dims[0] / op_int(op, "groups");
         t->runs = s->runs && target_grid(target)->runs && panels % t->panels == 0;
+        t->added = t->parts > 1 || s->whole ? 0 : added_bytes(op, t);      /* else another phase adds it, which does not have the block's memory */
         if (t->positions > 0)
                 warp_tile_apart(t, target);
         if (t->positions > 0 && s->whole)
@@ -165,6 +225,18 @@ struct loop_tiles warps_shape(const struct warps *w)
         const struct warp_tile *t = &w->tile;
         return (struct loop_tiles){ .positions = t->positions / t->warps, .vectors = t->vectors,
                                     .rows = t->rows };
+}
+
+void warps_split_position(struct warps *w, struct loop_expr *p, struct loop_expr **along, struct loop_expr **image)
+{
+        struct emit *e = w->s.e;
+        for (int d = w->s.spatial_count - 1; d >= 0; d--) {
+                const int64_t extent = w->s.spatial[d].extent;
+                const bool last = !d && w->images == 1;
+                along[d] = last ? p : emit_let(e, "i", emit_op_int(e, LOOP_REM, p, extent));
+                p = last ? number(e, 0) : emit_let(e, "p", emit_op_int(e, LOOP_DIV, p, extent));
+        }
+        *image = w->images == 1 ? number(e, 0) : p;
 }
 
 struct loop_expr *warps_stage(struct warps *w, struct loop_expr *turn, int64_t size)
@@ -235,6 +307,10 @@ static void add_up(struct warps *w)
         const int64_t turns = w->turns / w->tile.parts;
         int64_t first = turns < ahead ? turns : ahead;
         copy_first_turns(w, first);
+        if (w->added) {                 /* in the group behind: no turn waits for it that does not wait for a turn behind the first ones */
+                warps_copy_added(w, emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w)));
+                emit_end(e);
+        }
         for (int64_t i = first; i < ahead; i++)
                 warps_add(w, STMT_COMMIT, 0);         /* of nothing: waits count groups */
         warps_add(w, STMT_WAIT, ahead - 1);
@@ -262,6 +338,8 @@ static void add_up(struct warps *w)
                 warps_add(w, STMT_WAIT, ahead - 1);
         }
         emit_end(e);
+        if (w->added)                   /* where no turn had one behind it */
+                warps_add(w, STMT_COMMIT, 0);
         warps_add(w, STMT_WAIT, 0);
 }
 
@@ -281,7 +359,7 @@ struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element
         return alloc(w, name, element, extent, SPACE_SHARED);
 }
 
-/* the block's tile: panels of a group side by side, then positions, groups, images; where those side by side are a cluster, all that they
+/* the block's tile: panels of a group side by side, then positions, groups; where those side by side are a cluster, all that they
  * have */
 static void place_block(struct warps *w, struct loop_expr *block)
 {
@@ -297,12 +375,11 @@ static void place_block(struct warps *w, struct loop_expr *block)
         w->position = emit_let(e, "first", times(e, emit_op_int(e, LOOP_REM, block, down), t->positions));
         block = emit_op_int(e, LOOP_DIV, block, down);
         w->group = emit_let(e, "group", emit_op_int(e, LOOP_REM, block, w->groups));
-        w->image = emit_let(e, "image", emit_op_int(e, LOOP_DIV, block, w->groups));
 }
 
-int64_t warp_tile_count(const struct warp_tile *t, int64_t images, int64_t groups, int64_t positions, int64_t panels)
+int64_t warp_tile_count(const struct warp_tile *t, int64_t groups, int64_t positions, int64_t panels)
 {
-        return images * groups * divide_up(positions, t->positions) * divide_up(panels, t->panels);
+        return groups * divide_up(positions, t->positions) * divide_up(panels, t->panels);
 }
 
 static bool move_values_in(struct loop_block *body, int behind)
@@ -399,7 +476,7 @@ static bool write_blocks(struct stage *s)
         struct warps *w = (struct warps *)s;
         struct emit *e = s->e;
         const struct warp_tile *t = &w->tile;
-        const int64_t tiles = warp_tile_count(t, op_operand(s->op, 0)->type->dims[0], w->groups, w->positions, s->panels);
+        const int64_t tiles = warp_tile_count(t, w->groups, w->positions, s->panels);
         struct loop_expr *tile = open_blocks(w, tiles);
         place_block(w, tile);
         struct loop_type type = LOOP_VECTOR(s->multiply->sum, t->lanes);
@@ -410,6 +487,10 @@ static bool write_blocks(struct stage *s)
         w->sums->warps = warps_count(w);
         w->xs = warps_shared(w, "xs", s->xs->element, t->stages * warps_x_stage(t));
         w->ws = warps_shared(w, "ws", s->ws->element, t->stages * warps_w_stage(t));
+        if (t->added) {
+                const struct value *added = warps_added(s->op);
+                w->added = warps_shared(w, "added", element_carrier(added->type->element), t->positions * warp_tile_added_row(t));
+        }
         if (t->parts == 1 && !t->whole)
                 w->out = warps_shared(w, "sums", s->multiply->sum, warps_count(w) * t->rows * warp_tile_out(t));
         (t->together ? groups_add_up : add_up)(w);
@@ -434,22 +515,27 @@ struct stage *warps_prepare(const struct stage *common)
         stage_spatial(&w->s, 2);
         w->groups = op_int(op, "groups");
         w->blocks = wt->dims[1];
-        w->inner = wt->dims[wt->rank - 3] * packed_group(x, wt) / w->tile.group;
+        w->inner = (w->tile.together ? wt->dims[wt->rank - 3] : inner_words(op)) * packed_group(x, wt) / w->tile.group;
         w->outputs = op_result(op)->type->dims[1] / w->groups * op_int(op, "block");
         w->panel_size = type_elements(wt) / wt->dims[0];
         w->s.panels = wt->dims[0] / w->groups;
+        const int64_t deeper = w->inner * w->tile.group / (wt->dims[wt->rank - 3] * packed_group(x, wt));       /* offsets that are channels */
+        if (deeper > 1)
+                w->s.spatial[w->s.spatial_count - 1].window = 1;
         w->turns = w->blocks * w->inner / w->tile.words;
-        w->positions = 1;
+        w->images = x->dims[0];
+        w->of_image = 1;
         int64_t aligned = w->s.x.offset | (x->dims[0] > 1 ? w->s.x.stride[0] : 0) | (x->dims[1] > 1 ? w->s.x.stride[1] : 0);
         for (int d = 0; d < w->s.spatial_count; d++) {
                 const struct spatial *dim = &w->s.spatial[d];
                 w->turns *= dim->window;
-                w->positions *= dim->extent;
+                w->of_image *= dim->extent;
                 aligned |= (dim->extent > 1 ? dim->x_step : 0) | (dim->window > 1 ? dim->x_window : 0);
         }
+        w->positions = w->images * w->of_image;
         if (w->tile.whole && !warps_have_rows(w))
                 warp_tile_apart(&w->tile, target);
         /* channels behind the last are not there to be read; words are copied as a whole */
-        bool whole = op_int(op, "channels") == w->blocks * w->inner * w->tile.group;
+        bool whole = op_int(op, "channels") * deeper == w->blocks * w->inner * w->tile.group;
         return whole && aligned % w->tile.group == 0 && w->positions > 0 && w->turns > 0 ? &w->s : NULL;
 }

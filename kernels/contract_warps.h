@@ -11,8 +11,8 @@
  * each panel. In shared memory `stages` turns, of `words` of `group` channels; `parts` blocks share all
  * turns. rows: positions of a fragment; bytes: of an element of x; together: all warps multiply as one; cluster: the blocks of
  * all parts are one, whose memory has their sums; whole: so are all blocks side by side, `across` (else 1), which have rows of `length`; runs: weights are copied by the machine
- * itself. */
-struct warp_tile { int positions, warps, panels, stages, words, parts, rows, vectors, lanes, group, bytes, across; int64_t length; bool together, cluster, whole, runs; };
+ * itself; added: bytes of an element of what is added to the sums out of memory and lies in shared memory before they are there, or 0. */
+struct warp_tile { int positions, warps, panels, stages, words, parts, rows, vectors, lanes, group, bytes, across, added; int64_t length; bool together, cluster, whole, runs; };
 
 /* as the schedule has it; false: there is no such multiply, or it cannot be */
 bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule *s,
@@ -34,9 +34,11 @@ int64_t warp_tile_part_row(const struct warp_tile *t);
 int64_t warp_tile_part(const struct warp_tile *t);
 /* The same tile without whole rows. */
 void warp_tile_apart(struct warp_tile *t, const struct target *target);
-/* bytes of shared memory; registers of a lane, about; tiles, of so many panels of a group */
+/* of what is added, from a position to the next in shared memory */
+int64_t warp_tile_added_row(const struct warp_tile *t);
+/* bytes of shared memory; registers of a lane, about; tiles, of so many panels of a group, positions of all images */
 int64_t warp_tile_shared(const struct warp_tile *t);
 int warp_tile_registers(const struct multiply *m, const struct warp_tile *t);
-int64_t warp_tile_count(const struct warp_tile *t, int64_t images, int64_t groups, int64_t positions, int64_t panels);
+int64_t warp_tile_count(const struct warp_tile *t, int64_t groups, int64_t positions, int64_t panels);
 
 #endif

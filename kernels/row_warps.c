@@ -114,7 +114,7 @@ static bool write_blocks(struct stage *s)
         struct loop_expr *block = emit_grid(e, "b", FOR_GPU_BLOCK, s->panels);
         struct loop_type type = LOOP_VECTOR(m->sum, m->outputs);
         type.tile = true;
-        r->w.image = r->w.group = number(e, 0);
+        r->w.group = number(e, 0);
         r->w.sums = emit_var(e, "acc", type, NULL);
         r->w.sums->rows = r->t.rows;
         r->w.sums->columns = 1;
@@ -146,7 +146,8 @@ struct stage *row_warps_prepare(const struct stage *common)
         stage_spatial(&r->w.s, 2);
         r->w.groups = 1;
         r->w.outputs = op_int(op, "block");
-        r->w.positions = r->t.rows;
+        r->w.positions = r->w.of_image = r->t.rows;
+        r->w.images = 1;
         r->w.s.panels = w->dims[0];
         r->channels = x->dims[3];
         const int64_t aligned = r->w.s.x.offset | (r->t.rows > 1 ? r->w.s.x.stride[2] : 0);

@@ -10,14 +10,16 @@ struct warps {
         struct stage s;                 /* first: its functions get this */
         struct warp_tile tile;
         int64_t groups, blocks, inner;  /* in a group: blocks of x; words of a block */
-        int64_t outputs, positions;     /* of a group; of an image */
+        int64_t outputs, positions;     /* of a group; of all images, one behind the other */
+        int64_t images, of_image;       /* positions of one */
         int64_t panel_size, turns;      /* turns: of a window */
         struct loop_variable *sums;
         struct loop_buffer *xs, *ws, *out;        /* in shared memory */
-        /* of the block: image, group, first position, first panel of the group; its part of the turns */
-        struct loop_expr *image, *group, *position, *panel, *part;
+        struct loop_buffer *added;      /* likewise, of what is added to the sums; or NULL */
+        /* of the block: group, first position, first panel of the group; its part of the turns */
+        struct loop_expr *group, *position, *panel, *part;
         struct loop_expr *number;       /* of the block in its cluster */
-        struct loop_buffer *partial;    /* sums of all parts: [parts, images, groups, positions, outputs], whole tiles; of a cluster those
+        struct loop_buffer *partial;    /* sums of all parts: [parts, groups, positions, outputs], whole tiles; of a cluster those
                                          * of its tile, [blocks side by side, parts, panels, positions, outputs] */
 };
 
@@ -43,6 +45,8 @@ static inline struct loop_expr *warps_less(struct warps *w, struct loop_expr *a,
 /* What does not depend on the block stands in front of loops over blocks: values of the epilogue, which go into the last
  * of them. */
 bool warps_move_values_in(struct loop_block *body);
+/* Position p of all: along each dimension of its image; *image: which that is. */
+void warps_split_position(struct warps *w, struct loop_expr *p, struct loop_expr **along, struct loop_expr **image);
 /* memory that the block's warps share, allocated here */
 struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element element, int64_t extent);
 struct loop_stmt *warps_add(struct warps *w, enum loop_stmt_kind kind, int code);
@@ -50,6 +54,9 @@ struct loop_stmt *warps_add(struct warps *w, enum loop_stmt_kind kind, int code)
 struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp, struct loop_expr *turn);
 /* the turn of the window that is number i of the block */
 struct loop_expr *warps_turn(struct warps *w, struct loop_expr *i);
+
+/* What is added to the results of op, or what else becomes of both, element by element: it lies in memory as they do. NULL: nothing. */
+const struct value *warps_added(const struct op *op);
 
 /* ---- contract_groups.c: warps that multiply together ---- */
 
@@ -61,12 +68,14 @@ void groups_write_results(struct warps *w);
 /* what a warp copies of a turn of the window: of x, of w */
 void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *turn);
 void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *turn);
+/* what the block adds to its sums */
+void warps_copy_added(struct warps *w, struct loop_expr *warp);
 /* all of w, outside of the warps' loops */
 void warps_run_w(struct warps *w, struct loop_expr *turn);
 
 /* ---- warps_results.c ---- */
 
-/* output o of the group at position p of the image: what the fusion makes of `sum`, stored */
+/* output o of the group at position p: what the fusion makes of `sum`, stored */
 void warps_write_output(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum);
 /* what becomes of the sums of a block: they leave their fragments, and lanes store what the fusion makes of them */
 void warps_write_results(struct warps *w);

@@ -8,19 +8,9 @@ static struct loop_expr *both(struct warps *w, struct loop_expr *a, struct loop_
         return !a ? b : emit_op(w->s.e, LOOP_AND, a, b);
 }
 
-/* Position p of the image, and turn t: positions and offsets of the window along each dimension, the first channel of
+/* A position, and turn t: positions and offsets of the window along each dimension, the first channel of
  * the turn, and where its block is. */
-struct place_in_x { struct loop_expr *position[RANK_MAX], *offset[RANK_MAX], *channel, *block; };
-
-static void split_position(struct warps *w, struct loop_expr *p, struct place_in_x *place)
-{
-        struct emit *e = w->s.e;
-        for (int d = w->s.spatial_count - 1; d >= 0; d--) {
-                int64_t extent = w->s.spatial[d].extent;
-                place->position[d] = d ? emit_op_int(e, LOOP_REM, p, extent) : p;
-                p = d ? emit_op_int(e, LOOP_DIV, p, extent) : p;
-        }
-}
+struct place_in_x { struct loop_expr *image, *position[RANK_MAX], *offset[RANK_MAX], *channel, *block; };
 
 static void split_turn(struct warps *w, struct loop_expr *t, struct place_in_x *place)
 {
@@ -37,6 +27,30 @@ static void split_turn(struct warps *w, struct loop_expr *t, struct place_in_x *
                 t = window > 1 ? emit_op_int(e, LOOP_DIV, t, window) : t;
         }
         place->block = w->blocks > 1 ? times(e, t, w->s.x.stride[1]) : number(e, 0);
+}
+
+/* Do positions follow each other in x, one offset of the window alone? The last dimension counts all of them then. */
+static bool are_in_order(const struct warps *w)
+{
+        const struct stage *s = &w->s;
+        int64_t step = s->spatial[s->spatial_count - 1].x_step;
+        bool order = !s->border;
+        for (int d = s->spatial_count - 1; d >= 0; d--) {
+                order &= s->spatial[d].window == 1 && (s->spatial[d].extent == 1 || s->spatial[d].x_step == step);
+                step *= s->spatial[d].extent;
+        }
+        return order && (w->images == 1 || s->x.stride[0] == step);
+}
+
+static void place_position(struct warps *w, struct loop_expr *p, struct place_in_x *place)
+{
+        if (!are_in_order(w)) {
+                warps_split_position(w, p, place->position, &place->image);
+                return;
+        }
+        place->image = number(w->s.e, 0);
+        for (int d = 0; d < w->s.spatial_count; d++)
+                place->position[d] = d + 1 < w->s.spatial_count ? number(w->s.e, 0) : p;
 }
 
 static struct loop_expr *place_in_x(struct warps *w, const struct place_in_x *place)
@@ -127,11 +141,11 @@ static void copy_x(struct warps *w, const struct shared_word *word, struct loop_
                          *p = emit_let(e, "p", plus(e, w->position, row));
         struct loop_expr *to = plus(e, plus(e, warps_stage(w, turn, warps_x_stage(t)), times(e, row, warp_tile_row(t))),
                                     place_in_line(w, word->within, row));
-        struct loop_expr *image = plus(e, w->s.x_start,
-                                       plus(e, times(e, w->image, w->s.x.stride[0]),
-                                            times(e, w->group, w->blocks * w->s.x.stride[1])));
         struct place_in_x place;
-        split_position(w, p, &place);
+        place_position(w, p, &place);
+        struct loop_expr *image = plus(e, w->s.x_start,
+                                       plus(e, times(e, place.image, w->s.x.stride[0]),
+                                            times(e, w->group, w->blocks * w->s.x.stride[1])));
         split_turn(w, turn, &place);
         struct loop_expr *there = is_in_x(w, &place, k);
         if (w->positions % t->positions)
@@ -172,6 +186,38 @@ void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *tur
 {
         const struct warp_tile *t = &w->tile;
         share_words(w, warp, warps_w_stage(t) / t->group, t->together ? t->words : warps_w_panel(t) / t->group, copy_w, turn);
+}
+
+static void copy_added(struct warps *w, const struct shared_word *word, struct loop_expr *turn)
+{
+        (void)turn;
+        struct emit *e = w->s.e;
+        const struct warp_tile *t = &w->tile;
+        const struct value *added = warps_added(w->s.op);
+        const int each = COPY_BYTES / t->added, width = t->vectors * t->lanes;
+        const int64_t block = op_int(w->s.op, "block"), blocks = added->type->dims[1] / w->groups;
+        struct loop_expr *row = emit_let(e, "row", word->unit), *column = emit_let(e, "column", times(e, word->within, each)),
+                         *p = emit_let(e, "p", plus(e, w->position, row)), *o = emit_let(e, "o", plus(e, times(e, w->panel, width), column)), *there = NULL;
+        if (w->positions % t->positions)
+                there = warps_less(w, p, w->positions);
+        if (w->outputs % ((int64_t)width * t->panels))
+                there = both(w, there, warps_less(w, o, w->outputs));
+        struct loop_expr *line = p;
+        if (added->type->dims[1] > 1) {
+                struct loop_expr *image = w->images > 1 ? emit_op_int(e, LOOP_DIV, p, w->of_image) : number(e, 0);
+                struct loop_expr *number_of = plus(e, times(e, plus(e, times(e, image, w->groups), w->group), blocks), emit_op_int(e, LOOP_DIV, o, block));
+                line = plus(e, times(e, number_of, w->of_image), w->images > 1 ? emit_op_int(e, LOOP_REM, p, w->of_image) : p);
+        }
+        struct loop_expr *from = plus(e, times(e, line, block), blocks > 1 ? emit_op_int(e, LOOP_REM, o, block) : o);
+        emit_copy(e, w->added, plus(e, times(e, row, warp_tile_added_row(t)), column), emit_parameter(e, added), from,
+                  there ? emit_let(e, "there", there) : NULL, each);
+}
+
+void warps_copy_added(struct warps *w, struct loop_expr *warp)
+{
+        const struct warp_tile *t = &w->tile;
+        const int64_t across = (int64_t)t->panels * t->vectors * t->lanes * t->added / COPY_BYTES;
+        share_words(w, warp, t->positions * across, across, copy_added, NULL);
 }
 
 void warps_run_w(struct warps *w, struct loop_expr *turn)

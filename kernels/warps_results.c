@@ -21,42 +21,40 @@ static void index_of(struct warps *w, struct loop_expr *o, struct loop_expr *p, 
         struct stage *s = &w->s;
         struct emit *e = s->e;
         int64_t block = op_int(s->op, "block"), blocks = op_result(s->op)->type->dims[1] / w->groups;
-        index[0] = w->image;
         index[1] = times(e, w->group, blocks);
         if (blocks > 1)
                 index[1] = emit_let(e, "block", plus(e, index[1], emit_op_int(e, LOOP_DIV, o, block)));
         const int first = s->rank - 1 - s->spatial_count;
         for (int d = 2; d < first; d++)
                 index[d] = number(e, 0);
-        for (int d = s->spatial_count - 1; d >= 0; d--) {
-                int64_t extent = s->spatial[d].extent;
-                index[first + d] = d ? emit_let(e, "i", emit_op_int(e, LOOP_REM, p, extent)) : p;
-                p = d ? emit_let(e, "p", emit_op_int(e, LOOP_DIV, p, extent)) : p;
-        }
+        warps_split_position(w, p, index + first, &index[0]);
         index[s->rank - 1] = blocks > 1 ? emit_let(e, "o", emit_op_int(e, LOOP_REM, o, block)) : o;
 }
 
-static struct result result_at(struct warps *w, struct loop_expr **index, struct loop_expr *sum)
+/* added: where what is added to it lies in shared memory, if it does */
+static struct result result_at(struct warps *w, struct loop_expr **index, struct loop_expr *sum, struct loop_expr *added)
 {
         struct stage *s = &w->s;
         struct emit *e = s->e;
         sum = let_value(w, "sum", loop_cast(e->arena, s->sums->type->element, sum));
         emit_define(e, s->sums, index, sum->variable);
+        if (w->added)
+                emit_define(e, warps_added(s->op), index, let_value(w, "added", loop_load(e->arena, w->added, added))->variable);
         struct loop_expr *value = let_value(w, "result", emit_element(e, s->result, index));
         return (struct result){ plus(e, stage_y(s, index), index[s->rank - 1]), value };
 }
 
 /* output o of the group, position p: a lane's */
-static struct result result_of(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum)
+static struct result result_of(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum, struct loop_expr *added)
 {
         struct loop_expr *index[RANK_MAX];
         index_of(w, o, p, index);
-        return result_at(w, index, sum);
+        return result_at(w, index, sum, added);
 }
 
 void warps_write_output(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum)
 {
-        const struct result r = result_of(w, o, p, sum);
+        const struct result r = result_of(w, o, p, sum, NULL);
         emit_store(w->s.e, w->s.ys, r.to, r.value);
         emit_mark_overlaps(w->s.e, w->s.e->scope->block, r.to);
 }
@@ -83,12 +81,24 @@ static struct loop_expr *no_further(struct warps *w, struct loop_expr *a, int64_
 enum { BATCH = 8, SIDE = 4 };
 struct batch { int count; struct loop_expr *outputs[BATCH], *positions[BATCH], *stored[BATCH]; struct result results[BATCH]; bool few, some; };
 
-static void batch_add(struct warps *w, struct batch *b, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum)
+/* where what is added lies, to row `row` of fragments number `part` of the warp, output `column` of its panel */
+static struct loop_expr *added_at(struct warps *w, struct loop_expr *warp, int part, struct loop_expr *row, struct loop_expr *column)
+{
+        struct emit *e = w->s.e;
+        const struct warp_tile *t = &w->tile;
+        if (!w->added)
+                return NULL;
+        row = plus(e, plus(e, warps_row(w, warp), row), number(e, (int64_t)part * t->rows));
+        column = plus(e, times(e, warps_panel(w, warp), t->vectors * t->lanes), column);
+        return emit_let(e, "added_at", plus(e, times(e, row, warp_tile_added_row(t)), column));
+}
+
+static void batch_add(struct warps *w, struct batch *b, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum, struct loop_expr *added)
 {
         const int i = b->count++;
         b->outputs[i] = o;
         b->positions[i] = p;
-        b->results[i] = result_of(w, b->few ? no_further(w, o, w->outputs - 1) : o, b->some ? no_further(w, p, w->positions - 1) : p, sum);
+        b->results[i] = result_of(w, b->few ? no_further(w, o, w->outputs - 1) : o, b->some ? no_further(w, p, w->positions - 1) : p, sum, added);
         b->stored[i] = b->results[i].to;
 }
 
@@ -100,7 +110,7 @@ static void batch_keep(struct warps *w, const struct batch *b, struct loop_expr 
 }
 
 /* so many outputs from o on */
-static void batch_add_side(struct warps *w, struct batch *b, int side, struct loop_expr *o, struct loop_expr *p, const struct sums *sums)
+static void batch_add_side(struct warps *w, struct batch *b, int side, struct loop_expr *o, struct loop_expr *p, const struct sums *sums, struct loop_expr *added)
 {
         struct emit *e = w->s.e;
         struct loop_expr *index[RANK_MAX], *first;
@@ -111,7 +121,7 @@ static void batch_add_side(struct warps *w, struct batch *b, int side, struct lo
                 index[w->s.rank - 1] = plus(e, first, number(e, k));
                 b->outputs[i] = o;
                 b->positions[i] = p;
-                b->results[i] = result_at(w, index, sum_of(w, sums, k));
+                b->results[i] = result_at(w, index, sum_of(w, sums, k), added && k ? plus(e, added, number(e, k)) : added);
                 b->stored[i] = b->results[i].to;
         }
 }
@@ -153,7 +163,7 @@ static void write_rows(struct warps *w, struct loop_expr *warp, struct loop_expr
         for (int r = 0; r < count; r++) {
                 struct loop_expr *p = emit_let(e, "p", plus(e, first, number(e, r)));
                 struct loop_expr *at = plus(e, sums_at, plus(e, times(e, plus(e, row, number(e, r)), warp_tile_out(t)), in_panel));
-                batch_add(w, &b, o, p, loop_load(e->arena, w->out, at));
+                batch_add(w, &b, o, p, loop_load(e->arena, w->out, at), added_at(w, warp, part, plus(e, row, number(e, r)), in_panel));
         }
         batch_store(w, &b);
         for (int closes = 3; closes > 0; closes--)
@@ -175,9 +185,11 @@ static void write_rows_side(struct warps *w, struct loop_expr *warp, struct loop
         struct loop_expr *panel = plus(e, w->panel, warps_panel(w, warp));
         struct loop_expr *o = emit_let(e, "o", plus(e, times(e, panel, width), in_panel));
         struct loop_expr *at = emit_let(e, "at", plus(e, sums_at, plus(e, times(e, row, warp_tile_out(t)), in_panel)));
+        struct loop_expr *added = added_at(w, warp, part, row, in_panel);
         for (int r = 0; r < count; r++) {
                 struct loop_expr *p = r ? emit_let(e, "p", plus(e, first, number(e, (int64_t)r * down))) : first;
-                batch_add_side(w, &b, SIDE, o, p, &(struct sums){ w->out, plus(e, at, number(e, (int64_t)r * down * warp_tile_out(t))), 1, 0 });
+                batch_add_side(w, &b, SIDE, o, p, &(struct sums){ w->out, plus(e, at, number(e, (int64_t)r * down * warp_tile_out(t))), 1, 0 },
+                               added ? plus(e, added, number(e, (int64_t)r * down * warp_tile_added_row(t))) : NULL);
         }
         batch_store(w, &b);
         emit_end(e);
@@ -233,19 +245,16 @@ static int64_t partial_row(const struct warps *w)
 }
 
 static int64_t partial_positions(const struct warps *w) { return round_up(w->positions, w->tile.positions); }
-static int64_t partial_images(const struct warps *w) { return op_operand(w->s.op, 0)->type->dims[0] * w->groups; }
-
 int64_t warps_partial_size(const struct warps *w)
 {
-        return w->tile.parts * partial_images(w) * partial_positions(w) * partial_row(w);
+        return w->tile.parts * w->groups * partial_positions(w) * partial_row(w);
 }
 
 /* output o of position p in the part that comes first */
 static struct loop_expr *partial_at(struct warps *w, struct loop_expr *p, struct loop_expr *o)
 {
         struct emit *e = w->s.e;
-        struct loop_expr *image = plus(e, times(e, w->image, w->groups), w->group);
-        return plus(e, times(e, plus(e, times(e, image, partial_positions(w)), p), partial_row(w)), o);
+        return plus(e, times(e, plus(e, times(e, w->group, partial_positions(w)), p), partial_row(w)), o);
 }
 
 void warps_write_partial(struct warps *w)
@@ -267,7 +276,7 @@ void warps_join_parts(struct warps *w)
         enum { WARPS = 4 };
         struct emit *e = w->s.e;
         const int64_t size = warps_partial_size(w) / w->tile.parts;
-        const int64_t all = partial_images(w) * w->positions * w->outputs, of_block = (int64_t)WARPS * GRID_LANES;
+        const int64_t all = w->groups * w->positions * w->outputs, of_block = (int64_t)WARPS * GRID_LANES;
         struct loop_expr *block = emit_grid(e, "b", FOR_GPU_BLOCK, divide_up(all, of_block));
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, WARPS), *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
         struct loop_expr *at = emit_let(e, "at", plus(e, times(e, plus(e, times(e, block, WARPS), warp), GRID_LANES), lane));
@@ -279,7 +288,6 @@ void warps_join_parts(struct warps *w)
         struct loop_expr *p = emit_let(e, "p", emit_op_int(e, LOOP_REM, at, w->positions));
         at = emit_op_int(e, LOOP_DIV, at, w->positions);
         w->group = emit_let(e, "group", emit_op_int(e, LOOP_REM, at, w->groups));
-        w->image = emit_let(e, "image", emit_op_int(e, LOOP_DIV, at, w->groups));
         struct loop_expr *from = emit_let(e, "partial_at", partial_at(w, p, o));
         warps_write_output(w, o, p, sum_of(w, &(struct sums){ w->partial, from, w->tile.parts, size }, 0));
         for (int closes = 3 + some; closes > 0; closes--)
@@ -335,9 +343,9 @@ void warps_join_share(struct warps *w)
                 struct loop_expr *o = emit_let(e, "o", plus(e, times(e, w->panel, panel), column)), *p = emit_let(e, "p", plus(e, w->position, row));
                 const struct sums sums = { w->partial, from, t->parts, warp_tile_part(t) };
                 if (side > 1)
-                        batch_add_side(w, &b, side, o, p, &sums);
+                        batch_add_side(w, &b, side, o, p, &sums, NULL);
                 else
-                        batch_add(w, &b, o, p, sum_of(w, &sums, 0));
+                        batch_add(w, &b, o, p, sum_of(w, &sums, 0), NULL);
         }
         if (t->whole)
                 batch_keep(w, &b, kept);

@@ -105,10 +105,9 @@ void warps_write_rows(struct warps *w)
         struct loop_expr *p = emit_let(e, "p", plus(e, w->position, row));
         if (some)
                 emit_if(e, warps_less(w, p, w->positions));
-        struct loop_expr *line = emit_let(e, "line", plus(e, times(e, w->image, w->positions), p));
         struct loop_buffer *taken = alloc(w, "taken", warps_row_length(t));
         take_row(w, taken, row);
-        store_row(w, taken, line);
+        store_row(w, taken, p);
         for (int closes = 2 + uneven + some; closes > 0; closes--)
                 emit_end(e);
 }

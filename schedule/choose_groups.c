@@ -12,7 +12,7 @@ enum { PARTS_MOST = 32, TILE_MOST = 256, STAGES_LEAST = 3, STAGES_MOST = 5 };
 struct choice {
         const struct target *target;
         const struct multiply *multiply;
-        double images, groups, positions, panels, turns;
+        double groups, positions, panels, turns;
         int result_bytes;
         struct schedule best;
         double judged, seconds, waves;
@@ -22,12 +22,12 @@ struct choice {
 static struct warp_work work_of(const struct choice *c, const struct warp_tile *t)
 {
         const struct multiply *m = c->multiply;
-        const double width = t->vectors * t->lanes, line = (double)t->words * t->group * t->bytes, sums = c->images * c->groups * c->positions * c->panels * width;
+        const double width = t->vectors * t->lanes, line = (double)t->words * t->group * t->bytes, sums = c->groups * c->positions * c->panels * width;
         return (struct warp_work){
-                .blocks = t->parts * (double)warp_tile_count(t, (int64_t)c->images, (int64_t)c->groups, (int64_t)c->positions, (int64_t)c->panels),
+                .blocks = t->parts * (double)warp_tile_count(t, (int64_t)c->groups, (int64_t)c->positions, (int64_t)c->panels),
                 .turns = c->turns / t->parts, .multiplies = (double)t->positions / m->positions * t->vectors,
                 .copied = (t->positions + width) * line, .read = (t->positions + t->positions / m->positions * width) * line,
-                .operands = (c->images * c->groups * c->positions + c->groups * c->panels * width) * c->turns * line,
+                .operands = (c->groups * c->positions + c->groups * c->panels * width) * c->turns * line,
                 .results = sums * c->result_bytes, .partial = t->parts > 1 ? sums * t->parts * 4 : 0, .cluster = t->cluster ? t->parts : 0,
                 .stages = t->stages, .warps = t->warps, .registers = group_tile_registers(t), .shared = group_tile_shared(t)
         };
@@ -68,10 +68,9 @@ struct schedule groups_choose(const struct op *op, const struct schedule_machine
         const struct multiply *m = c.multiply = multiply_find(machine->target, (enum element)x->element, (enum element)w->element, true,
                                                               (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
         c.groups = (double)op_int(op, "groups");
-        c.images = (double)y->dims[0];
         c.panels = (double)w->dims[0] / c.groups;
         c.turns = (double)(type_elements(w) / w->dims[0] / packed_panel(x, w)) / multiply_row(m);
-        c.positions = 1;
+        c.positions = (double)y->dims[0];
         for (int d = 2; d + 1 < y->rank; d++)
                 c.positions *= (double)y->dims[d];
         for (int tile = m->positions; tile <= TILE_MOST; tile += m->positions)
@@ -92,7 +91,7 @@ int64_t schedule_panel(const struct target *target, const struct multiply *m, co
         double least = INFINITY;
         int64_t best = 1;
         for (int width = 64; width <= MULTIPLY_WIDE; width += 64) {
-                struct choice c = { .target = target, .multiply = m, .judged = INFINITY, .images = 1, .groups = (double)p->groups,
+                struct choice c = { .target = target, .multiply = m, .judged = INFINITY, .groups = (double)p->groups,
                                     .positions = (double)p->positions, .panels = (double)divide_up(p->outputs, width),
                                     .turns = (double)divide_up(p->channels, multiply_row(m)), .result_bytes = sizeof(float) };
                 for (int tile = m->positions; tile <= TILE_MOST; tile += m->positions) {

@@ -20,7 +20,7 @@ struct choice {
         const struct op *op;
         const struct target *target;
         const struct multiply *multiply;
-        double images, groups, positions, panels, channels;       /* channels: with the window's offsets */
+        double groups, positions, panels, channels;       /* channels: with the window's offsets */
         bool windows, cold;
         double behind;                  /* seconds of what sums over rows of the results, where that is a launch; 0: nothing does */
         struct schedule best;
@@ -31,10 +31,10 @@ struct choice {
 static struct warp_work work_of(const struct choice *c, const struct warp_tile *t)
 {
         double width = t->vectors * t->lanes, depth = (double)t->words * t->group;
-        double blocks = t->parts * (double)warp_tile_count(t, (int64_t)c->images, (int64_t)c->groups, (int64_t)c->positions, (int64_t)c->panels);
+        double blocks = t->parts * (double)warp_tile_count(t, (int64_t)c->groups, (int64_t)c->positions, (int64_t)c->panels);
         double warps = t->warps * t->panels, own = (double)t->positions / t->warps;
         const struct multiply *m = c->multiply;
-        double sums = c->images * c->groups * c->positions * c->panels * width;
+        double sums = c->groups * c->positions * c->panels * width;
         return (struct warp_work){
                 .blocks = blocks, .turns = ceil(c->channels / depth) / t->parts,
                 .multiplies = warps * own / m->positions * t->vectors * depth / multiply_row(m),
@@ -43,7 +43,7 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
                 .x_copies = ceil(t->positions * (double)t->words / (warps * GRID_LANES)),
                 .w_copies = ceil(t->panels * width * t->words / (warps * GRID_LANES)),
                 .windows = c->windows, .cold = c->cold, .rows = own,
-                .operands = (c->images * c->groups * c->positions + c->groups * c->panels * width) * c->channels * t->bytes,
+                .operands = (c->groups * c->positions + c->groups * c->panels * width) * c->channels * t->bytes,
                 .results = sums * element_info[op_result(c->op)->type->element].bytes,
                 .partial = t->cluster || t->parts > 1 ? sums * t->parts * 4 : 0, .cluster = t->cluster ? warp_tile_members(t) : 0,
                 .across = t->whole ? t->across : 0, .length = (double)t->length, .tile = t->positions,
@@ -74,7 +74,7 @@ static void try_one(struct choice *c, struct schedule s)
 /* all tiles of so many panels, and as many parts */
 static void try_all(struct choice *c, int panels, int parts_most, bool rows)
 {
-        for (int tile = 16; tile <= 256; tile += tile < 64 ? 16 : 64)
+        for (int tile = 16; tile <= 256; tile += tile < 64 ? 16 : tile < 128 ? 32 : 64)
                 for (int warps = 1; warps <= 8; warps *= 2)
                         for (int depth = multiply_row(c->multiply); depth <= 128; depth *= 2)
                                 for (int stages = 2; stages <= 5; stages++)
@@ -165,16 +165,15 @@ struct schedule warps_choose(const struct op *op, const struct schedule_machine 
         c.multiply = multiply_find(machine->target, (enum element)x->element, (enum element)w->element, true,
                                    (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
         c.groups = (double)op_int(op, "groups");
-        c.images = (double)y->dims[0];
         c.panels = (double)w->dims[0] / c.groups;
-        c.positions = 1;
+        c.positions = (double)y->dims[0];
         for (int d = 2; d + 1 < y->rank; d++)
                 c.positions *= (double)y->dims[d];
         for (int d = 2; d + 3 < w->rank; d++)
                 c.windows |= w->dims[d] > 1;
         c.channels = (double)(type_elements(w) / w->dims[0] / packed_panel(x, w));
         if (is_summed_over(op))
-                c.behind = warps_rows_cost(target_grid(machine->target), c.images * c.positions, (double)y->dims[y->rank - 1]);
+                c.behind = warps_rows_cost(target_grid(machine->target), c.positions, (double)y->dims[y->rank - 1]);
         for (int panels = 1; panels <= 8; panels *= 2)
                 try_all(&c, panels, PARTS_MOST, false);
         for (int panels = 1; c.behind && panels <= ROW_PANELS_MOST; panels++)

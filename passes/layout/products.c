@@ -286,6 +286,15 @@ static struct folding folding_of(int way, int64_t window, int64_t stride, int64_
         return f;
 }
 
+/* Has each element of x one place? What is cut off has no results. */
+static bool is_turned(const struct folding *f, int spatial)
+{
+        bool turned = true;
+        for (int d = 0; d < spatial; d++)
+                turned &= f[d].step == f[d].times;
+        return turned;
+}
+
 /* what is computed, and what is moved to be: offsets of the window, and elements of x' */
 static void count_folded(const struct folding *f, int spatial, int64_t *channels, int64_t *taps, double *positions)
 {
@@ -310,16 +319,18 @@ static double price_of_machine(const struct layout *l, int64_t channels, int64_t
 }
 
 /* predicted cycles, or seconds of warps */
-static double price(const struct layout *l, const struct multiply *m, const struct folding *f, int spatial, int64_t channels, int64_t outputs,
+static double price(const struct layout *l, const struct multiply *m, const struct folding *f, int spatial, int64_t images, int64_t channels, int64_t outputs,
                     int64_t results)
 {
+        const int64_t before = channels;
         int64_t taps;
         double positions;
         count_folded(f, spatial, &channels, &taps, &positions);
         if (!multiply_in_warps(m))
                 return price_of_machine(l, channels, outputs, results, taps, positions);
+        const int copies = is_turned(f, spatial) ? 0 : (int)(channels / before);
         channels = round_up(channels, multiply_row(m));
-        return warps_window_cost(l->context->target, m, results, outputs, taps, channels, positions * (double)channels);
+        return warps_window_cost(l->context->target, m, images * results, outputs, taps, channels, (double)images * positions * (double)channels, copies);
 }
 
 /* All elements go to one place each: x [N, C, (P, times)..] as [N, times.., C, P..]. */
@@ -343,10 +354,7 @@ static struct value *turned_inputs(struct layout *l, struct value *x, const stru
 
 static struct value *folded_inputs(struct layout *l, struct value *x, const struct folding *f, int spatial)
 {
-        bool turned = true;
-        for (int d = 0; d < spatial; d++)       /* what is cut off has no results */
-                turned &= f[d].step == f[d].times;
-        if (turned)
+        if (is_turned(f, spatial))
                 return turned_inputs(l, x, f, spatial);
         int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX] = { 1, 1 }, high[2 * FEW_SPATIAL] = { 0 }, parts = 1;
         dim_t dims[RANK_MAX] = { x->type->dims[0], x->type->dims[1] };
@@ -430,13 +438,12 @@ static void fold_channels(struct layout *l, struct op *op)
         int64_t results = 1, parts = 1;
         for (int d = 0; d < spatial; d++)
                 results *= y->dims[2 + d];
-        results *= multiply_in_warps(multiply) ? x->type->dims[0] : 1;
         for (int way = 0; way < (spatial == 1 ? 3 : 9); way++) {
                 for (int d = 0; d < spatial; d++)
                         f[d] = folding_of(d ? way / 3 : way % 3, w->type->dims[2 + d], strides[d], y->dims[2 + d]);
                 if (f[0].times * (spatial > 1 ? f[1].times : 1) > PARTS_MOST)
                         continue;
-                const double cycles = price(l, multiply, f, spatial, x->type->dims[1], y->dims[1], results);
+                const double cycles = price(l, multiply, f, spatial, x->type->dims[0], x->type->dims[1], y->dims[1], results);
                 if (cycles >= least)
                         continue;
                 least = cycles;

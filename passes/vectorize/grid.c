@@ -14,7 +14,8 @@
  *                                                    }
  *
  * Loops that are perfectly nested, but for values and checks between them, and proved independent
- * (independence.c) become one; neighbours in the innermost are neighbours among lanes, and where there are many, a lane has several (grid_turns.c). Each loop of a
+ * (independence.c) become one; neighbours in the innermost are neighbours among lanes, and where there are many, a lane has a word of them (grid_side.c), or several
+ * (grid_turns.c). Each loop of a
  * kernel is a phase of its own. What has no such loop runs in one lane, as it stands; so does what
  * shares a variable or memory on the stack. Rows are for warps (grid_rows.c). A value that loads nothing which the kernel writes is
  * computed in each phase that reads it.
@@ -24,6 +25,7 @@
 #include "base/size.h"
 #include "passes/vectorize/averages.h"
 #include "passes/vectorize/grid_rows.h"
+#include "passes/vectorize/grid_side.h"
 #include "passes/vectorize/grid_turns.h"
 #include "passes/vectorize/independence.h"
 #include "passes/vectorize/vectorize.h"
@@ -329,9 +331,19 @@ static void put_turns(struct mapping *m, struct loop_stmt *const *nest, int coun
         grid_turns_write(arena, turn, turns, body, lane->body);
 }
 
+/* Neighbours of a lane, where every scheduler has warps enough beside it: fewer would wait for memory one after the other. */
+static int64_t side_of(const struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total)
+{
+        enum { SCHEDULERS = 4, ENOUGH = 4 };      /* of a multiprocessor; warps of one */
+        return grid_side_of(m->scratch, m->bounds, nest[count - 1], total, (int64_t)m->machine->multiprocessors * SCHEDULERS * ENOUGH * GRID_LANES);
+}
+
 static void put_lanes(struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total)
 {
-        const int64_t turns = m->checks.first ? 1 : turns_of(m, nest, count, total);
+        const int64_t side = side_of(m, nest, count, total);
+        if (side > 1 && grid_side_write(m->p->arena, nest[count - 1], side))
+                total /= side;
+        const int64_t turns = side > 1 || m->checks.first ? 1 : turns_of(m, nest, count, total);
         if (turns > 1) {
                 put_turns(m, nest, count, total, turns);
                 return;

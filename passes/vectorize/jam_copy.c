@@ -64,13 +64,19 @@ static struct loop_stmt *append(struct jam_copy *c, const struct loop_stmt *s,
         return copy;
 }
 
-/* a variable of its own in copy number i */
+/* a variable of its own in copy number i; what is a constant there needs none */
 static void declare(struct jam_copy *c, const struct loop_stmt *s, int i, struct loop_block *out)
 {
+        struct loop_expr *value = s->a ? jam_expr(c, s->a, i) : NULL;
+        int64_t constant;
+        if (s->kind == STMT_LET && loop_is_int(value, &constant)) {
+                jam_copy_set(c, s->variable, i, value);
+                return;
+        }
         struct loop_stmt *copy = append(c, s, out);
         copy->variable = loop_variable_new(c->arena, s->variable->name, s->variable->type,
                                            s->variable->kind);
-        copy->a = s->a ? jam_expr(c, s->a, i) : NULL;
+        copy->a = value;
         jam_copy_set(c, s->variable, i, loop_use(c->arena, copy->variable));
 }
 

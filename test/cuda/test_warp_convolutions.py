@@ -19,6 +19,7 @@ import dnncc  # noqa: E402
 CASES = {
     "plain": ((1, 32, 9, 10), (64, 32, 3, 3), {"pads": [1, 1, 1, 1]}, 1),
     "strides": ((2, 16, 12, 11), (24, 16, 3, 3), {"pads": [1, 0, 1, 2], "strides": [2, 2]}, 1),
+    "no border": ((2, 32, 9, 10), (64, 32, 3, 3), {"strides": [1, 2]}, 1),
     "dilations": ((1, 48, 9, 9), (16, 48, 3, 3), {"pads": [2, 2, 2, 2], "dilations": [2, 2]}, 1),
     "image": ((1, 3, 16, 16), (16, 3, 7, 7), {"pads": [3, 3, 3, 3], "strides": [2, 2]}, 1),
     "odd channels": ((1, 24, 7, 7), (40, 24, 1, 1), {}, 1),
@@ -28,6 +29,9 @@ CASES = {
     "groups": ((1, 64, 8, 8), (64, 16, 3, 3), {"pads": [1, 1, 1, 1], "group": 4}, 1),
     "groups of blocks that are no words": ((1, 40, 8, 8), (32, 20, 3, 3), {"pads": [1, 1, 1, 1], "group": 2}, 0),
     "depthwise": ((1, 32, 8, 8), (32, 1, 3, 3), {"pads": [1, 1, 1, 1], "group": 32}, 0),
+    "images whose tiles go on": ((5, 32, 7, 7), (48, 32, 3, 3), {"pads": [1, 1, 1, 1], "strides": [2, 1]}, 1),
+    "groups of images": ((3, 64, 5, 5), (64, 16, 3, 3), {"pads": [1, 1, 1, 1], "group": 4}, 1),
+    "lines": ((3, 32, 33), (32, 32, 5), {"pads": [2, 2]}, 1),
     "border wider than the window": ((1, 16, 4, 4), (16, 16, 2, 2), {"pads": [3, 2, 3, 4]}, 1),
 }
 
@@ -205,11 +209,44 @@ def test_parts(kind, tmp_path):
     assert "partial" in (tmp_path / "m0.cu").read_text()
 
 
+ADDED = ["tile=16 panels=2 depth=16 stages=2", "tile=64 warps=2 depth=64 stages=3", "tile=32 panels=2 depth=64 stages=5"]
+
+
+@pytest.mark.parametrize("x", [(1, 64, 8, 8), (3, 64, 5, 7)])
+def test_added(x, tmp_path):
+    """what is added to the sums lies in shared memory before they are there, tiles of several images among them; another place of it is found"""
+    shape = (64, 64, 3, 3)
+    path, given = model((x, shape, {"pads": [1, 1, 1, 1]}, 1), tmp_path / "m.onnx", twice=True), whole(x, 5)
+    want = ReferenceEvaluator(str(path)).run(None, {"x": given})[0]
+    text = dnncc.run([dnncc.DNNCC, path, "--target=cuda-sm_90", "--precision=f16", "--emit=ir", "-o", "-"]).stdout
+    models = {}
+    for i, words in enumerate(ADDED):
+        dump = tmp_path / f"d{i}.dnn"
+        dump.write_text(re.sub(r'schedule="tile=[^"]*"', f'schedule="{words}"', text))
+        models[words] = dump, given, 2
+    for words, y in run(models, tmp_path, "f16", ["--precision=f16"], "cuda-sm_90", cuda.SIX).items():
+        assert np.array_equal(y, want), words
+    for i in range(len(ADDED)):
+        assert (tmp_path / f"m{i}.cu").read_text().count("copy_async(added + ") == 1
+    cuda.plant(tmp_path / "m0.cu", (r"copy_async\(added \+ \(", "copy_async(added + (8 + "))
+    got = cuda.run(cuda.build([tmp_path / "m0.cu"], tmp_path, flags=cuda.CHECKED), {"m0": [given]}, tmp_path, "0")["m0"]
+    assert isinstance(got, cuda.Found) or not np.array_equal(got[0], want)
+
+
 def test_deeper_image(tmp_path):
-    """an image of few channels becomes deeper in one kernel, its border with it"""
+    """an image of few channels becomes deeper in one kernel, its border with it; a row of the window, four times 16 channels, may be one turn"""
     case = (1, 3, 224, 224), (64, 3, 7, 7), {"pads": [3, 3, 3, 3], "strides": [2, 2]}, 1
     check({"image": case}, tmp_path, "f16", "cuda-sm_90", executions=cuda.TWO)
-    assert len(cuda.kernels((tmp_path / "m0.cu").read_text())) == 3          # that, the convolution, and its result in the model's order
+    text = (tmp_path / "m0.cu").read_text()
+    assert len(cuda.kernels(text)) == 3          # that, the convolution, and its result in the model's order
+    assert int(re.search(r"for \(int turn = 0; turn < (\d+)", text)[1]) < 16, text
+
+
+def test_images(tmp_path):
+    """of several images, too: one launch before the convolution, where a launch for each offset of a window would put them together"""
+    path = model(((32, 3, 56, 56), (64, 3, 7, 7), {"pads": [3, 3, 3, 3], "strides": [2, 2]}, 1), tmp_path / "m.onnx")
+    text = dnncc.run([dnncc.DNNCC, path, "--target=cuda-sm_90", "--precision=f16", "-o", "-"]).stdout
+    assert len(cuda.kernels(text)) == 3, text
 
 
 def test_no_border_in_memory(tmp_path):

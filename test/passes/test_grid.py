@@ -96,17 +96,48 @@ def test_turns_of_rows(tmp_path, rows, columns, stores):
     assert "#pragma unroll" in (tmp_path / "m.cu").read_text()
 
 
+MANY = 1 << 21
+
+
+def of_many(tmp_path, body, many=MANY):
+    (tmp_path / "m.loops").write_text(HEAD.replace("6000", str(many)).format(body=body.replace("MANY", str(many)), access="out"))
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.loops", "--target=cuda-sm_90", "--passes=grid", "--check", "--emit=loops", "-o", tmp_path / "y.loops"])
+    assert done.returncode == 0 and "grid: equal" in done.stdout + done.stderr, done.stdout + done.stderr
+    return (tmp_path / "y.loops").read_text()
+
+
 def test_turns_of_elements(tmp_path):
     """where there are enough of them for all multiprocessors, a lane has several; a loop that does more than store has not"""
-    head = HEAD.replace("6000", str(1 << 21))
-    texts = []
-    for body in ("store %y[%i] = %x[%i] + 1", "var %s : f32 = %x[%i] set %s = %s + 1 store %y[%i] = %s"):
-        (tmp_path / "m.loops").write_text(head.format(body=f"for %i = 0 to {1 << 21} {{ {body} }}", access="out"))
-        done = dnncc.run([dnncc.DNNCC, tmp_path / "m.loops", "--target=cuda-sm_90", "--passes=grid", "--check", "--emit=loops", "-o", tmp_path / "y.loops"])
-        assert done.returncode == 0 and "grid: equal" in done.stdout + done.stderr, done.stdout + done.stderr
-        texts.append((tmp_path / "y.loops").read_text())
+    texts = [of_many(tmp_path, f"for %i = 0 to MANY {{ {body} }}")
+             for body in ("store %y[%i] = %x[MANY - 1 - %i] + 1", "var %s : f32 = %x[MANY - 1 - %i] set %s = %s + 1 store %y[%i] = %s")]
     assert texts[0].count("unroll {") == 2 and "%values[" in texts[0], texts[0]
     assert "unroll" not in texts[1], texts[1]
+
+
+SIDE = {        # a loop's iterations, body, and how many of them a lane has side by side
+    "elements": (MANY, "store %y[%i] = %x[%i] + 1", 4),
+    "a variable": (MANY, "var %s : f32 = %x[%i] set %s = %s + 1 store %y[%i] = %s", 4),
+    "a window": (64, "var %s : f32 = 0 for %k = 0 to 3 { let %at : index = min(%r + %k, 9) * 64 + %i set %s = max(%s, %x[%at]) } store %y[%r * 64 + %i] = %s", 4),
+    "all of a loop": (8, "store %y[%r * 8 + %i] = %x[%i * (MANY / 8) + %r]", 8),
+    "words that others read": (64, "store %y[%r * 64 + %i] = %x[%r * 64 + %i] + %x[%i % 7]", 1),
+    "under a condition": (64, "store %y[%r * 64 + %i] = select(%r > 3, %x[%r * 64 + %i], 0)", 1),
+    "all of a loop under one": (8, "store %y[%r * 8 + %i] = select(%r > 3, %x[%i * (MANY / 8) + %r], 0)", 8),
+    "one behind": (64, "store %y[%r * 64 + %i] = %x[min(%r, 9) * 64 + %i + 1]", 1),
+    "two apart": (64, "store %y[%r * 64 + %i] = %x[min(%r, 9) * 64 + %i * 2]", 1),
+    "stores apart": (8, "store %y[%i * (MANY / 8) + %r] = %x[%r * 8 + %i]", 1),
+    "no whole words": (62, "store %y[%r * 62 + %i] = %x[%r * 62 + %i]", 1),
+    "turns that differ": (64, "var %s : f32 = 0 for %k = 0 to %i { set %s = %s + %x[%k * 64] } store %y[%r * 64 + %i] = %s", 1),
+}
+
+
+@pytest.mark.parametrize("what", SIDE)
+def test_neighbours_of_a_lane(tmp_path, what):
+    """words of 16 bytes are one lane's (grid_side.c), and the program is what it was, to the bit (of_many() checks); where lanes would be too few for all schedulers, they have one each"""
+    times, body, side = SIDE[what]
+    for many, sides in ((MANY, side), (1 << 18, 1)):
+        loop = f"for %i = 0 to {min(times, many)} {{ {body} }}"
+        text = of_many(tmp_path, loop if times == MANY else f"for %r = 0 to {many // times} {{ {loop} }}", many)
+        assert text.count("store %y") == sides, text
 
 
 @pytest.mark.parametrize("codes, phases", [(["INDEX", "INDEX"], [(2, 1, 32)]), (["INDEX", "EXTENT"], ONE)])
