@@ -144,7 +144,8 @@ void groups_write_results(struct warps *w)
                 s->tiles.column = first;
                 s->tiles.columns = part < t->vectors ? part : 0;
                 s->tiles.step = group_tile_out(t);
-                write_rows(w, warp, at, first);
+                if (!warps_write_words(w, warp, at, 0, first * t->lanes, part * t->lanes))
+                        write_rows(w, warp, at, first);
         }
         emit_end(e);
 }

@@ -16,7 +16,7 @@ import test_warp_products as products  # noqa: E402
 TARGET = "cuda-sm_90a"
 ALWAYS = "--limit=together_percent=1000000"          # small ones, too, which are faster otherwise
 # rows, channels, outputs; what stands behind the product
-SHAPES = [(64, 64, 64, "Relu"), (200, 256, 320, "Relu"), (192, 512, 40, "Relu"), (256, 192, 512, "Sigmoid"), (128, 1024, 1000, "Relu")]
+SHAPES = [(64, 64, 64, "Relu"), (200, 256, 320, "Relu"), (192, 512, 40, "Relu"), (256, 192, 512, "Sigmoid"), (128, 1024, 1000, "Relu"), (100, 256, 321, "Relu")]
 CASES = {
     "plain": ((1, 64, 16, 15), (64, 64, 3, 3), {"pads": [1, 1, 1, 1]}, 1),
     "strides": ((2, 64, 21, 21), (72, 64, 3, 3), {"pads": [1, 0, 1, 2], "strides": [2, 2]}, 1),
@@ -112,6 +112,7 @@ def test_nvcc(tmp_path):
         sass = dnncc.run([products.cuobjdump(), "-sass", tmp_path / "k.o"]).stdout
         for instruction in ("HGMMA.64x256x16.F32.BF16", "LDGSTS.E.BYPASS"):
             assert instruction in sass, instruction
+        assert "STG.E.128" in sass and "STG.E desc" not in sass, "results leave in words"
         assert not re.search(r"\b(STL|LDL)\b", sass)
 
 
