@@ -203,7 +203,7 @@ struct loop_expr *warps_turn(struct warps *w, struct loop_expr *i)
 
 /* Where launches begin early, constant weights come before all else: they need not be waited for. They are a group of
  * their own, in front of those that are counted. */
-static void copy_first_turns(struct warps *w, int64_t count)
+void warps_copy_first(struct warps *w, int64_t count)
 {
         struct emit *e = w->s.e;
         const bool early = target_begins_early(w->s.target) && value_is_constant(op_operand(w->s.op, 1));
@@ -234,7 +234,7 @@ static void add_up(struct warps *w)
         const int ahead = w->tile.stages - 1;
         const int64_t turns = w->turns / w->tile.parts;
         int64_t first = turns < ahead ? turns : ahead;
-        copy_first_turns(w, first);
+        warps_copy_first(w, first);
         for (int64_t i = first; i < ahead; i++)
                 warps_add(w, STMT_COMMIT, 0);         /* of nothing: waits count groups */
         warps_add(w, STMT_WAIT, ahead - 1);

@@ -51,6 +51,9 @@ struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp, str
 /* the turn of the window that is number i of the block */
 struct loop_expr *warps_turn(struct warps *w, struct loop_expr *i);
 
+/* so many turns, each a group of copies */
+void warps_copy_first(struct warps *w, int64_t count);
+
 /* ---- contract_groups.c: warps that multiply together ---- */
 
 void groups_add_up(struct warps *w);

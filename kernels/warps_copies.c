@@ -76,15 +76,22 @@ static struct loop_expr *is_in_x(struct warps *w, const struct place_in_x *place
         return there;
 }
 
+/* the number of the lane in the block; opens the loop over lanes */
+static struct loop_expr *own_of(struct warps *w, struct loop_expr *warp)
+{
+        struct emit *e = w->s.e;
+        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
+        return warps_count(w) == 1 ? lane : emit_let(e, "thread", plus(e, times(e, warp, GRID_LANES), lane));
+}
+
 /* `count` words of 16 bytes, shared by all lanes of the block; each: of one of them */
 static void share_words(struct warps *w, struct loop_expr *warp, int64_t count,
                         void (*each)(struct warps *w, struct loop_expr *word, struct loop_expr *turn),
                         struct loop_expr *turn)
 {
         struct emit *e = w->s.e;
-        int warps = w->tile.warps * w->tile.panels, all = warps * GRID_LANES;
-        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
-        struct loop_expr *own = warps == 1 ? lane : emit_let(e, "thread", plus(e, times(e, warp, GRID_LANES), lane));
+        const int all = warps_count(w) * GRID_LANES;
+        struct loop_expr *own = own_of(w, warp);
         struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(count, all)));
         struct loop_expr *word = emit_let(e, "word", plus(e, times(e, i, all), own));
         bool guard = count % all;
@@ -104,26 +111,70 @@ static struct loop_expr *place_in_line(struct warps *w, struct loop_expr *n, str
         return times(e, n, w->tile.group);
 }
 
-static void copy_x(struct warps *w, struct loop_expr *word, struct loop_expr *turn)
+/* The words of a row of the tile: where number n of it lies, in x and in shared memory; does x have it (NULL: it does), but for the last
+ * position, p being the row's? */
+struct row { struct loop_expr *p, *from, *to, *there; };
+
+static struct row row_of(struct warps *w, struct loop_expr *row, struct loop_expr *n, struct loop_expr *turn)
 {
         struct emit *e = w->s.e;
-        const struct warp_tile *t = &w->tile;
-        struct loop_expr *row = emit_let(e, "row", emit_op_int(e, LOOP_DIV, word, t->words)),
-                         *k = emit_let(e, "k", times(e, emit_op_int(e, LOOP_REM, word, t->words), t->group)),
-                         *p = emit_let(e, "p", plus(e, w->position, row));
-        struct loop_expr *to = plus(e, plus(e, warps_stage(w, turn, warps_x_stage(t)), times(e, row, warp_tile_row(t))),
-                                    place_in_line(w, emit_op_int(e, LOOP_REM, word, t->words), row));
+        struct loop_expr *k = emit_let(e, "k", times(e, n, w->tile.group)), *p = emit_let(e, "p", plus(e, w->position, row));
         struct loop_expr *image = plus(e, w->s.x_start,
                                        plus(e, times(e, w->image, w->s.x.stride[0]),
                                             times(e, w->group, w->blocks * w->s.x.stride[1])));
         struct place_in_x place;
         split_position(w, p, &place);
         split_turn(w, turn, &place);
-        struct loop_expr *there = is_in_x(w, &place, k);
-        if (w->positions % t->positions)
-                there = both(w, there, warps_less(w, p, w->positions));
-        emit_copy(e, w->xs, to, w->s.xs, plus(e, plus(e, image, k), place_in_x(w, &place)),
-                  there ? emit_let(e, "there", there) : NULL, t->group);
+        return (struct row){ .p = p, .from = plus(e, plus(e, image, k), place_in_x(w, &place)),
+                             .to = plus(e, plus(e, warps_stage(w, turn, warps_x_stage(&w->tile)), times(e, row, warp_tile_row(&w->tile))),
+                                        place_in_line(w, n, row)),
+                             .there = is_in_x(w, &place, k) };
+}
+
+static void copy_word(struct warps *w, const struct row *r, struct loop_expr *p, struct loop_expr *to, struct loop_expr *from)
+{
+        struct emit *e = w->s.e;
+        struct loop_expr *there = w->positions % w->tile.positions ? both(w, r->there, warps_less(w, p, w->positions)) : r->there;
+        emit_copy(e, w->xs, to, w->s.xs, from, there ? emit_let(e, "there", there) : NULL, w->tile.group);
+}
+
+static void copy_x(struct warps *w, struct loop_expr *word, struct loop_expr *turn)
+{
+        struct emit *e = w->s.e;
+        struct loop_expr *row = emit_let(e, "row", emit_op_int(e, LOOP_DIV, word, w->tile.words));
+        const struct row r = row_of(w, row, emit_op_int(e, LOOP_REM, word, w->tile.words), turn);
+        copy_word(w, &r, r.p, r.to, r.from);
+}
+
+/* Is a position in x as far from the next as any other? */
+static bool is_straight(const struct warps *w)
+{
+        const struct stage *s = &w->s;
+        for (int d = 0; d < s->spatial_count; d++)
+                if ((d && s->spatial[d - 1].x_step != s->spatial[d].extent * s->spatial[d].x_step) ||
+                    (s->border && op_operand(s->border, 0)->type->dims[2 + d] != op_result(s->border)->type->dims[2 + d]))
+                        return false;
+        return s->spatial_count > 0;
+}
+
+/* A lane copies the same word of several rows, so many apart: as far in x, and in shared memory. */
+static void copy_rows(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
+{
+        struct emit *e = w->s.e;
+        const struct warp_tile *t = &w->tile;
+        const int rows = warps_count(w) * GRID_LANES / t->words;
+        struct loop_expr *own = own_of(w, warp);
+        struct loop_expr *row = emit_let(e, "row", emit_op_int(e, LOOP_DIV, own, t->words));
+        const struct row r = row_of(w, row, emit_let(e, "n", emit_op_int(e, LOOP_REM, own, t->words)), turn);
+        struct loop_expr *to = emit_let(e, "to", r.to), *from = emit_let(e, "from", r.from);
+        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(t->positions, rows))), *more = times(e, i, rows);
+        const bool guard = t->positions % rows;
+        if (guard)
+                emit_if(e, warps_less(w, plus(e, row, more), t->positions));
+        copy_word(w, &r, plus(e, r.p, more), plus(e, to, times(e, more, warp_tile_row(t))),
+                  plus(e, from, times(e, more, w->s.spatial[w->s.spatial_count - 1].x_step)));
+        for (int closes = 2 + guard; closes > 0; closes--)
+                emit_end(e);
 }
 
 /* where a panel's words of a turn begin */
@@ -144,7 +195,7 @@ static void copy_w(struct warps *w, struct loop_expr *word, struct loop_expr *tu
         struct loop_expr *panel = emit_let(e, "from_panel", plus(e, w->panel, number_in));
         struct loop_expr *from = plus(e, place_in_w(w, panel, turn), k);
         struct loop_expr *to = times(e, word, t->group);
-        if (t->together) {
+        if (t->together && !op_int(w->s.op, "crossed")) {
                 struct loop_expr *row = emit_op_int(e, LOOP_DIV, word, t->words);
                 to = plus(e, times(e, row, warp_tile_row(t)), place_in_line(w, emit_op_int(e, LOOP_REM, word, t->words), row));
         }
@@ -154,7 +205,11 @@ static void copy_w(struct warps *w, struct loop_expr *word, struct loop_expr *tu
 
 void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
 {
-        share_words(w, warp, (int64_t)w->tile.positions * w->tile.words, copy_x, turn);
+        const int all = warps_count(w) * GRID_LANES, words = w->tile.words;
+        if (all % (w->tile.together ? words * MULTIPLY_LINE : words) == 0 && is_straight(w))
+                copy_rows(w, warp, turn);
+        else
+                share_words(w, warp, (int64_t)w->tile.positions * words, copy_x, turn);
 }
 
 void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
