@@ -109,6 +109,29 @@ def test_schedules(tmp_path):
         assert not isinstance(y, cuda.Found) and np.array_equal(y[0], want(shape, x)), (name, y)
 
 
+BANDS = """dnn 1
+module "bands"
+func @main(%x "x": <2 x 2 x ROWS x 64 x f16>, %w "w": <24 x 1 x 1 x 8 x 4 x 64 x f16>) -> ("y") {
+  %0 = convolve_packed(%x, %w) groups=2 channels=64 outputs=384 block=384 accumulator=f32 schedule="tile=16" : <2 x 2 x ROWS x 384 x f32>
+  yield(%0)
+}
+"""
+
+
+def test_bands(tmp_path):
+    """more tiles than multiprocessors: bands of panels, each from the first position to the last; fewer: rows of all panels"""
+    paths, given, w = [], {}, whole((2, 384, 64), 4)
+    packed = w.reshape(24, 4, 8, 8, 8).transpose(0, 3, 1, 2, 4).reshape(24, 1, 1, 8, 4, 64).astype(np.float16)
+    for rows, index in (272, r"b / 102 % 2 \* 6 \+ b % 6;"), (160, r"b % 12;"):
+        (tmp_path / "bands.dnn").write_text(BANDS.replace("ROWS", str(rows)))
+        paths.append(cuda.compile_model(tmp_path / "bands.dnn", tmp_path, name=f"m{rows}", target="cuda-sm_90"))
+        assert re.search(rf"first_panel = {index}", paths[-1].read_text())
+        given[f"m{rows}"] = [whole((2, 2, rows, 64), 3).astype(np.float16), packed]
+    got = cuda.run(cuda.build(paths, tmp_path), given, tmp_path)
+    for name, (x, _) in given.items():
+        assert not isinstance(got[name], cuda.Found) and np.array_equal(got[name][0], np.einsum("ngpc,goc->ngpo", x.astype(np.float32), w)), name
+
+
 WIDE = """dnn 1
 module "wide"
 func @main(%x "x": <1 x 1 x 200 x 96 x f16>, %w "w": <3 x 1 x 1 x 12 x 8 x 64 x f16>) -> ("y") {
