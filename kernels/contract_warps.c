@@ -286,7 +286,8 @@ struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element
 static int64_t band_of(const struct warps *w, int64_t across, int64_t down)
 {
         const struct warp_tile *t = &w->tile;
-        const int64_t running = target_grid(w->s.target)->multiprocessors, width = (int64_t)t->panels * t->vectors * t->lanes;
+        const struct grid_machine *g = target_grid(w->s.target);
+        const int64_t running = g && g->multiprocessors ? g->multiprocessors : across * down, width = (int64_t)t->panels * t->vectors * t->lanes;
         int64_t best = across, least = INT64_MAX;
         for (int64_t band = across; band >= 1 && across * down > running; band--) {
                 const int64_t under = divide_up(running, band), rows = under < down ? under : down;
