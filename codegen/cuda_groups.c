@@ -90,10 +90,10 @@ static const char units[] =
         "static __device__ __forceinline__ void units_begin(void) { asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\"); }\n"
         "static __device__ __forceinline__ void units_commit(void) { asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\"); }\n"
         "#define units_wait(left) asm volatile(\"wgmma.wait_group.sync.aligned %0;\" ::\"n\"(left) : \"memory\")\n"
-        "/* lines of 128 bytes: word n of line l at n ^ l % 8, of memory whose lines are numbered from a multiple of 1024 on */\n"
-        "static __device__ __forceinline__ uint64_t matrix_at(const void *shared)\n"
+        "/* lines of 128 bytes from a word of them on: word n of line l at n ^ l % 8, of memory whose lines are numbered from a multiple of 1024 on */\n"
+        "static __device__ __forceinline__ uint64_t matrix_at(const void *shared, unsigned word)\n"
         "{\n"
-        "        return (uint64_t)((unsigned)__cvta_generic_to_shared(shared) >> 4 & 0x3fff) | 1ull << 16 | 64ull << 32 | 1ull << 62;\n"
+        "        return (uint64_t)(((unsigned)__cvta_generic_to_shared(shared) >> 4 & 0x3fff) + word) | 1ull << 16 | 64ull << 32 | 1ull << 62;\n"
         "}\n"
         "#endif\n";
 
@@ -123,8 +123,8 @@ static void put_unit(struct text *out, const struct cuda_product *p)
         const int count = p->vectors * 4;
         text_add(out,
                  "\n#ifndef CUDA_CPU\n"
-                 "/* sums += x w: 64 positions by %d outputs of %s, two words of each line */\n"
-                 "static __device__ __forceinline__ void %s_%d(%s sums[%d][4], const void *x, const void *w)\n{\n"
+                 "/* sums += x w: 64 positions by %d outputs of %s, two words of each line from `word` on */\n"
+                 "static __device__ __forceinline__ void %s_%d(%s sums[%d][4], const void *x, const void *w, unsigned word)\n{\n"
                  "        asm volatile(\"wgmma.mma_async.sync.aligned.m64n%d%s.%s {\"\n",
                  p->vectors * 8, u->about, u->name, p->vectors * 8, floats ? "float" : "int32_t", p->vectors, p->vectors * 8, u->shape, u->types);
         for (int i = 0; i < count; i += LINE) {
@@ -138,28 +138,27 @@ static void put_unit(struct text *out, const struct cuda_product *p)
                 for (int i = 0; i < 4; i++)
                         text_add(out, "%s\"+%s\"(sums[%d][%d])%s", i || !v ? "" : "                       ", floats ? "f" : "r", v, i,
                                  v + 1 == p->vectors && i == 3 ? "\n" : i == 3 ? ",\n" : ", ");
-        text_add(out, "                     : \"l\"(matrix_at(x)), \"l\"(matrix_at(w)));\n}\n#endif\n");
+        text_add(out, "                     : \"l\"(matrix_at(x, word)), \"l\"(matrix_at(w, word)));\n}\n#endif\n");
 }
 
 /* all of a turn */
 static void put_together(struct c_writer *w, struct text *out, const struct cuda_product *p)
 {
         const struct multiply *m = p->multiply;
-        const int word = m->group / MULTIPLY_LINE;
         text_add(out,
                  "\n/* sums of %d positions of each four warps, and %d outputs: lines of %d channels */\n"
                  "static __device__ __forceinline__ void %s(%s sums[%d][4], const %s *x, const %s *w)\n"
                  "{\n"
-                 "        const %s *const own = x + threadIdx.y / %d * %d;\n"
+                 "        const %s *const own = x + __shfl_sync(0xffffffffu, threadIdx.y, 0) / %d * %d;        /* one address for a warp */\n"
                  "        units_begin();\n"
                  "#pragma unroll\n"
-                 "        for (int k = 0; k < %d; k += %d)\n"
-                 "                %s_%d(sums, own + k, w + k);\n"
+                 "        for (int word = 0; word < %d; word += 2)\n"
+                 "                %s_%d(sums, own, w, word);\n"
                  "        units_commit();\n"
                  "}\n",
                  m->positions, p->vectors * m->outputs, m->group, cuda_product_name(w, p), element_info[m->sum].c_type, p->vectors,
                  element_info[m->x.memory].c_type, element_info[m->w.memory].c_type, element_info[m->x.memory].c_type, MULTIPLY_WARPS,
-                 m->positions * m->group, m->group, 2 * word, m->name, p->vectors * m->outputs);
+                 m->positions * m->group, MULTIPLY_LINE, m->name, p->vectors * m->outputs);
 }
 
 void cuda_groups_top(struct c_writer *w, struct text *out)

@@ -8,8 +8,12 @@ static const struct { const char *name, *text; } functions[] = {
         { "f32_to_f16",
           "static __device__ inline uint32_t %s(float x)\n"
           "{\n"
-          "        uint16_t half;\n"
-          "        asm(\"cvt.rn.f16.f32 %%0, %%1;\" : \"=h\"(half) : \"f\"(x));\n"
+          "        uint32_t half;\n"
+          "#if __CUDA_ARCH__ < 800\n"
+          "        asm(\"{ .reg .b16 h; cvt.rn.f16.f32 h, %%1; cvt.u32.u16 %%0, h; }\" : \"=r\"(half) : \"f\"(x));\n"
+          "#else   /* four times as fast as of one, where ptxas takes that */\n"
+          "        asm(\"cvt.rn.f16x2.f32 %%0, %%1, %%2;\" : \"=r\"(half) : \"f\"(0.0f), \"f\"(x));\n"
+          "#endif\n"
           "        const uint32_t bits = __float_as_uint(x);\n"
           "        return x != x ? (bits >> 16 & 32768u) | 32256u | (bits >> 13 & 1023u) : half;\n"
           "}\n" },

@@ -2,6 +2,7 @@
 /* Lowering of contractions over blocked tensors: as plain sums, block by block. How they are really
  * computed is a schedule's business (kernels/). */
 #include "ir/lower_emit.h"
+#include "ir/multiply.h"
 #include "ir/ops.h"
 
 struct sum { struct loop_variable *variable; enum element accumulator; int opened; };
@@ -81,10 +82,16 @@ struct loop_expr *element_convolve_packed(struct emit *e, const struct op *op, i
                 left = emit_int(e, inner);
         xi[x->rank - 1] = emit_for(e, "i", emit_int(e, 0), emit_op_int(e, LOOP_MIN, left, inner));
         wi[w->rank - 3] = emit_op_int(e, LOOP_DIV, xi[x->rank - 1], pair);
-        if (pair > 1)
-                wi[w->rank - 1] =
-                        emit_op(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, wi[w->rank - 1], pair),
-                                emit_op_int(e, LOOP_REM, xi[x->rank - 1], pair));
+        if (pair > 1) {
+                struct loop_expr *in_word = emit_op_int(e, LOOP_REM, xi[x->rank - 1], pair);
+                if (op_int(op, "crossed")) {
+                        const int64_t eighth = pair / MULTIPLY_LINE;
+                        struct loop_expr *n = emit_op(e, LOOP_XOR, emit_op_int(e, LOOP_DIV, in_word, eighth),
+                                                      emit_op_int(e, LOOP_REM, wi[w->rank - 1], MULTIPLY_LINE));
+                        in_word = emit_op(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, n, eighth), emit_op_int(e, LOOP_REM, in_word, eighth));
+                }
+                wi[w->rank - 1] = emit_op(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, wi[w->rank - 1], pair), in_word);
+        }
         return close_sum(e, op, &sum, xi, wi);
 }
 

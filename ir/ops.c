@@ -71,7 +71,10 @@ static const char *const elementwise_results[] = { "result", NULL };
 #define INTS(name, preset) { #name, ATTR_INTS, preset, NULL },
 #define ENUM(name, preset, names) { #name, ATTR_ENUM, preset, names },
 #define TYPE(name, preset) { #name, ATTR_ELEMENT, E_##preset, NULL },
-#define END(name) { NULL, ATTR_INT, 0, NULL } };
+#define END(name) \
+        { NULL, ATTR_INT, 0, NULL } \
+        }; \
+        _Static_assert(sizeof attrs_##name <= (ATTR_MAX + 1) * sizeof *attrs_##name, "copies of attributes have room for ATTR_MAX");
 #include "ir/ops.def"
 
 #define OP(name, ...) static const char *const regions_##name[] = {

@@ -119,7 +119,7 @@ enum trait {
 
 enum { E_COMPUTE = -1 };                /* of an ELEMENT attribute: the operand's compute type */
 enum attr_kind { ATTR_INT, ATTR_INTS, ATTR_ENUM, ATTR_ELEMENT };
-enum { ATTR_MAX = 8 };
+enum { ATTR_MAX = 10 };
 struct attr_info {
         const char *name;
         enum attr_kind kind;

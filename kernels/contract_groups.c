@@ -3,7 +3,7 @@
  * turn is a line of eight words, of each position and each output, whose order is that of ir/loop.h: the same word of eight lines lies
  * in eight banks, for the copies that write lines and for the instruction that reads words.
  *
- *      turn t      wait for its copies
+ *      turn t      wait for its copies, which lanes make; those of weights the machine, where they lie in that order already (`runs`)
  *                  multiply, all warps as one; settle but for this product: while it runs
  *                  copy turn t + stages - 2, whose stage all warps had settled when they waited
  *
@@ -54,7 +54,7 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
         *t = (struct warp_tile){ .positions = s->tile, .warps = s->warps, .panels = 1, .stages = s->stages, .words = MULTIPLY_LINE,
                                  .parts = s->parts, .across = 1, .rows = m->positions / MULTIPLY_WARPS, .vectors = (int)w->dims[w->rank - 2],
                                  .lanes = m->outputs, .group = m->group / MULTIPLY_LINE, .bytes = element_info[x->element].bytes,
-                                 .together = true };
+                                 .together = true, .runs = s->runs && op_int(op, "crossed") && target_grid(target)->runs };
         t->cluster = t->positions > 0 && warp_tile_clusters(t, target, group_tile_shared(t));
         return s->depth == m->group && s->panels == 1 && t->positions > 0 && t->positions % m->positions == 0 &&
                t->positions == t->warps * t->rows && turns % t->parts == 0 && t->stages >= STAGES &&
@@ -66,9 +66,12 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
 static void copy_turn(struct warps *w, struct loop_expr *turn)
 {
         struct emit *e = w->s.e;
+        if (w->tile.runs)
+                warps_run_w(w, turn);
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
         warps_copy_x(w, warp, turn);
-        warps_copy_w(w, warp, turn);
+        if (!w->tile.runs)
+                warps_copy_w(w, warp, turn);
         emit_end(e);
 }
 
@@ -84,10 +87,7 @@ void groups_add_up(struct warps *w)
         struct emit *e = w->s.e;
         const int ahead = w->tile.stages - 2;
         const int64_t turns = w->turns / w->tile.parts, first = turns < ahead ? turns : ahead;
-        struct loop_expr *stage = emit_for(e, "stage", number(e, 0), number(e, first));
-        copy_turn(w, warps_turn(w, stage));
-        warps_add(w, STMT_COMMIT, 0);
-        emit_end(e);
+        warps_copy_first(w, first);
         for (int64_t i = first; i < ahead; i++)
                 warps_add(w, STMT_COMMIT, 0);   /* of nothing: waits count groups */
         struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns));
@@ -144,7 +144,8 @@ void groups_write_results(struct warps *w)
                 s->tiles.column = first;
                 s->tiles.columns = part < t->vectors ? part : 0;
                 s->tiles.step = group_tile_out(t);
-                write_rows(w, warp, at, first);
+                if (!warps_write_words(w, warp, at, 0, first * t->lanes, part * t->lanes))
+                        write_rows(w, warp, at, first);
         }
         emit_end(e);
 }

@@ -275,7 +275,7 @@ struct loop_expr *warps_turn(struct warps *w, struct loop_expr *i)
 
 /* Where launches begin early, constant weights come before all else: they need not be waited for. They are a group of
  * their own, in front of those that are counted. */
-static void copy_first_turns(struct warps *w, int64_t count)
+void warps_copy_first(struct warps *w, int64_t count)
 {
         struct emit *e = w->s.e;
         const bool early = target_begins_early(w->s.target) && value_is_constant(op_operand(w->s.op, 1));
@@ -306,7 +306,7 @@ static void add_up(struct warps *w)
         const int ahead = w->tile.stages - 1;
         const int64_t turns = w->turns / w->tile.parts;
         int64_t first = turns < ahead ? turns : ahead;
-        copy_first_turns(w, first);
+        warps_copy_first(w, first);
         if (w->added) {                 /* in the group behind: no turn waits for it that does not wait for a turn behind the first ones */
                 warps_copy_added(w, emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w)));
                 emit_end(e);
@@ -359,21 +359,47 @@ struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element
         return alloc(w, name, element, extent, SPACE_SHARED);
 }
 
-/* the block's tile: panels of a group side by side, then positions, groups; where those side by side are a cluster, all that they
- * have */
+/* Blocks that run at the same time find in the second cache what others of them read. Of the tiles of a group, `across` by `down`: side by side
+ * so many that as many tiles as there are multiprocessors read the least; then those below them. */
+static int64_t band_of(const struct warps *w, int64_t across, int64_t down)
+{
+        const struct warp_tile *t = &w->tile;
+        const struct grid_machine *g = target_grid(w->s.target);
+        const int64_t running = g && g->multiprocessors ? g->multiprocessors : across * down, width = (int64_t)t->panels * t->vectors * t->lanes;
+        int64_t best = across, least = INT64_MAX;
+        for (int64_t band = across; band >= 1 && across * down > running; band--) {
+                const int64_t under = divide_up(running, band), rows = under < down ? under : down;
+                const int64_t lines = rows * t->positions + divide_up(running, rows) * width;
+                if (across % band || lines >= least)
+                        continue;
+                least = lines;
+                best = band;
+        }
+        return best;
+}
+
+/* the block's tile: panels of a band side by side, then positions, bands, groups; where those side by side are a cluster, all that
+ * they have */
 static void place_block(struct warps *w, struct loop_expr *block)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
-        int64_t across = divide_up(w->s.panels, t->panels), down = divide_up(w->positions, t->positions);
+        const int64_t across = divide_up(w->s.panels, t->panels), down = divide_up(w->positions, t->positions), band = band_of(w, across, down);
+        struct loop_expr *in_band = NULL;
         if (t->whole) {
                 w->panel = emit_let(e, "first_panel", times(e, emit_op_int(e, LOOP_DIV, w->number, t->parts), t->panels));
         } else {
-                w->panel = emit_let(e, "first_panel", times(e, emit_op_int(e, LOOP_REM, block, across), t->panels));
-                block = emit_op_int(e, LOOP_DIV, block, across);
+                in_band = emit_op_int(e, LOOP_REM, block, band);
+                block = emit_op_int(e, LOOP_DIV, block, band);
         }
         w->position = emit_let(e, "first", times(e, emit_op_int(e, LOOP_REM, block, down), t->positions));
         block = emit_op_int(e, LOOP_DIV, block, down);
+        if (in_band && band < across) {
+                in_band = plus(e, times(e, emit_op_int(e, LOOP_REM, block, across / band), band), in_band);
+                block = emit_op_int(e, LOOP_DIV, block, across / band);
+        }
+        if (in_band)
+                w->panel = emit_let(e, "first_panel", times(e, in_band, t->panels));
         w->group = emit_let(e, "group", emit_op_int(e, LOOP_REM, block, w->groups));
 }
 

@@ -57,6 +57,8 @@ struct loop_expr *warps_turn(struct warps *w, struct loop_expr *i);
 
 /* What is added to the results of op, or what else becomes of both, element by element: it lies in memory as they do. NULL: nothing. */
 const struct value *warps_added(const struct op *op);
+/* so many turns, each a group of copies */
+void warps_copy_first(struct warps *w, int64_t count);
 
 /* ---- contract_groups.c: warps that multiply together ---- */
 
@@ -77,6 +79,9 @@ void warps_run_w(struct warps *w, struct loop_expr *turn);
 
 /* output o of the group at position p: what the fusion makes of `sum`, stored */
 void warps_write_output(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum);
+/* Results of a warp's fragment number `part`, whose sums are at sums_at: `width` of them from `column` of the panel on, where such rows are
+ * words side by side in memory: a lane has words, of some rows. False: they are not. */
+bool warps_write_words(struct warps *w, struct loop_expr *warp, struct loop_expr *sums_at, int part, int column, int width);
 /* what becomes of the sums of a block: they leave their fragments, and lanes store what the fusion makes of them */
 void warps_write_results(struct warps *w);
 /* elements of w->partial; the block's sums into it; a phase that makes results of all parts */

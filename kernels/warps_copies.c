@@ -29,22 +29,33 @@ static void split_turn(struct warps *w, struct loop_expr *t, struct place_in_x *
         place->block = w->blocks > 1 ? times(e, t, w->s.x.stride[1]) : number(e, 0);
 }
 
-/* Do positions follow each other in x, one offset of the window alone? The last dimension counts all of them then. */
+/* Is a position in x as far from the next as any other, of one offset of the window? */
 static bool are_in_order(const struct warps *w)
 {
         const struct stage *s = &w->s;
-        int64_t step = s->spatial[s->spatial_count - 1].x_step;
-        bool order = !s->border;
+        int64_t step = s->spatial_count ? s->spatial[s->spatial_count - 1].x_step : 0;
+        bool order = s->spatial_count > 0;
         for (int d = s->spatial_count - 1; d >= 0; d--) {
-                order &= s->spatial[d].window == 1 && (s->spatial[d].extent == 1 || s->spatial[d].x_step == step);
+                order &= (s->spatial[d].extent == 1 || s->spatial[d].x_step == step) &&
+                         (!s->border || op_operand(s->border, 0)->type->dims[2 + d] == op_result(s->border)->type->dims[2 + d]);
                 step *= s->spatial[d].extent;
         }
         return order && (w->images == 1 || s->x.stride[0] == step);
 }
 
+/* that there is no more than one of */
+static bool have_one_offset(const struct warps *w)
+{
+        bool one = !w->s.border;
+        for (int d = 0; d < w->s.spatial_count; d++)
+                one &= w->s.spatial[d].window == 1;
+        return one;
+}
+
+/* Where positions are in order, the last dimension counts all of them. */
 static void place_position(struct warps *w, struct loop_expr *p, struct place_in_x *place)
 {
-        if (!are_in_order(w)) {
+        if (!are_in_order(w) || !have_one_offset(w)) {
                 warps_split_position(w, p, place->position, &place->image);
                 return;
         }
@@ -90,6 +101,14 @@ static struct loop_expr *is_in_x(struct warps *w, const struct place_in_x *place
         return there;
 }
 
+/* the number of the lane in the block; opens the loop over lanes */
+static struct loop_expr *own_of(struct warps *w, struct loop_expr *warp)
+{
+        struct emit *e = w->s.e;
+        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
+        return warps_count(w) == 1 ? lane : emit_let(e, "thread", plus(e, times(e, warp, GRID_LANES), lane));
+}
+
 /* A word of 16 bytes of those that the lanes of a block share: its number, which unit of so many words has it, and where it is in that. Where
  * units or all lanes are whole multiples of each other, what a lane has of both is reckoned once, and its next word's places are a
  * constant away. */
@@ -100,9 +119,8 @@ static void share_words(struct warps *w, struct loop_expr *warp, int64_t count, 
                         struct loop_expr *turn)
 {
         struct emit *e = w->s.e;
-        int64_t warps = w->tile.warps * w->tile.panels, all = warps * GRID_LANES;
-        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
-        struct loop_expr *own = warps == 1 ? lane : emit_let(e, "thread", plus(e, times(e, warp, GRID_LANES), lane));
+        const int64_t all = warps_count(w) * GRID_LANES;
+        struct loop_expr *own = own_of(w, warp);
         struct loop_expr *first = all % unit ? NULL : emit_let(e, "first_unit", emit_op_int(e, LOOP_DIV, own, unit)),
                          *within = all % unit ? NULL : emit_let(e, "within", emit_op_int(e, LOOP_REM, own, unit));
         struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(count, all)));
@@ -133,25 +151,57 @@ static struct loop_expr *place_in_line(struct warps *w, struct loop_expr *n, str
         return times(e, n, w->tile.group);
 }
 
-static void copy_x(struct warps *w, const struct shared_word *word, struct loop_expr *turn)
+/* The words of a row of the tile: where number n of it lies, in x and in shared memory; does x have it (NULL: it does), but for the last
+ * position, p being the row's? */
+struct row { struct loop_expr *p, *from, *to, *there; };
+
+static struct row row_of(struct warps *w, struct loop_expr *row, struct loop_expr *n, struct loop_expr *turn)
 {
         struct emit *e = w->s.e;
-        const struct warp_tile *t = &w->tile;
-        struct loop_expr *row = emit_let(e, "row", word->unit), *k = emit_let(e, "k", times(e, word->within, t->group)),
-                         *p = emit_let(e, "p", plus(e, w->position, row));
-        struct loop_expr *to = plus(e, plus(e, warps_stage(w, turn, warps_x_stage(t)), times(e, row, warp_tile_row(t))),
-                                    place_in_line(w, word->within, row));
+        struct loop_expr *k = emit_let(e, "k", times(e, n, w->tile.group)), *p = emit_let(e, "p", plus(e, w->position, row));
         struct place_in_x place;
         place_position(w, p, &place);
         struct loop_expr *image = plus(e, w->s.x_start,
                                        plus(e, times(e, place.image, w->s.x.stride[0]),
                                             times(e, w->group, w->blocks * w->s.x.stride[1])));
         split_turn(w, turn, &place);
-        struct loop_expr *there = is_in_x(w, &place, k);
-        if (w->positions % t->positions)
-                there = both(w, there, warps_less(w, p, w->positions));
-        emit_copy(e, w->xs, to, w->s.xs, plus(e, plus(e, image, k), place_in_x(w, &place)),
-                  there ? emit_let(e, "there", there) : NULL, t->group);
+        return (struct row){ .p = p, .from = plus(e, plus(e, image, k), place_in_x(w, &place)),
+                             .to = plus(e, plus(e, warps_stage(w, turn, warps_x_stage(&w->tile)), times(e, row, warp_tile_row(&w->tile))),
+                                        place_in_line(w, n, row)),
+                             .there = is_in_x(w, &place, k) };
+}
+
+static void copy_word(struct warps *w, const struct row *r, struct loop_expr *p, struct loop_expr *to, struct loop_expr *from)
+{
+        struct emit *e = w->s.e;
+        struct loop_expr *there = w->positions % w->tile.positions ? both(w, r->there, warps_less(w, p, w->positions)) : r->there;
+        emit_copy(e, w->xs, to, w->s.xs, from, there ? emit_let(e, "there", there) : NULL, w->tile.group);
+}
+
+static void copy_x(struct warps *w, const struct shared_word *word, struct loop_expr *turn)
+{
+        const struct row r = row_of(w, emit_let(w->s.e, "row", word->unit), word->within, turn);
+        copy_word(w, &r, r.p, r.to, r.from);
+}
+
+/* A lane copies the same word of several rows, so many apart: as far in x, and in shared memory. */
+static void copy_rows(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
+{
+        struct emit *e = w->s.e;
+        const struct warp_tile *t = &w->tile;
+        const int rows = warps_count(w) * GRID_LANES / t->words;
+        struct loop_expr *own = own_of(w, warp);
+        struct loop_expr *row = emit_let(e, "row", emit_op_int(e, LOOP_DIV, own, t->words));
+        const struct row r = row_of(w, row, emit_let(e, "n", emit_op_int(e, LOOP_REM, own, t->words)), turn);
+        struct loop_expr *to = emit_let(e, "to", r.to), *from = emit_let(e, "from", r.from);
+        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(t->positions, rows))), *more = times(e, i, rows);
+        const bool guard = t->positions % rows;
+        if (guard)
+                emit_if(e, warps_less(w, plus(e, row, more), t->positions));
+        copy_word(w, &r, plus(e, r.p, more), plus(e, to, times(e, more, warp_tile_row(t))),
+                  plus(e, from, times(e, more, w->s.spatial[w->s.spatial_count - 1].x_step)));
+        for (int closes = 2 + guard; closes > 0; closes--)
+                emit_end(e);
 }
 
 /* where a panel's words of a turn begin */
@@ -171,7 +221,7 @@ static void copy_w(struct warps *w, const struct shared_word *word, struct loop_
         struct loop_expr *panel = emit_let(e, "from_panel", plus(e, w->panel, number_in));
         struct loop_expr *from = plus(e, place_in_w(w, panel, turn), k);
         struct loop_expr *to = times(e, word->number, t->group);
-        if (t->together)                /* a unit is a line */
+        if (t->together && !op_int(w->s.op, "crossed"))         /* a unit is a line */
                 to = plus(e, times(e, word->unit, warp_tile_row(t)), place_in_line(w, word->within, word->unit));
         emit_copy(e, w->ws, plus(e, warps_stage(w, turn, warps_w_stage(t)), to), w->s.ws, from,
                   w->s.panels % t->panels ? warps_less(w, panel, w->s.panels) : NULL, t->group);
@@ -179,7 +229,11 @@ static void copy_w(struct warps *w, const struct shared_word *word, struct loop_
 
 void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
 {
-        share_words(w, warp, (int64_t)w->tile.positions * w->tile.words, w->tile.words, copy_x, turn);
+        const int all = warps_count(w) * GRID_LANES, words = w->tile.words;
+        if (all % (w->tile.together ? words * MULTIPLY_LINE : words) == 0 && are_in_order(w))
+                copy_rows(w, warp, turn);
+        else
+                share_words(w, warp, (int64_t)w->tile.positions * words, words, copy_x, turn);
 }
 
 void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)

@@ -170,20 +170,34 @@ static void write_rows(struct warps *w, struct loop_expr *warp, struct loop_expr
                 emit_end(e);
 }
 
-/* The same where outputs side by side are a word in memory: a lane has those, of some rows. */
-static void write_rows_side(struct warps *w, struct loop_expr *warp, struct loop_expr *sums_at, int part)
+/* Are results whole words of a lane? */
+static bool are_words(const struct warps *w)
+{
+        return w->outputs % SIDE == 0 && w->tile.vectors * w->tile.lanes % SIDE == 0 && op_int(w->s.op, "block") % SIDE == 0;
+}
+
+/* ... and lanes of whole rows of so many? */
+static bool are_rows_of_words(const struct warps *w, int width)
+{
+        const int across = width / SIDE;
+        return are_words(w) && across > 0 && across <= GRID_LANES && GRID_LANES % across == 0 && w->tile.rows % (GRID_LANES / across) == 0;
+}
+
+bool warps_write_words(struct warps *w, struct loop_expr *warp, struct loop_expr *sums_at, int part, int column, int width)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
-        const int width = t->vectors * t->lanes, across = width / SIDE, down = GRID_LANES / across, most = t->rows / down, count = most < BATCH / SIDE ? most : BATCH / SIDE;
-        struct batch b = { .some = w->positions % t->positions != 0, .few = w->outputs % ((int64_t)width * t->panels) != 0 };
+        if (!are_rows_of_words(w, width))
+                return false;
+        const int panel_width = t->vectors * t->lanes, across = width / SIDE, down = GRID_LANES / across, most = t->rows / down, count = most < BATCH / SIDE ? most : BATCH / SIDE;
+        struct batch b = { .some = w->positions % t->positions != 0, .few = w->outputs % ((int64_t)panel_width * t->panels) != 0 };
         struct loop_expr *rows = times(e, emit_for(e, "rows", number(e, 0), number(e, t->rows / (count * down))), count * down);
         struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
         struct loop_expr *row = emit_let(e, "row", plus(e, rows, emit_op_int(e, LOOP_DIV, lane, across)));
         struct loop_expr *in_panel = emit_let(e, "in_panel", times(e, emit_op_int(e, LOOP_REM, lane, across), SIDE));
         struct loop_expr *first = emit_let(e, "first_row", plus(e, plus(e, w->position, warps_row(w, warp)), plus(e, row, number(e, (int64_t)part * t->rows))));
         struct loop_expr *panel = plus(e, w->panel, warps_panel(w, warp));
-        struct loop_expr *o = emit_let(e, "o", plus(e, times(e, panel, width), in_panel));
+        struct loop_expr *o = emit_let(e, "o", plus(e, times(e, panel, panel_width), plus(e, number(e, column), in_panel)));
         struct loop_expr *at = emit_let(e, "at", plus(e, sums_at, plus(e, times(e, row, warp_tile_out(t)), in_panel)));
         struct loop_expr *added = added_at(w, warp, part, row, in_panel);
         for (int r = 0; r < count; r++) {
@@ -194,19 +208,7 @@ static void write_rows_side(struct warps *w, struct loop_expr *warp, struct loop
         batch_store(w, &b);
         emit_end(e);
         emit_end(e);
-}
-
-/* Are results whole words of a lane? */
-static bool are_words(const struct warps *w)
-{
-        return w->outputs % SIDE == 0 && w->tile.vectors * w->tile.lanes % SIDE == 0 && op_int(w->s.op, "block") % SIDE == 0;
-}
-
-/* ... and lanes of whole rows? */
-static bool are_rows_of_words(const struct warps *w)
-{
-        const int across = w->tile.vectors * w->tile.lanes / SIDE;
-        return are_words(w) && across <= GRID_LANES && GRID_LANES % across == 0 && w->tile.rows % (GRID_LANES / across) == 0;
+        return true;
 }
 
 /* fragments number i of all panels' rows */
@@ -232,7 +234,8 @@ void warps_write_results(struct warps *w)
         struct loop_expr *at = emit_let(e, "sums_at", times(e, warp, t->rows * warp_tile_out(t)));
         for (int i = 0; i < fragments(w); i++) {
                 unload(w, i, w->out, at, warp_tile_out(t));
-                (are_rows_of_words(w) ? write_rows_side : write_rows)(w, warp, at, i);
+                if (!warps_write_words(w, warp, at, i, 0, t->vectors * t->lanes))
+                        write_rows(w, warp, at, i);
         }
         emit_end(e);
 }

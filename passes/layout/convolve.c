@@ -271,6 +271,7 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
                 if (blocks > 1 && inner > c->block)
                         w = words_of_blocks(l, w, blocks, c->block, inner);
                 w = !w ? NULL : pack_panels(l, w, c->multiply, c->groups, blocks, inner, stored, positions);
+                w = layout_crossed(l, w, c->multiply, attrs);
         }
         w = w ? value_build(&l->b, code, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
         return bytes ? build_cast(&l->b, w, (enum element)op_result(c->op)->type->element) : w;

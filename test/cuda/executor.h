@@ -164,11 +164,14 @@ void wgmma_f16(float d[64], const void *x, const void *w, EXECUTOR_LINE);       
 static inline void units_begin(void) {}
 void units_commit(void);                /* products since the last one are a group */
 void units_wait(int left, EXECUTOR_LINE);         /* until so many groups of this thread are under way */
-/* wgmma.m64nN on lines of 128 bytes, word n of line l at n ^ l % 8: d += a b, two words deep */
+/* wgmma.m64nN on lines of 128 bytes, word n of line l at n ^ l % 8: d += a b, two words deep, from `word` on */
 enum executor_unit { UNIT_F16, UNIT_BF16, UNIT_S8, UNIT_U8 };
 void executor_multiply(enum executor_unit unit, int columns, void *d, const void *x, const void *w, int line);
 #define EXECUTOR_WGMMA(name, unit, sum, n) \
-        static inline void name##_##n(sum (*d)[4], const void *x, const void *w, EXECUTOR_LINE) { executor_multiply(unit, n, d, x, w, line); }
+        static inline void name##_##n(sum (*d)[4], const void *x, const void *w, unsigned word, EXECUTOR_LINE) \
+        { \
+                executor_multiply(unit, n, d, (const char *)x + 16 * word, (const char *)w + 16 * word, line); \
+        }
 #define EXECUTOR_WGMMAS(n) \
         EXECUTOR_WGMMA(wgmma_f16, UNIT_F16, float, n) \
         EXECUTOR_WGMMA(wgmma_bf16, UNIT_BF16, float, n) \

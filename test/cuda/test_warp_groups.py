@@ -16,7 +16,7 @@ import test_warp_products as products  # noqa: E402
 TARGET = "cuda-sm_90a"
 ALWAYS = "--limit=together_percent=1000000"          # small ones, too, which are faster otherwise
 # rows, channels, outputs; what stands behind the product
-SHAPES = [(64, 64, 64, "Relu"), (200, 256, 320, "Relu"), (192, 512, 40, "Relu"), (256, 192, 512, "Sigmoid"), (128, 1024, 1000, "Relu")]
+SHAPES = [(64, 64, 64, "Relu"), (200, 256, 320, "Relu"), (192, 512, 40, "Relu"), (256, 192, 512, "Sigmoid"), (128, 1024, 1000, "Relu"), (100, 256, 321, "Relu")]
 CASES = {
     "plain": ((1, 64, 16, 15), (64, 64, 3, 3), {"pads": [1, 1, 1, 1]}, 1),
     "strides": ((2, 64, 21, 21), (72, 64, 3, 3), {"pads": [1, 0, 1, 2], "strides": [2, 2]}, 1),
@@ -54,13 +54,27 @@ def test_shapes(precision, tmp_path):
     run([scheduled(shape, None, tmp_path, f"m{i}", precision) for i, shape in enumerate(SHAPES)], SHAPES, tmp_path, cuda.TWO)
 
 
-SCHEDULES = ["tile=64 warps=4 stages=3 depth=64", "tile=128 warps=8 stages=4 depth=64", "tile=192 warps=12 stages=5 depth=64",
-             "tile=64 warps=4 stages=4 depth=64 parts=4"]
+SCHEDULES = ["tile=64 warps=4 stages=3 depth=64 runs=1", "tile=128 warps=8 stages=4 depth=64 runs=1", "tile=128 warps=8 stages=4 depth=64",
+             "tile=192 warps=12 stages=5 depth=64", "tile=64 warps=4 stages=4 depth=64 parts=4 runs=1"]
 
 
 def test_schedules(tmp_path):
+    """the machine copies weights where the schedule says so, else lanes do"""
     shapes = [SHAPES[1]] * len(SCHEDULES)
-    run([scheduled(SHAPES[1], words, tmp_path, f"m{i}") for i, words in enumerate(SCHEDULES)], shapes, tmp_path, cuda.SIX)
+    paths = [scheduled(SHAPES[1], words, tmp_path, f"m{i}") for i, words in enumerate(SCHEDULES)]
+    for path, words in zip(paths, SCHEDULES):
+        assert bool(re.search(r"copy_async\(ws\b", path.read_text())) != ("runs=1" in words) == ("runs_copy(&runs, ws" in path.read_text())
+    run(paths, shapes, tmp_path, cuda.SIX)
+
+
+@pytest.mark.parametrize("precision", ["f16", "bf16"])
+def test_crossed(precision, tmp_path):
+    """weights in the order in which lines are read: by the interpreter, what the passes before left"""
+    written = tmp_path / "m.dnn"
+    model = products.model((64, 128, 72, "Relu"), tmp_path / "m.onnx")
+    done = dnncc.run([dnncc.DNNCC, model, f"--target={TARGET}", f"--precision={precision}", ALWAYS, "--check", "--emit=ir", "-o", written])
+    assert done.returncode == dnncc.OK, done.stderr
+    assert "check: layout: equal" in done.stderr and written.read_text().count("crossed=1") == 1, done.stderr
 
 
 @pytest.mark.parametrize("kind", ["f16", "s8", pytest.param("u8", marks=pytest.mark.long)])
@@ -80,16 +94,17 @@ MISTAKES = {
     "a fence dropped": (r"\n +shared_to_units\(\);", ""),
     "a barrier dropped": (r"(shared_to_units\(\);)\n +__syncthreads\(\);", r"\1"),
     "a stage off by one": (r"turn % 4", "(turn + 1) % 4"),
-    "words in order": (r"\(\((word\d*) % 8\) \^\s+\([^()]* % 8\)\)", r"(\1 % 8)"),
-    "another group's rows": (r"threadIdx\.y / 4 \* 4096", "threadIdx.y / 8 * 4096"),
-    "half of the words": (r"k < 64; k \+= 16", "k < 32; k += 16"),
+    "words in order": (r"\((n\d*) \^\s+\(row\d* % 8\)\)", r"\1"),
+    "arrivals not waited for": (r"runs_wait\(&runs, 1\);", ""),
+    "another group's rows": (r"threadIdx\.y, 0\) / 4 \* 4096", "threadIdx.y, 0) / 8 * 4096"),
+    "half of the words": (r"word < 8; word \+= 2", "word < 4; word += 2"),
 }
 
 
 @pytest.mark.parametrize("what", [pytest.param(w, marks=() if i % 3 == 0 else pytest.mark.long) for i, w in enumerate(MISTAKES)])
 def test_mistakes(what, tmp_path):
     shape = (128, 512, 128, "Relu")
-    path = scheduled(shape, "tile=128 warps=8 stages=4 depth=64", tmp_path)
+    path = scheduled(shape, "tile=128 warps=8 stages=4 depth=64 runs=1", tmp_path)
     cuda.plant(path, MISTAKES[what])
     x = products.whole(shape[:2], 3)
     got = cuda.run(cuda.build([path], tmp_path, flags=["-O1", "-Wno-error"]), {"model": [x]}, tmp_path, cuda.SIX)["model"]
@@ -112,6 +127,7 @@ def test_nvcc(tmp_path):
         sass = dnncc.run([products.cuobjdump(), "-sass", tmp_path / "k.o"]).stdout
         for instruction in ("HGMMA.64x256x16.F32.BF16", "LDGSTS.E.BYPASS"):
             assert instruction in sass, instruction
+        assert "STG.E.128" in sass and "STG.E desc" not in sass, "results leave in words"
         assert not re.search(r"\b(STL|LDL)\b", sass)
 
 

@@ -109,6 +109,61 @@ def test_schedules(tmp_path):
         assert not isinstance(y, cuda.Found) and np.array_equal(y[0], want(shape, x)), (name, y)
 
 
+BANDS = """dnn 1
+module "bands"
+func @main(%x "x": <2 x 2 x ROWS x 64 x f16>, %w "w": <24 x 1 x 1 x 8 x 4 x 64 x f16>) -> ("y") {
+  %0 = convolve_packed(%x, %w) groups=2 channels=64 outputs=384 block=384 accumulator=f32 schedule="tile=16" : <2 x 2 x ROWS x 384 x f32>
+  yield(%0)
+}
+"""
+
+
+def test_bands(tmp_path):
+    """more tiles than multiprocessors: bands of panels, each from the first position to the last; fewer: rows of all panels"""
+    paths, given, w = [], {}, whole((2, 384, 64), 4)
+    packed = w.reshape(24, 4, 8, 8, 8).transpose(0, 3, 1, 2, 4).reshape(24, 1, 1, 8, 4, 64).astype(np.float16)
+    for rows, index in (272, r"b / 102 % 2 \* 6 \+ b % 6;"), (160, r"b % 12;"):
+        (tmp_path / "bands.dnn").write_text(BANDS.replace("ROWS", str(rows)))
+        paths.append(cuda.compile_model(tmp_path / "bands.dnn", tmp_path, name=f"m{rows}", target="cuda-sm_90"))
+        assert re.search(rf"first_panel = {index}", paths[-1].read_text())
+        given[f"m{rows}"] = [whole((2, 2, rows, 64), 3).astype(np.float16), packed]
+    got = cuda.run(cuda.build(paths, tmp_path), given, tmp_path)
+    for name, (x, _) in given.items():
+        assert not isinstance(got[name], cuda.Found) and np.array_equal(got[name][0], np.einsum("ngpc,goc->ngpo", x.astype(np.float32), w)), name
+
+
+WIDE = """dnn 1
+module "wide"
+func @main(%x "x": <1 x 1 x 200 x 96 x f16>, %w "w": <3 x 1 x 1 x 12 x 8 x 64 x f16>) -> ("y") {
+  %0 = convolve_packed(%x, %w) channels=96 outputs=184 block=184 accumulator=f32 schedule="WORDS" : <1 x 1 x 200 x 184 x f32>
+  yield(%0)
+}
+"""
+
+
+def test_wide(tmp_path):
+    """panels of 64 outputs, for warps of 64 x 64: of large products alone, which nothing spills"""
+    paths, x, w = [], whole((200, 96), 3), whole((184, 96), 4)
+    for i, words in enumerate(("tile=128 warps=2 panels=4 stages=4", "tile=64 panels=2 depth=48 stages=2")):
+        (tmp_path / "wide.dnn").write_text(WIDE.replace("WORDS", words))
+        paths.append(cuda.compile_model(tmp_path / "wide.dnn", tmp_path, name=f"m{i}", target="cuda-sm_90"))
+        assert re.search(r"multiply_f16_4x8x\d", paths[-1].read_text())
+    padded = np.concatenate([w, np.zeros((8, 96))]).reshape(3, 8, 8, 12, 8).transpose(0, 3, 1, 2, 4).reshape(3, 1, 1, 12, 8, 64)
+    given = {p.stem: [v.astype(np.float16) for v in (x.reshape(1, 1, 200, 96), padded)] for p in paths}
+    got = cuda.run(cuda.build(paths, tmp_path), given, tmp_path, cuda.TWO)
+    for path in paths:
+        y = got[path.stem]
+        assert not isinstance(y, cuda.Found) and np.array_equal(y[0].reshape(200, 184), x @ w.T), y
+        assert cuda.counts[path.stem]["conflicts"] == 0
+    for shape, wide in ((4096, 1024, 4096, "Relu"), True), ((4096, 512, 4096, "Relu"), False), ((512, 1024, 4096, "Relu"), False):
+        done = dnncc.run([dnncc.DNNCC, model(shape, tmp_path / "m.onnx"), "--target=cuda-sm_90", "--precision=f16", "--emit=ir", "-o", tmp_path / "m.dnn"])
+        assert done.returncode == dnncc.OK and ("x 8 x 64 x f16>" in (tmp_path / "m.dnn").read_text()) == wide, (shape, done.stderr)
+    if cuda.nvcc() and "sm_90" in cuda.known_to(cuda.nvcc()):
+        path = compile_shape((4096, 1024, 4096, "Relu"), tmp_path, "large", target="cuda-sm_90")
+        assert re.search(r"multiply_f16_4x8x\d\(acc", path.read_text())
+        assert all(of["spilled"] == 0 and of["stack"] == 0 for of in cuda.ptxas(path, "sm_90", tmp_path / "k.o").values())
+
+
 MISTAKES = {
     "a wait one less": (r"copy_wait\(2\);(?=\n +__syncthreads\(\);\n +\})", "copy_wait(3);"),
     "no wait": (r"copy_wait\(\d\);", ""),

@@ -23,7 +23,7 @@ extern const struct target target_generic;
           .order = ORDER_APART, .instructions = 1, .registers = 32 }
 static const struct multiply multiplies[] = { WARP("f16", F16, F32), WARP("bf16", BF16, F32), { 0 } };
 static const struct target warps = { .name = "warps", .base = &target_generic, .multiplies = multiplies };
-static const struct grid_machine machine = { .cluster = 4, .shared_bytes = 65536 };
+static const struct grid_machine machine = { .multiprocessors = 3, .cluster = 4, .shared_bytes = 65536 };
 static const struct target clusters = { .name = "clusters", .base = &target_generic, .multiplies = multiplies, .grid = &machine };
 
 /* x [1, blocks, positions.., block], w [panels, blocks, window.., block / 8, vectors, 64]; the fusion adds b [outputs] and takes
