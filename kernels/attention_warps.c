@@ -71,14 +71,22 @@ int attention_tile_registers(const struct attention_tile *t)
 static int rows_of_warp(const struct block *b) { return b->t.rows / b->t.warps; }
 static struct loop_expr *load(struct block *b, struct loop_buffer *from, struct loop_expr *at) { return loop_load(b->e->arena, from, at); }
 
-/* of what is at most 0 */
-static struct loop_expr *exponential(struct block *b, struct loop_expr *x)
+static struct loop_expr *call(struct block *b, const char *function, struct loop_expr *const *args)
 {
-        return loop_call(b->e->arena, loop_library_find(b->e->library, "exp_negative", E_F32), &x);
+        return loop_call(b->e->arena, loop_library_find(b->e->library, function, E_F32), args);
 }
 
+/* of what is at most 0 */
+static struct loop_expr *exponential(struct block *b, const char *function, struct loop_expr *x) { return call(b, function, &x); }
+
 /* the larger one; NaN may be lost, which its share and so the sum of its row keeps */
-static struct loop_expr *larger(struct block *b, struct loop_expr *x, struct loop_expr *y) { return emit_op(b->e, LOOP_MAX_ORDERED, x, y); }
+static struct loop_expr *larger(struct block *b, struct loop_expr *x, struct loop_expr *y)
+{
+        struct loop_expr *const both[] = { x, y };
+        return call(b, "larger", both);
+}
+
+static struct loop_expr *sum_of(struct block *b, struct loop_expr *x, struct loop_expr *y) { return plus(b->e, x, y); }
 
 static struct loop_expr *float_number(struct block *b, double value)
 {
@@ -218,11 +226,12 @@ static struct loop_expr *part_at(struct block *b, struct loop_expr *at, struct l
 }
 
 /* what of lanes of a row is joined */
-static struct loop_expr *joined(struct block *b, struct loop_buffer *parts, enum loop_opcode op, struct loop_expr *at)
+static struct loop_expr *joined(struct block *b, struct loop_buffer *parts, struct loop_expr *(*join)(struct block *, struct loop_expr *, struct loop_expr *),
+                                struct loop_expr *at)
 {
         struct loop_expr *all = load(b, parts, part_at(b, at, number(b->e, 0)));
         for (int i = 1; i < TILE_ROW_LANES; i++)
-                all = emit_op(b->e, op, all, load(b, parts, part_at(b, at, number(b->e, i))));
+                all = join(b, all, load(b, parts, part_at(b, at, number(b->e, i))));
         return all;
 }
 
@@ -259,10 +268,11 @@ static void write_shares(struct block *b)
         struct emit *e = b->e;
         struct own o = begin_own(b, b->tile);
         each_row(b, &o);
-        struct loop_expr *best = emit_let(e, "best", joined(b, b->parts, LOOP_MAX_ORDERED, o.at));
+        const char *function = b->t.bytes < (int)sizeof(float) ? "exp_share" : "exp_negative";      /* what is multiplied is rounded, or is not */
+        struct loop_expr *best = emit_let(e, "best", joined(b, b->parts, larger, o.at));
         struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));
         struct loop_expr *column, *entry = each_entry(b, &o, &column);
-        struct loop_expr *share = emit_let(e, "share", exponential(b, minus(e, load(b, o.values, entry), best)));
+        struct loop_expr *share = emit_let(e, "share", exponential(b, function, minus(e, load(b, o.values, entry), best)));
         emit_store(e, o.values, entry, share);
         emit_set(e, sum, plus(e, loop_use(e->arena, sum), share));
         emit_end(e);
@@ -277,10 +287,10 @@ static void write_rows(struct block *b)
 {
         struct emit *e = b->e;
         struct loop_expr *at = begin_lanes(b);
-        struct loop_expr *best = emit_let(e, "best", joined(b, b->parts, LOOP_MAX_ORDERED, at));
-        struct loop_expr *factor = emit_let(e, "factor", exponential(b, minus(e, load(b, b->best, at), best)));
+        struct loop_expr *best = emit_let(e, "best", joined(b, b->parts, larger, at));
+        struct loop_expr *factor = emit_let(e, "factor", exponential(b, "exp_negative", minus(e, load(b, b->best, at), best)));
         struct loop_expr *before = emit_op(e, LOOP_MUL, load(b, b->sum.buffer, at), factor);
-        emit_store(e, b->sum.buffer, at, plus(e, before, joined(b, b->part_sums, LOOP_ADD, at)));
+        emit_store(e, b->sum.buffer, at, plus(e, before, joined(b, b->part_sums, sum_of, at)));
         emit_store(e, b->best, at, best);
         emit_store(e, b->factor, at, factor);
         emit_end(e);
@@ -353,17 +363,17 @@ static void write_keys(struct block *b, struct loop_expr *from, struct loop_expr
         b->key_at = emit_let(e, "first_key", times(e, b->number, t->keys));
         b->tile = new_tile(b, "tile", t->keys);
         b->warp = emit_grid(e, "warp", FOR_GPU_WARP, t->warps);
-        multiply_keys(b);
         struct loop_expr *next = emit_let(e, "next", plus(e, b->number, number(e, 1)));
+        emit_if(e, emit_op(e, LOOP_LT, next, to));
+        attention_copy_keys(b, next);
+        attention_copy_values(b, next);
+        emit_end(e);
+        multiply_keys(b);
         write_scores(b);
         write_shares(b);
         write_rows(b);
         on_tile(b, STMT_SCALE, b->acc, b->factor, times(e, b->warp, rows_of_warp(b)));
         multiply_values(b);
-        emit_if(e, emit_op(e, LOOP_LT, next, to));
-        attention_copy_keys(b, next);
-        attention_copy_values(b, next);
-        emit_end(e);
         emit_end(e);
         wait_for_all(b);
         emit_end(e);
