@@ -69,11 +69,22 @@ def want(case, q, k, v, m=None):
     return shares / shares.sum(-1, keepdims=True) @ v
 
 
+def compile_schedule(onnx_file, folder, name, begin, words, target, options=()):
+    """with the attention's schedule, which begins so, written into the Tensor IR"""
+    written = folder / f"{name}.dnn"
+    done = dnncc.run([dnncc.DNNCC, onnx_file, f"--target={target}", *options, "--emit=ir", "-o", written])
+    assert done.returncode == dnncc.OK, done.stderr
+    text, count = re.subn(rf'schedule="{begin}[^"]*"', f'schedule="{words}"', written.read_text())
+    assert count == 1
+    written.write_text(text)
+    return cuda.compile_model(written, folder, [], name=name, target=target)
+
+
 def compile_case(name, folder, precision="f16", target="cuda-sm_80"):
     options = [f"--precision={precision}"] if precision else []
     path = cuda.compile_model(model(CASES[name], folder / f"{name}.onnx"), folder, options, name=name, target=target)
     text = path.read_text()
-    assert "scale_f32_" in text and "Softmax" not in " ".join(cuda.kernels(text)), "attention is not one kernel"
+    assert "_of_sums(" in text and "Softmax" not in " ".join(cuda.kernels(text)), "attention is not one kernel"
     return path
 
 
@@ -88,6 +99,63 @@ def test_cases(precision, tmp_path):
         error = np.abs(y[0] - want(case, *given[name])).max()
         assert error < TOLERANCE[precision], (name, error)
         assert cuda.counts[name]["mma"] and cuda.counts[name]["conflicts"] == 0, (name, cuda.counts[name])
+
+
+# Keys that warps of a block share, of cases and masks as above: one turn, one that they do not fill, several; warps that have nothing but zeros
+# behind the last key, and nothing but what is hidden; rows of several warps; numbers that are no powers of two
+SHARED = [((2, 64, 64, 64, 64, None), "keys=16 tile=16 parts=4"), ((2, 40, 100, 64, 48, "padding"), "keys=32 tile=32 parts=4"),
+          ((3, 70, 200, 64, 64, None), "keys=16 tile=32 warps=2 parts=4"), ((2, 130, 130, 32, 48, "causal"), "keys=16 tile=16 parts=8"),
+          ((2, 150, 150, 32, 32, "window"), "keys=32 tile=64 warps=4 parts=2"), ((2, 40, 300, 64, 48, "padding"), "keys=48 tile=48 warps=3 parts=3"),
+          ((2, 16, 48, 48, 80, None), "keys=16 tile=16 parts=3")]
+
+
+def compile_shared(i, folder, precision="f16", target="cuda-sm_80"):
+    options = [f"--precision={precision}"] if precision else []
+    case, words = SHARED[i]
+    path = compile_schedule(model(case, folder / f"s{i}.onnx"), folder, f"s{i}", "keys=", words, target, options)
+    assert "unload_f32" in path.read_text(), words
+    return path
+
+
+@pytest.mark.parametrize("precision", ["f16", pytest.param("bf16", marks=pytest.mark.long), ""])
+def test_shared_keys(precision, tmp_path):
+    paths = [compile_shared(i, tmp_path, precision) for i in range(len(SHARED))]
+    given = {f"s{i}": inputs(case) for i, (case, _) in enumerate(SHARED)}
+    got = cuda.run(cuda.build(paths, tmp_path), given, tmp_path, cuda.SIX)
+    for i, (case, words) in enumerate(SHARED):
+        y = got[f"s{i}"]
+        assert not isinstance(y, cuda.Found), (words, y)
+        error = np.abs(y[0] - want(case, *given[f"s{i}"])).max()
+        assert error < TOLERANCE[precision], (words, error)
+        assert cuda.counts[f"s{i}"]["mma"] and cuda.counts[f"s{i}"]["conflicts"] == 0, (words, cuda.counts[f"s{i}"])
+
+
+def test_shared_keys_races(tmp_path):
+    some = (0, 2, 3)
+    paths = [compile_shared(i, tmp_path) for i in some]
+    given = {f"s{i}": inputs(SHARED[i][0]) for i in some}
+    got = cuda.run(cuda.build(paths, tmp_path, flags=cuda.CHECKED), given, tmp_path)
+    for i in some:
+        y = got[f"s{i}"]
+        assert not isinstance(y, cuda.Found) and np.abs(y[0] - want(SHARED[i][0], *given[f"s{i}"])).max() < TOLERANCE["f16"], y
+
+
+SHARED_MISTAKES = {
+    "nobody waits for the sums of others": (r"(unload_f32_\d+\(joined[^;]*;)\n +__syncthreads\(\);", r"\1"),
+    "a part's shares are left out": (r" \+ sums\[at\d+ \+ 96\]", ""),
+    "each has its own largest score": (r"exp_negative\(bests\[at\d+\] -\s+larger", "exp_negative(0.0f * larger"),
+    "keys of the first part": (r"(first_key = [^;]*) / 2 \* 16", r"\1 / 2 * 0"),
+    "values of the first part": (r"(across_of_sums\(acc, tile,\s+vs \+ \([^;]*?)warp2 / 2 \*", r"\1warp2 * 0 *"),
+}
+
+
+@pytest.mark.parametrize("what", [pytest.param(w, marks=() if i % 2 == 0 else pytest.mark.long) for i, w in enumerate(SHARED_MISTAKES)])
+def test_shared_keys_mistakes(what, tmp_path):
+    path = compile_shared(2, tmp_path)
+    cuda.plant(path, SHARED_MISTAKES[what])
+    case, given = SHARED[2][0], inputs(SHARED[2][0])
+    got = cuda.run(cuda.build([path], tmp_path, flags=["-O1", "-Wno-error"]), {"s2": given}, tmp_path, cuda.SIX)["s2"]
+    assert isinstance(got, cuda.Found) or not np.abs(got[0] - want(case, *given)).max() < TOLERANCE["f16"], what
 
 
 def test_hidden_blocks_are_left_out(tmp_path):
@@ -307,14 +375,7 @@ def test_caches_nvcc(tmp_path):
 # ---- keys that blocks of a cluster share ----
 
 def compile_parts(onnx_file, folder, name, words):
-    """with the attention's schedule written into the Tensor IR"""
-    written = folder / f"{name}.dnn"
-    done = dnncc.run([dnncc.DNNCC, onnx_file, "--target=cuda-sm_90", "--emit=ir", "-o", written])
-    assert done.returncode == dnncc.OK, done.stderr
-    text = re.sub(r'schedule="warps=[^"]*"', f'schedule="{words}"', written.read_text())
-    assert words in text
-    written.write_text(text)
-    path = cuda.compile_model(written, folder, [], name=name, target="cuda-sm_90")
+    path = compile_schedule(onnx_file, folder, name, "warps=", words, "cuda-sm_90")
     assert ("launch_clusters" in path.read_text()) == ("parts" in words), words
     return path
 
