@@ -61,17 +61,6 @@ int64_t attention_tile_shared(const struct attention_tile *t)
         return operands * t->bytes + rows * (OF_ROW + (t->parts > 1 ? joined_row(t) : 0)) * 4 + ALLOCATIONS * ALIGN;
 }
 
-int attention_tile_registers(const struct attention_tile *t)
-{
-        /* Subscripts, element functions, operands of products. Of floats, whose parts are many, nvcc 13 takes all that there are: enough, it was
-         * found, for sums and a quarter of the width up to 108. */
-        enum { PLACES = 110, PARTS_MOST = 108, MOST = 255 };
-        const int sums = t->rows / t->warps * (t->keys + t->width) / GRID_LANES;
-        if (t->bytes == sizeof(float))
-                return sums + t->width / 4 <= PARTS_MOST ? MOST : MOST + 1;
-        return sums + PLACES;
-}
-
 /* ---- the kernel ---- */
 
 static int rows_of_warp(const struct block *b) { return b->t.rows / b->t.warps; }
