@@ -6,7 +6,7 @@
  *     unload_f32_8(sums + .., 72, acc[0]);
  *     cluster_barrier();
  *     y[..] = sums_of ... ((const float *)cluster_at(sums, 1))[at]
- *     cluster_barrier();                       or memory goes that another block still reads */
+ *     cluster_leave();                         or memory goes that another block still reads */
 #include "codegen/cuda_writer.h"
 
 #include "ir/loop_bounds.h"
@@ -18,6 +18,11 @@ static const char leaves[] =
         "static __device__ __forceinline__ void cluster_barrier(void)\n"
         "{\n"
         "        asm volatile(\"barrier.cluster.arrive.release;\\nbarrier.cluster.wait.acquire;\" ::: \"memory\");\n"
+        "}\n"
+        "/* the same behind the last reads of each other's memory, which stays until then: nothing that was written has to be seen */\n"
+        "static __device__ __forceinline__ void cluster_leave(void)\n"
+        "{\n"
+        "        asm volatile(\"barrier.cluster.arrive.relaxed;\\nbarrier.cluster.wait.acquire;\" ::: \"memory\");\n"
         "}\n"
         "/* what lies in that block of the cluster where `shared` lies in this one */\n"
         "static __device__ __forceinline__ const void *cluster_at(const void *shared, unsigned block)\n"

@@ -3,8 +3,10 @@
  *
  *     launch_dependents();            the next launch may begin: its blocks, where there is room beside this one's
  *     copy_async(ws, w, true);        weights are there already
+ *     load_own(own, 8, w2 + ..);      those of a product of rows, which lanes keep
+ *     bring(b, 3072);                 and what else is read comes from memory to the second cache meanwhile
  *     launch_wait();                  until the launch in front has ended, and what it wrote is seen
- *     y[at] = x[at] + ...
+ *     y[at] = x[at] + b[at] + ...
  *
  * So a launch takes what its first instructions and its weights take less. Where a kernel waits follows from its statements: before the
  * first that touches anything but constants. All of a kernel's threads wait; what ends has therefore been preceded by all in front of it, so
@@ -13,7 +15,7 @@
 
 /* ---- what is constant ---- */
 
-struct arguments { const struct loop_function *of; const struct loop_buffer *parameter; bool constant; };
+struct arguments { const struct loop_function *of; const struct loop_buffer *parameter; bool constant, input; };
 
 static void look_at_call(struct loop_stmt *s, void *context)
 {
@@ -21,16 +23,24 @@ static void look_at_call(struct loop_stmt *s, void *context)
         if (s->kind != STMT_CALL || s->function != a->of)
                 return;
         for (int i = 0; i < s->function->buffer_count; i++)
-                if (s->function->buffers[i] == a->parameter)
-                        a->constant &= loop_buffer_root(s->buffers[i], NULL)->space == SPACE_CONSTANT;
+                if (s->function->buffers[i] == a->parameter) {
+                        const enum loop_space space = loop_buffer_root(s->buffers[i], NULL)->space;
+                        a->constant &= space == SPACE_CONSTANT;
+                        a->input &= space == SPACE_INPUT;
+                }
 }
 
-/* is it, in all calls? */
+/* what it is in all calls */
+static struct arguments arguments_of(const struct c_writer *w, const struct loop_function *f, const struct loop_buffer *parameter)
+{
+        struct arguments a = { f, parameter, parameter->access == ACCESS_IN, parameter->access == ACCESS_IN };
+        loop_block_walk(w->p->main->body, look_at_call, NULL, &a);
+        return a;
+}
+
 static bool is_constant(const struct c_writer *w, const struct loop_function *f, const struct loop_buffer *parameter)
 {
-        struct arguments a = { f, parameter, parameter->access == ACCESS_IN };
-        loop_block_walk(w->p->main->body, look_at_call, NULL, &a);
-        return a.constant;
+        return arguments_of(w, f, parameter).constant;
 }
 
 bool cuda_changes(const struct c_writer *w, const struct loop_function *f, const struct loop_buffer *parameter)
@@ -42,12 +52,18 @@ bool cuda_changes(const struct c_writer *w, const struct loop_function *f, const
 
 struct touching { const struct c_writer *w; const struct loop_function *f; bool found; };
 
+static bool is_parameter(const struct loop_function *f, const struct loop_buffer *b)
+{
+        for (int i = 0; i < f->buffer_count; i++)
+                if (f->buffers[i] == b)
+                        return true;
+        return false;
+}
+
 static void look_at_buffer(struct touching *t, struct loop_buffer *b)
 {
         b = b ? loop_buffer_root(b, NULL) : NULL;
-        for (int i = 0; b && i < t->f->buffer_count; i++)
-                if (t->f->buffers[i] == b)
-                        t->found |= !is_constant(t->w, t->f, b);
+        t->found |= b && is_parameter(t->f, b) && !is_constant(t->w, t->f, b);
 }
 
 static void look_at_stmt(struct loop_stmt *s, void *context)
@@ -76,6 +92,79 @@ static bool touches(const struct c_writer *w, const struct loop_function *f, con
         return t.found;
 }
 
+/* ---- what comes before it waits ---- */
+
+/* of a product of rows that every block computes once: the loop over warps around it, and it */
+struct row_weights { struct loop_stmt *warps, *product; };
+
+static bool find_row_weights(const struct c_writer *w, struct loop_stmt *first, struct row_weights *r)
+{
+        for (r->warps = first; r->warps; r->warps = r->warps->next) {
+                if (r->warps->kind != STMT_FOR || r->warps->for_kind != FOR_GPU_WARP)
+                        continue;
+                for (r->product = r->warps->body->first; r->product && r->product->kind == STMT_LET;)
+                        r->product = r->product->next;
+                if (r->product && r->product->kind == STMT_MULTIPLY && r->product->tiles.rows == 1 &&
+                    is_constant(w, w->kernel, loop_buffer_root(r->product->weights, NULL)))
+                        return true;
+        }
+        return false;
+}
+
+/* what its place follows from is printed here, and no more where it stands */
+static void put_row_weights(struct c_writer *w, const struct row_weights *r)
+{
+        struct loop_block lets = { .end = &lets.first };
+        struct loop_stmt early = *r->warps;
+        if (r->warps->body->first != r->product)
+                lets.first = r->warps->body->first;
+        for (struct loop_stmt **s = &lets.first; *s; s = &(*s)->next)
+                if ((*s)->next == r->product) {
+                        lets.end = &(*s)->next;
+                        (*s)->next = NULL;
+                        break;
+                }
+        r->warps->body->first = r->product;
+        early.body = &lets;
+        cuda_warps_part(w, &early);
+        cuda_load_own(w, r->product);
+}
+
+struct bringing { struct c_writer *w; const struct loop_buffer **seen; int count; };
+
+/* Constants, those that lanes load an element or a word at a time and the rest of those that are copied, and inputs, where they are not much. An input
+ * need not be there yet: what is written later is seen in the second cache all the same. */
+static void bring_buffer(struct bringing *b, struct loop_buffer *of, int64_t most)
+{
+        enum { INPUT_MOST = 2 << 20 };
+        of = of ? loop_buffer_root(of, NULL) : NULL;
+        if (!of || !is_parameter(b->w->kernel, of))
+                return;
+        const int64_t bytes = of->extent * element_info[of->element].bytes;
+        const struct arguments a = arguments_of(b->w, b->w->kernel, of);
+        bool known = !(a.constant && bytes <= most) && !(a.input && bytes <= INPUT_MOST);
+        for (int i = 0; i < b->count; i++)
+                known |= b->seen[i] == of;
+        if (known)
+                return;
+        ARENA_GROW(b->w->arena, b->seen, b->count);
+        b->seen[b->count++] = of;
+        c_line(b->w, "bring(%s, %lld);", c_use(b->w, of), (long long)bytes);
+}
+
+static void bring_loaded(struct loop_expr *e, void *context)
+{
+        enum { MOST = 64 << 10 };
+        if (e->op == LOOP_LOAD)
+                bring_buffer(context, e->buffer, MOST);
+}
+
+static void bring_copied(struct loop_stmt *s, void *context)
+{
+        const struct bringing *b = context;
+        bring_buffer(context, s->source, target_grid(b->w->target)->l2_bytes / 8);
+}
+
 void cuda_early_block(struct c_writer *w, const struct loop_block *body)
 {
         struct loop_block before = { .end = &before.first };
@@ -93,11 +182,26 @@ void cuda_early_block(struct c_writer *w, const struct loop_block *body)
                 c_block(w, &before);
                 last->next = s;
         }
+        struct loop_block behind = { .first = s, .end = body->end };
+        struct row_weights rows;
+        const bool has_rows = find_row_weights(w, s, &rows);
+        struct loop_stmt *const lets = has_rows ? rows.warps->body->first : NULL;
         w->indent++;
+        if (has_rows)
+                put_row_weights(w, &rows);
+        struct bringing bringing = { .w = w };
+        loop_block_walk(&behind, bring_copied, bring_loaded, &bringing);
+        w->cuda->brings |= bringing.count > 0;
         c_line(w, "launch_wait();");
         w->indent--;
-        struct loop_block behind = { .first = s, .end = body->end };
         c_block(w, &behind);
+        if (has_rows && lets != rows.product) {
+                struct loop_stmt *end = lets;
+                while (end->next)
+                        end = end->next;
+                end->next = rows.product;
+                rows.warps->body->first = lets;
+        }
 }
 
 static const char leaves[] =
@@ -108,11 +212,21 @@ static const char leaves[] =
         "#endif\n"
         "/* the launch behind this one may begin; until the one in front has ended, and what it wrote is seen */\n"
         "static __device__ __forceinline__ void launch_dependents(void) { asm volatile(\"griddepcontrol.launch_dependents;\"); }\n"
+        "static __device__ __forceinline__ void prefetch_line(const void *line) { asm volatile(\"prefetch.global.L2 [%0];\" ::\"l\"(line)); }\n"
         "static __device__ __forceinline__ void launch_wait(void) { asm volatile(\"griddepcontrol.wait;\" ::: \"memory\"); }\n"
         "#endif\n";
+
+static const char bring[] =
+        "/* lines come from memory to the second cache, the first threads' one each */\n"
+        "static __device__ __forceinline__ void bring(const void *from, unsigned bytes)\n"
+        "{\n"
+        "        const unsigned threads = blockDim.y * blockDim.x, first = blockIdx.x * threads + threadIdx.y * blockDim.x + threadIdx.x;\n"
+        "        for (unsigned at = first * 128; at < bytes; at += gridDim.x * threads * 128)\n"
+        "                prefetch_line((const char *)from + at);\n"
+        "}\n";
 
 void cuda_early_top(struct c_writer *w, struct text *out)
 {
         if (target_begins_early(w->target) && w->cuda->phase_count)
-                text_add(out, "%s", leaves);
+                text_add(out, "%s%s", leaves, w->cuda->brings ? bring : "");
 }

@@ -60,6 +60,8 @@ static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *
         text_free(&body);
 }
 
+void cuda_warps_part(struct c_writer *w, const struct loop_stmt *s) { put_part(w, s, "threadIdx.y"); }
+
 static void find_store(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_STORE; }
 
 static bool stores(struct loop_block *block)
@@ -141,7 +143,7 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
                         cuda->last = cuda->last->next;
                 put_part(w, s, cuda->phase->cluster ? arena_printf(w->arena, "blockIdx.x %% %lld", (long long)cuda->phase->cluster) : "blockIdx.x");
                 if (cuda->phase->cluster)       /* behind the last one, too: others may still read this block's memory */
-                        c_line(w, "cluster_barrier();");
+                        c_line(w, s->next ? "cluster_barrier();" : "cluster_leave();");
                 break;
         case FOR_GPU_WARP:
                 cuda->warp = s;

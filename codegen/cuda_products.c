@@ -246,7 +246,7 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
 {
         const struct multiply *m = p->multiply;
         const char *of = element_info[m->x.memory].c_type, *by = element_info[m->w.memory].c_type;
-        const int row = multiply_row(m), group = m->group, most = p->of_sums ? p->depth : m->instructions > 1 ? 2 : 4;        /* operands that registers have room for */
+        const int row = multiply_row(m), group = m->group, most = m->instructions > 1 && !p->of_sums ? 2 : p->depth;        /* operands that registers have room for */
         text_add(out, "\n/* sums of %d positions and %d outputs: x %s; w [%d][%d][%d][%d] */\n", p->rows * 16, p->vectors * 8,
                  p->of_sums ? "other sums" : arena_printf(w->arena, "rows of %d channels, so many elements apart", p->depth * row), p->depth * 2,
                  p->vectors, p->across ? group : 8, p->across ? 8 : group);
@@ -285,7 +285,14 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
 /* a word of 16 bytes by another, each of an element */
 static const char sixteen[] =
         "\n/* 16 bytes that are loaded as one */\n"
-        "struct __align__(16) sixteen { uint32_t word[4]; };\n";
+        "struct __align__(16) sixteen { uint32_t word[4]; };\n"
+        "/* a warp's words, of which a lane has every 32nd */\n"
+        "static __device__ __forceinline__ void load_own(struct sixteen *own, int words, const void *from)\n"
+        "{\n"
+        "#pragma unroll\n"
+        "        for (int k = 0; k < words; k++)\n"
+        "                own[k] = ((const struct sixteen *)from)[k * 32 + threadIdx.x];\n"
+        "}\n";
 
 static const struct { enum element e; const char *text; } by_words[] = {
         { E_F16,
@@ -334,22 +341,17 @@ static void put_row_product(struct c_writer *w, struct text *out, const struct c
         text_add(out,
                  "\n/* sums of %d rows and 8 outputs: x rows of %d channels, so many elements apart; w [%d][8][%d]. A lane has its output's words\n"
                  " * of every fourth place. */\n"
-                 "static __device__ __forceinline__ void %s(%s sums[%d][1], const %s *x, int step, const %s *w)\n"
+                 "static __device__ __forceinline__ void %s(%s sums[%d][1], const %s *x, int step, const struct sixteen w[%d])\n"
                  "{\n"
-                 "        const struct sixteen *const words = (const struct sixteen *)w + threadIdx.x;\n"
-                 "        struct sixteen own[%d];\n"
                  "        x += threadIdx.x / 8 * %d;\n"
-                 "#pragma unroll\n"
-                 "        for (int k = 0; k < %d; k++)\n"
-                 "                own[k] = words[k * 32];\n"
                  "#pragma unroll\n"
                  "        for (int k = 0; k < %d; k++)\n"
                  "#pragma unroll\n"
                  "                for (int i = 0; i < %d; i++)\n"
-                 "                        sums[i][0] += by_words_%s(*(const struct sixteen *)(x + i * step + k * %d), own[k]);\n"
+                 "                        sums[i][0] += by_words_%s(*(const struct sixteen *)(x + i * step + k * %d), w[k]);\n"
                  "}\n",
-                 p->rows, p->depth * multiply_row(m), p->depth * m->depth, m->group, cuda_product_name(w, p), element_info[m->sum].c_type, p->rows, of, of,
-                 p->depth, m->group, p->depth, p->depth, p->rows, element_info[m->x.memory].text, multiply_row(m));
+                 p->rows, p->depth * multiply_row(m), p->depth * m->depth, m->group, cuda_product_name(w, p), element_info[m->sum].c_type, p->rows, of,
+                 p->depth, m->group, p->depth, p->rows, element_info[m->x.memory].text, multiply_row(m));
 }
 
 static void put_row_unload(struct c_writer *w, struct text *out, const struct cuda_product *p)
@@ -500,6 +502,8 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
                                         .depth = s->tiles.depth / m->depth,
                                         .across = s->tiles.across,
                                         .of_sums = !s->buffer };
+        if (in_rows(&p) && w->cuda->own_of != s)
+                cuda_load_own(w, s);
         c_put(w, "%s(%s," C_SOFT, cuda_product_use(w, p), c_use(w, s->variable));
         if (s->buffer) {
                 cuda_place(w, s->buffer, s->a);
@@ -508,6 +512,23 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
                 c_put(w, "%s", c_use(w, loop_multiplied(s)));
         }
         c_put(w, "," C_SOFT);
+        if (in_rows(&p))
+                c_put(w, "%s", w->cuda->own);
+        else
+                cuda_place(w, s->weights, s->b);
+        c_put(w, ");");
+        c_end(w);
+}
+
+void cuda_load_own(struct c_writer *w, const struct loop_stmt *s)
+{
+        const struct multiply *m = multiply_of(w, s);
+        if (!m)                         /* as the product will say */
+                return;
+        w->cuda->own = c_local(w, "own");
+        w->cuda->own_of = s;
+        c_line(w, "struct sixteen %s[%d];", w->cuda->own, s->tiles.depth / m->depth);
+        c_put(w, "load_own(%s," C_SOFT "%d," C_SOFT, w->cuda->own, s->tiles.depth / m->depth);
         cuda_place(w, s->weights, s->b);
         c_put(w, ");");
         c_end(w);

@@ -34,6 +34,9 @@ struct cuda_writer {
         struct cuda_product *products;
         int product_count;
         bool copies, runs;              /* into shared memory; whole runs */
+        bool brings;                    /* lines come nearer before launches wait */
+        const char *own;                /* words of weights that lanes have, */
+        const struct loop_stmt *own_of; /* for that product */
         struct cuda_phase *phases;      /* all of the program */
         int phase_count;
         struct cuda_phase *phase;       /* being printed; or NULL */
@@ -57,6 +60,8 @@ struct cuda_writer {
 
 void cuda_kernel(struct c_writer *w, struct loop_function *f);
 void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s);
+/* a loop over warps alone, behind which nobody waits */
+void cuda_warps_part(struct c_writer *w, const struct loop_stmt *s);
 bool cuda_alloc(struct c_writer *w, struct loop_buffer *b);
 void cuda_fail(struct c_writer *w, int code);
 
@@ -78,6 +83,8 @@ void cuda_early_top(struct c_writer *w, struct text *out);
 
 /* copies into shared memory, tiles of sums and what touches them */
 void cuda_product(struct c_writer *w, const struct loop_stmt *s);
+/* the weights of a product of rows, for the product that follows */
+void cuda_load_own(struct c_writer *w, const struct loop_stmt *s);
 void cuda_products_top(struct c_writer *w, struct text *out);
 /* after the loop over warps s they need not wait for each other: a wait follows, or nothing is handed on but by copies */
 bool cuda_waits_next(const struct loop_stmt *s);

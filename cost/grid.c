@@ -33,6 +33,10 @@ int64_t grid_lanes(const struct loop_block *block)
         return lanes;
 }
 
+/* what a block copies to there: bytes; 16 bytes that each lane does, and whether some are left out */
+struct copies { const struct loop_buffer *to; double bytes, words; bool windows; };
+enum { OPERANDS = 4 };
+
 struct walk {
         const struct target *target;
         const struct loop_function *f;
@@ -41,7 +45,8 @@ struct walk {
         const struct multiply *multiply;
         double instructions, bytes;     /* of a block: of its warps; between memory and it */
         double of_turns;                /* of these instructions, those of turns */
-        double copied;                  /* of a block into shared memory, asynchronously */
+        struct copies copies[OPERANDS], first[OPERANDS];        /* into shared memory: in a turn; before the first */
+        const struct loop_buffer *x, *w;        /* where the product reads them */
         double trips, lanes;            /* of the statement that is looked at */
         double turns;                   /* of the loop around a multiply; 1: there is none */
         double below;                   /* what conditions around it say that a row of the tile is; 0: nothing */
@@ -143,6 +148,38 @@ static void look_at_for(struct walk *w, const struct loop_stmt *s)
         w->in_turn = outer.in_turn;
 }
 
+static void look_at_copy(struct walk *w, const struct loop_stmt *s)
+{
+        const struct loop_buffer *to = loop_buffer_root(s->buffer, NULL);
+        const double bytes = w->trips * w->lanes * s->code * element_info[s->buffer->element].bytes, turns = w->in_turn ? w->turns : 1;
+        struct copies *c = w->in_turn ? w->copies : w->first, *end = c + OPERANDS;
+        w->bytes += bytes;
+        while (c < end && c->to && c->to != to)
+                c++;
+        if (c == end)
+                return;
+        c->to = to;
+        c->bytes += bytes / turns;
+        c->words += w->in_lane ? w->trips / (double)w->cost->warps / turns : 0;
+        c->windows |= s->c != NULL;
+}
+
+/* of the turns: those of a product's operand */
+static struct copies copies_of(const struct walk *w, const struct loop_buffer *to)
+{
+        struct copies none = { 0 };
+        for (int i = 0; i < OPERANDS && to; i++)
+                if (w->copies[i].to == to)
+                        return w->copies[i];
+        for (int i = 0; i < OPERANDS && to; i++)
+                if (w->first[i].to == to) {             /* all turns' stand before the first */
+                        none = w->first[i];
+                        none.bytes /= w->turns;
+                        none.words /= w->turns;
+                }
+        return none;
+}
+
 static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
 {
         const struct multiply *m = multiply_find(w->target, loop_multiplied_element(s), s->weights->element, true, s->variable->type.lanes, s->tiles.group, 0);
@@ -154,6 +191,9 @@ static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
         w->tile_columns = s->tiles.vectors;
         w->tile_lanes = m->positions * m->outputs / GRID_LANES;
         w->keys = s->buffer ? 0 : loop_multiplied(s)->columns * s->variable->type.lanes;
+        w->x = s->buffer ? loop_buffer_root(s->buffer, NULL) : NULL;
+        w->w = loop_buffer_root(s->weights, NULL);
+        w->work.rows = rows;
         w->work.multiplies += w->trips / w->turns * rows / m->positions * s->tiles.vectors * s->tiles.depth / m->depth;
         w->work.read += w->trips / w->turns * ((s->buffer ? rows : 0) + width) * deep * element_info[s->weights->element].bytes;
 }
@@ -210,14 +250,7 @@ static void look_at(struct walk *w, const struct loop_stmt *s)
                         count(w, 1);
                 move(w, s->buffer, s->b->type.lanes);
                 break;
-        case STMT_COPY: {
-                double bytes = w->trips * w->lanes * s->code * element_info[s->buffer->element].bytes;
-                w->bytes += bytes;
-                w->copied += bytes;
-                if (w->in_turn)
-                        w->work.copied += bytes / w->turns;
-                break;
-        }
+        case STMT_COPY: look_at_copy(w, s); break;
         case STMT_WAIT:
                 if (w->in_turn)
                         w->work.stages = s->code + 2;
@@ -260,12 +293,21 @@ static double plain_seconds(const struct walk *w, const struct grid_machine *g, 
         return g->launch + larger(cycles / g->clock, all / g->memory_rate);
 }
 
+static double bytes_of(const struct copies *copies)
+{
+        double bytes = 0;
+        for (int i = 0; i < OPERANDS; i++)
+                bytes += copies[i].bytes;
+        return bytes;
+}
+
 /* Copies and instructions that are of no turn come in front of the first, or behind the last. */
 static double attention_seconds(const struct walk *w)
 {
         const double warps = (double)w->cost->warps, of_turns = w->turns > 1 ? w->of_turns : 0;
-        struct attention_work work = { .of = w->work, .once = (w->instructions - of_turns) / warps, .first = w->copied - (w->turns > 1 ? w->work.copied * w->turns : 0) };
+        struct attention_work work = { .of = w->work, .once = (w->instructions - of_turns) / warps, .first = bytes_of(w->first) };
         work.of.instructions = of_turns / (warps * w->turns);
+        work.of.copied = bytes_of(w->copies);
         return warps_attention_cost(w->target, w->multiply, &work);
 }
 
@@ -284,8 +326,12 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
         w.work.warps = (int)cost.warps;
         w.work.shared = cost.shared;
         if (w.multiply) {
-                if (!w.work.copied)     /* all turns' copies stand before the first */
-                        w.work.copied = w.copied / w.turns;
+                const struct copies x = copies_of(&w, w.x), by = copies_of(&w, w.w);
+                w.work.copied = x.bytes + by.bytes;
+                w.work.copied_w = by.bytes;
+                w.work.x_copies = x.words;
+                w.work.w_copies = by.words;
+                w.work.windows = x.windows;
                 if (!w.work.stages)
                         w.work.stages = 2;
                 int words = (int)(w.work.copied / COPY_BYTES / (double)(cost.warps * GRID_LANES));

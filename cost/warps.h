@@ -14,6 +14,7 @@ struct warp_work {
         double blocks, turns;
         double multiplies;              /* of a turn, by the row of the target */
         double copied, read;
+        double copied_w;                /* of what is copied, weights */
         double x_copies, w_copies;      /* of 16 bytes that a lane makes in a turn */
         double instructions;            /* of a warp in a turn, beside products and copies */
         bool windows;                   /* a position's row begins where several offsets of a window, and a border, say */

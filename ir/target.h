@@ -51,7 +51,7 @@ struct grid_machine {
         int64_t l2_bytes;               /* of all */
         double l2_rate, memory_rate;    /* bytes a second */
         int cluster;                    /* blocks of one at most; 0: it has no clusters */
-        int neighbours;                 /* multiprocessors that a cluster's blocks are on */
+        int clustered;                  /* multiprocessors that clusters of more than two blocks find room on */
         double cluster_rate;            /* bytes a second that all read of others' shared memory */
         double launch, barrier;         /* seconds: of a launch in a graph, of a barrier of the grid */
         int capability;                 /* that the code asks for: 80 is 8.0 */

@@ -76,21 +76,36 @@ static struct loop_expr *is_in_x(struct warps *w, const struct place_in_x *place
         return there;
 }
 
-/* `count` words of 16 bytes, shared by all lanes of the block; each: of one of them */
-static void share_words(struct warps *w, struct loop_expr *warp, int64_t count,
-                        void (*each)(struct warps *w, struct loop_expr *word, struct loop_expr *turn),
+/* A word of 16 bytes of those that the lanes of a block share: its number, which unit of so many words has it, and where it is in that. Where
+ * units or all lanes are whole multiples of each other, what a lane has of both is reckoned once, and its next word's places are a
+ * constant away. */
+struct shared_word { struct loop_expr *number, *unit, *within; };
+
+static void share_words(struct warps *w, struct loop_expr *warp, int64_t count, int64_t unit,
+                        void (*each)(struct warps *w, const struct shared_word *word, struct loop_expr *turn),
                         struct loop_expr *turn)
 {
         struct emit *e = w->s.e;
-        int warps = w->tile.warps * w->tile.panels, all = warps * GRID_LANES;
+        int64_t warps = w->tile.warps * w->tile.panels, all = warps * GRID_LANES;
         struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
         struct loop_expr *own = warps == 1 ? lane : emit_let(e, "thread", plus(e, times(e, warp, GRID_LANES), lane));
+        struct loop_expr *first = all % unit ? NULL : emit_let(e, "first_unit", emit_op_int(e, LOOP_DIV, own, unit)),
+                         *within = all % unit ? NULL : emit_let(e, "within", emit_op_int(e, LOOP_REM, own, unit));
         struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(count, all)));
-        struct loop_expr *word = emit_let(e, "word", plus(e, times(e, i, all), own));
+        struct shared_word word = { .number = emit_let(e, "word", plus(e, times(e, i, all), own)), .within = within };
+        if (all % unit == 0) {
+                word.unit = plus(e, times(e, i, all / unit), first);
+        } else if (unit % all == 0) {
+                word.unit = emit_op_int(e, LOOP_DIV, i, unit / all);
+                word.within = plus(e, times(e, emit_op_int(e, LOOP_REM, i, unit / all), all), own);
+        } else {
+                word.unit = emit_op_int(e, LOOP_DIV, word.number, unit);
+                word.within = emit_op_int(e, LOOP_REM, word.number, unit);
+        }
         bool guard = count % all;
         if (guard)
-                emit_if(e, warps_less(w, word, count));
-        each(w, word, turn);
+                emit_if(e, warps_less(w, word.number, count));
+        each(w, &word, turn);
         for (int closes = 2 + guard; closes > 0; closes--)
                 emit_end(e);
 }
@@ -104,15 +119,14 @@ static struct loop_expr *place_in_line(struct warps *w, struct loop_expr *n, str
         return times(e, n, w->tile.group);
 }
 
-static void copy_x(struct warps *w, struct loop_expr *word, struct loop_expr *turn)
+static void copy_x(struct warps *w, const struct shared_word *word, struct loop_expr *turn)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
-        struct loop_expr *row = emit_let(e, "row", emit_op_int(e, LOOP_DIV, word, t->words)),
-                         *k = emit_let(e, "k", times(e, emit_op_int(e, LOOP_REM, word, t->words), t->group)),
+        struct loop_expr *row = emit_let(e, "row", word->unit), *k = emit_let(e, "k", times(e, word->within, t->group)),
                          *p = emit_let(e, "p", plus(e, w->position, row));
         struct loop_expr *to = plus(e, plus(e, warps_stage(w, turn, warps_x_stage(t)), times(e, row, warp_tile_row(t))),
-                                    place_in_line(w, emit_op_int(e, LOOP_REM, word, t->words), row));
+                                    place_in_line(w, word->within, row));
         struct loop_expr *image = plus(e, w->s.x_start,
                                        plus(e, times(e, w->image, w->s.x.stride[0]),
                                             times(e, w->group, w->blocks * w->s.x.stride[1])));
@@ -134,32 +148,30 @@ static struct loop_expr *place_in_w(struct warps *w, struct loop_expr *panel, st
         return plus(e, times(e, of_all, w->panel_size), times(e, turn, warps_w_panel(&w->tile)));
 }
 
-static void copy_w(struct warps *w, struct loop_expr *word, struct loop_expr *turn)
+static void copy_w(struct warps *w, const struct shared_word *word, struct loop_expr *turn)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
-        int64_t words = warps_w_panel(t) / t->group;
-        struct loop_expr *number_in = t->panels == 1 ? number(e, 0) : emit_let(e, "panel", emit_op_int(e, LOOP_DIV, word, words)),
-                         *k = times(e, t->panels == 1 ? word : emit_op_int(e, LOOP_REM, word, words), t->group);
+        struct loop_expr *number_in = t->panels == 1 ? number(e, 0) : emit_let(e, "panel", word->unit),
+                         *k = times(e, t->panels == 1 ? word->number : word->within, t->group);
         struct loop_expr *panel = emit_let(e, "from_panel", plus(e, w->panel, number_in));
         struct loop_expr *from = plus(e, place_in_w(w, panel, turn), k);
-        struct loop_expr *to = times(e, word, t->group);
-        if (t->together) {
-                struct loop_expr *row = emit_op_int(e, LOOP_DIV, word, t->words);
-                to = plus(e, times(e, row, warp_tile_row(t)), place_in_line(w, emit_op_int(e, LOOP_REM, word, t->words), row));
-        }
+        struct loop_expr *to = times(e, word->number, t->group);
+        if (t->together)                /* a unit is a line */
+                to = plus(e, times(e, word->unit, warp_tile_row(t)), place_in_line(w, word->within, word->unit));
         emit_copy(e, w->ws, plus(e, warps_stage(w, turn, warps_w_stage(t)), to), w->s.ws, from,
                   w->s.panels % t->panels ? warps_less(w, panel, w->s.panels) : NULL, t->group);
 }
 
 void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
 {
-        share_words(w, warp, (int64_t)w->tile.positions * w->tile.words, copy_x, turn);
+        share_words(w, warp, (int64_t)w->tile.positions * w->tile.words, w->tile.words, copy_x, turn);
 }
 
 void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
 {
-        share_words(w, warp, warps_w_stage(&w->tile) / w->tile.group, copy_w, turn);
+        const struct warp_tile *t = &w->tile;
+        share_words(w, warp, warps_w_stage(t) / t->group, t->together ? t->words : warps_w_panel(t) / t->group, copy_w, turn);
 }
 
 void warps_run_w(struct warps *w, struct loop_expr *turn)

@@ -38,7 +38,7 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
         return (struct warp_work){
                 .blocks = blocks, .turns = ceil(c->channels / depth) / t->parts,
                 .multiplies = warps * own / m->positions * t->vectors * depth / multiply_row(m),
-                .copied = (t->positions + t->panels * width) * depth * t->bytes,
+                .copied = (t->positions + t->panels * width) * depth * t->bytes, .copied_w = t->panels * width * depth * t->bytes,
                 .read = warps * (own + width) * depth * t->bytes,
                 .x_copies = ceil(t->positions * (double)t->words / (warps * GRID_LANES)),
                 .w_copies = ceil(t->panels * width * t->words / (warps * GRID_LANES)),

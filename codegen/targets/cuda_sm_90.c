@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Hopper, as the H100 is (its data sheet). Rates of the second cache and of products, and what a launch in a graph takes, were measured on an
- * H200 (cost/warps.c). What a cluster reads is from Luo et al., "Dissecting the NVIDIA Hopper Architecture through Microbenchmarking and
- * Multiple Level Analysis" (2025), for clusters of four. */
+/* Hopper, as the H100 is (its data sheet). Rates of the second cache and of products were measured on an H200 (cost/warps.c); launches that begin
+ * early, a barrier of the grid, and what blocks of a cluster of four or eight read of each other on an H100 (test/bench/cuda/machine.cu). Thirty clusters of four
+ * blocks are there at a time, or fifteen of eight, where a block has a multiprocessor for itself (cudaOccupancyMaxActiveClusters): of two, 66. */
 #include "codegen/targets/cuda.h"
 #include "ir/rates.h"
 
@@ -17,10 +17,10 @@ static const struct grid_machine machine = {
         .l2_rate = 7.5e12,
         .memory_rate = 3.35e12,
         .cluster = 8,
-        .neighbours = 16,
-        .cluster_rate = 2.65e12,
-        .launch = 1.0e-6,
-        .barrier = 1.5e-6,
+        .clustered = 120,
+        .cluster_rate = 3.33e12,
+        .launch = 0.9e-6,
+        .barrier = 1.6e-6,
         .capability = 90,
         .runs = true,
         .early = true,

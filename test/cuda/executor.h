@@ -124,11 +124,13 @@ static inline float shuffle_xor(float value, int mask, EXECUTOR_LINE)
  * and one must. */
 void launch_dependents(void);
 void launch_wait(void);
+static inline void prefetch_line(const void *) {}
 
 unsigned char *shared_memory(void);
 /* Blocks in clusters: a barrier of all their threads; what lies in that block where `shared` lies in this one */
 void executor_cluster(int line);
 static inline void cluster_barrier(EXECUTOR_LINE) { executor_cluster(line); }
+static inline void cluster_leave(EXECUTOR_LINE) { executor_cluster(line); }
 const void *cluster_at(const void *shared, unsigned block);
 float float_of_half(uint16_t h);
 uint16_t half_of_float(float f);

@@ -438,7 +438,7 @@ def test_parts_are_chosen(tmp_path):
 
 PART_MISTAKES = {
     "neighbours are not waited for": (r"cluster_barrier\(\);(?=\n *const int share)", ""),
-    "nor those that still read": (r"cluster_barrier\(\);(?=\n\})", ""),
+    "nor those that still read": (r"cluster_leave\(\);(?=\n\})", ""),
     "the largest score of one part": (r"expf?_?\w*\(best2? - ", r"\g<0>0 * "),
     "a part twice": (r"cluster_at\(partial, 2\)", "cluster_at(partial, 1)"),
     "a key too many": (r"(thread\d+) < 15", r"\1 < 16"),

@@ -76,7 +76,7 @@ def test_refused(tmp_path):
 MISTAKES = {
     "the first barrier dropped": (r"cluster_barrier\(\);(?=\n *const int share)", ""),
     "the first barrier of the block alone": (r"cluster_barrier\(\);(?=\n *const int share)", "__syncthreads();"),
-    "the last barrier dropped": (r"cluster_barrier\(\);(?=\n\})", ""),
+    "the last barrier dropped": (r"cluster_leave\(\);(?=\n\})", ""),
     "a part of the wrong block": (r"cluster_at\(partial,\s*2\)", "cluster_at(partial, 1)"),
     "a part of no block": (r"cluster_at\(partial,\s*3\)", "cluster_at(partial, 4)"),
     "another share": (r"share = blockIdx\.x % 4", "share = blockIdx.x % 2"),
@@ -196,7 +196,7 @@ def test_norms_chosen(tmp_path):
 
 NORM_MISTAKES = {
     "the barrier before rows dropped": (r"cluster_barrier\(\);(?=\n *const int member2)", ""),
-    "the last barrier dropped": (r"cluster_barrier\(\);(?=\n\})", ""),
+    "the last barrier dropped": (r"cluster_leave\(\);(?=\n\})", ""),
     "another block's columns": (r"cluster_at\(partial, k3 / 2\)", "cluster_at(partial, 3 - k3 / 2)"),
     "the block's own columns alone": (r"\(\(const float \*\)cluster_at\(partial, k3 / 2\)\)", "partial"),
     "another block's rows": (r"\* 4 \+ member2", "* 4 + (member2 + 1) % 4 * 3"),
@@ -207,7 +207,7 @@ NORM_MISTAKES = {
 @pytest.mark.parametrize("what", NORM_MISTAKES)
 def test_norm_mistakes(what, tmp_path):
     path, right = (norm_scheduled(*NORMS[0], tmp_path, name) for name in ("model", "right"))
-    assert re.search(r"y\[[^;]*;\s*\}\s*__syncwarp\(\);\s*\}\s*cluster_barrier", path.read_text())         # the row's memory is the next row's
+    assert re.search(r"y\[[^;]*;\s*\}\s*__syncwarp\(\);\s*\}\s*cluster_leave", path.read_text())         # the row's memory is the next row's
     cuda.plant(path, NORM_MISTAKES[what])
     got = cuda.run(cuda.build([path, right], tmp_path, flags=[*cuda.CHECKED]), dict.fromkeys(("model", "right"), norm_inputs(NORMS[0][0])), tmp_path, cuda.SIX)
     assert isinstance(got["model"], cuda.Found) or not np.array_equal(got["model"][0], got["right"][0]), what

@@ -107,8 +107,8 @@ def parameters(header, function):
     return found and (0 if found[1].strip() in ("", "void") else found[1].count(",") + 1)
 
 
-def table(paths):
-    """C++ text: the models of these .cu files, for host.cpp"""
+def table(paths, loads=True):
+    """C++ text: the models of these .cu files, for host.cpp; not loads: their weights stay what the memory has (--weights=file)"""
     rows, includes = [], ['#include "host.h"']
     for path in paths:
         name, header = path.stem, path.with_suffix(".h").read_text()
@@ -116,7 +116,7 @@ def table(paths):
         count = parameters(header, f"{name}_run") - 1
         run = f"{name}_run({''.join(f'as_wanted{{ p[{i}] }}, ' for i in range(count))}as_wanted{{ s }})"
         status = f"{name}_status({'as_wanted{ w }, ' if parameters(header, f'{name}_status') == 2 else ''}as_wanted{{ s }})"
-        load = "NULL" if parameters(header, f"{name}_load") is None else f"[](void *w, cudaStream_t s) {{ return {name}_load(as_wanted{{ w }}, as_wanted{{ s }}); }}"
+        load = "NULL" if not loads or parameters(header, f"{name}_load") is None else f"[](void *w, cudaStream_t s) {{ return {name}_load(as_wanted{{ w }}, as_wanted{{ s }}); }}"
         rows.append(f'        {{ "{name}", {name}_describe, {name}_prepare, {load},\n'
                     f"          [](void *const *p, cudaStream_t s) {{ (void)p; return {run}; }},\n"
                     f"          [](void *w, cudaStream_t s) {{ (void)w; return {status}; }} }},")

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Products by blocks of warps, layer by layer under many schedules, as a GPU measures them; what cost/warps.c is fitted with.
 
-    sweep.py OUT.json [--layers=a,b] [--count=14] [--target=cuda-sm_90] [--architecture=sm_90]
+    sweep.py OUT.json [--layers=a,b] [--count=14] [--target=cuda-sm_90] [--architecture=sm_90] [--made=FOLDER]
 
-A line of OUT.json: {"layer", "words", "blocks", "threads", "shared", "us", "own"}; own: it is dnncc's choice."""
+A line of OUT.json: {"layer", "words", "blocks", "threads", "shared", "us", "own"}; own: it is dnncc's choice. Weights are what the memory has.
+With --made programs are put there and not run, or, where they are there already, only run: so they can be compiled where no GPU is."""
 import argparse
 import concurrent.futures
 import json
@@ -23,13 +24,14 @@ sys.path.insert(0, str(ROOT / "test" / "support"))
 import cuda  # noqa: E402
 import dnncc  # noqa: E402
 
-# channels, outputs, window, stride, size of the image: those of ResNet-50
-CONVOLUTIONS = {"c7": (3, 64, 7, 2, 224), "a1": (64, 64, 1, 1, 56), "a3": (64, 64, 3, 1, 56), "a4": (64, 256, 1, 1, 56), "b1": (256, 64, 1, 1, 56),
-                "b3": (128, 128, 3, 1, 28), "b4": (128, 512, 1, 1, 28), "d1": (512, 128, 1, 1, 28), "d3": (256, 256, 3, 1, 14),
-                "d4": (256, 1024, 1, 1, 14), "e1": (1024, 256, 1, 1, 14), "e3": (512, 512, 3, 1, 7), "e4": (512, 2048, 1, 1, 7), "f1": (2048, 512, 1, 1, 7)}
-# rows, channels, outputs: those of BERT-base, squares, single rows
-PRODUCTS = {"q": (128, 768, 768), "u": (128, 768, 3072), "v": (128, 3072, 768), "m1": (1024, 1024, 1024), "m4": (4096, 4096, 4096),
-            "r1": (1, 2048, 1000), "r2": (1, 768, 3072)}
+# channels, outputs, window, stride, size of the image, images: those of ResNet-50
+CONVOLUTIONS = {"c7": (3, 64, 7, 2, 224, 1), "a1": (64, 64, 1, 1, 56, 1), "a3": (64, 64, 3, 1, 56, 1), "a4": (64, 256, 1, 1, 56, 1), "b1": (256, 64, 1, 1, 56, 1),
+                "b3": (128, 128, 3, 1, 28, 1), "b4": (128, 512, 1, 1, 28, 1), "d1": (512, 128, 1, 1, 28, 1), "d3": (256, 256, 3, 1, 14, 1),
+                "d4": (256, 1024, 1, 1, 14, 1), "e1": (1024, 256, 1, 1, 14, 1), "e3": (512, 512, 3, 1, 7, 1), "e4": (512, 2048, 1, 1, 7, 1), "f1": (2048, 512, 1, 1, 7, 1),
+                "a3_32": (64, 64, 3, 1, 56, 32), "a4_32": (64, 256, 1, 1, 56, 32), "d3_32": (256, 256, 3, 1, 14, 32), "d4_32": (256, 1024, 1, 1, 14, 32)}
+# rows, channels, outputs: those of BERT-base, of 128 tokens and 384, squares, single rows
+PRODUCTS = {"q": (128, 768, 768), "p": (128, 768, 2304), "u": (128, 768, 3072), "v": (128, 3072, 768), "q_384": (384, 768, 768), "p_384": (384, 768, 2304),
+            "u_384": (384, 768, 3072), "v_384": (384, 3072, 768), "m1": (1024, 1024, 1024), "m4": (4096, 4096, 4096), "r1": (1, 2048, 1000), "r2": (1, 768, 3072)}
 
 
 def weights(*shape):
@@ -38,8 +40,8 @@ def weights(*shape):
 
 def model(name, path):
     if name in CONVOLUTIONS:
-        channels, outputs, window, stride, size = CONVOLUTIONS[name]
-        w, x, y = weights(outputs, channels, window, window), [1, channels, size, size], [1, outputs, size // stride, size // stride]
+        channels, outputs, window, stride, size, images = CONVOLUTIONS[name]
+        w, x, y = weights(outputs, channels, window, window), [images, channels, size, size], [images, outputs, size // stride, size // stride]
         node = helper.make_node("Conv", ["x", "w"], ["p"], kernel_shape=[window] * 2, strides=[stride] * 2, pads=[window // 2] * 4)
     else:
         rows, channels, outputs = PRODUCTS[name]
@@ -52,8 +54,8 @@ def model(name, path):
 
 
 def schedules(seed):
-    every = [(tile, warps, panels, stages, depth, parts) for tile in (16, 32, 48, 64, 128, 256) for warps in (1, 2, 4) for panels in (1, 2, 4, 8)
-             for stages in (2, 3, 4, 5) for depth in (16, 32, 64) for parts in (1, 1, 2, 4, 8)
+    every = [(tile, warps, panels, stages, depth, parts) for tile in (16, 32, 48, 64, 128, 256) for warps in (1, 2, 4, 8) for panels in (1, 2, 3, 4, 6, 8)
+             for stages in (2, 3, 4, 5) for depth in (32, 64, 128) for parts in (1, 1, 2, 3, 4, 8)
              if tile % (16 * warps) == 0 and tile // warps <= 64 and warps * panels <= 16]
     random.Random(seed).shuffle(every)
     for tile, warps, panels, stages, depth, parts in every:
@@ -79,7 +81,7 @@ def variants(name, folder, o):
         path = folder / f"{name}_{len(made)}.dnn"
         path.write_text(text[:found.start()] + f'schedule="{words}"' + text[found.end():])
         source = path.with_suffix(".cu")
-        done = dnncc.run([dnncc.DNNCC, path, *options, "-q", f"--name={path.stem}", "--weights=incbin", "-o", source])
+        done = dnncc.run([dnncc.DNNCC, path, *options, "-q", f"--name={path.stem}", "--weights=file", "-o", source])
         if done.returncode == dnncc.OK and all(w in " ".join(source.read_text().replace("* ", "").split()) for w in words.split()[:1]) and "multiply_" in source.read_text():
             made.append((words, source, not made))
     return made
@@ -100,36 +102,54 @@ def main():
     p.add_argument("--words", action="append", help="such a schedule, instead of random ones")
     p.add_argument("--target", default="cuda-sm_90")
     p.add_argument("--architecture", default="sm_90")
+    p.add_argument("--made", type=pathlib.Path)
     o = p.parse_args()
-    with tempfile.TemporaryDirectory() as top, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        folder = pathlib.Path(top)
-        made = dict(zip(o.layers.split(","), pool.map(lambda name: variants(name, folder, o), o.layers.split(","))))
-        every = [source for rows in made.values() for _, source, _ in rows]
-        host = nvcc(o, folder, folder / "gpu_host.o", "-x", "cu", "-c", cuda.FOLDER / "gpu_host.cpp")
-        list(pool.map(lambda source: nvcc(o, folder, source.with_suffix(".o"), "-c", source), every))
+    with tempfile.TemporaryDirectory() as top:
+        folder = o.made or pathlib.Path(top)
+        if not (folder / "made.json").exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            make(o, folder)
+            if o.made:
+                return 0
+        run(o, folder)
+    return 0
+
+
+def make(o, folder):
+    """folder/LAYER for each, and made.json: {LAYER: [(words, name, own)]}"""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool, tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        host = nvcc(o, scratch, scratch / "gpu_host.o", "-x", "cu", "-c", cuda.FOLDER / "gpu_host.cpp")
 
         def program(name):
-            (folder / f"{name}_table.cu").write_text(cuda.table([source for _, source, _ in made[name]]))
-            table = nvcc(o, folder, folder / f"{name}_table.o", "-c", folder / f"{name}_table.cu")
-            return nvcc(o, folder, folder / name, *[source.with_suffix(".o") for _, source, _ in made[name]], table, host)
-        programs = dict(zip(made, pool.map(program, made)))
-        with open(o.out, "w") as out:
-            for name, rows in made.items():
-                done = dnncc.run([programs[name], "--kernels", "10"], timeout=60)
-                if done.returncode:
-                    print(name, done.stderr[:300])
-                times = {}
-                for line in done.stdout.splitlines():
-                    of, kernel, blocks, threads, shared, us = line.split()
-                    times.setdefault(of, []).append((kernel, int(blocks), int(threads), int(shared), float(us)))
-                for words, source, own in rows:
-                    kernels = times.get(source.stem, [])
-                    products = [k for k in kernels if k[3]]         # with shared memory; what joins parts follows
-                    first = kernels.index(products[-1]) if products else 0
-                    if products:
-                        out.write(json.dumps({"layer": name, "words": words, "blocks": products[-1][1], "threads": products[-1][2], "shared": products[-1][3],
-                                              "us": products[-1][4], "join": sum(k[4] for k in kernels[first + 1:first + 2]) if "parts=" in words else 0, "own": own}) + "\n")
-    return 0
+            rows = variants(name, scratch, o)
+            sources = [source for _, source, _ in rows]
+            (scratch / f"{name}_table.cu").write_text(cuda.table(sources, loads=False))
+            objects = [nvcc(o, scratch, source.with_suffix(".o"), "-c", source) for source in sources]
+            nvcc(o, scratch, folder / name, *objects, scratch / f"{name}_table.cu", host)
+            print(name, len(rows), flush=True)
+            return [(words, source.stem, own) for words, source, own in rows]
+        names = o.layers.split(",")
+        (folder / "made.json").write_text(json.dumps(dict(zip(names, pool.map(program, names)))))
+
+
+def run(o, folder):
+    with open(o.out, "w") as out:
+        for name, rows in json.loads((folder / "made.json").read_text()).items():
+            done = dnncc.run([folder / name, "--kernels", "10"], timeout=60)
+            if done.returncode:
+                print(name, done.stderr[:300])
+            times = {}
+            for line in done.stdout.splitlines():
+                of, kernel, blocks, threads, shared, us = line.split()
+                times.setdefault(of, []).append((kernel, int(blocks), int(threads), int(shared), float(us)))
+            for words, stem, own in rows:
+                kernels = times.get(stem, [])
+                products = [k for k in kernels if k[3]]         # with shared memory; what joins parts follows
+                first = kernels.index(products[-1]) if products else 0
+                if products:
+                    out.write(json.dumps({"layer": name, "words": words, "blocks": products[-1][1], "threads": products[-1][2], "shared": products[-1][3],
+                                          "us": products[-1][4], "join": sum(k[4] for k in kernels[first + 1:first + 2]) if "parts=" in words else 0, "own": own}) + "\n")
 
 
 if __name__ == "__main__":
