@@ -212,11 +212,13 @@ static const char leaves[] =
         "#endif\n"
         "/* the launch behind this one may begin; until the one in front has ended, and what it wrote is seen */\n"
         "static __device__ __forceinline__ void launch_dependents(void) { asm volatile(\"griddepcontrol.launch_dependents;\"); }\n"
-        "static __device__ __forceinline__ void prefetch_line(const void *line) { asm volatile(\"prefetch.global.L2 [%0];\" ::\"l\"(line)); }\n"
         "static __device__ __forceinline__ void launch_wait(void) { asm volatile(\"griddepcontrol.wait;\" ::: \"memory\"); }\n"
         "#endif\n";
 
 static const char bring[] =
+        "#ifndef CUDA_CPU\n"
+        "static __device__ __forceinline__ void prefetch_line(const void *line) { asm volatile(\"prefetch.global.L2 [%0];\" ::\"l\"(line)); }\n"
+        "#endif\n"
         "/* lines come from memory to the second cache, the first threads' one each */\n"
         "static __device__ __forceinline__ void bring(const void *from, unsigned bytes)\n"
         "{\n"

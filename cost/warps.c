@@ -199,13 +199,13 @@ double warps_attention_cost(const struct target *t, const struct multiply *m, co
 
 int warps_attention_registers(const struct multiply *m, int rows, int keys, int width)
 {
-        /* Subscripts, element functions, operands of products. Of floats, whose parts are many, nvcc 13 takes all that there are: enough, it was
-         * found, for sums and a quarter of the width up to 108. */
-        enum { PLACES = 110, PARTS_MOST = 108 };
-        const int sums = rows * (keys + width) / LANES;
+        /* Subscripts, operands of products; what masks add to scores, if there is room. Of floats, whose parts are many, nvcc 13 takes all that there are:
+         * enough, it was found, for so many sums and weighted keys and channels. */
+        enum { PLACES = 110, PARTS_MOST = 120 };
+        const int sums = rows * (keys + width) / LANES, all = sums + PLACES + keys / 3;
         if (element_info[m->x.memory].bytes == sizeof(float))
-                return sums + width / 4 <= PARTS_MOST ? LANE_REGISTERS : LANE_REGISTERS + 1;
-        return sums + PLACES;
+                return sums + keys * 3 / 4 + width / 4 <= PARTS_MOST ? LANE_REGISTERS : LANE_REGISTERS + 1;
+        return sums + PLACES <= LANE_REGISTERS && all > LANE_REGISTERS ? LANE_REGISTERS : all;
 }
 
 /* None of it is measured; what the choice asks is how it grows with the keys. */
