@@ -148,6 +148,23 @@ def test_shared_keys_races(tmp_path):
         assert not isinstance(y, cuda.Found) and np.abs(y[0] - want(SHARED[i][0], *given[f"s{i}"])).max() < TOLERANCE["f16"], y
 
 
+@pytest.mark.parametrize("precision", ["f16", pytest.param("", marks=pytest.mark.long)])
+def test_what_is_no_number(precision, tmp_path):
+    """NaN stays in its row; scores of -inf are nothing, rows that have nothing else are NaN"""
+    case, options = SHARED[1][0], [f"--precision={precision}"] if precision else []
+    paths = [compile_shared(1, tmp_path, precision), cuda.compile_model(model(case, tmp_path / "m.onnx"), tmp_path, options, name="m")]
+    programs = cuda.build(paths, tmp_path)
+    q, k, v, m = inputs(case)
+    q[0, 1, 3, 5], hidden_keys = np.nan, np.where(np.arange(case[2]) % 3, m, -np.inf).astype(np.float32)
+    for mask in hidden_keys, np.full_like(m, -np.inf):
+        with np.errstate(invalid="ignore"):
+            wanted = want(case, q, k, v, mask)
+        assert np.isnan(wanted[0, 1, 3]).all() and np.isnan(wanted).all() == (mask is not hidden_keys)
+        for name, got in cuda.run(programs, {"s1": [q, k, v, mask], "m": [q, k, v, mask]}, tmp_path).items():
+            assert not isinstance(got, cuda.Found), (name, got)
+            np.testing.assert_allclose(got[0], wanted, atol=TOLERANCE[precision], rtol=0, err_msg=name)
+
+
 SHARED_MISTAKES = {
     "nobody waits for the sums of others": (r"(unload_f32_\d+\(joined[^;]*;)\n +__syncthreads\(\);", r"\1"),
     "a part's shares are left out": (r" \+ sums\[at\d+ \+ 96\]", ""),
