@@ -206,11 +206,13 @@ static const char leaves[] =
         "#endif\n"
         "/* the launch behind this one may begin; until the one in front has ended, and what it wrote is seen */\n"
         "static __device__ __forceinline__ void launch_dependents(void) { asm volatile(\"griddepcontrol.launch_dependents;\"); }\n"
-        "static __device__ __forceinline__ void bring_share(const void *from, unsigned bytes) { asm volatile(\"cp.async.bulk.prefetch.L2.global [%0], %1;\" ::\"l\"(from), \"r\"(bytes)); }\n"
         "static __device__ __forceinline__ void launch_wait(void) { asm volatile(\"griddepcontrol.wait;\" ::: \"memory\"); }\n"
         "#endif\n";
 
 static const char bring[] =
+        "#ifndef CUDA_CPU\n"
+        "static __device__ __forceinline__ void bring_share(const void *from, unsigned bytes) { asm volatile(\"cp.async.bulk.prefetch.L2.global [%0], %1;\" ::\"l\"(from), \"r\"(bytes)); }\n"
+        "#endif\n"
         "/* memory comes to the second cache, a share of it for each block, where it lies at multiples of 16 bytes */\n"
         "static __device__ __forceinline__ void bring(const void *from, unsigned bytes)\n"
         "{\n"

@@ -24,6 +24,7 @@ static const struct { const char *name, *text; } functions[] = {
           "        asm(\"cvt.f32.f16 %%0, %%1;\" : \"=f\"(x) : \"h\"((uint16_t)bits));\n"
           "        return (bits & 32767u) > 31744u ? __uint_as_float((bits & 32768u) << 16 | (bits & 32767u) << 13 | 2143289344u) : x;\n"
           "}\n" },
+        { "larger", "static __device__ inline float %s(float x, float y) { return fmaxf(x, y); }\n" },
 };
 
 const char *cuda_library(struct c_writer *w, const struct loop_function *f, const char *name)

@@ -2,6 +2,7 @@
 /* What a launch takes, read off its statements: what a block computes, moves and keeps.
  *
  *      products    as warps.c has them, from the loop that multiplies
+ *      attention   likewise, with what its blocks compute between products
  *      others      the slowest of instructions and of bytes between the second cache and a multiprocessor, for all blocks of the
  *                  busiest one; a wave takes no less than a load and a store
  *      all         no less than memory takes for every byte once
@@ -44,12 +45,14 @@ struct walk {
         struct warp_work work;
         const struct multiply *multiply;
         double instructions, bytes;     /* of a block: of its warps; between memory and it */
+        double of_turns;                /* of these instructions, those of turns */
         struct copied before, each;     /* into shared memory, for products: before the turns, in each */
         double trips, lanes;            /* of the statement that is looked at */
         double turns;                   /* of the loop around a multiply; 1: there is none */
         double below;                   /* what conditions around it say that a row of the tile is; 0: nothing */
-        bool in_lane, in_turn;
+        bool in_lane, in_turn, unrolled;
         int tile_rows, tile_columns, tile_lanes;
+        int keys;                       /* of attention, outputs of the tile that is multiplied by values; 0: it is none */
 };
 
 static double larger(double a, double b) { return a > b ? a : b; }
@@ -69,11 +72,34 @@ static void move(struct walk *w, struct loop_buffer *b, double elements)
                 w->bytes += w->trips * w->lanes * elements * element_info[b->element].bytes;
 }
 
+static void count(struct walk *w, double instructions)
+{
+        w->instructions += w->trips * instructions;
+        w->of_turns += w->in_turn ? w->trips * instructions : 0;
+}
+
+/* a comparison is a part of what chooses by it */
+static void count_operation(struct loop_expr *e, void *operations)
+{
+        *(int *)operations += e->op != LOOP_LITERAL && e->op != LOOP_VARIABLE && e->op != LOOP_BITCAST && e->type.element != E_BOOL;
+}
+
+/* what its text says of a small function; of others, that devices have instructions for, less than that */
+static int operations_of_call(const struct loop_function *f)
+{
+        int operations = 0;
+        loop_block_walk(f->body, NULL, count_operation, &operations);
+        return operations < OF_CALL ? operations : OF_CALL;
+}
+
+/* no instruction where loops are unrolled: constants, and what is the same for all turns; what a lane keeps in registers */
+static bool is_free(const struct loop_expr *e) { return e->type.element == E_INDEX || (e->op == LOOP_LOAD && e->buffer->space == SPACE_STACK); }
+
 static void look_at_expr(struct walk *w, const struct loop_expr *e, int depth)
 {
-        if (!e || depth > DEPTH_MAX || e->op == LOOP_LITERAL || e->op == LOOP_VARIABLE)
+        if (!e || depth > DEPTH_MAX || e->op == LOOP_LITERAL || e->op == LOOP_VARIABLE || (w->unrolled && is_free(e)))
                 return;
-        w->instructions += w->trips * (e->op == LOOP_CALL ? OF_CALL : 1);
+        count(w, e->op == LOOP_CALL ? operations_of_call(e->function) : 1);
         if (e->op == LOOP_LOAD)
                 move(w, e->buffer, e->type.lanes);
         for (int i = 0; i < e->arity; i++)
@@ -145,9 +171,11 @@ static void look_at_for(struct walk *w, const struct loop_stmt *s)
                         w->in_turn = true;
                 }
                 w->trips *= trips;
+                w->unrolled |= s->for_kind == FOR_UNROLL;
         }
         look_at_block(w, s->body);
         w->trips = outer.trips;
+        w->unrolled = outer.unrolled;
         w->lanes = outer.lanes;
         w->in_lane = outer.in_lane;
         w->in_turn = outer.in_turn;
@@ -163,6 +191,7 @@ static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
         w->tile_rows = s->tiles.positions / m->positions;
         w->tile_columns = s->tiles.vectors;
         w->tile_lanes = m->positions * m->outputs / GRID_LANES;
+        w->keys = s->buffer ? 0 : loop_multiplied(s)->columns * s->variable->type.lanes;
         w->work.multiplies += w->trips / w->turns * rows / m->positions * s->tiles.vectors * s->tiles.depth / m->depth;
         w->work.read += w->trips / w->turns * ((s->buffer ? rows : 0) + width) * deep * element_info[s->weights->element].bytes;
 }
@@ -215,7 +244,8 @@ static void look_at(struct walk *w, const struct loop_stmt *s)
                 break;
         }
         case STMT_STORE:
-                w->instructions += w->trips;
+                if (!w->unrolled || s->buffer->space != SPACE_STACK)
+                        count(w, 1);
                 move(w, s->buffer, s->b->type.lanes);
                 break;
         case STMT_COPY: {
@@ -278,6 +308,16 @@ int64_t grid_shared_asked(const struct grid_machine *g, int64_t blocks, int64_t 
         return g->early && shared >= MUCH && asked > shared ? asked : shared;
 }
 
+/* Copies and instructions that are of no turn come in front of the first, or behind the last. */
+static double attention_seconds(const struct walk *w)
+{
+        const double warps = (double)w->cost->warps, of_turns = w->turns > 1 ? w->of_turns : 0;
+        struct attention_work work = { .of = w->work, .once = (w->instructions - of_turns) / warps, .first = w->before.x + w->before.w };
+        work.of.instructions = of_turns / (warps * w->turns);
+        work.of.copied = w->each.x + w->each.w;
+        return warps_attention_cost(w->target, w->multiply, &work);
+}
+
 struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f, const struct loop_stmt *phase, bool cold)
 {
         const struct grid_machine *g = target_grid(t);
@@ -307,7 +347,8 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
                 if (!w.work.stages)
                         w.work.stages = 2;
                 int words = (int)(w.work.copied / COPY_BYTES / (double)(cost.warps * GRID_LANES));
-                cost.registers = warps_registers(w.multiply, w.tile_rows, w.tile_columns, w.tile_lanes, words);
+                cost.registers = w.keys ? warps_attention_registers(w.multiply, w.tile_rows * w.multiply->positions, w.keys, w.tile_columns * w.multiply->outputs)
+                                        : warps_registers(w.multiply, w.tile_rows, w.tile_columns, w.tile_lanes, words);
                 w.work.turns = w.turns;
                 w.work.cold = cold;
                 w.work.operands = all - results;
@@ -316,7 +357,10 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
         w.work.registers = cost.registers ? cost.registers : 32;
         cost.resident = warps_resident(g, &w.work);
         cost.waves = warps_waves(g, &w.work);
-        cost.seconds = cost.registers && cost.resident ? warps_cost(t, w.multiply, &w.work) : plain_seconds(&w, g, all);
+        if (w.keys && cost.resident)
+                cost.seconds = attention_seconds(&w);
+        else
+                cost.seconds = cost.registers && cost.resident ? warps_cost(t, w.multiply, &w.work) : plain_seconds(&w, g, all);
         return cost;
 }
 

@@ -10,6 +10,7 @@
  *      all        waves over the multiprocessors; no less than memory takes for every byte once
  *      parts      a launch more, which reads what the first one left in the second cache; or, in a cluster, two barriers and what
  *                 blocks read of each other, on multiprocessors that are neighbours
+ *      attention  (warps_attention_cost) has what it does between products, too
  *      rows       that something sums over behind the product: a launch more, or, where a cluster has them, a barrier and the
  *                 rows of a warp, one after the other
  *
@@ -171,6 +172,50 @@ double warps_cost(const struct target *t, const struct multiply *m, const struct
         if (waves > 1)
                 cycles += (waves - 1) * wave_cost(g, work, multiply, resident);
         return warps_launch_cost(g, work, cycles);
+}
+
+/* Fitted to three kernels of f16 on an H100, in a row with others: of 16 rows a warp by 128 keys, a turn (6.29 us, here 6.4) and three of them
+ * (17.4, here 15.5), and 4096 keys of 128 channels (931, here 855). Their copies came behind the products and were waited for at once, and they took
+ * twice as many instructions; what became of them since is counted, and not timed. A warp alone issues every other cycle, as it waits
+ * for its own results; four on a scheduler hardly more often than two. */
+double warps_attention_cost(const struct target *t, const struct multiply *m, const struct attention_work *work)
+{
+        static const double alone = 2.0, together = 1.15;         /* cycles of an instruction: of a warp; of all of a scheduler's */
+        static const double own_multiply = 7.4, crowded_shared = 1.15;
+        enum {
+                BEGIN = 300, WAITS = 400,         /* of a block; of a turn, for other warps and for what the mask reads */
+                PORT_BYTES = 64,                  /* that a multiprocessor gets in a cycle, where few ask */
+                OF_PARTS = 20                     /* instructions that make parts of a product's operands */
+        };
+        const struct grid_machine *g = target_grid(t);
+        const struct warp_work *w = &work->of;
+        const double resident = warps_resident(g, w), waves = warps_waves(g, w), of_one = blocks_of_one(g, w), share = g->clock * g->multiprocessors / g->l2_rate;
+        double cycles = 0;
+        if (resident < 1)
+                return 0;
+        for (double wave = 0; wave < waves && wave < 2; wave++) {         /* the last one; those before it, which are alike */
+                const double count = wave ? resident : of_one - (waves - 1) * resident, crowd = larger(1, count * w->warps / SCHEDULERS);
+                const double pace = larger(alone, together * crowd), busy = w->blocks < count * g->multiprocessors ? w->blocks / g->multiprocessors : count;
+                const double own = w->multiplies / w->warps * m->instructions * own_multiply, units = count * w->multiplies * rate_multiply(t, m);
+                const double products = larger(larger(own, units), count * w->read / SHARED_BYTES * crowded_shared);
+                const double instructions = w->instructions + (m->instructions > 1 ? w->multiplies / w->warps * OF_PARTS : 0);
+                const double byte = larger(count / PORT_BYTES, busy * share), computed = instructions * pace + products + WAITS;
+                const double arrival = larger(warm.arrival + w->copied * byte - computed, 0);
+                const double one = BEGIN + warm.arrival + work->first * byte + work->once * pace + w->turns * computed + (w->turns - 1) * arrival;
+                cycles += one * (wave ? waves - 1 : 1);
+        }
+        return warps_launch_cost(g, w, cycles);
+}
+
+int warps_attention_registers(const struct multiply *m, int rows, int keys, int width)
+{
+        /* Subscripts, operands of products; what masks add to scores, if there is room. Of floats, whose parts are many, nvcc 13 takes all that there are:
+         * enough, it was found, for so many sums and weighted keys and channels. */
+        enum { PLACES = 110, PARTS_MOST = 120 };
+        const int sums = rows * (keys + width) / LANES, all = sums + PLACES + keys / 3;
+        if (element_info[m->x.memory].bytes == sizeof(float))
+                return sums + keys * 3 / 4 + width / 4 <= PARTS_MOST ? LANE_REGISTERS : LANE_REGISTERS + 1;
+        return sums + PLACES <= LANE_REGISTERS && all > LANE_REGISTERS ? LANE_REGISTERS : all;
 }
 
 /* None of it is measured; what the choice asks is how it grows with the keys. */

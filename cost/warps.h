@@ -44,6 +44,12 @@ double warps_cluster_cost(const struct grid_machine *g, const struct warp_work *
 double warps_rows_cost(const struct grid_machine *g, double rows, double length);
 /* waves of blocks over all multiprocessors */
 double warps_waves(const struct grid_machine *g, const struct warp_work *work);
+/* Attention (kernels/attention_warps.c). of: of its turns, whose instructions are all but what loads operands of products and multiplies; beside
+ * them, instructions of a warp that are of no turn, and bytes that a block waits for before the first one. */
+struct attention_work { struct warp_work of; double once, first; };
+double warps_attention_cost(const struct target *t, const struct multiply *m, const struct attention_work *work);
+/* registers of a lane whose warp has so many rows, keys at a time, and channels of values */
+int warps_attention_registers(const struct multiply *m, int rows, int keys, int width);
 /* Attention of few rows (kernels/attention_row_warps.c): cycles of a block that has `keys` of a row, of `depth` channels and `width` of
  * values; parts: of a cluster, 1: it is in none. */
 struct row_attention { double blocks, keys, depth, width; int warps, parts; };

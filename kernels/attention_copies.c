@@ -45,21 +45,33 @@ bool attention_operands(struct block *b, const struct region *region)
 
 /* ---- copies ---- */
 
-/* Opens loops over `count` words, shared by the lanes of the block: a word. `opened`: what emit_end is to be called for. */
-static struct loop_expr *each_word(struct block *b, int64_t count, int *opened)
+static int64_t common_factor(int64_t a, int64_t b) { return b ? common_factor(b, a % b) : a; }
+
+/* A lane has an index of its own, and adds constants to it: places are sums of both, whose first part is made once. */
+int attention_share(struct block *b, int rank, const int64_t *extents, struct loop_expr **index)
 {
         struct emit *e = b->e;
-        const int64_t all = (int64_t)b->t.warps * GRID_LANES;
-        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
-        struct loop_expr *own = emit_let(e, "thread", plus(e, times(e, b->warp, GRID_LANES), lane));
-        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(count, all)));
-        struct loop_expr *word = emit_let(e, "word", plus(e, times(e, i, all), own));
-        *opened = 2;
-        if (count % all) {
-                emit_if(e, less(b, word, count));
-                ++*opened;
+        int64_t left = (int64_t)attention_tile_warps(&b->t) * GRID_LANES, of[SHARE_RANK] = { 0 };
+        struct loop_expr *rest = plus(e, times(e, b->warp, GRID_LANES), emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
+        rest = emit_let(e, "thread", rest);
+        int opened = 1;
+        for (int d = rank - 1; d >= 0; d--) {
+                of[d] = d ? common_factor(left, extents[d]) : left;
+                index[d] = d ? emit_let(e, "own", emit_op_int(e, LOOP_REM, rest, of[d])) : rest;
+                rest = d ? emit_let(e, "rest", emit_op_int(e, LOOP_DIV, rest, of[d])) : rest;
+                left /= of[d];
         }
-        return word;
+        for (int d = 0; d < rank; d++) {
+                if (extents[d] <= of[d])
+                        continue;
+                index[d] = plus(e, index[d], times(e, emit_for(e, "i", number(e, 0), number(e, divide_up(extents[d], of[d]))), of[d]));
+                opened++;
+        }
+        if (extents[0] % of[0]) {
+                emit_if(e, less(b, index[0], extents[0]));
+                opened++;
+        }
+        return opened;
 }
 
 static void copy(struct block *b, struct loop_buffer *to, struct loop_expr *at, struct loop_buffer *from, struct loop_expr *place,
@@ -74,54 +86,47 @@ void attention_copy_queries(struct block *b)
 {
         struct emit *e = b->e;
         const struct attention_tile *t = &b->t;
-        int opened;
-        struct loop_expr *word = each_word(b, (int64_t)t->rows * t->depth / t->group, &opened);
-        struct loop_expr *row = emit_let(e, "row", emit_op_int(e, LOOP_DIV, word, t->depth / t->group)),
-                         *c = emit_let(e, "c", times(e, emit_op_int(e, LOOP_REM, word, t->depth / t->group), t->group)),
-                         *r = emit_let(e, "r", plus(e, b->first, row));
+        struct loop_expr *index[2];
+        const int opened = attention_share(b, 2, (const int64_t[]){ t->rows, t->depth / t->group }, index);
+        struct loop_expr *c = times(e, index[1], t->group), *r = emit_let(e, "r", plus(e, b->first, index[0]));
         struct loop_expr *from = plus(e, number(e, b->q.offset), plus(e, times(e, b->group, b->q.stride[GROUP]), times(e, r, b->q.stride[ROW])));
-        copy(b, b->qs, plus(e, times(e, row, query_row(t)), c), b->query, plus(e, from, c),
+        copy(b, b->qs, plus(e, times(e, index[0], query_row(t)), c), b->query, plus(e, from, c),
              rows_of(b) % t->rows ? emit_let(e, "there", less(b, r, rows_of(b))) : NULL, opened);
 }
 
-/* column `key` of a block, from channel c on, into `at` of its stage */
+/* column `key` of a turn, from channel c on, into `at` of its stage */
 static void copy_column(struct block *b, struct loop_buffer *to, struct loop_expr *at, struct loop_buffer *from, const struct access *x,
-                        struct loop_expr *block, struct loop_expr *key, struct loop_expr *c, int opened)
+                        struct loop_expr *turn, struct loop_expr *key, struct loop_expr *c, int opened)
 {
         struct emit *e = b->e;
-        struct loop_expr *column = emit_let(e, "column", plus(e, times(e, block, b->t.keys), key));
+        const int keys = attention_tile_keys(&b->t);
+        struct loop_expr *column = plus(e, times(e, turn, keys), key);
         struct loop_expr *place = plus(e, number(e, x->offset), plus(e, times(e, b->group, x->stride[0]), times(e, column, x->stride[1])));
-        at = plus(e, times(e, emit_op_int(e, LOOP_REM, block, STAGES), to->extent / STAGES), at);
-        copy(b, to, at, from, plus(e, place, c), columns_of(b) % b->t.keys ? emit_let(e, "there", less(b, column, columns_of(b))) : NULL, opened);
+        at = plus(e, times(e, emit_op_int(e, LOOP_REM, turn, b->stages), to->extent / b->stages), at);
+        copy(b, to, at, from, plus(e, place, c), columns_of(b) % keys ? emit_let(e, "there", less(b, column, columns_of(b))) : NULL, opened);
 }
 
 /* Eight columns are neighbours in shared memory, and lanes write eight words beside each other. */
-void attention_copy_keys(struct block *b, struct loop_expr *block)
+void attention_copy_keys(struct block *b, struct loop_expr *turn)
 {
         struct emit *e = b->e;
         const struct attention_tile *t = &b->t;
         const int words = t->depth / t->group, vectors = t->keys / t->lanes;
-        int opened;
-        struct loop_expr *word = each_word(b, (int64_t)t->keys * words, &opened);
-        struct loop_expr *lane = emit_op_int(e, LOOP_REM, word, t->lanes), *rest = emit_let(e, "rest", emit_op_int(e, LOOP_DIV, word, t->lanes));
-        struct loop_expr *of_row = emit_let(e, "of_row", emit_op_int(e, LOOP_REM, rest, words)),
-                         *vector = emit_let(e, "vector", emit_op_int(e, LOOP_DIV, rest, words));
-        struct loop_expr *at = plus(e, times(e, plus(e, times(e, of_row, vectors), vector), t->lanes), lane);
-        struct loop_expr *key = emit_let(e, "key", plus(e, times(e, vector, t->lanes), lane));
-        copy_column(b, b->ks, times(e, at, t->group), b->key, &b->k, block, key, times(e, of_row, t->group), opened);
+        struct loop_expr *index[4];
+        const int opened = attention_share(b, 4, (const int64_t[]){ t->parts, vectors, words, t->lanes }, index);
+        struct loop_expr *at = plus(e, times(e, index[0], (int64_t)words * vectors), plus(e, times(e, index[2], vectors), index[1]));
+        struct loop_expr *key = plus(e, times(e, plus(e, times(e, index[0], vectors), index[1]), t->lanes), index[3]);
+        copy_column(b, b->ks, times(e, plus(e, times(e, at, t->lanes), index[3]), t->group), b->key, &b->k, turn, key, times(e, index[2], t->group), opened);
 }
 
-void attention_copy_values(struct block *b, struct loop_expr *block)
+void attention_copy_values(struct block *b, struct loop_expr *turn)
 {
         struct emit *e = b->e;
         const struct attention_tile *t = &b->t;
-        const int vectors = t->width / t->lanes, pieces = t->lanes / t->group, of_block = t->group * pieces;
-        int opened;
-        struct loop_expr *word = each_word(b, (int64_t)t->keys * vectors * pieces, &opened);
-        struct loop_expr *in_block = emit_let(e, "in_block", emit_op_int(e, LOOP_REM, word, of_block)),
-                         *rest = emit_let(e, "rest", emit_op_int(e, LOOP_DIV, word, of_block));
-        struct loop_expr *vector = emit_op_int(e, LOOP_REM, rest, vectors), *piece = emit_op_int(e, LOOP_REM, in_block, pieces);
-        struct loop_expr *key = plus(e, times(e, emit_op_int(e, LOOP_DIV, rest, vectors), t->group), emit_op_int(e, LOOP_DIV, in_block, pieces));
-        struct loop_expr *c = plus(e, times(e, vector, t->lanes), times(e, piece, t->group));
-        copy_column(b, b->vs, times(e, word, t->group), b->value, &b->v, block, emit_let(e, "key", key), emit_let(e, "c", c), opened);
+        const int vectors = t->width / t->lanes, pieces = t->lanes / t->group;
+        struct loop_expr *index[4];
+        const int opened = attention_share(b, 4, (const int64_t[]){ attention_tile_keys(t) / t->group, vectors, t->group, pieces }, index);
+        struct loop_expr *at = plus(e, times(e, plus(e, times(e, index[0], vectors), index[1]), t->lanes), plus(e, times(e, index[2], pieces), index[3]));
+        struct loop_expr *c = plus(e, times(e, index[1], t->lanes), times(e, index[3], t->group));
+        copy_column(b, b->vs, times(e, at, t->group), b->value, &b->v, turn, plus(e, times(e, index[0], t->group), index[2]), c, opened);
 }

@@ -8,39 +8,44 @@
 #include "kernels/attention_warps.h"
 #include "schedule/choose.h"
 
-enum { GROUP = 1, ROW = 2, COLUMN = 3 };
+enum { GROUP = 1, ROW = 2, COLUMN = 3, WARPS = 8 };         /* of a block, at most */
 
-/* of the columns, those that blocks of so many rows and keys look at */
-static double seen(const struct attention *a, const struct attention_tile *t)
+/* of the columns, those that blocks of so many rows and keys look at, as far as a band of them is not hidden */
+static double seen(struct band band, const struct attention_tile *t)
 {
-        const int64_t columns = a->scores->type->dims[COLUMN], all = divide_up(columns, t->keys);
-        const struct band band = attention_band(a);
+        const int64_t all = t->turns, keys = attention_tile_keys(t);
         double count = 0, blocks = 0;
         for (int64_t from = 0; from < band.rows; from += t->rows, blocks++) {
-                int64_t low = (from + band.low > 0 ? from + band.low : 0) / t->keys, high = divide_up(from + t->rows + band.high, t->keys);
+                int64_t low = (from + band.low > 0 ? from + band.low : 0) / keys, high = divide_up(from + t->rows + band.high, keys);
                 high = high < all ? high : all;
                 count += high > low ? (double)(high - low) : 0;
         }
         return count / (blocks * (double)all);
 }
 
-static struct warp_work work_of(const struct attention *a, const struct attention_tile *t, const struct multiply *m)
+static struct attention_work work_of(const struct attention *a, struct band band, const struct attention_tile *t, const struct multiply *m)
 {
-        /* instructions beside products, as a compiler makes of attention of f16 by blocks of 32 keys: of a score, of a sum that is brought to
-         * the largest score, of what a lane has of a row */
-        enum { OF_SCORE = 21, OF_SUM = 1, OF_ROW = 34 };
+        /* Instructions, as nvcc 13 makes of attention of f16: of a score, more where its share is not rounded (exp_negative of ir/library);
+         * of a sum that is brought to the largest score; of what a lane has of a row; of a copy; of a result, more where parts are added up; of a block. */
+        enum { OF_SCORE = 16, OF_EXACT = 6, OF_SUM = 1, OF_ROW = 34, OF_COPY = 4, OF_RESULT = 8, OF_PART = 2, OF_BLOCK = 100 };
         const struct type *scores = a->scores->type;
-        const double keys = t->keys, rows = (double)t->rows / t->warps, depths = t->depth + t->width, groups = (double)scores->dims[GROUP];
+        const int warps = attention_tile_warps(t), rows = t->rows / t->warps;
+        const double keys = attention_tile_keys(t), depths = t->depth + t->width, groups = (double)scores->dims[GROUP], lanes = (double)warps * GRID_LANES;
         const double down = (double)divide_up(scores->dims[ROW], t->rows), columns = (double)scores->dims[COLUMN];
-        return (struct warp_work){
-                .blocks = groups * down, .turns = ceil(ceil(columns / keys) * seen(a, t)),
-                .multiplies = t->rows * keys * depths / (m->positions * m->outputs * (double)multiply_row(m)),
-                .copied = keys * depths * t->bytes,
-                .read = t->warps * (rows * t->depth + keys * depths) * t->bytes,
-                .instructions = rows * (keys * OF_SCORE + t->width * OF_SUM + TILE_ROW_LANES * OF_ROW) / GRID_LANES,
-                .operands = groups * (columns + (double)scores->dims[ROW]) * depths * t->bytes,
-                .results = groups * (double)scores->dims[ROW] * t->width * element_info[a->result->type->element].bytes,
-                .stages = 2, .warps = t->warps, .registers = attention_tile_registers(t), .shared = attention_tile_shared(t)
+        const double copied = keys * depths * t->bytes, queries = (double)t->rows * t->depth * t->bytes, turns = ceil((double)t->turns * seen(band, t));
+        const double score = t->bytes < (int)sizeof(float) ? OF_SCORE : OF_SCORE + OF_EXACT, again = t->turns > 1 ? t->width * OF_SUM : 0;
+        const double results = t->rows * (double)t->width / lanes * (OF_RESULT + (t->parts > 1 ? t->parts * OF_PART : 0));
+        const double left = t->parts > 1 ? rows * (t->width * OF_SUM + TILE_ROW_LANES * OF_ROW) / (double)GRID_LANES : 0;
+        const double of_turn = rows * (t->keys * score + again + TILE_ROW_LANES * OF_ROW) / GRID_LANES, copies = copied / COPY_BYTES / lanes * OF_COPY;
+        return (struct attention_work){
+                .of = { .blocks = groups * down, .turns = turns,
+                        .multiplies = t->rows * keys * depths / (m->positions * m->outputs * (double)multiply_row(m)),
+                        .copied = copied, .read = warps * (double)rows * t->depth * t->bytes + t->warps * copied, .instructions = of_turn + (t->turns > 1 ? copies : 0),
+                        .operands = groups * (columns + (double)scores->dims[ROW]) * depths * t->bytes,
+                        .results = groups * (double)scores->dims[ROW] * t->width * element_info[a->result->type->element].bytes,
+                        .stages = attention_tile_stages(t), .warps = warps,
+                        .registers = warps_attention_registers(m, rows, t->keys, t->width), .shared = attention_tile_shared(t) },
+                .once = OF_BLOCK + copies + results + left, .first = queries + keys * (t->turns > 1 ? depths : t->depth) * t->bytes
         };
 }
 
@@ -52,7 +57,7 @@ static bool choose_rows(const struct attention *a, const struct target *target, 
         const struct type *scores = a->scores->type;
         struct row_attention of = { .depth = (double)op_operand(a->first, 0)->type->dims[COLUMN], .width = (double)op_result(a->second)->type->dims[COLUMN] };
         double least = INFINITY;
-        for (int warps = 8; warps && least == INFINITY; warps /= 2)
+        for (int warps = WARPS; warps && least == INFINITY; warps /= 2)
                 for (int parts = 1; parts == 1 || parts <= g->cluster; parts *= 2) {
                         struct schedule s = schedule_preset();
                         s.warps = of.warps = warps;
@@ -77,27 +82,30 @@ bool attention_choose(const struct attention *a, const struct target *target, st
         const struct type *x = op_operand(a->first, 0)->type, *w = op_operand(a->first, 1)->type;
         const struct multiply *m = multiply_find(target, (enum element)x->element, (enum element)w->element, true, (int)packed_lanes(x, w),
                                                  (int)packed_group(x, w), 0);
+        const struct band band = attention_band(a);
         double least = INFINITY, waves = 0;
         int registers = 0;
         for (int rows = 16; m && rows <= GRID_LANES; rows *= 2)
-                for (int warps = 1; warps <= 8; warps *= 2)
-                        for (int keys = 16; keys <= 128; keys *= 2) {
-                                struct schedule s = schedule_preset();
-                                struct attention_tile t;
-                                s.tile = rows * warps;
-                                s.warps = warps;
-                                s.keys = keys;
-                                if (!attention_tile_of(a, target, &s, &t))
-                                        continue;
-                                const struct warp_work work = work_of(a, &t, m);
-                                const double seconds = warps_resident(g, &work) ? warps_cost(target, m, &work) : INFINITY;
-                                if (seconds >= least)
-                                        continue;
-                                least = seconds;
-                                waves = warps_waves(g, &work);
-                                registers = work.registers;
-                                *best = s;
-                        }
+                for (int warps = 1; warps <= WARPS; warps++)
+                        for (int parts = 1; parts * warps <= WARPS; parts++)
+                                for (int keys = 16; keys <= 128; keys *= 2) {
+                                        struct schedule s = schedule_preset();
+                                        struct attention_tile t;
+                                        s.tile = rows * warps;
+                                        s.warps = warps;
+                                        s.parts = parts;
+                                        s.keys = keys;
+                                        if (!attention_tile_of(a, target, &s, &t))
+                                                continue;
+                                        const struct attention_work work = work_of(a, band, &t, m);
+                                        const double seconds = warps_resident(g, &work.of) ? warps_attention_cost(target, m, &work) : INFINITY;
+                                        if (seconds >= least)
+                                                continue;
+                                        least = seconds;
+                                        waves = warps_waves(g, &work.of);
+                                        registers = work.of.registers;
+                                        *best = s;
+                                }
         if (least < INFINITY)
                 best->why = arena_printf(arena, "%.3g us in %.0f waves, %d registers", least * 1e6, waves, registers);
         return least < INFINITY;

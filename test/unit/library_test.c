@@ -36,8 +36,11 @@ static double bound_of(const struct loop_function *f)
         double bound;
         char after[8];
         assert_non_null(f->error);
+        int bits;
         if (!strcmp(f->error, "exact"))
                 return 0.5;
+        if (sscanf(f->error, "2^-%d of %7s", &bits, after) == 2 && !strcmp(after, "it"))
+                return ldexp(1, 24 - bits);     /* a number has fewer than 2^24 of its last places */
         if (sscanf(f->error, "%lf %7s", &bound, after) != 2 || strcmp(after, "ulp") ||
             !(bound >= 0.5 && bound <= 2))
                 fail_msg("%s: error clause \"%s\"", f->name, f->error);
@@ -124,6 +127,34 @@ static void test_exp_negative(void **state)
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
                 set_number(&in, i, others[i]);
         call_on(&h, current->name, &in, 1, sizeof others / sizeof *others, &out);
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+                assert_true(isnan(others[i]) ? isnan(number(&out, i)) : number(&out, i) == (others[i] == 0));
+        harness_close(&h);
+}
+
+/* what is stated is of the number itself; nothing for 0 or less than the least exponent, and all of NaN */
+static void test_exp_share(void **state)
+{
+        (void)state;
+        enum { COUNT = 200000 };
+        struct harness h;
+        struct column in, out;
+        harness_open(&h);
+        column_new(&h, &in, E_F32, COUNT);
+        random_state = 88172645463325252u;
+        for (size_t i = 0; i < COUNT; i++)
+                set_number(&in, i, i < COUNT / 2 ? random_between(-87, 0) : -(double)(i - COUNT / 2) / 1e5);
+        call_on(&h, "exp_share", &in, 1, COUNT, &out);
+        double worst = 0;
+        for (size_t i = 0; i < COUNT; i++) {
+                const double error = fabs(number(&out, i) / (double)expl((long double)number(&in, i)) - 1);
+                worst = error > worst ? error : worst;
+        }
+        assert_true(worst < ldexp(1, -13) && worst > ldexp(1, -14));
+        const double others[] = { -0.0, 0, -88, -88.00001, -100, -1e30, -(double)FLT_MAX, (double)-INFINITY, (double)NAN, -(double)NAN };
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+                set_number(&in, i, others[i]);
+        call_on(&h, "exp_share", &in, 1, sizeof others / sizeof *others, &out);
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
                 assert_true(isnan(others[i]) ? isnan(number(&out, i)) : number(&out, i) == (others[i] == 0));
         harness_close(&h);
@@ -239,7 +270,7 @@ int main(int argc, char **argv)
         verbose = argc > 1;
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_every_bound_is_stated),
-                cmocka_unit_test(test_exp_negative), cmocka_unit_test(test_unary_f32),
+                cmocka_unit_test(test_exp_negative), cmocka_unit_test(test_exp_share), cmocka_unit_test(test_unary_f32),
                 cmocka_unit_test(test_unary_f64),
                 cmocka_unit_test(test_pow),
                 cmocka_unit_test(test_rem),
