@@ -53,7 +53,7 @@ struct grid_machine {
         int cluster;                    /* blocks of one at most; 0: it has no clusters */
         int clustered;                  /* multiprocessors that clusters of more than two blocks find room on */
         double cluster_rate;            /* bytes a second that all read of others' shared memory */
-        double launch, barrier;         /* seconds: of a launch in a graph, of a barrier of the grid */
+        double launch;                  /* seconds: of one in a graph */
         int capability;                 /* that the code asks for: 80 is 8.0 */
         bool runs;                      /* it copies runs of bytes into shared memory by itself */
         bool early;                     /* a launch may begin before the one in front of it has ended, and waits inside */

@@ -17,7 +17,6 @@ static const struct grid_machine machine = {
         .clustered = 120,
         .cluster_rate = 2.65e12,
         .launch = 1.3e-6,
-        .barrier = 1.5e-6,
         .capability = 100,
         .runs = true,
         .early = true,

@@ -15,7 +15,6 @@ static const struct grid_machine machine = {
         .l2_rate = 1.3e12,
         .memory_rate = 3.2e11,
         .launch = 1.3e-6,
-        .barrier = 1.5e-6,
         .capability = 75,
 };
 

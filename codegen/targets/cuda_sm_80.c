@@ -15,7 +15,6 @@ static const struct grid_machine machine = {
         .l2_rate = 4.0e12,
         .memory_rate = 1.555e12,
         .launch = 1.3e-6,
-        .barrier = 1.5e-6,
         .capability = 80,
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Hopper, as the H100 is (its data sheet). Rates of the second cache and of products were measured on an H200 (cost/warps.c); launches that begin
- * early, a barrier of the grid, and what blocks of a cluster of four or eight read of each other on an H100 (test/bench/cuda/machine.cu). Thirty clusters of four
- * blocks are there at a time, or fifteen of eight, where a block has a multiprocessor for itself (cudaOccupancyMaxActiveClusters): of two, 66. */
+ * early, and what blocks of a cluster of four or eight read of each other, on an H100 (test/bench/cuda/machine.cu). Of blocks that have a multiprocessor
+ * each, thirty clusters of four are there at a time, or fifteen of eight, of two 66 (cudaOccupancyMaxActiveClusters). */
 #include "codegen/targets/cuda.h"
 #include "ir/rates.h"
 
@@ -20,7 +20,6 @@ static const struct grid_machine machine = {
         .clustered = 120,
         .cluster_rate = 3.33e12,
         .launch = 0.9e-6,
-        .barrier = 1.6e-6,
         .capability = 90,
         .runs = true,
         .early = true,

@@ -46,16 +46,19 @@ def in_graph(torch, function, replays):
 def cases(torch):
     """{what: a function that computes it once}"""
     functional, half = torch.nn.functional, torch.float16
-    a, b = (torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    q, k, v = (torch.randn(1, 16, 4096, 128, device="cuda", dtype=torch.bfloat16) for _ in range(3))
-    found = {"product 4096, bf16": lambda: a @ b,
-             "attention, 16 heads of 128, 4096 keys, bf16": lambda: functional.scaled_dot_product_attention(q, k, v)}
+    found = {}
+    for dtype in torch.bfloat16, half:
+        a, b = (torch.randn(4096, 4096, device="cuda", dtype=dtype) for _ in range(2))
+        q, k, v = (torch.randn(1, 16, 4096, 128, device="cuda", dtype=dtype) for _ in range(3))
+        found[f"product 4096, {str(dtype)[6:]}"] = lambda a=a, b=b: a @ b
+        found[f"attention, 16 heads of 128, 4096 keys, {str(dtype)[6:]}"] = lambda q=q, k=k, v=v: functional.scaled_dot_product_attention(q, k, v)
     for name, images in ("resnet50", 1), ("resnet50", 32), ("mobilenet_v2", 1):
         for dtype in half, torch.float32:
             if dtype == half or images == 1:
                 found[f"{name}, batch {images}, {str(dtype)[6:]}"] = network(torch, name, images, dtype)
     for dtype in half, torch.float32:
-        found[f"bert_base, 128 tokens, {str(dtype)[6:]}"] = bert(torch, dtype)
+        for tokens in 128, 384:
+            found[f"bert_base, {tokens} tokens, {str(dtype)[6:]}"] = bert(torch, dtype, tokens)
         found[f"gpt_step, {str(dtype)[6:]}"] = gpt_step(torch, dtype)
     return {what: f for what, f in found.items() if f}
 
@@ -70,13 +73,13 @@ def network(torch, name, images, dtype):
     return lambda: model(x)
 
 
-def bert(torch, dtype):
+def bert(torch, dtype, tokens):
     try:
         from transformers import BertConfig, BertModel
     except ImportError:
         return None
     model = BertModel(BertConfig()).eval().cuda().to(dtype)
-    words, there = torch.randint(0, 30000, (1, 128), device="cuda"), torch.ones(1, 128, device="cuda", dtype=torch.long)
+    words, there = torch.randint(0, 30000, (1, tokens), device="cuda"), torch.ones(1, tokens, device="cuda", dtype=torch.long)
     return lambda: model(input_ids=words, attention_mask=there)
 
 
