@@ -122,7 +122,7 @@ def test_bands(tmp_path):
     """more tiles than multiprocessors: bands of panels, each from the first position to the last; fewer: rows of all panels"""
     paths, given, w = [], {}, whole((2, 384, 64), 4)
     packed = w.reshape(24, 4, 8, 8, 8).transpose(0, 3, 1, 2, 4).reshape(24, 1, 1, 8, 4, 64).astype(np.float16)
-    for rows, index in (272, r"b / 102 % 2 \* 6 \+ b % 6;"), (160, r"b % 12;"):
+    for rows, index in (136, r"b / 102 % 2 \* 6 \+ b % 6;"), (80, r"b % 12;"):
         (tmp_path / "bands.dnn").write_text(BANDS.replace("ROWS", str(rows)))
         paths.append(cuda.compile_model(tmp_path / "bands.dnn", tmp_path, name=f"m{rows}", target="cuda-sm_90"))
         assert re.search(rf"first_panel = {index}", paths[-1].read_text())
