@@ -174,7 +174,7 @@ struct schedule warps_choose(const struct op *op, const struct schedule_machine 
         c.channels = (double)(type_elements(w) / w->dims[0] / packed_panel(x, w));
         if (is_summed_over(op))
                 c.behind = warps_rows_cost(target_grid(machine->target), c.positions, (double)y->dims[y->rank - 1]);
-        for (int panels = 1; panels <= 8; panels *= 2)
+        for (int panels = 1; panels <= 8; panels += panels < 4 ? 1 : 2)
                 try_all(&c, panels, PARTS_MOST, false);
         for (int panels = 1; c.behind && panels <= ROW_PANELS_MOST; panels++)
                 try_all(&c, panels, target_grid(machine->target)->cluster, true);
