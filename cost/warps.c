@@ -225,7 +225,8 @@ double warps_row_attention_cost(const struct grid_machine *g, const struct row_a
         static const double alone = 2.0, together = 1.15;         /* cycles of an instruction: of a warp; of all of a scheduler's */
         enum {
                 PORT_BYTES = 64,        /* that a multiprocessor gets in a cycle, where few ask */
-                WORD = 16, KEY_LANES = 8, OF_WORD = 8, OF_TURN = 6,      /* bytes; lanes of a key; instructions of a lane's word of keys, which it loads, multiplies and stores; of a turn beside */
+                WORD = 16, KEY_LANES = 8,         /* bytes; lanes of a key */
+                OF_WORD = 8, OF_TURN = 6,         /* instructions of a lane's word of keys, which it loads, multiplies and stores; of a turn beside */
                 OF_SCORES = 110,        /* of lanes' keys, whenever there are some: what others found, score and share */
                 OF_KEY = 2, OF_VALUE = 2, OF_COPY = 5,    /* of a warp's key of values, and for each vector of its channels; of a word that is copied and stored */
                 OF_BLOCK = 150,         /* to begin, and to bring together what warps have */

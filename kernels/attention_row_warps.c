@@ -27,7 +27,7 @@
 enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4, ROWS_MOST = 8, PIECES_MOST = 4, WORD = COPY_BYTES / 4 };
 /* Lanes that share a key; keys of a warp in a turn; turns whose keys have a lane each; words of keys that a lane has at a time; channels of a row; of
  * what lanes found of keys in shared memory, elements from a lane of a key to the next, which are in banks of their own. */
-enum { KEY_LANES = 8, TURN_KEYS = GRID_LANES / KEY_LANES, TURNS_MOST = GRID_LANES / TURN_KEYS, WORDS_MOST = 16, CHANNELS_MOST = 512, DOTS = GRID_LANES + TURN_KEYS };
+enum { KEY_LANES = 8, TURN_KEYS = GRID_LANES / KEY_LANES, TURNS_MOST = GRID_LANES / TURN_KEYS, WORDS_MOST = 16, CHANNELS_MOST = WORDS_MOST * KEY_LANES * WORD, DOTS = GRID_LANES + TURN_KEYS };
 
 static int64_t columns_of(const struct attention *a) { return a->scores->type->dims[COLUMN]; }
 static int64_t depth_of(const struct attention *a) { return op_operand(a->first, 0)->type->dims[COLUMN]; }
@@ -42,7 +42,7 @@ static int64_t words_of(const struct attention *a) { return depth_of(a) / (KEY_L
 
 struct row_turns attention_row_turns(const struct attention *a, const struct schedule *s)
 {
-        const int64_t all = divide_up(share_of(a, s), (int64_t)TURN_KEYS * s->warps), room = words_of(a) < WORDS_MOST ? WORDS_MOST / words_of(a) : 1;
+        const int64_t all = divide_up(share_of(a, s), (int64_t)TURN_KEYS * s->warps), room = WORDS_MOST / words_of(a);
         const int64_t times = divide_up(all, room < TURNS_MOST ? room : TURNS_MOST);
         return (struct row_turns){ all, divide_up(all, times), times };
 }

@@ -226,7 +226,7 @@ def test_mistakes(what, tmp_path):
 
 # of few rows by a cache, in f32 whatever products are rounded to
 STEPS = {"step": (4, 1, 129, 64, 64, None), "long_step": (2, 1, 1100, 64, 64, "padding"), "wide_step": (3, 1, 40, 128, 96, "padding"),
-         "deep_step": (2, 1, 70, 256, 50, None), "short_step": (2, 1, 9, 512, 64, None)}
+         "deep_step": (2, 1, 70, 256, 50, None), "three_words": (2, 1, 70, 96, 33, None), "short_step": (2, 1, 9, 512, 64, None)}
 
 
 @pytest.mark.parametrize("flags", [cuda.OPTIMIZE, pytest.param(cuda.CHECKED, marks=pytest.mark.long)])
@@ -378,11 +378,13 @@ def test_caches_of_rows(flags, tmp_path):
 
 
 def test_caches_apart(tmp_path):
-    """who reads the keys in front of the attention needs them there; one block that would store all; keys that are put together along their channels"""
+    """who reads the keys in front of the attention needs them there; one block that would store all; keys that are put together along their channels; words that lanes of a key do not share"""
     read = cuda.compile_model(caches_model(CACHES["read behind"], tmp_path / "r.onnx", first=True), tmp_path, [], name="r", target="cuda-sm_90")
     assert len(cuda.kernels(read.read_text())) == 3
     one = cuda.compile_model(caches_model((2, 1, (6000, 1), (6000, 1), 64, 64, "kv"), tmp_path / "o.onnx"), tmp_path, [], name="o", target="cuda-sm_90")
     assert len(cuda.kernels(one.read_text())) == 2
+    shallow = cuda.compile_model(caches_model((2, 1, (40, 1), (40, 1), 16, 16, "kv"), tmp_path / "s.onnx"), tmp_path, [], name="s", target="cuda-sm_90")
+    assert len(cuda.kernels(shallow.read_text())) > 2
     graph = onnx.load(caches_model((2, 1, (8, 8), (16,), 64, 64, ""), tmp_path / "c.onnx"))
     graph.graph.node[0].attribute[0].i = 3
     for port in graph.graph.input:
@@ -391,6 +393,14 @@ def test_caches_apart(tmp_path):
     onnx.save(graph, tmp_path / "c.onnx")
     across = cuda.compile_model(tmp_path / "c.onnx", tmp_path, [], name="c", target="cuda-sm_90")
     assert len(cuda.kernels(across.read_text())) == 2
+
+
+def test_caches_come_early(tmp_path):
+    """what was there before, keys that lanes load and values that are copied, while the launch in front ends; not the few bytes of a key"""
+    for name, wanted in ("appended", ["1024", "131072", "131072"]), ("odd", ["1440", "2400"]):
+        text = cuda.compile_model(caches_model(CACHES[name], tmp_path / "m.onnx"), tmp_path, [], target="cuda-sm_90").read_text()
+        body = re.search(r"__global__.*?\n\}", text, re.DOTALL)[0]
+        assert sorted(re.findall(r"bring\(\w+, (\d+)\)", body.split("launch_wait")[0])) == wanted, name
 
 
 def test_caches_nvcc(tmp_path):
