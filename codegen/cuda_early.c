@@ -132,9 +132,9 @@ static void put_row_weights(struct c_writer *w, const struct row_weights *r)
 
 struct bringing { struct c_writer *w; const struct loop_buffer **seen; int count; };
 
-/* Constants that lanes load an element or a word at a time, and inputs that are copied, where they are not much. An input need not be there yet: what is
- * written later is seen in the second cache all the same. What of weights is not copied before the wait is not brought: that gained nothing. */
-static void bring_buffer(struct bringing *b, struct loop_buffer *of, int64_t most, bool copied)
+/* Constants that lanes load an element or a word at a time, and inputs that are copied or loaded, where they are not much; a few numbers that are loaded, as
+ * tokens are, come soon enough. An input need not be there yet: what is written later is seen in the second cache all the same. What of weights is not copied before the wait is not brought: that gained nothing. */
+static void bring_buffer(struct bringing *b, struct loop_buffer *of, int64_t most, int64_t least)
 {
         enum { INPUT_MOST = 2 << 20 };
         of = of ? loop_buffer_root(of, NULL) : NULL;
@@ -142,7 +142,7 @@ static void bring_buffer(struct bringing *b, struct loop_buffer *of, int64_t mos
                 return;
         const int64_t bytes = of->extent * element_info[of->element].bytes;
         const struct arguments a = arguments_of(b->w, b->w->kernel, of);
-        bool known = bytes < COPY_BYTES || (!(a.constant && bytes <= most) && !(a.input && copied && bytes <= INPUT_MOST));
+        bool known = bytes < COPY_BYTES || (!(a.constant && bytes <= most) && !(a.input && least <= bytes && bytes <= INPUT_MOST));
         for (int i = 0; i < b->count; i++)
                 known |= b->seen[i] == of;
         if (known)
@@ -154,12 +154,12 @@ static void bring_buffer(struct bringing *b, struct loop_buffer *of, int64_t mos
 
 static void bring_loaded(struct loop_expr *e, void *context)
 {
-        enum { MOST = 64 << 10 };
+        enum { MOST = 64 << 10, INPUT_LEAST = 16 << 10 };
         if (e->op == LOOP_LOAD)
-                bring_buffer(context, e->buffer, MOST, false);
+                bring_buffer(context, e->buffer, MOST, INPUT_LEAST);
 }
 
-static void bring_copied(struct loop_stmt *s, void *context) { bring_buffer(context, s->source, 0, true); }
+static void bring_copied(struct loop_stmt *s, void *context) { bring_buffer(context, s->source, 0, 0); }
 
 void cuda_early_block(struct c_writer *w, const struct loop_block *body)
 {

@@ -51,8 +51,8 @@ double warps_attention_cost(const struct target *t, const struct multiply *m, co
 /* registers of a lane whose warp has so many rows, keys at a time, and channels of values */
 int warps_attention_registers(const struct multiply *m, int rows, int keys, int width);
 /* Attention of few rows (kernels/attention_row_warps.c): cycles of a block that has `keys` of a row, of `depth` channels and `width` of
- * values; parts: of a cluster, 1: it is in none. */
-struct row_attention { double blocks, keys, depth, width; int warps, parts; };
+ * values, in so many turns of its warps, and these so many times; parts: of a cluster, 1: it is in none. */
+struct row_attention { double blocks, keys, depth, width, turns, times; int warps, parts; };
 double warps_row_attention_cost(const struct grid_machine *g, const struct row_attention *of);
 /* Seconds of a convolution, in a tile like those that are chosen for it once its weights are packed: so many results of each output, offsets of a
  * window and channels; `moved` elements are brought to its form by a launch before, or, where they are put together of copies, by one for each and two more. */

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention of few rows, as decoder steps have them, by blocks of warps: a block for a row of a group (a head).
+/* Attention of few rows, as decoder steps have them, by blocks of warps: a block for a row of a group (a head). Each warp has keys of its own, four
+ * of them in a turn:
  *
- *      keys in blocks, copied into shared memory      scores of a row, in shared memory: a lane a key
- *      best, shares, their sum                        by lanes, in place
- *      shares by values                               a lane a channel, each warp its own keys; warps' parts are added up in order
+ *      keys         turn 0  w0 w0 w0 w0 w1 w1 w1 w1 ..        from memory into registers, KEY_LANES lanes a key, each with
+ *                   turn 1  w0 w0 w0 w0 w1 ..                 words of 16 bytes of it; what they multiply meets in shared memory
+ *      scores       a lane a key; then the warp's largest score and its shares e^(score - that)
+ *      values       a lane a channel, shares times values of the warp's keys
  *
- * Of many keys, `parts` blocks have a share each, where they can be a cluster: each leaves its largest score, the sum of its shares and its
- * products in the cluster's memory, and a share of the channels is made of all parts, e^(a part's largest score - the largest of all) times
- * each (Dao et al., "Flash-Decoding for long-context inference", 2023).
+ * Warps meet where all values have been copied, and when they have their sums: a factor brings each to the largest score of all, and
+ * they are added up in order.
+ *
+ * Of many keys, a warp has some turns in registers at a time, and `parts` blocks have a share each, where they can be a cluster: each leaves its
+ * largest score, the sum of its shares and its products in the cluster's memory, and a share of the channels is made of all parts, likewise
+ * e^(a part's largest score - the largest of all) times each (Dao et al., "Flash-Decoding for long-context inference", 2023).
  *
  * Values come into shared memory while scores are made, where all find room there, else straight from memory. Nothing is packed or rounded:
  * this reads a cache once, and what it takes is that. A cache may be a concat, of what was there before and what is new: each key is
- * read where it lies, and where the whole is a result, too, it is stored from shared memory, by the block of the group's first row. */
+ * read where it lies, and where the whole is a result, too, it is stored as it comes by, by the block of the group's first row. */
 #include "kernels/attention_row_warps.h"
 
 #include <float.h>
@@ -19,7 +24,10 @@
 
 #include "kernels/warps.h"
 
-enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4, STAGES = 2, ROWS_MOST = 8, PIECES_MOST = 4, WORD = COPY_BYTES / 4 };
+enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4, ROWS_MOST = 8, PIECES_MOST = 4, WORD = COPY_BYTES / 4 };
+/* Lanes that share a key; keys of a warp in a turn; turns whose keys have a lane each; words of keys that a lane has at a time; channels of a row; of
+ * what lanes found of keys in shared memory, elements from a lane of a key to the next, which are in banks of their own. */
+enum { KEY_LANES = 8, TURN_KEYS = GRID_LANES / KEY_LANES, TURNS_MOST = GRID_LANES / TURN_KEYS, WORDS_MOST = 16, CHANNELS_MOST = WORDS_MOST * KEY_LANES * WORD, DOTS = GRID_LANES + TURN_KEYS };
 
 static int64_t columns_of(const struct attention *a) { return a->scores->type->dims[COLUMN]; }
 static int64_t depth_of(const struct attention *a) { return op_operand(a->first, 0)->type->dims[COLUMN]; }
@@ -29,15 +37,36 @@ static int64_t width_of(const struct attention *a) { return op_result(a->second)
 static int64_t share_of(const struct attention *a, const struct schedule *s) { return divide_up(columns_of(a), s->parts); }
 static int64_t part_of(const struct attention *a) { return round_up(width_of(a) + 2, STORAGE_ALIGN / 4); }
 
+/* words that a lane has of a key */
+static int64_t words_of(const struct attention *a) { return depth_of(a) / (KEY_LANES * WORD); }
+
+struct row_turns attention_row_turns(const struct attention *a, const struct schedule *s)
+{
+        const int64_t all = divide_up(share_of(a, s), (int64_t)TURN_KEYS * s->warps), room = WORDS_MOST / words_of(a);
+        const int64_t times = divide_up(all, room < TURNS_MOST ? room : TURNS_MOST);
+        return (struct row_turns){ all, divide_up(all, times), times };
+}
+
+/* keys of a warp, some of which may be none */
+static int64_t own_keys(const struct row_turns *t) { return t->some * t->times * TURN_KEYS; }
+
+/* bytes of shared memory, but for values */
+static int64_t shared_of(const struct attention *a, const struct schedule *s)
+{
+        enum { ALLOCATIONS = 10, ALIGN = 128 };
+        const struct row_turns t = attention_row_turns(a, s);
+        const int64_t of_warp = 2 * own_keys(&t) + KEY_LANES * DOTS + GRID_LANES + width_of(a) + 2 + s->warps;
+        return 4 * (s->warps * of_warp + (s->parts > 1 ? part_of(a) : 0)) + ALLOCATIONS * ALIGN;
+}
+
 bool attention_row_fits(const struct attention *a, const struct target *target, const struct schedule *s)
 {
         const struct type *k = op_operand(a->first, 1)->type;
-        const int64_t keys = (int64_t)s->warps * GRID_LANES, share = share_of(a, s);
-        const int64_t shared = 4 * (round_up(share, keys) + (s->parts > 1 ? part_of(a) : 0) + STAGES * keys * depth_of(a) + depth_of(a) + 4 * keys + s->warps * width_of(a));
         return a->first->code == OP_dot && a->second->code == OP_dot && a->sum && k->element == E_F32 && a->shares == a->multiplied &&
-               a->scores->type->dims[ROW] <= ROWS_MOST && depth_of(a) % GRID_LANES == 0 && s->warps <= GRID_WARPS_MAX &&
-               (s->parts == 1 || (s->parts <= target_grid(target)->cluster && share * (s->parts - 1) < columns_of(a))) &&
-               shared + 1024 <= target_grid(target)->shared_bytes;
+               a->scores->type->dims[ROW] <= ROWS_MOST && depth_of(a) % (KEY_LANES * WORD) == 0 && depth_of(a) <= CHANNELS_MOST && width_of(a) <= CHANNELS_MOST &&
+               s->warps <= GRID_WARPS_MAX &&
+               (s->parts == 1 || (s->parts <= target_grid(target)->cluster && share_of(a, s) * (s->parts - 1) < columns_of(a))) &&
+               shared_of(a, s) <= target_grid(target)->shared_bytes;
 }
 
 /* some of the keys (or of their values), and where they lie */
@@ -51,7 +80,12 @@ struct block {
         struct access q;
         struct cache keys, values;
         struct loop_buffer *query, *result;
-        struct loop_buffer *qs, *ks, *vs, *scores, *bests, *lanes, *sums, *products;   /* in shared memory */
+        struct loop_buffer *vs;         /* values in shared memory, or NULL */
+        struct loop_buffer *dots;       /* of the warp: what lanes find of keys */
+        /* in shared memory, of each warp: scores and shares of its keys; its largest score; sums of shares, of values; its
+         * factors for what warps have */
+        struct loop_buffer *scores, *shares, *bests, *sums, *products, *factors;
+        struct row_turns turns;
         int warps, parts;
         int64_t share;                  /* keys of a part, of which the last may have fewer */
         struct loop_buffer *partial;    /* of the cluster: [parts][part_of], or NULL */
@@ -59,10 +93,10 @@ struct block {
         struct loop_expr *part, *first; /* of all parts, the block's; its first key */
 };
 
-static int64_t keys_of(const struct block *b) { return (int64_t)b->warps * GRID_LANES; }
+static int64_t lanes_of(const struct block *b) { return (int64_t)b->warps * GRID_LANES; }
+static int64_t turn_keys(const struct block *b) { return (int64_t)b->warps * TURN_KEYS; }
 static struct loop_expr *load(struct block *b, struct loop_buffer *from, struct loop_expr *at) { return loop_load(b->e->arena, from, at); }
 static struct loop_expr *less(struct block *b, struct loop_expr *x, int64_t y) { return emit_op(b->e, LOOP_LT, x, number(b->e, y)); }
-static struct loop_expr *exponential(struct block *b, struct loop_expr *x) { return emit_formula(b->e, op_info[OP_exp].formula, &x, 1); }
 static struct loop_expr *behind(struct block *b, struct loop_expr *x, int64_t y) { return emit_op(b->e, LOOP_LE, number(b->e, y), x); }
 static struct loop_stmt *add(struct block *b, enum loop_stmt_kind kind) { return loop_append(b->e->arena, b->e->scope->block, kind); }
 
@@ -71,14 +105,34 @@ static struct loop_expr *float_number(struct block *b, double value)
         return loop_literal(b->e->arena, LOOP_TYPE(E_F32), (union scalar){ .f = value });
 }
 
-static struct loop_buffer *shared(struct block *b, const char *name, int64_t extent)
+static struct loop_expr *call(struct block *b, const char *function, struct loop_expr *const *args)
+{
+        return loop_call(b->e->arena, loop_library_find(b->e->library, function, E_F32), args);
+}
+
+/* of what is at most 0 */
+static struct loop_expr *exponential(struct block *b, struct loop_expr *x) { return call(b, "exp_negative", &x); }
+
+static struct loop_expr *larger(struct block *b, struct loop_expr *x, struct loop_expr *y)
+{
+        return call(b, "larger", (struct loop_expr *const[]){ x, y });
+}
+
+static struct loop_expr *multiply_add(struct block *b, struct loop_expr *x, struct loop_expr *y, struct loop_expr *sum)
+{
+        return sum ? loop_op(b->e->arena, LOOP_FMA, x, y, sum) : emit_op(b->e, LOOP_MUL, x, y);
+}
+
+static struct loop_buffer *memory(struct block *b, enum loop_space space, const char *name, int64_t extent)
 {
         struct loop_buffer *s = ARENA_NEW(b->e->arena, struct loop_buffer);
         *s = (struct loop_buffer){ .name = emit_name(b->e, name), .element = E_F32, .extent = extent,
-                                   .space = SPACE_SHARED, .offset = -1, .access = ACCESS_INOUT };
+                                   .space = space, .offset = -1, .access = ACCESS_INOUT };
         add(b, STMT_ALLOC)->buffer = s;
         return s;
 }
+
+static struct loop_buffer *shared(struct block *b, const char *name, int64_t extent) { return memory(b, SPACE_SHARED, name, extent); }
 
 /* where channel 0 of row (or column of scores) `row` is */
 static struct loop_expr *row_at(struct block *b, const struct access *x, struct loop_expr *row)
@@ -114,16 +168,49 @@ static int open_range(struct block *b, struct loop_expr *key, int64_t first, int
         return 1 + (first != 0);
 }
 
-static bool is_cut(const struct block *b) { return b->parts * b->share > columns_of(b->a); }
+/* Turns from..to, in each of which so many of something, keys or words of them, come side by side; all: they are all of the piece. */
+struct span { const struct piece *of; int64_t from, to; bool all; };
+enum { SPANS_MOST = 3 * PIECES_MOST };
 
-/* opens what is for the block's own keys: key number `own` of these, which may be none of the part's (beyond), or none at all */
-static int open_own(struct block *b, struct loop_expr *own, bool beyond)
+static void add_span(struct span *spans, int *count, struct span s)
 {
-        if (beyond)
+        if (s.from < s.to)
+                spans[(*count)++] = s;
+}
+
+/* All turns, piece by piece, of `each` a turn, of which a key has `unit`. Where it is not known which a turn has, as it is for the program as a whole: all turns
+ * for each piece. */
+static int find_spans(const struct cache *c, int64_t each, int64_t unit, int64_t turns, bool known, struct span *spans)
+{
+        int count = 0;
+        for (const struct piece *p = c->pieces; p < c->pieces + c->count; p++) {
+                const int64_t first = p->first * unit, end = p->end * unit, from = divide_up(first, each), to = end / each;
+                if (!known) {
+                        add_span(spans, &count, (struct span){ p, 0, turns, false });
+                        continue;
+                }
+                add_span(spans, &count, (struct span){ p, first / each, from, false });
+                add_span(spans, &count, (struct span){ p, from, to, true });
+                add_span(spans, &count, (struct span){ p, to < from ? from : to, divide_up(end, each), false });
+        }
+        return count;
+}
+
+/* opens what is for keys of the piece that the block has: number `own` of its own */
+static int open_key(struct block *b, const struct span *s, struct loop_expr *own, struct loop_expr *key)
+{
+        if (s->all)
+                return 0;
+        if (b->parts > 1)
                 emit_if(b->e, less(b, own, b->share));
-        if (is_cut(b))
-                emit_if(b->e, less(b, plus(b->e, b->first, own), columns_of(b->a)));
-        return beyond + is_cut(b);
+        return (b->parts > 1) + open_range(b, key, s->of->first, s->of->end);
+}
+
+/* all of the keys or values as one piece of that memory, where they lie side by side from the block's first one on, or, own false, of all groups */
+static struct cache as_whole(struct block *b, struct loop_buffer *in, int64_t depth, bool own)
+{
+        const int64_t all = columns_of(b->a);
+        return (struct cache){ .pieces = { { .at.stride = { [GROUP] = own ? 0 : all * depth, [ROW] = depth, [COLUMN] = 1 }, .from = in, .end = all } }, .count = 1 };
 }
 
 /* the same for one of the blocks that read the same keys */
@@ -135,171 +222,252 @@ static int open_first_row(struct block *b)
         return several;
 }
 
-static void copy_query(struct block *b, struct loop_expr *warp)
+/* a key of the block: in that turn, number `at` of the turn */
+static struct loop_expr *own_at(struct block *b, struct loop_expr *turn, struct loop_expr *at)
 {
-        struct emit *e = b->e;
-        struct loop_expr *own = thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
-        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(depth_of(b->a), keys_of(b))));
-        struct loop_expr *d = emit_let(e, "d", plus(e, times(e, i, keys_of(b)), own));
-        emit_if(e, less(b, d, depth_of(b->a)));
-        emit_store(e, b->qs, d, load(b, b->query, plus(e, row_at(b, &b->q, b->row), d)));
-        for (int closes = 3; closes > 0; closes--)
-                emit_end(e);
+        return plus(b->e, times(b->e, turn, turn_keys(b)), at);
 }
 
-/* so many columns of the block's share of a cache, of `depth` channels each, the first of them in shared memory from `at` on */
-struct columns { const struct cache *of; struct loop_expr *first, *at; int64_t count, depth; struct loop_buffer *in; };
+static struct loop_expr *key_of(struct block *b, struct loop_expr *own) { return b->parts > 1 ? emit_let(b->e, "key", plus(b->e, b->first, own)) : own; }
 
-static struct columns key_block(struct block *b, struct loop_expr *block)
+/* A lane's words of keys, of some turns: turn, word, element. */
+struct lane_keys {
+        struct loop_buffer *words;
+        struct loop_expr *first, *channel;        /* the first turn; the lane's first channel of a word */
+        struct loop_expr *at;                     /* of keys of a turn, which it has */
+};
+
+static int64_t word_at(struct block *b, int64_t turn, int64_t word) { return (turn * words_of(b->a) + word) * WORD; }
+
+static struct loop_expr *channel_at(struct block *b, const struct lane_keys *k, int64_t word, int element)
 {
-        struct emit *e = b->e;
-        const int64_t keys = keys_of(b), depth = depth_of(b->a), all = b->share;
-        return (struct columns){ &b->keys, times(e, block, keys), times(e, emit_op_int(e, LOOP_REM, block, STAGES), keys * depth), all < keys ? all : keys, depth, b->ks };
+        return plus(b->e, k->channel, number(b->e, word * KEY_LANES * WORD + element));
 }
 
-static struct columns all_values(struct block *b)
+/* Which turns have which keys, where the kernel has all of them at a time, and no other block has some. */
+static int find_key_spans(struct block *b, const struct cache *c, struct span *spans)
 {
-        return (struct columns){ &b->values, number(b->e, 0), number(b->e, 0), b->share, width_of(b->a), b->vs };
+        return find_spans(c, turn_keys(b), 1, b->turns.some, b->parts == 1 && b->turns.times == 1, spans);
 }
 
-static void copy_columns(struct block *b, struct loop_expr *warp, const struct columns *c)
+/* opens a loop over the turns of a span: where its words are; *key: which that is; says how many scopes these are */
+static int open_turn(struct block *b, const struct lane_keys *k, const struct span *s, struct loop_expr **words, struct loop_expr **key)
 {
         struct emit *e = b->e;
-        const struct cache *from = c->of;
-        const int64_t words = c->depth / WORD, all = c->count * words;
-        const bool one = from->count == 1, beyond = all % keys_of(b) || b->share % c->count;
-        struct loop_expr *own = thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
-        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(all, keys_of(b))));
-        struct loop_expr *word = emit_let(e, "word", plus(e, times(e, i, keys_of(b)), own));
-        struct loop_expr *own_key = plus(e, c->first, emit_op_int(e, LOOP_DIV, word, words));
-        own_key = b->parts > 1 ? emit_let(e, "own", own_key) : own_key;
-        struct loop_expr *key = emit_let(e, "key", plus(e, b->first, own_key));
-        struct loop_expr *to = plus(e, c->at, times(e, word, WORD)), *channel = times(e, emit_op_int(e, LOOP_REM, word, words), WORD);
-        for (const struct piece *p = from->pieces; p < from->pieces + from->count; p++) {
-                const bool apart = b->parts > 1 && beyond;        /* keys of the next part are none of this block's */
-                struct loop_expr *there = one && (b->parts > 1 ? is_cut(b) : beyond) ? less(b, key, p->end) : NULL;
-                if (one && apart)
-                        there = there ? emit_op(e, LOOP_AND, less(b, own_key, b->share), there) : less(b, own_key, b->share);
-                there = there ? emit_let(e, "there", there) : NULL;
-                if (!one && apart)
-                        emit_if(e, less(b, own_key, b->share));
-                const int opened = one ? 0 : apart + open_range(b, key, p->first, p->end);
-                emit_copy(e, c->in, to, p->from, plus(e, column_at(b, p, key), channel), there, WORD);
+        struct loop_expr *i = plus(e, emit_grid(e, "i", FOR_UNROLL, s->to - s->from), number(e, s->from));
+        struct loop_expr *own = emit_let(e, "own", own_at(b, plus(e, k->first, i), k->at));
+        *key = key_of(b, own);
+        *words = times(e, i, word_at(b, 1, 0));
+        return 1 + open_key(b, s, own, *key);
+}
+
+static void load_keys(struct block *b, const struct lane_keys *k)
+{
+        struct emit *e = b->e;
+        const int64_t words = words_of(b->a);
+        struct span spans[SPANS_MOST];
+        struct loop_expr *key, *at, *values[CHANNELS_MOST / KEY_LANES];
+        struct loop_expr *i = emit_grid(e, "i", FOR_UNROLL, k->words->extent);
+        emit_store(e, k->words, i, float_number(b, 0));
+        emit_end(e);
+        for (int n = 0, count = find_key_spans(b, &b->keys, spans); n < count; n++) {
+                const int opened = open_turn(b, k, &spans[n], &at, &key);
+                struct loop_expr *from = emit_let(e, "from", column_at(b, spans[n].of, key));
+                for (int w = 0; w < words * WORD; w++)
+                        values[w] = emit_let(e, "value", load(b, spans[n].of->from, plus(e, from, channel_at(b, k, w / WORD, w % WORD))));
+                for (int w = 0; w < words * WORD; w++)
+                        emit_store(e, k->words, plus(e, at, number(e, w)), values[w]);
                 end_scopes(b, opened);
         }
-        end_scopes(b, 2);
 }
 
-/* what has arrived of them, for who reads the whole cache later: a lane has a word at a time */
-static void store_columns(struct block *b, struct loop_expr *warp, const struct columns *c)
+/* for who reads the whole cache later */
+static void store_keys(struct block *b, const struct lane_keys *k)
 {
         struct emit *e = b->e;
-        const int64_t all = columns_of(b->a) * c->depth, share = b->share * c->depth, count = c->count * c->depth < share ? c->count * c->depth : share;
-        const int64_t at_once = keys_of(b) * WORD;
-        struct loop_expr *values[WORD];
-        if (!c->of->whole)
+        const int64_t words = words_of(b->a);
+        struct span spans[SPANS_MOST];
+        struct loop_expr *key, *at, *values[CHANNELS_MOST / KEY_LANES];
+        if (!b->keys.whole)
                 return;
+        const struct cache whole = as_whole(b, b->keys.whole, depth_of(b->a), false);
         const int first = open_first_row(b);
-        struct loop_expr *own = times(e, thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES)), WORD);
-        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(count, at_once)));
-        struct loop_expr *element = emit_let(e, "element", plus(e, times(e, i, at_once), own));
-        struct loop_expr *own_at = plus(e, times(e, c->first, c->depth), element);
-        struct loop_expr *at = emit_let(e, "at", plus(e, times(e, b->first, c->depth), own_at));
-        const bool beyond = count % at_once || share % count;
-        if (beyond && b->parts > 1)
-                emit_if(e, less(b, own_at, share));
-        const int some = beyond || b->parts > 1 ? (beyond && b->parts > 1) + open_range(b, at, 0, all) : 0;
-        for (int k = 0; k < WORD; k++)
-                values[k] = emit_let(e, "value", load(b, c->in, plus(e, plus(e, c->at, element), number(e, k))));
-        for (int k = 0; k < WORD; k++)
-                emit_store(e, c->of->whole, plus(e, plus(e, times(e, b->group, all), at), number(e, k)), values[k]);
-        end_scopes(b, 2 + some + first);
+        for (int n = 0, count = find_key_spans(b, &whole, spans); n < count; n++) {
+                const int opened = open_turn(b, k, &spans[n], &at, &key);
+                struct loop_expr *to = emit_let(e, "to", column_at(b, whole.pieces, key));
+                for (int w = 0; w < words * WORD; w++)
+                        values[w] = emit_let(e, "value", load(b, k->words, plus(e, at, number(e, w))));
+                for (int w = 0; w < words * WORD; w++)
+                        emit_store(e, b->keys.whole, plus(e, to, channel_at(b, k, w / WORD, w % WORD)), values[w]);
+                end_scopes(b, opened);
+        }
+        end_scopes(b, first);
 }
 
-/* a lane's key: lanes begin at different channels, so that these lie in banks of their own */
-static void write_score(struct block *b, struct loop_expr *warp, struct loop_expr *block)
+/* a lane's words of values, of all of the block's keys: opens a loop over turns, and what is for the piece; what it has */
+struct value_word { struct loop_expr *key, *channel, *at; int opened; };
+
+static struct value_word open_values(struct block *b, const struct span *s, struct loop_expr *thread)
 {
         struct emit *e = b->e;
-        const int64_t depth = depth_of(b->a);
-        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES), *own = thread(b, warp, lane);
-        struct loop_expr *key = emit_let(e, "key", plus(e, times(e, block, keys_of(b)), own));
-        struct loop_variable *best = emit_var(e, "best", LOOP_TYPE(E_F32), load(b, b->bests, own));
-        const int opened = open_own(b, key, true);
-        struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));
-        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, depth));
-        struct loop_expr *d = emit_let(e, "d", emit_op_int(e, LOOP_REM, plus(e, i, lane), depth));
-        struct loop_expr *at = plus(e, times(e, emit_op_int(e, LOOP_REM, block, STAGES), keys_of(b) * depth), plus(e, times(e, own, depth), d));
-        struct loop_expr *product = emit_op(e, LOOP_MUL, load(b, b->qs, d), load(b, b->ks, at));
-        emit_set(e, sum, plus(e, loop_use(e->arena, sum), product));
+        const int64_t words = width_of(b->a) / WORD, lanes = lanes_of(b);
+        struct loop_expr *i = plus(e, emit_for(e, "i", number(e, 0), number(e, s->to - s->from)), number(e, s->from)), *own, *channel;
+        struct loop_expr *word = plus(e, times(e, i, lanes), thread);
+        if (lanes % words == 0) {       /* each turn the same word */
+                own = emit_let(e, "own", plus(e, times(e, i, lanes / words), emit_op_int(e, LOOP_DIV, thread, words)));
+                channel = emit_op_int(e, LOOP_REM, thread, words);
+        } else {
+                word = emit_let(e, "word", word);
+                own = emit_let(e, "own", emit_op_int(e, LOOP_DIV, word, words));
+                channel = emit_op_int(e, LOOP_REM, word, words);
+        }
+        struct loop_expr *key = key_of(b, own);
+        return (struct value_word){ key, times(e, channel, WORD), times(e, word, WORD), 1 + open_key(b, s, own, key) };
+}
+
+static int find_value_spans(struct block *b, const struct cache *c, struct span *spans)
+{
+        const int64_t words = width_of(b->a) / WORD;
+        return find_spans(c, lanes_of(b), words, divide_up(b->share * words, lanes_of(b)), b->parts == 1, spans);
+}
+
+static void copy_values(struct block *b, struct loop_expr *thread)
+{
+        struct emit *e = b->e;
+        struct span spans[SPANS_MOST];
+        for (int n = 0, count = find_value_spans(b, &b->values, spans); n < count; n++) {
+                const struct value_word v = open_values(b, &spans[n], thread);
+                emit_copy(e, b->vs, v.at, spans[n].of->from, plus(e, column_at(b, spans[n].of, v.key), v.channel), NULL, WORD);
+                end_scopes(b, v.opened);
+        }
+}
+
+static void store_values(struct block *b, struct loop_expr *warp)
+{
+        struct emit *e = b->e;
+        struct span spans[SPANS_MOST];
+        struct loop_expr *values[WORD];
+        if (!b->values.whole)
+                return;
+        const struct cache whole = as_whole(b, b->values.whole, width_of(b->a), false);
+        const int first = open_first_row(b);
+        struct loop_expr *own = thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
+        for (int n = 0, count = find_value_spans(b, &whole, spans); n < count; n++) {
+                const struct value_word v = open_values(b, &spans[n], own);
+                struct loop_expr *to = plus(e, column_at(b, whole.pieces, v.key), v.channel);
+                for (int k = 0; k < WORD; k++)
+                        values[k] = emit_let(e, "value", load(b, b->vs, plus(e, v.at, number(e, k))));
+                for (int k = 0; k < WORD; k++)
+                        emit_store(e, b->values.whole, plus(e, to, number(e, k)), values[k]);
+                end_scopes(b, v.opened);
+        }
+        end_scopes(b, 1 + first);
+}
+
+/* where the warp's scores, and shares, begin */
+static struct loop_expr *keys_at(struct block *b, struct loop_expr *warp) { return times(b->e, warp, own_keys(&b->turns)); }
+
+/* Some turns, number `some` of such: what lanes find of their keys. */
+static void multiply_keys(struct block *b, struct loop_expr *warp, struct loop_expr *some)
+{
+        struct emit *e = b->e;
+        const int64_t words = words_of(b->a);
+        struct loop_expr *query[CHANNELS_MOST / KEY_LANES], *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
+        struct loop_expr *of_turn = emit_let(e, "of_turn", emit_op_int(e, LOOP_DIV, lane, KEY_LANES)), *of_key = emit_let(e, "of_key", emit_op_int(e, LOOP_REM, lane, KEY_LANES));
+        const struct lane_keys k = { memory(b, SPACE_STACK, "keys", word_at(b, b->turns.some, 0)), times(e, some, b->turns.some), emit_let(e, "channel", times(e, of_key, WORD)),
+                                     emit_let(e, "at", plus(e, times(e, warp, TURN_KEYS), of_turn)) };
+        load_keys(b, &k);
+        for (int w = 0; w < words * WORD; w++)
+                query[w] = emit_let(e, "query", load(b, b->query, plus(e, row_at(b, &b->q, b->row), channel_at(b, &k, w / WORD, w % WORD))));
+        if (b->vs) {                    /* they may arrive later */
+                const bool once = b->turns.times > 1;
+                if (once)
+                        emit_if(e, less(b, some, 1));
+                copy_values(b, thread(b, warp, lane));
+                end_scopes(b, once);
+        }
+        struct loop_expr *i = emit_grid(e, "i", FOR_UNROLL, b->turns.some), *dot = NULL;
+        for (int w = 0; w < words * WORD; w++)
+                dot = multiply_add(b, query[w], load(b, k.words, plus(e, times(e, i, word_at(b, 1, 0)), number(e, w))), dot);
+        emit_store(e, b->dots, plus(e, times(e, of_key, DOTS), plus(e, times(e, i, TURN_KEYS), of_turn)), dot);
         emit_end(e);
-        struct loop_expr *index[RANK] = { number(e, 0), b->group, b->row, plus(e, b->first, key) };
+        store_keys(b, &k);
+        emit_end(e);
+}
+
+/* a lane's key: its score, which is -infinity for what is none */
+static void write_score(struct block *b, struct loop_expr *warp, struct loop_expr *some)
+{
+        struct emit *e = b->e;
+        const int64_t keys = b->turns.some * TURN_KEYS;
+        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, keys), *sums[KEY_LANES];
+        struct loop_expr *turn = plus(e, times(e, some, b->turns.some), emit_op_int(e, LOOP_DIV, lane, TURN_KEYS));
+        struct loop_expr *own = emit_let(e, "own", own_at(b, turn, plus(e, times(e, warp, TURN_KEYS), emit_op_int(e, LOOP_REM, lane, TURN_KEYS)))), *key = key_of(b, own);
+        struct loop_variable *score = emit_var(e, "score", LOOP_TYPE(E_F32), float_number(b, -INFINITY));
+        int opened = 0;
+        if (b->turns.some * b->turns.times * turn_keys(b) > b->share)
+                opened++, emit_if(e, less(b, own, b->share));
+        if (b->parts * b->share > columns_of(b->a))
+                opened++, emit_if(e, less(b, key, columns_of(b->a)));
+        for (int i = 0; i < KEY_LANES; i++)
+                sums[i] = load(b, b->dots, plus(e, lane, number(e, (int64_t)i * DOTS)));
+        for (int half = KEY_LANES / 2; half; half /= 2)
+                for (int i = 0; i < half; i++)
+                        sums[i] = plus(e, sums[i], sums[i + half]);
+        struct loop_expr *index[RANK] = { number(e, 0), b->group, b->row, key };
         struct loop_stmt *let = add(b, STMT_LET);
-        let->a = loop_use(e->arena, sum);
+        let->a = sums[0];
         let->variable = loop_variable_new(e->arena, emit_name(e, "dot"), LOOP_TYPE(E_F32), VARIABLE_LET);
         let->variable->number = e->scope->depth;
         emit_define(e, op_result(b->a->first), index, let->variable);
-        struct loop_expr *score = emit_let(e, "score", emit_element(e, b->a->scores, index));
-        emit_store(e, b->scores, key, score);
-        emit_set(e, best, emit_op(e, LOOP_MAX, loop_use(e->arena, best), score));
+        emit_set(e, score, emit_element(e, b->a->scores, index));
         end_scopes(b, opened);
-        emit_store(e, b->bests, own, loop_use(e->arena, best));
+        emit_store(e, b->scores, plus(e, keys_at(b, warp), plus(e, times(e, some, keys), lane)), loop_use(e->arena, score));
         emit_end(e);
 }
 
-static void write_scores(struct block *b)
+/* The largest of so many: a let, which is finite where all are -infinity. NaN may be lost, which its share and so the sum of these keeps. */
+static struct loop_expr *largest(struct block *b, struct loop_buffer *of, struct loop_expr *from, int64_t count)
+{
+        struct loop_expr *all[GRID_LANES];
+        for (int i = 0; i < count; i++)
+                all[i] = emit_let(b->e, "one", load(b, of, plus(b->e, from, number(b->e, i))));
+        for (int64_t step = 1; step < count; step *= 2)
+                for (int64_t i = 0; i + step < count; i += 2 * step)
+                        all[i] = larger(b, all[i], all[i + step]);
+        return emit_let(b->e, "best", larger(b, all[0], float_number(b, -FLT_MAX)));
+}
+
+/* shares of the warp's keys, by its largest score */
+static void write_shares(struct block *b, struct loop_expr *warp)
 {
         struct emit *e = b->e;
-        const int64_t blocks = divide_up(b->share, keys_of(b));
-        struct columns keys = key_block(b, number(e, 0));
-        struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
-        copy_columns(b, warp, &keys);
-        if (b->vs) {                    /* that may arrive later */
+        const int64_t keys = own_keys(&b->turns), lanes = keys < GRID_LANES ? keys : GRID_LANES, each = divide_up(keys, lanes);
+        const bool some = keys % lanes != 0;
+        struct loop_buffer *most = each > 1 ? memory(b, SPACE_STACK, "most", lanes) : NULL;
+        struct loop_expr *lane, *at;
+        if (most) {                     /* first the largest one of what a lane has */
+                lane = emit_grid(e, "lane", FOR_GPU_LANE, lanes);
+                struct loop_variable *one = emit_var(e, "one", LOOP_TYPE(E_F32), float_number(b, -FLT_MAX));
+                at = plus(e, times(e, emit_for(e, "i", number(e, 0), number(e, each)), lanes), lane);
+                if (some)
+                        emit_if(e, less(b, at, keys));
+                emit_set(e, one, larger(b, loop_use(e->arena, one), load(b, b->scores, plus(e, keys_at(b, warp), at))));
+                end_scopes(b, 1 + some);
+                emit_store(e, most, lane, loop_use(e->arena, one));
                 emit_end(e);
-                add(b, STMT_COMMIT);
-                const struct columns values = all_values(b);
-                warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
-                copy_columns(b, warp, &values);
         }
-        copy_query(b, warp);
-        emit_store(e, b->bests, thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES)), float_number(b, -FLT_MAX));
+        lane = emit_grid(e, "lane", FOR_GPU_LANE, lanes);
+        struct loop_expr *best = most ? largest(b, most, number(e, 0), lanes) : largest(b, b->scores, keys_at(b, warp), lanes);
+        at = plus(e, times(e, emit_for(e, "i", number(e, 0), number(e, each)), lanes), lane);
+        if (some)
+                emit_if(e, less(b, at, keys));
+        at = emit_let(e, "at", plus(e, keys_at(b, warp), at));
+        emit_store(e, b->shares, at, exponential(b, minus(e, load(b, b->scores, at), best)));
+        end_scopes(b, 1 + some);
+        emit_if(e, less(b, lane, 1));
+        emit_store(e, b->bests, warp, best);
         end_scopes(b, 2);
-        add(b, STMT_COMMIT);
-        add(b, STMT_WAIT)->code = b->vs != NULL;
-        struct loop_expr *block = emit_for(e, "block", number(e, 0), number(e, blocks));
-        warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
-        write_score(b, warp, block);
-        if (blocks > 1) {
-                struct loop_expr *next = emit_let(e, "next", plus(e, block, number(e, 1)));
-                emit_if(e, less(b, next, blocks));
-                keys = key_block(b, next);
-                copy_columns(b, warp, &keys);
-                emit_end(e);
-        }
-        keys = key_block(b, block);
-        store_columns(b, warp, &keys);
-        emit_end(e);
-        add(b, STMT_COMMIT);
-        add(b, STMT_WAIT);
-        emit_end(e);
-        if (b->vs && blocks > 1)
-                add(b, STMT_WAIT);      /* however often the loop runs */
-}
-
-/* What all lanes of the block have in `each`, joined, each warp for itself: a variable of the warp. */
-static struct loop_expr *joined(struct block *b, struct loop_expr *warp, struct loop_buffer *each, enum loop_opcode op)
-{
-        struct emit *e = b->e;
-        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
-        struct loop_expr *all = load(b, each, lane);
-        for (int i = 1; i < b->warps; i++)
-                all = emit_op(e, op, all, load(b, each, plus(e, lane, number(e, (int64_t)i * GRID_LANES))));
-        emit_store(e, b->lanes, plus(e, times(e, warp, GRID_LANES), lane), all);
-        emit_end(e);
-        struct loop_variable *whole = emit_var(e, "all", LOOP_TYPE(E_F32), load(b, b->lanes, times(e, warp, GRID_LANES)));
-        struct loop_expr *l = emit_for(e, "l", number(e, 1), number(e, GRID_LANES));
-        emit_set(e, whole, emit_op(e, op, loop_use(e->arena, whole), load(b, b->lanes, plus(e, times(e, warp, GRID_LANES), l))));
-        emit_end(e);
-        return loop_use(e->arena, whole);
 }
 
 /* by one lane, number `at` of the block's part of the cluster's memory */
@@ -311,85 +479,71 @@ static void leave(struct block *b, struct loop_expr *own, int64_t at, struct loo
         emit_end(e);
 }
 
-static void write_shares(struct block *b)
-{
-        struct emit *e = b->e;
-        struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps), *best = joined(b, warp, b->bests, LOOP_MAX);
-        struct loop_expr *own = thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
-        struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));
-        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(b->share, keys_of(b))));
-        struct loop_expr *key = emit_let(e, "key", plus(e, times(e, i, keys_of(b)), own));
-        const int opened = open_own(b, key, b->share % keys_of(b) != 0);
-        struct loop_expr *share = emit_let(e, "share", exponential(b, minus(e, load(b, b->scores, key), best)));
-        emit_store(e, b->scores, key, share);
-        emit_set(e, sum, plus(e, loop_use(e->arena, sum), share));
-        end_scopes(b, opened + 1);
-        emit_store(e, b->sums, own, loop_use(e->arena, sum));
-        if (b->parts > 1)
-                leave(b, own, width_of(b->a), best);
-        emit_end(e);
-        const struct columns values = all_values(b);
-        store_columns(b, warp, &values);
-        emit_end(e);
-}
-
-/* the turns from..to of a warp, in each of which it has a key: of those, the piece's; all: they are all the piece's */
-static void add_values(struct block *b, const struct piece *p, int64_t from, int64_t to, bool all, struct loop_expr *warp, struct loop_expr *d, struct loop_variable *sum)
-{
-        struct emit *e = b->e;
-        if (from >= to)
-                return;
-        struct loop_expr *i = emit_for(e, "i", number(e, from), number(e, to));
-        struct loop_expr *key = emit_let(e, "key", plus(e, times(e, i, b->warps), warp));
-        const int some = all ? 0 : open_range(b, key, p->first > from * b->warps ? p->first : 0, p->end);
-        struct loop_expr *value = load(b, p->from, plus(e, column_at(b, p, key), d));
-        emit_set(e, sum, plus(e, loop_use(e->arena, sum), emit_op(e, LOOP_MUL, load(b, b->scores, key), value)));
-        end_scopes(b, 1 + some);
-}
-
-/* the same of a part, whose first key is known when it runs: of all turns, those with the piece's keys */
-static void add_own_values(struct block *b, const struct piece *p, struct loop_expr *warp, struct loop_expr *d, struct loop_variable *sum)
-{
-        struct emit *e = b->e;
-        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(b->share, b->warps)));
-        struct loop_expr *own = emit_let(e, "own", plus(e, times(e, i, b->warps), warp)), *key = emit_let(e, "key", plus(e, b->first, own));
-        int opened = open_own(b, own, b->share % b->warps != 0);
-        if (!b->vs && b->values.count > 1)
-                opened += open_range(b, key, p->first, p->end);
-        struct loop_expr *at = b->vs ? times(e, own, width_of(b->a)) : column_at(b, p, key);
-        struct loop_expr *value = load(b, b->vs ? b->vs : p->from, plus(e, at, d));
-        emit_set(e, sum, plus(e, loop_use(e->arena, sum), emit_op(e, LOOP_MUL, load(b, b->scores, own), value)));
-        end_scopes(b, 1 + opened);
-}
-
 /* each warp its own keys, a lane a channel */
+static void add_values(struct block *b, struct loop_expr *warp)
+{
+        struct emit *e = b->e;
+        const int64_t width = width_of(b->a), parts = divide_up(width, GRID_LANES);
+        const struct cache here = as_whole(b, b->vs, width, true), *values = b->vs ? &here : &b->values;
+        struct span spans[SPANS_MOST];
+        struct loop_variable *sums[CHANNELS_MOST / GRID_LANES];
+        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES), *shares[TURN_KEYS];
+        struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));
+        for (int i = 0; i < parts; i++)
+                sums[i] = emit_var(e, "product", LOOP_TYPE(E_F32), float_number(b, 0));
+        for (int n = 0, count = find_spans(values, turn_keys(b), 1, b->turns.all, b->parts == 1, spans); n < count; n++) {
+                struct loop_expr *turn = plus(e, emit_for(e, "turn", number(e, 0), number(e, spans[n].to - spans[n].from)), number(e, spans[n].from));
+                for (int k = 0; k < TURN_KEYS; k++)
+                        shares[k] = emit_let(e, "share", load(b, b->shares, plus(e, keys_at(b, warp), plus(e, times(e, turn, TURN_KEYS), number(e, k)))));
+                for (int k = 0; k < TURN_KEYS; k++) {
+                        struct loop_expr *own = emit_let(e, "own", own_at(b, turn, plus(e, times(e, warp, TURN_KEYS), number(e, k)))), *key = key_of(b, own);
+                        const int opened = open_key(b, &spans[n], own, key);
+                        struct loop_expr *from = column_at(b, spans[n].of, b->vs ? own : key);
+                        emit_set(e, sum, plus(e, loop_use(e->arena, sum), shares[k]));
+                        for (int i = 0; i < parts; i++) {
+                                struct loop_expr *d = plus(e, lane, number(e, (int64_t)i * GRID_LANES));
+                                const bool some = (i + 1) * GRID_LANES > width;
+                                if (some)
+                                        emit_if(e, less(b, d, width));
+                                emit_set(e, sums[i], multiply_add(b, shares[k], load(b, b->vs ? b->vs : spans[n].of->from, plus(e, from, d)), loop_use(e->arena, sums[i])));
+                                end_scopes(b, some);
+                        }
+                        end_scopes(b, opened);
+                }
+                emit_end(e);
+        }
+        for (int i = 0; i < parts; i++) {
+                struct loop_expr *d = plus(e, lane, number(e, (int64_t)i * GRID_LANES));
+                const bool some = (i + 1) * GRID_LANES > width;
+                if (some)
+                        emit_if(e, less(b, d, width));
+                emit_store(e, b->products, plus(e, times(e, warp, width), d), loop_use(e->arena, sums[i]));
+                end_scopes(b, some);
+        }
+        emit_if(e, less(b, lane, 1));
+        emit_store(e, b->sums, warp, loop_use(e->arena, sum));
+        end_scopes(b, 2);
+}
+
+/* what each warp makes by itself */
 static void write_products(struct block *b)
 {
         struct emit *e = b->e;
-        const int64_t width = width_of(b->a);
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
-        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
-        struct loop_expr *part = emit_for(e, "part", number(e, 0), number(e, divide_up(width, GRID_LANES)));
-        struct loop_expr *d = emit_let(e, "d", plus(e, times(e, part, GRID_LANES), lane));
-        const bool some = width % GRID_LANES != 0;
-        if (some)
-                emit_if(e, less(b, d, width));
-        struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));
-        const struct cache shared = { .pieces = { { .at.stride = { [ROW] = width, [COLUMN] = 1 }, .from = b->vs, .end = columns_of(b->a) } }, .count = 1 };
-        const struct cache *values = b->vs ? &shared : &b->values;
-        for (const struct piece *p = values->pieces; p < values->pieces + values->count; p++) {
-                if (b->parts > 1) {
-                        add_own_values(b, p, warp, d, sum);
-                        continue;
-                }
-                /* a known number of turns for all warps, between those of which only some warps' keys are the piece's */
-                const int64_t begun = p->first / b->warps, from = divide_up(p->first, b->warps), to = p->end / b->warps, end = divide_up(p->end, b->warps);
-                add_values(b, p, begun, from, false, warp, d, sum);
-                add_values(b, p, from, to, true, warp, d, sum);
-                add_values(b, p, to < from ? from : to, end, false, warp, d, sum);
+        b->dots = memory(b, SPACE_STACK, "dots", KEY_LANES * DOTS);
+        struct loop_expr *some = emit_for(e, "some", number(e, 0), number(e, b->turns.times));
+        multiply_keys(b, warp, some);
+        write_score(b, warp, some);
+        emit_end(e);
+        write_shares(b, warp);
+        if (b->vs) {
+                emit_end(e);
+                add(b, STMT_COMMIT);
+                add(b, STMT_WAIT);
+                warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
         }
-        emit_store(e, b->products, plus(e, times(e, warp, width), d), loop_use(e->arena, sum));
-        end_scopes(b, 3 + some);
+        add_values(b, warp);
+        emit_end(e);
 }
 
 /* a channel of the result, of the sum of all products and that of all shares */
@@ -417,27 +571,43 @@ static void write_result(struct block *b, struct loop_expr *d, struct loop_expr 
 /* a channel, which says so by its bounds, too: it is a place in one part of the cluster's memory */
 static struct loop_expr *channel_of(struct block *b, struct loop_expr *d) { return minimum(b->e, d, number(b->e, width_of(b->a) - 1)); }
 
-/* what the warps added up, a lane a channel: the result, or the block's part of it */
+/* what warps have of something, `step` elements from one to the next, each times its factor, in order */
+static struct loop_expr *of_warps(struct block *b, struct loop_expr *const *factors, struct loop_buffer *from, struct loop_expr *at, int64_t step)
+{
+        struct loop_expr *all = NULL;
+        for (int k = 0; k < b->warps; k++)
+                all = multiply_add(b, factors[k], load(b, from, plus(b->e, at, number(b->e, k * step))), all);
+        return all;
+}
+
+/* what warps found, brought to the largest score of all: the result, or the block's part of it, a lane a channel */
 static void write_results(struct block *b)
 {
         struct emit *e = b->e;
         const int64_t width = width_of(b->a);
-        struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
-        struct loop_expr *sum = joined(b, warp, b->sums, LOOP_ADD);
+        struct loop_expr *factors[GRID_WARPS_MAX], *warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
+        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, b->warps), *best = largest(b, b->bests, number(e, 0), b->warps);
+        emit_store(e, b->factors, plus(e, times(e, warp, b->warps), lane), exponential(b, minus(e, load(b, b->bests, lane), best)));
+        if (b->parts > 1)
+                leave(b, thread(b, warp, lane), width, best);
+        emit_end(e);
         struct loop_expr *own = thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
+        for (int k = 0; k < b->warps; k++)
+                factors[k] = emit_let(e, "factor", load(b, b->factors, plus(e, times(e, warp, b->warps), number(e, k))));
+        struct loop_expr *sum = emit_let(e, "shares", of_warps(b, factors, b->sums, number(e, 0), 1));
         if (b->parts > 1)
                 leave(b, own, width + 1, sum);
-        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(width, keys_of(b))));
-        struct loop_expr *d = emit_let(e, "d", plus(e, times(e, i, keys_of(b)), own));
+        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(width, lanes_of(b))));
+        struct loop_expr *d = emit_let(e, "d", plus(e, times(e, i, lanes_of(b)), own));
         emit_if(e, less(b, d, width));
-        struct loop_expr *all = load(b, b->products, d);
-        for (int k = 1; k < b->warps; k++)
-                all = plus(e, all, load(b, b->products, plus(e, d, number(e, k * width))));
+        struct loop_expr *all = of_warps(b, factors, b->products, d, width);
         if (b->parts > 1)
                 emit_store(e, b->partial, plus(e, times(e, b->part, part_of(b->a)), channel_of(b, d)), all);
         else
                 write_result(b, d, all, sum);
-        end_scopes(b, 4);
+        end_scopes(b, 3);
+        store_values(b, warp);          /* most warps have nothing else to do here */
+        emit_end(e);
 }
 
 /* what part k left at `at` */
@@ -453,8 +623,8 @@ static void join_parts(struct block *b, struct loop_expr *share)
         const int64_t width = width_of(b->a), each = divide_up(width, b->parts);
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
         struct loop_expr *own = thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
-        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(each, keys_of(b))));
-        struct loop_expr *within = emit_let(e, "within", plus(e, times(e, i, keys_of(b)), own));
+        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(each, lanes_of(b))));
+        struct loop_expr *within = emit_let(e, "within", plus(e, times(e, i, lanes_of(b)), own));
         struct loop_expr *d = emit_let(e, "d", plus(e, times(e, share, each), within));
         emit_if(e, emit_op(e, LOOP_AND, less(b, within, each), less(b, d, width)));
         struct loop_expr *bests[GRID_CLUSTER_MAX], *best = NULL, *all = NULL, *sum = NULL;
@@ -507,21 +677,18 @@ static bool are_words(const struct cache *c, int64_t depth)
 }
 
 /* Shared memory, of which values have some where all find room. */
-static void share(struct block *b)
+static void share(struct block *b, const struct schedule *s)
 {
         const struct attention *a = b->a;
-        const int64_t keys = keys_of(b), columns = round_up(b->share, keys), stages = columns > keys ? STAGES : 1;
-        const int64_t values = round_up(b->share * width_of(a), keys * WORD);
-        const int64_t others = stages * keys * depth_of(a) + columns + depth_of(a) + 3 * keys + b->warps * width_of(a) + (b->parts > 1 ? part_of(a) : 0);
-        b->qs = shared(b, "qs", depth_of(a));
-        b->ks = shared(b, "ks", stages * keys * depth_of(a));
-        if (are_words(&b->values, width_of(a)) && 4 * (values + others) + 1024 <= target_grid(b->e->options->target)->shared_bytes)
+        const int64_t values = b->share * width_of(a);
+        if (are_words(&b->values, width_of(a)) && 4 * values + shared_of(a, s) <= target_grid(b->e->options->target)->shared_bytes)
                 b->vs = shared(b, "vs", values);
-        b->scores = shared(b, "scores", columns);
-        b->bests = shared(b, "bests", keys);
-        b->lanes = shared(b, "joined", keys);
-        b->sums = shared(b, "sums", keys);
+        b->scores = shared(b, "scores", b->warps * own_keys(&b->turns));
+        b->shares = shared(b, "shares", b->warps * own_keys(&b->turns));
+        b->bests = shared(b, "bests", b->warps);
+        b->sums = shared(b, "sums", b->warps);
         b->products = shared(b, "products", b->warps * width_of(a));
+        b->factors = shared(b, "factors", b->warps * b->warps);
 }
 
 /* the loops over blocks, or over clusters and blocks of each: the number of the row of all groups */
@@ -556,7 +723,7 @@ bool attention_rows_kernel(struct emit *e, const struct kernel_request *request,
         if (!s || !attention_row_fits(a, e->options->target, s) || !access_read(request->region, op_operand(a->first, 0), &b.q) || b.q.stride[COLUMN] != 1)
                 return false;
         b.query = emit_parameter(e, b.q.value);
-        if (!find_cache(&b, request, keys, &b.keys) || !find_cache(&b, request, values, &b.values) || !are_words(&b.keys, depth_of(a)))
+        if (!find_cache(&b, request, keys, &b.keys) || !find_cache(&b, request, values, &b.values))
                 return false;
         for (int i = 1; i < request->result_count; i++)
                 if (request->results[i] != keys && request->results[i] != values)
@@ -566,15 +733,14 @@ bool attention_rows_kernel(struct emit *e, const struct kernel_request *request,
         b.warps = s->warps;
         b.parts = s->parts;
         b.share = share_of(a, s);
+        b.turns = attention_row_turns(a, s);
         for (const struct op *op = request->region->first; op != request->region->last; op = op->next)
                 emit_local(e, op_result(op))->splits = ~0u;
         struct loop_expr *block = open_block(&b);
         place_block(&b, block);
-        share(&b);
+        share(&b, s);
         if (b.values.whole && !b.vs)
                 return false;
-        write_scores(&b);
-        write_shares(&b);
         write_products(&b);
         write_results(&b);
         emit_end(e);

@@ -7,6 +7,9 @@
 #include "ir/target.h"
 #include "kernels/attention.h"
 
+/* of what fits, turns of a block's warps, each of some keys: all; those whose keys are in registers at a time, and how often */
+struct row_turns { int64_t all, some, times; };
+struct row_turns attention_row_turns(const struct attention *a, const struct schedule *s);
 /* as the schedule has it; false: it cannot be */
 bool attention_row_fits(const struct attention *a, const struct target *target, const struct schedule *s);
 

@@ -64,8 +64,13 @@ static bool choose_rows(const struct attention *a, const struct target *target, 
                         s.parts = of.parts = parts;
                         of.blocks = (double)(scores->dims[GROUP] * scores->dims[ROW] * parts);
                         of.keys = (double)divide_up(scores->dims[COLUMN], parts);
+                        if (!attention_row_fits(a, target, &s) || (parts > 1 && of.blocks > g->multiprocessors))
+                                continue;
+                        const struct row_turns turns = attention_row_turns(a, &s);
+                        of.turns = (double)turns.all;
+                        of.times = (double)turns.times;
                         const double cycles = warps_row_attention_cost(g, &of), judged = cycles * (parts > 1 ? worth : 1);
-                        if (!attention_row_fits(a, target, &s) || (parts > 1 && of.blocks > g->multiprocessors) || judged >= least)
+                        if (judged >= least)
                                 continue;
                         least = judged;
                         *best = s;

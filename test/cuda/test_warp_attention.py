@@ -225,7 +225,8 @@ def test_mistakes(what, tmp_path):
 
 
 # of few rows by a cache, in f32 whatever products are rounded to
-STEPS = {"step": (4, 1, 129, 64, 64, None), "long_step": (2, 1, 1100, 64, 64, "padding"), "wide_step": (3, 1, 40, 128, 96, "padding")}
+STEPS = {"step": (4, 1, 129, 64, 64, None), "long_step": (2, 1, 1100, 64, 64, "padding"), "wide_step": (3, 1, 40, 128, 96, "padding"),
+         "deep_step": (2, 1, 70, 256, 50, None), "three_words": (2, 1, 70, 96, 33, None), "short_step": (2, 1, 9, 512, 64, None)}
 
 
 @pytest.mark.parametrize("flags", [cuda.OPTIMIZE, pytest.param(cuda.CHECKED, marks=pytest.mark.long)])
@@ -309,11 +310,13 @@ def test_caches(flags, tmp_path):
 
 
 CACHE_MISTAKES = {
-    "keys are not waited for": (r"copy_wait\(1\)", "copy_wait(2)"),
+    "lanes do not wait": (r"__syncwarp\(\);", ""),
     "values are not waited for": (r"copy_wait\(0\)", "copy_wait(2)"),
-    "a key of the other piece": (r"5 <= (key\d*)", r"4 <= \1"),
-    "the last key is not stored": (r"element < 256", "element < 224"),
-    "the whole cache of the first head": (r"y2 \+ \(b\w* \* 256 \+ ", "y2 + ("),
+    "a key of the other piece": (r"5 <= (own\d*)", r"4 <= \1"),
+    "the last key is not stored": (r"(own\d*) < 8(?=\) \{\n +const int to\b)", r"\1 < 7"),
+    "what warps have is not brought to the largest score": (r"exp_negative\(bests", "exp_negative(0 * bests"),
+    "the whole cache of the first head": (r"(const int to = )b\w* \* 256 \+ ", r"\1"),
+    "values of one warp": (r"(shares \+ \()warp\d* \* 4", r"\g<1>0"),
 }
 
 
@@ -375,11 +378,13 @@ def test_caches_of_rows(flags, tmp_path):
 
 
 def test_caches_apart(tmp_path):
-    """who reads the keys in front of the attention needs them there; one block that would store all; keys that are put together along their channels"""
+    """who reads the keys in front of the attention needs them there; one block that would store all; keys that are put together along their channels; words that lanes of a key do not share"""
     read = cuda.compile_model(caches_model(CACHES["read behind"], tmp_path / "r.onnx", first=True), tmp_path, [], name="r", target="cuda-sm_90")
     assert len(cuda.kernels(read.read_text())) == 3
     one = cuda.compile_model(caches_model((2, 1, (6000, 1), (6000, 1), 64, 64, "kv"), tmp_path / "o.onnx"), tmp_path, [], name="o", target="cuda-sm_90")
     assert len(cuda.kernels(one.read_text())) == 2
+    shallow = cuda.compile_model(caches_model((2, 1, (40, 1), (40, 1), 16, 16, "kv"), tmp_path / "s.onnx"), tmp_path, [], name="s", target="cuda-sm_90")
+    assert len(cuda.kernels(shallow.read_text())) > 2
     graph = onnx.load(caches_model((2, 1, (8, 8), (16,), 64, 64, ""), tmp_path / "c.onnx"))
     graph.graph.node[0].attribute[0].i = 3
     for port in graph.graph.input:
@@ -390,8 +395,16 @@ def test_caches_apart(tmp_path):
     assert len(cuda.kernels(across.read_text())) == 2
 
 
+def test_caches_come_early(tmp_path):
+    """what was there before, keys that lanes load and values that are copied, while the launch in front ends; not the few bytes of a key"""
+    for name, wanted in ("appended", ["1024", "131072", "131072"]), ("odd", ["1440", "2400"]):
+        text = cuda.compile_model(caches_model(CACHES[name], tmp_path / "m.onnx"), tmp_path, [], target="cuda-sm_90").read_text()
+        body = re.search(r"__global__.*?\n\}", text, re.DOTALL)[0]
+        assert sorted(re.findall(r"bring\(\w+, (\d+)\)", body.split("launch_wait")[0])) == wanted, name
+
+
 def test_caches_nvcc(tmp_path):
-    """nothing spilled; what is stored was not loaded for that: it comes from shared memory"""
+    """nothing spilled; keys and the query are loaded once, in words, and values copied: what is stored was not loaded for that"""
     if not cuda.nvcc() or "sm_90" not in cuda.known_to(cuda.nvcc()):
         pytest.skip("no nvcc that knows it: make cuda")
     path = cuda.compile_model(caches_model(CACHES["appended"], tmp_path / "m.onnx"), tmp_path, [], name="m", target="cuda-sm_90")
@@ -399,7 +412,8 @@ def test_caches_nvcc(tmp_path):
     assert used["spilled"] == 0 and used["stack"] == 0, used
     if cuobjdump():
         code = dnncc.run([cuobjdump(), "-sass", tmp_path / "k.o"]).stdout
-        assert code.count("LDG.E ") == 1 and "LDGSTS.E.BYPASS.128" in code and "STG.E.128" in code
+        assert "LDG.E " not in code and code.count("LDG.E.128") == 2 * 5 + 2 and code.count("LDGSTS.E.BYPASS.128") == 8 + 1 and "STG.E.128" in code
+        assert code.count("BAR.SYNC") == 2       # when values have arrived, and where warps bring together what they have
 
 
 # ---- keys that blocks of a cluster share ----
@@ -456,9 +470,9 @@ def test_parts_are_chosen(tmp_path):
 PART_MISTAKES = {
     "neighbours are not waited for": (r"cluster_barrier\(\);(?=\n *const int share)", ""),
     "nor those that still read": (r"cluster_leave\(\);(?=\n\})", ""),
-    "the largest score of one part": (r"expf?_?\w*\(best2? - ", r"\g<0>0 * "),
+    "the largest score of one part": (r"factor2 = exp_negative\(best\d+ - ", r"\g<0>0 * "),
     "a part twice": (r"cluster_at\(partial, 2\)", "cluster_at(partial, 1)"),
-    "a key too many": (r"(thread\d+) < 15", r"\1 < 16"),
+    "a key too many": (r"(own\d*) < 15", r"\1 < 16"),
 }
 
 
