@@ -15,13 +15,28 @@
  *                                                for %l = 0 to 32 { set %sum = %sum + %parts[%l] }
  *                                                for %lane = 0 to 1 gpu_lane { store %y[%i] = %sum }
  *
- * What stands between loops all lanes compute alike; loops that store do so behind all values of a lane (grid_turns.c). Sums of floats in another order: class R, as reductions
- * in vectors are (reduce.c); sums of averages of bytes keep theirs. */
+ * What stands between loops all lanes compute alike; loops that store do so behind all values of a lane (grid_turns.c). Where neighbours are
+ * words in memory, and all lanes have as many, a lane has four side by side, or two, so that loads and stores of a word are one instruction
+ * (codegen/cuda_words.c), and a part of the sum for each:
+ *
+ *     for %turn = 0 to 24 step 4 {
+ *       let %k : index = %turn * 32 + %lane * 4
+ *       let %v : f32 = %part + %x[%i * 768 + %k]
+ *       ..
+ *       let %v4 : f32 = %part4 + %x[%i * 768 + %k + 3]
+ *       set %part = %v
+ *       ..
+ *
+ * Sums of floats in another order: class R, as reductions in vectors are (reduce.c); sums of averages of bytes keep theirs. */
 #include "passes/vectorize/grid_rows.h"
 
 #include "passes/vectorize/averages.h"
+#include "passes/vectorize/grid_side.h"
 #include "passes/vectorize/grid_turns.h"
 #include "passes/vectorize/independence.h"
+#include "passes/vectorize/jam.h"
+
+enum { SIDE_MOST = 4 };                 /* neighbours that a lane has: 16 bytes of f32 */
 
 /* ---- what a row is ---- */
 
@@ -142,25 +157,20 @@ bool grid_row_is_for_warp(const struct grid_row *row)
 
 /* ---- written for lanes ---- */
 
-struct renaming { const struct loop_variable *from; struct loop_variable *to; };
-
-static void rename_stmt(struct loop_stmt *s, void *context)
-{
-        const struct renaming *r = context;
-        s->variable = s->variable == r->from ? r->to : s->variable;
-}
-
-static void rename_use(struct loop_expr *e, void *context)
-{
-        const struct renaming *r = context;
-        e->variable = e->variable == r->from ? r->to : e->variable;
-}
-
 static void append(struct loop_block *block, struct loop_stmt *s)
 {
         s->next = NULL;
         *block->end = s;
         block->end = &s->next;
+}
+
+/* neighbours that a lane has: as many as all lanes have as many of, and are words in memory */
+static int64_t side_of(const struct grid_row *row, const struct loop_stmt *loop)
+{
+        int64_t side = SIDE_MOST;
+        while (side > 1 && (trip(loop) % (GRID_LANES * side) || !grid_side_is_words(row->arena, row->bounds, loop, side)))
+                side /= 2;
+        return side;
 }
 
 static struct loop_stmt *open_loop(struct arena *arena, struct loop_block *block, const char *name, enum loop_for_kind kind, int64_t count)
@@ -173,17 +183,19 @@ static struct loop_stmt *open_loop(struct arena *arena, struct loop_block *block
         return s;
 }
 
-/* Its turns from the lane's on, every 32nd: as many for each lane, a known number, so that loads of several are under way. */
-static void share_turns(struct arena *arena, struct loop_stmt *loop, const struct loop_stmt *lane)
+/* Its turns from the lane's on, every 32nd: as many for each lane, a known number, so that loads of several are under way. Its
+ * neighbours, `side` of them, are turns that follow each other. */
+static void share_turns(struct arena *arena, struct loop_stmt *loop, const struct loop_stmt *lane, int64_t side)
 {
         const int64_t count = trip(loop);
         struct loop_variable *turn = loop_variable_new(arena, "turn", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
         struct loop_expr *at = loop_op(arena, LOOP_MUL, loop_use(arena, turn), loop_index(arena, GRID_LANES), NULL);
+        struct loop_expr *first = loop_op(arena, LOOP_MUL, loop_use(arena, lane->variable), loop_index(arena, side), NULL);
         struct loop_block *body = loop_block_new(arena);
         struct loop_stmt *let = loop_append(arena, body, STMT_LET);
         let->variable = loop->variable;
         let->variable->kind = VARIABLE_LET;
-        let->a = loop_op(arena, LOOP_ADD, loop_op(arena, LOOP_ADD, at, loop_use(arena, lane->variable), NULL), loop->a, NULL);
+        let->a = loop_op(arena, LOOP_ADD, loop_op(arena, LOOP_ADD, at, first, NULL), loop->a, NULL);
         if (count % GRID_LANES) {
                 struct loop_stmt *there = loop_append(arena, body, STMT_IF);
                 there->a = loop_op(arena, LOOP_LT, loop_use(arena, let->variable), loop->b, NULL);
@@ -195,27 +207,56 @@ static void share_turns(struct arena *arena, struct loop_stmt *loop, const struc
         loop->variable = turn;
         loop->a = loop_index(arena, 0);
         loop->b = loop_index(arena, (count + GRID_LANES - 1) / GRID_LANES);
+        loop->step = side;
         loop->for_kind = loop->b->literal.i <= GRID_TURNS_MAX ? FOR_UNROLL : FOR_SERIAL;
         loop->body = body;
 }
 
-/* the variable of the set in each lane, from nothing on, and what becomes of all of them behind the loop over lanes */
-static void put_parts(struct arena *arena, struct loop_stmt *set, struct loop_stmt *loop, struct loop_block *before,
+/* what the block does for v, for it and its neighbours; copy: what else these have of their own */
+static struct loop_block *side_by_side(struct jam_copy *copy, struct loop_variable *v, struct loop_block *block)
+{
+        struct loop_block *all = loop_block_new(copy->arena);
+        if (copy->times > 1)
+                grid_side_name(copy->arena, block);
+        for (int i = 0; i < copy->times; i++)
+                jam_copy_set(copy, v, i, jam_plus(copy->arena, v, i));
+        jam_range(copy, block->first, NULL, all);
+        return all;
+}
+
+/* The same of turns that a lane has, of which the first statement says where it is. */
+static void write_side(struct arena *arena, struct loop_stmt *turns, int64_t side)
+{
+        struct jam_copy *copy = jam_copy_new(arena, (int)side);
+        struct loop_stmt *at = turns->body->first;
+        struct loop_block rest = { .first = at->next, .end = turns->body->end };
+        for (int i = 0; i < side; i++)
+                jam_copy_set(copy, turns->variable, i, jam_plus(arena, turns->variable, i));
+        at->next = side_by_side(copy, at->variable, &rest)->first;
+        for (turns->body->end = &at->next; *turns->body->end;)
+                turns->body->end = &(*turns->body->end)->next;
+        turns->step = side;
+}
+
+/* What becomes of the variable of the set: parts of it, from nothing on, in each lane, as many as it has neighbours; those of all lanes behind
+ * the loop over them. */
+static void put_parts(struct arena *arena, struct loop_stmt *set, struct jam_copy *copy, struct loop_block *before,
                       struct loop_stmt *lane, struct loop_block *after)
 {
         struct loop_variable *whole = set->variable;
         const enum loop_opcode op = set->a->op;
         struct loop_buffer *parts = ARENA_NEW(arena, struct loop_buffer);
+        struct loop_expr *sum = NULL;
         *parts = (struct loop_buffer){ .name = "parts", .element = (enum element)whole->type.element, .extent = GRID_LANES,
                                        .space = SPACE_STACK, .offset = -1, .access = ACCESS_INOUT };
         loop_append(arena, before, STMT_ALLOC)->buffer = parts;
-        struct loop_stmt *var = loop_append(arena, lane->body, STMT_VAR);
-        var->variable = loop_variable_new(arena, "part", whole->type, VARIABLE_VAR);
-        var->a = op == LOOP_ADD ? loop_literal(arena, whole->type, (union scalar){ .u = 0 }) : loop_use(arena, whole);
-        struct loop_stmt alone = *loop;
-        alone.next = NULL;
-        struct loop_block block = { .first = &alone, .end = &alone.next };
-        loop_block_walk(&block, rename_stmt, rename_use, &(struct renaming){ whole, var->variable });
+        for (int i = 0; i < copy->times; i++) {
+                struct loop_stmt *var = loop_append(arena, lane->body, STMT_VAR);
+                var->variable = loop_variable_new(arena, "part", whole->type, VARIABLE_VAR);
+                var->a = op == LOOP_ADD ? loop_literal(arena, whole->type, (union scalar){ .u = 0 }) : loop_use(arena, whole);
+                jam_copy_set(copy, whole, i, loop_use(arena, var->variable));
+                sum = i ? loop_op(arena, op, sum, loop_use(arena, var->variable), NULL) : loop_use(arena, var->variable);
+        }
         struct loop_stmt *l = open_loop(arena, after, "l", FOR_UNROLL, GRID_LANES);
         struct loop_stmt *join = loop_append(arena, l->body, STMT_SET);
         join->variable = whole;
@@ -223,25 +264,47 @@ static void put_parts(struct arena *arena, struct loop_stmt *set, struct loop_st
         struct loop_stmt *store = loop_append(arena, after, STMT_STORE);          /* moved behind the loop */
         store->buffer = parts;
         store->a = loop_use(arena, lane->variable);
-        store->b = loop_use(arena, var->variable);
+        store->b = sum;
 }
 
-static void write_reduction(struct arena *arena, struct loop_stmt *loop, struct loop_block *out)
+static void write_reduction(const struct grid_row *row, struct loop_stmt *loop, struct loop_block *out)
 {
+        struct arena *arena = row->arena;
         struct loop_block *after = loop_block_new(arena);
         struct loop_stmt *inner = innermost(loop);
         struct loop_block *lanes = loop_block_new(arena);
         struct loop_stmt *lane = open_loop(arena, lanes, "lane", FOR_GPU_LANE, GRID_LANES);
+        struct jam_copy *copy = jam_copy_new(arena, (int)side_of(row, inner));
         for (struct loop_stmt *s = inner->body->first; s; s = s->next)
                 if (s->kind == STMT_SET)
-                        put_parts(arena, s, loop, out, lane, after);
-        share_turns(arena, inner, lane);
+                        put_parts(arena, s, copy, out, lane, after);
+        inner->body = side_by_side(copy, inner->variable, inner->body);
+        share_turns(arena, inner, lane, copy->times);
         append(lane->body, loop);
         append(out, lane);
         for (struct loop_stmt *s = after->first, *next; s; s = next) {
                 next = s->next;
                 append(s->kind == STMT_STORE ? lane->body : out, s);
         }
+}
+
+/* turns that store */
+static void write_turns(const struct grid_row *row, struct loop_stmt *loop, struct loop_stmt *lane)
+{
+        struct arena *arena = row->arena;
+        const bool simple = grid_turns_can(loop->body), few = trip(loop) <= GRID_LANES * GRID_TURNS_MAX;
+        const int64_t side = simple ? side_of(row, loop) : 1;
+        if (side > 1 && !few)
+                loop->body = side_by_side(jam_copy_new(arena, (int)side), loop->variable, loop->body);
+        share_turns(arena, loop, lane, side);
+        if (!simple || !few) {
+                append(lane->body, loop);
+                return;
+        }
+        grid_turns_write(arena, loop->variable, loop->b->literal.i, loop->body, lane->body);
+        for (struct loop_stmt *s = lane->body->first; s; s = s->next)
+                if (s->kind == STMT_FOR && side > 1)
+                        write_side(arena, s, side);
 }
 
 struct loop_block *grid_row_write(const struct grid_row *row)
@@ -255,14 +318,9 @@ struct loop_block *grid_row_write(const struct grid_row *row)
                 } else if (s->kind == STMT_STORE) {
                         append(open_loop(arena, out, "lane", FOR_GPU_LANE, 1)->body, s);
                 } else if (reduces(row, s)) {
-                        write_reduction(arena, s, out);
+                        write_reduction(row, s, out);
                 } else {
-                        struct loop_stmt *lane = open_loop(arena, out, "lane", FOR_GPU_LANE, GRID_LANES);
-                        share_turns(arena, s, lane);
-                        if (s->for_kind == FOR_UNROLL && grid_turns_can(s->body))
-                                grid_turns_write(arena, s->variable, s->b->literal.i, s->body, lane->body);
-                        else
-                                append(lane->body, s);
+                        write_turns(row, s, open_loop(arena, out, "lane", FOR_GPU_LANE, GRID_LANES));
                 }
         }
         return out;
