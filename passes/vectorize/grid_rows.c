@@ -27,10 +27,13 @@
  *       set %part = %v
  *       ..
  *
+ * What several loops load it loads once (grid_kept.c).
+ *
  * Sums of floats in another order: class R, as reductions in vectors are (reduce.c); sums of averages of bytes keep theirs. */
 #include "passes/vectorize/grid_rows.h"
 
 #include "passes/vectorize/averages.h"
+#include "passes/vectorize/grid_kept.h"
 #include "passes/vectorize/grid_side.h"
 #include "passes/vectorize/grid_turns.h"
 #include "passes/vectorize/independence.h"
@@ -57,7 +60,7 @@ static struct loop_stmt *innermost(struct loop_stmt *loop)
         }
 }
 
-static int64_t trip(const struct loop_stmt *s)
+int64_t grid_row_trip(const struct loop_stmt *s)
 {
         int64_t from, to;
         bool known = s->for_kind == FOR_SERIAL && s->step == 1 && loop_is_int(s->a, &from) && loop_is_int(s->b, &to);
@@ -144,12 +147,12 @@ bool grid_row_is_for_warp(const struct grid_row *row)
                 if (s->kind != STMT_FOR)
                         return false;
                 if (!reduces(row, s)) {
-                        refused = !trip(s) || !loops_are_independent(row->bounds, &s, 1, false);
+                        refused = !grid_row_trip(s) || !loops_are_independent(row->bounds, &s, 1, false);
                         continue;
                 }
                 struct loads loads = { .loop = innermost(s) };
                 loop_block_walk(loads.loop->body, NULL, count_load, &loads);
-                refused = trip(loads.loop) < GRID_LANES || loads.far || !loads.near;
+                refused = grid_row_trip(loads.loop) < GRID_LANES || loads.far || !loads.near;
                 any = true;
         }
         return any && !refused;
@@ -164,11 +167,11 @@ static void append(struct loop_block *block, struct loop_stmt *s)
         block->end = &s->next;
 }
 
-/* neighbours that a lane has: as many as all lanes have as many of, and are words in memory */
-static int64_t side_of(const struct grid_row *row, const struct loop_stmt *loop)
+/* as many as all lanes have as many of, and are words in memory */
+int64_t grid_row_side(const struct grid_row *row, const struct loop_stmt *loop)
 {
         int64_t side = SIDE_MOST;
-        while (side > 1 && (trip(loop) % (GRID_LANES * side) || !grid_side_is_words(row->arena, row->bounds, loop, side)))
+        while (side > 1 && (grid_row_trip(loop) % (GRID_LANES * side) || !grid_side_is_words(row->arena, row->bounds, loop, side)))
                 side /= 2;
         return side;
 }
@@ -183,11 +186,28 @@ static struct loop_stmt *open_loop(struct arena *arena, struct loop_block *block
         return s;
 }
 
+struct writing { const struct grid_row *row; struct arena *arena; struct grid_kept kept; };
+
+static int64_t side_of(const struct writing *w, const struct loop_stmt *loop)
+{
+        return grid_kept_has(&w->kept, loop) ? w->kept.side : grid_row_side(w->row, loop);
+}
+
+struct saying { const struct loop_variable *own; const struct loop_expr *place; struct arena *arena; };
+
+static void say_own(struct loop_expr *e, void *context)
+{
+        const struct saying *s = context;
+        if (e->op == LOOP_VARIABLE && e->variable == s->own)
+                *e = *loop_expr_copy(s->arena, s->place);
+}
+
 /* Its turns from the lane's on, every 32nd: as many for each lane, a known number, so that loads of several are under way. Its
  * neighbours, `side` of them, are turns that follow each other. */
-static void share_turns(struct arena *arena, struct loop_stmt *loop, const struct loop_stmt *lane, int64_t side)
+static void share_turns(const struct writing *w, struct loop_stmt *loop, const struct loop_stmt *lane, int64_t side)
 {
-        const int64_t count = trip(loop);
+        struct arena *arena = w->arena;
+        const int64_t count = grid_row_trip(loop);
         struct loop_variable *turn = loop_variable_new(arena, "turn", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
         struct loop_expr *at = loop_op(arena, LOOP_MUL, loop_use(arena, turn), loop_index(arena, GRID_LANES), NULL);
         struct loop_expr *first = loop_op(arena, LOOP_MUL, loop_use(arena, lane->variable), loop_index(arena, side), NULL);
@@ -204,6 +224,9 @@ static void share_turns(struct arena *arena, struct loop_stmt *loop, const struc
                 *body->end = loop->body->first;
                 body->end = loop->body->end;
         }
+        struct loop_expr *place = loop_op(arena, LOOP_MUL, loop_use(arena, lane->variable), loop_index(arena, w->kept.elements), NULL);
+        place = loop_op(arena, LOOP_ADD, place, loop_use(arena, turn), NULL);
+        loop_block_walk(body, NULL, say_own, &(struct saying){ w->kept.own, place, arena });
         loop->variable = turn;
         loop->a = loop_index(arena, 0);
         loop->b = loop_index(arena, (count + GRID_LANES - 1) / GRID_LANES);
@@ -212,30 +235,39 @@ static void share_turns(struct arena *arena, struct loop_stmt *loop, const struc
         loop->body = body;
 }
 
-/* what the block does for v, for it and its neighbours; copy: what else these have of their own */
-static struct loop_block *side_by_side(struct jam_copy *copy, struct loop_variable *v, struct loop_block *block)
+static void set_neighbours(struct jam_copy *copy, struct loop_variable *v)
+{
+        for (int i = 0; i < copy->times; i++)
+                jam_copy_set(copy, v, i, jam_plus(copy->arena, v, i));
+}
+
+/* what the block does, for all neighbours; copy: what they have of their own */
+static struct loop_block *side_by_side(struct jam_copy *copy, struct loop_block *block)
 {
         struct loop_block *all = loop_block_new(copy->arena);
         if (copy->times > 1)
                 grid_side_name(copy->arena, block);
-        for (int i = 0; i < copy->times; i++)
-                jam_copy_set(copy, v, i, jam_plus(copy->arena, v, i));
         jam_range(copy, block->first, NULL, all);
         return all;
 }
 
-/* The same of turns that a lane has, of which the first statement says where it is. */
+/* The same of turns that a lane has, of which the first statement says where it is, if that matters. */
 static void write_side(struct arena *arena, struct loop_stmt *turns, int64_t side)
 {
         struct jam_copy *copy = jam_copy_new(arena, (int)side);
         struct loop_stmt *at = turns->body->first;
-        struct loop_block rest = { .first = at->next, .end = turns->body->end };
-        for (int i = 0; i < side; i++)
-                jam_copy_set(copy, turns->variable, i, jam_plus(arena, turns->variable, i));
-        at->next = side_by_side(copy, at->variable, &rest)->first;
-        for (turns->body->end = &at->next; *turns->body->end;)
-                turns->body->end = &(*turns->body->end)->next;
+        const bool matters = at->kind == STMT_LET && growth(at->a, turns, 0) == GRID_LANES;
+        set_neighbours(copy, turns->variable);
+        if (matters) {
+                set_neighbours(copy, at->variable);
+                turns->body->first = at->next;
+        }
+        turns->body = side_by_side(copy, turns->body);
         turns->step = side;
+        if (matters) {
+                at->next = turns->body->first;
+                turns->body->first = at;
+        }
 }
 
 /* What becomes of the variable of the set: parts of it, from nothing on, in each lane, as many as it has neighbours; those of all lanes behind
@@ -267,19 +299,21 @@ static void put_parts(struct arena *arena, struct loop_stmt *set, struct jam_cop
         store->b = sum;
 }
 
-static void write_reduction(const struct grid_row *row, struct loop_stmt *loop, struct loop_block *out)
+static void write_reduction(const struct writing *w, struct loop_stmt *loop, struct loop_block *out)
 {
-        struct arena *arena = row->arena;
+        struct arena *arena = w->arena;
         struct loop_block *after = loop_block_new(arena);
         struct loop_stmt *inner = innermost(loop);
         struct loop_block *lanes = loop_block_new(arena);
         struct loop_stmt *lane = open_loop(arena, lanes, "lane", FOR_GPU_LANE, GRID_LANES);
-        struct jam_copy *copy = jam_copy_new(arena, (int)side_of(row, inner));
+        struct jam_copy *copy = jam_copy_new(arena, (int)side_of(w, inner));
         for (struct loop_stmt *s = inner->body->first; s; s = s->next)
                 if (s->kind == STMT_SET)
                         put_parts(arena, s, copy, out, lane, after);
-        inner->body = side_by_side(copy, inner->variable, inner->body);
-        share_turns(arena, inner, lane, copy->times);
+        set_neighbours(copy, w->kept.own);
+        set_neighbours(copy, inner->variable);
+        inner->body = side_by_side(copy, inner->body);
+        share_turns(w, inner, lane, copy->times);
         append(lane->body, loop);
         append(out, lane);
         for (struct loop_stmt *s = after->first, *next; s; s = next) {
@@ -289,14 +323,17 @@ static void write_reduction(const struct grid_row *row, struct loop_stmt *loop, 
 }
 
 /* turns that store */
-static void write_turns(const struct grid_row *row, struct loop_stmt *loop, struct loop_stmt *lane)
+static void write_turns(const struct writing *w, struct loop_stmt *loop, struct loop_stmt *lane)
 {
-        struct arena *arena = row->arena;
-        const bool simple = grid_turns_can(loop->body), few = trip(loop) <= GRID_LANES * GRID_TURNS_MAX;
-        const int64_t side = simple ? side_of(row, loop) : 1;
-        if (side > 1 && !few)
-                loop->body = side_by_side(jam_copy_new(arena, (int)side), loop->variable, loop->body);
-        share_turns(arena, loop, lane, side);
+        struct arena *arena = w->arena;
+        const bool simple = grid_turns_can(loop->body), few = grid_row_trip(loop) <= GRID_LANES * GRID_TURNS_MAX;
+        const int64_t side = simple ? side_of(w, loop) : 1;
+        if (side > 1 && !few) {
+                struct jam_copy *copy = jam_copy_new(arena, (int)side);
+                set_neighbours(copy, loop->variable);
+                loop->body = side_by_side(copy, loop->body);
+        }
+        share_turns(w, loop, lane, side);
         if (!simple || !few) {
                 append(lane->body, loop);
                 return;
@@ -307,10 +344,31 @@ static void write_turns(const struct grid_row *row, struct loop_stmt *loop, stru
                         write_side(arena, s, side);
 }
 
+/* what lanes load first */
+static void write_kept(const struct writing *w, struct loop_block *out)
+{
+        if (!w->kept.side)
+                return;
+        *out->end = w->kept.memory->first;
+        out->end = w->kept.memory->end;
+        struct loop_stmt *lane = open_loop(w->arena, out, "lane", FOR_GPU_LANE, GRID_LANES);
+        for (struct loop_stmt *s = w->kept.loops->first, *next; s; s = next) {
+                struct jam_copy *copy = jam_copy_new(w->arena, (int)w->kept.side);
+                next = s->next;
+                set_neighbours(copy, w->kept.own);
+                set_neighbours(copy, s->variable);
+                s->body = side_by_side(copy, s->body);
+                share_turns(w, s, lane, w->kept.side);
+                append(lane->body, s);
+        }
+}
+
 struct loop_block *grid_row_write(const struct grid_row *row)
 {
         struct arena *arena = row->arena;
         struct loop_block *out = loop_block_new(arena);
+        const struct writing w = { row, arena, grid_kept_write(row) };
+        write_kept(&w, out);
         for (struct loop_stmt *s = row->body->first, *next; s; s = next) {
                 next = s->next;
                 if (s->kind == STMT_LET || s->kind == STMT_VAR) {
@@ -318,9 +376,9 @@ struct loop_block *grid_row_write(const struct grid_row *row)
                 } else if (s->kind == STMT_STORE) {
                         append(open_loop(arena, out, "lane", FOR_GPU_LANE, 1)->body, s);
                 } else if (reduces(row, s)) {
-                        write_reduction(row, s, out);
+                        write_reduction(&w, s, out);
                 } else {
-                        write_turns(row, s, open_loop(arena, out, "lane", FOR_GPU_LANE, GRID_LANES));
+                        write_turns(&w, s, open_loop(arena, out, "lane", FOR_GPU_LANE, GRID_LANES));
                 }
         }
         return out;

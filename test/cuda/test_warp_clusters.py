@@ -207,7 +207,7 @@ NORM_MISTAKES = {
 @pytest.mark.parametrize("what", NORM_MISTAKES)
 def test_norm_mistakes(what, tmp_path):
     path, right = (norm_scheduled(*NORMS[0], tmp_path, name) for name in ("model", "right"))
-    assert re.search(r"store_f32_\d\(y \+[^;]*;\s*\}\s*__syncwarp\(\);\s*\}\s*cluster_leave", path.read_text())         # the row's memory is the next row's
+    assert re.search(r"\bkept\d*\[[^;]*;\s*\}\s*__syncwarp\(\);", path.read_text())         # the row's memory is the next row's
     cuda.plant(path, NORM_MISTAKES[what])
     got = cuda.run(cuda.build([path, right], tmp_path, flags=[*cuda.CHECKED]), dict.fromkeys(("model", "right"), norm_inputs(NORMS[0][0])), tmp_path, cuda.SIX)
     assert isinstance(got["model"], cuda.Found) or not np.array_equal(got["model"][0], got["right"][0]), what

@@ -93,10 +93,13 @@ def test_turns_of_rows(tmp_path, rows, columns, side, stores):
     assert got == [(rows, 1, 32)], text
     loops = [m for m in re.finditer(r"^( *)for %turn\w* = 0 to (\d+)(?: step (\d+))?( unroll)? \{\n(.*?)^\1\}", text, re.S | re.M) if "store" in m[5]]
     few = columns <= 32 * 32
-    assert [(int(m[2]), int(m[3] or 1), bool(m[4])) for m in loops] == [(-(-columns // 32), side, few)] * (2 if few else 1), text
+    kept = side > 1 and few             # what both loops load, in the same lanes
+    assert [(int(m[2]), int(m[3] or 1), bool(m[4])) for m in loops] == [(-(-columns // 32), side, few)] * (kept + 1 + few), text
     stored = [re.findall(r"store %(\w+?)\d*\[", m[5]) for m in loops]
     each = stores.count("store") * side
-    assert stored == ([["values"] * each, ["y"] * each] if few else [["y"] * each]) and (not few or "%x[" not in loops[1][5]), text
+    assert stored == [["kept"] * side] * kept + [["values"] * each] * few + [["y"] * each], text
+    assert "%x[" not in loops[-1][5] or not few, text
+    assert not kept or text.count("%x[") == side and text.count("lanes\n") == 1, text
     assert "#pragma unroll" in (tmp_path / "m.cu").read_text()
 
 
