@@ -295,7 +295,7 @@ static bool check_cluster(struct grid *g, const struct loop_stmt *cluster)
 static void find_grid(struct loop_stmt *s, void *found)
 {
         *(bool *)found |= (s->kind == STMT_FOR && loop_for_is_grid(s->for_kind)) ||
-                          (s->kind == STMT_ALLOC && s->buffer->space != SPACE_STACK) ||
+                          (s->kind == STMT_ALLOC && (loop_space_is_shared(s->buffer->space) || is_of_lanes(s->buffer))) ||
                           (s->kind == STMT_VAR && s->variable->warps) || s->kind == STMT_COPY || s->kind == STMT_COMMIT || s->kind == STMT_WAIT || s->kind == STMT_SETTLE ||
                           (s->kind == STMT_MULTIPLY && s->tiles.together) || s->kind == STMT_TAKE || s->kind == STMT_GIVE;
 }

@@ -12,7 +12,11 @@
  *                                                  }
  *                                                  store %parts[%lane] = %part
  *                                                }
- *                                                for %l = 0 to 32 { set %sum = %sum + %parts[%l] }
+ *                                                for %l = 0 to 32 step 4 {
+ *                                                  set %joined = %joined + %parts[%l]
+ *                                                  .. set %joined4 = %joined4 + %parts[%l + 3]
+ *                                                }
+ *                                                set %sum = %sum + %joined + ..
  *                                                for %lane = 0 to 1 gpu_lane { store %y[%i] = %sum }
  *
  * What stands between loops all lanes compute alike; loops that store do so behind all values of a lane (grid_turns.c). Where neighbours are
@@ -40,6 +44,7 @@
 #include "passes/vectorize/jam.h"
 
 enum { SIDE_MOST = 4 };                 /* neighbours that a lane has: 16 bytes of f32 */
+enum { JOINED = 4 };                    /* sums of lanes' parts side by side, each of which waits for the one before */
 
 /* ---- what a row is ---- */
 
@@ -270,33 +275,52 @@ static void write_side(struct arena *arena, struct loop_stmt *turns, int64_t sid
         }
 }
 
+/* a variable for parts of the whole, from nothing on, for each of the copies */
+static void declare_parts(struct arena *arena, const char *name, const struct loop_stmt *set, struct loop_variable **parts, int count, struct loop_block *block)
+{
+        struct loop_variable *whole = set->variable;
+        for (int i = 0; i < count; i++) {
+                struct loop_stmt *var = loop_append(arena, block, STMT_VAR);
+                var->variable = parts[i] = loop_variable_new(arena, name, whole->type, VARIABLE_VAR);
+                var->a = set->a->op == LOOP_ADD ? loop_literal(arena, whole->type, (union scalar){ .u = 0 }) : loop_use(arena, whole);
+        }
+}
+
+static struct loop_expr *join_parts(struct arena *arena, enum loop_opcode op, struct loop_variable **parts, int count)
+{
+        return count == 1 ? loop_use(arena, parts[0])
+                          : loop_op(arena, op, join_parts(arena, op, parts, count / 2), join_parts(arena, op, parts + count / 2, count - count / 2), NULL);
+}
+
 /* What becomes of the variable of the set: parts of it, from nothing on, in each lane, as many as it has neighbours; those of all lanes behind
  * the loop over them. */
 static void put_parts(struct arena *arena, struct loop_stmt *set, struct jam_copy *copy, struct loop_block *before,
                       struct loop_stmt *lane, struct loop_block *after)
 {
-        struct loop_variable *whole = set->variable;
+        struct loop_variable *whole = set->variable, *own[SIDE_MOST], *joined[JOINED];
         const enum loop_opcode op = set->a->op;
         struct loop_buffer *parts = ARENA_NEW(arena, struct loop_buffer);
-        struct loop_expr *sum = NULL;
         *parts = (struct loop_buffer){ .name = "parts", .element = (enum element)whole->type.element, .extent = GRID_LANES,
                                        .space = SPACE_STACK, .offset = -1, .access = ACCESS_INOUT };
         loop_append(arena, before, STMT_ALLOC)->buffer = parts;
-        for (int i = 0; i < copy->times; i++) {
-                struct loop_stmt *var = loop_append(arena, lane->body, STMT_VAR);
-                var->variable = loop_variable_new(arena, "part", whole->type, VARIABLE_VAR);
-                var->a = op == LOOP_ADD ? loop_literal(arena, whole->type, (union scalar){ .u = 0 }) : loop_use(arena, whole);
-                jam_copy_set(copy, whole, i, loop_use(arena, var->variable));
-                sum = i ? loop_op(arena, op, sum, loop_use(arena, var->variable), NULL) : loop_use(arena, var->variable);
+        declare_parts(arena, "part", set, own, copy->times, lane->body);
+        for (int i = 0; i < copy->times; i++)
+                jam_copy_set(copy, whole, i, loop_use(arena, own[i]));
+        declare_parts(arena, "joined", set, joined, JOINED, after);
+        struct loop_stmt *l = open_loop(arena, after, "l", FOR_UNROLL, GRID_LANES), *join;
+        l->step = JOINED;
+        for (int i = 0; i < JOINED; i++) {
+                join = loop_append(arena, l->body, STMT_SET);
+                join->variable = joined[i];
+                join->a = loop_op(arena, op, loop_use(arena, joined[i]), loop_load(arena, parts, jam_plus(arena, l->variable, i)), NULL);
         }
-        struct loop_stmt *l = open_loop(arena, after, "l", FOR_UNROLL, GRID_LANES);
-        struct loop_stmt *join = loop_append(arena, l->body, STMT_SET);
+        join = loop_append(arena, after, STMT_SET);
         join->variable = whole;
-        join->a = loop_op(arena, op, loop_use(arena, whole), loop_load(arena, parts, loop_use(arena, l->variable)), NULL);
+        join->a = loop_op(arena, op, loop_use(arena, whole), join_parts(arena, op, joined, JOINED), NULL);
         struct loop_stmt *store = loop_append(arena, after, STMT_STORE);          /* moved behind the loop */
         store->buffer = parts;
         store->a = loop_use(arena, lane->variable);
-        store->b = sum;
+        store->b = join_parts(arena, op, own, copy->times);
 }
 
 static void write_reduction(const struct writing *w, struct loop_stmt *loop, struct loop_block *out)
