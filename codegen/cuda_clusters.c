@@ -42,15 +42,20 @@ void cuda_clusters_top(struct c_writer *w, struct text *out)
 const struct loop_expr *cuda_cluster_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *index)
 {
         struct loop_expr *block, *within;
-        if (b->space != SPACE_CLUSTER) {
+        const bool lanes = b->space == SPACE_LANES;
+        if (b->space != SPACE_CLUSTER && !lanes) {
                 c_put(w, "%s", c_use(w, b));
                 return index;
         }
         if (!w->bounds)
                 w->bounds = loop_bounds_new(w->arena, w->kernel);
-        if (!loop_cluster_place(w->arena, w->bounds, index, b->extent / w->cuda->phase->cluster, 1, &block, &within)) {
-                c_fail(w, EXIT_INTERNAL, "a place of %s is not known to be one block's", b->name);
+        if (!loop_cluster_place(w->arena, w->bounds, index, b->extent / (lanes ? GRID_LANES : w->cuda->phase->cluster), 1, &block, &within)) {
+                c_fail(w, EXIT_INTERNAL, "a place of %s is not known to be one %s's", b->name, lanes ? "lane" : "block");
                 return index;
+        }
+        if (lanes) {
+                c_put(w, "%s", c_use(w, b));
+                return within;
         }
         if (block->op == LOOP_VARIABLE && block->variable == w->cuda->block->variable) {
                 c_put(w, "%s", c_use(w, b));

@@ -62,7 +62,7 @@ static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *
 
 void cuda_warps_part(struct c_writer *w, const struct loop_stmt *s) { put_part(w, s, "threadIdx.y"); }
 
-static void find_store(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_STORE; }
+static void find_store(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_STORE && s->buffer->space != SPACE_LANES; }
 
 static bool stores(struct loop_block *block)
 {
@@ -94,16 +94,20 @@ static void find_alloc(struct loop_stmt *s, void *context)
         own->found |= s->kind == STMT_ALLOC && s->buffer == own->buffer;
 }
 
+bool cuda_is_of_warp(const struct loop_stmt *lanes, const struct loop_buffer *b)
+{
+        struct own own = { .buffer = b };
+        if (b->space == SPACE_STACK)
+                loop_block_walk(lanes->body, find_alloc, NULL, &own);
+        return b->space == SPACE_STACK && !own.found;
+}
+
 struct reading { const struct loop_stmt *lanes; bool found; };
 
 static void find_load(struct loop_expr *e, void *context)
 {
         struct reading *r = context;
-        struct own own = { .buffer = e->buffer };
-        if (r->found || e->op != LOOP_LOAD || e->buffer->space != SPACE_STACK)
-                return;
-        loop_block_walk(r->lanes->body, find_alloc, NULL, &own);
-        r->found = !own.found;
+        r->found |= e->op == LOOP_LOAD && cuda_is_of_warp(r->lanes, e->buffer);
 }
 
 static bool is_again(const struct loop_block *block, const struct loop_stmt *lanes, bool again)
@@ -121,8 +125,8 @@ static bool is_again(const struct loop_block *block, const struct loop_stmt *lan
 static bool lanes_wait(const struct c_writer *w, const struct loop_stmt *lanes)
 {
         struct reading r = { .lanes = lanes };
-        if (lanes->next)
-                return stores(lanes->body);
+        if (lanes->next && stores(lanes->body))
+                return true;
         loop_block_walk(lanes->body, NULL, find_load, &r);
         return r.found && is_again(w->cuda->warp->body, lanes, false);
 }
@@ -152,22 +156,27 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
                         c_line(w, "__syncthreads();");
                 break;
         default:
-                cuda->in_lane = true;
+                cuda->lane = s;
                 put_part(w, s, "threadIdx.x");
-                cuda->in_lane = false;
+                cuda->lane = NULL;
                 if (lanes_wait(w, s))
                         c_line(w, "__syncwarp();");
                 break;
         }
 }
 
-/* Memory of a block, or of each of its warps; a lane's is an array. */
+/* Memory of a block, or of each of its warps; a lane's, or its part of all lanes', is an array. */
 bool cuda_alloc(struct c_writer *w, struct loop_buffer *b)
 {
         struct cuda_writer *cuda = w->cuda;
-        if (cuda->in_lane)
+        if (cuda->lane)
                 return false;
         const char *type = element_info[b->element].c_type, *name = c_local(w, b->name);
+        if (b->space == SPACE_LANES) {
+                c_name_set(w, b, name);
+                c_line(w, "%s %s[%lld];", type, name, (long long)(b->extent / GRID_LANES));
+                return true;
+        }
         const int64_t align = cuda->phase->together ? LINES_ALIGN : SHARED_ALIGN, blocks = b->space == SPACE_CLUSTER ? cuda->phase->cluster : 1;
         int64_t bytes = round_up(b->extent / blocks * element_info[b->element].bytes, SHARED_ALIGN), at = cuda->phase->shared = round_up(cuda->phase->shared, align);
         cuda->aligned = align > cuda->aligned ? align : cuda->aligned;
@@ -187,7 +196,7 @@ bool cuda_alloc(struct c_writer *w, struct loop_buffer *b)
 /* The first in the order of the program is the least. */
 void cuda_fail(struct c_writer *w, int code)
 {
-        if (w->cuda->hands_on || !w->cuda->in_lane)
+        if (w->cuda->hands_on || !w->cuda->lane)
                 c_fail(w, EXIT_INTERNAL, "a fail where warps wait for each other");
         c_line(w, "atomicMin(failed, call << 8 | %du);", -code);
         c_line(w, "return;");

@@ -88,7 +88,7 @@ static void look_at_call(struct loop_stmt *s, void *context)
 /* Does it lie at a multiple of 16 bytes, in all calls? */
 static bool is_aligned(struct c_writer *w, const struct loop_buffer *b, int needs)
 {
-        if (loop_space_is_shared(b->space))
+        if (loop_space_is_shared(b->space) || (w->cuda->lane && cuda_is_of_warp(w->cuda->lane, b)))
                 return true;
         for (int i = 0; i < w->kernel->buffer_count; i++)
                 if (w->kernel->buffers[i] == b) {
@@ -267,7 +267,7 @@ static int put_stores(struct c_writer *w, const struct loop_stmt *s)
 int cuda_words(struct c_writer *w, const struct loop_stmt *s)
 {
         struct cuda_writer *cuda = w->cuda;
-        if (!cuda->in_lane)
+        if (!cuda->lane)
                 return 0;
         if (s->kind == STMT_STORE)
                 return put_stores(w, s);

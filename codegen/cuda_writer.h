@@ -44,7 +44,8 @@ struct cuda_writer {
         const struct loop_stmt *warp;   /* the loop over warps */
         const struct loop_stmt *last;   /* of the block, behind which nobody waits */
         bool clusters;                  /* some phase has */
-        bool in_lane, hands_on;         /* in a loop over lanes; warps wait for each other */
+        const struct loop_stmt *lane;   /* the loop over lanes that is printed; NULL: it is in none */
+        bool hands_on;                  /* warps wait for each other */
         bool fails;                     /* some kernel can, and is called */
         bool shares;                    /* some block has shared memory */
         int64_t aligned;                /* at multiples of that */
@@ -63,6 +64,8 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s);
 /* a loop over warps alone, behind which nobody waits */
 void cuda_warps_part(struct c_writer *w, const struct loop_stmt *s);
 bool cuda_alloc(struct c_writer *w, struct loop_buffer *b);
+/* Is it memory of the warp, and none of the lanes in their loop? It lies at a multiple of 16 bytes. */
+bool cuda_is_of_warp(const struct loop_stmt *lanes, const struct loop_buffer *b);
 void cuda_fail(struct c_writer *w, int code);
 
 /* ---- cuda_clusters.c ---- */

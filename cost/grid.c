@@ -92,8 +92,10 @@ static int operations_of_call(const struct loop_function *f)
         return operations < OF_CALL ? operations : OF_CALL;
 }
 
+static bool is_own(const struct loop_buffer *b) { return b->space == SPACE_STACK || b->space == SPACE_LANES; }
+
 /* no instruction where loops are unrolled: constants, and what is the same for all turns; what a lane keeps in registers */
-static bool is_free(const struct loop_expr *e) { return e->type.element == E_INDEX || (e->op == LOOP_LOAD && e->buffer->space == SPACE_STACK); }
+static bool is_free(const struct loop_expr *e) { return e->type.element == E_INDEX || (e->op == LOOP_LOAD && is_own(e->buffer)); }
 
 static void look_at_expr(struct walk *w, const struct loop_expr *e, int depth)
 {
@@ -237,14 +239,14 @@ static void look_at(struct walk *w, const struct loop_stmt *s)
         case STMT_ALLOC: {
                 const bool cluster = s->buffer->space == SPACE_CLUSTER;
                 const int64_t all = s->buffer->extent * element_info[s->buffer->element].bytes, bytes = round_up(cluster ? all / w->work.cluster : all, SHARED_ALIGN);
-                if (!w->in_lane)
+                if (!w->in_lane && s->buffer->space != SPACE_LANES)
                         w->cost->shared += bytes * (s->buffer->space == SPACE_STACK ? w->cost->warps : 1);
                 look_at_row(w, s->buffer);
                 w->work.partial += cluster ? (double)(bytes * w->cost->blocks) : 0;
                 break;
         }
         case STMT_STORE:
-                if (!w->unrolled || s->buffer->space != SPACE_STACK)
+                if (!w->unrolled || !is_own(s->buffer))
                         count(w, 1);
                 move(w, s->buffer, s->b->type.lanes);
                 break;

@@ -93,6 +93,7 @@ enum loop_space {
         SPACE_PARAMETER,                /* of a kernel */
         SPACE_STACK, SPACE_SHARED,      /* from an alloc statement; shared: by the warps of a gpu_block */
         SPACE_CLUSTER,                  /* likewise, by the blocks of a gpu_cluster */
+        SPACE_LANES,                    /* likewise; lanes of a warp have a part each */
         SPACE_MEMORY                    /* likewise, in a memory of the stream's machine */
 };
 enum loop_access { ACCESS_IN = 1, ACCESS_OUT = 2, ACCESS_INOUT = 3 };
@@ -383,6 +384,14 @@ enum { GRID_BLOCK_SHARED = 1024 };                       /* that every block tak
  *       }
  *     }
  *
+ * Memory of a warp may be its lanes', which keep there, from one of their loops to the next, what no other lane has to see: of 32 lanes, lane l
+ * has elements l * extent / 32 and those behind, and touches these alone (verified).
+ *
+ *     alloc %kept : f32[768] lanes
+ *     for %l = 0 to 32 gpu_lane {
+ *       for %i = 0 to 24 unroll {
+ *         store %kept[%l * 24 + %i] = %x[%i * 32 + %l]
+ *
  * It holds no vectors, its memory on the stack is the lane's, and it sets no variable of the warp, but for the sums
  * that it has of a warp's tile. A tile of 16 rows and 8 lanes lies in the registers of 32 lanes, TILE_OWN of each: lane l
  * has of rows l / 4 and l / 4 + 8 the columns l % 4 * 2 and the next. So entry ((t * vectors + j) * 2 + h) * 2 + k of what it
@@ -413,7 +422,7 @@ static inline bool loop_for_is_grid(enum loop_for_kind kind)
 }
 /* memory of a block of a grid, by itself or among that of its cluster; all that an alloc may be in but a machine's */
 static inline bool loop_space_is_shared(enum loop_space space) { return space == SPACE_SHARED || space == SPACE_CLUSTER; }
-static inline bool loop_space_is_kernels(enum loop_space space) { return space == SPACE_STACK || loop_space_is_shared(space); }
+static inline bool loop_space_is_kernels(enum loop_space space) { return space == SPACE_STACK || space == SPACE_LANES || loop_space_is_shared(space); }
 /* a loop over what a phase has */
 static inline bool loop_for_is_phase(enum loop_for_kind kind) { return kind == FOR_GPU_BLOCK || kind == FOR_GPU_CLUSTER; }
 /* in grid form? */

@@ -333,8 +333,10 @@ static bool parse_alloc(struct loop_parser *p, struct loop_stmt *s)
                 b->space = SPACE_SHARED;
         else if (loop_lex_accept(p, "cluster"))
                 b->space = SPACE_CLUSTER;
+        else if (loop_lex_accept(p, "lanes"))
+                b->space = SPACE_LANES;
         else
-                return loop_lex_error(p, "want stack, shared or cluster, found %s", loop_lex_shown(p));
+                return loop_lex_error(p, "want stack, shared, cluster or lanes, found %s", loop_lex_shown(p));
         s->buffer = b;
         return loop_declare(p, b->name, NULL, b);
 }

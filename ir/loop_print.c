@@ -142,7 +142,7 @@ static void print_set(struct loop_printer *p, const struct loop_stmt *s)
 
 static void print_alloc(struct loop_printer *p, const struct loop_buffer *b)
 {
-        static const char *const words[] = { "stack", "shared", "cluster" };
+        static const char *const words[] = { "stack", "shared", "cluster", "lanes" };
         bool memory = b->space == SPACE_MEMORY;
         text_add(p->out, "alloc %%%s : %s[%lld] ", b->name, element_info[b->element].text, (long long)b->extent);
         if (memory)

@@ -10,6 +10,7 @@ struct grid {
         struct loop_bounds *bounds;     /* NULL: not asked for yet */
         int64_t blocks;                 /* of the cluster; 0: not known yet */
         const struct loop_stmt *block;  /* its loop that is looked at */
+        const struct loop_stmt *lane;   /* likewise; NULL: it is the warp's */
         int64_t shared;                 /* bytes of the block */
         int64_t warps;                  /* of the block; 0: not known yet */
         int code;                       /* of its fails; 0: none yet */
@@ -47,6 +48,44 @@ static void find_vector(struct loop_expr *e, void *found) { *(bool *)found |= e-
 
 static bool check_lanes(struct grid *g, const struct loop_stmt *s);
 
+/* ---- memory of lanes ---- */
+
+static bool is_of_lanes(const struct loop_buffer *b) { return b && b->space == SPACE_LANES; }
+
+/* Is it a place of the lane's own? */
+static bool check_lane_place(struct grid *g, const struct loop_buffer *b, const struct loop_expr *at)
+{
+        struct loop_expr *lane, *within;
+        if (!g->lane || g->lane->b->literal.i != GRID_LANES)
+                return verify_error(g->v, "%s is touched outside of loops over %d lanes", b->name, GRID_LANES);
+        if (!g->bounds)
+                g->bounds = loop_bounds_new(g->v->arena, g->v->function);
+        return (loop_cluster_place(g->v->arena, g->bounds, at, b->extent / GRID_LANES, 1, &lane, &within) && lane->op == LOOP_VARIABLE && lane->variable == g->lane->variable) ||
+               verify_error(g->v, "a place of %s is not known to be the lane's own", b->name);
+}
+
+static void check_lane_load(struct loop_expr *e, void *context)
+{
+        struct grid *g = context;
+        if (e->op != LOOP_LOAD || !is_of_lanes(e->buffer) || g->failed)
+                return;
+        g->failed = e->type.lanes != 1 || e->group ? !verify_error(g->v, "a load of several elements of %s", e->buffer->name) : !check_lane_place(g, e->buffer, e->args[0]);
+}
+
+static bool check_lane_memory(struct grid *g, const struct loop_stmt *s)
+{
+        struct loop_expr *const exprs[] = { s->a, s->b, s->c };
+        for (int i = 0; i < 3; i++)
+                if (exprs[i])
+                        loop_expr_walk(exprs[i], check_lane_load, g);
+        if (g->failed || (!is_of_lanes(s->buffer) && !is_of_lanes(s->weights) && !is_of_lanes(s->source)))
+                return !g->failed;
+        if (s->kind == STMT_ALLOC)
+                return (!g->lane && s->buffer->extent && s->buffer->extent % GRID_LANES == 0) || verify_error(g->v, "%s is not a warp's, in equal parts of its lanes", s->buffer->name);
+        return s->kind == STMT_STORE ? check_lane_place(g, s->buffer, s->a)
+                                     : verify_error(g->v, "memory of lanes is stored to and loaded from, one element at a time");
+}
+
 /* a statement of a warp, or of a lane, alone; lane: its loop */
 static bool check_statement(struct grid *g, const struct loop_stmt *s, const struct loop_stmt *lane)
 {
@@ -65,8 +104,11 @@ static bool check_statement(struct grid *g, const struct loop_stmt *s, const str
                 return verify_error(g->v, "this is for all warps to do alike");
         if (!serial)
                 return lane ? verify_error(g->v, "a lane has serial loops only") : check_lanes(g, s);
-        if (s->kind == STMT_ALLOC && s->buffer->space != SPACE_STACK)
+        if (s->kind == STMT_ALLOC && loop_space_is_shared(s->buffer->space))
                 return verify_error(g->v, "%s is shared, but by one warp", s->buffer->name);
+        g->lane = lane;
+        if (!check_lane_memory(g, s))
+                return false;
         if (s->kind == STMT_FAIL && g->code && g->code != s->code)
                 g->codes = true;
         if (s->kind == STMT_FAIL)
@@ -253,7 +295,7 @@ static bool check_cluster(struct grid *g, const struct loop_stmt *cluster)
 static void find_grid(struct loop_stmt *s, void *found)
 {
         *(bool *)found |= (s->kind == STMT_FOR && loop_for_is_grid(s->for_kind)) ||
-                          (s->kind == STMT_ALLOC && loop_space_is_shared(s->buffer->space)) ||
+                          (s->kind == STMT_ALLOC && (loop_space_is_shared(s->buffer->space) || is_of_lanes(s->buffer))) ||
                           (s->kind == STMT_VAR && s->variable->warps) || s->kind == STMT_COPY || s->kind == STMT_COMMIT || s->kind == STMT_WAIT || s->kind == STMT_SETTLE ||
                           (s->kind == STMT_MULTIPLY && s->tiles.together) || s->kind == STMT_TAKE || s->kind == STMT_GIVE;
 }

@@ -19,4 +19,11 @@ bool grid_row_is_for_warp(const struct grid_row *row);
 /* such a body, in loops over lanes; its statements are used up */
 struct loop_block *grid_row_write(const struct grid_row *row);
 
+/* ---- inside: grid_rows.c, grid_kept.c ---- */
+
+/* how many turns, one by one; 0: not known */
+int64_t grid_row_trip(const struct loop_stmt *loop);
+/* neighbours that a lane has of the loop */
+int64_t grid_row_side(const struct grid_row *row, const struct loop_stmt *loop);
+
 #endif

@@ -121,13 +121,27 @@ int64_t grid_side_of(struct arena *scratch, const struct loop_bounds *bounds, co
         return s.good ? s.side : 1;
 }
 
-/* What is set or stored becomes a value before it: so loads of neighbours follow each other. */
-static void name_values(struct arena *arena, struct loop_block *block)
+static void find_lets(struct loop_stmt *stmt, void *context)
+{
+        struct survey *s = context;
+        if (stmt->kind == STMT_LET)
+                jam_define(&s->nest, stmt);
+}
+
+bool grid_side_is_words(struct arena *scratch, const struct loop_bounds *bounds, const struct loop_stmt *loop, int64_t side)
+{
+        struct survey s = { .scratch = scratch, .bounds = bounds, .nest.lets = map_new(scratch), .v = loop->variable, .side = side, .good = true };
+        loop_block_walk(loop->body, find_lets, NULL, &s);
+        loop_block_walk(loop->body, look_at_stmt, look_at_load, &s);
+        return s.good;
+}
+
+void grid_side_name(struct arena *arena, struct loop_block *block)
 {
         for (struct loop_stmt **at = &block->first; *at; at = &(*at)->next) {
                 struct loop_stmt *s = *at;
                 if (s->body)
-                        name_values(arena, s->body);
+                        grid_side_name(arena, s->body);
                 if ((s->kind != STMT_SET && s->kind != STMT_STORE) || s->a->op == LOOP_LITERAL)
                         continue;
                 struct loop_expr **value = s->kind == STMT_SET ? &s->a : &s->b;
@@ -150,7 +164,7 @@ bool grid_side_write(struct arena *arena, struct loop_stmt *loop, int64_t side)
         same->all = true;
         jam_copy_set(same, loop->variable, 0, loop_use(arena, loop->variable));
         jam_range(same, loop->body->first, NULL, one);
-        name_values(arena, one);
+        grid_side_name(arena, one);
         for (int i = 0; i < side; i++)
                 jam_copy_set(copy, loop->variable, i, whole ? loop_index(arena, i) : jam_plus(arena, loop->variable, i));
         jam_range(copy, one->first, NULL, all);

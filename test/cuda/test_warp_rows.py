@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Rows that a warp computes together (passes/vectorize/grid_rows.c): softmax, norms, sums over neighbours in memory."""
 import pathlib
+import re
 import sys
 
 import numpy as np
@@ -15,27 +16,33 @@ import dnncc  # noqa: E402
 
 
 def scale(n):
-    return [numpy_helper.from_array(np.random.default_rng(3).standard_normal(n).astype(np.float32), name) for name in "sb"]
+    return [numpy_helper.from_array(np.random.default_rng(ord(name)).standard_normal(n).astype(np.float32), name) for name in "sb"]
 
 
-# shape of x; node; weights; what warps compute of it: kernels with partial results
+# shape of x; node; weights; what warps compute of it: kernels with partial results; neighbours that a lane loads and stores as one
 CASES = {
-    "softmax": ((5, 100), helper.make_node("Softmax", ["x"], ["y"]), [], True),
-    "one row": ((1, 1000), helper.make_node("Softmax", ["x"], ["y"]), [], True),
-    "log softmax": ((3, 7, 64), helper.make_node("LogSoftmax", ["x"], ["y"]), [], True),
-    "norm": ((9, 768), helper.make_node("LayerNormalization", ["x", "s", "b"], ["y"], axis=-1), scale(768), True),
-    "two axes": ((2, 3, 16, 33), helper.make_node("LayerNormalization", ["x", "s", "b"], ["y"], axis=-2), scale((16, 33)), True),
-    "largest": ((300, 40), helper.make_node("ReduceMax", ["x"], ["y"], axes=[1], keepdims=0), [], True),
-    "all": ((4, 50, 7), helper.make_node("ReduceSum", ["x"], ["y"], keepdims=0), [], True),
-    "norm of a channel": ((2, 3, 9, 11), helper.make_node("InstanceNormalization", ["x", "s", "b"], ["y"]), scale(3), True),
+    "softmax": ((5, 100), helper.make_node("Softmax", ["x"], ["y"]), [], True, 1),
+    "one row": ((1, 1000), helper.make_node("Softmax", ["x"], ["y"]), [], True, 1),
+    "log softmax": ((3, 7, 64), helper.make_node("LogSoftmax", ["x"], ["y"]), [], True, 2),
+    "norm": ((9, 768), helper.make_node("LayerNormalization", ["x", "s", "b"], ["y"], axis=-1), scale(768), True, 4),
+    "two axes": ((2, 3, 16, 33), helper.make_node("LayerNormalization", ["x", "s", "b"], ["y"], axis=-2), scale((16, 33)), True, 1),
+    "largest": ((300, 40), helper.make_node("ReduceMax", ["x"], ["y"], axes=[1], keepdims=0), [], True, 1),
+    "all": ((4, 50, 7), helper.make_node("ReduceSum", ["x"], ["y"], keepdims=0), [], True, 1),
+    "norm of a channel": ((2, 3, 9, 11), helper.make_node("InstanceNormalization", ["x", "s", "b"], ["y"]), scale(3), True, 1),
+    "norm of many": ((2, 2048), helper.make_node("LayerNormalization", ["x", "s", "b"], ["y"], axis=-1), scale(2048), True, 4),
+    "columns of rows": ((3, 5, 256), helper.make_node("Softmax", ["x"], ["y"]), [], True, 4),
     # columns are neighbours of lanes as they are; rows too short for a warp
-    "columns": ((200, 64), helper.make_node("ReduceSum", ["x", "axis"], ["y"], keepdims=0), [numpy_helper.from_array(np.array([0]), "axis")], False),
-    "short": ((64, 10), helper.make_node("Softmax", ["x"], ["y"]), [], False),
+    "columns": ((200, 64), helper.make_node("ReduceSum", ["x", "axis"], ["y"], keepdims=0), [numpy_helper.from_array(np.array([0]), "axis")], False, 1),
+    "short": ((64, 10), helper.make_node("Softmax", ["x"], ["y"]), [], False, 1),
 }
 
 
+# loads, in so many places; what lanes keep: no results, which are read again, nor what would take more registers than there are
+KEPT = {"norm": (3, 3), "columns of rows": (3, 1), "norm of many": (5, 0)}
+
+
 def save(case, path):
-    x, node, weights, _ = case
+    x, node, weights, *_ = case
     graph = helper.make_graph([node], "rows", [helper.make_tensor_value_info("x", T.FLOAT, x)],
                               [helper.make_tensor_value_info("y", T.FLOAT, None)], weights)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
@@ -47,7 +54,12 @@ def test_cases(tmp_path):
     for i, (name, case) in enumerate(CASES.items()):
         onnx_file = save(case, tmp_path / f"m{i}.onnx")
         paths.append(cuda.compile_model(onnx_file, tmp_path, [], name=f"m{i}"))
-        assert ("parts" in paths[-1].read_text()) == case[3], name
+        text = paths[-1].read_text()
+        assert ("parts" in text) == case[3], name
+        words = {int(n) for n in re.findall(r"(?:load|store)_f32_(\d)\(", text)} or {1}
+        assert not case[3] or words == {case[4]}, (name, words)
+        if name in KEPT:
+            assert (len(re.findall(r"= load_f32_\d\(", text)), len(re.findall(r"^ +float kept\d*\[\d+\];", text, re.MULTILINE))) == KEPT[name], name
         x = np.random.default_rng(i).standard_normal(case[0]).astype(np.float32)
         given[f"m{i}"], wanted[f"m{i}"] = [x], (name, ReferenceEvaluator(str(onnx_file)).run(None, {"x": x})[0])
     got = cuda.run(cuda.build(paths, tmp_path), given, tmp_path, cuda.SIX)
@@ -63,12 +75,16 @@ def test_exact(tmp_path):
         assert ("parts" in text) == parts, name
 
 
-@pytest.mark.parametrize("mistake", ["__syncwarp();", pytest.param("lane < 1", marks=pytest.mark.long)])
+MISTAKES = {"no wait": ("__syncwarp();", ""), "another neighbour": (".at[1]", ".at[2]"), "another lane's": ("lane * 4", "lane * 8"),
+            "lanes left out": ("l < 32", "l < 28")}
+
+
+@pytest.mark.parametrize("mistake", ["no wait", "another neighbour", "another lane's", pytest.param("lanes left out", marks=pytest.mark.long)])
 def test_mistakes(mistake, tmp_path):
-    """what lanes hand on is waited for"""
+    """what lanes hand on is waited for; each has its own elements"""
     path = cuda.compile_model(save(CASES["norm"], tmp_path / "m.onnx"), tmp_path, [], name="m")
     text = path.read_text()
-    changed = text.replace("__syncwarp();", "") if mistake.startswith("__") else text.replace("l < 32", "l < 31")
+    changed = text.replace(*MISTAKES[mistake], -1 if mistake == "no wait" else 1)
     assert changed != text
     path.write_text(changed)
     x = np.random.default_rng(0).standard_normal(CASES["norm"][0]).astype(np.float32)

@@ -77,22 +77,29 @@ def test_loops(tmp_path, body, access, phases):
 
 
 MOST = "for %i = 0 to ROWS { var %s : f32 = 0 for %k = 0 to COLUMNS { set %s = max(%s, %x[%i * COLUMNS + %k]) } for %j = 0 to COLUMNS { STORES } }"
-TURNS = [       # rows, columns, what lanes store
-    (50, 64, "store %y[%i * COLUMNS + %j] = %x[%i * COLUMNS + %j] / %s"),
-    (40, 64, "let %v : f32 = %x[%i * COLUMNS + %j] / %s store %y[%i * 128 + %j * 2] = %v store %y[%i * 128 + %j * 2 + 1] = %v + 1"),
-    (50, 70, "store %y[%i * COLUMNS + %j] = %x[%i * COLUMNS + %j] / %s"),      # the last turn has 6 lanes: values and stores under a condition
+TURNS = [       # rows, columns, neighbours of a lane, what lanes store
+    (50, 64, 2, "store %y[%i * COLUMNS + %j] = %x[%i * COLUMNS + %j] / %s"),
+    (50, 256, 4, "store %y[%i * COLUMNS + %j] = %x[%i * COLUMNS + %j] / %s"),
+    (3, 1280, 4, "store %y[%i * COLUMNS + %j] = %x[%i * COLUMNS + %j] / %s"),    # more turns than a lane keeps values of
+    (40, 64, 1, "let %v : f32 = %x[%i * COLUMNS + %j] / %s store %y[%i * 128 + %j * 2] = %v store %y[%i * 128 + %j * 2 + 1] = %v + 1"),
+    (50, 70, 1, "store %y[%i * COLUMNS + %j] = %x[%i * COLUMNS + %j] / %s"),      # the last turn has 6 lanes: values and stores under a condition
 ]
 
 
-@pytest.mark.parametrize("rows, columns, stores", TURNS)
-def test_turns_of_rows(tmp_path, rows, columns, stores):
+@pytest.mark.parametrize("rows, columns, side, stores", TURNS)
+def test_turns_of_rows(tmp_path, rows, columns, side, stores):
     """all values of a lane stand in front of its stores (grid_turns.c), and the program is what it was, to the bit (grid() checks)"""
     got, text = grid(tmp_path, MOST.replace("STORES", stores).replace("ROWS", str(rows)).replace("COLUMNS", str(columns)))
     assert got == [(rows, 1, 32)], text
-    loops = [m for m in re.finditer(r"^( *)for %turn\w* = 0 to (\d+) unroll \{\n(.*?)^\1\}", text, re.S | re.M) if "store" in m[3]]
-    assert [int(m[2]) for m in loops] == [-(-columns // 32)] * 2, text
-    stored = [re.findall(r"store %(\w+?)\d*\[", m[3]) for m in loops]
-    assert stored == [["values"] * stores.count("store"), ["y"] * stores.count("store")] and "%x[" not in loops[1][3], text
+    loops = [m for m in re.finditer(r"^( *)for %turn\w* = 0 to (\d+)(?: step (\d+))?( unroll)? \{\n(.*?)^\1\}", text, re.S | re.M) if "store" in m[5]]
+    few = columns <= 32 * 32
+    kept = side > 1 and few             # what both loops load, in the same lanes
+    assert [(int(m[2]), int(m[3] or 1), bool(m[4])) for m in loops] == [(-(-columns // 32), side, few)] * (kept + 1 + few), text
+    stored = [re.findall(r"store %(\w+?)\d*\[", m[5]) for m in loops]
+    each = stores.count("store") * side
+    assert stored == [["kept"] * side] * kept + [["values"] * each] * few + [["y"] * each], text
+    assert "%x[" not in loops[-1][5] or not few, text
+    assert not kept or text.count("%x[") == side and text.count("lanes\n") == 1, text
     assert "#pragma unroll" in (tmp_path / "m.cu").read_text()
 
 
