@@ -102,7 +102,7 @@ static bool find_row_weights(const struct c_writer *w, struct loop_stmt *first, 
         for (r->warps = first; r->warps; r->warps = r->warps->next) {
                 if (r->warps->kind != STMT_FOR || r->warps->for_kind != FOR_GPU_WARP)
                         continue;
-                for (r->product = r->warps->body->first; r->product && r->product->kind == STMT_LET;)
+                for (r->product = r->warps->body->first; r->product && r->product->kind == STMT_LET && !touches(w, w->kernel, r->product);)
                         r->product = r->product->next;
                 if (r->product && r->product->kind == STMT_MULTIPLY && r->product->tiles.rows == 1 &&
                     is_constant(w, w->kernel, loop_buffer_root(r->product->weights, NULL)))
@@ -133,7 +133,8 @@ static void put_row_weights(struct c_writer *w, const struct row_weights *r)
 struct bringing { struct c_writer *w; const struct loop_buffer **seen; int count; };
 
 /* Constants that lanes load an element or a word at a time, and inputs that are copied or loaded, where they are not much; a few numbers that are loaded, as
- * tokens are, come soon enough. An input need not be there yet: what is written later is seen in the second cache all the same. What of weights is not copied before the wait is not brought: that gained nothing. */
+ * tokens are, come soon enough. An input need not be there yet: what is written later is seen in the second cache all the same. What of weights is not
+ * copied before the wait is not brought: that gained nothing. */
 static void bring_buffer(struct bringing *b, struct loop_buffer *of, int64_t most, int64_t least)
 {
         enum { INPUT_MOST = 2 << 20 };

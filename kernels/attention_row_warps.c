@@ -29,6 +29,8 @@ enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4, ROWS_MOST = 8, PIECES_MOST = 4,
  * what lanes found of keys in shared memory, elements from a lane of a key to the next, which are in banks of their own. */
 enum { KEY_LANES = 8, TURN_KEYS = GRID_LANES / KEY_LANES, TURNS_MOST = GRID_LANES / TURN_KEYS, WORDS_MOST = 16, CHANNELS_MOST = WORDS_MOST * KEY_LANES * WORD, DOTS = GRID_LANES + TURN_KEYS };
 
+/* ---- what fits ---- */
+
 static int64_t columns_of(const struct attention *a) { return a->scores->type->dims[COLUMN]; }
 static int64_t depth_of(const struct attention *a) { return op_operand(a->first, 0)->type->dims[COLUMN]; }
 static int64_t width_of(const struct attention *a) { return op_result(a->second)->type->dims[COLUMN]; }
@@ -68,6 +70,8 @@ bool attention_row_fits(const struct attention *a, const struct target *target, 
                (s->parts == 1 || (s->parts <= target_grid(target)->cluster && share_of(a, s) * (s->parts - 1) < columns_of(a))) &&
                shared_of(a, s) <= target_grid(target)->shared_bytes;
 }
+
+/* ---- a block ---- */
 
 /* some of the keys (or of their values), and where they lie */
 struct piece { struct access at; struct loop_buffer *from; int64_t first, end; };
@@ -133,6 +137,8 @@ static struct loop_buffer *memory(struct block *b, enum loop_space space, const 
 }
 
 static struct loop_buffer *shared(struct block *b, const char *name, int64_t extent) { return memory(b, SPACE_SHARED, name, extent); }
+
+/* ---- where keys and values lie ---- */
 
 /* where channel 0 of row (or column of scores) `row` is */
 static struct loop_expr *row_at(struct block *b, const struct access *x, struct loop_expr *row)
@@ -222,6 +228,8 @@ static int open_first_row(struct block *b)
         return several;
 }
 
+/* ---- keys ---- */
+
 /* a key of the block: in that turn, number `at` of the turn */
 static struct loop_expr *own_at(struct block *b, struct loop_expr *turn, struct loop_expr *at)
 {
@@ -304,6 +312,8 @@ static void store_keys(struct block *b, const struct lane_keys *k)
         end_scopes(b, first);
 }
 
+/* ---- values ---- */
+
 /* a lane's words of values, of all of the block's keys: opens a loop over turns, and what is for the piece; what it has */
 struct value_word { struct loop_expr *key, *channel, *at; int opened; };
 
@@ -363,6 +373,8 @@ static void store_values(struct block *b, struct loop_expr *warp)
         }
         end_scopes(b, 1 + first);
 }
+
+/* ---- scores and shares ---- */
 
 /* where the warp's scores, and shares, begin */
 static struct loop_expr *keys_at(struct block *b, struct loop_expr *warp) { return times(b->e, warp, own_keys(&b->turns)); }
@@ -469,6 +481,8 @@ static void write_shares(struct block *b, struct loop_expr *warp)
         emit_store(e, b->bests, warp, best);
         end_scopes(b, 2);
 }
+
+/* ---- sums ---- */
 
 /* by one lane, number `at` of the block's part of the cluster's memory */
 static void leave(struct block *b, struct loop_expr *own, int64_t at, struct loop_expr *value)
@@ -642,6 +656,8 @@ static void join_parts(struct block *b, struct loop_expr *share)
         write_result(b, d, all, sum);
         end_scopes(b, 4);
 }
+
+/* ---- the kernel ---- */
 
 static bool find_cache(struct block *b, const struct kernel_request *request, struct value *v, struct cache *c)
 {
