@@ -52,18 +52,10 @@ bool cuda_changes(const struct c_writer *w, const struct loop_function *f, const
 
 struct touching { const struct c_writer *w; const struct loop_function *f; bool found; };
 
-static bool is_parameter(const struct loop_function *f, const struct loop_buffer *b)
-{
-        for (int i = 0; i < f->buffer_count; i++)
-                if (f->buffers[i] == b)
-                        return true;
-        return false;
-}
-
 static void look_at_buffer(struct touching *t, struct loop_buffer *b)
 {
         b = b ? loop_buffer_root(b, NULL) : NULL;
-        t->found |= b && is_parameter(t->f, b) && !is_constant(t->w, t->f, b);
+        t->found |= b && b->space == SPACE_PARAMETER && !is_constant(t->w, t->f, b);
 }
 
 static void look_at_stmt(struct loop_stmt *s, void *context)
@@ -94,16 +86,20 @@ static bool touches(const struct c_writer *w, const struct loop_function *f, con
 
 /* ---- what comes before it waits ---- */
 
-/* of a product of rows that every block computes once: the loop over warps around it, and it */
-struct row_weights { struct loop_stmt *warps, *product; };
+/* of a product of rows that every block computes once: the loop over warps around it, it, and what its place follows from: the last of it; NULL:
+ * nothing stands before it */
+struct row_weights { struct loop_stmt *warps, *product, *last; };
 
 static bool find_row_weights(const struct c_writer *w, struct loop_stmt *first, struct row_weights *r)
 {
         for (r->warps = first; r->warps; r->warps = r->warps->next) {
                 if (r->warps->kind != STMT_FOR || r->warps->for_kind != FOR_GPU_WARP)
                         continue;
-                for (r->product = r->warps->body->first; r->product && r->product->kind == STMT_LET && !touches(w, w->kernel, r->product);)
+                r->last = NULL;
+                for (r->product = r->warps->body->first; r->product && r->product->kind == STMT_LET && !touches(w, w->kernel, r->product);) {
+                        r->last = r->product;
                         r->product = r->product->next;
+                }
                 if (r->product && r->product->kind == STMT_MULTIPLY && r->product->tiles.rows == 1 &&
                     is_constant(w, w->kernel, loop_buffer_root(r->product->weights, NULL)))
                         return true;
@@ -111,19 +107,16 @@ static bool find_row_weights(const struct c_writer *w, struct loop_stmt *first, 
         return false;
 }
 
-/* what its place follows from is printed here, and no more where it stands */
+/* what their place follows from is printed here, and no more where it stands: the caller puts that back, at the loop's begin */
 static void put_row_weights(struct c_writer *w, const struct row_weights *r)
 {
         struct loop_block lets = { .end = &lets.first };
         struct loop_stmt early = *r->warps;
-        if (r->warps->body->first != r->product)
+        if (r->last) {
                 lets.first = r->warps->body->first;
-        for (struct loop_stmt **s = &lets.first; *s; s = &(*s)->next)
-                if ((*s)->next == r->product) {
-                        lets.end = &(*s)->next;
-                        (*s)->next = NULL;
-                        break;
-                }
+                lets.end = &r->last->next;
+                r->last->next = NULL;
+        }
         r->warps->body->first = r->product;
         early.body = &lets;
         cuda_warps_part(w, &early);
@@ -139,11 +132,11 @@ static void bring_buffer(struct bringing *b, struct loop_buffer *of, int64_t mos
 {
         enum { INPUT_MOST = 2 << 20 };
         of = of ? loop_buffer_root(of, NULL) : NULL;
-        if (!of || !is_parameter(b->w->kernel, of))
+        if (!of || of->space != SPACE_PARAMETER)
                 return;
-        const int64_t bytes = of->extent * element_info[of->element].bytes;
+        const int64_t bytes = of->extent * element_info[of->element].bytes / COPY_BYTES * COPY_BYTES;
         const struct arguments a = arguments_of(b->w, b->w->kernel, of);
-        bool known = bytes < COPY_BYTES || (!(a.constant && bytes <= most) && !(a.input && least <= bytes && bytes <= INPUT_MOST));
+        bool known = !bytes || (!(a.constant && bytes <= most) && !(a.input && least <= bytes && bytes <= INPUT_MOST));
         for (int i = 0; i < b->count; i++)
                 known |= b->seen[i] == of;
         if (known)
@@ -190,11 +183,8 @@ void cuda_early_block(struct c_writer *w, const struct loop_block *body)
         c_line(w, "launch_dependents();");
         w->indent--;
         c_block(w, &behind);
-        if (has_rows && lets != rows.product) {
-                struct loop_stmt *end = lets;
-                while (end->next)
-                        end = end->next;
-                end->next = rows.product;
+        if (has_rows && rows.last) {
+                rows.last->next = rows.product;
                 rows.warps->body->first = lets;
         }
 }
@@ -219,7 +209,7 @@ static const char bring[] =
         "{\n"
         "        const unsigned share = (bytes / gridDim.x + 128) / 128 * 128, at = blockIdx.x * share;\n"
         "        if (threadIdx.x + threadIdx.y == 0 && at < bytes && (uintptr_t)from % 16 == 0)\n"
-        "                bring_share((const char *)from + at, (bytes - at < share ? bytes - at : share) / 16 * 16);\n"
+        "                bring_share((const char *)from + at, bytes - at < share ? bytes - at : share);\n"
         "}\n";
 
 void cuda_early_top(struct c_writer *w, struct text *out)
