@@ -57,18 +57,9 @@ struct walk {
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
-static bool is_parameter(const struct walk *w, struct loop_buffer *b)
-{
-        b = loop_buffer_root(b, NULL);
-        for (int i = 0; i < w->f->buffer_count; i++)
-                if (w->f->buffers[i] == b)
-                        return true;
-        return false;
-}
-
 static void move(struct walk *w, struct loop_buffer *b, double elements)
 {
-        if (is_parameter(w, b))
+        if (loop_buffer_root(b, NULL)->space == SPACE_PARAMETER)
                 w->bytes += w->trips * w->lanes * elements * element_info[b->element].bytes;
 }
 

@@ -50,6 +50,7 @@ def test_chain(target, tmp_path):
     text = path.read_text()
     for kernel, body in bodies(text).items():
         assert body.count("launch_dependents();") == body.count("launch_wait();") == 1, kernel
+        assert re.search(r"launch_wait\(\);\n *launch_dependents\(\);\n", body), kernel
     got = cuda.run(cuda.build([path], tmp_path), {"model": given()}, tmp_path, cuda.SIX, env={"EXECUTOR_DEVICE": "major=10"})["model"]
     assert not isinstance(got, cuda.Found) and np.abs(got[0] - wanted()).max() < 1e-3, got
 
