@@ -112,17 +112,6 @@ static int64_t tiled_panel(const struct target *target, const struct multiply *m
         return of_many < of_few ? many : few;
 }
 
-/* Where sums are in fragments of warps, panels are twice as wide where each multiprocessor has several blocks of 128 x 256 of them, which
- * products take most of the time of: warps of 64 x 64 read two thirds of what those of 64 x 32 do, but registers leave room for eight of
- * them alone. */
-static bool is_wide(const struct target *target, const struct multiply *m, const struct schedule_product *p)
-{
-        enum { BLOCK = 128 * 256, BLOCKS = 2, CHANNELS = 1024 };
-        const struct grid_machine *g = target_grid(target);
-        return g && m->x.place == PLACE_WARP && m->instructions == 1 && p->channels >= CHANNELS &&
-               p->positions * p->outputs >= (int64_t)BLOCKS * g->multiprocessors * BLOCK;
-}
-
 /* Few outputs need one line of sums; one position alone reads long panels fastest; words that are
  * broadcast by a load of their own want to be multiplied by more than two vectors. */
 int64_t multiply_panel(const struct target *target, const struct multiply *m, const struct schedule_product *p)
@@ -138,8 +127,6 @@ int64_t multiply_panel(const struct target *target, const struct multiply *m, co
         int64_t most = m->registers / (positions == 1 ? 2 : 4);
         if (multiply_in_groups(m))
                 return schedule_panel(target, m, p);
-        if (is_wide(target, m, p))
-                return 2 * vectors;
         return !m->registers || vectors < most ? vectors : positions == 1 ? most : tiled_panel(target, m, outputs, most);
 }
 
