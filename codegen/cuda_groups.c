@@ -8,7 +8,13 @@
  *     runs_commit(&runs);
  *     runs_wait(&runs, 1);
  *     multiply_bf16_together_32(acc[0], xs + .., ws + ..);
- *     units_wait(1); */
+ *     units_wait(1);
+ *     sums_settled(acc[0], 4);                                         from here on they are what the units made
+ *
+ * What is multiplied may be sums, too, as shares are in attention. A lane has them in pairs, as the units read them:
+ *
+ *     give_pairs_f16(shares, own, 16);
+ *     multiply_f16_together_of_sums_16x8(acc[0], shares, vs + ..); */
 #include "codegen/cuda_writer.h"
 
 #include <string.h>
@@ -97,6 +103,32 @@ static const char units[] =
         "}\n"
         "#endif\n";
 
+/* Behind units_wait: until then, sums and what is multiplied may be in use; what touches them stands behind this. */
+#define SETTLED(name, type, count, operands) \
+        "\n" \
+        "#ifndef CUDA_CPU\n" \
+        "/* what units had is that of the lane again: nothing that touches it comes before */\n" \
+        "static __device__ __forceinline__ void " name "(" type " (*x)[" count "], int vectors)\n" \
+        "{\n" \
+        "#pragma unroll\n" \
+        "        for (int j = 0; j < vectors; j++)\n" \
+        "                asm volatile(\"\" : " operands ");\n" \
+        "}\n" \
+        "#endif\n"
+static const char settled_floats[] = SETTLED("sums_settled", "float", "4", "\"+f\"(x[j][0]), \"+f\"(x[j][1]), \"+f\"(x[j][2]), \"+f\"(x[j][3])");
+static const char settled_whole[] = SETTLED("whole_sums_settled", "int32_t", "4", "\"+r\"(x[j][0]), \"+r\"(x[j][1]), \"+r\"(x[j][2]), \"+r\"(x[j][3])");
+static const char settled_pairs[] = SETTLED("pairs_settled", "uint32_t", "2", "\"+r\"(x[j][0]), \"+r\"(x[j][1])");
+
+static const char across[] =
+        "\n"
+        "#ifndef CUDA_CPU\n"
+        "/* lines of 64 outputs, one for each channel, from a multiple of 8 of them on; those of the next outputs lie so many bytes behind */\n"
+        "static __device__ __forceinline__ uint64_t matrix_across_at(const void *shared, unsigned next)\n"
+        "{\n"
+        "        return (uint64_t)((unsigned)__cvta_generic_to_shared(shared) >> 4 & 0x3fff) | (uint64_t)(next >> 4) << 16 | 64ull << 32 | 1ull << 62;\n"
+        "}\n"
+        "#endif\n";
+
 /* by the name of the multiply in the target's table */
 static const struct unit { const char *name, *shape, *types, *about, *tail; } all_units[] = {
         { "wgmma_f16", "k16", "f32.f16.f16", "halves", ", 1, 1, 1, 0, 0" },
@@ -114,31 +146,54 @@ static const struct unit *unit_of(const struct multiply *m)
         return NULL;
 }
 
-/* a leaf: 64 positions by `vectors` times 8 outputs */
-static void put_unit(struct text *out, const struct cuda_product *p)
+/* the sums that an instruction adds to: as it names them, and what they are */
+static void put_sums_named(struct text *out, int count)
 {
         enum { LINE = 16 };
-        const struct unit *u = unit_of(p->multiply);
-        const bool floats = p->multiply->sum == E_F32;
-        const int count = p->vectors * 4;
-        text_add(out,
-                 "\n#ifndef CUDA_CPU\n"
-                 "/* sums += x w: 64 positions by %d outputs of %s, two words of each line from `word` on */\n"
-                 "static __device__ __forceinline__ void %s_%d(%s sums[%d][4], const void *x, const void *w, unsigned word)\n{\n"
-                 "        asm volatile(\"wgmma.mma_async.sync.aligned.m64n%d%s.%s {\"\n",
-                 p->vectors * 8, u->about, u->name, p->vectors * 8, floats ? "float" : "int32_t", p->vectors, p->vectors * 8, u->shape, u->types);
         for (int i = 0; i < count; i += LINE) {
                 text_add(out, "                     \"");
                 for (int k = i; k < i + LINE && k < count; k++)
                         text_add(out, "%%%d%s", k, k + 1 < count ? ", " : "");
                 text_add(out, "\"\n");
         }
-        text_add(out, "                     \"}, %%%d, %%%d%s;\"\n                     : ", count, count + 1, u->tail);
+}
+static void put_sums_given(struct text *out, const struct cuda_product *p)
+{
+        const char *kind = p->multiply->sum == E_F32 ? "f" : "r";
+        text_add(out, "                     : ");
         for (int v = 0; v < p->vectors; v++)
                 for (int i = 0; i < 4; i++)
-                        text_add(out, "%s\"+%s\"(sums[%d][%d])%s", i || !v ? "" : "                       ", floats ? "f" : "r", v, i,
+                        text_add(out, "%s\"+%s\"(sums[%d][%d])%s", i || !v ? "" : "                       ", kind, v, i,
                                  v + 1 == p->vectors && i == 3 ? "\n" : i == 3 ? ",\n" : ", ");
-        text_add(out, "                     : \"l\"(matrix_at(x, word)), \"l\"(matrix_at(w, word)));\n}\n#endif\n");
+}
+
+/* a leaf: 64 positions by `vectors` times 8 outputs */
+static void put_unit(struct text *out, const struct cuda_product *p)
+{
+        const struct unit *u = unit_of(p->multiply);
+        const int count = p->vectors * 4, outputs = p->vectors * 8;
+        const char *sum = element_info[p->multiply->sum].c_type;
+        if (p->of_sums)
+                text_add(out,
+                         "\n#ifndef CUDA_CPU\n"
+                         "/* sums += x w: 64 positions by %d outputs of %s, 16 channels; x in pairs, w across */\n"
+                         "static __device__ __forceinline__ void %s_across_%d(%s sums[%d][4], const uint32_t x[2][2], const void *w, unsigned next)\n{\n",
+                         outputs, u->about, u->name, outputs, sum, p->vectors);
+        else
+                text_add(out,
+                         "\n#ifndef CUDA_CPU\n"
+                         "/* sums += x w: 64 positions by %d outputs of %s, two words of each line from `word` on */\n"
+                         "static __device__ __forceinline__ void %s_%d(%s sums[%d][4], const void *x, const void *w, unsigned word)\n{\n",
+                         outputs, u->about, u->name, outputs, sum, p->vectors);
+        text_add(out, "        asm volatile(\"wgmma.mma_async.sync.aligned.m64n%d%s.%s {\"\n", outputs, u->shape, u->types);
+        put_sums_named(out, count);
+        if (p->of_sums)
+                text_add(out, "                     \"}, {%%%d, %%%d, %%%d, %%%d}, %%%d, 1, 1, 1, 1;\"\n", count, count + 1, count + 2, count + 3, count + 4);
+        else
+                text_add(out, "                     \"}, %%%d, %%%d%s;\"\n", count, count + 1, u->tail);
+        put_sums_given(out, p);
+        text_add(out, p->of_sums ? "                     : \"r\"(x[0][0]), \"r\"(x[0][1]), \"r\"(x[1][0]), \"r\"(x[1][1]), \"l\"(matrix_across_at(w, next)));\n}\n#endif\n"
+                                 : "                     : \"l\"(matrix_at(x, word)), \"l\"(matrix_at(w, word)));\n}\n#endif\n");
 }
 
 /* all of a turn */
@@ -161,37 +216,99 @@ static void put_together(struct c_writer *w, struct text *out, const struct cuda
                  m->positions * m->group, MULTIPLY_LINE, m->name, p->vectors * m->outputs);
 }
 
+enum { ACROSS = 16 };                   /* channels of an instruction whose words lie across */
+
+static void put_together_of_sums(struct c_writer *w, struct text *out, const struct cuda_product *p)
+{
+        const struct multiply *m = p->multiply;
+        const char *element = element_info[m->w.memory].c_type;
+        text_add(out,
+                 "\n/* sums of %d positions of each four warps, and %d outputs: x other sums; w lines of %d outputs, of %d channels */\n"
+                 "static __device__ __forceinline__ void %s(%s sums[%d][4], const uint32_t x[%d][2], const %s *w)\n"
+                 "{\n"
+                 "        units_begin();\n"
+                 "#pragma unroll\n"
+                 "        for (int k = 0; k < %d; k++)\n"
+                 "                %s_across_%d(sums, x + k * 2, w + k * %d, %d);\n"
+                 "        units_commit();\n"
+                 "}\n",
+                 m->positions, p->vectors * m->outputs, m->group, p->depth * ACROSS, cuda_product_name(w, p), element_info[m->sum].c_type, p->vectors,
+                 p->depth * 2, element, p->depth, m->name, p->vectors * m->outputs, ACROSS * m->group,
+                 p->depth * ACROSS * m->group * element_info[m->w.memory].bytes);
+}
+
+static void put_give(struct text *out, enum element e)
+{
+        text_add(out,
+                 "static __device__ __forceinline__ void give_pairs_%s(uint32_t (*pairs)[2], const float *own, int vectors)\n"
+                 "{\n"
+                 "#pragma unroll\n"
+                 "        for (int j = 0; j < vectors * 2; j++)\n"
+                 "                pairs[j / 2][j %% 2] = pair_%s(own[j * 2], own[j * 2 + 1]);\n"
+                 "}\n",
+                 element_info[e].text, element_info[e].text);
+}
+
+/* Do products before number k have its leaf, or, in pairs, its elements? */
+static bool is_known(const struct cuda_writer *cuda, int k, bool pairs)
+{
+        const struct cuda_product *p = &cuda->products[k];
+        for (const struct cuda_product *q = cuda->products; q < p; q++)
+                if (pairs ? q->of_sums && q->multiply->x.memory == p->multiply->x.memory && multiply_in_groups(q->multiply)
+                          : q->multiply == p->multiply && q->vectors == p->vectors && q->of_sums == p->of_sums)
+                        return true;
+        return false;
+}
+
 void cuda_groups_top(struct c_writer *w, struct text *out)
 {
         const struct cuda_writer *cuda = w->cuda;
-        bool any = false, fences = cuda->runs;
-        for (int k = 0; k < cuda->product_count; k++)
-                fences |= cuda->products[k].multiply && multiply_in_groups(cuda->products[k].multiply);
-        text_add(out, "%s%s", fences ? fence : "", cuda->runs ? runs : "");
+        bool any = false, floats = false, whole = false, of_sums = false;
         for (int k = 0; k < cuda->product_count; k++) {
                 const struct cuda_product *p = &cuda->products[k];
-                bool known = false;
+                const bool together = p->multiply && multiply_in_groups(p->multiply);
+                any |= together;
+                floats |= together && p->sum == E_F32;
+                whole |= together && p->sum != E_F32;
+                of_sums |= together && p->of_sums;
+        }
+        text_add(out, "%s%s%s", any || cuda->runs ? fence : "", cuda->runs ? runs : "", any ? units : "");
+        text_add(out, "%s%s%s%s", floats ? settled_floats : "", whole ? settled_whole : "", of_sums ? settled_pairs : "", of_sums ? across : "");
+        for (int k = 0; k < cuda->product_count; k++) {
+                const struct cuda_product *p = &cuda->products[k];
                 if (!p->multiply || !multiply_in_groups(p->multiply))
                         continue;
-                text_add(out, "%s", any ? "" : units);
-                any = true;
-                for (int i = 0; i < k && !known; i++)
-                        known = cuda->products[i].multiply == p->multiply && cuda->products[i].vectors == p->vectors;
-                if (!known)
+                if (p->of_sums && !is_known(cuda, k, true))
+                        put_give(out, p->multiply->x.memory);
+                if (!is_known(cuda, k, false))
                         put_unit(out, p);
-                put_together(w, out, p);
+                (p->of_sums ? put_together_of_sums : put_together)(w, out, p);
         }
 }
 
 /* ---- statements ---- */
 
 static void find_run(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_COPY && s->code > COPY_BYTES; }
-static void find_together(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_MULTIPLY && s->tiles.together; }
 
-void cuda_groups_find(struct cuda_phase *phase, struct loop_block *block)
+struct finding { struct arena *arena; struct cuda_phase *phase; };
+
+static void find_together(struct loop_stmt *s, void *context)
 {
+        struct finding *f = context;
+        if (s->kind != STMT_MULTIPLY || !s->tiles.together)
+                return;
+        f->phase->together = true;
+        if (s->buffer)
+                return;
+        ARENA_GROW(f->arena, f->phase->of_sums, f->phase->of_sums_count);
+        f->phase->of_sums[f->phase->of_sums_count++] = s;
+}
+
+void cuda_groups_find(struct c_writer *w, struct cuda_phase *phase, struct loop_block *block)
+{
+        struct finding finding = { w->arena, phase };
         loop_block_walk(block, find_run, NULL, &phase->runs);
-        loop_block_walk(block, find_together, NULL, &phase->together);
+        loop_block_walk(block, find_together, NULL, &finding);
 }
 
 void cuda_groups_begin(struct c_writer *w)
@@ -220,26 +337,93 @@ void cuda_run_copy(struct c_writer *w, const struct loop_stmt *s)
 static const struct multiply *multiply_of(const struct c_writer *w, const struct loop_stmt *s)
 {
         const struct loop_tiles *t = &s->tiles;
-        const struct multiply *m = multiply_find(w->target, s->buffer->element, s->weights->element, true, s->variable->type.lanes,
+        const struct multiply *m = multiply_find(w->target, loop_multiplied_element(s), s->weights->element, true, s->variable->type.lanes,
                                                  t->group * t->line, 0);
         bool fits = unit_of(m) && m->sum == (enum element)s->variable->type.element && t->line == MULTIPLY_LINE &&
-                    t->positions == t->rows && t->rows * MULTIPLY_WARPS == m->positions && t->step == m->group &&
-                    t->jump == t->rows * t->step && s->variable->warps % MULTIPLY_WARPS == 0 && t->vectors * m->outputs <= MULTIPLY_WIDE;
+                    t->positions == t->rows && t->rows * MULTIPLY_WARPS == m->positions && s->variable->warps % MULTIPLY_WARPS == 0 &&
+                    t->vectors * m->outputs <= MULTIPLY_WIDE;
+        if (fits && s->buffer)
+                fits = !t->across && t->step == m->group && t->jump == t->rows * t->step;
+        else if (fits)                  /* bytes have no words across */
+                fits = element_info[m->x.memory].bytes == 2 && t->depth * t->group % ACROSS == 0;
         return fits ? m : NULL;
 }
 
 void cuda_multiply_together(struct c_writer *w, const struct loop_stmt *s)
 {
+        struct cuda_phase *phase = w->cuda->phase;
         const struct multiply *m = multiply_of(w, s);
         if (!m) {
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no such product of warps together", w->target->name);
                 return;
         }
-        const struct cuda_product p = { .multiply = m, .sum = m->sum, .rows = 1, .vectors = s->tiles.vectors, .depth = 1 };
+        const struct cuda_product p = { .multiply = m, .sum = m->sum, .rows = 1, .vectors = s->tiles.vectors, .across = s->tiles.across, .of_sums = !s->buffer,
+                                        .depth = s->buffer ? 1 : s->tiles.depth * s->tiles.group / ACROSS };
         c_put(w, "%s(%s[0]," C_SOFT, cuda_product_use(w, p), c_use(w, s->variable));
-        cuda_place(w, s->buffer, s->a);
+        if (s->buffer)
+                cuda_place(w, s->buffer, s->a);
+        else
+                c_put(w, "%s", c_use(w, loop_multiplied(s)));
         c_put(w, "," C_SOFT);
         cuda_place(w, s->weights, s->b);
         c_put(w, ");");
         c_end(w);
+        if (phase->made_count == PRODUCTS_MAX)
+                memmove(phase->made, phase->made + 1, sizeof *phase->made * (size_t)--phase->made_count);
+        phase->made[phase->made_count++] = s;
+}
+
+/* Does a product from number `from` on touch them? */
+static bool is_under_way(const struct cuda_phase *phase, int from, const struct loop_variable *sums)
+{
+        for (int i = from; i < phase->made_count; i++)
+                if (phase->made[i]->variable == sums || loop_multiplied(phase->made[i]) == sums)
+                        return true;
+        return false;
+}
+
+void cuda_settle(struct c_writer *w, const struct loop_stmt *s)
+{
+        struct cuda_phase *phase = w->cuda->phase;
+        const int done = phase->made_count > s->code ? phase->made_count - s->code : 0;
+        c_line(w, "units_wait(%d);", s->code);
+        for (int i = 0; i < done; i++) {
+                const struct loop_variable *sums = phase->made[i]->variable, *x = loop_multiplied(phase->made[i]);
+                if (!is_under_way(phase, i + 1, sums))
+                        c_line(w, "%ssums_settled(%s[0], %d);", sums->type.element == E_F32 ? "" : "whole_", c_use(w, sums), sums->columns);
+                if (x && !is_under_way(phase, i + 1, x))
+                        c_line(w, "pairs_settled(%s, %d);", c_use(w, x), x->columns);
+        }
+        phase->made_count -= done;
+        memmove(phase->made, phase->made + done, sizeof *phase->made * (size_t)phase->made_count);
+}
+
+/* that units read sums as, which lie in pairs of it; E_F32: they do not read them */
+static enum element pairs_of(const struct c_writer *w, const struct loop_variable *sums)
+{
+        const struct cuda_phase *phase = w->cuda->phase;
+        for (int i = 0; i < phase->of_sums_count; i++)
+                if (loop_multiplied(phase->of_sums[i]) == sums)
+                        return phase->of_sums[i]->weights->element;
+        return E_F32;
+}
+
+bool cuda_pairs(struct c_writer *w, struct loop_variable *sums)
+{
+        if (pairs_of(w, sums) == E_F32)
+                return false;
+        c_declare(w, sums);
+        c_line(w, "uint32_t %s[%d][2] = { { 0 } };", c_name(w, sums)->text, sums->columns);
+        return true;
+}
+
+bool cuda_give_pairs(struct c_writer *w, const struct loop_stmt *s)
+{
+        const enum element e = pairs_of(w, s->variable);
+        if (e == E_F32)
+                return false;
+        if (s->kind != STMT_GIVE)
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no way to take what warps multiply together", w->target->name);
+        c_line(w, "give_pairs_%s(%s, %s, %d);", element_info[e].text, c_use(w, s->variable), c_use(w, s->buffer), s->variable->columns);
+        return true;
 }

@@ -152,8 +152,11 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
         case FOR_GPU_WARP:
                 cuda->warp = s;
                 put_part(w, s, "threadIdx.y");
-                if (cuda->hands_on && s != cuda->last && !cuda_waits_next(s) && !copies_alone(s->body))
-                        c_line(w, "__syncthreads();");
+                if (cuda->hands_on && s != cuda->last && !copies_alone(s->body)) {
+                        const enum cuda_handing to = cuda_hands_on(w, s);
+                        if (to != HANDS_NOTHING)
+                                c_line(w, to == HANDS_TO_WARPS ? "__syncthreads();" : "__syncwarp();");
+                }
                 break;
         default:
                 cuda->lane = s;
@@ -277,13 +280,14 @@ static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_s
         bool can_fail = c_can_fail(f);
         alone.next = NULL;
         part.body = &block;
-        cuda_groups_find(&phase, &block);
+        cuda_groups_find(w, &phase, &block);
         loop_block_walk(&block, find_warps, NULL, &phase.warps);
         loop_block_walk(&block, count_warps, NULL, &warp_loops);
         if (!phase.lanes)
                 return;
         phase.name = c_global(w, arena_printf(w->arena, "%s_blocks", c_name(w, f)->text));
         cuda->phase = &phase;
+        cuda_own_find(w, f, &block);
         cuda->hands_on = warp_loops > 1;
         c_names_function(w, f);
         names_reserve(w->locals, "failed");

@@ -173,7 +173,8 @@ static bool in_rows(const struct cuda_product *p) { return p->multiply->position
 const char *cuda_product_name(struct c_writer *w, const struct cuda_product *p)
 {
         if (p->multiply && multiply_in_groups(p->multiply))
-                return arena_printf(w->arena, "multiply_%s_together_%d", p->multiply->name + strlen("wgmma_"), p->vectors);
+                return p->of_sums ? arena_printf(w->arena, "multiply_%s_together_of_sums_%dx%d", p->multiply->name + strlen("wgmma_"), p->vectors, p->depth)
+                                  : arena_printf(w->arena, "multiply_%s_together_%d", p->multiply->name + strlen("wgmma_"), p->vectors);
         return p->multiply ? arena_printf(w->arena, "multiply_%s_%dx%dx%d%s%s", p->multiply->name + (in_rows(p) ? 0 : strlen("mma_")), p->rows, p->vectors, p->depth,
                                           p->across ? "_across" : "", p->of_sums ? "_of_sums" : "")
                            : arena_printf(w->arena, "%s_%s%s_%d", p->scales ? "scale" : "unload", p->row ? "row_" : "", element_info[p->sum].text,
@@ -574,6 +575,8 @@ static void put_scaling(struct c_writer *w, const struct loop_stmt *s)
 /* a lane's sums are an array of its own as they are */
 static void put_own(struct c_writer *w, const struct loop_stmt *s)
 {
+        if (cuda_give_pairs(w, s))
+                return;
         const char *own = c_use(w, s->buffer), *sums = c_use(w, s->variable);
         const bool takes = s->kind == STMT_TAKE;
         c_line(w, "memcpy(%s, %s, sizeof %s);", takes ? own : sums, takes ? sums : own, sums);
@@ -581,10 +584,12 @@ static void put_own(struct c_writer *w, const struct loop_stmt *s)
 
 static void put_sums(struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct loop_variable *v = s->variable;
+        struct loop_variable *v = s->variable;
         enum { ROWS = 16 };             /* of a fragment, which has four sums of each lane */
         const enum element e = (enum element)v->type.element;
         const bool rows = v->rows < ROWS;         /* each lane has parts of them */
+        if (cuda_pairs(w, v))
+                return;
         if ((e != E_F32 && e != E_I32) || v->type.lanes != 8 || (!rows && v->rows % ROWS) || (rows && v->columns != 1)) {
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no such tiles", w->target->name);
                 return;
@@ -614,33 +619,11 @@ void cuda_product(struct c_writer *w, const struct loop_stmt *s)
                         c_line(w, "shared_to_units();");
                 c_line(w, "__syncthreads();");
                 break;
-        case STMT_SETTLE: c_line(w, "units_wait(%d);", s->code); break;
+        case STMT_SETTLE: cuda_settle(w, s); break;
         case STMT_MULTIPLY: (s->tiles.together ? cuda_multiply_together : put_multiply)(w, s); break;
         case STMT_UNLOAD: put_unloading(w, s); break;
         case STMT_SCALE: put_scaling(w, s); break;
         case STMT_TAKE: case STMT_GIVE: put_own(w, s); break;
         default: c_fail(w, EXIT_UNSUPPORTED, "target %s has no such tiles", w->target->name); break;
         }
-}
-
-/* something other warps of the block see, but for copies, which are waited for */
-static void find_handed(struct loop_stmt *s, void *found)
-{
-        bool shares = s->kind == STMT_STORE || s->kind == STMT_UNLOAD || s->kind == STMT_MULTIPLY;
-        *(bool *)found |= shares || s->kind == STMT_FAIL;
-}
-
-static void find_shared(struct loop_expr *e, void *found)
-{
-        *(bool *)found |= e->op == LOOP_LOAD && e->buffer->space == SPACE_SHARED;
-}
-
-bool cuda_waits_next(const struct loop_stmt *s)
-{
-        bool handed = false;
-        loop_block_walk(s->body, find_handed, find_shared, &handed);
-        s = s->next;
-        while (s && s->kind == STMT_COMMIT)
-                s = s->next;
-        return !handed || (s && s->kind == STMT_WAIT);
 }

@@ -12,7 +12,13 @@ struct cuda_phase {
         int64_t cluster;                /* blocks of one; 0: there are none */
         int64_t shared;                 /* bytes of the block's */
         bool runs, together;            /* it copies whole runs; its warps multiply together */
+        const struct loop_stmt **of_sums;         /* products of warps together that multiply sums */
+        int of_sums_count;
         bool waits;                     /* where that is, is printed (cuda_early.c) */
+        const struct loop_stmt *made[PRODUCTS_MAX];       /* products of warps together, oldest first, that no settle in front of what is printed has let be done */
+        int made_count;
+        const struct loop_buffer **own;         /* shared memory of which each warp touches a part that no other one does */
+        int own_count;
 };
 
 /* a function of a shape (cuda_products.c) */
@@ -89,8 +95,6 @@ void cuda_product(struct c_writer *w, const struct loop_stmt *s);
 /* the weights of a product of rows, for the product that follows */
 void cuda_load_own(struct c_writer *w, const struct loop_stmt *s);
 void cuda_products_top(struct c_writer *w, struct text *out);
-/* after the loop over warps s they need not wait for each other: a wait follows, or nothing is handed on but by copies */
-bool cuda_waits_next(const struct loop_stmt *s);
 /* of cuda_groups.c, too: a place in a buffer; the function of a product, and that it is used */
 void cuda_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *at);
 const char *cuda_product_name(struct c_writer *w, const struct cuda_product *p);
@@ -109,10 +113,22 @@ int cuda_port_multiple(const struct c_writer *w, const struct loop_buffer *port)
 
 void cuda_groups_top(struct c_writer *w, struct text *out);
 /* what of it a phase has; what stands at its beginning */
-void cuda_groups_find(struct cuda_phase *phase, struct loop_block *block);
+void cuda_groups_find(struct c_writer *w, struct cuda_phase *phase, struct loop_block *block);
 void cuda_groups_begin(struct c_writer *w);
 void cuda_run_copy(struct c_writer *w, const struct loop_stmt *s);
 void cuda_multiply_together(struct c_writer *w, const struct loop_stmt *s);
+void cuda_settle(struct c_writer *w, const struct loop_stmt *s);
+/* sums that warps multiply together, and what lanes give to them; false: these are none */
+bool cuda_pairs(struct c_writer *w, struct loop_variable *sums);
+bool cuda_give_pairs(struct c_writer *w, const struct loop_stmt *s);
+
+/* ---- cuda_own.c ---- */
+
+/* fills in own of w->cuda->phase */
+void cuda_own_find(struct c_writer *w, const struct loop_function *f, struct loop_block *phase);
+/* what warps touch in their loop s, and lanes or warps touch behind it, who therefore wait; nothing, where a wait stands there, or but by copies */
+enum cuda_handing { HANDS_NOTHING, HANDS_TO_LANES, HANDS_TO_WARPS };
+enum cuda_handing cuda_hands_on(const struct c_writer *w, const struct loop_stmt *s);
 
 /* ---- cuda_library.c ---- */
 

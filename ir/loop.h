@@ -248,6 +248,9 @@ enum loop_stmt_kind {
  * of an output's lie side by side, too, and word n of position p, or of lane l, is word n ^ p % 8, or n ^ l, of
  * its line, so that the same word of eight lines lies in eight banks.
  *
+ * So may those across, `depth 16 group 8 line 8 across`: a line has a channel's words of outputs, word n of channel c at n ^ c % 8, and
+ * lines of the same outputs, one for each channel, follow each other.
+ *
  * Which tiles these are, the pass `registers` says:
  *
  *     tiles 28 by 2 rows 14 depth 16 lanes 16 word 4 sums 0 to 4 x 4 to 6 w 6 to 8
@@ -324,8 +327,13 @@ struct loop_queue { int from, to; };    /* stages of the machine; of tokens, nei
  *
  * It is done at some time between the multiply and the settle that lets it not stand out, n being of
  * such multiplies: both executions are legal that loop_groups.c writes in plain statements, at once
- * and as late as may be. On every way through the kernel, sums are touched after `settle 0`, an
- * operand is copied into after a settle, and stored to, and ends, after `settle 0` (verified). */
+ * and as late as may be. On every way through the kernel, sums are touched, and what was multiplied of them,
+ * after a settle that lets their last product not stand out, an operand is copied into after a settle, and stored
+ * to, and ends, after `settle 0` (verified).
+ *
+ * x may be sums of another tile here, too, where words of w lie across in lines:
+ *
+ *     multiply %acc += %shares * %vs[%k] by add_product rows 16 depth 16 group 8 line 8 together across */
 enum { COPY_BYTES = 16, COPY_GROUPS_MAX = 16, PRODUCTS_MAX = 16 };
 enum { GRID_RUNS_BYTES = 8 * COPY_GROUPS_MAX };           /* of shared memory, beside all else, that groups of runs arrive at */
 enum { GRID_BLOCK_SHARED = 1024 };                       /* that every block takes of a multiprocessor beside its own (CUDA C Programming Guide, compute capability 8.0 on) */

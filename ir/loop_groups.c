@@ -6,8 +6,10 @@
  * lies there then is multiplied. `made` counts products, `done` those of them that are done. */
 #include "ir/loop.h"
 
-struct product { const struct loop_stmt *multiply; int phase, number; struct product *next; };
-struct settle { const struct loop_stmt *stmt; int phase; struct settle *next; };
+/* sums that are declared where a statement stands */
+struct scope { const struct loop_variable *sums; const struct scope *outer; };
+struct product { const struct loop_stmt *multiply; const struct scope *scope; int number; struct product *next; };
+struct settle { const struct loop_stmt *stmt; const struct scope *scope; struct settle *next; };
 
 struct loop_products {
         struct arena *arena;
@@ -15,7 +17,7 @@ struct loop_products {
         struct loop_buffer *x, *w, *which;        /* the ring */
         struct product *products;
         struct settle *settles;
-        int phase, count;               /* while they are looked for */
+        int count;                      /* while they are looked for */
 };
 
 /* ---- at once ---- */
@@ -32,31 +34,47 @@ static void multiply(struct arena *arena, struct loop_block *block, const struct
         loop->a = loop_index(arena, 0);
         loop->b = loop_index(arena, s->variable->warps);
         const struct loop_tiles *t = &s->tiles;
-        int64_t own = t->positions % t->rows ? t->positions * t->step : t->positions / t->rows * t->jump;
+        const int64_t own = !s->buffer ? 0 : t->positions % t->rows ? t->positions * t->step : t->positions / t->rows * t->jump;
         struct loop_stmt *each = loop_append(arena, loop->body, STMT_MULTIPLY), *next = each->next;
         *each = *s;
         each->next = next;
         each->tiles.together = false;
-        each->a = loop_op(arena, LOOP_ADD, a,
-                          loop_op(arena, LOOP_MUL, loop_use(arena, loop->variable), loop_index(arena, own), NULL), NULL);
+        if (own)
+                each->a = loop_op(arena, LOOP_ADD, a, loop_op(arena, LOOP_MUL, loop_use(arena, loop->variable), loop_index(arena, own), NULL), NULL);
         each->b = b;
 }
 
 /* ---- late ---- */
 
-static void find(struct loop_stmt *s, void *context)
+static void find(struct loop_products *l, const struct loop_block *block, const struct scope *scope)
 {
-        struct loop_products *l = context;
-        if (s->kind == STMT_MULTIPLY && s->tiles.together) {
-                struct product *p = ARENA_NEW(l->arena, struct product);
-                *p = (struct product){ s, l->phase, l->count++, l->products };
-                l->products = p;
+        for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
+                if (s->kind == STMT_VAR && s->variable->warps) {
+                        struct scope *inner = ARENA_NEW(l->arena, struct scope);
+                        *inner = (struct scope){ s->variable, scope };
+                        scope = inner;
+                }
+                if (s->kind == STMT_MULTIPLY && s->tiles.together) {
+                        struct product *p = ARENA_NEW(l->arena, struct product);
+                        *p = (struct product){ s, scope, l->count++, l->products };
+                        l->products = p;
+                }
+                if (s->kind == STMT_SETTLE) {
+                        struct settle *t = ARENA_NEW(l->arena, struct settle);
+                        *t = (struct settle){ s, scope, l->settles };
+                        l->settles = t;
+                }
+                find(l, s->body, scope);
+                find(l, s->other, scope);
         }
-        if (s->kind == STMT_SETTLE) {
-                struct settle *t = ARENA_NEW(l->arena, struct settle);
-                *t = (struct settle){ s, l->phase, l->settles };
-                l->settles = t;
-        }
+}
+
+/* None is under way where its sums are not declared: they end when it is done. */
+static bool is_declared(const struct product *p, const struct scope *scope)
+{
+        while (scope && scope->sums != p->multiply->variable)
+                scope = scope->outer;
+        return scope != NULL;
 }
 
 static struct loop_buffer *ring(struct arena *arena, const char *name)
@@ -71,9 +89,7 @@ struct loop_products *loop_products_late(struct arena *arena, const struct loop_
 {
         struct loop_products *l = ARENA_NEW(arena, struct loop_products);
         l->arena = arena;
-        for (struct loop_stmt *s = f->body->first; s; s = s->next, l->phase++)
-                if (s->body)
-                        loop_block_walk(s->body, find, NULL, l);
+        find(l, f->body, NULL);
         l->made = loop_variable_new(arena, "made", LOOP_TYPE(E_INDEX), VARIABLE_VAR);
         l->done = loop_variable_new(arena, "done", LOOP_TYPE(E_INDEX), VARIABLE_VAR);
         l->x = ring(arena, "of_x");
@@ -123,8 +139,8 @@ static struct loop_expr *kept(const struct loop_products *l, struct loop_block *
         return loop_use(l->arena, s->variable);
 }
 
-/* all but the last n; phase: whose products these can be */
-static void settle(const struct loop_products *l, struct loop_block *block, int phase, int n)
+/* all but the last n; scope: where */
+static void settle(const struct loop_products *l, struct loop_block *block, const struct scope *scope, int n)
 {
         struct arena *arena = l->arena;
         struct loop_stmt *loop = loop_append(arena, block, STMT_WHILE);
@@ -133,7 +149,7 @@ static void settle(const struct loop_products *l, struct loop_block *block, int 
         struct loop_expr *x = kept(l, loop->body, l->x), *w = kept(l, loop->body, l->w),
                          *which = kept(l, loop->body, l->which);
         for (const struct product *p = l->products; p; p = p->next) {
-                if (p->phase != phase)
+                if (!is_declared(p, scope))
                         continue;
                 struct loop_stmt *only = loop_append(arena, loop->body, STMT_IF);
                 only->a = loop_op(arena, LOOP_EQ, which, loop_index(arena, p->number), NULL);
@@ -163,12 +179,12 @@ struct loop_block *loop_products_expand(const struct loop_products *l, struct ar
                 const struct settle *t = l->settles;
                 while (t->stmt != s)
                         t = t->next;
-                settle(l, block, t->phase, s->code);
+                settle(l, block, t->scope, s->code);
                 return block;
         }
         const struct product *p = product_of(l, s);
-        settle(l, block, p->phase, PRODUCTS_MAX - 1);
-        keep(l, block, l->x, expr(s->a));
+        settle(l, block, p->scope, PRODUCTS_MAX - 1);
+        keep(l, block, l->x, s->buffer ? expr(s->a) : loop_index(arena, 0));
         keep(l, block, l->w, expr(s->b));
         keep(l, block, l->which, loop_index(arena, p->number));
         count(l, block, l->made);

@@ -40,6 +40,17 @@ static struct loop_expr *words_of_line(struct arena *arena, struct loop_expr *nu
         return loop_op(arena, LOOP_MUL, word, loop_splat(arena, lanes, loop_index(arena, group)), NULL);
 }
 
+/* of a lane's output, vector j, channel i of that group: lines of words across, of all channels, those of the first outputs in front */
+static struct loop_expr *across_lines(struct arena *arena, const struct loop_stmt *s, struct loop_expr *number, int lanes, int i, int j)
+{
+        const struct loop_tiles *t = &s->tiles;
+        const int64_t line = (int64_t)t->line * lanes;
+        struct loop_expr *channel = plus(arena, loop_op(arena, LOOP_MUL, number, loop_index(arena, t->group), NULL), i);
+        struct loop_expr *at = loop_op(arena, LOOP_ADD, s->b, loop_op(arena, LOOP_MUL, channel, loop_index(arena, line), NULL), NULL);
+        at = plus(arena, at, j / t->line * t->depth * t->group * line + (j % t->line ^ i % t->line) * lanes);
+        return loop_ramp(arena, lanes, at, loop_index(arena, 1));
+}
+
 /* the weights of a group, w[i * vectors + j] those that multiply channel i: the same for all
  * positions, so they are read once for them */
 static void load_weights(struct arena *arena, struct loop_block *block, const struct loop_stmt *s,
@@ -59,7 +70,9 @@ static void load_weights(struct arena *arena, struct loop_block *block, const st
                                 plus(arena, from, line * group * lanes * j + (t->across ? i * lanes : i));
                         struct loop_expr *every =
                                 loop_ramp(arena, lanes, first, loop_index(arena, t->across ? 1 : line * group));
-                        if (t->line)
+                        if (t->line && t->across)
+                                every = across_lines(arena, s, number, lanes, i, j);
+                        else if (t->line)
                                 every = loop_op(arena, LOOP_ADD, every, words_of_line(arena, number, lanes, group), NULL);
                         struct loop_expr *value =
                                 loop_cast(arena, (enum element)type.element,
@@ -81,7 +94,7 @@ static void add_group(struct arena *arena, struct loop_block *block, const struc
         for (int k = 0; k < p.count * group; k++) {
                 int position = p.first + k / group, i = k % group;
                 struct loop_expr *word = number;
-                if (t->line)
+                if (t->line && !t->across)
                         word = loop_op(arena, LOOP_XOR, number, loop_index(arena, position % t->line), NULL);
                 struct loop_expr *c = loop_op(arena, LOOP_MUL, word, loop_index(arena, group), NULL);
                 struct loop_expr *start = loop_op(arena, LOOP_ADD, s->a, c, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The verifier of Loop IR: asynchronous copies, and products of warps together. On every way through
  * a kernel, what is copied into a buffer is committed and waited for before the buffer is read, and all
- * of it has arrived before the buffer is stored to or ends. Sums are touched, operands are stored to
- * and end, when all products are done; an operand is copied into after a settle.
+ * of it has arrived before the buffer is stored to or ends. Sums are touched, and end, when the products of them that were made last are
+ * done; operands are stored to, and end, when all are; an operand is copied into after a settle.
  *
  * How far the copies into a buffer are, from the best to the worst: what joins two ways is the worse
  * of both. What a wait let arrive may be read while further copies begin, into other stages of the buffer, until these are
@@ -11,15 +11,19 @@
 #include "ir/loop_verify.h"
 
 enum state { UNTOUCHED, ARRIVED, ARRIVED_IN_PART, ARRIVED_AND_COPIED, COMMITTED, COPIED };
-enum reading { SETTLED, SETTLED_IN_PART, MULTIPLIED };  /* of an operand; of all sums */
-enum { BUFFERS_MAX = 16, TWICE_MAX = 6 };
+enum reading { SETTLED, SETTLED_IN_PART, MULTIPLIED };  /* of an operand */
+enum { BUFFERS_MAX = 16, TILES_MAX = 8, TWICE_MAX = 6 };
+
+/* Sums of warps: is a product of them, or by them, under way, and how many others have been made since, at least? */
+struct multiplied { const struct loop_variable *sums; bool under_way; int since; };
 
 struct copies {
         struct verifier *v;
         const struct loop_buffer *buffers[BUFFERS_MAX];   /* shared, in scope */
         enum state states[BUFFERS_MAX];
-        enum reading readings[BUFFERS_MAX], sums;
-        int count, twice;
+        enum reading readings[BUFFERS_MAX];
+        struct multiplied tiles[TILES_MAX];       /* in scope */
+        int count, tile_count, twice;
 };
 
 static int find(const struct copies *c, const struct loop_buffer *b)
@@ -52,13 +56,37 @@ static void check_written(struct copies *c, const struct loop_buffer *b)
                 verify_error(c->v, "%%%s is written while products of it are under way", b->name);
 }
 
+static struct multiplied *find_tile(struct copies *c, const struct loop_variable *sums)
+{
+        for (int i = 0; i < c->tile_count; i++)
+                if (c->tiles[i].sums == sums)
+                        return &c->tiles[i];
+        return NULL;
+}
+
 static void check_sums(struct copies *c, const struct loop_variable *sums)
 {
-        if (c->sums && sums->warps)
+        const struct multiplied *t = find_tile(c, sums);
+        if (t && t->under_way)
                 verify_error(c->v, "%%%s is touched before its products are settled", sums->name);
 }
 
+/* a product of them, or by them, is the newest */
+static void begin_product(struct copies *c, const struct loop_variable *sums)
+{
+        struct multiplied *t = find_tile(c, sums);
+        if (t)
+                *t = (struct multiplied){ sums, true, 0 };
+        else
+                verify_error(c->v, "warps multiply more than %d sums together", TILES_MAX);
+}
+
 static void check_block(struct copies *c, const struct loop_block *block);
+
+static bool is_less_done(const struct multiplied *t, const struct multiplied *than)
+{
+        return t->under_way && (!than->under_way || t->since < than->since);
+}
 
 static void join(struct copies *c, const struct copies *other)
 {
@@ -68,15 +96,18 @@ static void join(struct copies *c, const struct copies *other)
                 if (other->readings[i] > c->readings[i])
                         c->readings[i] = other->readings[i];
         }
-        if (other->sums > c->sums)
-                c->sums = other->sums;
+        for (int i = 0; i < c->tile_count; i++)
+                if (is_less_done(&other->tiles[i], &c->tiles[i]))
+                        c->tiles[i] = other->tiles[i];
 }
 
 static bool is_worse(const struct copies *c, const struct copies *before)
 {
-        bool worse = c->sums > before->sums;
+        bool worse = false;
         for (int i = 0; i < c->count; i++)
                 worse |= c->states[i] > before->states[i] || c->readings[i] > before->readings[i];
+        for (int i = 0; i < c->tile_count; i++)
+                worse |= is_less_done(&c->tiles[i], &before->tiles[i]);
         return worse;
 }
 
@@ -135,15 +166,20 @@ static void check_multiply(struct copies *c, const struct loop_stmt *s)
         else
                 check_sums(c, loop_multiplied(s));
         check_read(c, s->weights);
-        for (int i = 0; i < 2 && s->tiles.together; i++)
+        for (int i = s->buffer ? 0 : 1; i < 2 && s->tiles.together; i++)
                 if (find(c, operands[i]) < 0)
                         verify_error(c->v, "an operand of warps together is not shared, or one of more than %d buffers", BUFFERS_MAX);
                 else
                         c->readings[find(c, operands[i])] = MULTIPLIED;
-        if (s->tiles.together)
-                c->sums = MULTIPLIED;
-        else
+        if (!s->tiles.together) {
                 check_sums(c, s->variable);
+                return;
+        }
+        for (int i = 0; i < c->tile_count; i++)
+                c->tiles[i].since++;
+        begin_product(c, s->variable);
+        if (!s->buffer)
+                begin_product(c, loop_multiplied(s));
 }
 
 static void check_copied(struct copies *c, const struct loop_buffer *b)
@@ -159,10 +195,16 @@ static void check_copied(struct copies *c, const struct loop_buffer *b)
 
 static void settle(struct copies *c, int left)
 {
-        for (int i = 0; i <= c->count; i++) {
-                enum reading *r = i < c->count ? &c->readings[i] : &c->sums;
-                *r = *r && left ? SETTLED_IN_PART : SETTLED;
-        }
+        for (int i = 0; i < c->count; i++)
+                c->readings[i] = c->readings[i] && left ? SETTLED_IN_PART : SETTLED;
+        for (int i = 0; i < c->tile_count; i++)
+                c->tiles[i].under_way &= c->tiles[i].since < left;
+}
+
+static void check_var(struct copies *c, const struct loop_variable *v)
+{
+        if (v->warps && c->tile_count < TILES_MAX)         /* no product is of one that is not listed */
+                c->tiles[c->tile_count++] = (struct multiplied){ .sums = v };
 }
 
 static void check_stmt(struct copies *c, const struct loop_stmt *s)
@@ -176,6 +218,7 @@ static void check_stmt(struct copies *c, const struct loop_stmt *s)
         case STMT_FOR: case STMT_WHILE: check_loop(c, s); break;
         case STMT_IF: check_if(c, s); break;
         case STMT_ALLOC: check_alloc(c, s->buffer); break;
+        case STMT_VAR: check_var(c, s->variable); break;
         case STMT_UNLOAD: check_sums(c, s->variable);     /* fall through */
         case STMT_STORE: check_written(c, s->buffer); break;
         case STMT_MULTIPLY: check_multiply(c, s); break;
@@ -196,7 +239,7 @@ static void check_stmt(struct copies *c, const struct loop_stmt *s)
 
 static void check_block(struct copies *c, const struct loop_block *block)
 {
-        int outer = c->count;
+        const int outer = c->count, outer_tiles = c->tile_count;
         for (const struct loop_stmt *s = block->first; s && !c->v->failed; s = s->next)
                 check_stmt(c, s);
         for (int i = outer; i < c->count && !c->v->failed; i++)
@@ -205,7 +248,11 @@ static void check_block(struct copies *c, const struct loop_block *block)
                                      c->buffers[i]->name);
                 else if (c->readings[i])
                         verify_error(c->v, "products of %%%s are under way at its end", c->buffers[i]->name);
+        for (int i = outer_tiles; i < c->tile_count && !c->v->failed; i++)
+                if (c->tiles[i].under_way)
+                        verify_error(c->v, "products of %%%s are under way at its end", c->tiles[i].sums->name);
         c->count = outer;
+        c->tile_count = outer_tiles;
 }
 
 bool verify_copies(struct verifier *v)

@@ -139,10 +139,11 @@ static bool check_multiplied(struct verifier *v, const struct loop_stmt *s)
         if (s->buffer)
                 return verify_buffer(v, s->buffer, ACCESS_IN) && verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place");
         const struct loop_variable *x = s->a && s->a->op == LOOP_VARIABLE ? s->a->variable : NULL, *sums = s->variable;
-        if (!x || x->kind != VARIABLE_VAR || !verify_live(v, x->name, x) || !verify_own(v, x) || x == sums || !loop_type_same(x->type, sums->type) ||
+        if (!x || x->kind != VARIABLE_VAR || !verify_live(v, x->name, x) || !(s->tiles.together ? check_together(v, x) : verify_own(v, x)) || x == sums || !loop_type_same(x->type, sums->type) ||
             x->type.element != E_F32 || x->rows != sums->rows || x->columns * x->type.lanes != s->tiles.depth * s->tiles.group)
                 return verify_error(v, "what is multiplied are no sums of f32 of the same positions, with an output for each channel");
-        return (!s->tiles.line && !s->tiles.together && !x->registers.count) || verify_error(v, "sums are multiplied in lines, together, or in numbered tiles");
+        return ((!s->tiles.line && !s->tiles.together && !x->registers.count) || (s->tiles.line && s->tiles.together && s->tiles.across)) ||
+               verify_error(v, "sums are multiplied in lines or together, but not across and both, or in numbered tiles");
 }
 
 /* TAKE, GIVE: what a lane has of sums */
@@ -159,6 +160,17 @@ static bool check_lanes_own(struct verifier *v, const struct loop_stmt *s)
                 return verify_error(v, "a lane's part of sums is not in memory of its own, or of another size");
         return (verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a lane") && s->a->op == LOOP_VARIABLE && s->a->variable->kind == VARIABLE_LOOP) ||
                verify_error(v, "a lane is no variable of a loop");
+}
+
+/* MULTIPLY: lines of words, of outputs, or across, of channels, by sums alone */
+static bool check_lines(struct verifier *v, const struct loop_tiles *t, int lanes, const struct loop_buffer *x)
+{
+        if (!t->line)
+                return true;
+        if (t->line != lanes || (!t->across && t->line != t->depth))
+                return verify_error(v, "lines of %d words, %d deep, for %d lanes", t->line, t->depth, lanes);
+        return !t->across || (!x && t->vectors % t->line == 0 && t->group % t->line == 0) ||
+               verify_error(v, "lines across, of %d words, for %d vectors, of %d channels", t->line, t->vectors, t->group);
 }
 
 /* MULTIPLY, UNLOAD, SCALE: variable, buffers, places */
@@ -178,8 +190,8 @@ static bool check_tiles(struct verifier *v, const struct loop_stmt *s, int depth
             !(multiplies ? check_multiplied(v, s)
                          : verify_buffer(v, s->buffer, reads ? ACCESS_IN : ACCESS_OUT) && verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place")))
                 return false;
-        if (s->tiles.line && (s->tiles.line != x->type.lanes || s->tiles.line != s->tiles.depth))
-                return verify_error(v, "lines of %d words, %d deep, for %d lanes", s->tiles.line, s->tiles.depth, x->type.lanes);
+        if (!check_lines(v, &s->tiles, x->type.lanes, s->buffer))
+                return false;
         if (multiplies)
                 return verify_buffer(v, s->weights, ACCESS_IN) &&
                        verify_expr(v, s->b, LOOP_TYPE(E_INDEX), "a place") &&

@@ -82,15 +82,50 @@ static void copy(struct block *b, struct loop_buffer *to, struct loop_expr *at, 
                 emit_end(b->e);
 }
 
+/* word `index[2]` of the line of channels index[1] of row (or column) index[0], of so many: where it lies */
+static struct loop_expr *in_line(struct block *b, struct loop_expr *const *index, int64_t rows)
+{
+        struct emit *e = b->e;
+        struct loop_expr *line = plus(e, times(e, index[1], rows), index[0]);
+        struct loop_expr *word = emit_op(e, LOOP_XOR, index[2], emit_op_int(e, LOOP_REM, index[0], MULTIPLY_LINE));
+        return times(e, plus(e, times(e, line, MULTIPLY_LINE), word), b->t.group);
+}
+
+/* its first channel */
+static struct loop_expr *channel_in_line(struct block *b, struct loop_expr *const *index)
+{
+        return times(b->e, plus(b->e, times(b->e, index[1], MULTIPLY_LINE), index[2]), b->t.group);
+}
+
+static struct loop_expr *query_at(struct block *b, struct loop_expr *r)
+{
+        struct emit *e = b->e;
+        return plus(e, number(e, b->q.offset), plus(e, times(e, b->group, b->q.stride[GROUP]), times(e, r, b->q.stride[ROW])));
+}
+
+static void copy_query_lines(struct block *b)
+{
+        struct emit *e = b->e;
+        const struct attention_tile *t = &b->t;
+        struct loop_expr *index[3];
+        const int opened = attention_share(b, 3, (const int64_t[]){ t->rows, t->depth / (t->group * MULTIPLY_LINE), MULTIPLY_LINE }, index);
+        struct loop_expr *r = emit_let(e, "r", plus(e, b->first, index[0]));
+        copy(b, b->qs, in_line(b, index, t->rows), b->query, plus(e, query_at(b, r), channel_in_line(b, index)),
+             rows_of(b) % t->rows ? emit_let(e, "there", less(b, r, rows_of(b))) : NULL, opened);
+}
+
 void attention_copy_queries(struct block *b)
 {
         struct emit *e = b->e;
         const struct attention_tile *t = &b->t;
+        if (t->together) {
+                copy_query_lines(b);
+                return;
+        }
         struct loop_expr *index[2];
         const int opened = attention_share(b, 2, (const int64_t[]){ t->rows, t->depth / t->group }, index);
         struct loop_expr *c = times(e, index[1], t->group), *r = emit_let(e, "r", plus(e, b->first, index[0]));
-        struct loop_expr *from = plus(e, number(e, b->q.offset), plus(e, times(e, b->group, b->q.stride[GROUP]), times(e, r, b->q.stride[ROW])));
-        copy(b, b->qs, plus(e, times(e, index[0], query_row(t)), c), b->query, plus(e, from, c),
+        copy(b, b->qs, plus(e, times(e, index[0], query_row(t)), c), b->query, plus(e, query_at(b, r), c),
              rows_of(b) % t->rows ? emit_let(e, "there", less(b, r, rows_of(b))) : NULL, opened);
 }
 
@@ -106,11 +141,23 @@ static void copy_column(struct block *b, struct loop_buffer *to, struct loop_exp
         copy(b, to, at, from, plus(e, place, c), columns_of(b) % keys ? emit_let(e, "there", less(b, column, columns_of(b))) : NULL, opened);
 }
 
+static void copy_column_lines(struct block *b, struct loop_buffer *to, struct loop_buffer *from, const struct access *x, struct loop_expr *turn, int channels)
+{
+        const struct attention_tile *t = &b->t;
+        struct loop_expr *index[3];
+        const int opened = attention_share(b, 3, (const int64_t[]){ t->keys, channels / (t->group * MULTIPLY_LINE), MULTIPLY_LINE }, index);
+        copy_column(b, to, in_line(b, index, t->keys), from, x, turn, index[0], channel_in_line(b, index), opened);
+}
+
 /* Eight columns are neighbours in shared memory, and lanes write eight words beside each other. */
 void attention_copy_keys(struct block *b, struct loop_expr *turn)
 {
         struct emit *e = b->e;
         const struct attention_tile *t = &b->t;
+        if (t->together) {
+                copy_column_lines(b, b->ks, b->key, &b->k, turn, t->depth);
+                return;
+        }
         const int words = t->depth / t->group, vectors = t->keys / t->lanes;
         struct loop_expr *index[4];
         const int opened = attention_share(b, 4, (const int64_t[]){ t->parts, vectors, words, t->lanes }, index);
@@ -123,6 +170,10 @@ void attention_copy_values(struct block *b, struct loop_expr *turn)
 {
         struct emit *e = b->e;
         const struct attention_tile *t = &b->t;
+        if (t->together) {
+                copy_column_lines(b, b->vs, b->value, &b->v, turn, t->width);
+                return;
+        }
         const int vectors = t->width / t->lanes, pieces = t->lanes / t->group;
         struct loop_expr *index[4];
         const int opened = attention_share(b, 4, (const int64_t[]){ attention_tile_keys(t) / t->group, vectors, t->group, pieces }, index);

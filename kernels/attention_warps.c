@@ -33,6 +33,8 @@ static const struct multiply *multiply_of(const struct op *op, const struct targ
 
 bool attention_tile_of(const struct attention *a, const struct target *target, const struct schedule *s, struct attention_tile *t)
 {
+        if (s->together)
+                return attention_group_of(a, target, s, t);
         const struct multiply *m = multiply_of(a->first, target);
         const struct type *x = op_operand(a->first, 0)->type, *scores = a->scores->type;
         if (!m || multiply_of(a->second, target) != m || m->sum != E_F32 || x->dims[GROUP] != scores->dims[GROUP] || x->dims[ROW] != scores->dims[ROW])
@@ -51,70 +53,22 @@ bool attention_tile_of(const struct attention *a, const struct target *target, c
                attention_tile_shared(t) <= GRID_SHARED_MAX;
 }
 
-/* elements of a row of sums in shared memory: lanes of a fragment have banks of their own */
-static int64_t joined_row(const struct attention_tile *t) { return round_up(t->width, 2 * TILE_OWN_LANES) + TILE_OWN_LANES; }
-
 int64_t attention_tile_shared(const struct attention_tile *t)
 {
         enum { ALLOCATIONS = 9, ALIGN = 128, OF_ROW = 3 + 2 * TILE_ROW_LANES };
+        if (t->together)
+                return attention_group_shared(t);
         const int64_t operands = t->rows * query_row(t) + (int64_t)attention_tile_stages(t) * attention_tile_keys(t) * (t->depth + t->width), rows = (int64_t)t->rows * t->parts;
         return operands * t->bytes + rows * (OF_ROW + (t->parts > 1 ? joined_row(t) : 0)) * 4 + ALLOCATIONS * ALIGN;
 }
 
 /* ---- the kernel ---- */
 
-static int rows_of_warp(const struct block *b) { return b->t.rows / b->t.warps; }
-/* of all warps' rows, the warp's first one */
-static struct loop_expr *first_of_warp(struct block *b) { return times(b->e, b->warp, rows_of_warp(b)); }
-/* the row of the block that one of these is */
-static struct loop_expr *in_block(struct block *b, struct loop_expr *at) { return b->t.parts > 1 ? emit_op_int(b->e, LOOP_REM, at, b->t.rows) : at; }
-/* There is one turn: nothing is known of rows before it, and its values may come while scores are made. */
-static bool is_alone(const struct block *b) { return b->t.turns == 1; }
 static struct loop_expr *part_of_warp(struct block *b) { return emit_op_int(b->e, LOOP_DIV, b->warp, b->t.warps); }
-static struct loop_expr *load(struct block *b, struct loop_buffer *from, struct loop_expr *at) { return loop_load(b->e->arena, from, at); }
-
-static struct loop_expr *call(struct block *b, const char *function, struct loop_expr *const *args)
-{
-        return loop_call(b->e->arena, loop_library_find(b->e->library, function, E_F32), args);
-}
-
-/* of what is at most 0 */
-static struct loop_expr *exponential(struct block *b, const char *function, struct loop_expr *x) { return call(b, function, &x); }
-
-/* the larger one; NaN may be lost, which its share and so the sum of its row keeps */
-static struct loop_expr *larger(struct block *b, struct loop_expr *x, struct loop_expr *y)
-{
-        struct loop_expr *const both[] = { x, y };
-        return call(b, "larger", both);
-}
-
-static struct loop_expr *sum_of(struct block *b, struct loop_expr *x, struct loop_expr *y) { return plus(b->e, x, y); }
-
-static struct loop_expr *float_number(struct block *b, double value)
-{
-        return loop_literal(b->e->arena, LOOP_TYPE(E_F32), (union scalar){ .f = value });
-}
-
-static void wait_for_all(struct block *b)
-{
-        add(b, STMT_COMMIT);
-        add(b, STMT_WAIT);
-}
 
 /* ---- products ---- */
 
-static struct loop_stmt *on_tile(struct block *b, enum loop_stmt_kind kind, struct loop_variable *sums, struct loop_buffer *buffer, struct loop_expr *at)
-{
-        struct loop_stmt *s = add(b, kind);
-        s->variable = sums;
-        s->buffer = buffer;
-        s->a = at;
-        s->tiles = (struct loop_tiles){ .positions = sums->rows, .vectors = sums->columns, .rows = b->t.fragment };
-        return s;
-}
-
-/* sums += x by the block of keys in w, x being said by the caller */
-static struct loop_stmt *multiply(struct block *b, struct loop_variable *sums, struct loop_buffer *x, struct loop_expr *at, struct loop_buffer *w, int depth)
+struct loop_stmt *attention_multiply(struct block *b, struct loop_variable *sums, struct loop_buffer *x, struct loop_expr *at, struct loop_buffer *w, int depth)
 {
         struct loop_stmt *s = on_tile(b, STMT_MULTIPLY, sums, x, at);
         s->weights = w;
@@ -132,7 +86,7 @@ static struct loop_stmt *multiply(struct block *b, struct loop_variable *sums, s
 static void multiply_keys(struct block *b)
 {
         const int64_t row = query_row(&b->t);
-        struct loop_stmt *s = multiply(b, b->tile, b->qs, times(b->e, in_block(b, first_of_warp(b)), row), b->ks, b->t.depth);
+        struct loop_stmt *s = attention_multiply(b, b->tile, b->qs, times(b->e, in_block(b, first_of_warp(b)), row), b->ks, b->t.depth);
         s->tiles.step = row;
         s->tiles.jump = b->t.fragment * row;
 }
@@ -140,170 +94,9 @@ static void multiply_keys(struct block *b)
 /* shares by values */
 static void multiply_values(struct block *b)
 {
-        multiply(b, b->acc, NULL, loop_use(b->e->arena, b->tile), b->vs, b->t.keys)->tiles.across = true;
+        attention_multiply(b, b->acc, NULL, loop_use(b->e->arena, b->tile), b->vs, b->t.keys)->tiles.across = true;
 }
 
-/* ---- rows, by lanes ---- */
-
-/* Opens a loop over the warp's rows, a lane each: which of all warps' rows it has. */
-static struct loop_expr *begin_lanes(struct block *b)
-{
-        struct loop_expr *lane = emit_grid(b->e, "lane", FOR_GPU_LANE, rows_of_warp(b));
-        return emit_let(b->e, "at", plus(b->e, first_of_warp(b), lane));
-}
-
-/* memory of a lane */
-static struct loop_buffer *new_values(struct block *b, const char *name, enum element element, int64_t count)
-{
-        struct loop_buffer *values = ARENA_NEW(b->e->arena, struct loop_buffer);
-        *values = (struct loop_buffer){ .name = emit_name(b->e, name), .element = element, .extent = count, .space = SPACE_STACK,
-                                        .offset = -1, .access = ACCESS_INOUT };
-        add(b, STMT_ALLOC)->buffer = values;
-        return values;
-}
-
-/* What a lane has of a tile: entries of some rows, each at its place. */
-struct own {
-        struct loop_variable *tile;
-        struct loop_buffer *values;
-        struct loop_expr *lane, *first, *pair;            /* its number; its first row of eight, and column */
-        struct loop_expr *i, *at, *row;                   /* number of its row, which of all warps' rows, of the result */
-};
-
-static void move_own(struct block *b, enum loop_stmt_kind kind, const struct own *o) { on_tile(b, kind, o->tile, o->values, o->lane); }
-
-/* Opens a loop over all lanes. */
-static struct own begin_own(struct block *b, struct loop_variable *tile)
-{
-        struct emit *e = b->e;
-        struct own o = { .tile = tile, .lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES) };
-        o.values = new_values(b, "own", E_F32, (int64_t)tile->rows / TILE_OWN_ROWS * tile->columns * TILE_OWN);
-        o.first = emit_let(e, "quad", emit_op_int(e, LOOP_DIV, o.lane, TILE_ROW_LANES));
-        o.pair = emit_let(e, "pair", emit_op_int(e, LOOP_REM, o.lane, TILE_ROW_LANES));
-        move_own(b, STMT_TAKE, &o);
-        return o;
-}
-
-/* Opens a loop over the lane's rows. */
-static void each_row(struct block *b, struct own *o)
-{
-        struct emit *e = b->e;
-        const int step = TILE_OWN_ROWS / 2;
-        o->i = emit_grid(e, "i", FOR_UNROLL, o->tile->rows / step);
-        o->at = emit_let(e, "at", plus(e, first_of_warp(b), plus(e, times(e, o->i, step), o->first)));
-        o->row = emit_let(e, "r", plus(e, b->first, in_block(b, o->at)));
-}
-
-/* Opens a loop over columns of such a row: the entry's place; its column. */
-static struct loop_expr *each_entry(struct block *b, const struct own *o, struct loop_expr **column)
-{
-        struct emit *e = b->e;
-        struct loop_expr *c = emit_grid(e, "c", FOR_UNROLL, o->tile->columns * 2);
-        struct loop_expr *vector = emit_op_int(e, LOOP_DIV, c, 2), *second = emit_op_int(e, LOOP_REM, c, 2);
-        struct loop_expr *of_rows = plus(e, times(e, emit_op_int(e, LOOP_DIV, o->i, 2), o->tile->columns), vector);
-        *column = emit_let(e, "column", plus(e, times(e, vector, TILE_OWN_LANES), plus(e, times(e, o->pair, 2), second)));
-        return emit_let(e, "entry", plus(e, times(e, of_rows, TILE_OWN), plus(e, times(e, emit_op_int(e, LOOP_REM, o->i, 2), 2), second)));
-}
-
-/* Opens conditions, as many as it returns: under which an entry is of a row, and a key. *score: what it is elsewhere, where there are any. */
-static int if_there(struct block *b, const struct own *o, struct loop_expr *key, struct loop_variable **score)
-{
-        const bool rows = rows_of(b) % b->t.rows, keys = key && columns_of(b) % attention_tile_keys(&b->t);
-        if (score && (rows || keys))
-                *score = emit_var(b->e, "score", LOOP_TYPE(E_F32), float_number(b, -INFINITY));
-        if (rows)
-                emit_if(b->e, less(b, o->row, rows_of(b)));
-        if (keys)
-                emit_if(b->e, less(b, key, columns_of(b)));
-        return rows + keys;
-}
-
-/* v, computed before, is the entry at that place. */
-static void place_own(struct block *b, const struct value *v, const struct own *o, struct loop_expr *entry)
-{
-        b->entry = (struct emit_place){ .buffer = o->values, .start = entry };
-        emit_local(b->e, v)->place = &b->entry;
-}
-
-static struct loop_expr *part_at(struct block *b, struct loop_expr *at, struct loop_expr *i)
-{
-        return plus(b->e, times(b->e, at, TILE_ROW_LANES), i);
-}
-
-/* what of lanes of a row is joined */
-static struct loop_expr *joined(struct block *b, struct loop_buffer *parts, struct loop_expr *(*join)(struct block *, struct loop_expr *, struct loop_expr *),
-                                struct loop_expr *at)
-{
-        struct loop_expr *all = load(b, parts, part_at(b, at, number(b->e, 0)));
-        for (int i = 1; i < TILE_ROW_LANES; i++)
-                all = join(b, all, load(b, parts, part_at(b, at, number(b->e, i))));
-        return all;
-}
-
-/* scores as the fusion has them, and a lane's largest one of each row */
-static void write_scores(struct block *b)
-{
-        struct emit *e = b->e;
-        struct own o = begin_own(b, b->tile);
-        each_row(b, &o);
-        struct loop_variable *best = emit_var(e, "most", LOOP_TYPE(E_F32), is_alone(b) ? float_number(b, -FLT_MAX) : load(b, b->best, o.at));
-        struct loop_expr *column, *entry = each_entry(b, &o, &column), *key = emit_let(e, "key", plus(e, b->key_at, column));
-        struct loop_expr *const index[RANK] = { number(e, 0), b->group, o.row, key };
-        struct loop_variable *some = NULL;
-        const int opened = if_there(b, &o, key, &some);
-        place_own(b, op_result(b->a.first), &o, entry);
-        struct loop_expr *score = emit_let(e, "score", emit_element(e, b->a.scores, index));
-        if (some) {
-                emit_set(e, some, score);
-                score = loop_use(e->arena, some);
-        }
-        for (int i = 0; i < opened; i++)
-                emit_end(e);
-        emit_store(e, o.values, entry, score);
-        emit_set(e, best, larger(b, loop_use(e->arena, best), score));
-        emit_end(e);
-        emit_store(e, b->parts, part_at(b, o.at, o.pair), loop_use(e->arena, best));
-        emit_end(e);
-        move_own(b, STMT_GIVE, &o);
-        emit_end(e);
-}
-
-static void write_shares(struct block *b)
-{
-        struct emit *e = b->e;
-        struct own o = begin_own(b, b->tile);
-        each_row(b, &o);
-        const char *function = b->t.bytes < (int)sizeof(float) ? "exp_share" : "exp_negative";      /* what is multiplied is rounded, or is not */
-        struct loop_expr *best = emit_let(e, "best", joined(b, b->parts, larger, o.at));
-        struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));
-        struct loop_expr *column, *entry = each_entry(b, &o, &column);
-        struct loop_expr *share = emit_let(e, "share", exponential(b, function, minus(e, load(b, o.values, entry), best)));
-        emit_store(e, o.values, entry, share);
-        emit_set(e, sum, plus(e, loop_use(e->arena, sum), share));
-        emit_end(e);
-        emit_store(e, b->part_sums, part_at(b, o.at, o.pair), loop_use(e->arena, sum));
-        emit_end(e);
-        move_own(b, STMT_GIVE, &o);
-        emit_end(e);
-}
-
-/* what is known of a row, and what its sums so far are brought to the largest score by */
-static void write_rows(struct block *b)
-{
-        struct emit *e = b->e;
-        struct loop_expr *at = begin_lanes(b);
-        struct loop_expr *best = emit_let(e, "best", joined(b, b->parts, larger, at)), *sum = joined(b, b->part_sums, sum_of, at);
-        if (!is_alone(b)) {
-                struct loop_expr *factor = emit_let(e, "factor", exponential(b, "exp_negative", minus(e, load(b, b->best, at), best)));
-                sum = plus(e, emit_op(e, LOOP_MUL, load(b, b->sum.buffer, at), factor), sum);
-                emit_store(e, b->factor, at, factor);
-        }
-        emit_store(e, b->sum.buffer, at, sum);
-        emit_store(e, b->best, at, best);
-        emit_end(e);
-        if (!is_alone(b))
-                on_tile(b, STMT_SCALE, b->acc, b->factor, first_of_warp(b));
-}
 
 /* ---- a block ---- */
 
@@ -337,8 +130,6 @@ static void find_turns(struct block *b, struct loop_expr **from, struct loop_exp
         }
 }
 
-static void begin_warps(struct block *b) { b->warp = emit_grid(b->e, "warp", FOR_GPU_WARP, attention_tile_warps(&b->t)); }
-
 static void begin_block(struct block *b, struct loop_expr *from, struct loop_expr *to)
 {
         struct emit *e = b->e;
@@ -349,12 +140,8 @@ static void begin_block(struct block *b, struct loop_expr *from, struct loop_exp
         if (!is_alone(b))
                 attention_copy_values(b, from);
         emit_end(e);
-        if (!is_alone(b)) {
-                struct loop_expr *at = begin_lanes(b);
-                emit_store(e, b->best, at, float_number(b, -FLT_MAX));
-                emit_store(e, b->sum.buffer, at, float_number(b, 0));
-                emit_end(e);
-        }
+        if (!is_alone(b))
+                attention_begin_rows(b);
         emit_end(e);
         add(b, STMT_COMMIT);
         if (is_alone(b)) {
@@ -366,7 +153,7 @@ static void begin_block(struct block *b, struct loop_expr *from, struct loop_exp
         add(b, STMT_WAIT)->code = is_alone(b);
 }
 
-static struct loop_variable *new_tile(struct block *b, const char *name, int outputs)
+struct loop_variable *attention_new_tile(struct block *b, const char *name, int outputs)
 {
         struct loop_type type = LOOP_VECTOR(E_F32, b->t.lanes);
         type.tile = true;
@@ -377,27 +164,12 @@ static struct loop_variable *new_tile(struct block *b, const char *name, int out
         return v;
 }
 
-/* A warp that shares keys, all of which have been multiplied, brings its sums to the largest score of all, and leaves them to the others. */
-static void leave_part(struct block *b)
-{
-        struct emit *e = b->e;
-        struct loop_expr *at = begin_lanes(b), *row = emit_let(e, "row", in_block(b, at)), *best = load(b, b->best, row);
-        for (int i = 1; i < b->t.parts; i++)
-                best = larger(b, best, load(b, b->best, plus(e, row, number(e, (int64_t)i * b->t.rows))));
-        struct loop_expr *factor = emit_let(e, "factor", exponential(b, "exp_negative", minus(e, load(b, b->best, at), emit_let(e, "best", best))));
-        emit_store(e, b->factor, at, factor);
-        emit_store(e, b->sum.buffer, at, emit_op(e, LOOP_MUL, load(b, b->sum.buffer, at), factor));
-        emit_end(e);
-        on_tile(b, STMT_SCALE, b->acc, b->factor, first_of_warp(b));
-        on_tile(b, STMT_UNLOAD, b->acc, b->joined, times(e, first_of_warp(b), joined_row(&b->t)))->tiles.step = joined_row(&b->t);
-}
-
 static void write_turns(struct block *b, struct loop_expr *from, struct loop_expr *to)
 {
         struct emit *e = b->e;
         const struct attention_tile *t = &b->t;
         b->number = emit_for(e, "turn", from, to);
-        b->tile = new_tile(b, "tile", t->keys);
+        b->tile = attention_new_tile(b, "tile", t->keys);
         begin_warps(b);
         if (!is_alone(b)) {
                 struct loop_expr *next = emit_let(e, "next", plus(e, b->number, number(e, 1)));
@@ -411,9 +183,11 @@ static void write_turns(struct block *b, struct loop_expr *from, struct loop_exp
                 b->key_at = plus(e, b->key_at, times(e, part_of_warp(b), t->keys));
         b->key_at = emit_let(e, "first_key", b->key_at);
         multiply_keys(b);
-        write_scores(b);
-        write_shares(b);
-        write_rows(b);
+        attention_scores(b);
+        attention_shares(b);
+        attention_rows(b);
+        if (!is_alone(b))
+                on_tile(b, STMT_SCALE, b->acc, b->factor, first_of_warp(b));
         if (is_alone(b)) {
                 emit_end(e);
                 add(b, STMT_WAIT);
@@ -421,93 +195,16 @@ static void write_turns(struct block *b, struct loop_expr *from, struct loop_exp
         }
         multiply_values(b);
         if (is_alone(b) && t->parts > 1)
-                leave_part(b);
+                attention_leave_part(b);
         emit_end(e);
         if (!is_alone(b))
                 wait_for_all(b);
         emit_end(e);
         if (!is_alone(b) && t->parts > 1) {
                 begin_warps(b);
-                leave_part(b);
+                attention_leave_part(b);
                 emit_end(e);
         }
-}
-
-static struct loop_expr *result_at(struct block *b, struct loop_expr *const *index)
-{
-        const struct access *y = &b->a.y;
-        const struct emit_place to = { .buffer = b->result, .start = number(b->e, y->offset),
-                                       .stride = { 0, y->stride[GROUP], y->stride[ROW], y->stride[COLUMN] } };
-        return emit_at(b->e, &to, RANK, index);
-}
-
-/* what the fusion makes of sums: a lane makes all of its results before it stores any */
-static void write_results(struct block *b)
-{
-        struct emit *e = b->e;
-        begin_warps(b);
-        struct own o = begin_own(b, b->acc);
-        struct loop_buffer *values = new_values(b, "values", b->result->element, o.values->extent);
-        emit_local(e, b->a.sum)->place = &b->sum;
-        for (int stores = 0; stores < 2; stores++) {
-                each_row(b, &o);
-                int opened = if_there(b, &o, NULL, NULL) + 2;
-                struct loop_expr *d, *entry = each_entry(b, &o, &d), *const index[RANK] = { number(e, 0), b->group, o.row, d };
-                place_own(b, op_result(b->a.second), &o, entry);
-                if (stores)
-                        emit_store(e, b->result, result_at(b, index), load(b, values, entry));
-                else
-                        emit_store(e, values, entry, emit_element(e, b->a.result, index));
-                while (opened--)
-                        emit_end(e);
-        }
-        emit_end(e);
-        emit_end(e);
-}
-
-/* of such memory, what all parts have of it, added up in order */
-static struct loop_expr *sum_of_parts(struct block *b, struct loop_buffer *parts, struct loop_expr *at)
-{
-        struct loop_expr *sum = load(b, parts, at);
-        for (int i = 1; i < b->t.parts; i++)
-                sum = plus(b->e, sum, load(b, parts, plus(b->e, at, number(b->e, i * (parts->extent / b->t.parts)))));
-        return sum;
-}
-
-/* what the fusion makes of all parts: a lane has results side by side */
-static void join_parts(struct block *b)
-{
-        struct emit *e = b->e;
-        enum { SIDE = 4 };
-        const struct emit_place sum = b->sum;
-        struct loop_expr *index[2], *results[SIDE];
-        begin_warps(b);
-        int opened = attention_share(b, 2, (const int64_t[]){ b->t.rows, b->t.width / SIDE }, index) + 1;
-        struct loop_expr *at = emit_let(e, "at", index[0]), *row = emit_let(e, "r", plus(e, b->first, at)), *first = emit_let(e, "column", times(e, index[1], SIDE));
-        if (rows_of(b) % b->t.rows) {
-                emit_if(e, less(b, row, rows_of(b)));
-                opened++;
-        }
-        b->sum = (struct emit_place){ .buffer = new_values(b, "total", E_F32, 1), .start = number(e, 0) };
-        emit_store(e, b->sum.buffer, number(e, 0), sum_of_parts(b, sum.buffer, at));
-        emit_local(e, b->a.sum)->place = &b->sum;
-        struct own o = { .values = new_values(b, "own", E_F32, SIDE) };
-        struct loop_expr *from = emit_let(e, "from", plus(e, times(e, at, joined_row(&b->t)), first)), *sums[SIDE];
-        for (int i = 0; i < SIDE; i++)
-                sums[i] = emit_let(e, "sum", sum_of_parts(b, b->joined, plus(e, from, number(e, i))));
-        for (int i = 0; i < SIDE; i++)
-                emit_store(e, o.values, number(e, i), sums[i]);
-        for (int i = 0; i < SIDE; i++) {
-                struct loop_expr *const of[RANK] = { number(e, 0), b->group, row, plus(e, first, number(e, i)) };
-                place_own(b, op_result(b->a.second), &o, number(e, i));
-                results[i] = emit_let(e, "result", emit_element(e, b->a.result, of));
-        }
-        for (int i = 0; i < SIDE; i++) {
-                struct loop_expr *const of[RANK] = { number(e, 0), b->group, row, plus(e, first, number(e, i)) };
-                emit_store(e, b->result, result_at(b, of), results[i]);
-        }
-        while (opened--)
-                emit_end(e);
 }
 
 static struct loop_buffer *shared(struct block *b, const char *name, enum element element, int64_t extent)
@@ -523,7 +220,7 @@ static void find_memory(struct block *b)
 {
         const struct attention_tile *t = &b->t;
         const enum element element = b->multiply->x.memory;
-        b->qs = shared(b, "qs", element, t->rows * query_row(t));
+        b->qs = shared(b, "qs", element, t->rows * (t->together ? t->depth : query_row(t)));
         b->stages = attention_tile_stages(t);
         const int64_t keys = (int64_t)b->stages * attention_tile_keys(t), rows = (int64_t)t->rows * t->parts;
         b->ks = shared(b, "ks", element, keys * t->depth);
@@ -561,12 +258,16 @@ bool attention_warps_kernel(struct emit *e, const struct kernel_request *request
                 turn = minus(e, number(e, down - 1), turn);
         b.first = emit_let(e, "first", times(e, turn, b.t.rows));
         b.group = emit_let(e, "group", emit_op_int(e, LOOP_DIV, block, down));
-        b.acc = new_tile(&b, "acc", b.t.width);
+        b.acc = attention_new_tile(&b, "acc", b.t.width);
         find_memory(&b);
         find_turns(&b, &from, &to);
-        begin_block(&b, from, to);
-        write_turns(&b, from, to);
-        (b.t.parts > 1 ? join_parts : write_results)(&b);
+        if (b.t.together) {
+                attention_group_turns(&b, from, to);
+        } else {
+                begin_block(&b, from, to);
+                write_turns(&b, from, to);
+        }
+        attention_results(&b);
         emit_end(e);
         return warps_move_values_in(e->scope->block) && !e->failed;
 }

@@ -9,8 +9,8 @@
 
 /* A block's rows, shared by `warps` of its warps, and the keys (columns) that one has at a time; parts: so many times as many warps, which have
  * the same rows and other keys. turns: of keys; depth: of queries and keys; width: of values; fragments of `fragment` rows by `lanes` outputs;
- * words of `group` channels; bytes: of an element that is multiplied. */
-struct attention_tile { int rows, warps, parts, keys, depth, width, fragment, lanes, group, bytes; int64_t turns; };
+ * words of `group` channels; bytes: of an element that is multiplied; together: four warps multiply as one (attention_groups.c). */
+struct attention_tile { int rows, warps, parts, keys, depth, width, fragment, lanes, group, bytes; int64_t turns; bool together; };
 
 static inline int attention_tile_warps(const struct attention_tile *t) { return t->warps * t->parts; }
 /* keys of a turn: of all parts */

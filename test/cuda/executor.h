@@ -177,6 +177,23 @@ void executor_multiply(enum executor_unit unit, int columns, void *d, const void
         EXECUTOR_WGMMA(wgmma_bf16, UNIT_BF16, float, n) \
         EXECUTOR_WGMMA(wgmma_s8, UNIT_S8, int32_t, n) \
         EXECUTOR_WGMMA(wgmma_u8, UNIT_U8, int32_t, n)
+/* the same of 16 channels, a lane's pairs by w across: a line of 128 bytes has 64 outputs of a channel, those of the next outputs are `next` bytes behind */
+void executor_multiply_across(enum executor_unit unit, int columns, void *d, const uint32_t (*x)[2], const void *w, unsigned next, int line);
+#define EXECUTOR_WGMMA_ACROSS(name, unit, n) \
+        static inline void name##_across_##n(float (*d)[4], const uint32_t (*x)[2], const void *w, unsigned next, EXECUTOR_LINE) \
+        { \
+                executor_multiply_across(unit, n, d, x, w, next, line); \
+        }
+#define EXECUTOR_WGMMAS_ACROSS(n) \
+        EXECUTOR_WGMMA_ACROSS(wgmma_f16, UNIT_F16, n) \
+        EXECUTOR_WGMMA_ACROSS(wgmma_bf16, UNIT_BF16, n)
+EXECUTOR_WGMMAS_ACROSS(64)
+EXECUTOR_WGMMAS_ACROSS(128)
+EXECUTOR_WGMMAS_ACROSS(192)
+EXECUTOR_WGMMAS_ACROSS(256)
+static inline void sums_settled(float (*)[4], int) {}
+static inline void whole_sums_settled(int32_t (*)[4], int) {}
+static inline void pairs_settled(uint32_t (*)[2], int) {}
 EXECUTOR_WGMMAS(8)
 EXECUTOR_WGMMAS(16)
 EXECUTOR_WGMMAS(24)

@@ -13,6 +13,7 @@ struct unit_product {                   /* of a warp's part of four warps' produ
         void *d;
         const void *x, *w;
         int line;
+        unsigned next;                  /* w across: bytes from 64 outputs to the next */
 };
 struct leaf_state {
         std::vector<std::vector<struct copy>> groups = std::vector<std::vector<struct copy>>(1);        /* the open one last */
@@ -380,10 +381,53 @@ template <class byte> static float add_byte_row(float d, const unsigned char *x,
                 sum += (uint32_t)((byte)x[k] * (int8_t)w[k]);
         return executor_bits<float>(sum);
 }
-static void unit_work(void *const lanes[WARP])
+/* of 16 channels by lines of 64 outputs, turned */
+static void read_words_across(unsigned char (*to)[32], const struct unit_product *p)
+{
+        for (int c = 0; c < 16; c++)
+                for (int n = 0; n < p->columns; n += 8) {
+                        uintptr_t at = (uintptr_t)p->w + (uintptr_t)n / 64 * p->next + (uintptr_t)(c * 128 + n % 64 * 2);
+                        const void *word = (const void *)(at ^ (at >> 7 & 7) << 4);
+                        check_fenced(word, p->line);
+                        touch(executor_self, word, 16, false);
+                        for (int i = 0; i < 8; i++)
+                                memcpy(to[n + i] + c * 2, (const char *)word + i * 2, 2);
+                }
+}
+/* rows of a warp, of which each lane has pairs */
+static void read_pairs(unsigned char (*to)[32], void *const lanes[WARP])
+{
+        for (int l = 0; l < WARP; l++)
+                for (int i = 0; i < 4; i++)
+                        memcpy(to[l / 4 + i % 2 * 8] + i / 2 * 16 + l % 4 * 4, (const uint32_t *)((const struct unit_product *)lanes[l])->x + i, 4);
+}
+static void add_up(void *const lanes[WARP], const struct unit_product *p, const unsigned char (*x)[32], const unsigned char (*w)[32])
 {
         static float (*const add[])(float d, const unsigned char *x, const unsigned char *w) = { add_halves, add_bf16_row, add_byte_row<int8_t>,
                                                                                                 add_byte_row<uint8_t> };
+        float d[16][256];
+        get_sums(lanes, d, p->columns);
+        for (int r = 0; r < 16; r++)
+                for (int n = 0; n < p->columns; n++)
+                        d[r][n] = add[p->unit](d[r][n], x[r], w[n]);
+        put_sums(lanes, d, p->columns);
+        executor.counts.mma += p->columns / 8;
+}
+static void across_work(void *const lanes[WARP])
+{
+        const struct unit_product *p = (const struct unit_product *)lanes[0];
+        for (int l = 1; l < WARP; l++) {
+                const struct unit_product *q = (const struct unit_product *)lanes[l];
+                if (q->columns != p->columns || q->unit != p->unit || q->next != p->next || q->w != p->w)
+                        executor_found("line %d: lanes of a warp give other matrices to one product", p->line);
+        }
+        unsigned char x[16][32], w[256][32];
+        read_pairs(x, lanes);
+        read_words_across(w, p);
+        add_up(lanes, p, x, w);
+}
+static void unit_work(void *const lanes[WARP])
+{
         const struct unit_product *p = (const struct unit_product *)lanes[0];
         for (int l = 1; l < WARP; l++) {
                 const struct unit_product *q = (const struct unit_product *)lanes[l];
@@ -393,13 +437,7 @@ static void unit_work(void *const lanes[WARP])
         unsigned char x[16][32], w[256][32];
         read_words(x, p->x, executor_self->number / WARP % 4 * 16, 16, p->line);
         read_words(w, p->w, 0, p->columns, p->line);
-        float d[16][256];
-        get_sums(lanes, d, p->columns);
-        for (int r = 0; r < 16; r++)
-                for (int n = 0; n < p->columns; n++)
-                        d[r][n] = add[p->unit](d[r][n], x[r], w[n]);
-        put_sums(lanes, d, p->columns);
-        executor.counts.mma += p->columns / 8;
+        add_up(lanes, p, x, w);
 }
 
 static void multiply(struct unit_product p, int line)
@@ -413,7 +451,13 @@ void executor_multiply(enum executor_unit unit, int columns, void *d, const void
 {
         if ((uintptr_t)x % 32 || (uintptr_t)w % 32 || columns < 8 || columns > 256 || columns % 8)
                 executor_found("line %d: a product of %d columns, or of matrices that are not at multiples of 32", line, columns);
-        multiply({ unit_work, unit, columns, d, x, w, line }, line);
+        multiply({ unit_work, unit, columns, d, x, w, line, 0 }, line);
+}
+void executor_multiply_across(enum executor_unit unit, int columns, void *d, const uint32_t (*x)[2], const void *w, unsigned next, int line)
+{
+        if ((uintptr_t)w % 1024 || next % 1024 || columns % 64 || columns < 64 || columns > 256 || (unit != UNIT_F16 && unit != UNIT_BF16))
+                executor_found("line %d: a product of %d columns by words across, which are not at a multiple of 1024, or are no halves", line, columns);
+        multiply({ across_work, unit, columns, d, x, w, line, next }, line);
 }
 void wgmma_f16(float d[64], const void *x, const void *w, int line) { executor_multiply(UNIT_F16, 128, d, x, w, line); }
 void units_commit(void) { state()->products.emplace_back(); }
