@@ -192,6 +192,8 @@ struct handing { const struct cuda_phase *phase; enum cuda_handing found; };
 static void hand(struct handing *h, const struct loop_buffer *b)
 {
         const bool own = b->space == SPACE_SHARED && has(h->phase->own, h->phase->own_count, b);
+        if (b->space == SPACE_STACK || b->space == SPACE_LANES)   /* which ends with the loop */
+                return;
         if (!own || h->found == HANDS_NOTHING)
                 h->found = own ? HANDS_TO_LANES : HANDS_TO_WARPS;
 }

@@ -194,7 +194,7 @@ const char *cuda_product_use(struct c_writer *w, struct cuda_product p)
         return cuda_product_name(w, &p);
 }
 
-static bool loads_across(const struct cuda_product *p) { return p->across && element_info[p->multiply->w.memory].bytes == 2; }
+static bool loads_across(const struct cuda_product *p) { return p->across && !multiply_in_groups(p->multiply) && element_info[p->multiply->w.memory].bytes == 2; }
 
 /* words of two vectors of outputs, j and the next, if there is one */
 static void put_words(struct text *out, const struct cuda_product *p)
