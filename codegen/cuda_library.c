@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of the library that are instructions of a device, to the bit: what an instruction says of NaN is said again, as the formula has it. */
+/* Functions of the library that are instructions of a device, to the bit, or, of one that is not exact, within the error that it states: what an
+ * instruction says of NaN is said again, as the formula has it. */
 #include "codegen/cuda_writer.h"
 
 #include <string.h>
@@ -23,6 +24,13 @@ static const struct { const char *name, *text; } functions[] = {
           "        float x;\n"
           "        asm(\"cvt.f32.f16 %%0, %%1;\" : \"=f\"(x) : \"h\"((uint16_t)bits));\n"
           "        return (bits & 32767u) > 31744u ? __uint_as_float((bits & 32768u) << 16 | (bits & 32767u) << 13 | 2143289344u) : x;\n"
+          "}\n" },
+        { "exp_share",
+          "static __device__ inline float %s(float x)\n"
+          "{\n"
+          "        float share;\n"
+          "        asm(\"ex2.approx.ftz.f32 %%0, %%1;\" : \"=f\"(share) : \"f\"(x * 1.442695f));\n"
+          "        return share;\n"
           "}\n" },
         { "larger", "static __device__ inline float %s(float x, float y) { return fmaxf(x, y); }\n" },
 };

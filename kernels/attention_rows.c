@@ -127,13 +127,35 @@ static struct loop_expr *joined(struct block *b, struct loop_buffer *parts, stru
         return all;
 }
 
-/* scores as the fusion has them, and a lane's largest one of each row */
+/* A lane's rows follow each other all the way only where what it loads of shared memory comes before all that it stores there: so these
+ * are loops of their own. */
+static struct loop_buffer *begin_of_rows(struct block *b, struct own *o, const char *name, struct loop_expr *(*known)(struct block *, struct loop_expr *at))
+{
+        struct loop_buffer *of_rows = new_values(b, name, E_F32, o->tile->rows / (TILE_OWN_ROWS / 2));
+        each_row(b, o);
+        emit_store(b->e, of_rows, o->i, known(b, o->at));
+        emit_end(b->e);
+        return of_rows;
+}
+
+/* what the lane has of its rows, for the others that share them */
+static void share_of_rows(struct block *b, struct own *o, struct loop_buffer *of_rows, struct loop_buffer *parts)
+{
+        each_row(b, o);
+        emit_store(b->e, parts, part_at(b, o->at, o->pair), load(b, of_rows, o->i));
+        emit_end(b->e);
+}
+
+static struct loop_expr *best_before(struct block *b, struct loop_expr *at) { return is_alone(b) ? float_number(b, -FLT_MAX) : load(b, b->best, at); }
+static struct loop_expr *best_of_lanes(struct block *b, struct loop_expr *at) { return joined(b, b->parts, larger, at); }
+
 void attention_scores(struct block *b)
 {
         struct emit *e = b->e;
         struct own o = begin_own(b, b->tile);
+        struct loop_buffer *most = begin_of_rows(b, &o, "most", best_before);
         each_row(b, &o);
-        struct loop_variable *best = emit_var(e, "most", LOOP_TYPE(E_F32), is_alone(b) ? float_number(b, -FLT_MAX) : load(b, b->best, o.at));
+        struct loop_variable *best = emit_var(e, "best", LOOP_TYPE(E_F32), load(b, most, o.i));
         struct loop_expr *column, *entry = each_entry(b, &o, &column), *key = emit_let(e, "key", plus(e, b->key_at, column));
         struct loop_expr *const index[RANK] = { number(e, 0), b->group, o.row, key };
         struct loop_variable *some = NULL;
@@ -149,8 +171,9 @@ void attention_scores(struct block *b)
         emit_store(e, o.values, entry, score);
         emit_set(e, best, larger(b, loop_use(e->arena, best), score));
         emit_end(e);
-        emit_store(e, b->parts, part_at(b, o.at, o.pair), loop_use(e->arena, best));
+        emit_store(e, most, o.i, loop_use(e->arena, best));
         emit_end(e);
+        share_of_rows(b, &o, most, b->parts);
         move_own(b, STMT_GIVE, &o);
         emit_end(e);
 }
@@ -159,17 +182,19 @@ void attention_shares(struct block *b)
 {
         struct emit *e = b->e;
         struct own o = begin_own(b, b->tile);
-        each_row(b, &o);
         const char *function = b->t.bytes < (int)sizeof(float) ? "exp_share" : "exp_negative";      /* what is multiplied is rounded, or is not */
-        struct loop_expr *best = emit_let(e, "best", joined(b, b->parts, larger, o.at));
+        struct loop_buffer *bests = begin_of_rows(b, &o, "most", best_of_lanes), *sums = new_values(b, "sums", E_F32, bests->extent);
+        each_row(b, &o);
+        struct loop_expr *best = emit_let(e, "best", load(b, bests, o.i));
         struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));
         struct loop_expr *column, *entry = each_entry(b, &o, &column);
         struct loop_expr *share = emit_let(e, "share", exponential(b, function, minus(e, load(b, o.values, entry), best)));
         emit_store(e, o.values, entry, share);
         emit_set(e, sum, plus(e, loop_use(e->arena, sum), share));
         emit_end(e);
-        emit_store(e, b->part_sums, part_at(b, o.at, o.pair), loop_use(e->arena, sum));
+        emit_store(e, sums, o.i, loop_use(e->arena, sum));
         emit_end(e);
+        share_of_rows(b, &o, sums, b->part_sums);
         move_own(b, STMT_GIVE, &o);
         emit_end(e);
 }
