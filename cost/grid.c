@@ -10,6 +10,7 @@
  * Trips that differ count as the most that there are, those that nothing is known of as UNKNOWN_TRIP. Nothing here was fitted yet. */
 #include "cost/grid.h"
 
+#include "cost/groups.h"
 #include "cost/warps.h"
 #include "ir/loop_bounds.h"
 #include "ir/rates.h"
@@ -53,6 +54,8 @@ struct walk {
         bool in_lane, in_turn, unrolled;
         int tile_rows, tile_columns, tile_lanes;
         int keys;                       /* of attention, outputs of the tile that is multiplied by values; 0: it is none */
+        bool first_turn;                /* products stand in front of the turns, too, as another one's do */
+        double scores;                  /* of multiplies, those from memory */
 };
 
 static double larger(double a, double b) { return a > b ? a : b; }
@@ -160,6 +163,8 @@ static void look_at_for(struct walk *w, const struct loop_stmt *s)
                 break;
         default:
                 if (multiplies(s->body)) {
+                        w->first_turn |= !w->in_turn && w->work.multiplies > 0;
+                        w->work.multiplies = w->work.read = w->scores = 0;
                         w->turns = trips;
                         w->in_turn = true;
                 }
@@ -176,16 +181,21 @@ static void look_at_for(struct walk *w, const struct loop_stmt *s)
 
 static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
 {
-        const struct multiply *m = multiply_find(w->target, loop_multiplied_element(s), s->weights->element, true, s->variable->type.lanes, s->tiles.group, 0);
-        if (!m || m->positions != s->tiles.rows)          /* no fragments of warps */
+        const struct loop_tiles *t = &s->tiles;
+        const struct multiply *m = multiply_find(w->target, loop_multiplied_element(s), s->weights->element, true, s->variable->type.lanes,
+                                                 t->group * (t->together ? t->line : 1), 0);
+        const int positions = m ? multiply_in_groups(m) ? m->positions / MULTIPLY_WARPS : m->positions : 0;
+        if (positions != t->rows || (w->turns > 1 && !w->in_turn))        /* no fragments of warps; behind the turns */
                 return;
         const double rows = s->tiles.positions, width = (double)s->tiles.vectors * s->variable->type.lanes, deep = (double)s->tiles.depth * s->tiles.group;
         w->multiply = m;
-        w->tile_rows = s->tiles.positions / m->positions;
+        w->tile_rows = s->tiles.positions / positions;
         w->tile_columns = s->tiles.vectors;
-        w->tile_lanes = m->positions * m->outputs / GRID_LANES;
+        w->tile_lanes = positions * m->outputs / GRID_LANES;
         w->keys = s->buffer ? 0 : loop_multiplied(s)->columns * s->variable->type.lanes;
-        w->work.multiplies += w->trips / w->turns * rows / m->positions * s->tiles.vectors * s->tiles.depth / m->depth;
+        const double all = w->trips / w->turns * (t->together ? s->variable->warps : 1) * rows / m->positions * s->tiles.vectors * deep / multiply_row(m);
+        w->work.multiplies += all;
+        w->scores += s->buffer ? all : 0;
         w->work.read += w->trips / w->turns * ((s->buffer ? rows : 0) + width) * deep * element_info[s->weights->element].bytes;
 }
 
@@ -308,7 +318,8 @@ static double attention_seconds(const struct walk *w)
         struct attention_work work = { .of = w->work, .once = (w->instructions - of_turns) / warps, .first = w->before.x + w->before.w };
         work.of.instructions = of_turns / (warps * w->turns);
         work.of.copied = w->each.x + w->each.w;
-        return warps_attention_cost(w->target, w->multiply, &work);
+        work.scores = w->scores / w->work.multiplies;
+        return (multiply_in_groups(w->multiply) ? groups_attention_cost : warps_attention_cost)(w->target, w->multiply, &work);
 }
 
 struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f, const struct loop_stmt *phase, bool cold)
@@ -340,9 +351,9 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
                 if (!w.work.stages)
                         w.work.stages = 2;
                 int words = (int)(w.work.copied / COPY_BYTES / (double)(cost.warps * GRID_LANES));
-                cost.registers = w.keys ? warps_attention_registers(w.multiply, w.tile_rows * w.multiply->positions, w.keys, w.tile_columns * w.multiply->outputs)
+                cost.registers = w.keys ? warps_attention_registers(w.multiply, w.tile_rows * TILE_OWN_ROWS, w.keys, w.tile_columns * w.multiply->outputs)
                                         : warps_registers(w.multiply, w.tile_rows, w.tile_columns, w.tile_lanes, words);
-                w.work.turns = w.turns;
+                w.work.turns = w.turns + w.first_turn;
                 w.work.cold = cold;
                 w.work.operands = all - results;
                 w.work.results = results;
@@ -353,7 +364,8 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
         if (w.keys && cost.resident)
                 cost.seconds = attention_seconds(&w);
         else
-                cost.seconds = cost.registers && cost.resident ? warps_cost(t, w.multiply, &w.work) : plain_seconds(&w, g, all);
+                cost.seconds = !cost.registers || !cost.resident ? plain_seconds(&w, g, all)
+                                                                 : (multiply_in_groups(w.multiply) ? groups_cost : warps_cost)(t, w.multiply, &w.work);
         return cost;
 }
 

@@ -45,8 +45,9 @@ double warps_rows_cost(const struct grid_machine *g, double rows, double length)
 /* waves of blocks over all multiprocessors */
 double warps_waves(const struct grid_machine *g, const struct warp_work *work);
 /* Attention (kernels/attention_warps.c). of: of its turns, whose instructions are all but what loads operands of products and multiplies; beside
- * them, instructions of a warp that are of no turn, and bytes that a block waits for before the first one. */
-struct attention_work { struct warp_work of; double once, first; };
+ * them, instructions of a warp that are of no turn, and bytes that a block waits for before the first one; of a turn's products, the share that
+ * are scores'. */
+struct attention_work { struct warp_work of; double once, first, scores; };
 double warps_attention_cost(const struct target *t, const struct multiply *m, const struct attention_work *work);
 /* registers of a lane whose warp has so many rows, keys at a time, and channels of values */
 int warps_attention_registers(const struct multiply *m, int rows, int keys, int width);

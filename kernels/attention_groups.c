@@ -14,7 +14,7 @@ enum { STAGES = 2 };
 
 /* ---- what fits ---- */
 
-static const struct multiply *multiply_of(const struct attention *a, const struct target *target)
+const struct multiply *attention_group_multiply(const struct attention *a, const struct target *target)
 {
         const struct type *x = op_operand(a->first, 0)->type, *w = op_operand(a->first, 1)->type, *shares = op_operand(a->second, 0)->type,
                           *values = op_operand(a->second, 1)->type;
@@ -33,7 +33,7 @@ static bool sees_keys(const struct attention *a)
 bool attention_group_of(const struct attention *a, const struct target *target, const struct schedule *s, struct attention_tile *t)
 {
         enum { ACROSS = 16 };           /* channels, here keys, of a product whose words lie across */
-        const struct multiply *m = multiply_of(a, target);
+        const struct multiply *m = attention_group_multiply(a, target);
         const struct type *x = op_operand(a->first, 0)->type, *scores = a->scores->type;
         if (!m || m->sum != E_F32 || element_info[x->element].bytes != 2 || x->dims[GROUP] != scores->dims[GROUP] || x->dims[ROW] != scores->dims[ROW] ||
             s->keys <= 0 || s->parts != 1 || !sees_keys(a))

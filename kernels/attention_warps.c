@@ -53,6 +53,11 @@ bool attention_tile_of(const struct attention *a, const struct target *target, c
                attention_tile_shared(t) <= GRID_SHARED_MAX;
 }
 
+const struct multiply *attention_tile_multiply(const struct attention *a, const struct target *target, const struct attention_tile *t)
+{
+        return t->together ? attention_group_multiply(a, target) : multiply_of(a->first, target);
+}
+
 int64_t attention_tile_shared(const struct attention_tile *t)
 {
         enum { ALLOCATIONS = 9, ALIGN = 128, OF_ROW = 3 + 2 * TILE_ROW_LANES };
@@ -244,7 +249,7 @@ bool attention_warps_kernel(struct emit *e, const struct kernel_request *request
         const struct target *target = e->options->target;
         if (!a->second->schedule || !a->sum || !attention_tile_of(a, target, a->second->schedule, &b.t) || !attention_operands(&b, request->region))
                 return false;
-        b.multiply = multiply_of(a->first, target);
+        b.multiply = attention_tile_multiply(a, target, &b.t);
         b.band = attention_band(a);
         b.query = emit_parameter(e, b.q.value);
         b.key = emit_parameter(e, b.k.value);

@@ -20,6 +20,8 @@ static inline int attention_tile_stages(const struct attention_tile *t) { return
 
 /* as the second product's schedule has it; false: the target has no such multiplies, or it cannot be */
 bool attention_tile_of(const struct attention *a, const struct target *target, const struct schedule *s, struct attention_tile *t);
+/* by which its products are made */
+const struct multiply *attention_tile_multiply(const struct attention *a, const struct target *target, const struct attention_tile *t);
 /* bytes of shared memory */
 int64_t attention_tile_shared(const struct attention_tile *t);
 

@@ -2,7 +2,7 @@
 /* Attention by blocks of warps (kernels/attention_warps.c): the rows of a block, its warps and keys of least predicted time. */
 #include <math.h>
 
-#include "cost/warps.h"
+#include "cost/groups.h"
 #include "ir/loop.h"
 #include "kernels/attention_row_warps.h"
 #include "kernels/attention_warps.h"
@@ -27,7 +27,7 @@ static struct attention_work work_of(const struct attention *a, struct band band
 {
         /* Instructions, as nvcc 13 makes of attention of f16: of a score, more where its share is not rounded (exp_negative of ir/library);
          * of a sum that is brought to the largest score; of what a lane has of a row; of a copy; of a result, more where parts are added up; of a block. */
-        enum { OF_SCORE = 16, OF_EXACT = 6, OF_SUM = 1, OF_ROW = 34, OF_COPY = 4, OF_RESULT = 8, OF_PART = 2, OF_BLOCK = 100 };
+        enum { OF_SCORE = 9, OF_EXACT = 13, OF_SUM = 1, OF_ROW = 34, OF_COPY = 4, OF_RESULT = 8, OF_PART = 2, OF_BLOCK = 100 };
         const struct type *scores = a->scores->type;
         const int warps = attention_tile_warps(t), rows = t->rows / t->warps;
         const double keys = attention_tile_keys(t), depths = t->depth + t->width, groups = (double)scores->dims[GROUP], lanes = (double)warps * GRID_LANES;
@@ -45,7 +45,7 @@ static struct attention_work work_of(const struct attention *a, struct band band
                         .results = groups * (double)scores->dims[ROW] * t->width * element_info[a->result->type->element].bytes,
                         .stages = attention_tile_stages(t), .warps = warps,
                         .registers = warps_attention_registers(m, rows, t->keys, t->width), .shared = attention_tile_shared(t) },
-                .once = OF_BLOCK + copies + results + left, .first = queries + keys * (t->turns > 1 ? depths : t->depth) * t->bytes
+                .scores = t->depth / depths, .once = OF_BLOCK + copies + results + left, .first = queries + keys * (t->turns > 1 ? depths : t->depth) * t->bytes
         };
 }
 
@@ -79,39 +79,55 @@ static bool choose_rows(const struct attention *a, const struct target *target, 
         return least < INFINITY;
 }
 
+struct choice {
+        const struct attention *attention;
+        const struct target *target;
+        struct band band;
+        struct schedule best;
+        double least, waves;
+        int registers;
+};
+
+static void try_tile(struct choice *c, int rows, int warps, int parts, int keys, bool together)
+{
+        struct schedule s = schedule_preset();
+        struct attention_tile t;
+        s.tile = rows;
+        s.warps = warps;
+        s.parts = parts;
+        s.keys = keys;
+        s.together = together;
+        if (!attention_tile_of(c->attention, c->target, &s, &t))
+                return;
+        const struct multiply *m = attention_tile_multiply(c->attention, c->target, &t);
+        const struct attention_work work = work_of(c->attention, c->band, &t, m);
+        if (!warps_resident(target_grid(c->target), &work.of))
+                return;
+        const double seconds = (together ? groups_attention_cost : warps_attention_cost)(c->target, m, &work);
+        if (seconds >= c->least)
+                return;
+        c->least = seconds;
+        c->waves = warps_waves(target_grid(c->target), &work.of);
+        c->registers = work.of.registers;
+        c->best = s;
+}
+
 bool attention_choose(const struct attention *a, const struct target *target, struct arena *arena, struct schedule *best)
 {
         if (a->first->code == OP_dot)
                 return choose_rows(a, target, arena, best);
-        const struct grid_machine *g = target_grid(target);
-        const struct type *x = op_operand(a->first, 0)->type, *w = op_operand(a->first, 1)->type;
-        const struct multiply *m = multiply_find(target, (enum element)x->element, (enum element)w->element, true, (int)packed_lanes(x, w),
-                                                 (int)packed_group(x, w), 0);
-        const struct band band = attention_band(a);
-        double least = INFINITY, waves = 0;
-        int registers = 0;
-        for (int rows = 16; m && rows <= GRID_LANES; rows *= 2)
+        struct choice c = { .attention = a, .target = target, .band = attention_band(a), .least = INFINITY };
+        for (int rows = 16; rows <= GRID_LANES; rows *= 2)
                 for (int warps = 1; warps <= WARPS; warps++)
                         for (int parts = 1; parts * warps <= WARPS; parts++)
-                                for (int keys = 16; keys <= 128; keys *= 2) {
-                                        struct schedule s = schedule_preset();
-                                        struct attention_tile t;
-                                        s.tile = rows * warps;
-                                        s.warps = warps;
-                                        s.parts = parts;
-                                        s.keys = keys;
-                                        if (!attention_tile_of(a, target, &s, &t))
-                                                continue;
-                                        const struct attention_work work = work_of(a, band, &t, m);
-                                        const double seconds = warps_resident(g, &work.of) ? warps_attention_cost(target, m, &work) : INFINITY;
-                                        if (seconds >= least)
-                                                continue;
-                                        least = seconds;
-                                        waves = warps_waves(g, &work.of);
-                                        registers = work.of.registers;
-                                        *best = s;
-                                }
-        if (least < INFINITY)
-                best->why = arena_printf(arena, "%.3g us in %.0f waves, %d registers", least * 1e6, waves, registers);
-        return least < INFINITY;
+                                for (int keys = 16; keys <= 128; keys *= 2)
+                                        try_tile(&c, rows * warps, warps, parts, keys, false);
+        for (int warps = MULTIPLY_WARPS; warps <= WARPS; warps += MULTIPLY_WARPS)
+                for (int keys = 32; keys <= 128; keys *= 2)
+                        try_tile(&c, warps * TILE_OWN_ROWS, warps, 1, keys, true);
+        if (c.least == INFINITY)
+                return false;
+        *best = c.best;
+        best->why = arena_printf(arena, "%.3g us in %.0f waves, %d registers", c.least * 1e6, c.waves, c.registers);
+        return true;
 }
