@@ -143,7 +143,7 @@ static bool check_multiplied(struct verifier *v, const struct loop_stmt *s)
             x->type.element != E_F32 || x->rows != sums->rows || x->columns * x->type.lanes != s->tiles.depth * s->tiles.group)
                 return verify_error(v, "what is multiplied are no sums of f32 of the same positions, with an output for each channel");
         return ((!s->tiles.line && !s->tiles.together && !x->registers.count) || (s->tiles.line && s->tiles.together && s->tiles.across)) ||
-               verify_error(v, "sums are multiplied in lines or together, but not across and both, or in numbered tiles");
+               verify_error(v, "sums are multiplied by a warp, without lines or numbered tiles, or by warps together, in lines across");
 }
 
 /* TAKE, GIVE: what a lane has of sums */
