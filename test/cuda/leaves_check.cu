@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every leaf on random operands, its results in hexadecimal, a line each: `make bench-cuda` compares what a GPU prints with what the executor does.
- * Lines of sums of products have the operands' sum of magnitudes behind them, for these may be rounded in other ways. */
+ * Lines of sums of products have the operands' sum of magnitudes behind them, those of exponentials their own, for these may be rounded in other ways. */
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +95,33 @@ static __global__ void products(const uint32_t *in, uint32_t *out)
         }
 }
 
+/* of what is at most 0, as shares of attention are; out: 4 of them, 4 times the same as their magnitudes */
+static __device__ float exponential(float x)
+{
+#ifdef CUDA_CPU
+        const double share = exp2((double)(x * 1.442695f));
+        return share < 1.17549435e-38 ? 0.0f : (float)share;
+#else
+        float share;
+        asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(share) : "f"(x * 1.442695f));
+        return share;
+#endif
+}
+static __global__ void exponentials(const uint32_t *in, uint32_t *out)
+{
+        int l = (int)threadIdx.x;
+        for (int i = 0; i < WORDS; i += 8) {
+                float share[4], magnitude[4];
+                for (int k = 0; k < 4; k++) {
+                        const float x = (float)(in[l * WORDS + i + k] >> 8) * (k % 2 ? -1.0f / 262144.0f : -1.0f / 16777216.0f);
+                        share[k] = exponential(k == 3 && i % 16 ? -1000.0f : x);
+                        magnitude[k] = share[k] > 1e-30f ? share[k] : 1e-30f;
+                }
+                memcpy(out + l * WORDS + i, share, 16);
+                memcpy(out + l * WORDS + i + 4, magnitude, 16);
+        }
+}
+
 static int run(const char *name, void (*kernel)(const uint32_t *, uint32_t *), const uint32_t *in, uint32_t *out)
 {
         static uint32_t host[LANES * WORDS];
@@ -120,5 +148,5 @@ int main(void)
         if (cudaMalloc(&in, sizeof host) || cudaMalloc(&out, sizeof host) || cudaMemcpy(in, host, sizeof host, cudaMemcpyHostToDevice))
                 return 1;
         return run("halves", halves, in, out) || run("pairs", pairs, in, out) || run("shuffles", shuffles, in, out) || run("copies", copies, in, out) ||
-               run("matrices", matrices, in, out) || run("products", products, in, out);
+               run("matrices", matrices, in, out) || run("products", products, in, out) || run("exponentials", exponentials, in, out);
 }

@@ -26,13 +26,14 @@ def test_no_gpu(tmp_path):
 def test_leaves(tmp_path):
     """the executor's two ways to add products differ by less than is allowed, and a leaf that is wrong is noticed"""
     text = bench_cuda.leaves_by_executor(tmp_path)
-    assert set(bench_cuda.lines(text)) == {"halves", "pairs", "shuffles", "copies", "matrices", "products"}
+    assert set(bench_cuda.lines(text)) == {"halves", "pairs", "shuffles", "copies", "matrices", "products", "exponentials"}
     assert all(rows.size == 2048 for rows in bench_cuda.lines(text).values())
     assert bench_cuda.compare_leaves(text, text) == []
     first = text.index("matrices: ") + len("matrices: ")
     assert bench_cuda.compare_leaves(text, text[:first] + "0bad0bad" + text[first + 8:]) == ["matrices: 1 of 2048 words differ"]
-    first = text.index("products: ") + len("products: ")
-    assert bench_cuda.compare_leaves(text, text[:first] + "41000000" + text[first + 8:])[0].startswith("products: ")
+    for name in "products", "exponentials":
+        first = text.index(f"{name}: ") + len(name) + 2
+        assert bench_cuda.compare_leaves(text, text[:first] + "41000000" + text[first + 8:])[0].startswith(f"{name}: ")
 
 
 @pytest.mark.slow

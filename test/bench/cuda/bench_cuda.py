@@ -6,7 +6,7 @@
 
 0. All processors compile: dnncc, nvcc; and compute what is to come out (onnxruntime where it is installed, else dnncc's interpreter).
    What a launch, a barrier of the grid, of a cluster, and copies take (machine.cu): what targets and cost/warps.c say of a GPU.
-1. Every leaf (test/cuda/leaves_check.cu) against the executor to the bit; sums of products within 2^-20 of the sum of their magnitudes.
+1. Every leaf (test/cuda/leaves_check.cu) against the executor to the bit; sums of products, and exponentials, within 2^-20 of the sum of their magnitudes.
 2. All models against what is to come out; the smallest under compute-sanitizer (memcheck, racecheck, synccheck).
 3. Times of graph replays, medians of 200, caches warm and flushed, beside the peers that are installed (torch_peers.py: torch; onnxruntime).
 4. Each kernel by itself, in a row of twenty in a graph, and where it stands in the network as CUPTI sees it (trace.cpp), what it is late behind
@@ -87,12 +87,12 @@ def compare_leaves(ours, theirs):
         a, b = ours.get(name), theirs.get(name)
         if a is None or b is None or a.shape != b.shape:
             wrong.append(f"{name}: not in both")
-        elif name == "products":
+        elif name in ("products", "exponentials"):
             a, b = a.view(np.float32).astype(np.float64), b.view(np.float32).astype(np.float64)
             error = np.abs(a[:, :4] - b[:, :4]) / a[:, 4:]
             if not np.all(error <= 2.0 ** -20):
-                wrong.append(f"products: {error.max():.3g} of the sum of magnitudes")
-            print(f"products: {np.mean(a[:, :4] == b[:, :4]):.0%} equal to the bit, the others within {error.max():.2g} of the sum of magnitudes")
+                wrong.append(f"{name}: {error.max():.3g} of the sum of magnitudes")
+            print(f"{name}: {np.mean(a[:, :4] == b[:, :4]):.0%} equal to the bit, the others within {error.max():.2g} of the sum of magnitudes")
         elif not np.array_equal(a, b):
             wrong.append(f"{name}: {np.count_nonzero(a != b)} of {a.size} words differ")
     return wrong

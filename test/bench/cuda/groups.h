@@ -119,4 +119,19 @@ WGMMA(wgmma_f16_64, 32, "m64n64k16.f32.f16.f16", float, AS_F, "32", "34", "33", 
 WGMMA(wgmma_tf32_64, 32, "m64n64k8.f32.tf32.tf32", float, AS_F, "32", "34", "33", ", 1, 1")
 WGMMA(wgmma_s8_64, 32, "m64n64k32.s32.s8.s8", int, AS_R, "32", "34", "33", "")
 WGMMA(wgmma_u8_64, 32, "m64n64k32.s32.u8.s8", int, AS_R, "32", "34", "33", "")
+
+/* x in registers, of 16 channels; w across: rows of 128 bytes, each of a channel, chunk c of row r at c ^ (r % 8); `next` bytes to the same rows of the next 64 outputs */
+LEAF uint64_t matrix_across(const void *p, unsigned next)
+{
+        return (uint64_t)(shared_at(p) >> 4 & 0x3fff) | (uint64_t)(next >> 4) << 16 | 64ull << 32 | 1ull << 62;
+}
+#define WGMMA_ACROSS(NAME, COUNT, SHAPE, A0, A1, A2, A3, P) \
+        LEAF void NAME(float d[COUNT], const unsigned x[4], uint64_t w) \
+        { \
+                asm volatile("wgmma.mma_async.sync.aligned." SHAPE " {" LIST##COUNT "}, {%" A0 ", %" A1 ", %" A2 ", %" A3 "}, %" P ", 1, 1, 1, 1;" \
+                             : D##COUNT(AS_F, 0) : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(w)); \
+        }
+WGMMA_ACROSS(wgmma_f16_across_64, 32, "m64n64k16.f32.f16.f16", "32", "33", "34", "35", "36")
+WGMMA_ACROSS(wgmma_f16_across_128, 64, "m64n128k16.f32.f16.f16", "64", "65", "66", "67", "68")
+WGMMA_ACROSS(wgmma_bf16_across_256, 128, "m64n256k16.f32.bf16.bf16", "128", "129", "130", "131", "132")
 #endif

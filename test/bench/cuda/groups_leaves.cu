@@ -157,6 +157,76 @@ template <class F, int LAYOUT> static void products(const char *name, int type, 
         cudaFree(xd), cudaFree(wd), cudaFree(yd);
 }
 
+/* ---- x in registers, w across ---- */
+
+struct across_f16_64 { enum { N = 64 }; LEAF void run(float *d, const unsigned *x, uint64_t w) { wgmma_f16_across_64(d, x, w); } };
+struct across_f16_128 { enum { N = 128 }; LEAF void run(float *d, const unsigned *x, uint64_t w) { wgmma_f16_across_128(d, x, w); } };
+struct across_bf16_256 { enum { N = 256 }; LEAF void run(float *d, const unsigned *x, uint64_t w) { wgmma_bf16_across_256(d, x, w); } };
+enum { DEEP = 48 };                     /* channels */
+
+/* x [64][DEEP], w [DEEP][N] */
+template <class F> static __global__ void multiply_across(const uint16_t *x, const uint16_t *w, float *y)
+{
+        extern __shared__ __align__(1024) unsigned char shared[];
+        constexpr int N = F::N;
+        for (int i = (int)threadIdx.x; i < DEEP * N / 8; i += 128) {
+                int k = i / (N / 8), chunk = i % (N / 8);
+                *(uint4 *)(shared + (chunk / 8 * DEEP + k) * ROW + ((chunk % 8 ^ (k & 7)) << 4)) = *(const uint4 *)(w + k * N + chunk * 8);
+        }
+        float d[N / 2];
+        for (int i = 0; i < N / 2; i++)
+                d[i] = 1000.0f;
+        unsigned a[DEEP / 16][4];
+        const int row = (int)threadIdx.x / 32 * 16 + (int)threadIdx.x % 32 / 4, pair = (int)threadIdx.x % 4 * 2;
+        for (int k = 0; k < DEEP / 16; k++)
+                for (int i = 0; i < 4; i++)
+                        a[k][i] = *(const unsigned *)(x + (row + i % 2 * 8) * DEEP + k * 16 + i / 2 * 8 + pair);
+        fence_units();
+        __syncthreads();
+        units_begin();
+#pragma unroll
+        for (int k = 0; k < DEEP / 16; k++)
+                F::run(d, a[k], matrix_across(shared + k * 16 * ROW, DEEP * ROW));
+        units_commit();
+        units_wait<0>();
+        for (int i = 0; i < N / 2; i++)
+                y[threadIdx.x * (N / 2) + i] = d[i];
+}
+template <class F> static void products_across(const char *name, int type)
+{
+        constexpr int N = F::N;
+        static uint16_t x[64 * DEEP], w[DEEP * 256];
+        static float y[128 * 128];
+        for (int i = 0; i < 64 * DEEP; i++)
+                put_number((unsigned char *)(x + i), type, (float)((int)(draw() % 17) - 8));
+        for (int i = 0; i < DEEP * N; i++)
+                put_number((unsigned char *)(w + i), type, (float)((int)(draw() % 17) - 8));
+        uint16_t *xd, *wd;
+        float *yd;
+        check(cudaMalloc(&xd, sizeof x), name);
+        check(cudaMalloc(&wd, sizeof w), name);
+        check(cudaMalloc(&yd, sizeof y), name);
+        check(cudaMemcpy(xd, x, sizeof x, cudaMemcpyHostToDevice), name);
+        check(cudaMemcpy(wd, w, sizeof w, cudaMemcpyHostToDevice), name);
+        check(cudaFuncSetAttribute(multiply_across<F>, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536), name);
+        multiply_across<F><<<1, 128, 65536>>>(xd, wd, yd);
+        check(cudaDeviceSynchronize(), name);
+        check(cudaMemcpy(y, yd, sizeof(float) * 128 * (N / 2), cudaMemcpyDeviceToHost), name);
+        long wrong = 0;
+        for (int t = 0; t < 128; t++)
+                for (int i = 0; i < N / 2; i++) {
+                        int row = t / 32 * 16 + t % 32 / 4 + i / 2 % 2 * 8, column = i / 4 * 8 + t % 4 * 2 + i % 2;
+                        double sum = 1000;
+                        for (int k = 0; k < DEEP; k++)
+                                sum += number((unsigned char *)(x + row * DEEP + k), type) * number((unsigned char *)(w + k * N + column), type);
+                        wrong += sum != (double)y[t * (N / 2) + i];
+                }
+        char line[128];
+        snprintf(line, sizeof line, "%s 64x%dx%d, x in registers, w across", name, N, DEEP);
+        say(line, wrong);
+        cudaFree(xd), cudaFree(wd), cudaFree(yd);
+}
+
 /* ---- barriers and copies ---- */
 
 enum { TURNS = 9, STAGES = 2, RUN = 4096 };
@@ -286,6 +356,9 @@ int main(void)
         products<bf16_64, SWIZZLED>("bf16", BF16, false);
         products<f16_64, SWIZZLED>("f16", F16, false);
         products<tf32_64, SWIZZLED>("tf32", TF32, false);
+        products_across<across_f16_64>("f16", F16);
+        products_across<across_f16_128>("f16", F16);
+        products_across<across_bf16_256>("bf16", BF16);
         puts(failures ? "WRONG" : "all right");
         return failures != 0;
 }
