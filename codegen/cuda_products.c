@@ -112,10 +112,15 @@ static const struct leaf { const char *name, *text; } leaves[] = {
         { "mma_tf32", LEAF("mma_tf32", "16 x 8 by 8 x 8 numbers of 11 bits, sums in f32", "float", MMA("m16n8k8", "f32.tf32.tf32.f32", "f")) },
         { "mma_f32",                    /* stands on the one before */
           "\n/* the first 11 bits of a float, and the next 11 of it */\n"
-          "static __device__ __forceinline__ uint32_t high_part(uint32_t x) { return x & 0xffffe000u; }\n"
+          "/* to nearest, so that low parts have both signs, and what is left out of them adds up to nothing; but not to infinity */\n"
+          "static __device__ __forceinline__ uint32_t high_part(uint32_t x)\n"
+          "{\n"
+          "        const uint32_t nearest = x + 0x1000u;\n"
+          "        return ((nearest & 0x7f800000u) == 0x7f800000u ? x : nearest) & 0xffffe000u;\n"
+          "}\n"
           "static __device__ __forceinline__ uint32_t low_part(uint32_t x)\n"
           "{\n"
-          "        return high_part(__float_as_uint(__uint_as_float(x) - __uint_as_float(high_part(x))));\n"
+          "        return __float_as_uint(__uint_as_float(x) - __uint_as_float(high_part(x))) & 0xffffe000u;\n"
           "}\n"
           "/* d += a b: 16 x 8 by 8 x 8 floats as sums of two parts each, but for the product of both low ones. The units cut off what a sum\n"
           " * has no bits for, always towards zero: they add up few products, and d rounds. */\n"

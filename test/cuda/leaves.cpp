@@ -176,11 +176,17 @@ static uint16_t half_at(const uint32_t *r, int i) { return (uint16_t)(r[i / 2] >
 static void add_bf16(float *d, const uint16_t *a, const uint16_t *b)
 {
         for (int i = 0; i < 16; i++)
-                for (int j = 0; j < 8; j++)
+                for (int j = 0; j < 8; j++) {
+                        double terms[17] = { d[i * 8 + j] };
                         for (int k = 0; k < 16; k++) {
                                 uint32_t x = (uint32_t)a[i * 16 + k] << 16, y = (uint32_t)b[j * 16 + k] << 16;
-                                d[i * 8 + j] += executor_bits<float>(x) * executor_bits<float>(y);
+                                const float product = executor_bits<float>(x) * executor_bits<float>(y);
+                                terms[k + 1] = (double)product;
+                                d[i * 8 + j] += product;
                         }
+                        if (executor.cut_off)
+                                d[i * 8 + j] = sum_as_cores(terms, 17);
+                }
 }
 template <bool is_bf16> static void mma_work(void *const lanes[WARP])
 {
@@ -241,10 +247,10 @@ template <class byte> static int32_t add_bytes(int32_t d, const uint32_t *a, con
 /* the low 13 bits of an operand are not looked at; products are exact in double */
 static float add_tf32(float d, const uint32_t *a, const uint32_t *b)
 {
-        double sum = d;
+        double terms[9] = { d }, sum = d;
         for (int i = 0; i < 8; i++)
-                sum += (double)executor_bits<float>(a[i] & 0xffffe000u) * (double)executor_bits<float>(b[i] & 0xffffe000u);
-        return (float)sum;
+                sum += terms[i + 1] = (double)executor_bits<float>(a[i] & 0xffffe000u) * (double)executor_bits<float>(b[i] & 0xffffe000u);
+        return executor.cut_off ? sum_as_cores(terms, 9) : (float)sum;
 }
 void mma_s8(int32_t d[4], const uint32_t a[4], const uint32_t b[2], int line)
 {

@@ -53,13 +53,20 @@ static float as_cores(const double *terms, int n)
         frexp(sum, &e);
         return (float)cut(sum, e - 24 > -149 ? e - 24 : -149);
 }
-static float sum_as_cores(float c, const float *a, const float (*b)[128], int column, int depth)
+float sum_as_cores(const double *terms, int n)
 {
-        double terms[65], sum = c;
+        double sum = 0;
+        for (int i = 0; i < n; i++)
+                sum += terms[i];
+        return isfinite(sum) ? as_cores(terms, n) : (float)sum;
+}
+static float column_as_cores(float c, const float *a, const float (*b)[128], int column, int depth)
+{
+        double terms[65];
         for (int k = 0; k < depth; k++)
-                sum += terms[k] = (double)(a[k] * b[k][column]);
+                terms[k] = (double)(a[k] * b[k][column]);
         terms[depth] = c;
-        return isfinite(sum) ? as_cores(terms, depth + 1) : (float)sum;
+        return sum_as_cores(terms, depth + 1);
 }
 void add_products(float *d, const uint16_t *a, const uint16_t *b, int rows, int columns, int depth)
 {
@@ -77,6 +84,6 @@ void add_products(float *d, const uint16_t *a, const uint16_t *b, int rows, int 
                         for (int n = 0; n < columns; n++)
                                 sums[n] += (double)(x[k] * w[k][n]);
                 for (int n = 0; n < columns; n++)
-                        d[m * columns + n] = executor.cut_off ? sum_as_cores(d[m * columns + n], x, w, n, depth) : (float)sums[n];
+                        d[m * columns + n] = executor.cut_off ? column_as_cores(d[m * columns + n], x, w, n, depth) : (float)sums[n];
         }
 }

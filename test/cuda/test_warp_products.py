@@ -59,6 +59,29 @@ def test_shapes(precision, tmp_path):
         assert counts["mma"] and counts["conflicts"] == 0, (shape, counts)
 
 
+def test_f32(tmp_path):
+    """three products of 11 bits: numbers of one sign, where what is left out would add up; the largest there is; NaN"""
+    shape = 40, 512, 64
+    random = np.random.default_rng(4)
+    w = (1 + random.random(shape[1:])).astype(np.float32)
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "product", [helper.make_tensor_value_info("x", T.FLOAT, shape[:2])],
+                              [helper.make_tensor_value_info("y", T.FLOAT, [shape[0], shape[2]])], [numpy_helper.from_array(w / 4096, "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "m.onnx")
+    path = cuda.compile_model(tmp_path / "m.onnx", tmp_path, [], target="cuda-sm_80")
+    assert "multiply_f32_" in path.read_text()
+    program, x = cuda.build([path], tmp_path), (1 + random.random(shape[:2])).astype(np.float32)
+    x[7:9] = 0
+    x[7, 100], x[8, 3] = np.finfo(np.float32).max, np.nan
+    wanted = x.astype(np.float64) @ (w.astype(np.float64) / 4096)
+    for env, allowed in (None, 2.0 ** -24), ({"EXECUTOR_CUT_OFF": "1"}, 2.0 ** -22):
+        got = cuda.run(program, {"model": [x]}, tmp_path, env=env)["model"]
+        assert not isinstance(got, cuda.Found), got
+        y = got[0].astype(np.float64)
+        assert np.isnan(y[8]).all() and np.allclose(y[7], wanted[7], rtol=2.0 ** -20, atol=0)
+        off = np.delete(y, (7, 8), 0) / np.delete(wanted, (7, 8), 0) - 1
+        assert abs(off.mean()) < allowed and np.abs(off).max() < 2.0 ** -20, (env, off.mean(), np.abs(off).max())
+
+
 def test_tf32_elsewhere(tmp_path):
     """a warning where nothing multiplies such numbers, and the same code"""
     texts = []
