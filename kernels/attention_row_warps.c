@@ -17,30 +17,16 @@
  * Values come into shared memory while scores are made, where all find room there, else straight from memory. Nothing is packed or rounded:
  * this reads a cache once, and what it takes is that. A cache may be a concat, of what was there before and what is new: each key is
  * read where it lies, and where the whole is a result, too, it is stored as it comes by, by the block of the group's first row. */
-#include "kernels/attention_row_warps.h"
+#include "kernels/attention_row_block.h"
 
 #include <float.h>
 #include <math.h>
 
-#include "kernels/warps.h"
-
-enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4, ROWS_MOST = 8, PIECES_MOST = 4, WORD = COPY_BYTES / 4 };
-/* Lanes that share a key; keys of a warp in a turn; turns whose keys have a lane each; words of keys that a lane has at a time; channels of a row; of
- * what lanes found of keys in shared memory, elements from a lane of a key to the next, which are in banks of their own. */
-enum { KEY_LANES = 8, TURN_KEYS = GRID_LANES / KEY_LANES, TURNS_MOST = GRID_LANES / TURN_KEYS, WORDS_MOST = 16, CHANNELS_MOST = WORDS_MOST * KEY_LANES * WORD, DOTS = GRID_LANES + TURN_KEYS };
-
 /* ---- what fits ---- */
-
-static int64_t columns_of(const struct attention *a) { return a->scores->type->dims[COLUMN]; }
-static int64_t depth_of(const struct attention *a) { return op_operand(a->first, 0)->type->dims[COLUMN]; }
-static int64_t width_of(const struct attention *a) { return op_result(a->second)->type->dims[COLUMN]; }
 
 /* of the keys, a block's; of the cluster's memory, its part: products, the largest score, the sum of shares */
 static int64_t share_of(const struct attention *a, const struct schedule *s) { return divide_up(columns_of(a), s->parts); }
 static int64_t part_of(const struct attention *a) { return round_up(width_of(a) + 2, STORAGE_ALIGN / 4); }
-
-/* words that a lane has of a key */
-static int64_t words_of(const struct attention *a) { return depth_of(a) / (KEY_LANES * WORD); }
 
 struct row_turns attention_row_turns(const struct attention *a, const struct schedule *s)
 {
@@ -72,37 +58,6 @@ bool attention_row_fits(const struct attention *a, const struct target *target, 
 }
 
 /* ---- a block ---- */
-
-/* some of the keys (or of their values), and where they lie */
-struct piece { struct access at; struct loop_buffer *from; int64_t first, end; };
-/* all of them, in order; where they are stored besides, or NULL */
-struct cache { struct piece pieces[PIECES_MOST]; int count; struct loop_buffer *whole; };
-
-struct block {
-        struct emit *e;
-        const struct attention *a;
-        struct access q;
-        struct cache keys, values;
-        struct loop_buffer *query, *result;
-        struct loop_buffer *vs;         /* values in shared memory, or NULL */
-        struct loop_buffer *dots;       /* of the warp: what lanes find of keys */
-        /* in shared memory, of each warp: scores and shares of its keys; its largest score; sums of shares, of values; its
-         * factors for what warps have */
-        struct loop_buffer *scores, *shares, *bests, *sums, *products, *factors;
-        struct row_turns turns;
-        int warps, parts;
-        int64_t share;                  /* keys of a part, of which the last may have fewer */
-        struct loop_buffer *partial;    /* of the cluster: [parts][part_of], or NULL */
-        struct loop_expr *group, *row;
-        struct loop_expr *part, *first; /* of all parts, the block's; its first key */
-};
-
-static int64_t lanes_of(const struct block *b) { return (int64_t)b->warps * GRID_LANES; }
-static int64_t turn_keys(const struct block *b) { return (int64_t)b->warps * TURN_KEYS; }
-static struct loop_expr *load(struct block *b, struct loop_buffer *from, struct loop_expr *at) { return loop_load(b->e->arena, from, at); }
-static struct loop_expr *less(struct block *b, struct loop_expr *x, int64_t y) { return emit_op(b->e, LOOP_LT, x, number(b->e, y)); }
-static struct loop_expr *behind(struct block *b, struct loop_expr *x, int64_t y) { return emit_op(b->e, LOOP_LE, number(b->e, y), x); }
-static struct loop_stmt *add(struct block *b, enum loop_stmt_kind kind) { return loop_append(b->e->arena, b->e->scope->block, kind); }
 
 static struct loop_expr *float_number(struct block *b, double value)
 {
@@ -138,242 +93,6 @@ static struct loop_buffer *memory(struct block *b, enum loop_space space, const 
 
 static struct loop_buffer *shared(struct block *b, const char *name, int64_t extent) { return memory(b, SPACE_SHARED, name, extent); }
 
-/* ---- where keys and values lie ---- */
-
-/* where channel 0 of row (or column of scores) `row` is */
-static struct loop_expr *row_at(struct block *b, const struct access *x, struct loop_expr *row)
-{
-        struct emit *e = b->e;
-        return plus(e, number(e, x->offset), plus(e, times(e, b->group, x->stride[GROUP]), times(e, row, x->stride[ROW])));
-}
-
-/* where channel 0 of column `key` is, which is one of the piece's */
-static struct loop_expr *column_at(struct block *b, const struct piece *p, struct loop_expr *key)
-{
-        return row_at(b, &p->at, p->first ? minus(b->e, key, number(b->e, p->first)) : key);
-}
-
-/* the number of a lane among all of the block */
-static struct loop_expr *thread(struct block *b, struct loop_expr *warp, struct loop_expr *lane)
-{
-        return emit_let(b->e, "thread", plus(b->e, times(b->e, warp, GRID_LANES), lane));
-}
-
-static void end_scopes(struct block *b, int scopes)
-{
-        while (scopes-- > 0)
-                emit_end(b->e);
-}
-
-/* opens what is for keys first..end alone, and says how many scopes these are; 0 is in front of none */
-static int open_range(struct block *b, struct loop_expr *key, int64_t first, int64_t end)
-{
-        if (first)
-                emit_if(b->e, behind(b, key, first));
-        emit_if(b->e, less(b, key, end));
-        return 1 + (first != 0);
-}
-
-/* Turns from..to, in each of which so many of something, keys or words of them, come side by side; all: they are all of the piece. */
-struct span { const struct piece *of; int64_t from, to; bool all; };
-enum { SPANS_MOST = 3 * PIECES_MOST };
-
-static void add_span(struct span *spans, int *count, struct span s)
-{
-        if (s.from < s.to)
-                spans[(*count)++] = s;
-}
-
-/* All turns, piece by piece, of `each` a turn, of which a key has `unit`. Where it is not known which a turn has, as it is for the program as a whole: all turns
- * for each piece. */
-static int find_spans(const struct cache *c, int64_t each, int64_t unit, int64_t turns, bool known, struct span *spans)
-{
-        int count = 0;
-        for (const struct piece *p = c->pieces; p < c->pieces + c->count; p++) {
-                const int64_t first = p->first * unit, end = p->end * unit, from = divide_up(first, each), to = end / each;
-                if (!known) {
-                        add_span(spans, &count, (struct span){ p, 0, turns, false });
-                        continue;
-                }
-                add_span(spans, &count, (struct span){ p, first / each, from, false });
-                add_span(spans, &count, (struct span){ p, from, to, true });
-                add_span(spans, &count, (struct span){ p, to < from ? from : to, divide_up(end, each), false });
-        }
-        return count;
-}
-
-/* opens what is for keys of the piece that the block has: number `own` of its own */
-static int open_key(struct block *b, const struct span *s, struct loop_expr *own, struct loop_expr *key)
-{
-        if (s->all)
-                return 0;
-        if (b->parts > 1)
-                emit_if(b->e, less(b, own, b->share));
-        return (b->parts > 1) + open_range(b, key, s->of->first, s->of->end);
-}
-
-/* all of the keys or values as one piece of that memory, where they lie side by side from the block's first one on, or, own false, of all groups */
-static struct cache as_whole(struct block *b, struct loop_buffer *in, int64_t depth, bool own)
-{
-        const int64_t all = columns_of(b->a);
-        return (struct cache){ .pieces = { { .at.stride = { [GROUP] = own ? 0 : all * depth, [ROW] = depth, [COLUMN] = 1 }, .from = in, .end = all } }, .count = 1 };
-}
-
-/* the same for one of the blocks that read the same keys */
-static int open_first_row(struct block *b)
-{
-        const bool several = b->a->scores->type->dims[ROW] > 1;
-        if (several)
-                emit_if(b->e, less(b, b->row, 1));
-        return several;
-}
-
-/* ---- keys ---- */
-
-/* a key of the block: in that turn, number `at` of the turn */
-static struct loop_expr *own_at(struct block *b, struct loop_expr *turn, struct loop_expr *at)
-{
-        return plus(b->e, times(b->e, turn, turn_keys(b)), at);
-}
-
-static struct loop_expr *key_of(struct block *b, struct loop_expr *own) { return b->parts > 1 ? emit_let(b->e, "key", plus(b->e, b->first, own)) : own; }
-
-/* A lane's words of keys, of some turns: turn, word, element. */
-struct lane_keys {
-        struct loop_buffer *words;
-        struct loop_expr *first, *channel;        /* the first turn; the lane's first channel of a word */
-        struct loop_expr *at;                     /* of keys of a turn, which it has */
-};
-
-static int64_t word_at(struct block *b, int64_t turn, int64_t word) { return (turn * words_of(b->a) + word) * WORD; }
-
-static struct loop_expr *channel_at(struct block *b, const struct lane_keys *k, int64_t word, int element)
-{
-        return plus(b->e, k->channel, number(b->e, word * KEY_LANES * WORD + element));
-}
-
-/* Which turns have which keys, where the kernel has all of them at a time, and no other block has some. */
-static int find_key_spans(struct block *b, const struct cache *c, struct span *spans)
-{
-        return find_spans(c, turn_keys(b), 1, b->turns.some, b->parts == 1 && b->turns.times == 1, spans);
-}
-
-/* opens a loop over the turns of a span: where its words are; *key: which that is; says how many scopes these are */
-static int open_turn(struct block *b, const struct lane_keys *k, const struct span *s, struct loop_expr **words, struct loop_expr **key)
-{
-        struct emit *e = b->e;
-        struct loop_expr *i = plus(e, emit_grid(e, "i", FOR_UNROLL, s->to - s->from), number(e, s->from));
-        struct loop_expr *own = emit_let(e, "own", own_at(b, plus(e, k->first, i), k->at));
-        *key = key_of(b, own);
-        *words = times(e, i, word_at(b, 1, 0));
-        return 1 + open_key(b, s, own, *key);
-}
-
-static void load_keys(struct block *b, const struct lane_keys *k)
-{
-        struct emit *e = b->e;
-        const int64_t words = words_of(b->a);
-        struct span spans[SPANS_MOST];
-        struct loop_expr *key, *at, *values[CHANNELS_MOST / KEY_LANES];
-        struct loop_expr *i = emit_grid(e, "i", FOR_UNROLL, k->words->extent);
-        emit_store(e, k->words, i, float_number(b, 0));
-        emit_end(e);
-        for (int n = 0, count = find_key_spans(b, &b->keys, spans); n < count; n++) {
-                const int opened = open_turn(b, k, &spans[n], &at, &key);
-                struct loop_expr *from = emit_let(e, "from", column_at(b, spans[n].of, key));
-                for (int w = 0; w < words * WORD; w++)
-                        values[w] = emit_let(e, "value", load(b, spans[n].of->from, plus(e, from, channel_at(b, k, w / WORD, w % WORD))));
-                for (int w = 0; w < words * WORD; w++)
-                        emit_store(e, k->words, plus(e, at, number(e, w)), values[w]);
-                end_scopes(b, opened);
-        }
-}
-
-/* for who reads the whole cache later */
-static void store_keys(struct block *b, const struct lane_keys *k)
-{
-        struct emit *e = b->e;
-        const int64_t words = words_of(b->a);
-        struct span spans[SPANS_MOST];
-        struct loop_expr *key, *at, *values[CHANNELS_MOST / KEY_LANES];
-        if (!b->keys.whole)
-                return;
-        const struct cache whole = as_whole(b, b->keys.whole, depth_of(b->a), false);
-        const int first = open_first_row(b);
-        for (int n = 0, count = find_key_spans(b, &whole, spans); n < count; n++) {
-                const int opened = open_turn(b, k, &spans[n], &at, &key);
-                struct loop_expr *to = emit_let(e, "to", column_at(b, whole.pieces, key));
-                for (int w = 0; w < words * WORD; w++)
-                        values[w] = emit_let(e, "value", load(b, k->words, plus(e, at, number(e, w))));
-                for (int w = 0; w < words * WORD; w++)
-                        emit_store(e, b->keys.whole, plus(e, to, channel_at(b, k, w / WORD, w % WORD)), values[w]);
-                end_scopes(b, opened);
-        }
-        end_scopes(b, first);
-}
-
-/* ---- values ---- */
-
-/* a lane's words of values, of all of the block's keys: opens a loop over turns, and what is for the piece; what it has */
-struct value_word { struct loop_expr *key, *channel, *at; int opened; };
-
-static struct value_word open_values(struct block *b, const struct span *s, struct loop_expr *thread)
-{
-        struct emit *e = b->e;
-        const int64_t words = width_of(b->a) / WORD, lanes = lanes_of(b);
-        struct loop_expr *i = plus(e, emit_for(e, "i", number(e, 0), number(e, s->to - s->from)), number(e, s->from)), *own, *channel;
-        struct loop_expr *word = plus(e, times(e, i, lanes), thread);
-        if (lanes % words == 0) {       /* each turn the same word */
-                own = emit_let(e, "own", plus(e, times(e, i, lanes / words), emit_op_int(e, LOOP_DIV, thread, words)));
-                channel = emit_op_int(e, LOOP_REM, thread, words);
-        } else {
-                word = emit_let(e, "word", word);
-                own = emit_let(e, "own", emit_op_int(e, LOOP_DIV, word, words));
-                channel = emit_op_int(e, LOOP_REM, word, words);
-        }
-        struct loop_expr *key = key_of(b, own);
-        return (struct value_word){ key, times(e, channel, WORD), times(e, word, WORD), 1 + open_key(b, s, own, key) };
-}
-
-static int find_value_spans(struct block *b, const struct cache *c, struct span *spans)
-{
-        const int64_t words = width_of(b->a) / WORD;
-        return find_spans(c, lanes_of(b), words, divide_up(b->share * words, lanes_of(b)), b->parts == 1, spans);
-}
-
-static void copy_values(struct block *b, struct loop_expr *thread)
-{
-        struct emit *e = b->e;
-        struct span spans[SPANS_MOST];
-        for (int n = 0, count = find_value_spans(b, &b->values, spans); n < count; n++) {
-                const struct value_word v = open_values(b, &spans[n], thread);
-                emit_copy(e, b->vs, v.at, spans[n].of->from, plus(e, column_at(b, spans[n].of, v.key), v.channel), NULL, WORD);
-                end_scopes(b, v.opened);
-        }
-}
-
-static void store_values(struct block *b, struct loop_expr *warp)
-{
-        struct emit *e = b->e;
-        struct span spans[SPANS_MOST];
-        struct loop_expr *values[WORD];
-        if (!b->values.whole)
-                return;
-        const struct cache whole = as_whole(b, b->values.whole, width_of(b->a), false);
-        const int first = open_first_row(b);
-        struct loop_expr *own = thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
-        for (int n = 0, count = find_value_spans(b, &whole, spans); n < count; n++) {
-                const struct value_word v = open_values(b, &spans[n], own);
-                struct loop_expr *to = plus(e, column_at(b, whole.pieces, v.key), v.channel);
-                for (int k = 0; k < WORD; k++)
-                        values[k] = emit_let(e, "value", load(b, b->vs, plus(e, v.at, number(e, k))));
-                for (int k = 0; k < WORD; k++)
-                        emit_store(e, b->values.whole, plus(e, to, number(e, k)), values[k]);
-                end_scopes(b, v.opened);
-        }
-        end_scopes(b, 1 + first);
-}
-
 /* ---- scores and shares ---- */
 
 /* where the warp's scores, and shares, begin */
@@ -388,14 +107,14 @@ static void multiply_keys(struct block *b, struct loop_expr *warp, struct loop_e
         struct loop_expr *of_turn = emit_let(e, "of_turn", emit_op_int(e, LOOP_DIV, lane, KEY_LANES)), *of_key = emit_let(e, "of_key", emit_op_int(e, LOOP_REM, lane, KEY_LANES));
         const struct lane_keys k = { memory(b, SPACE_STACK, "keys", word_at(b, b->turns.some, 0)), times(e, some, b->turns.some), emit_let(e, "channel", times(e, of_key, WORD)),
                                      emit_let(e, "at", plus(e, times(e, warp, TURN_KEYS), of_turn)) };
-        load_keys(b, &k);
+        row_load_keys(b, &k);
         for (int w = 0; w < words * WORD; w++)
                 query[w] = emit_let(e, "query", load(b, b->query, plus(e, row_at(b, &b->q, b->row), channel_at(b, &k, w / WORD, w % WORD))));
         if (b->vs) {                    /* they may arrive later */
                 const bool once = b->turns.times > 1;
                 if (once)
                         emit_if(e, less(b, some, 1));
-                copy_values(b, thread(b, warp, lane));
+                row_copy_values(b, thread(b, warp, lane));
                 end_scopes(b, once);
         }
         struct loop_expr *i = emit_grid(e, "i", FOR_UNROLL, b->turns.some), *dot = NULL;
@@ -403,7 +122,7 @@ static void multiply_keys(struct block *b, struct loop_expr *warp, struct loop_e
                 dot = multiply_add(b, query[w], load(b, k.words, plus(e, times(e, i, word_at(b, 1, 0)), number(e, w))), dot);
         emit_store(e, b->dots, plus(e, times(e, of_key, DOTS), plus(e, times(e, i, TURN_KEYS), of_turn)), dot);
         emit_end(e);
-        store_keys(b, &k);
+        row_store_keys(b, &k);
         emit_end(e);
 }
 
@@ -498,21 +217,21 @@ static void add_values(struct block *b, struct loop_expr *warp)
 {
         struct emit *e = b->e;
         const int64_t width = width_of(b->a), parts = divide_up(width, GRID_LANES);
-        const struct cache here = as_whole(b, b->vs, width, true), *values = b->vs ? &here : &b->values;
+        const struct cache here = row_as_whole(b, b->vs, width, true), *values = b->vs ? &here : &b->values;
         struct span spans[SPANS_MOST];
         struct loop_variable *sums[CHANNELS_MOST / GRID_LANES];
         struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES), *shares[TURN_KEYS];
         struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));
         for (int i = 0; i < parts; i++)
                 sums[i] = emit_var(e, "product", LOOP_TYPE(E_F32), float_number(b, 0));
-        for (int n = 0, count = find_spans(values, turn_keys(b), 1, b->turns.all, b->parts == 1, spans); n < count; n++) {
+        for (int n = 0, count = row_spans(values, turn_keys(b), 1, b->turns.all, b->parts == 1, spans); n < count; n++) {
                 struct loop_expr *turn = plus(e, emit_for(e, "turn", number(e, 0), number(e, spans[n].to - spans[n].from)), number(e, spans[n].from));
                 for (int k = 0; k < TURN_KEYS; k++)
                         shares[k] = emit_let(e, "share", load(b, b->shares, plus(e, keys_at(b, warp), plus(e, times(e, turn, TURN_KEYS), number(e, k)))));
                 for (int k = 0; k < TURN_KEYS; k++) {
                         struct loop_expr *own = emit_let(e, "own", own_at(b, turn, plus(e, times(e, warp, TURN_KEYS), number(e, k)))), *key = key_of(b, own);
-                        const int opened = open_key(b, &spans[n], own, key);
-                        struct loop_expr *from = column_at(b, spans[n].of, b->vs ? own : key);
+                        const int opened = row_open_key(b, &spans[n], own, key);
+                        struct loop_expr *from = row_column_at(b, spans[n].of, b->vs ? own : key);
                         emit_set(e, sum, plus(e, loop_use(e->arena, sum), shares[k]));
                         for (int i = 0; i < parts; i++) {
                                 struct loop_expr *d = plus(e, lane, number(e, (int64_t)i * GRID_LANES));
@@ -620,7 +339,7 @@ static void write_results(struct block *b)
         else
                 write_result(b, d, all, sum);
         end_scopes(b, 3);
-        store_values(b, warp);          /* most warps have nothing else to do here */
+        row_store_values(b, warp);          /* most warps have nothing else to do here */
         emit_end(e);
 }
 
@@ -659,45 +378,12 @@ static void join_parts(struct block *b, struct loop_expr *share)
 
 /* ---- the kernel ---- */
 
-static bool find_cache(struct block *b, const struct kernel_request *request, struct value *v, struct cache *c)
-{
-        const struct op *concat = attention_concat(request->region, v);
-        int64_t first = 0;
-        if (concat && concat->operand_count > PIECES_MOST)
-                return false;
-        for (int i = 0; i < (concat ? concat->operand_count : 1); i++) {
-                struct value *x = concat ? op_operand(concat, i) : v;
-                struct piece *p = &c->pieces[c->count];
-                if (!x->type->dims[ROW])
-                        continue;
-                if (!access_read(request->region, x, &p->at) || p->at.stride[COLUMN] != 1)
-                        return false;
-                p->from = emit_parameter(b->e, p->at.value);
-                p->first = first;
-                p->end = first += x->type->dims[ROW];
-                c->count++;
-        }
-        for (int i = 1; i < request->result_count; i++)
-                if (request->results[i] == v)
-                        c->whole = b->e->results[i];
-        return c->count > 0;
-}
-
-/* Do copies' words lie where they may? */
-static bool are_words(const struct cache *c, int64_t depth)
-{
-        int64_t all = depth;
-        for (const struct piece *p = c->pieces; p < c->pieces + c->count; p++)
-                all |= p->at.offset | p->at.stride[GROUP] | p->at.stride[ROW];
-        return all % WORD == 0;
-}
-
 /* Shared memory, of which values have some where all find room. */
 static void share(struct block *b, const struct schedule *s)
 {
         const struct attention *a = b->a;
         const int64_t values = b->share * width_of(a);
-        if (are_words(&b->values, width_of(a)) && 4 * values + shared_of(a, s) <= target_grid(b->e->options->target)->shared_bytes)
+        if (row_are_words(&b->values, width_of(a)) && 4 * values + shared_of(a, s) <= target_grid(b->e->options->target)->shared_bytes)
                 b->vs = shared(b, "vs", values);
         b->scores = shared(b, "scores", b->warps * own_keys(&b->turns));
         b->shares = shared(b, "shares", b->warps * own_keys(&b->turns));
@@ -739,7 +425,7 @@ bool attention_rows_kernel(struct emit *e, const struct kernel_request *request,
         if (!s || !attention_row_fits(a, e->options->target, s) || !access_read(request->region, op_operand(a->first, 0), &b.q) || b.q.stride[COLUMN] != 1)
                 return false;
         b.query = emit_parameter(e, b.q.value);
-        if (!find_cache(&b, request, keys, &b.keys) || !find_cache(&b, request, values, &b.values))
+        if (!row_find_cache(&b, request, keys, &b.keys) || !row_find_cache(&b, request, values, &b.values))
                 return false;
         for (int i = 1; i < request->result_count; i++)
                 if (request->results[i] != keys && request->results[i] != values)
