@@ -48,6 +48,11 @@ static inline struct loop_expr *less(struct block *b, struct loop_expr *x, int64
 static inline struct loop_expr *behind(struct block *b, struct loop_expr *x, int64_t y) { return emit_op(b->e, LOOP_LE, number(b->e, y), x); }
 static inline struct loop_stmt *add(struct block *b, enum loop_stmt_kind kind) { return loop_append(b->e->arena, b->e->scope->block, kind); }
 
+static inline struct loop_expr *float_number(struct block *b, double value)
+{
+        return loop_literal(b->e->arena, LOOP_TYPE(E_F32), (union scalar){ .f = value });
+}
+
 /* where channel 0 of row (or column of scores) `row` is */
 static inline struct loop_expr *row_at(struct block *b, const struct access *x, struct loop_expr *row)
 {

@@ -59,11 +59,6 @@ bool attention_row_fits(const struct attention *a, const struct target *target, 
 
 /* ---- a block ---- */
 
-static struct loop_expr *float_number(struct block *b, double value)
-{
-        return loop_literal(b->e->arena, LOOP_TYPE(E_F32), (union scalar){ .f = value });
-}
-
 static struct loop_expr *call(struct block *b, const char *function, struct loop_expr *const *args)
 {
         return loop_call(b->e->arena, loop_library_find(b->e->library, function, E_F32), args);
