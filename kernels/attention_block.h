@@ -83,7 +83,7 @@ int64_t attention_group_shared(const struct attention_tile *t);
 /* all turns; from < to */
 void attention_group_turns(struct block *b, struct loop_expr *from, struct loop_expr *to);
 
-/* attention_rows.c: within a loop over warps, but for results */
+/* attention_lanes.c: within a loop over warps, but for results */
 
 /* what is known of rows that have seen no key */
 void attention_begin_rows(struct block *b);
