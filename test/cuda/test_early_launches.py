@@ -10,8 +10,10 @@ import pytest
 from onnx import TensorProto as T, helper, numpy_helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
 import cuda  # noqa: E402
 import dnncc  # noqa: E402
+import zoo  # noqa: E402
 from test_warp_products import compile_shape, cuobjdump, want, whole  # noqa: E402
 
 SHAPE = (200, 256, 320, "Relu")
@@ -127,3 +129,25 @@ def test_nvcc(tmp_path):
         assert "ACQBULK" in kernel and "PREEXIT" in kernel, kernel[:200]
     refused = dnncc.run([cuda.nvcc(), "-arch=sm_80", "-c", path, "-o", tmp_path / "old.o"])
     assert refused.returncode and "launches wait inside kernels" in refused.stderr
+
+
+def launches(text):
+    """(blocks, bytes of shared memory of a block, blocks of a cluster) of each"""
+    found = re.findall(r"return launch\(\(const void \*\)\w+,\s+(\d+),\s+\d+,\s+\d+,\s+(\d+),", text)
+    clusters = re.findall(r"return launch_clusters\(\(const void \*\)\w+,\s+(\d+),\s+\d+,\s+\d+,\s+(\d+),\s+(\d+),", text)
+    return [(int(blocks), int(shared), 1) for blocks, shared in found] + [tuple(map(int, row)) for row in clusters]
+
+
+@pytest.mark.parametrize("target, room", [("cuda-sm_90", 228 << 10), ("cuda-sm_80", None)])
+def test_blocks_do_not_crowd(target, room, tmp_path):
+    """where launches begin early, blocks of much memory ask for so much that no more of them fit on a multiprocessor than there have to be"""
+    own, of_clusters, much = {"cuda-sm_90": (132, 120), "cuda-sm_80": (108, 108)}[target] + (16 << 10,)
+    path = cuda.compile_model(zoo.build("bert_base"), tmp_path, ["--precision=f16", "--weights=file"], target=target)
+    found = launches(path.read_text())
+    large = [(blocks, shared, -(-blocks // (of_clusters if cluster > 2 else own))) for blocks, shared, cluster in found if shared >= much]
+    assert len(large) >= 3
+    if room:
+        for blocks, shared, each in large:
+            assert (each + 1) * (shared + 1024) > room, (blocks, shared)
+    else:
+        assert any(3 * (shared + 1024) < 164 << 10 for _, shared, each in large if each == 1)
