@@ -13,6 +13,8 @@
  *      attention  (warps_attention_cost) has what it does between products, too
  *      rows       that something sums over behind the product: a launch more, or, where a cluster has them, a barrier and the
  *                 rows of a warp, one after the other
+ *      pool       of all positions of an image: a launch more, or, where a block has them, a barrier and the positions of a lane, one
+ *                 after the other. Counted, not measured
  *
  * Fitted to 557 schedules of 23 layers, f16, on an H100 (test/bench/cuda/sweep.py; least squares of logarithms, those near the fastest of a layer
  * counting most): 10 % off in the mean; of the schedules that were tried, the one of least predicted time takes 1.04 times the fastest's. Those are
@@ -43,7 +45,8 @@ enum {
         ROW = 19,                       /* of results */
         CLUSTER_BARRIER = 600,          /* where its blocks come together; 766 to 852 alone, by test/bench/cuda/machine.cu */
         CLUSTER_LEAVE = 166,            /* the last one, which hands nothing on */
-        ROW_SUMS = 1300, ROW_TURN = 8   /* of a row that a warp sums over twice; more for each element of a lane (768 elements, launch included: 2.04 us) */
+        ROW_SUMS = 1300, ROW_TURN = 8,  /* of a row that a warp sums over twice; more for each element of a lane (768 elements, launch included: 2.04 us) */
+        POOL_BEGIN = 100, POOL_STEP = 6         /* of a lane that goes over positions: the first is there; one behind the other */
 };
 /* cycles of a multiprocessor for an element that is moved: what brings an image to channels last took 8.6 us for 846,400 */
 static const double moved_element = 2.1;
@@ -113,6 +116,17 @@ double warps_rows_cost(const struct grid_machine *g, double rows, double length)
         return g->launch + larger(waves * (warm.arrival + row_cost(length)) / g->clock, bytes / g->l2_rate);
 }
 
+double warps_pool_cost(const struct grid_machine *g, double positions, double columns)
+{
+        const double bytes = positions * columns * sizeof(float), waves = ceil(columns / LANES / (g->multiprocessors * (double)g->warps));
+        return g->launch + larger(waves * (warm.arrival + positions * POOL_STEP) / g->clock, bytes / g->l2_rate);
+}
+
+static double pool_cost(const struct warp_work *work)
+{
+        return work->pooled ? meeting + ceil(work->columns / (work->warps * LANES)) * (POOL_BEGIN + work->pooled * POOL_STEP) : 0;
+}
+
 double warps_cluster_cost(const struct grid_machine *g, const struct warp_work *work, double blocks)
 {
         const double crowd = larger(1, blocks * work->warps / (2 * SCHEDULERS)), share = g->clock * g->multiprocessors / g->cluster_rate;
@@ -142,7 +156,7 @@ static double wave_cost(const struct grid_machine *g, const struct warp_work *wo
         const double first = g->early ? first_waited * (by_cache + (fmin(work->stages - 1, work->turns) - 1) * work->copied_w) : by_cache;
         double crowd = blocks * work->warps / (2 * SCHEDULERS);   /* rows of that many warps are written at the pace of one */
         double results = work->rows * ROW * (work->partial ? 0.5 : 1) * larger(1, crowd);
-        return FILL + blocks * first * share + turns + results + warps_cluster_cost(g, work, blocks);
+        return FILL + blocks * first * share + turns + results + warps_cluster_cost(g, work, blocks) + pool_cost(work);
 }
 
 double warps_launch_cost(const struct grid_machine *g, const struct warp_work *work, double cycles)

@@ -24,6 +24,7 @@ struct warp_work {
         int cluster;                    /* blocks whose sums are in the memory of their cluster; 0: they are not */
         int across;                     /* of these, side by side: they have whole rows, which warps go on with; 0: they have none */
         double length;                  /* of such a row */
+        double pooled, columns;         /* positions that each of so many lanes of a block goes over, whose results are not stored; 0: they are */
         bool cold;                      /* operands come from memory (warps_are_cold) */
         int stages;
         int warps, registers;           /* of a block; of a lane */
@@ -42,6 +43,8 @@ int warps_registers(const struct multiply *m, int rows, int columns, int lane, i
 double warps_cluster_cost(const struct grid_machine *g, const struct warp_work *work, double blocks);
 /* seconds of a launch that sums over so many rows of a product's results, and stores as many */
 double warps_rows_cost(const struct grid_machine *g, double rows, double length);
+/* seconds of a launch that reduces over so many positions of each of so many columns of a product's results */
+double warps_pool_cost(const struct grid_machine *g, double positions, double columns);
 /* waves of blocks over all multiprocessors */
 double warps_waves(const struct grid_machine *g, const struct warp_work *work);
 /* Attention (kernels/attention_warps.c). of: of its turns, whose instructions are all but what loads operands of products and multiplies; beside

@@ -188,7 +188,7 @@ static struct stage *prepare(const struct stage *common, const struct multiply *
         c->s.enter = in_tiles(c) ? contract_tiles_enter : NULL;
         measure(c);
         bool vectors = in_tiles(c) ? c->width % c->s.lanes == 0 : multiply->outputs == c->s.lanes && contract_fits_width(c->s.op, c->s.target);
-        if (!vectors || c->line % c->s.lanes || c->width % c->line ||
+        if (!vectors || c->s.pool || c->line % c->s.lanes || c->width % c->line ||
             c->s.panel_width % c->width || (c->word > 1 && c->s.x.stride[c->s.rank - 1] != 1))
                 return NULL;
         stage_spatial(&c->s, 2);

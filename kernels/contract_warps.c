@@ -23,7 +23,7 @@
  * Where tiles are too few for the machine, `parts` blocks share the turns of one. Where these can be a cluster, their sums go to its
  * memory, and each block adds up a share of them, in order, and makes of it what the fusion says. Else they go to memory of the kernel's
  * own, and a second phase does that. Where something sums over rows of the results, the blocks that have all outputs of a tile can be one
- * cluster, too (warps_whole.c).
+ * cluster, too (warps_whole.c); where something reduces over all positions of an image, blocks that have these do (warps_pool.c).
  *
  * Nothing is gathered in memory: a product of matrices and a convolution differ in where a position's
  * row begins. Positions of all images follow each other, so that only the last tile may have fewer. The sums leave the fragments 16 positions at a time, through shared memory of the warp,
@@ -113,8 +113,8 @@ int64_t warp_tile_shared(const struct warp_tile *t)
         stages += round_up(t->positions * warp_tile_added_row(t) * t->added, STORAGE_ALIGN);
         if (t->whole)
                 stages += warps * (warps_row_length(t) * SUM_BYTES + ROW_SUMS);
-        if (t->parts > 1 || t->whole)
-                return stages + (t->cluster ? round_up(warp_tile_part(t) * SUM_BYTES, PART_ALIGN) : 0);
+        if (t->parts > 1 || t->whole || t->pooled)
+                return stages + (t->cluster || t->pooled ? round_up(warp_tile_part(t) * SUM_BYTES, PART_ALIGN) : 0);
         return stages + round_up((int64_t)t->rows * warp_tile_out(t) * SUM_BYTES, STORAGE_ALIGN) * warps;
 }
 
@@ -187,6 +187,8 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                 warp_tile_apart(t, target);
         if (t->positions > 0 && s->whole)
                 make_whole(t, op, target);
+        t->pooled = t->positions > 0 && s->pooled && !t->whole && (t->parts == 1 || t->cluster) && warp_tile_images(op, t) > 0 &&
+                    t->panels * t->vectors * t->lanes % t->parts == 0;
         return t->positions > 0 && s->depth % multiply_row(m) == 0 && inner % t->words == 0 && turns % t->parts == 0 &&
                t->positions % (t->warps * m->positions) == 0 &&
                t->positions / t->warps <= TILE_MAX && t->words <= TILE_MAX &&
@@ -482,8 +484,10 @@ static void write_behind(struct warps *w, struct loop_expr *tile)
                 open_members(w, t->whole ? "member" : "share");
                 place_block(w, tile);
         }
-        if (t->cluster)
+        if (t->cluster || t->pooled)
                 warps_join_share(w);
+        if (t->pooled)
+                warps_write_pool(w);
         emit_end(e);
         if (t->whole) {
                 open_members(w, "member");
@@ -517,10 +521,14 @@ static bool write_blocks(struct stage *s)
                 const struct value *added = warps_added(s->op);
                 w->added = warps_shared(w, "added", element_carrier(added->type->element), t->positions * warp_tile_added_row(t));
         }
-        if (t->parts == 1 && !t->whole)
+        if (t->pooled && !t->cluster) {
+                w->partial = warps_shared(w, "results", s->multiply->sum, warp_tile_part(t));
+                w->number = w->part = number(e, 0);
+        }
+        if (t->parts == 1 && !t->whole && !t->pooled)
                 w->out = warps_shared(w, "sums", s->multiply->sum, warps_count(w) * t->rows * warp_tile_out(t));
         (t->together ? groups_add_up : add_up)(w);
-        (t->cluster ? warps_leave_part : t->parts > 1 ? warps_write_partial : t->together ? groups_write_results : warps_write_results)(w);
+        (t->cluster || t->pooled ? warps_leave_part : t->parts > 1 ? warps_write_partial : t->together ? groups_write_results : warps_write_results)(w);
         write_behind(w, tile);
         return move_values_in(e->scope->block, t->whole);
 }
@@ -532,8 +540,9 @@ struct stage *warps_prepare(const struct stage *common)
         struct warps *w = ARENA_NEW(common->arena, struct warps);
         const struct type *x = op_operand(op, 0)->type, *wt = op_operand(op, 1)->type;
         w->s = *common;
-        if ((!warp_tile_of(op, target, &common->schedule, &w->tile) && !group_tile_of(op, target, &common->schedule, &w->tile)) || common->prologue || common->pad ||
-            common->x.stride[common->rank - 1] != 1)
+        w->s.schedule.pooled &= common->pool != NULL;
+        if ((!warp_tile_of(op, target, &w->s.schedule, &w->tile) && !group_tile_of(op, target, &w->s.schedule, &w->tile)) || common->prologue || common->pad ||
+            common->x.stride[common->rank - 1] != 1 || (common->pool && !w->tile.pooled))
                 return NULL;
         w->s.multiply = multiply_find(target, (enum element)x->element, (enum element)wt->element, true,
                                       w->tile.lanes, (int)packed_group(x, wt), 0);

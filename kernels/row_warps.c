@@ -138,7 +138,7 @@ struct stage *row_warps_prepare(const struct stage *common)
         struct few_rows *r = ARENA_NEW(common->arena, struct few_rows);
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         r->w.s = *common;
-        if (!row_tile_of(op, common->target, &common->schedule, &r->t) || common->prologue || common->pad || common->border ||
+        if (!row_tile_of(op, common->target, &common->schedule, &r->t) || common->prologue || common->pad || common->pool || common->border ||
             common->x.stride[common->rank - 1] != 1)
                 return NULL;
         r->w.s.multiply = r->t.multiply;

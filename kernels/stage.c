@@ -4,6 +4,7 @@
 
 #include "ir/loop_vector.h"
 #include "ir/relation.h"
+#include "kernels/contract_warps.h"
 
 /* ---- tiles ---- */
 
@@ -448,6 +449,33 @@ static void find_pool(struct stage *s)
         s->result = op_operand(s->pool, 0);
 }
 
+/* Is v computed of pool's result element by element? */
+static bool is_made_of(const struct value *v, const struct op *pool)
+{
+        for (const struct op *op = pool; op && value_is_inside(v, pool->region); op = op->next) {
+                const bool same = op == pool || op_info[op->code].traits & TRAIT_ELEMENTWISE;
+                for (int i = 0; i < op->operand_count && !same; i++)
+                        if (value_is_inside(op_operand(op, i), pool->region))
+                                return false;
+                if (op == v->op)
+                        return true;
+        }
+        return false;
+}
+
+/* what is stored is made of a reduction over positions of result */
+static void find_reduction(struct stage *s)
+{
+        struct op *pool = s->region && s->schedule.pooled ? s->region->first : NULL;
+        while (pool && !warps_pools(s->op, pool))
+                pool = pool->next;
+        if (!pool || s->pad || !type_same_dims(s->result->type, op_result(pool)->type) || !is_made_of(s->result, pool))
+                return;
+        s->pool = pool;
+        s->pooled = s->result;
+        s->result = op_operand(pool, 0);
+}
+
 /* zeros around what blocks of warps read, which they know of (warps_prepare) */
 static struct value *find_border(struct stage *s, struct value *x)
 {
@@ -484,8 +512,9 @@ static bool find_access(struct stage *s, struct value *result)
             !access_store(s->region, result, &s->result, &s->y, &s->pad))
                 return false;
         find_pool(s);
+        find_reduction(s);
         return type_same_dims(s->result->type, op_result(s->op)->type) &&
-               s->y.stride[s->rank - 1] == 1;
+               (s->pooled || s->y.stride[s->rank - 1] == 1);
 }
 
 void stage_set_width(struct stage *s, const struct target *target)

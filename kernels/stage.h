@@ -41,7 +41,10 @@ struct stage {
         struct op *border;              /* around what the contraction reads: zeros where x has no
                                          * position (x is where these would lie); or NULL */
         struct op *pool;                /* of convolve_winograd: windows of the result that are
-                                         * stored in its place, or NULL */
+                                         * stored in its place; by blocks of warps: a reduction over
+                                         * its positions; or NULL */
+        struct value *pooled;           /* of such a reduction: what is made of that, which is what
+                                         * y stores; or NULL */
         struct loop_buffer *xs, *ws, *ys;
         bool between;                   /* ys lies between two stages of one kernel: it is not the
                                          * kernel's result */

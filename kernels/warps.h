@@ -19,8 +19,9 @@ struct warps {
         /* of the block: group, first position, first panel of the group; its part of the turns */
         struct loop_expr *group, *position, *panel, *part;
         struct loop_expr *number;       /* of the block in its cluster */
-        struct loop_buffer *partial;    /* sums of all parts: [parts, groups, positions, outputs], whole tiles; of a cluster those
-                                         * of its tile, [blocks side by side, parts, panels, positions, outputs] */
+        struct loop_buffer *partial;    /* sums of all parts: [parts, groups, positions, outputs], whole tiles; of a cluster, or where
+                                         * a block pools, those of its tile, [blocks side by side, parts, panels, positions, outputs] */
+        struct emit_place kept;         /* where that has the results of an output that a lane pools */
 };
 
 /* ---- contract_warps.c ---- */
@@ -77,6 +78,8 @@ void warps_run_w(struct warps *w, struct loop_expr *turn);
 
 /* ---- warps_results.c ---- */
 
+/* output o of the group: its block of the result, and its place in that */
+void warps_split_output(struct warps *w, struct loop_expr *o, struct loop_expr **block, struct loop_expr **in_block);
 /* output o of the group at position p: what the fusion makes of `sum`, stored */
 void warps_write_output(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum);
 /* Results of a warp's fragment number `part`, whose sums are at sums_at: `width` of them from `column` of the panel on, where such rows are
@@ -89,7 +92,7 @@ int64_t warps_partial_size(const struct warps *w);
 void warps_write_partial(struct warps *w);
 void warps_join_parts(struct warps *w);
 /* the same of a cluster: the block's sums into its memory; results of a block's share of the tile, which go to that memory where there are
- * whole rows */
+ * whole rows, or blocks pool */
 void warps_leave_part(struct warps *w);
 void warps_join_share(struct warps *w);
 
@@ -101,5 +104,10 @@ bool warps_have_rows(const struct warps *w);
 int64_t warps_row_length(const struct warp_tile *t);
 /* the block's share of the rows of its tile, out of the cluster's memory */
 void warps_write_rows(struct warps *w);
+
+/* ---- warps_pool.c: positions that a block has together ---- */
+
+/* what the fusion makes of the block's results over all positions of each image, stored */
+void warps_write_pool(struct warps *w);
 
 #endif

@@ -15,20 +15,24 @@ static struct loop_expr *let_value(struct warps *w, const char *name, struct loo
         return loop_use(e->arena, let->variable);
 }
 
+void warps_split_output(struct warps *w, struct loop_expr *o, struct loop_expr **block, struct loop_expr **in_block)
+{
+        struct emit *e = w->s.e;
+        const int64_t size = op_int(w->s.op, "block"), blocks = op_result(w->s.op)->type->dims[1] / w->groups;
+        *block = times(e, w->group, blocks);
+        if (blocks > 1)
+                *block = emit_let(e, "block", plus(e, *block, emit_op_int(e, LOOP_DIV, o, size)));
+        *in_block = blocks > 1 ? emit_let(e, "o", emit_op_int(e, LOOP_REM, o, size)) : o;
+}
+
 /* the index of output o of the group, position p */
 static void index_of(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr **index)
 {
-        struct stage *s = &w->s;
-        struct emit *e = s->e;
-        int64_t block = op_int(s->op, "block"), blocks = op_result(s->op)->type->dims[1] / w->groups;
-        index[1] = times(e, w->group, blocks);
-        if (blocks > 1)
-                index[1] = emit_let(e, "block", plus(e, index[1], emit_op_int(e, LOOP_DIV, o, block)));
-        const int first = s->rank - 1 - s->spatial_count;
+        const int first = w->s.rank - 1 - w->s.spatial_count;
+        warps_split_output(w, o, &index[1], &index[w->s.rank - 1]);
         for (int d = 2; d < first; d++)
-                index[d] = number(e, 0);
+                index[d] = number(w->s.e, 0);
         warps_split_position(w, p, index + first, &index[0]);
-        index[s->rank - 1] = blocks > 1 ? emit_let(e, "o", emit_op_int(e, LOOP_REM, o, block)) : o;
 }
 
 /* added: where what is added to it lies in shared memory, if it does */
@@ -102,7 +106,7 @@ static void batch_add(struct warps *w, struct batch *b, struct loop_expr *o, str
         b->stored[i] = b->results[i].to;
 }
 
-/* results where their sums were, in the block's own memory: rows of them are stored behind it */
+/* results where their sums were, in the block's own memory: what becomes of rows, or of positions, is stored behind it */
 static void batch_keep(struct warps *w, const struct batch *b, struct loop_expr *const *at)
 {
         for (int i = 0; i < b->count; i++)
@@ -312,20 +316,21 @@ void warps_leave_part(struct warps *w)
         emit_end(e);
 }
 
-/* positions of the tile share by share, outputs side by side */
+/* positions of the tile share by share, or, where a block pools, all positions of a share of the outputs; outputs side by side */
 void warps_join_share(struct warps *w)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
-        const int panel = t->vectors * t->lanes, width = panel * t->panels, rows = t->positions / t->parts;
+        const int panel = t->vectors * t->lanes, width = t->pooled ? warp_tile_pooled(t) : panel * t->panels, rows = t->pooled ? t->positions : t->positions / t->parts;
+        struct loop_expr *first_row = times(e, w->part, t->pooled ? 0 : rows), *first_column = times(e, w->part, t->pooled ? width : 0);
         int side = are_words(w) ? SIDE : 1;
-        while (rows * width % (warps_count(w) * GRID_LANES * side) || warp_tile_part_row(t) % side)
+        while (rows * width % (warps_count(w) * GRID_LANES * side) || warp_tile_part_row(t) % side || width % side)
                 side /= 2;
         const int at_once = warps_count(w) * GRID_LANES * side, turns = rows * width / at_once;
         int count = turns < BATCH / side ? turns : BATCH / side;
         while (turns % count)
                 count--;
-        struct batch b = { .some = w->positions % t->positions != 0, .few = w->outputs % width != 0 };
+        struct batch b = { .some = w->positions % t->positions != 0, .few = w->outputs % (panel * t->panels) != 0 };
         struct loop_expr *kept[BATCH];
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
         struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns / count));
@@ -334,8 +339,8 @@ void warps_join_share(struct warps *w)
         struct loop_expr *first = emit_let(e, "at", plus(e, times(e, turn, (int64_t)count * at_once), own));
         for (int i = 0; i < count; i++) {
                 struct loop_expr *at = i ? emit_let(e, "at", plus(e, first, number(e, (int64_t)i * at_once))) : first;
-                struct loop_expr *row = emit_let(e, "row", plus(e, times(e, w->part, rows), emit_op_int(e, LOOP_DIV, at, width)));
-                struct loop_expr *column = emit_let(e, "column", emit_op_int(e, LOOP_REM, at, width));
+                struct loop_expr *row = emit_let(e, "row", plus(e, first_row, emit_op_int(e, LOOP_DIV, at, width)));
+                struct loop_expr *column = emit_let(e, "column", plus(e, first_column, emit_op_int(e, LOOP_REM, at, width)));
                 struct loop_expr *from = t->panels > 1 ? plus(e, times(e, emit_op_int(e, LOOP_DIV, column, panel), t->positions), row) : row;
                 from = plus(e, times(e, from, warp_tile_part_row(t)), emit_op_int(e, LOOP_REM, column, panel));
                 struct loop_expr *own_at = from = emit_let(e, "partial_at", from);
@@ -345,12 +350,13 @@ void warps_join_share(struct warps *w)
                         from = plus(e, times(e, emit_op_int(e, LOOP_DIV, w->number, t->parts), t->parts * warp_tile_part(t)), from);
                 struct loop_expr *o = emit_let(e, "o", plus(e, times(e, w->panel, panel), column)), *p = emit_let(e, "p", plus(e, w->position, row));
                 const struct sums sums = { w->partial, from, t->parts, warp_tile_part(t) };
+                struct loop_expr *added = w->added ? emit_let(e, "added_at", plus(e, times(e, row, warp_tile_added_row(t)), column)) : NULL;
                 if (side > 1)
-                        batch_add_side(w, &b, side, o, p, &sums, NULL);
+                        batch_add_side(w, &b, side, o, p, &sums, added);
                 else
-                        batch_add(w, &b, o, p, sum_of(w, &sums, 0), NULL);
+                        batch_add(w, &b, o, p, sum_of(w, &sums, 0), added);
         }
-        if (t->whole)
+        if (t->whole || t->pooled)
                 batch_keep(w, &b, kept);
         else
                 batch_store(w, &b);

@@ -23,6 +23,7 @@ struct choice {
         double groups, positions, panels, channels;       /* channels: with the window's offsets */
         bool windows, cold;
         double behind;                  /* seconds of what sums over rows of the results, where that is a launch; 0: nothing does */
+        double pool;                    /* the same of what reduces over their positions */
         struct schedule best;
         double judged, seconds, waves;
         int registers;
@@ -44,9 +45,10 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
                 .w_copies = ceil(t->panels * width * t->words / (warps * GRID_LANES)),
                 .windows = c->windows, .cold = c->cold, .rows = own,
                 .operands = (c->groups * c->positions + c->groups * c->panels * width) * c->channels * t->bytes,
-                .results = sums * element_info[op_result(c->op)->type->element].bytes,
+                .results = sums * element_info[op_result(c->op)->type->element].bytes / (t->pooled ? (double)warps_of_image(c->op) : 1),
                 .partial = t->cluster || t->parts > 1 ? sums * t->parts * 4 : 0, .cluster = t->cluster ? warp_tile_members(t) : 0,
                 .across = t->whole ? t->across : 0, .length = (double)t->length, .tile = t->positions,
+                .pooled = t->pooled ? (double)warps_of_image(c->op) : 0, .columns = t->pooled ? (double)(warp_tile_images(c->op, t) * warp_tile_pooled(t)) : 0,
                 .stages = t->stages, .warps = t->warps * t->panels, .registers = warp_tile_registers(m, t),
                 .shared = warp_tile_shared(t)
         };
@@ -55,13 +57,13 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
 static void try_one(struct choice *c, struct schedule s)
 {
         struct warp_tile t;
-        if (!warp_tile_of(c->op, c->target, &s, &t) || t.whole != s.whole)
+        if (!warp_tile_of(c->op, c->target, &s, &t) || t.whole != s.whole || t.pooled != s.pooled)
                 return;
         const struct warp_work work = work_of(c, &t);
         const struct grid_machine *g = target_grid(c->target);
         if (!warps_resident(g, &work))
                 return;
-        const double seconds = warps_cost(c->target, c->multiply, &work), judged = warps_judged(&work, seconds, c->behind);
+        const double seconds = warps_cost(c->target, c->multiply, &work), judged = warps_judged(&work, seconds, c->behind) + (t.pooled ? 0 : c->pool);
         if (judged > c->judged || (judged == c->judged && abs(s.stages - STAGES_GOOD) >= abs(c->best.stages - STAGES_GOOD)))
                 return;
         c->judged = judged;
@@ -71,8 +73,11 @@ static void try_one(struct choice *c, struct schedule s)
         c->best = s;
 }
 
+/* what becomes of sums: results are stored; rows of them; or what reduces over their positions is */
+enum kind { RESULTS, ROWS, POOL };
+
 /* all tiles of so many panels, and as many parts */
-static void try_all(struct choice *c, int panels, int parts_most, bool rows)
+static void try_all(struct choice *c, int panels, int parts_most, enum kind kind)
 {
         for (int tile = 16; tile <= 256; tile += tile < 64 ? 16 : tile < 128 ? 32 : 64)
                 for (int warps = 1; warps <= 8; warps *= 2)
@@ -86,7 +91,8 @@ static void try_all(struct choice *c, int panels, int parts_most, bool rows)
                                                 s.depth = depth;
                                                 s.stages = stages;
                                                 s.parts = parts;
-                                                s.whole = rows;
+                                                s.whole = kind == ROWS;
+                                                s.pooled = kind == POOL;
                                                 try_one(c, s);
                                         }
 }
@@ -119,6 +125,17 @@ static bool is_summed_over(const struct op *op)
                         return true;
         }
         return false;
+}
+
+/* Is a reduction over positions, in a kernel that may be one with this, all that reads what is made of the sums? */
+static bool is_pooled(const struct op *op)
+{
+        const struct op *kernel = op->region->owner && op->region->owner->code == OP_fusion ? op->region->owner : op;
+        const struct value *made = &kernel->results[0];
+        const struct op *reader = value_has_one_use(made) ? made->uses->user : NULL;
+        if (!reader || kernel->result_count != 1 || made->type->element != op_result(op)->type->element || !warps_pools(op, reader))
+                return false;
+        return reader->region == kernel->region || (reader->region->owner->code == OP_fusion && reader->region->owner->region == kernel->region);
 }
 
 /* Few rows: as many warps that each has a few words under way, of which there are a whole number. */
@@ -174,10 +191,15 @@ struct schedule warps_choose(const struct op *op, const struct schedule_machine 
         c.channels = (double)(type_elements(w) / w->dims[0] / packed_panel(x, w));
         if (is_summed_over(op))
                 c.behind = warps_rows_cost(target_grid(machine->target), c.positions, (double)y->dims[y->rank - 1]);
-        for (int panels = 1; panels <= 8; panels += panels < 4 ? 1 : 2)
-                try_all(&c, panels, PARTS_MOST, false);
+        if (is_pooled(op))
+                c.pool = warps_pool_cost(target_grid(machine->target), (double)warps_of_image(op), c.positions / (double)warps_of_image(op) * (double)op_int(op, "outputs"));
+        for (int panels = 1; panels <= 8; panels += panels < 4 ? 1 : 2) {
+                try_all(&c, panels, PARTS_MOST, RESULTS);
+                if (c.pool)
+                        try_all(&c, panels, PARTS_MOST, POOL);
+        }
         for (int panels = 1; c.behind && panels <= ROW_PANELS_MOST; panels++)
-                try_all(&c, panels, target_grid(machine->target)->cluster, true);
+                try_all(&c, panels, target_grid(machine->target)->cluster, ROWS);
         if (c.best.tile)
                 c.best.why = arena_printf(arena, "%.3g us in %.0f waves, %d registers", c.seconds * 1e6, c.waves, c.registers);
         return c.best;

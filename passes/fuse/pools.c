@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* pools: what reduces over all positions of a contraction that nothing else reads becomes part of its kernel, where the schedule
+ * says so.
+ *
+ *   %1 = fusion(%0, @w) { ... convolve_packed ..           %2 = fusion(%0, @w) { ... convolve_packed .. schedule="... pooled=1"
+ *                         .. schedule="... pooled=1"                             ... reduce
+ *                         ... }                      ->                          ... }
+ *   %2 = fusion(%1) { reduce ... }
+ *
+ * A block that has all positions of an image then stores what becomes of their reduction, and no position
+ * (kernels/warps_pool.c): a launch less. Exact to the bit: positions are reduced in the same order. */
+#include "kernels/contract_warps.h"
+#include "kernels/kernels.h"
+#include "passes/fuse/join.h"
+
+/* what makes the positions that the kernel reduces; NULL: it reduces none, or others read them */
+static struct op *find_maker(struct op *kernel)
+{
+        for (struct op *op = kernel->code == OP_fusion ? kernel->regions[0]->first : kernel; op; op = kernel->code == OP_fusion ? op->next : NULL) {
+                struct op *contraction = NULL, *made = op->code == OP_reduce ? op_operand(op, 0)->op : NULL;
+                if (made && made->region == kernel->region && made->result_count == 1 && value_has_one_use(op_result(made)))
+                        contraction = kernels_contraction(made->code == OP_fusion ? made->regions[0] : NULL, made);
+                if (contraction && contraction->schedule && contraction->schedule->pooled && warps_pools(contraction, op))
+                        return made;
+        }
+        return NULL;
+}
+
+static bool join(struct op *kernel, struct pass_context *context)
+{
+        struct op *maker = kernel->result_count == 1 ? find_maker(kernel) : NULL;
+        struct op *joined = maker ? kernel_join((struct op *const[]){ maker, kernel }, 2, context->diag) : NULL;
+        if (!joined || !kernels_accept(joined, &context->lower, context->library, context->diag)) {
+                if (joined)
+                        op_erase(joined);
+                return false;
+        }
+        value_replace(op_result(kernel), op_result(joined));
+        op_erase(kernel);
+        op_erase(maker);
+        return true;
+}
+
+int pass_pools(struct function *f, struct pass_context *context) { return kernels_join_all(&f->body, join, context); }
