@@ -546,6 +546,8 @@ struct stage *warps_prepare(const struct stage *common)
                 return NULL;
         w->s.multiply = multiply_find(target, (enum element)x->element, (enum element)wt->element, true,
                                       w->tile.lanes, (int)packed_group(x, wt), 0);
+        if (common->pool && common->result->type->element != w->s.multiply->sum)
+                return NULL;
         w->s.write_all = write_blocks;
         stage_spatial(&w->s, 2);
         w->groups = op_int(op, "groups");
