@@ -115,6 +115,31 @@ def test_check(tmp_path):
         assert not re.search(r"check: \w+: (?!equal|within)", said), said
 
 
+BY_HAND = """dnn 1
+module "m"
+func @main(%x "x": <1 x 1 x 7 x 7 x 64 x f16>, %w "w": <2 x 1 x 1 x 1 x 8 x 4 x 64 x f16>) -> ("y") {
+  %0 = fusion(%x, %w) : <1 x 1 x 64 x f32> {
+    %1 = convolve_packed(%x, %w) channels=64 outputs=64 block=64 accumulator=f32 schedule="tile=64 warps=4 depth=64 pooled=1" : <1 x 1 x 7 x 7 x 64 x f32>
+    %2 = reduce(%1, <2 x i64> [2, 3]) : <1 x 1 x 64 x f32>
+    BEHIND
+  }
+  yield(%0)
+}
+"""
+# what stands behind the reduction; does a block's lane do it?
+BEHIND = [("yield(%2)", True), ("%3 = reduce(%2, <1 x i64> 2) : <1 x 1 x f32>\n %4 = broadcast(%3) dims=[0, 1] : <1 x 1 x 64 x f32>\n %5 = sub(%2, %4) : <1 x 1 x 64 x f32>\n yield(%5)", False)]
+
+
+def test_by_hand(tmp_path):
+    """a lane has one output alone: what needs others is computed without blocks of warps"""
+    for behind, pooled in BEHIND:
+        (tmp_path / "m.dnn").write_text(BY_HAND.replace("BEHIND", behind))
+        done = dnncc.run([dnncc.DNNCC, tmp_path / "m.dnn", "--target=cuda-sm_90", "--passes=lower,grid,legalize,registers,plan,prune", "--check", "-o", tmp_path / "m.cu"])
+        said = done.stdout + done.stderr
+        assert done.returncode == dnncc.OK and not re.search(r"check: \w+: (?!equal|within)", said), said
+        assert ("multiply_f16" in (tmp_path / "m.cu").read_text()) == pooled, behind
+
+
 def test_apart(tmp_path):
     """more positions than a tile has, images that tiles do not have whole, parts that are no cluster, another reader, a dimension that stays"""
     for how, words, target in [({}, "tile=48 warps=1 depth=64", "cuda-sm_90"), ({"images": 2}, "tile=64 warps=4 depth=64", "cuda-sm_90"), ({}, "tile=64 warps=4 depth=32 parts=2", "cuda-sm_80"),
