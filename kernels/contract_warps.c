@@ -540,7 +540,7 @@ struct stage *warps_prepare(const struct stage *common)
         struct warps *w = ARENA_NEW(common->arena, struct warps);
         const struct type *x = op_operand(op, 0)->type, *wt = op_operand(op, 1)->type;
         w->s = *common;
-        w->s.schedule.pooled &= common->pool != NULL;
+        w->s.schedule.pooled &= common->pool != NULL;           /* else results are stored as ever */
         if ((!warp_tile_of(op, target, &w->s.schedule, &w->tile) && !group_tile_of(op, target, &w->s.schedule, &w->tile)) || common->prologue || common->pad ||
             common->x.stride[common->rank - 1] != 1 || (common->pool && !w->tile.pooled))
                 return NULL;

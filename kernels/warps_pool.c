@@ -38,7 +38,7 @@ int64_t warp_tile_images(const struct op *op, const struct warp_tile *t)
         const int64_t of_image = warps_of_image(op);
         if (op_result(op)->type->dims[0] == 1)
                 return t->positions >= of_image;
-        return t->positions % of_image ? 0 : t->positions / of_image;
+        return of_image && t->positions % of_image == 0 ? t->positions / of_image : 0;
 }
 
 int warp_tile_pooled(const struct warp_tile *t) { return t->panels * t->vectors * t->lanes / t->parts; }

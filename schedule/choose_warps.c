@@ -73,7 +73,7 @@ static void try_one(struct choice *c, struct schedule s)
         c->best = s;
 }
 
-/* what becomes of sums: results are stored; rows of them; or what reduces over their positions is */
+/* what blocks make: results, whole rows of them, or what reduces over their positions */
 enum kind { RESULTS, ROWS, POOL };
 
 /* all tiles of so many panels, and as many parts */
@@ -192,7 +192,7 @@ struct schedule warps_choose(const struct op *op, const struct schedule_machine 
         if (is_summed_over(op))
                 c.behind = warps_rows_cost(target_grid(machine->target), c.positions, (double)y->dims[y->rank - 1]);
         if (is_pooled(op))
-                c.pool = warps_pool_cost(target_grid(machine->target), (double)warps_of_image(op), c.positions / (double)warps_of_image(op) * (double)op_int(op, "outputs"));
+                c.pool = warps_pool_cost(target_grid(machine->target), (double)warps_of_image(op), (double)y->dims[0] * c.groups * (double)op_int(op, "outputs"));
         for (int panels = 1; panels <= 8; panels += panels < 4 ? 1 : 2) {
                 try_all(&c, panels, PARTS_MOST, RESULTS);
                 if (c.pool)

@@ -16,9 +16,11 @@
 /* what makes the positions that the kernel reduces; NULL: it reduces none, or others read them */
 static struct op *find_maker(struct op *kernel)
 {
-        for (struct op *op = kernel->code == OP_fusion ? kernel->regions[0]->first : kernel; op; op = kernel->code == OP_fusion ? op->next : NULL) {
-                struct op *contraction = NULL, *made = op->code == OP_reduce ? op_operand(op, 0)->op : NULL;
-                if (made && made->region == kernel->region && made->result_count == 1 && value_has_one_use(op_result(made)))
+        struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
+        for (struct op *op = region ? region->first : kernel; op; op = region ? op->next : NULL) {
+                const struct value *x = op->code == OP_reduce ? op_operand(op, 0) : NULL;
+                struct op *made = x && x->kind == VALUE_RESULT && value_has_one_use(x) ? x->op : NULL, *contraction = NULL;
+                if (made && made->region == kernel->region && made->result_count == 1)
                         contraction = kernels_contraction(made->code == OP_fusion ? made->regions[0] : NULL, made);
                 if (contraction && contraction->schedule && contraction->schedule->pooled && warps_pools(contraction, op))
                         return made;
