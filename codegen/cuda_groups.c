@@ -422,8 +422,10 @@ bool cuda_give_pairs(struct c_writer *w, const struct loop_stmt *s)
         const enum element e = pairs_of(w, s->variable);
         if (e == E_F32)
                 return false;
-        if (s->kind != STMT_GIVE)
-                c_fail(w, EXIT_UNSUPPORTED, "target %s has no way to take what warps multiply together", w->target->name);
+        if (s->kind != STMT_GIVE) {
+                c_fail(w, EXIT_UNSUPPORTED, "target %s: of what warps multiply together lanes give all, and nothing else touches it", w->target->name);
+                return true;
+        }
         c_line(w, "give_pairs_%s(%s, %s, %d);", element_info[e].text, c_use(w, s->variable), c_use(w, s->buffer), s->variable->columns);
         return true;
 }

@@ -580,8 +580,6 @@ static void put_scaling(struct c_writer *w, const struct loop_stmt *s)
 /* a lane's sums are an array of its own as they are */
 static void put_own(struct c_writer *w, const struct loop_stmt *s)
 {
-        if (cuda_give_pairs(w, s))
-                return;
         const char *own = c_use(w, s->buffer), *sums = c_use(w, s->variable);
         const bool takes = s->kind == STMT_TAKE;
         c_line(w, "memcpy(%s, %s, sizeof %s);", takes ? own : sums, takes ? sums : own, sums);
@@ -608,6 +606,8 @@ static void put_sums(struct c_writer *w, const struct loop_stmt *s)
 
 void cuda_product(struct c_writer *w, const struct loop_stmt *s)
 {
+        if (s->variable && s->kind != STMT_VAR && cuda_give_pairs(w, s))
+                return;
         switch (s->kind) {
         case STMT_VAR: put_sums(w, s); break;
         case STMT_COPY: (s->code > COPY_BYTES ? cuda_run_copy : put_copy)(w, s); break;

@@ -118,7 +118,7 @@ void cuda_groups_begin(struct c_writer *w);
 void cuda_run_copy(struct c_writer *w, const struct loop_stmt *s);
 void cuda_multiply_together(struct c_writer *w, const struct loop_stmt *s);
 void cuda_settle(struct c_writer *w, const struct loop_stmt *s);
-/* sums that warps multiply together, and what lanes give to them; false: these are none */
+/* sums that warps multiply together; a statement on such, which is that lanes give them theirs; false: these are none */
 bool cuda_pairs(struct c_writer *w, struct loop_variable *sums);
 bool cuda_give_pairs(struct c_writer *w, const struct loop_stmt *s);
 

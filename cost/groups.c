@@ -19,8 +19,7 @@
 enum {
         TURN = 230,                     /* cycles that a block's turn waits beside its products */
         CACHE = 38,                     /* bytes a cycle that a multiprocessor gets from the second cache, beside all others */
-        ARRIVAL = 700,                  /* until a copy from the second cache is there */
-        SCHEDULERS = 4                  /* each issues an instruction of a warp in a cycle */
+        ARRIVAL = 700                   /* until a copy from the second cache is there */
 };
 
 /* cycles of a result: by these, those 38 layers of ResNet-50 for 32 images go together that took less time so on an H100 (20 to 25 us for 31 of a
@@ -49,9 +48,8 @@ double groups_cost(const struct target *t, const struct multiply *m, const struc
 /* cycles of so many blocks on a multiprocessor at a time */
 static double attention_wave(const struct target *t, const struct multiply *m, const struct attention_work *work, double count)
 {
-        static const double alone = 2.0, together = 1.15;         /* cycles of an instruction: of a warp; of all of a scheduler's (warps.c) */
         const struct warp_work *w = &work->of;
-        const double crowd = count * w->warps / SCHEDULERS, pace = larger(alone, together * crowd);
+        const double pace = warps_pace(count * w->warps);
         const double products = count * w->multiplies * rate_multiply(t, m), made = products * work->scores + w->instructions * pace;
         const double turn = larger(larger(products, made) + TURN, count * w->copied / CACHE);
         return 2 * ARRIVAL + count * work->first / CACHE + work->once * pace + w->turns * turn;

@@ -189,13 +189,18 @@ double warps_cost(const struct target *t, const struct multiply *m, const struct
         return warps_launch_cost(g, work, cycles);
 }
 
+double warps_pace(double warps)
+{
+        static const double alone = 2.0, together = 1.15;
+        return larger(alone, together * warps / SCHEDULERS);
+}
+
 /* Fitted to three kernels of f16 on an H100, in a row with others: of 16 rows a warp by 128 keys, a turn (6.29 us, here 6.4) and three of them
  * (17.4, here 15.5), and 4096 keys of 128 channels (931, here 855). Their copies came behind the products and were waited for at once, and they took
  * twice as many instructions; what became of them is counted, and takes 1.25 to 1.4 times that (4.0, 11.2 and 782). A warp alone issues every other cycle, as it waits
  * for its own results; four on a scheduler hardly more often than two. */
 double warps_attention_cost(const struct target *t, const struct multiply *m, const struct attention_work *work)
 {
-        static const double alone = 2.0, together = 1.15;         /* cycles of an instruction: of a warp; of all of a scheduler's */
         static const double own_multiply = 7.4, crowded_shared = 1.15;
         enum {
                 BEGIN = 300, WAITS = 400,         /* of a block; of a turn, for other warps and for what the mask reads */
@@ -209,8 +214,8 @@ double warps_attention_cost(const struct target *t, const struct multiply *m, co
         if (resident < 1)
                 return 0;
         for (double wave = 0; wave < waves && wave < 2; wave++) {         /* the last one; those before it, which are alike */
-                const double count = wave ? resident : of_one - (waves - 1) * resident, crowd = larger(1, count * w->warps / SCHEDULERS);
-                const double pace = larger(alone, together * crowd), busy = w->blocks < count * g->multiprocessors ? w->blocks / g->multiprocessors : count;
+                const double count = wave ? resident : of_one - (waves - 1) * resident;
+                const double pace = warps_pace(count * w->warps), busy = w->blocks < count * g->multiprocessors ? w->blocks / g->multiprocessors : count;
                 const double own = w->multiplies / w->warps * m->instructions * own_multiply, units = count * w->multiplies * rate_multiply(t, m);
                 const double products = larger(larger(own, units), count * w->read / SHARED_BYTES * crowded_shared);
                 const double instructions = w->instructions + (m->instructions > 1 ? w->multiplies / w->warps * OF_PARTS : 0);
@@ -237,7 +242,6 @@ int warps_attention_registers(const struct multiply *m, int rows, int keys, int 
  * said 4.4 of its 1000 cycles for each of three meetings. What warps do is counted, as nvcc 13 makes it: 3.8, and 3.2 measured. */
 double warps_row_attention_cost(const struct grid_machine *g, const struct row_attention *of)
 {
-        static const double alone = 2.0, together = 1.15;         /* cycles of an instruction: of a warp; of all of a scheduler's */
         enum {
                 PORT_BYTES = 64,        /* that a multiprocessor gets in a cycle, where few ask */
                 WORD = 16, KEY_LANES = 8,         /* bytes; lanes of a key */
@@ -247,7 +251,7 @@ double warps_row_attention_cost(const struct grid_machine *g, const struct row_a
                 OF_BLOCK = 150,         /* to begin, and to bring together what warps have */
                 HANDED_ON = 70, STEPS = 5         /* cycles through shared memory from lane to lane, or warp to warp; how often one after the other */
         };
-        const double lanes = of->warps * LANES, bytes = of->keys * (of->depth + of->width) * 4, pace = larger(alone, together * of->warps / SCHEDULERS);
+        const double lanes = of->warps * LANES, bytes = of->keys * (of->depth + of->width) * 4, pace = warps_pace(of->warps);
         const double copies = larger(bytes / PORT_BYTES, bytes * of->blocks * g->clock / g->l2_rate);
         const double scores = of->turns * (OF_TURN + of->depth * 4 / WORD / KEY_LANES * OF_WORD) + of->times * OF_SCORES;
         const double values = of->keys / of->warps * (OF_KEY + ceil(of->width / LANES) * OF_VALUE) + of->keys * of->width * 4 / WORD / lanes * OF_COPY;

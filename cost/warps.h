@@ -47,6 +47,9 @@ double warps_rows_cost(const struct grid_machine *g, double rows, double length)
 double warps_pool_cost(const struct grid_machine *g, double positions, double columns);
 /* waves of blocks over all multiprocessors */
 double warps_waves(const struct grid_machine *g, const struct warp_work *work);
+/* Cycles from an instruction of a warp to its next, of so many warps on a multiprocessor: one alone waits for its own results, of several on a scheduler all are issued
+ * one after the other. */
+double warps_pace(double warps);
 /* Attention (kernels/attention_warps.c). of: of its turns, whose instructions are all but what loads operands of products and multiplies; beside
  * them, instructions of a warp that are of no turn, and bytes that a block waits for before the first one; of a turn's products, the share that
  * are scores'. */
