@@ -140,3 +140,16 @@ def test_nvcc(tmp_path):
     assert len(re.findall(r"HGMMA\.64x128x16\.F32 R\d+, gdesc", turn)) == 8 and len(re.findall(r"HGMMA\.64x128x16\.F32 R\d+, R\d+, gdesc\S*tnspB", turn)) == 8
     assert turn.count("MUFU.EX2") >= 64 and turn.count("LDGSTS") == 16
     assert len(re.findall(r"^\s+/\*[0-9a-f]{4}\*/", turn, re.M)) <= 800
+
+
+def test_what_units_read_is_given_alone(tmp_path):
+    """a text in which shares are scaled as well: no code for that, one error"""
+    case, words = CASES[1]
+    written = compile_schedule(model(case, tmp_path / "m.onnx"), tmp_path, "m", "keys=", words, TARGET, ["--precision=f16"]).with_suffix(".dnn")
+    loops = tmp_path / "m.loops"
+    done = dnncc.run([dnncc.DNNCC, written, f"--target={TARGET}", "--emit=loops", "-o", loops])
+    assert done.returncode == dnncc.OK, done.stderr
+    loops.write_text(loops.read_text().replace("scale %acc by", "scale %shares by"))
+    done = dnncc.run([dnncc.DNNCC, loops, f"--target={TARGET}", "-o", tmp_path / "out.cu"])
+    assert done.returncode == dnncc.UNSUPPORTED and done.stderr.count("error: ") == 1 and "lanes give all" in done.stderr, done.stderr
+    assert not (tmp_path / "out.cu").exists()
