@@ -124,7 +124,7 @@ static inline float shuffle_xor(float value, int mask, EXECUTOR_LINE)
  * and one must. */
 void launch_dependents(void);
 void launch_wait(void);
-static inline void bring_share(const void *, unsigned) {}
+void bring_share(const void *from, unsigned bytes);
 
 unsigned char *shared_memory(void);
 /* Blocks in clusters: a barrier of all their threads; what lies in that block where `shared` lies in this one */

@@ -318,6 +318,13 @@ void copy_bulk(void *shared, const void *global, unsigned bytes, uint64_t *b)
         else
                 bulk_arrive(bulk);
 }
+void bring_share(const void *from, unsigned bytes)
+{
+        if ((uintptr_t)from % 16 || bytes % 16)
+                executor_found("%u bytes from %s are brought to the second cache: not multiples of 16", bytes, executor_where(from));
+        if (bytes)
+                touch(executor_self, (const char *)from + bytes - 1, 1, false);
+}
 /* late: a copy arrives when all threads that could run have come to wait for it */
 void barrier_wait(uint64_t *b, unsigned parity)
 {
