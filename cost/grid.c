@@ -10,6 +10,8 @@
  * Trips that differ count as the most that there are, those that nothing is known of as UNKNOWN_TRIP. Nothing here was fitted yet. */
 #include "cost/grid.h"
 
+#include <string.h>
+
 #include "cost/groups.h"
 #include "cost/warps.h"
 #include "ir/loop_bounds.h"
@@ -78,10 +80,13 @@ static void count_operation(struct loop_expr *e, void *operations)
         *(int *)operations += e->op != LOOP_LITERAL && e->op != LOOP_VARIABLE && e->op != LOOP_BITCAST && e->type.element != E_BOOL;
 }
 
-/* what its text says of a small function; of others, that devices have instructions for, less than that */
+/* what its text says of a small function; of others, that devices have instructions for (codegen/cuda_library.c), less than that */
 static int operations_of_call(const struct loop_function *f)
 {
+        enum { OF_SHARE = 2 };          /* a product, and the device's exponential */
         int operations = 0;
+        if (!strcmp(f->name, "exp_share"))
+                return OF_SHARE;
         loop_block_walk(f->body, NULL, count_operation, &operations);
         return operations < OF_CALL ? operations : OF_CALL;
 }
