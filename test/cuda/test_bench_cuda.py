@@ -57,5 +57,8 @@ def test_programs_compile(tmp_path):
         pytest.skip("no nvcc: make cuda")
     bench_cuda.gpu_program(tmp_path / "model.cu", "sm_80", tmp_path)
     bench_cuda.nvcc("sm_80", tmp_path / "leaves_gpu", HERE / "leaves_check.cu", flags=[f"-I{HERE}"])
+    programs = dnncc.ROOT / "test" / "bench" / "cuda"
     for architecture in {"sm_80", "sm_90"} & set(cuda.known_to(cuda.nvcc())):
-        bench_cuda.nvcc(architecture, tmp_path / "machine", dnncc.ROOT / "test" / "bench" / "cuda" / "machine.cu")
+        bench_cuda.nvcc(architecture, tmp_path / "machine", programs / "machine.cu")
+    if "sm_90a" in cuda.known_to(cuda.nvcc()):
+        bench_cuda.nvcc("sm_90a", tmp_path / "groups_leaves", programs / "groups_leaves.cu", flags=["-std=c++17"])

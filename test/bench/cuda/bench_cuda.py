@@ -6,7 +6,8 @@
 
 0. All processors compile: dnncc, nvcc; and compute what is to come out (onnxruntime where it is installed, else dnncc's interpreter).
    What a launch, a barrier of the grid, of a cluster, and copies take (machine.cu): what targets and cost/warps.c say of a GPU.
-1. Every leaf (test/cuda/leaves_check.cu) against the executor to the bit; sums of products, and exponentials, within 2^-20 of the sum of their magnitudes.
+1. Every leaf (test/cuda/leaves_check.cu) against the executor to the bit; sums of products, and exponentials, within 2^-20 of the sum of their magnitudes. On an
+   sm_90 what the instructions of sm_90a mean (groups_leaves.cu).
 2. All models against what is to come out; the smallest under compute-sanitizer (memcheck, racecheck, synccheck).
 3. Times of graph replays, medians of 200, caches warm and flushed, beside the peers that are installed (torch_peers.py: torch; onnxruntime).
 4. Each kernel by itself, in a row of twenty in a graph, and where it stands in the network as CUPTI sees it (trace.cpp), what it is late behind
@@ -114,7 +115,14 @@ def check_leaves(architecture, folder):
     done = dnncc.run([nvcc(architecture, folder / "leaves_gpu", cuda.FOLDER / "leaves_check.cu", flags=[f"-I{cuda.FOLDER}"])])
     if done.returncode:
         raise SystemExit("leaves: " + done.stderr)
-    return compare_leaves(leaves_by_executor(folder), done.stdout)
+    return compare_leaves(leaves_by_executor(folder), done.stdout) + (check_groups(folder) if architecture == "sm_90" else [])
+
+
+def check_groups(folder):
+    """what the instructions of sm_90a mean, whose lines say by themselves whether they are right"""
+    done = dnncc.run([nvcc("sm_90a", folder / "groups_leaves", ROOT / "test" / "bench" / "cuda" / "groups_leaves.cu", flags=["-std=c++17"])], timeout=60)
+    print(done.stdout)
+    return [f"groups_leaves: {line}" for line in done.stdout.splitlines() if "WRONG" in line] or ([f"groups_leaves: {done.stdout} {done.stderr}"] if done.returncode else [])
 
 
 # ---- models ----
