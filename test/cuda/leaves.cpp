@@ -176,16 +176,20 @@ static uint16_t half_at(const uint32_t *r, int i) { return (uint16_t)(r[i / 2] >
 static void add_bf16(float *d, const uint16_t *a, const uint16_t *b)
 {
         for (int i = 0; i < 16; i++)
-                for (int j = 0; j < 8; j++) {
-                        double terms[17] = { d[i * 8 + j] };
+                for (int j = 0; j < 8; j++)
                         for (int k = 0; k < 16; k++) {
                                 uint32_t x = (uint32_t)a[i * 16 + k] << 16, y = (uint32_t)b[j * 16 + k] << 16;
-                                const float product = executor_bits<float>(x) * executor_bits<float>(y);
-                                terms[k + 1] = (double)product;
-                                d[i * 8 + j] += product;
+                                d[i * 8 + j] += executor_bits<float>(x) * executor_bits<float>(y);
                         }
-                        if (executor.cut_off)
-                                d[i * 8 + j] = sum_as_cores(terms, 17);
+}
+static void add_bf16_as_cores(float *d, const uint16_t *a, const uint16_t *b)
+{
+        for (int i = 0; i < 16; i++)
+                for (int j = 0; j < 8; j++) {
+                        double terms[17] = { d[i * 8 + j] };
+                        for (int k = 0; k < 16; k++)
+                                terms[k + 1] = (double)executor_bits<float>((uint32_t)a[i * 16 + k] << 16) * (double)executor_bits<float>((uint32_t)b[j * 16 + k] << 16);
+                        d[i * 8 + j] = sum_as_cores(terms, 17);
                 }
 }
 template <bool is_bf16> static void mma_work(void *const lanes[WARP])
@@ -207,7 +211,7 @@ template <bool is_bf16> static void mma_work(void *const lanes[WARP])
                 for (int i = 0; i < 4; i++)
                         d[l / 4 + i / 2 * 8][l % 4 * 2 + i % 2] = ((struct mma *)lanes[l])->d[i];
         if (is_bf16)
-                add_bf16(d[0], a[0], b[0]);
+                (executor.cut_off ? add_bf16_as_cores : add_bf16)(d[0], a[0], b[0]);
         else
                 add_products(d[0], a[0], b[0], 16, 8, 16);
         for (int l = 0; l < WARP; l++)
@@ -245,13 +249,24 @@ template <class byte> static int32_t add_bytes(int32_t d, const uint32_t *a, con
         return d;
 }
 /* the low 13 bits of an operand are not looked at; products are exact in double */
-static float add_tf32(float d, const uint32_t *a, const uint32_t *b)
-{
-        double terms[9] = { d }, sum = d;
-        for (int i = 0; i < 8; i++)
-                sum += terms[i + 1] = (double)executor_bits<float>(a[i] & 0xffffe000u) * (double)executor_bits<float>(b[i] & 0xffffe000u);
-        return executor.cut_off ? sum_as_cores(terms, 9) : (float)sum;
-}
+struct tf32 {
+        float operator()(float d, const uint32_t *a, const uint32_t *b) const
+        {
+                double sum = d;
+                for (int i = 0; i < 8; i++)
+                        sum += (double)executor_bits<float>(a[i] & 0xffffe000u) * (double)executor_bits<float>(b[i] & 0xffffe000u);
+                return (float)sum;
+        }
+};
+struct tf32_as_cores {
+        float operator()(float d, const uint32_t *a, const uint32_t *b) const
+        {
+                double terms[9] = { d };
+                for (int i = 0; i < 8; i++)
+                        terms[i + 1] = (double)executor_bits<float>(a[i] & 0xffffe000u) * (double)executor_bits<float>(b[i] & 0xffffe000u);
+                return sum_as_cores(terms, 9);
+        }
+};
 void mma_s8(int32_t d[4], const uint32_t a[4], const uint32_t b[2], int line)
 {
         struct mma m = { (float *)d, a, b };
@@ -265,7 +280,8 @@ void mma_u8(int32_t d[4], const uint32_t a[4], const uint32_t b[2], int line)
 void mma_tf32(float d[4], const uint32_t a[4], const uint32_t b[2], int line)
 {
         struct mma m = { d, a, b };
-        executor_warp("mma_tf32", ~0u, &m, [](void *const *lanes) { mma_registers<float>(lanes, add_tf32); }, line);
+        executor_warp("mma_tf32", ~0u, &m, executor.cut_off ? [](void *const *lanes) { mma_registers<float, tf32_as_cores>(lanes, {}); }
+                                                            : [](void *const *lanes) { mma_registers<float, tf32>(lanes, {}); }, line);
 }
 void mma_f16(float d[4], const uint32_t a[4], const uint32_t b[2], int line)
 {
