@@ -6,17 +6,19 @@
  *         let %at : index = %w * 16 + %l
  *         store %best[%at] = ...                 of 128 elements: %w times 16, and less than 16 more
  *
- * A place is a sum of variables times numbers, in which those that depend on the warp are looked through. */
+ * A place is a sum of variables times numbers, in which those that depend on the warp are looked through. What is not known to be a warp's own, is
+ * others', too: sums of many terms, and numbers that no block's memory is as large as. */
 #include "codegen/cuda_writer.h"
 #include "ir/loop_bounds.h"
 
-enum { TERMS_MAX = 8 };
+enum { TERMS_MAX = 8, STEPS_MAX = 500, LETS_MAX = 1000, TIMES_MAX = 1 << 20 };
 
 struct linear {
         int64_t warps;                  /* times the number of the warp */
         struct term { const struct loop_variable *variable; int64_t times; } terms[TERMS_MAX];
         int count;
         int64_t low, high;              /* of the rest */
+        int steps;                      /* that this took so far: lets of lets may name the warp as often as one likes */
         bool known;
 };
 
@@ -43,7 +45,7 @@ static const struct loop_stmt *let_of(const struct owning *o, const struct loop_
 static void add_range(struct linear *l, const struct owning *o, const struct loop_expr *e, int64_t times)
 {
         const struct loop_range r = loop_bounds_of(o->bounds, e);
-        l->known &= r.low > INT32_MIN && r.high < INT32_MAX && times > INT32_MIN && times < INT32_MAX;
+        l->known &= r.low > INT32_MIN && r.high < INT32_MAX;
         if (!l->known)
                 return;
         l->low += times * (times < 0 ? r.high : r.low);
@@ -68,13 +70,16 @@ static void add_expr(struct linear *l, const struct owning *o, const struct loop
 {
         const struct loop_stmt *let = e->op == LOOP_VARIABLE ? let_of(o, e->variable) : NULL;
         int64_t factor;
+        l->known &= l->steps++ < STEPS_MAX && times > -TIMES_MAX && times < TIMES_MAX;
+        if (!l->known)
+                return;
         if (let)
                 add_expr(l, o, let->a, times);
         else if (e->op == LOOP_VARIABLE && e->variable == o->warp)
                 l->warps += times;
         else if (e->op == LOOP_VARIABLE)
                 add_variable(l, o, e, times);
-        else if (e->op == LOOP_MUL && loop_is_int(e->args[1], &factor) && factor > INT32_MIN && factor < INT32_MAX && times > INT32_MIN && times < INT32_MAX)
+        else if (e->op == LOOP_MUL && loop_is_int(e->args[1], &factor) && factor > -TIMES_MAX && factor < TIMES_MAX)
                 add_expr(l, o, e->args[0], times * factor);
         else if (e->op == LOOP_ADD || e->op == LOOP_SUB) {
                 add_expr(l, o, e->args[0], times);
@@ -125,8 +130,8 @@ static void find_warp(struct loop_expr *e, void *context)
 static void look_at_let(struct owning *o, struct loop_stmt *s)
 {
         struct search search = { .owning = o };
-        if (s->variable->type.element != E_INDEX || s->variable->type.lanes != 1)
-                return;
+        if (s->variable->type.element != E_INDEX || s->variable->type.lanes != 1 || o->let_count == LETS_MAX)
+                return;                 /* one that is not listed is any number within its bounds */
         loop_expr_walk(s->a, find_warp, &search);
         if (!search.found)
                 return;

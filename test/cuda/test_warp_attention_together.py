@@ -153,3 +153,17 @@ def test_what_units_read_is_given_alone(tmp_path):
     done = dnncc.run([dnncc.DNNCC, loops, f"--target={TARGET}", "-o", tmp_path / "out.cu"])
     assert done.returncode == dnncc.UNSUPPORTED and done.stderr.count("error: ") == 1 and "lanes give all" in done.stderr, done.stderr
     assert not (tmp_path / "out.cu").exists()
+
+
+def test_places_by_way_of_many_lets(tmp_path):
+    """a text whose places name the warp 2^59 times: no longer than another, and warps wait where nothing is known of them"""
+    case, words = CASES[1]
+    written = compile_schedule(model(case, tmp_path / "m.onnx"), tmp_path, "m", "keys=", words, TARGET, ["--precision=f16"]).with_suffix(".dnn")
+    done = dnncc.run([dnncc.DNNCC, written, f"--target={TARGET}", "--emit=loops", "-o", "-"])
+    assert done.returncode == dnncc.OK, done.stderr
+    lets = "".join(f"let %z{i} : index = %z{i - 1} + %z{i - 1}\n" for i in range(1, 60))
+    text = re.sub(r"(for %(\w+) = 0 to 8 gpu_warp \{\n)", rf"\1let %z0 : index = %\2\n{lets}", done.stdout, count=1)
+    (tmp_path / "m.loops").write_text(text.replace("store %bests[%at] =", "store %bests[%at + (%z59 - %z59)] =", 1))
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.loops", f"--target={TARGET}", "-o", tmp_path / "out.cu"], timeout=20)
+    assert done.returncode == dnncc.OK, done.stderr
+    assert (tmp_path / "out.cu").read_text().count("__syncthreads();") == written.with_suffix(".cu").read_text().count("__syncthreads();") + 2
