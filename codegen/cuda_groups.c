@@ -216,8 +216,6 @@ static void put_together(struct c_writer *w, struct text *out, const struct cuda
                  m->positions * m->group, MULTIPLY_LINE, m->name, p->vectors * m->outputs);
 }
 
-enum { ACROSS = 16 };                   /* channels of an instruction whose words lie across */
-
 static void put_together_of_sums(struct c_writer *w, struct text *out, const struct cuda_product *p)
 {
         const struct multiply *m = p->multiply;
@@ -232,9 +230,9 @@ static void put_together_of_sums(struct c_writer *w, struct text *out, const str
                  "                %s_across_%d(sums, x + k * 2, w + k * %d, %d);\n"
                  "        units_commit();\n"
                  "}\n",
-                 m->positions, p->vectors * m->outputs, m->group, p->depth * ACROSS, cuda_product_name(w, p), element_info[m->sum].c_type, p->vectors,
-                 p->depth * 2, element, p->depth, m->name, p->vectors * m->outputs, ACROSS * m->group,
-                 p->depth * ACROSS * m->group * element_info[m->w.memory].bytes);
+                 m->positions, p->vectors * m->outputs, m->group, p->depth * MULTIPLY_ACROSS, cuda_product_name(w, p), element_info[m->sum].c_type, p->vectors,
+                 p->depth * 2, element, p->depth, m->name, p->vectors * m->outputs, MULTIPLY_ACROSS * m->group,
+                 p->depth * MULTIPLY_ACROSS * m->group * element_info[m->w.memory].bytes);
 }
 
 static void put_give(struct text *out, enum element e)
@@ -345,7 +343,7 @@ static const struct multiply *multiply_of(const struct c_writer *w, const struct
         if (fits && s->buffer)
                 fits = !t->across && t->step == m->group && t->jump == t->rows * t->step;
         else if (fits)                  /* bytes have no words across */
-                fits = element_info[m->x.memory].bytes == 2 && t->depth * t->group % ACROSS == 0;
+                fits = element_info[m->x.memory].bytes == 2 && t->depth * t->group % MULTIPLY_ACROSS == 0;
         return fits ? m : NULL;
 }
 
@@ -357,8 +355,8 @@ void cuda_multiply_together(struct c_writer *w, const struct loop_stmt *s)
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no such product of warps together", w->target->name);
                 return;
         }
-        const struct cuda_product p = { .multiply = m, .sum = m->sum, .rows = 1, .vectors = s->tiles.vectors, .across = s->tiles.across, .of_sums = !s->buffer,
-                                        .depth = s->buffer ? 1 : s->tiles.depth * s->tiles.group / ACROSS };
+        const struct cuda_product p = { .multiply = m, .sum = m->sum, .rows = 1, .vectors = s->tiles.vectors, .of_sums = !s->buffer,
+                                        .depth = s->buffer ? 1 : s->tiles.depth * s->tiles.group / MULTIPLY_ACROSS };
         c_put(w, "%s(%s[0]," C_SOFT, cuda_product_use(w, p), c_use(w, s->variable));
         if (s->buffer)
                 cuda_place(w, s->buffer, s->a);

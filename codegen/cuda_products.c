@@ -111,8 +111,8 @@ static const struct leaf { const char *name, *text; } leaves[] = {
         { "mma_u8", LEAF("mma_u8", "16 x 32 by 32 x 8 bytes, those of b with signs, sums in i32", "int32_t", MMA("m16n8k32", "s32.u8.s8.s32", "r")) },
         { "mma_tf32", LEAF("mma_tf32", "16 x 8 by 8 x 8 numbers of 11 bits, sums in f32", "float", MMA("m16n8k8", "f32.tf32.tf32.f32", "f")) },
         { "mma_f32",                    /* stands on the one before */
-          "\n/* the first 11 bits of a float, and the next 11 of it */\n"
-          "/* to nearest, so that low parts have both signs, and what is left out of them adds up to nothing; but not to infinity */\n"
+          "\n/* The first 11 bits of a float, to nearest, so that low parts have both signs, and what is left out adds up to nothing; but not to\n"
+          " * infinity. And the next 11 of it. */\n"
           "static __device__ __forceinline__ uint32_t high_part(uint32_t x)\n"
           "{\n"
           "        const uint32_t nearest = x + 0x1000u;\n"
@@ -199,7 +199,7 @@ const char *cuda_product_use(struct c_writer *w, struct cuda_product p)
         return cuda_product_name(w, &p);
 }
 
-static bool loads_across(const struct cuda_product *p) { return p->across && !multiply_in_groups(p->multiply) && element_info[p->multiply->w.memory].bytes == 2; }
+static bool loads_across(const struct cuda_product *p) { return p->across && element_info[p->multiply->w.memory].bytes == 2; }
 
 /* words of two vectors of outputs, j and the next, if there is one */
 static void put_words(struct text *out, const struct cuda_product *p)

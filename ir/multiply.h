@@ -41,8 +41,8 @@ enum multiply_place {
         PLACE_GROUP                     /* the same memory, which the instruction itself reads, of four warps
                                          * that multiply together: a group is a line of eight words (ir/loop.h) */
 };
-/* of such an instruction: warps, each with a quarter of the positions; words of a line; outputs at most */
-enum { MULTIPLY_WARPS = 4, MULTIPLY_LINE = 8, MULTIPLY_WIDE = 256 };
+/* of such an instruction: warps, each with a quarter of the positions; words of a line; outputs at most; channels at a time where words lie across */
+enum { MULTIPLY_WARPS = 4, MULTIPLY_LINE = 8, MULTIPLY_WIDE = 256, MULTIPLY_ACROSS = 16 };
 
 /* as ARM's instructions have them, however long their vectors of sums are */
 enum { MULTIPLY_LANES = 4 };

@@ -32,7 +32,6 @@ static bool sees_keys(const struct attention *a)
 
 bool attention_group_of(const struct attention *a, const struct target *target, const struct schedule *s, struct attention_tile *t)
 {
-        enum { ACROSS = 16 };           /* channels, here keys, of a product whose words lie across */
         const struct multiply *m = attention_group_multiply(a, target);
         const struct type *x = op_operand(a->first, 0)->type, *scores = a->scores->type;
         if (!m || m->sum != E_F32 || element_info[x->element].bytes != 2 || x->dims[GROUP] != scores->dims[GROUP] || x->dims[ROW] != scores->dims[ROW] ||
@@ -43,7 +42,7 @@ bool attention_group_of(const struct attention *a, const struct target *target, 
                                       .group = m->group / MULTIPLY_LINE, .bytes = element_info[x->element].bytes,
                                       .turns = divide_up(scores->dims[COLUMN], s->keys), .together = true };
         return t->rows > 0 && t->rows == t->warps * t->fragment && t->warps % MULTIPLY_WARPS == 0 && t->warps <= GRID_WARPS_MAX && t->turns > 1 &&
-               t->keys % ACROSS == 0 && t->keys <= MULTIPLY_WIDE && t->width <= MULTIPLY_WIDE && t->depth % m->group == 0 && t->width % m->group == 0 &&
+               t->keys % MULTIPLY_ACROSS == 0 && t->keys <= MULTIPLY_WIDE && t->width <= MULTIPLY_WIDE && t->depth % m->group == 0 && t->width % m->group == 0 &&
                attention_group_shared(t) <= GRID_SHARED_MAX;
 }
 

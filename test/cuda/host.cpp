@@ -8,6 +8,8 @@
  * ends where a page does in the first execution and begins there in the next, and is NaN. All executions must give the same bits. IN_DIR/0.bin, ...
  * are read and OUT_DIR/0.bin, ... written, as test/host.c does.
  *
+ * Where the environment has EXECUTOR_CUT_OFF, sums of products are cut off as tensor cores cut them (sums.h).
+ *
  * One line for each model: NAME ok, or NAME and what was found. After it what was counted. Exit: 0, 1 when anything was found. */
 #include <stdio.h>
 #include <sys/wait.h>

@@ -6,6 +6,7 @@ import pathlib
 import sys
 
 import numpy as np
+import onnxruntime
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -86,6 +87,20 @@ def test_tensor_cores(name, precision, tmp_path):
             wanted = dnncc.load_tensor(data / f"output_{k}.pb").astype(np.float64)
             error = np.max(np.abs(array - wanted), initial=0)
             assert error <= 0.1 * np.max(np.abs(wanted), initial=0), f"output {k}: {error}"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("cut_off", [False, True])
+def test_f32_of_many_layers(cut_off, tmp_path):
+    """ResNet-50 by three products, sums cut off as a GPU cuts them, too (docs/gpu.md): against a processor's f32"""
+    path, given = zoo.build("resnet50"), zoo.inputs("resnet50", 1)
+    session = onnxruntime.InferenceSession(str(path))
+    wanted, = session.run(None, given)
+    source = cuda.compile_model(path, tmp_path, ["--weights=incbin"], target="cuda-sm_80")
+    got = cuda.run(cuda.build([source], tmp_path, flags=OPTIMIZE), {"model": [given[i.name] for i in session.get_inputs()]}, tmp_path, "0", timeout=900,
+                   env={"EXECUTOR_CUT_OFF": "1"} if cut_off else None)["model"]
+    assert not isinstance(got, cuda.Found), got
+    assert np.abs(got[0] - wanted).max() < 2e-5 * np.abs(wanted).max()
 
 
 @pytest.mark.long
