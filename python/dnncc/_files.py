@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Files: whole ones, and folders that go when what needs them goes."""
+"""Files: whole ones, and folders that go when what needs them goes. (shutil and tempfile take as long to import as all of
+this package: only who needs them does.)"""
 import os
-import shutil
-import tempfile
 import weakref
 
 from ._error import Error
@@ -10,6 +9,7 @@ from ._error import Error
 
 def copy_whole(source, path):
     """there whole or not at all"""
+    import shutil
     temporary = f"{path}.{os.getpid()}.new"
     try:
         shutil.copyfile(source, temporary)
@@ -23,6 +23,8 @@ def copy_whole(source, path):
 
 def folder_for(owner):
     """a folder that is there as long as its owner"""
+    import shutil
+    import tempfile
     folder = tempfile.mkdtemp(prefix="dnncc-")
     weakref.finalize(owner, shutil.rmtree, folder, True)
     return folder

@@ -119,10 +119,11 @@ def child(code):
 
 
 def test_import_takes_at_most_30_ms_beside_numpy():
-    code = "import numpy, time; t = time.process_time(); import dnncc; print(time.process_time() - t, *sys.modules)"
+    """of the thread that imports: those that numpy's products wait in spin for a while after it"""
+    code = "import numpy, time; t = time.thread_time(); import dnncc; print(time.thread_time() - t, *sys.modules)"
     seconds, *modules = min((child(code) for _ in range(5)), key=lambda words: float(words[0]))
     assert float(seconds) <= 0.030
-    assert not {"subprocess", "onnx", "torch", "ml_dtypes", "dnncc._build"} & set(modules)      # nor on the way
+    assert not {"subprocess", "shutil", "tempfile", "onnx", "torch", "ml_dtypes", "dnncc._build"} & set(modules)   # nor on the way
 
 
 @pytest.mark.slow
