@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "codegen/targets.h"
+#include "ir/loop_grid.h"
 
 /* ---- register tiles: a variable for each entry that the function mentions ---- */
 

@@ -4,6 +4,7 @@
 #define CODEGEN_CUDA_WRITER_H
 
 #include "codegen/c_writer.h"
+#include "ir/loop_grid.h"
 
 /* a phase of a kernel: a function that runs on the device, and how it is launched */
 struct cuda_phase {

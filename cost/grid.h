@@ -3,7 +3,7 @@
 #ifndef COST_GRID_H
 #define COST_GRID_H
 
-#include "ir/loop.h"
+#include "ir/loop_grid.h"
 #include "ir/target.h"
 
 struct grid_cost {

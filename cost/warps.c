@@ -26,7 +26,7 @@
 #include <math.h>
 
 #include "base/size.h"
-#include "ir/loop.h"
+#include "ir/loop_grid.h"
 #include "ir/rates.h"
 
 enum {

@@ -11,6 +11,7 @@
 #define IR_INTERP_COMPILE_H
 
 #include "ir/interp_code.h"
+#include "ir/loop_grid.h"
 
 /* where a value is */
 struct cell {

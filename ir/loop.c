@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Loop IR: making programs, functions, statements and the leaves of expressions; walking them.
  * Operations are made in loop_fold.c. */
-#include "ir/loop.h"
+#include "ir/loop_grid.h"
 
 #include <string.h>
 

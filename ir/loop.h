@@ -64,6 +64,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "ir/element.h"
+#include "ir/loop_tiles.h"
 #include "ir/tensor.h"
 
 /* tile: of a register tile whose vectors lie in hardware tiles; touched by MULTIPLY and UNLOAD
@@ -159,9 +160,6 @@ struct loop_op_info {
 };
 extern const struct loop_op_info loop_op_info[LOOP_CAST];          /* the rows of loop_ops.def */
 
-/* Hardware tiles by number, from `first` on; none: nobody has said which. */
-struct tile_range { int first, count; };
-
 struct loop_variable {
         const char *name;               /* unique in its function, without % */
         struct loop_type type;
@@ -212,6 +210,7 @@ enum loop_stmt_kind {
         STMT_MULTIPLY,                  /* variable += buffer[a..] times weights[b..], by function; buffer NULL: sums a times .. */
         STMT_UNLOAD,                    /* buffer[a..] = variable, row by row */
         STMT_SCALE,                     /* variable = variable times buffer[a..], a factor for each position */
+        /* of kernels in grid form alone, up to SETTLE: ir/loop_grid.h */
         STMT_TAKE, STMT_GIVE,           /* buffer, a lane's, = what lane a has of variable; and back */
         STMT_COPY,                      /* buffer[a..] = source[b..], `code` elements a lane, or zeros where
                                          * the mask c, or NULL, does not say so */
@@ -227,64 +226,6 @@ enum loop_stmt_kind {
         STMT_PUSH, STMT_POP,            /* a token in `queue`: push stands in the stage it is from, pop where it goes to */
         STMT_AWAIT                      /* stage queue.to waits until `step` statements of stage queue.from are done */
 };
-/* Sums in hardware tiles, f32x16tile[positions][vectors]; what it means in plain statements, which
- * is what is interpreted: loop_tiles.c.
- *
- *     tiles 28 by 2 rows 14 depth 16 lanes 16 word 4
- *     var %acc : f32x16tile[28][2]
- *     multiply %acc += %x[%i] * %w[%k] by add_product rows 14 depth 16 group 2 step 32 jump 448
- *     unload %sums[0] = %acc rows 14             ; or a part: from 14 to 28, and its rows apart: step 40
- *
- * acc{p, j}[l] += the products over c below depth * group of x[i + at(p) + c] and w[k + ((c / group
- * * vectors + j) * lanes + l) * group + c % group], where at(p) = p / rows * jump + p % rows * step:
- * one tile holds `rows` positions. `group` channels are a word, which takes as many bytes as a sum.
- * Each channel of a word has a partial sum, at first 0; what a product adds to it the function says:
- * part = add_product(part, x, w), for one word after the other, all of the sums' element. Then the
- * parts are joined and added (of integers, which wrap, any order is the same; hardware may take
- * subnormal operands and sums for zero). A target does it by the multiply (ir/multiply.h) that has
- * such operands, sums, lanes, words and function in its hardware tiles.
- *
- * Words may lie in lines, as many as the sums have lanes: `depth 8 group 8 step 64 jump 1024 line 8`. Then all
- * of an output's lie side by side, too, and word n of position p, or of lane l, is word n ^ p % 8, or n ^ l, of
- * its line, so that the same word of eight lines lies in eight banks.
- *
- * So may those across, `depth 16 group 8 line 8 across`: a line has a channel's words of outputs, word n of channel c at n ^ c % 8, and
- * lines of the same outputs, one for each channel, follow each other.
- *
- * Which tiles these are, the pass `registers` says:
- *
- *     tiles 28 by 2 rows 14 depth 16 lanes 16 word 4 sums 0 to 4 x 4 to 6 w 6 to 8
- *     var %acc : f32x16tile[28][2] in 0 to 4
- *     multiply %acc += %x[%i] * %w[%k] by add_product rows 14 .. jump 448 x 4 to 6 w 6 to 8
- *
- * `multiply .. jump 448 across` has the words of w across: a block of `lanes` words of `group` channels holds channel by
- * channel their lanes, w[k + (c / group * vectors + j) * lanes * group + c % group * lanes + l], as rows of w that are channels
- * are copied in pieces.
- *
- *     scale %acc by %factors[%i] rows 14         ; acc{p, j}[l] = acc{p, j}[l] * factors[i + p]
- *
- * x may be sums of another tile, as they are when they have been rounded to the element of w: then a channel is an output of
- * theirs, c being vector c / lanes, lane c % lanes, and there are no steps.
- *
- *     multiply %acc += %scores * %v[%k] by add_product rows 16 depth 8 group 8 across
- *
- * Sums of the positions from t * rows on, vector j, lie in tile number t * vectors + j of theirs;
- * positions and weights are loaded into theirs in turn. Sums have their tiles up to the end of their
- * block, or an unload in it: until then no one else has them. */
-struct loop_tiles {
-        int first;                      /* UNLOAD: of the positions, which are those from here on */
-        int positions, vectors, rows, depth;
-        int lanes, word;                /* of a vector of sums; bytes of a word: TILES alone */
-        int columns;                    /* UNLOAD: of the vectors, so many from `column` on; 0: all */
-        int column;
-        int group;                      /* MULTIPLY alone, as are: */
-        bool across;                    /* words of w are lanes of a channel */
-        int64_t step, jump;             /* UNLOAD has a step: elements from a position to the next, 0:
-                                         * they lie side by side */
-        int line;                       /* words of a line, which a position of x, and an output, has; 0: there are none */
-        bool together;                  /* all warps of the block do it, as one */
-        struct tile_range sums, x, w;   /* TILES; x and w: MULTIPLY */
-};
 /* Of a transfer, what is not where. All index expressions; columns and padding in elements of the memory, step in the buffer's. */
 struct loop_transfer {
         struct loop_expr *rows, *columns;
@@ -295,146 +236,13 @@ struct loop_transfer {
 struct loop_activation { int64_t add, shift, low, high; bool lanes; };
 struct loop_queue { int from, to; };    /* stages of the machine; of tokens, neighbours */
 
-/* Asynchronous copies into shared memory. What a lane copies are 4, 8 or 16 bytes, whose places in
- * both buffers are multiples of as many elements.
- *
- *     copy %s[ramp<32>(0, 8)] = %x[ramp<32>(%i, 8)] of 8 mask %m
- *     commit
- *     wait 1
- *
- * They arrive at some time between the copy and the wait that lets its group not stand out: what
- * lies in the buffer until then is garbage, and both executions are legal that loop_copies.c writes
- * in plain statements, at once and as late as may be. Copies are for warps to make; commit and wait
- * stand outside of their loops, and are for what all warps of the block copied. On every way through
- * the kernel a wait stands between a copy and what reads its buffer; a buffer is stored to, and
- * ends, when nothing is under way into it (verified; that n is small enough is for who makes the
- * kernel to know). Sources are only read by the kernel.
- *
- * One that stands outside of the warps' loops is of a single run, whose bytes and both places are
- * multiples of 16:
- *
- *     copy %s[%stage * 8192] = %w[%turn * 8192] of 8192
- *
- * Products of warps together. Where all warps of a block multiply as one, a multiply stands outside of
- * their loops; the positions of a warp's sums follow those of the warp before it.
- *
- *     var %acc : f32x8tile[16][32] warps 8
- *     multiply %acc += %xs[%i] * %ws[%k] by add_product rows 16 .. line 8 together
- *     settle 1
- *     settle 0
- *     for %w = 0 to 8 gpu_warp {
- *       unload %out[..] = %acc ..
- *
- * It is done at some time between the multiply and the settle that lets it not stand out, n being of
- * such multiplies: both executions are legal that loop_groups.c writes in plain statements, at once
- * and as late as may be. On every way through the kernel, sums are touched, and what was multiplied of them,
- * after a settle that lets their last product not stand out, an operand is copied into after a settle, and stored
- * to, and ends, after `settle 0` (verified).
- *
- * x may be sums of another tile here, too, where words of w lie across in lines:
- *
- *     multiply %acc += %shares * %vs[%k] by add_product rows 16 depth 16 group 8 line 8 together across */
-enum { COPY_BYTES = 16, COPY_GROUPS_MAX = 16, PRODUCTS_MAX = 16 };
-enum { GRID_RUNS_BYTES = 8 * COPY_GROUPS_MAX };           /* of shared memory, beside all else, that groups of runs arrive at */
-enum { GRID_BLOCK_SHARED = 1024 };                       /* that every block takes of a multiprocessor beside its own (CUDA C Programming Guide, compute capability 8.0 on) */
 /* PARALLEL: iterations may run in any order and at the same time. Outermost in a kernel (an if may
  * stand around it); sets no variable and reads no register tile from outside, and holds no fail.
  * That no iteration reads or writes what another one writes is for who makes such a loop to know.
  *
- * A kernel in grid form is a sequence of GPU_BLOCK loops, or GPU_CLUSTER loops, phases; all iterations of one are done
- * before the next one begins. Iterations of a GPU_BLOCK loop may run in any order and at the same
- * time, each on a multiprocessor; so may those of a GPU_WARP loop in it, each on a warp, which is a
- * core whose vectors have 32 lanes. The warps wait for each other at the end of each GPU_WARP loop,
- * where shared memory is handed on, and so the kernel stays a serial program: what it means is what
- * the loops do one iteration after the other.
- *
- *     for %b = 0 to 96 gpu_block {                   ; bounds are literals, from 0 on in steps of 1
- *       alloc %tile : f32[4096] shared               ; of the block: its warps see it
- *       for %k = 0 to %n {                           ; all warps alike: no store here, and loads only
- *         for %w = 0 to 4 gpu_warp {                 ; of what the kernel does not write
- *           store %tile[%w * 32] = ...
- *         }
- *         for %w = 0 to 4 gpu_warp {                 ; as many in all such loops of a block
- *           let %x : f32x32 = %tile<32>[(3 - %w) * 32]
- *           ...                                      ; sets no variable of the block
- *         }
- *       }
- *     }
- *
- * Blocks may stand in clusters, and a GPU_CLUSTER loop where else a phase's GPU_BLOCK loop does. It holds allocs and GPU_BLOCK loops, whose
- * iterations are the blocks of a cluster: on multiprocessors that are neighbours, at the same time. They wait for each other at the end of
- * each of these loops, where memory of the cluster is handed on. Each block has an equal part of that among its own shared memory: of b
- * blocks, block k has elements k * extent / b and those behind. It writes these alone, and reads all.
- *
- *     for %c = 0 to 24 gpu_cluster {
- *       alloc %sums : f32[4096] cluster
- *       for %k = 0 to 4 gpu_block {                  ; as many in all such loops of a cluster
- *         for %w = 0 to 2 gpu_warp {
- *           unload %sums[%k * 1024 + %w * 512] = %acc ..
- *         }
- *       }
- *       for %b = 0 to 4 gpu_block {
- *         ... %sums[%i] + %sums[1024 + %i]           ; each place so, with an %i that is within 0 to 1024 (verified)
- *
- * A register tile of the block may be `var %acc : f32x8tile[64][4] warps 4`: each warp has its own, which
- * lives on from one of their loops to the next. Only these touch it, and in iteration %w it is that of
- * warp %w.
- *
- * Memory on the stack is a warp's, declared in its loop.
- *
- * Iterations of a GPU_LANE loop in a GPU_WARP loop may run in any order and at the same time as well,
- * each on a lane of the warp: this is for statements on scalars, each lane going its own way.
- *
- *     for %l = 0 to 32 gpu_lane {
- *       let %i : index = (%b * 4 + %w) * 32 + %l
- *       if %i < 1000 {
- *         store %y[%i] = max(%x[%i], 0.0)
- *       }
- *     }
- *
- * Memory of a warp may be its lanes', which keep there, from one of their loops to the next, what no other lane has to see: of 32 lanes, lane l
- * has elements l * extent / 32 and those behind, and touches these alone (verified).
- *
- *     alloc %kept : f32[768] lanes
- *     for %l = 0 to 32 gpu_lane {
- *       for %i = 0 to 24 unroll {
- *         store %kept[%l * 24 + %i] = %x[%i * 32 + %l]
- *
- * It holds no vectors, its memory on the stack is the lane's, and it sets no variable of the warp, but for the sums
- * that it has of a warp's tile. A tile of 16 rows and 8 lanes lies in the registers of 32 lanes, TILE_OWN of each: lane l
- * has of rows l / 4 and l / 4 + 8 the columns l % 4 * 2 and the next. So entry ((t * vectors + j) * 2 + h) * 2 + k of what it
- * takes is acc{t * 16 + h * 8 + l / 4, j}[l % 4 * 2 + k].
- *
- *     for %l = 0 to 32 gpu_lane {
- *       alloc %own : f32[16] stack                 ; of f32x8tile[16][4]
- *       take %own = %acc lane %l rows 16
- *       for %i = 0 to 16 unroll {
- *         store %own[%i] = max(%own[%i], 0.0)
- *       }
- *       give %acc = %own lane %l rows 16
- *
- * A fail leaves the iteration and the program
- * ends with its code, after other iterations, and phases, have run or not; so all fails of a kernel
- * with more than one iteration have one code. It launches no tasks and has no other kind of parallel loop.
- *
  * COUNT: by a counter of a machine's instruction; LIST: its iterations are places of a list that the instruction goes through
- * (ir/stream.h). */
+ * (ir/stream.h). GPU_CLUSTER, BLOCK, WARP, LANE: of kernels in grid form (ir/loop_grid.h). */
 enum loop_for_kind { FOR_SERIAL, FOR_UNROLL, FOR_PARALLEL, FOR_COUNT, FOR_LIST, FOR_GPU_CLUSTER, FOR_GPU_BLOCK, FOR_GPU_WARP, FOR_GPU_LANE };
-/* Rows and lanes of tiles that lanes have parts of, the lanes that share a row, and what each has of a vector. */
-enum { TILE_OWN_ROWS = 16, TILE_OWN_LANES = 8, TILE_ROW_LANES = 4, TILE_OWN = 4 };
-/* of a grid: blocks, those of a cluster, warps of one, bytes of its shared memory (verified; a target may have less) */
-enum { GRID_BLOCKS_MAX = INT32_MAX, GRID_CLUSTER_MAX = 8, GRID_WARPS_MAX = 32, GRID_LANES = 32, GRID_SHARED_MAX = 232448 };
-static inline bool loop_for_is_grid(enum loop_for_kind kind)
-{
-        return kind >= FOR_GPU_CLUSTER;
-}
-/* memory of a block of a grid, by itself or among that of its cluster; all that an alloc may be in but a machine's */
-static inline bool loop_space_is_shared(enum loop_space space) { return space == SPACE_SHARED || space == SPACE_CLUSTER; }
-static inline bool loop_space_is_kernels(enum loop_space space) { return space == SPACE_STACK || space == SPACE_LANES || loop_space_is_shared(space); }
-/* a loop over what a phase has */
-static inline bool loop_for_is_phase(enum loop_for_kind kind) { return kind == FOR_GPU_BLOCK || kind == FOR_GPU_CLUSTER; }
-/* in grid form? */
-bool loop_is_grid(const struct loop_function *f);
 
 struct loop_stmt {
         enum loop_stmt_kind kind;
@@ -641,35 +449,12 @@ static inline enum element loop_multiplied_element(const struct loop_stmt *s)
 struct loop_block *loop_tiles_expand(struct arena *arena, const struct loop_stmt *s,
                                      struct loop_variable *sums, struct loop_variable *x);
 
-/* COPY, COMMIT, WAIT, and the ALLOC of what is copied into, in statements on vectors: what they do
- * beside what they are (loop_copies.c). late: NULL, copies arrive at once; or as late as may be, in
- * f, whose body stands behind what loop_copies_begin says, statement by statement in order. */
-struct loop_copies;
-struct loop_copies *loop_copies_late(struct arena *arena, const struct loop_function *f);          /* NULL: no copies */
-struct loop_block *loop_copies_begin(const struct loop_copies *late);
-struct loop_block *loop_copies_expand(const struct loop_copies *late, struct arena *arena,
-                                      const struct loop_stmt *s);
-/* A MULTIPLY of warps together, and SETTLE, in statements of each warp and others (loop_groups.c).
- * late: as above. */
-struct loop_products;
-struct loop_products *loop_products_late(struct arena *arena, const struct loop_function *f);      /* NULL: no such */
-struct loop_block *loop_products_begin(const struct loop_products *late);
-struct loop_block *loop_products_expand(const struct loop_products *late, struct arena *arena,
-                                        const struct loop_stmt *s);
-
 /* A formula of ops.def or reducers.def with its variables x, y, z replaced: literals take the type
  * of args[0]; calls resolve in the library. NULL after an error (a formula that does not parse is a
  * bug of ours). */
 struct loop_expr *loop_formula(struct arena *arena, const struct loop_library *library,
                                const char *formula, struct loop_expr *const *args, int count,
                                struct diag *diag);
-
-/* Places in memory of a cluster (loop_cluster.c). The blocks of a GPU_CLUSTER loop; 0: it has none. */
-int64_t loop_cluster_blocks(const struct loop_stmt *cluster);
-/* index = block * part + within, where 0 <= within and within + span <= part; false: bounds do not say so */
-struct loop_bounds;
-bool loop_cluster_place(struct arena *arena, const struct loop_bounds *bounds, const struct loop_expr *index, int64_t part, int64_t span,
-                        struct loop_expr **block, struct loop_expr **within);
 
 /* ---- numbers and digests (loop_digest.c) ---- */
 

@@ -2,6 +2,7 @@
 /* Places in memory of a cluster: which block has it, and where among its own. A place is a sum; terms that are multiples of what a block has
  * say which block, and the others are within that, as their bounds prove. */
 #include "ir/loop_bounds.h"
+#include "ir/loop_grid.h"
 
 enum { DEPTH_MAX = 100 };
 

@@ -5,7 +5,7 @@
  * Late: what is copied into %b lies in %b_late until it arrives, %b_group says which group it
  * belongs to (0: nothing is under way there), and until then %b holds garbage. `groups` counts the
  * groups that are closed. */
-#include "ir/loop.h"
+#include "ir/loop_grid.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
  *
  * Late: places of operands are put aside in a ring until a settle, or until it is full, so that what
  * lies there then is multiplied. `made` counts products, `done` those of them that are done. */
-#include "ir/loop.h"
+#include "ir/loop_grid.h"
 
 /* sums that are declared where a statement stands */
 struct scope { const struct loop_variable *sums; const struct scope *outer; };

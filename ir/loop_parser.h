@@ -8,7 +8,7 @@
 #ifndef IR_LOOP_PARSER_H
 #define IR_LOOP_PARSER_H
 
-#include "ir/loop.h"
+#include "ir/loop_grid.h"
 
 enum loop_text { TEXT_PROGRAM, TEXT_LIBRARY, TEXT_FORMULA };
 enum loop_token_kind { TOKEN_END, TOKEN_WORD, TOKEN_NUMBER, TOKEN_STRING, TOKEN_MARK };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/sha256.h"
+#include "ir/loop_grid.h"
 #include "ir/stream.h"
 #include "ir/tensor_text.h"
 

@@ -2,7 +2,7 @@
 /* What sums in hardware tiles mean, in statements on vectors: the function of the multiply, and from
  * the geometry which sums, positions, words and channels it is called for. The interpreter runs
  * this, and targets without tiles do. */
-#include "ir/loop.h"
+#include "ir/loop_grid.h"
 
 static struct loop_expr *plus(struct arena *arena, struct loop_expr *a, int64_t b)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The verifier of Loop IR: kernels in grid form (ir/loop.h). Names, types and what warps share of
+/* The verifier of Loop IR: kernels in grid form (ir/loop_grid.h). Names, types and what warps share of
  * variables were checked with all the rest. */
 #include "ir/loop_bounds.h"
 #include "ir/loop_verify.h"

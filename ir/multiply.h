@@ -39,7 +39,7 @@ enum multiply_place {
                                          * fragments: rows of words that lie side by side; sums are in
                                          * fragments, too */
         PLACE_GROUP                     /* the same memory, which the instruction itself reads, of four warps
-                                         * that multiply together: a group is a line of eight words (ir/loop.h) */
+                                         * that multiply together: a group is a line of eight words (ir/loop_tiles.h) */
 };
 /* of such an instruction: warps, each with a quarter of the positions; words of a line; outputs at most; channels at a time where words lie across */
 enum { MULTIPLY_WARPS = 4, MULTIPLY_LINE = 8, MULTIPLY_WIDE = 256, MULTIPLY_ACROSS = 16 };

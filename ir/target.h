@@ -41,7 +41,7 @@ struct float_control {
         const char *read, *write;       /* the statements that fill it, and that put it back */
 };
 
-/* A machine that runs kernels in grid form (ir/loop.h): what a schedule counts on. */
+/* A machine that runs kernels in grid form (ir/loop_grid.h): what a schedule counts on. */
 struct grid_machine {
         int multiprocessors;            /* of a usual one */
         double clock;                   /* cycles a second */

@@ -9,7 +9,7 @@
  *         +---------+                        best, shares          by lanes, each of what it has of the scores
  *                                            sums = sums * exp(best before - best) + shares v
  *
- * Scores, shares and sums never leave the warp's fragments (`take`, `give`, products of sums: ir/loop.h); of a row, only what its
+ * Scores, shares and sums never leave the warp's fragments (`take`, `give`, products of sums: ir/loop_tiles.h); of a row, only what its
  * four lanes have found is in shared memory.
  *
  * The softmax goes from block to block of keys, as attention.c has it (Milakov and Gimelshein, arXiv 1805.02867; Dao, arXiv

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Products of four warps together (contract_warps.c): a block has one panel, and its warps one fragment's rows of positions each. A
- * turn is a line of eight words, of each position and each output, whose order is that of ir/loop.h: the same word of eight lines lies
+ * turn is a line of eight words, of each position and each output, whose order is that of ir/loop_tiles.h: the same word of eight lines lies
  * in eight banks, for the copies that write lines and for the instruction that reads words.
  *
  *      turn t      wait for its copies, which lanes make; those of weights the machine, where they lie in that order already (`runs`)

@@ -3,6 +3,7 @@
 #ifndef KERNELS_WARPS_H
 #define KERNELS_WARPS_H
 
+#include "ir/loop_grid.h"
 #include "kernels/contract_warps.h"
 #include "kernels/stage.h"
 

@@ -142,7 +142,7 @@ static void share_words(struct warps *w, struct loop_expr *warp, int64_t count, 
                 emit_end(e);
 }
 
-/* where word n of line `row` lies in its line, in elements (ir/loop.h) */
+/* where word n of line `row` lies in its line, in elements (ir/loop_tiles.h) */
 static struct loop_expr *place_in_line(struct warps *w, struct loop_expr *n, struct loop_expr *row)
 {
         struct emit *e = w->s.e;

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "cost/groups.h"
-#include "ir/loop.h"
+#include "ir/loop_grid.h"
 #include "kernels/attention_row_warps.h"
 #include "kernels/attention_warps.h"
 #include "schedule/choose.h"

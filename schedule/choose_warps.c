@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "cost/warps.h"
-#include "ir/loop.h"
+#include "ir/loop_grid.h"
 #include "ir/lower.h"
 #include "kernels/contract_warps.h"
 #include "kernels/kernels.h"

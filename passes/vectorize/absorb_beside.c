@@ -12,6 +12,7 @@
  *           ... store %b[..] = ..                            ... store %b[..] = ..
  *
  * The call of both stands where the earlier one stood: nothing between them makes what the later one reads, or touches what it makes. */
+#include "ir/loop_grid.h"
 #include "ir/loop_vector.h"
 #include "ir/lower_emit.h"
 #include "passes/vectorize/absorb.h"

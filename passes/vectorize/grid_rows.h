@@ -4,6 +4,7 @@
 #define PASSES_VECTORIZE_GRID_ROWS_H
 
 #include "ir/loop_bounds.h"
+#include "ir/loop_grid.h"
 #include "passes/vectorize/vectorize.h"
 
 struct grid_row {

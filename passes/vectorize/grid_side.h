@@ -3,8 +3,8 @@
 #ifndef PASSES_VECTORIZE_GRID_SIDE_H
 #define PASSES_VECTORIZE_GRID_SIDE_H
 
-#include "ir/loop.h"
 #include "ir/loop_bounds.h"
+#include "ir/loop_grid.h"
 
 /* How many iterations of the loop, side by side, a lane may have, of at least so many lanes that are to be busy; total: iterations of all loops
  * around it and of itself. 1: each has its own. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ir/interp_code.h"
+#include "ir/loop_grid.h"
 #include "ir/lower.h"
 #include "kernels/kernels.h"
 #include "ir/target.h"
