@@ -81,12 +81,13 @@ static char *soft_end(char *start, char *end, size_t room)
         return last_break && (!best || best_column > room) ? last_break : best;
 }
 
-static size_t width_of(const char *start, const char *end)
+/* wider than `room`; looks no further than that takes */
+static bool is_wider(const char *start, const char *end, int room)
 {
-        size_t width = 0;
-        for (; start < end; start++)
+        int width = 0;
+        for (; start < end && width <= room; start++)
                 width += *start != *C_BREAK;
-        return width;
+        return width > room;
 }
 
 static void add_part(struct c_writer *w, const char *start, const char *end, int margin)
@@ -109,7 +110,7 @@ void c_end(struct c_writer *w)
 {
         char *start = w->line.data, *end = start + w->line.length;
         int margin = w->indent * C_INDENT;
-        while (width_of(start, end) + (size_t)margin > C_WIDTH) {
+        while (is_wider(start, end, C_WIDTH - margin)) {
                 int room = margin < C_WIDTH ? C_WIDTH - margin : 0;
                 char *soft = soft_end(start, end, (size_t)room);
                 if (!soft)

@@ -74,6 +74,7 @@ struct onnx_row {
         bool (*import)(struct onnx_import *im, struct onnx_node *n);
         int variant;                    /* passed through onnx_node_variant: an opcode, a reducer,
                                          * ... */
+        unsigned lists;                 /* a bit for each input that may be a sequence or an optional */
 };
 int onnx_rows(const struct onnx_row **rows);              /* the table, for --help-ops; how many */
 int onnx_variant(const struct onnx_node *n);              /* the row's variant */
@@ -125,6 +126,17 @@ void onnx_region_leave(struct onnx_import *im, struct onnx_region outer);
 bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g,
                        struct value *const *arguments, int argument_count, struct value **outputs,
                        int output_count);
+/* The same as one of many, which is charged as nodes are. */
+bool onnx_repeat_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *arguments, int argument_count,
+                       struct value **outputs, int output_count);
+
+/* ---- sequences and optionals (onnx_op_sequence.c) ---- */
+
+/* Their values are of TYPE_SEQUENCE, or of TYPE_OPTIONAL for one without a value, and no operation makes or takes them: they
+ * are lists of what is known while the graph is imported. Rows of ONNX_LIST_OP may have such inputs. NULL after an error. */
+struct value *onnx_sequence_new(struct onnx_import *im, enum element e, struct value *const *items, int count);
+struct value *onnx_absent_new(struct onnx_import *im, enum element e, bool sequence);        /* an optional tensor, or sequence */
+struct value *const *onnx_sequence_items(const struct value *v, int *count);           /* of an optional: none */
 
 /* What protobuf-c unpacks: the same messages, without fields that are unknown and without tensors'
  * raw_data of CONSTANT_LARGE bytes and more. These are listed, where they lie in the file; their

@@ -11,8 +11,6 @@
 #include "base/suggest.h"
 #include "compiler/import/asked.h"
 
-enum { INPUTS_MAX = 65000 };            /* ir/tensor.c holds 65,536 arguments */
-
 /* ---- options ---- */
 
 static bool usage(struct onnx_import *im, const char *format, ...)
@@ -123,6 +121,21 @@ static const Onnx__TypeProto__Tensor *tensor_type(const Onnx__ValueInfoProto *v)
                        : NULL;
 }
 
+/* The type of a sequence or an optional, taken apart; tensor: NULL where it is another one. */
+struct list_type { bool optional, sequence; const Onnx__TypeProto__Tensor *tensor; };
+
+static struct list_type list_type(const Onnx__ValueInfoProto *v)
+{
+        const Onnx__TypeProto *t = v->type;
+        struct list_type l = { 0 };
+        if (t && (l.optional = t->value_case == ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE))
+                t = t->optional_type->elem_type;
+        if (t && (l.sequence = t->value_case == ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE))
+                t = t->sequence_type->elem_type;
+        l.tensor = t && t->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE && (l.optional || l.sequence) ? t->tensor_type : NULL;
+        return l;
+}
+
 /* The static type, once all dims are known; NULL when open, too large, or of elements without
  * storage. */
 static const struct type *static_type(struct onnx_import *im, const struct onnx_declaration *d)
@@ -134,10 +147,9 @@ static const struct type *static_type(struct onnx_import *im, const struct onnx_
         return type_tensor(im->m, d->element, d->rank, d->dims);
 }
 
-static bool read_declaration(struct onnx_import *im, const char *what,
-                             const Onnx__ValueInfoProto *v, struct onnx_declaration *d)
+static bool read_tensor_type(struct onnx_import *im, const char *what, const Onnx__TypeProto__Tensor *t,
+                             struct onnx_declaration *d)
 {
-        const Onnx__TypeProto__Tensor *t = tensor_type(v);
         d->rank = -1;
         if (!t->elem_type || !element_from_onnx(t->elem_type, &d->element))
                 return onnx_error(im, "%s: unknown element type %d", what, (int)t->elem_type);
@@ -155,6 +167,12 @@ static bool read_declaration(struct onnx_import *im, const char *what,
                         return false;
         d->type = static_type(im, d);
         return true;
+}
+
+static bool read_declaration(struct onnx_import *im, const char *what, const Onnx__ValueInfoProto *v,
+                             struct onnx_declaration *d)
+{
+        return read_tensor_type(im, what, tensor_type(v), d);
 }
 
 bool onnx_declare(struct onnx_import *im, struct onnx_scope *scope,
@@ -204,7 +222,8 @@ struct onnx_declaration *onnx_declaration(const struct onnx_scope *scope, bytes_
 bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
                          struct onnx_declaration *d, const struct type *t)
 {
-        bool element = d->element == t->element, shape = d->rank < 0 || d->rank == t->rank;
+        bool tensor = t->kind == TYPE_TENSOR, element = tensor && d->element == t->element,
+             shape = tensor && (d->rank < 0 || d->rank == t->rank);
         for (int i = 0; shape && i < d->rank; i++)
                 shape = d->dims[i] < 0 || !dim_is_static(t->dims[i]) || d->dims[i] == t->dims[i];
         if (element && shape)
@@ -234,6 +253,8 @@ static bool apply_option(struct onnx_import *im, const Onnx__ValueInfoProto *v, 
 {
         dim_t dims[RANK_MAX];
         int rank;
+        if (list_type(v).tensor)
+                return true;            /* read where its items become inputs */
         if (!shape_parse(im->arena, strrchr(option, '=') + 1, dims, &rank))
                 return usage(im, "--input %s: want NAME=1x3x224x224", safe(im, option));
         const Onnx__TypeProto__Tensor *t = tensor_type(v);
@@ -408,6 +429,16 @@ const char *onnx_kind_text(const Onnx__TypeProto *t)
         }
 }
 
+/* d's type; NULL after an error: it is too large */
+static const struct type *bounded_type(struct onnx_import *im, const char *what, const struct onnx_declaration *d)
+{
+        int64_t limit = im->context->limits.tensor_bytes;
+        if (d->type && type_elements(d->type) <= limit / element_info[d->element].bytes)
+                return d->type;
+        onnx_over_limit(im, arena_printf(im->arena, "%s: bytes of %s", what, declared_text(im, d)), "tensor_bytes", limit);
+        return NULL;
+}
+
 /* The static type of one input. NULL: *skipped (listed as unsupported), or an error. */
 static const struct type *input_type(struct onnx_import *im, const Onnx__ValueInfoProto *v,
                                      bool *skipped)
@@ -442,15 +473,7 @@ static const struct type *input_type(struct onnx_import *im, const Onnx__ValueIn
                 ask_for_option(im, v, &d);
                 return NULL;
         }
-        int64_t limit = im->context->limits.tensor_bytes;
-        if (!d.type || type_elements(d.type) > limit / element_info[d.element].bytes) {
-                onnx_over_limit(im,
-                                arena_printf(im->arena, "%s: bytes of %s", what,
-                                             declared_text(im, &d)),
-                                "tensor_bytes", limit);
-                return NULL;
-        }
-        return d.type;
+        return bounded_type(im, what, &d);
 }
 
 /* An initializer listed as an input too is a constant. */
@@ -550,24 +573,101 @@ static bool check_options_used(struct onnx_import *im, const Onnx__GraphProto *g
         return ok;
 }
 
+/* NULL after an error */
+static struct value *add_input(struct onnx_import *im, struct function *f, const char *name, const struct type *type)
+{
+        if (f->body.argument_count < PORTS_MAX)
+                return function_add_input(f, name, type);
+        diag_error(im->diag, EXIT_UNSUPPORTED, "more than %d inputs", PORTS_MAX);
+        return NULL;
+}
+
+/* ---- inputs that are sequences or optionals ---- */
+
+/* An input of `shape`, which fits what is declared of it; NULL after an error. */
+static struct value *add_item(struct onnx_import *im, struct function *f, const struct list_type *l, const char *option, const char *name,
+                              const char *shape)
+{
+        const char *what = arena_printf(im->arena, "input '%s'", text_safe(im->arena, name, strlen(name)));
+        struct onnx_declaration d = { .dims = arena_array(im->arena, RANK_MAX, sizeof *d.dims) }, declared = { 0 };
+        if (!read_tensor_type(im, what, l->tensor, &declared))
+                return NULL;
+        d.element = declared.element;
+        bool fits = shape_parse(im->arena, shape, d.dims, &d.rank) && (declared.rank < 0 || declared.rank == d.rank);
+        for (int i = 0; fits && i < declared.rank; i++)
+                fits = declared.dims[i] < 0 || declared.dims[i] == d.dims[i];
+        if (!fits) {
+                usage(im, "--input %s: '%s' is no shape of %s", safe(im, option), shape, declared_text(im, &declared));
+                return NULL;
+        }
+        if (!element_is_stored(d.element)) {
+                diag_error(im->diag, EXIT_UNSUPPORTED, "%s has element type %s, which is not supported", what, element_info[d.element].text);
+                return NULL;
+        }
+        d.type = static_type(im, &d);
+        const struct type *type = bounded_type(im, what, &d);
+        return type ? add_input(im, f, name, type) : NULL;
+}
+
+/* --input NAME=2x3:2x3: an input "NAME.0", "NAME.1" for each item; NAME=empty: no item; NAME=none: an optional without a value. NULL
+ * after an error. */
+static struct value *add_list(struct onnx_import *im, struct function *f, const struct list_type *l, const char *name, const char *option)
+{
+        char *shapes = arena_string(im->arena, strrchr(option, '=') + 1);
+        enum element e;
+        struct value **items = NULL;
+        int count = 0;
+        if (!element_from_onnx(l->tensor->elem_type, &e)) {
+                onnx_error(im, "input '%s': unknown element type %d", text_safe(im->arena, name, strlen(name)), (int)l->tensor->elem_type);
+                return NULL;
+        }
+        if (l->optional && !strcmp(shapes, "none"))
+                return onnx_absent_new(im, e, l->sequence);
+        if (!l->sequence)
+                return add_item(im, f, l, option, name, shapes);
+        for (char *at = strcmp(shapes, "empty") ? shapes : NULL, *next; at; at = next) {
+                if ((next = strchr(at, ':')))
+                        *next++ = 0;
+                ARENA_GROW(im->arena, items, count);
+                items[count] = add_item(im, f, l, option, arena_printf(im->m->arena, "%s.%d", name, count), at);
+                if (!items[count++])
+                        return NULL;
+        }
+        return onnx_sequence_new(im, e, items, count);
+}
+
+static bool bind_list(struct onnx_import *im, struct function *f, const Onnx__ValueInfoProto *v, struct value **value)
+{
+        struct list_type l = list_type(v);
+        const char *option = option_of(im, v->name), *name = SAFE(im, v->name);
+        if (!l.tensor)
+                onnx_list(im, "input '%s' is %s, which is not supported", name, onnx_kind_text(v->type));
+        else if (!option)
+                onnx_list(im, "input '%s' is %s, which is supported where its shapes are stated: add --input %s=%s%s", name,
+                          onnx_kind_text(v->type), name, l.sequence ? "2x3:2x3" : "2x3", l.optional ? " or =none" : "");
+        else
+                return (*value = add_list(im, f, &l, onnx_string(im->m->arena, v->name), option)) != NULL;
+        return true;
+}
+
 static bool bind_input(struct onnx_import *im, struct onnx_scope *scope, struct function *f,
                        const Onnx__ValueInfoProto *v, bool wanted)
 {
-        bool skipped = !wanted;
+        bool ok = true, named = v->name.len && !memchr(v->name.data, 0, v->name.len);
         struct onnx_declaration unused;
-        if (!wanted && tensor_type(v) && !read_declaration(im, "an input", v, &unused))
-                return false;
-        const struct type *type = wanted ? input_type(im, v, &skipped) : NULL;
-        struct onnx_entry entry = { .state = NAME_UNKNOWN };
-        if (type && f->body.argument_count >= INPUTS_MAX) {
-                diag_error(im->diag, EXIT_UNSUPPORTED, "more than %d inputs", INPUTS_MAX);
-                return false;
-        }
-        if (type && v->name.len && !memchr(v->name.data, 0, v->name.len))
-                entry = (struct onnx_entry){
-                        .value = function_add_input(f, onnx_string(im->m->arena, v->name), type)
-                };
-        return onnx_scope_define(im, scope, v->name, entry, "input", NULL) && (type || skipped);
+        struct value *value = NULL;
+        if (wanted && named && v->type && v->type->value_case && !tensor_type(v)) {
+                ok = bind_list(im, f, v, &value);
+        } else if (wanted) {
+                bool skipped;
+                const struct type *type = input_type(im, v, &skipped);
+                ok = type || skipped;
+                if (type && named)
+                        ok = (value = add_input(im, f, onnx_string(im->m->arena, v->name), type)) != NULL;
+        } else if (tensor_type(v))
+                ok = read_declaration(im, "an input", v, &unused);
+        struct onnx_entry entry = { .state = value ? NAME_KNOWN : NAME_UNKNOWN, .value = value };
+        return onnx_scope_define(im, scope, v->name, entry, "input", NULL) && ok;
 }
 
 bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct function *f,

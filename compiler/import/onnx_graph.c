@@ -19,7 +19,9 @@
 
 static const struct onnx_row rows[] = {
 #define ONNX_OP(domain, name, since, until, in_min, in_max, out_max, importer, variant) \
-        { domain, name, since, until, in_min, in_max, out_max, importer, variant },
+        { domain, name, since, until, in_min, in_max, out_max, importer, variant, 0 },
+#define ONNX_LIST_OP(domain, name, since, until, in_min, in_max, out_max, importer, lists) \
+        { domain, name, since, until, in_min, in_max, out_max, importer, 0, lists },
 #include "compiler/import/onnx_ops.def"
 };
 
@@ -326,6 +328,16 @@ static bool check_counts(struct onnx_import *im, const struct onnx_node *n)
         return true;
 }
 
+/* Sequences and optionals stand only where the row says so. */
+static bool check_kinds(struct onnx_import *im, const struct onnx_node *n)
+{
+        for (int i = 0; i < n->input_count; i++)
+                if (n->inputs[i] && n->inputs[i]->type->kind != TYPE_TENSOR && !(n->row->lists >> (i < 31 ? i : 31) & 1))
+                        return onnx_invalid(im, n, "input %d is %s, want a tensor", i,
+                                            type_text(im->arena, im->m, n->inputs[i]->type));
+        return true;
+}
+
 /* Charges what was built since the last call against the limits. */
 static bool charge(struct onnx_import *im, const struct onnx_node *n)
 {
@@ -392,17 +404,24 @@ static bool build_node(struct onnx_import *im, struct onnx_node *n)
         const char *location = im->b.location;
         im->b.location = *n->name ? n->name : n->row ? n->row->op : location;
         bool ok = f ? onnx_call(im, n, f)
-                    : check_counts(im, n) && onnx_check_scales(im, n) && n->row->import(im, n) &&
+                    : check_counts(im, n) && check_kinds(im, n) && onnx_check_scales(im, n) && n->row->import(im, n) &&
                               onnx_attributes_used(im, n);
         im->b.location = location;
         return ok;
 }
 
+static bool charge_nodes(struct onnx_import *im, int64_t count)
+{
+        int64_t limit = im->context->limits.nodes;
+        return (int_add(im->model->nodes, count, &im->model->nodes) && im->model->nodes <= limit) ||
+               onnx_over_limit(im, "nodes", "nodes", limit);
+}
+
 static bool import_node(struct onnx_import *im, const Onnx__NodeProto *origin)
 {
         struct onnx_model *model = im->model;
-        if (++model->nodes > im->context->limits.nodes)
-                return onnx_over_limit(im, "nodes", "nodes", im->context->limits.nodes);
+        if (!charge_nodes(im, 1))
+                return false;
         const Onnx__NodeProto *proto =
                 onnx_attributes_check(im, origin) ? onnx_resolve_attributes(im, origin) : NULL;
         struct onnx_node n;
@@ -481,6 +500,19 @@ static bool import_graph(struct onnx_import *im, const Onnx__GraphProto *g,
                onnx_nodes(im, g->node, order, count) && find_outputs(im, g, outputs);
 }
 
+bool onnx_want_tensors(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *outputs, int first, int count)
+{
+        bool all = true;
+        for (int i = first; i < first + count; i++)
+                if (outputs[i]->type->kind != TYPE_TENSOR) {
+                        onnx_list(im, "output '%s' of subgraph '%s' is %s, and only a run tells whether, or how often, it is made",
+                                  SAFE(im, g->output[i]->name), SAFE(im, g->name), type_text(im->arena, im->m, outputs[i]->type));
+                        im->model->skip = true;
+                        all = false;
+                }
+        return all;
+}
+
 bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g,
                        struct value *const *arguments, int argument_count, struct value **outputs,
                        int output_count)
@@ -499,6 +531,14 @@ bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g,
         for (int i = 0; ok && i < output_count; i++)
                 outputs[i] = all[i];
         return ok;
+}
+
+bool onnx_repeat_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *arguments, int argument_count,
+                       struct value **outputs, int output_count)
+{
+        enum { SCOPE_NODES = 8 };       /* about what names of a scope take, beside its nodes */
+        return charge_nodes(im, SCOPE_NODES + (int64_t)g->n_initializer) &&
+               onnx_inline_graph(im, g, arguments, argument_count, outputs, output_count);
 }
 
 struct onnx_region onnx_region_enter(struct onnx_import *im, struct region *region)
@@ -521,6 +561,7 @@ bool onnx_subgraph(struct onnx_import *im, const Onnx__GraphProto *g, struct reg
         struct value **outputs = arena_array(im->arena, g->n_output, sizeof *outputs);
         struct onnx_region outer = onnx_region_enter(im, region);
         bool ok = onnx_inline_graph(im, g, arguments, argument_count, outputs, (int)g->n_output) &&
+                  onnx_want_tensors(im, g, outputs, 0, (int)g->n_output) &&
                   build_yield(&im->b, outputs, (int)g->n_output);
         onnx_region_leave(im, outer);
         return ok;

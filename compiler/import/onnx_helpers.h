@@ -197,6 +197,14 @@ bool onnx_loop_open(struct onnx_import *im, const struct onnx_loop_parts *parts,
                     struct onnx_loop *loop);
 bool onnx_loop_close(struct onnx_import *im, struct onnx_loop *loop, struct value *const *yielded);
 
+/* ---- many tensors as one ---- */
+
+/* along an axis of theirs, or (all of one type) along a new one; count > 0; NULL after an error */
+struct value *onnx_concatenated(struct onnx_import *im, const struct onnx_node *n, struct value *const *items, int count,
+                                int axis);                /* onnx_op_layout.c */
+struct value *onnx_stacked(struct onnx_import *im, const struct onnx_node *n, struct value *const *items, int count,
+                           int axis);                     /* onnx_op_sequence.c */
+
 /* ---- convolution and pooling windows ---- */
 
 enum onnx_auto_pad { PAD_NOTSET, PAD_SAME_UPPER, PAD_SAME_LOWER, PAD_VALID };

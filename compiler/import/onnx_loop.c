@@ -3,6 +3,9 @@
  * (how often, that the condition holds) is not computed. Scan's axes are brought outermost before
  * the loop and back behind it. */
 #include "compiler/import/onnx_helpers.h"
+#include "compiler/import/onnx_model.h"
+
+#include <string.h>
 
 /* ---- a loop while its region is being filled ---- */
 
@@ -98,14 +101,14 @@ static struct value *scalar_of(struct onnx_import *im, struct onnx_node *n, stru
         return NULL;
 }
 
-static bool want_tensors(struct onnx_import *im, struct onnx_node *n, int from)
+static bool want_inputs(struct onnx_import *im, struct onnx_node *n, int from)
 {
         for (int i = from; i < n->input_count; i++) {
                 if (!n->inputs[i])
                         return onnx_invalid(im, n, "input %d is required", i);
                 const struct type *t = n->inputs[i]->type;
-                if (t->kind != TYPE_TENSOR || !element_is_stored(t->element))
-                        return onnx_unsupported(im, n, "input %d is %s, not a tensor", i,
+                if (t->kind == TYPE_TENSOR && !element_is_stored(t->element))
+                        return onnx_unsupported(im, n, "input %d is %s, which is not supported", i,
                                                 type_text(im->arena, im->m, t));
         }
         return true;
@@ -142,7 +145,7 @@ struct looping {
 static bool looping_read(struct onnx_import *im, struct onnx_node *n, struct looping *l)
 {
         struct value *trip = onnx_input(n, 0), *go = onnx_input(n, 1);
-        if (!(l->body = onnx_graph_attribute(im, n, "body")) || !want_tensors(im, n, 2))
+        if (!(l->body = onnx_graph_attribute(im, n, "body")) || !want_inputs(im, n, 2))
                 return false;
         int64_t all = (int64_t)l->body->n_output - 1, known;
         l->carried = n->input_count > 2 ? n->input_count - 2 : 0;
@@ -233,7 +236,8 @@ static bool import_body(struct onnx_import *im, struct onnx_node *n, const struc
         arguments[1] = as_declared(im, onnx_integer(im, E_BOOL, 1), l->body, 1);
         for (int i = 0; i < l->carried; i++)
                 arguments[2 + i] = &loop->held[i];
-        if (!onnx_inline_graph(im, l->body, arguments, l->carried + 2, outputs, (int)count))
+        if (!onnx_inline_graph(im, l->body, arguments, l->carried + 2, outputs, (int)count) ||
+            !onnx_want_tensors(im, l->body, outputs, 0, (int)count))
                 return false;
         if (!(yielded[0] = scalar_of(im, n, outputs[0], E_BOOL, "the body's condition")))
                 return false;
@@ -245,6 +249,79 @@ static bool import_body(struct onnx_import *im, struct onnx_node *n, const struc
         return true;
 }
 
+/* ---- Loop that carries sequences: its iterations, one after the other ---- */
+
+static bool carries_lists(const struct onnx_node *n)
+{
+        bool any = false;
+        for (int i = 2; i < n->input_count; i++)
+                any |= n->inputs[i]->type->kind != TYPE_TENSOR;
+        return any;
+}
+
+/* Iteration `step`: values[0] becomes the condition, which is constant; those behind it, which are carried, the next ones; and
+ * those behind these the rows of all stacks. */
+static bool unroll_step(struct onnx_import *im, struct onnx_node *n, const struct looping *l, int64_t step, struct value **values)
+{
+        struct value **arguments = arena_array(im->arena, (size_t)l->carried + 2, sizeof *arguments);
+        int count = (int)l->body->n_output;
+        arguments[0] = as_declared(im, onnx_integer(im, E_I64, step), l->body, 0);
+        arguments[1] = as_declared(im, onnx_integer(im, E_BOOL, 1), l->body, 1);
+        for (int i = 0; i < l->carried; i++)
+                arguments[2 + i] = values[1 + i];
+        if (!onnx_repeat_graph(im, l->body, arguments, l->carried + 2, values, count) || !onnx_want_tensors(im, l->body, values, 0, 1) ||
+            !onnx_want_tensors(im, l->body, values, 1 + l->carried, count - 1 - l->carried) ||
+            !(values[0] = scalar_of(im, n, values[0], E_BOOL, "the body's condition")))
+                return false;
+        return value_is_constant(values[0]) ||
+               onnx_unsupported(im, n, "it carries a sequence or an optional, and ends when only a run can tell");
+}
+
+/* rows of one stack, `apart` places apart */
+static struct value *unrolled_stack(struct onnx_import *im, struct onnx_node *n, int output, struct value *const *rows, int count, int apart)
+{
+        const struct type *declared = n->declared[output];
+        struct value **list = arena_array(im->arena, (size_t)count, sizeof *list);
+        for (int i = 0; i < count; i++)
+                list[i] = rows[i * apart];
+        if (count)
+                return onnx_stacked(im, n, list, count, 0);
+        if (declared && declared->rank && !declared->dims[0])
+                return constant_number(im->m, declared, 0);
+        onnx_unsupported(im, n, "output %d has no rows, and its shape is not stated", output);
+        return NULL;
+}
+
+static bool unrolled(struct onnx_import *im, struct onnx_node *n, const struct looping *l)
+{
+        struct value **values = arena_array(im->arena, l->body->n_output, sizeof *values), **rows = NULL;
+        int64_t go = 1, steps = 0, room = 0;
+        if ((l->trip && !value_is_constant(l->trip)) || (l->go && !value_is_constant(l->go)))
+                return onnx_unsupported(im, n, "it carries a sequence or an optional, and runs as often as only a run can tell");
+        for (int i = 0; i < l->carried; i++)
+                values[1 + i] = n->inputs[2 + i];
+        for (; go && (l->trips < 0 || steps < l->trips); steps++) {
+                if (!unroll_step(im, n, l, steps, values))
+                        return false;
+                constant_number_of(values[0], &go);
+                if (steps == room) {
+                        room = 2 * room + 8;
+                        struct value **more = arena_array(im->arena, (size_t)room * (size_t)(l->stacked + 1), sizeof *more);
+                        if (rows)
+                                memcpy(more, rows, (size_t)steps * (size_t)l->stacked * sizeof *more);
+                        rows = more;
+                }
+                for (int i = 0; i < l->stacked; i++)
+                        rows[steps * l->stacked + i] = values[1 + l->which[i]];
+        }
+        for (int i = 0; i < n->output_count && i < l->carried; i++)
+                n->outputs[i] = values[1 + i];
+        for (int i = 0; i < l->stacked; i++)
+                if (!onnx_output(n, l->which[i], unrolled_stack(im, n, l->which[i], rows ? rows + i : NULL, (int)steps, l->stacked)))
+                        return false;
+        return true;
+}
+
 bool onnx_import_loop(struct onnx_import *im, struct onnx_node *n)
 {
         struct looping l = { 0 };
@@ -253,6 +330,8 @@ bool onnx_import_loop(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (!l.carried && !l.stacked)
                 return onnx_invalid(im, n, "it has no outputs");
+        if (carries_lists(n))
+                return unrolled(im, n, &l);
         struct value **yielded =
                 arena_array(im->arena, (size_t)(1 + l.carried + l.stacked), sizeof *yielded);
         struct onnx_loop_parts parts = { .trip = l.trip,
@@ -319,7 +398,7 @@ static bool scanning_read(struct onnx_import *im, struct onnx_node *n, int first
                           struct scanning *s)
 {
         int64_t scanned;
-        if (!(s->body = onnx_graph_attribute(im, n, "body")) || !want_tensors(im, n, first) ||
+        if (!(s->body = onnx_graph_attribute(im, n, "body")) || !want_inputs(im, n, first) ||
             !onnx_int_required(im, n, "num_scan_inputs", &scanned))
                 return false;
         int inputs = n->input_count - first;
@@ -372,7 +451,8 @@ static bool scan_rows(struct onnx_import *im, struct onnx_node *n, const struct 
         for (int i = 0; i < s->carried + s->scanned; i++)
                 arguments[i] = &loop.held[i];
         bool good =
-                onnx_inline_graph(im, s->body, arguments, s->carried + s->scanned, yielded, count);
+                onnx_inline_graph(im, s->body, arguments, s->carried + s->scanned, yielded, count) &&
+                onnx_want_tensors(im, s->body, yielded, 0, count);
         for (int i = 0; i < s->carried && good; i++)
                 good = check_carried(im, n, states[i], yielded[i], i);
         if (!good) {

@@ -167,37 +167,82 @@ static bool check_outputs(struct onnx_import *im, const struct wanted *w,
         return ok;
 }
 
-/* Lists the wanted outputs that are no tensors. */
+/* what main yields, a port for each */
+struct yields { struct value **values; struct port *ports; int count; };
+
+static void yield_one(struct onnx_import *im, struct yields *y, struct value *v, const char *port)
+{
+        ARENA_GROW(im->arena, y->values, y->count);
+        ARENA_GROW(im->m->arena, y->ports, y->count);
+        y->values[y->count] = v;
+        y->ports[y->count++].name = port;
+}
+
+/* Lists the wanted outputs that are declared to be maps and such, or sequences where they are none. */
 static void check_output_kinds(struct onnx_import *im, const struct wanted *w)
 {
         const Onnx__GraphProto *g = im->model->proto->graph;
         for (size_t i = 0; i < g->n_output; i++) {
                 const Onnx__TypeProto *t = g->output[i]->type;
-                if (t && t->value_case && t->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
-                    (!im->options->output_count || is_wanted(w, g->output[i]->name)))
-                        onnx_list(im, "output '%s' is %s, which is not supported",
-                                  SAFE(im, g->output[i]->name), onnx_kind_text(t));
+                const char *name = SAFE(im, g->output[i]->name);
+                const struct onnx_entry *e = onnx_scope_find(im->scope, g->output[i]->name);
+                if (!t || (im->options->output_count && !is_wanted(w, g->output[i]->name)))
+                        continue;
+                switch (t->value_case) {
+                case ONNX__TYPE_PROTO__VALUE_MAP_TYPE:
+                case ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE:
+                case ONNX__TYPE_PROTO__VALUE_OPAQUE_TYPE:
+                        onnx_list(im, "output '%s' is %s, which is not supported", name, onnx_kind_text(t));
+                        break;
+                case ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE:
+                        if (e && e->value && e->value->type->kind != TYPE_SEQUENCE)
+                                onnx_list(im, "output '%s' is %s, declared as a sequence", name, type_text(im->arena, im->m, e->value->type));
+                        break;
+                default:
+                        break;
+                }
         }
+}
+
+/* A sequence is an output for each item, "y.0", "y.1", ...; an optional without a value is none. */
+static bool yield_output(struct onnx_import *im, struct yields *y, bytes_t name)
+{
+        struct onnx_entry *e = onnx_scope_find(im->scope, name);
+        struct onnx_declaration *d = onnx_declaration(im->scope, name);
+        const char *port = onnx_string(im->m->arena, name);
+        if (e->unsupported)
+                onnx_list(im, "%s", e->unsupported);
+        e->unsupported = NULL;
+        if (e->value && d && !onnx_check_declared(im, "output", name, d, e->value->type))
+                return false;
+        if (!e->value || e->value->type->kind == TYPE_TENSOR) {
+                yield_one(im, y, e->value, port);
+                return true;
+        }
+        int count;
+        struct value *const *items = onnx_sequence_items(e->value, &count);
+        for (int i = 0; i < count; i++)
+                yield_one(im, y, items[i], arena_printf(im->m->arena, "%s.%d", port, i));
+        return true;
 }
 
 static bool yield_outputs(struct onnx_import *im, const struct wanted *w, struct function *f)
 {
-        struct value **values = arena_array(im->arena, (size_t)w->count, sizeof *values);
-        f->output_ports = arena_array(im->m->arena, (size_t)w->count, sizeof *f->output_ports);
-        f->output_count = w->count;
-        for (int i = 0; i < w->count; i++) {
-                struct onnx_entry *e = onnx_scope_find(im->scope, w->names[i]);
-                struct onnx_declaration *d = onnx_declaration(im->scope, w->names[i]);
-                if (e->unsupported)
-                        onnx_list(im, "%s", e->unsupported);
-                e->unsupported = NULL;
-                if (e->value && d &&
-                    !onnx_check_declared(im, "output", w->names[i], d, e->value->type))
+        struct yields y = { 0 };
+        check_output_kinds(im, w);
+        for (int i = 0; i < w->count; i++)
+                if (!yield_output(im, &y, w->names[i]))
                         return false;
-                values[i] = e->value;
-                f->output_ports[i].name = onnx_string(im->m->arena, w->names[i]);
+        f->output_ports = y.ports;
+        f->output_count = y.count;
+        if (im->unsupported_count)
+                return true;
+        if (y.count > PORTS_MAX) {
+                diag_error(im->diag, EXIT_UNSUPPORTED, "%d outputs, at most %d are supported", y.count, PORTS_MAX);
+                return false;
         }
-        return im->unsupported_count || build_yield(&im->b, values, w->count);
+        return y.count ? build_yield(&im->b, y.values, y.count) != NULL
+                       : onnx_error(im, "all outputs of the graph are empty sequences, or optionals without a value");
 }
 
 /* ---- the graph ---- */
@@ -234,7 +279,6 @@ static bool import_main(struct onnx_import *im)
                 return false;
         int count, *order = arrange(im, &wanted, f, w, &count);
         onnx_wiring_free(w);
-        check_output_kinds(im, &wanted);
         return order && onnx_nodes(im, g->node, order, count) && yield_outputs(im, &wanted, f);
 }
 

@@ -15,6 +15,8 @@
 #include "base/sha256.h"
 #include "compiler/import/onnx.h"
 
+enum { PORTS_MAX = 65000 };             /* inputs, and outputs; ir/tensor.c holds 65,536 arguments */
+
 typedef ProtobufCBinaryData bytes_t;    /* { len, data }: any text field */
 
 /* What a file says about the type of a value. */
@@ -91,6 +93,7 @@ struct onnx_model {
         struct op *counted;             /* the last operation charged against the limits */
         int64_t operations, bytes;
         int64_t nodes;                  /* imported, functions expanded */
+        int64_t items;                  /* of sequences, that were copied */
         struct sha256 sha;
         const bytes_t *long_data;       /* of tensors, as they lie in the file */
         struct map *files;              /* of external data; onnx_external.c */
@@ -180,6 +183,8 @@ bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const O
                        struct map *needed);
 /* Imports nodes into the current region and scope, in this order. */
 bool onnx_nodes(struct onnx_import *im, Onnx__NodeProto *const *nodes, const int *order, int count);
+/* whether outputs[first..first + count) of g are tensors, where only a run tells whether, or how often, it is run; else listed */
+bool onnx_want_tensors(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *outputs, int first, int count);
 /* lists the unsupported nodes of a node's subgraphs and of the function it calls */
 void onnx_survey(struct onnx_import *im, const Onnx__NodeProto *node);
 /* "i32 <N x 2048>", as it is declared */

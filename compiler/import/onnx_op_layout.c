@@ -31,11 +31,38 @@ bool onnx_import_transpose(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, build_transpose(&im->b, x, perm));
 }
 
+struct value *onnx_concatenated(struct onnx_import *im, const struct onnx_node *n, struct value *const *items, int count, int axis)
+{
+        const struct type *first = items[0]->type;
+        int64_t sum = 0;
+        dim_t dims[RANK_MAX];
+
+        if (!onnx_same_element(im, n, items, count))
+                return NULL;
+        for (int i = 0; i < count; i++) {
+                const struct type *t = items[i]->type;
+                const char *wrong = NULL;
+                if (t->rank != first->rank)
+                        wrong = arena_printf(im->arena, "operand %d is of rank %d, want %d as the first", i, t->rank, first->rank);
+                for (int d = 0; d < t->rank && !wrong; d++)
+                        if (d != axis && t->dims[d] != first->dims[d])
+                                wrong = arena_printf(im->arena, "operand %d is %s, which differs from the first at dimension %d", i,
+                                                     type_text(im->arena, im->m, t), d);
+                if (!wrong && !int_add(sum, t->dims[axis], &sum))
+                        wrong = "the operands are too large";
+                if (wrong) {
+                        onnx_invalid(im, n, "%s", wrong);
+                        return NULL;
+                }
+        }
+        for (int d = 0; d < first->rank; d++)
+                dims[d] = d == axis ? sum : first->dims[d];
+        return onnx_type(im, n, first->element, first->rank, dims) ? build_concat(&im->b, items, count, axis) : NULL;
+}
+
 bool onnx_import_concat(struct onnx_import *im, struct onnx_node *n)
 {
-        const struct type *first = n->inputs[0] ? n->inputs[0]->type : NULL;
-        int64_t stated, sum = 0;
-        dim_t dims[RANK_MAX];
+        int64_t stated;
         int axis;
 
         if (n->opset >= 4 && !onnx_has(n, "axis"))
@@ -45,26 +72,8 @@ bool onnx_import_concat(struct onnx_import *im, struct onnx_node *n)
         for (int i = 0; i < n->input_count; i++)
                 if (!n->inputs[i])
                         return onnx_invalid(im, n, "operand %d is missing", i);
-        if (!onnx_axis(im, n, stated, first->rank, &axis) ||
-            !onnx_same_element(im, n, n->inputs, n->input_count))
-                return false;
-        for (int i = 0; i < n->input_count; i++) {
-                const struct type *t = n->inputs[i]->type;
-                if (t->rank != first->rank)
-                        return onnx_invalid(im, n, "operand %d is of rank %d, want %d as the first",
-                                            i, t->rank, first->rank);
-                for (int d = 0; d < t->rank; d++)
-                        if (d != axis && t->dims[d] != first->dims[d])
-                                return onnx_invalid(im, n,
-                                                    "operand %d is %s, which differs from the first at dimension %d", i,
-                                                    type_text(im->arena, im->m, t), d);
-                if (!int_add(sum, t->dims[axis], &sum))
-                        return onnx_invalid(im, n, "the operands are too large");
-        }
-        for (int d = 0; d < first->rank; d++)
-                dims[d] = d == axis ? sum : first->dims[d];
-        return onnx_type(im, n, first->element, first->rank, dims) &&
-               onnx_output(n, 0, build_concat(&im->b, n->inputs, n->input_count, axis));
+        return onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &axis) &&
+               onnx_output(n, 0, onnx_concatenated(im, n, n->inputs, n->input_count, axis));
 }
 
 /* ---- Split ---- */

@@ -24,6 +24,31 @@ def static_shape(value):
     return all(d.HasField("dim_value") for d in value.type.tensor_type.shape.dim)
 
 
+def shape_text(array):
+    return "x".join(str(d) for d in array.shape) or "scalar"
+
+
+def flat(value, given):
+    """an input's shape as --input has it, or "", and its tensors: a sequence has many, an optional may have none"""
+    if value.type.HasField("tensor_type"):
+        return "" if static_shape(value) or not hasattr(given, "shape") else shape_text(given), [given]
+    if given is None:
+        return "none", []
+    if isinstance(given, (list, tuple)):
+        return ":".join(map(shape_text, given)) or "empty", list(given)
+    return shape_text(given), [given]
+
+
+def structured(outputs, names, arrays):
+    """Outputs of the program as the graph has them: items "y.0", "y.1" are a sequence."""
+    named = dict(zip(names, arrays))
+    for value in outputs:
+        if value.type.HasField("sequence_type"):
+            yield [named[f"{value.name}.{k}"] for k in range(sum(name.rpartition(".")[0] == value.name for name in names))]
+        else:
+            yield named[value.name]
+
+
 strictly = 1
 
 
@@ -39,10 +64,8 @@ class Compiled(BackendRep):
         with dnncc.Workspace(name) as folder:
             path = folder / "model.onnx"
             onnx.save(self.model, str(path))
-            options = []
-            for value, array in zip(given, inputs):
-                if value.type.HasField("tensor_type") and not static_shape(value) and hasattr(array, "shape"):
-                    options.append(f"--input={value.name}={'x'.join(str(d) for d in array.shape)}")
+            shapes, parts = zip(*(flat(*pair) for pair in zip(given, inputs))) if inputs else ((), ())
+            options, inputs = [f"--input={v.name}={s}" for v, s in zip(given, shapes) if s], sum(parts, [])
             try:
                 dnncc.compile_model(path, folder, options)
             except dnncc.CompileError as error:
@@ -54,7 +77,8 @@ class Compiled(BackendRep):
             large = len(inputs) == 1 and inputs[0].size >= LARGE_INPUT
             flags = ["-O2"] if large else dnncc.SANITIZE if strict else ["-O0"]
             program = dnncc.build_host(folder, flags)
-            return tuple(dnncc.run_host(program, inputs))
+            names = [port[1] for port in dnncc.describe(program) if not port[0]]
+            return tuple(structured(self.model.graph.output, names, dnncc.run_host(program, inputs)))
 
 
 class DnnccBackend(Backend):

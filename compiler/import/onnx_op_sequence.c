@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/* Sequences and optionals. How many items a sequence has, and whether an optional has a value, is known while the graph is
+ * imported; so they are lists of values here, and nothing of them is left in the module:
+ *
+ *     s = SplitToSequence(x)          s: three slices of x         %0, %1, %2
+ *     t = SequenceInsert(s, y, 1)     t: a list of four            %0, %y, %1, %2
+ *     z = ConcatFromSequence(t)       concat                       %0, %y, %1, %2
+ *
+ * What only a run could tell is not supported: a position to insert at or to erase, parts of run-time sizes. Which item is
+ * taken may be a run-time value where all are of one type: then it is a gather from all of them. */
+#include <string.h>
+
+#include "base/size.h"
+#include "compiler/import/onnx_helpers.h"
+#include "compiler/import/onnx_model.h"
+
+/* Room for items that lists share, as far as they are the same from the first one on: `used` of them are somebody's. */
+struct room { int used, size; struct value *items[]; };
+
+struct list {
+        struct value value;             /* first: values of such a type are lists */
+        int count;
+        struct room *room;
+};
+
+static struct list *list_new(struct onnx_import *im, const struct type *type, struct room *room, int count)
+{
+        struct list *list = ARENA_NEW(im->arena, struct list);
+        *list = (struct list){ .value = { .kind = VALUE_ARGUMENT, .type = type }, .count = count, .room = room };
+        return list;
+}
+
+/* A room with `count` items that are copied, and as many free places; they are charged, for the time that this takes. */
+static struct room *room_new(struct onnx_import *im, struct value *const *items, int count)
+{
+        int64_t limit = im->context->limits.nodes;
+        im->model->items += count;
+        if (im->model->items > limit) {
+                onnx_over_limit(im, "items of sequences that are copied", "nodes", limit);
+                return NULL;
+        }
+        int size = 2 * count + 4;
+        struct room *room = arena_alloc(im->arena, sizeof *room + (size_t)size * sizeof *room->items);
+        *room = (struct room){ .used = count, .size = size };
+        if (count)
+                memcpy(room->items, items, (size_t)count * sizeof *items);
+        return room;
+}
+
+static const struct type *sequence_type(struct onnx_import *im, enum element e)
+{
+        return type_wrap(im->m, TYPE_SEQUENCE, type_scalar(im->m, e));
+}
+
+struct value *onnx_sequence_new(struct onnx_import *im, enum element e, struct value *const *items, int count)
+{
+        struct room *room = room_new(im, items, count);
+        return room ? &list_new(im, sequence_type(im, e), room, count)->value : NULL;
+}
+
+struct value *onnx_absent_new(struct onnx_import *im, enum element e, bool sequence)
+{
+        const struct type *of = sequence ? sequence_type(im, e) : type_scalar(im->m, e);
+        return &list_new(im, type_wrap(im->m, TYPE_OPTIONAL, of), NULL, 0)->value;
+}
+
+struct value *const *onnx_sequence_items(const struct value *v, int *count)
+{
+        const struct list *list = (const struct list *)v;
+        *count = list->count;
+        return list->count ? list->room->items : NULL;
+}
+
+/* input i as a sequence; NULL after an error */
+static struct list *sequence(struct onnx_import *im, const struct onnx_node *n, int i)
+{
+        struct value *v = n->inputs[i];
+        if (v->type->kind == TYPE_SEQUENCE)
+                return (struct list *)v;
+        onnx_invalid(im, n, "input %d is %s, want a sequence", i, type_text(im->arena, im->m, v->type));
+        return NULL;
+}
+
+/* Operand i, a position from -count on and below `end`; negative ones count from the last item. Absent: the preset. */
+static bool position(struct onnx_import *im, const struct onnx_node *n, int i, int count, int end, int preset, int *at)
+{
+        int64_t stated;
+        bool known;
+        if (!onnx_operand_int(im, n, i, preset, &stated, &known))
+                return false;
+        if (!known)
+                return onnx_unsupported(im, n, "the position is a run-time value, want a constant");
+        if (stated < -(int64_t)count || stated >= end)
+                return onnx_invalid(im, n, "position %lld in a sequence of %d items", (long long)stated, count);
+        *at = (int)(stated < 0 ? stated + count : stated);
+        return true;
+}
+
+/* ---- making sequences ---- */
+
+bool onnx_import_sequence_empty(struct onnx_import *im, struct onnx_node *n)
+{
+        int64_t number;
+        enum element e;
+        return onnx_int(im, n, "dtype", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, &number) && onnx_element_number(im, n, "dtype", number, &e) &&
+               onnx_output(n, 0, onnx_sequence_new(im, e, NULL, 0));
+}
+
+bool onnx_import_sequence_construct(struct onnx_import *im, struct onnx_node *n)
+{
+        for (int i = 0; i < n->input_count; i++)
+                if (!n->inputs[i])
+                        return onnx_invalid(im, n, "input %d is required", i);
+        return onnx_same_element(im, n, n->inputs, n->input_count) &&
+               onnx_output(n, 0, onnx_sequence_new(im, onnx_element(n->inputs[0]), n->inputs, n->input_count));
+}
+
+/* Behind the last item, where nobody else has put one, it takes the next place of the room. */
+bool onnx_import_sequence_insert(struct onnx_import *im, struct onnx_node *n)
+{
+        struct list *list = sequence(im, n, 0);
+        int at;
+        if (!list || !onnx_want_element(im, n, 1, list->value.type->of->element) ||
+            !position(im, n, 2, list->count, list->count + 1, list->count, &at))
+                return false;
+        struct room *room = list->room;
+        if (at < list->count || room->used > list->count || room->used == room->size)
+                room = room_new(im, room->items, list->count);
+        if (!room)
+                return false;
+        memmove(room->items + at + 1, room->items + at, (size_t)(list->count - at) * sizeof *room->items);
+        room->items[at] = n->inputs[1];
+        room->used++;
+        return onnx_output(n, 0, &list_new(im, list->value.type, room, list->count + 1)->value);
+}
+
+bool onnx_import_sequence_erase(struct onnx_import *im, struct onnx_node *n)
+{
+        struct list *list = sequence(im, n, 0);
+        int at;
+        if (!list || !position(im, n, 1, list->count, list->count, list->count - 1, &at))
+                return false;
+        struct room *room = at == list->count - 1 ? list->room : room_new(im, list->room->items, list->count);
+        if (!room)
+                return false;
+        if (room != list->room) {
+                memmove(room->items + at, room->items + at + 1, (size_t)(list->count - at - 1) * sizeof *room->items);
+                room->used--;
+        }
+        return onnx_output(n, 0, &list_new(im, list->value.type, room, list->count - 1)->value);
+}
+
+/* The parts' extents: of `split` each, the last one what is left, or as `split` lists them. */
+static int64_t *part_extents(struct onnx_import *im, struct onnx_node *n, int64_t extent, int *count)
+{
+        const struct value *split = onnx_input(n, 1);
+        int64_t limit = im->context->limits.nodes, each = 1, sum = 0;
+        bool known = true, listed = split && onnx_rank(split) == 1;
+        if (split && !listed && !onnx_operand_int(im, n, 1, 1, &each, &known))
+                return NULL;
+        if (each < 1) {
+                onnx_invalid(im, n, "parts of extent %lld", (long long)each);
+                return NULL;
+        }
+        int64_t parts = listed ? type_elements(split->type) : divide_up(extent, each);
+        if (parts > limit) {
+                onnx_over_limit(im, "parts of a sequence", "nodes", limit);
+                return NULL;
+        }
+        int64_t *extents = arena_array(im->arena, (size_t)parts, sizeof *extents);
+        *count = (int)parts;
+        if (listed && !onnx_operand_ints(im, n, 1, extents, *count, count, &known))
+                return NULL;
+        if (!known) {
+                onnx_unsupported(im, n, "the parts' extents are run-time values, want constants");
+                return NULL;
+        }
+        for (int i = 0; i < *count && !listed; i++)
+                extents[i] = onnx_min(each, extent - i * each);
+        for (int i = 0; i < *count; i++)
+                if (extents[i] < 0 || !int_add(sum, extents[i], &sum)) {
+                        onnx_invalid(im, n, "part %d is of extent %lld", i, (long long)extents[i]);
+                        return NULL;
+                }
+        if (sum == extent)
+                return extents;
+        onnx_invalid(im, n, "the parts sum to %lld, want %lld", (long long)sum, (long long)extent);
+        return NULL;
+}
+
+bool onnx_import_split_to_sequence(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0];
+        int64_t stated, keep, starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
+        dim_t dims[RANK_MAX], without[RANK_MAX];
+        int axis, count, rank = onnx_rank(x);
+        if (!onnx_int(im, n, "axis", 0, &stated) || !onnx_axis(im, n, stated, rank, &axis) ||
+            !onnx_int_range(im, n, "keepdims", 1, 0, 1, &keep))
+                return false;
+        int64_t *extents = part_extents(im, n, onnx_dim(x, axis), &count);
+        if (!extents)
+                return false;
+        bool vanishes = !keep && !onnx_input(n, 1);
+        for (int d = 0; d < rank; d++) {
+                steps[d] = 1;
+                dims[d] = onnx_dim(x, d);
+                without[d - (d > axis)] = dims[d];
+        }
+        struct value **items = arena_array(im->arena, (size_t)count, sizeof *items);
+        for (int i = 0; i < count; i++) {
+                dims[axis] = extents[i];
+                items[i] = build_slice(&im->b, x, starts, steps, dims);
+                if (items[i] && vanishes)
+                        items[i] = onnx_reshape(im, items[i], rank - 1, without);
+                if (!items[i])
+                        return false;
+                starts[axis] += extents[i];
+        }
+        return onnx_output(n, 0, onnx_sequence_new(im, onnx_element(x), items, count));
+}
+
+/* ---- a body for each item ---- */
+
+/* Inputs beside the first sequence are tensors, or sequences of as many items. */
+static bool check_map(struct onnx_import *im, struct onnx_node *n, const Onnx__GraphProto *body, int items)
+{
+        if (body->n_input != (size_t)n->input_count || (size_t)n->output_count > body->n_output)
+                return onnx_invalid(im, n, "%d inputs and %d outputs; its body has %zu and %zu", n->input_count, n->output_count,
+                                    body->n_input, body->n_output);
+        for (int i = 1; i < n->input_count; i++) {
+                const struct value *v = n->inputs[i];
+                if (!v || v->type->kind == TYPE_OPTIONAL)
+                        return onnx_invalid(im, n, "input %d is required", i);
+                if (v->type->kind == TYPE_SEQUENCE && ((const struct list *)v)->count != items)
+                        return onnx_invalid(im, n, "input %d has %d items, the first one %d", i, ((const struct list *)v)->count, items);
+        }
+        return items || onnx_unsupported(im, n, "the sequence is empty, and of what element the results are is not stated");
+}
+
+/* what output `which` of the body was for each item */
+static struct value *mapped(struct onnx_import *im, struct onnx_node *n, struct value *const *made, int which, int outputs, int items)
+{
+        struct value **list = arena_array(im->arena, (size_t)items, sizeof *list);
+        for (int k = 0; k < items; k++) {
+                list[k] = made[k * outputs + which];
+                if (list[k]->type->kind != TYPE_TENSOR || onnx_element(list[k]) != onnx_element(list[0])) {
+                        onnx_invalid(im, n, "output %d of its body is %s for item %d", which, type_text(im->arena, im->m, list[k]->type), k);
+                        return NULL;
+                }
+        }
+        return onnx_sequence_new(im, onnx_element(list[0]), list, items);
+}
+
+bool onnx_import_sequence_map(struct onnx_import *im, struct onnx_node *n)
+{
+        struct list *first = sequence(im, n, 0);
+        const Onnx__GraphProto *body = first ? onnx_graph_attribute(im, n, "body") : NULL;
+        if (!body || !check_map(im, n, body, first->count))
+                return false;
+        int outputs = n->output_count;
+        struct value **arguments = arena_array(im->arena, (size_t)n->input_count, sizeof *arguments),
+                     **made = arena_array(im->arena, (size_t)outputs * (size_t)first->count, sizeof *made);
+        for (int k = 0; k < first->count; k++) {
+                for (int i = 0; i < n->input_count; i++)
+                        arguments[i] = n->inputs[i]->type->kind == TYPE_TENSOR ? n->inputs[i]
+                                                                               : ((struct list *)n->inputs[i])->room->items[k];
+                if (!onnx_repeat_graph(im, body, arguments, n->input_count, made + k * outputs, outputs))
+                        return false;
+        }
+        for (int i = 0; i < outputs; i++)
+                if (!onnx_output(n, i, mapped(im, n, made, i, outputs, first->count)))
+                        return false;
+        return true;
+}
+
+/* ---- taking sequences apart ---- */
+
+bool onnx_import_sequence_length(struct onnx_import *im, struct onnx_node *n)
+{
+        struct list *list = sequence(im, n, 0);
+        return list && onnx_output(n, 0, onnx_integer(im, E_I64, list->count));
+}
+
+/* the items with an axis of extent 1 put in, at `axis` */
+static struct value **with_axis(struct onnx_import *im, struct value *const *items, int count, int axis)
+{
+        struct value **rows = arena_array(im->arena, (size_t)count, sizeof *rows);
+        for (int i = 0; i < count; i++) {
+                dim_t dims[RANK_MAX + 1];
+                int rank = onnx_rank(items[i]);
+                for (int d = 0; d <= rank; d++)
+                        dims[d] = d == axis ? 1 : onnx_dim(items[i], d - (d > axis));
+                rows[i] = onnx_reshape(im, items[i], rank + 1, dims);
+                if (!rows[i])
+                        return NULL;
+        }
+        return rows;
+}
+
+struct value *onnx_stacked(struct onnx_import *im, const struct onnx_node *n, struct value *const *items, int count, int axis)
+{
+        if (onnx_rank(items[0]) == RANK_MAX) {
+                onnx_unsupported(im, n, "rank %d, at most %d are supported", RANK_MAX + 1, RANK_MAX);
+                return NULL;
+        }
+        for (int i = 1; i < count; i++)
+                if (items[i]->type != items[0]->type) {
+                        onnx_invalid(im, n, "item %d is %s, the first one %s", i, type_text(im->arena, im->m, items[i]->type),
+                                     type_text(im->arena, im->m, items[0]->type));
+                        return NULL;
+                }
+        struct value **rows = with_axis(im, items, count, axis);
+        return rows ? onnx_concatenated(im, n, rows, count, axis) : NULL;
+}
+
+/* Which one only a run tells: a row of all. */
+static struct value *item_at(struct onnx_import *im, struct onnx_node *n, const struct list *list)
+{
+        struct value *index = onnx_scalar(im, n, 1);
+        if (!index)
+                return NULL;
+        for (int i = 0; i < list->count; i++)
+                if (list->room->items[i]->type != list->room->items[0]->type) {
+                        onnx_unsupported(im, n, "the position is a run-time value, and items differ in shape");
+                        return NULL;
+                }
+        struct value *rows = onnx_stacked(im, n, list->room->items, list->count, 0);
+        return rows ? build_gather(&im->b, rows, index, 0) : NULL;
+}
+
+bool onnx_import_sequence_at(struct onnx_import *im, struct onnx_node *n)
+{
+        struct list *list = sequence(im, n, 0);
+        int at;
+        if (!list)
+                return false;
+        if (n->inputs[1]->type->kind == TYPE_TENSOR && !value_is_constant(n->inputs[1]) && list->count)
+                return onnx_want_integer(im, n, 1) && onnx_output(n, 0, item_at(im, n, list));
+        return position(im, n, 1, list->count, list->count, 0, &at) && onnx_output(n, 0, list->room->items[at]);
+}
+
+bool onnx_import_concat_from_sequence(struct onnx_import *im, struct onnx_node *n)
+{
+        struct list *list = sequence(im, n, 0);
+        int64_t stated, fresh;
+        int axis;
+        if (!list || !onnx_int_required(im, n, "axis", &stated) || !onnx_int_range(im, n, "new_axis", 0, 0, 1, &fresh))
+                return false;
+        if (!list->count)
+                return onnx_invalid(im, n, "the sequence is empty");
+        struct value *const *items = list->room->items;
+        if (!onnx_axis(im, n, stated, onnx_rank(items[0]) + (int)fresh, &axis))
+                return false;
+        return onnx_output(n, 0, fresh ? onnx_stacked(im, n, items, list->count, axis)
+                                       : onnx_concatenated(im, n, items, list->count, axis));
+}
+
+/* ---- optionals ---- */
+
+/* An optional with a value is that value. */
+bool onnx_import_optional(struct onnx_import *im, struct onnx_node *n)
+{
+        const Onnx__AttributeProto *stated = onnx_attribute(n, "type");
+        const Onnx__TypeProto *t = stated ? stated->tp : NULL;
+        enum element e;
+        if (onnx_input(n, 0))
+                return onnx_output(n, 0, n->inputs[0]);
+        if (!t)
+                return onnx_invalid(im, n, "neither an input nor a type is given");
+        bool sequence = t->value_case == ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE;
+        if (sequence)
+                t = t->sequence_type->elem_type;
+        if (!t || t->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
+                return onnx_unsupported(im, n, "an optional of what is neither a tensor nor a sequence of tensors");
+        return onnx_element_number(im, n, "type", t->tensor_type->elem_type, &e) && onnx_output(n, 0, onnx_absent_new(im, e, sequence));
+}
+
+bool onnx_import_optional_has_element(struct onnx_import *im, struct onnx_node *n)
+{
+        const struct value *v = onnx_input(n, 0);
+        return onnx_output(n, 0, onnx_integer(im, E_BOOL, v && v->type->kind != TYPE_OPTIONAL));
+}
+
+bool onnx_import_optional_get_element(struct onnx_import *im, struct onnx_node *n)
+{
+        if (n->inputs[0]->type->kind == TYPE_OPTIONAL)
+                return onnx_invalid(im, n, "the optional has no value");
+        return onnx_output(n, 0, n->inputs[0]);
+}
