@@ -43,10 +43,10 @@ def structured(outputs, names, arrays):
     """Outputs of the program as the graph has them: items "y.0", "y.1" are a sequence."""
     named = dict(zip(names, arrays))
     for value in outputs:
-        if value.type.HasField("sequence_type"):
-            yield [named[f"{value.name}.{k}"] for k in range(sum(name.rpartition(".")[0] == value.name for name in names))]
-        else:
+        if value.name in named:
             yield named[value.name]
+        else:
+            yield [named[f"{value.name}.{k}"] for k in range(sum(name.rpartition(".")[0] == value.name for name in names))]
 
 
 strictly = 1
