@@ -178,6 +178,13 @@ static void yield_one(struct onnx_import *im, struct yields *y, struct value *v,
         y->ports[y->count++].name = port;
 }
 
+/* a sequence of maps, as ZipMap gives: it is the tensor that its scores are */
+static bool is_zipped(const Onnx__TypeProto *t)
+{
+        const Onnx__TypeProto *item = t->sequence_type->elem_type;
+        return item && item->value_case == ONNX__TYPE_PROTO__VALUE_MAP_TYPE;
+}
+
 /* Lists the wanted outputs that are declared to be maps and such, or sequences where they are none. */
 static void check_output_kinds(struct onnx_import *im, const struct wanted *w)
 {
@@ -195,7 +202,7 @@ static void check_output_kinds(struct onnx_import *im, const struct wanted *w)
                         onnx_list(im, "output '%s' is %s, which is not supported", name, onnx_kind_text(t));
                         break;
                 case ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE:
-                        if (e && e->value && e->value->type->kind != TYPE_SEQUENCE)
+                        if (!is_zipped(t) && e && e->value && e->value->type->kind != TYPE_SEQUENCE)
                                 onnx_list(im, "output '%s' is %s, declared as a sequence", name, type_text(im->arena, im->m, e->value->type));
                         break;
                 default:

@@ -152,7 +152,7 @@ bool onnx_import_tree_ensemble(struct onnx_import *im, struct onnx_node *n)
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, 2) || !said_read(im, n, &s) ||
             !onnx_int_range(im, n, "aggregate_function", TREE_SUM, 0, TREE_MAX, &aggregate) ||
-            !onnx_int_range(im, n, "post_transform", TREE_NONE, 0, TREE_PROBIT, &post) || !nodes_read(im, n, &s, &f))
+            !onnx_int_range(im, n, "post_transform", POST_NONE, 0, POST_PROBIT, &post) || !nodes_read(im, n, &s, &f))
                 return false;
         leaves_read(im, &s, &f);
         f.aggregate = (int)aggregate;
@@ -161,5 +161,5 @@ bool onnx_import_tree_ensemble(struct onnx_import *im, struct onnx_node *n)
         f.roots = arena_array(im->arena, (size_t)s.trees, sizeof *f.roots);
         memcpy(f.roots, s.roots, (size_t)s.trees * sizeof *f.roots);
         struct value *y = onnx_forest(im, n, x, &f);
-        return onnx_output(n, 0, onnx_cast(im, onnx_tree_scores(im, y, f.post), onnx_element(x)));
+        return onnx_output(n, 0, onnx_cast(im, onnx_post_transform(im, y, f.post), onnx_element(x)));
 }

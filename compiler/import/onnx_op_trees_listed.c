@@ -14,6 +14,8 @@ struct named {
 
 struct listed {
         int64_t nodes, votes, targets;
+        bool two;                       /* classes; all votes are for `voted` of them: one target */
+        int64_t voted;
         const int64_t *trees, *names, *features, *ways[2], *missing; /* of nodes; missing may be NULL */
         const int64_t *vote_trees, *vote_nodes, *vote_targets;
         union scalar *splits, *weights;
@@ -88,6 +90,20 @@ static bool modes_read(struct onnx_import *im, struct onnx_node *n, struct liste
         return true;
 }
 
+/* Of two classes: votes become such for one target. */
+static bool one_voted(struct onnx_import *im, struct onnx_node *n, struct listed *l)
+{
+        l->voted = l->votes ? l->vote_targets[0] : 0;
+        for (int64_t k = 0; k < l->votes; k++)
+                if (l->vote_targets[k] < 0 || l->vote_targets[k] > 1)
+                        return onnx_invalid(im, n, "a vote for class %lld of 2", (long long)l->vote_targets[k]);
+                else if (l->vote_targets[k] != l->voted)
+                        return onnx_unsupported(im, n, "votes for both of two classes");
+        l->vote_targets = arena_array(im->arena, (size_t)l->votes + 1, sizeof *l->vote_targets);
+        l->targets = 1;
+        return true;
+}
+
 /* votes: what names of attributes about them begin with */
 static bool listed_read(struct onnx_import *im, struct onnx_node *n, const char *votes, struct listed *l)
 {
@@ -118,6 +134,8 @@ static bool listed_read(struct onnx_import *im, struct onnx_node *n, const char 
                 return false;
         if (count != l->votes)
                 return onnx_invalid(im, n, "%lld votes with %lld weights", (long long)l->votes, (long long)count);
+        if (l->two && !one_voted(im, n, l))
+                return false;
         l->sorted = arena_array(im->arena, (size_t)l->nodes, sizeof *l->sorted);
         for (int64_t k = 0; k < l->nodes; k++)
                 l->sorted[k] = (struct named){ l->trees[k], l->names[k], k };
@@ -200,7 +218,6 @@ static bool votes_read(struct onnx_import *im, const struct onnx_node *n, const 
 static struct value *forest_read(struct onnx_import *im, struct onnx_node *n, const char *votes, struct listed *l,
                                  struct forest *f)
 {
-        static const char *const posts[] = { "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT", NULL };
         struct value *x = n->inputs[0];
         enum element e = onnx_element(x);
         union scalar *base;
@@ -210,9 +227,13 @@ static struct value *forest_read(struct onnx_import *im, struct onnx_node *n, co
                 onnx_invalid(im, n, "operand 0 is of %s, want f32, f64, i64 or i32", element_info[e].text);
                 return NULL;
         }
-        if (!onnx_want_rank(im, n, 0, 2, 2) || !onnx_choice(im, n, "post_transform", posts, TREE_NONE, &f->post) ||
+        if (!onnx_want_rank(im, n, 0, 2, 2) || !onnx_ml_post(im, n, &f->post) ||
             !listed_read(im, n, votes, l) || !numbers(im, n, "base_values", &count, &base))
                 return NULL;
+        if (count && l->two && (count == 2 || l->voted)) {
+                onnx_unsupported(im, n, "base values of two classes, unless it is one and votes are for the first");
+                return NULL;
+        }
         if (count && count != l->targets) {
                 onnx_invalid(im, n, "%lld base values for %lld targets", (long long)count, (long long)l->targets);
                 return NULL;
@@ -241,7 +262,7 @@ bool onnx_import_tree_ensemble_regressor(struct onnx_import *im, struct onnx_nod
             !onnx_choice(im, n, "aggregate_function", aggregates, TREE_SUM, &f.aggregate))
                 return false;
         struct value *x = forest_read(im, n, "target", &l, &f), *y = x ? onnx_forest(im, n, x, &f) : NULL;
-        return onnx_output(n, 0, onnx_cast(im, onnx_tree_scores(im, y, f.post), E_F32));
+        return onnx_output(n, 0, onnx_cast(im, onnx_post_transform(im, y, f.post), E_F32));
 }
 
 /* ---- classes ---- */
@@ -277,23 +298,46 @@ static bool are_spoken_of(struct onnx_import *im, const struct listed *l, const 
         return sure == l->targets;
 }
 
-/* Results: the label of the class with the highest score, the first of such, and all scores. What
- * onnxruntime makes of two classes follows other rules. */
+/* Two classes, and votes for one alone, as onnxruntime and with it all exporters understand them: the second is meant, where its
+ * score is above 1/2, or above 0 where some votes are negative. Votes for class 1 leave the other without any: its score is 0. */
+static bool two_classes(struct onnx_import *im, struct onnx_node *n, struct listed *l, const int64_t *labels)
+{
+        struct forest f = { .aggregate = TREE_SUM };
+        bool mixed = false;
+
+        l->two = true;
+        struct value *x = forest_read(im, n, "class", l, &f);
+        if (!x)
+                return false;
+        if (l->voted && !are_spoken_of(im, l, &f))
+                return onnx_unsupported(im, n, "two classes, and leaves without a vote for the second");
+        for (int64_t k = 0; k < l->votes; k++)
+                mixed |= l->weights[k].f < 0;
+        struct value *y = onnx_forest(im, n, x, &f), *scores = y;
+        struct value *second = onnx_with(im, OP_gt, y, mixed ? 0 : 0.5);
+        second = second ? onnx_reshape(im, second, 1, second->type->dims) : NULL;
+        if (y && l->voted)
+                scores = onnx_post_transform(im, build_concat(&im->b, (struct value *[]){ build_like(&im->b, y, 0), y }, 2, 1), f.post);
+        else if (y)
+                scores = onnx_ml_two(im, n, y, f.post, mixed);
+        struct value *label = second ? build_gather(&im->b, constant_ints(im->m, labels, 2), onnx_cast(im, second, E_I32), 0) : NULL;
+        return scores && onnx_output(n, 0, label) && onnx_output(n, 1, onnx_cast(im, scores, E_F32));
+}
+
+/* Results: the label of the class with the highest score, the first of such, and all scores. */
 bool onnx_import_tree_ensemble_classifier(struct onnx_import *im, struct onnx_node *n)
 {
         struct forest f = { .aggregate = TREE_SUM };
         struct listed l = { .missing = NULL };
-        const int64_t *labels;
         int count;
+        const int64_t *labels = onnx_ml_labels(im, n, "classlabels_int64s", &count);
 
-        if (onnx_has(n, "classlabels_strings"))
-                return onnx_unsupported(im, n, "labels that are strings");
-        if (!onnx_ints(im, n, "classlabels_int64s", &labels, &count))
+        if (!labels)
                 return false;
-        if (count < 1)
-                return onnx_invalid(im, n, "attribute classlabels_int64s is missing");
-        if (count < 3)
-                return onnx_unsupported(im, n, "%d classes, want three or more", count);
+        if (count == 1)
+                return onnx_unsupported(im, n, "one class");
+        if (count == 2)
+                return two_classes(im, n, &l, labels);
         l.targets = count;
         struct value *x = forest_read(im, n, "class", &l, &f);
         if (!x)
@@ -302,7 +346,6 @@ bool onnx_import_tree_ensemble_classifier(struct onnx_import *im, struct onnx_no
         struct value *y = onnx_forest(im, n, x, &f), *best = y;
         if (y && f.wants_spoken)
                 best = onnx_select(im, f.spoken, y, build_like(&im->b, y, -(double)INFINITY));
-        best = best ? onnx_arg_reduce(im, best, REDUCE_max, 1, false) : NULL;
-        best = best ? build_gather(&im->b, constant_ints(im->m, labels, count), best, 0) : NULL;
-        return onnx_output(n, 0, best) && onnx_output(n, 1, onnx_cast(im, onnx_tree_scores(im, y, f.post), E_F32));
+        return onnx_output(n, 0, onnx_ml_best(im, best, labels, count)) &&
+               onnx_output(n, 1, onnx_cast(im, onnx_post_transform(im, y, f.post), E_F32));
 }

@@ -3,12 +3,11 @@
 #ifndef COMPILER_IMPORT_ONNX_TREES_H
 #define COMPILER_IMPORT_ONNX_TREES_H
 
-#include "compiler/import/onnx_arithmetic.h"
+#include "compiler/import/onnx_ml.h"
 
 /* in the order of opset 5 */
 enum tree_mode { TREE_LEQ, TREE_LT, TREE_GTE, TREE_GT, TREE_EQ, TREE_NEQ, TREE_MEMBER };
 enum tree_aggregate { TREE_AVERAGE, TREE_SUM, TREE_MIN, TREE_MAX };
-enum tree_post { TREE_NONE, TREE_SOFTMAX, TREE_LOGISTIC, TREE_SOFTMAX_ZERO, TREE_PROBIT };
 
 struct tree_node {
         int64_t feature;
@@ -35,8 +34,7 @@ struct forest {
 bool onnx_tree_integers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *count,
                         const int64_t **values);
 /* Scores <N x targets> in x's wide type for x [N, features]; checks features, and that there are no
- * cycles. NULL after an error. Before the transform, and that. */
+ * cycles. NULL after an error. Before the transform. */
 struct value *onnx_forest(struct onnx_import *im, const struct onnx_node *n, struct value *x, struct forest *f);
-struct value *onnx_tree_scores(struct onnx_import *im, struct value *x, int post);
 
 #endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* What models of ai.onnx.ml have in common. */
+#include "compiler/import/onnx_ml.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- what becomes of scores ---- */
+
+/* softmax of what is not 0, which stays 0 */
+static struct value *softmax_zero(struct onnx_import *im, struct value *x)
+{
+        const int64_t axis = 1;
+        struct value *some = onnx_with(im, OP_gt, onnx_unary(im, OP_abs, x), 1e-7),
+                     *none = x ? build_like(&im->b, x, 0) : NULL;
+        struct value *most = onnx_select(im, some, x, x ? build_like(&im->b, x, -(double)INFINITY) : NULL);
+
+        most = onnx_reduce(im, REDUCE_max, most, &axis, 1, E_COMPUTE);
+        if (!most)
+                return NULL;
+        struct value *e = onnx_unary(im, OP_exp, sub(im, x, onnx_unreduce(im, most, x->type, &axis, 1)));
+        e = onnx_select(im, some, e, none);
+        struct value *sum = onnx_reduce(im, REDUCE_sum, e, &axis, 1, E_COMPUTE);
+        sum = sum ? onnx_select(im, onnx_with(im, OP_eq, sum, 0), build_like(&im->b, sum, 1), sum) : NULL;
+        return sum ? onnx_binary(im, OP_div, e, onnx_unreduce(im, sum, x->type, &axis, 1)) : NULL;
+}
+
+/* The number that a normal variable is below with probability x: by Newton's method on erf, from the
+ * approximation of S. Winitzki (A handy approximation for the error function and its inverse, 2008). 0 and 1
+ * are infinitely far, what is no probability is NaN. */
+static struct value *probit(struct onnx_import *im, struct value *x)
+{
+        const double a = 0.147, slope = 1.1283791670955126, root = 1.4142135623730951; /* 2 / sqrt(pi), sqrt(2) */
+        struct value *p = plus(im, times(im, onnx_cast(im, x, E_F64), 2), -1);
+        struct value *logarithm = onnx_unary(im, OP_log, mul(im, onnx_from(im, OP_sub, 1, p), plus(im, p, 1)));
+        struct value *half = plus(im, times(im, logarithm, 0.5), slope * slope / (2 * a));
+        struct value *y = onnx_unary(im, OP_sqrt, sub(im, mul(im, half, half), times(im, logarithm, 1 / a)));
+
+        y = onnx_unary(im, OP_sqrt, sub(im, y, half));
+        y = mul(im, y, onnx_unary(im, OP_sign, p));
+        for (int k = 0; k < 3 && y; k++) {
+                struct value *off = sub(im, onnx_unary(im, OP_erf, y), p);
+                struct value *rate = times(im, onnx_unary(im, OP_exp, onnx_unary(im, OP_neg, mul(im, y, y))), slope);
+                y = sub(im, y, onnx_binary(im, OP_div, off, rate));
+        }
+        struct value *end = onnx_with(im, OP_eq, onnx_unary(im, OP_abs, p), 1);
+        y = onnx_select(im, end, onnx_with(im, OP_div, p, 0), times(im, y, root));
+        return x ? onnx_cast(im, y, onnx_element(x)) : NULL;
+}
+
+struct value *onnx_post_transform(struct onnx_import *im, struct value *x, int post)
+{
+        switch (post) {
+        case POST_SOFTMAX: return onnx_softmax(im, x, (const int64_t[]){ 1 }, 1, false);
+        case POST_LOGISTIC: return onnx_unary(im, OP_sigmoid, x);
+        case POST_SOFTMAX_ZERO: return softmax_zero(im, x);
+        case POST_PROBIT: return probit(im, x);
+        default: return x;
+        }
+}
+
+bool onnx_ml_post(struct onnx_import *im, struct onnx_node *n, int *post)
+{
+        static const char *const posts[] = { "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT", NULL };
+        return onnx_choice(im, n, "post_transform", posts, POST_NONE, post);
+}
+
+struct value *onnx_ml_two(struct onnx_import *im, const struct onnx_node *n, struct value *x, int post, bool mirrored)
+{
+        if (post == POST_PROBIT) {
+                onnx_unsupported(im, n, "PROBIT of one score for two classes");
+                return NULL;
+        }
+        struct value *other = post == POST_LOGISTIC || mirrored ? onnx_unary(im, OP_neg, x) : onnx_from(im, OP_sub, 1, x);
+        if (post == POST_LOGISTIC) {
+                x = onnx_unary(im, OP_sigmoid, x);
+                other = onnx_unary(im, OP_sigmoid, other);
+        }
+        return x && other ? build_concat(&im->b, (struct value *[]){ other, x }, 2, 1) : NULL;
+}
+
+/* ---- labels ---- */
+
+const int64_t *onnx_ml_labels(struct onnx_import *im, struct onnx_node *n, const char *name, int *count)
+{
+        const int64_t *labels;
+        if (onnx_has(n, "classlabels_strings")) {
+                onnx_unsupported(im, n, "labels that are strings");
+                return NULL;
+        }
+        if (!onnx_ints(im, n, name, &labels, count))
+                return NULL;
+        if (*count < 1)
+                onnx_invalid(im, n, "attribute %s is missing", name);
+        return *count < 1 ? NULL : labels;
+}
+
+struct value *onnx_ml_best(struct onnx_import *im, struct value *x, const int64_t *labels, int count)
+{
+        struct value *best = x ? onnx_arg_reduce(im, x, REDUCE_max, 1, false) : NULL;
+        return best ? build_gather(&im->b, constant_ints(im->m, labels, count), best, 0) : NULL;
+}
+
+/* ---- features and coefficients ---- */
+
+struct value *onnx_ml_numbers(struct onnx_import *im, const struct onnx_node *n)
+{
+        struct value *x = n->inputs[0];
+        enum element e = onnx_element(x);
+        if (e == E_F32 || e == E_F64)
+                return x;
+        if (e == E_I64 || e == E_I32)
+                return onnx_cast(im, x, E_F32);
+        onnx_invalid(im, n, "operand 0 is of %s, want f32, f64, i64 or i32", element_info[e].text);
+        return NULL;
+}
+
+struct value *onnx_ml_rows(struct onnx_import *im, const struct onnx_node *n)
+{
+        struct value *x = onnx_want_rank(im, n, 0, 1, 2) ? onnx_ml_numbers(im, n) : NULL;
+        x = x ? onnx_cast(im, x, E_F32) : NULL;
+        return x && onnx_rank(x) == 1 ? onnx_reshape(im, x, 2, (const dim_t[]){ 1, onnx_dim(x, 0) }) : x;
+}
+
+bool onnx_ml_floats(struct onnx_import *im, struct onnx_node *n, const char *name, bool required, const float **values, int *count)
+{
+        return onnx_floats(im, n, name, values, count) && (!required || *count || onnx_invalid(im, n, "attribute %s is missing", name));
+}
+
+struct value *onnx_ml_matrix(struct onnx_import *im, int64_t rows, int64_t columns, const float *values)
+{
+        size_t bytes = (size_t)(rows * columns) * sizeof *values;
+        void *data = constant_room(im->m, bytes);
+        memcpy(data, values, bytes);
+        return constant_dense(im->m, type_tensor(im->m, E_F32, 2, (const dim_t[]){ rows, columns }), data, NULL);
+}
