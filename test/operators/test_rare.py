@@ -350,6 +350,71 @@ case(("regressor", ML, 3), "TreeEnsembleRegressor", [rows[:2]], **{k: v[:1] for 
      aggregate_function="MIN", title="who has no vote has the base", expect=lambda a: np.array([[7, 8, 9]] * 2, F32) + F32([listed(1, 0, 3, 1)["target_weights"][0], 0, 0]))
 
 
+# ---- what scikit-learn exports: features, linear models, support-vector machines ----
+
+POSTS = "NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO"
+points = x(7, 4, low=-2, high=2)
+holes = np.where(x(5, 3) > 2, np.nan, np.where(x(5, 3) < -2, 7, x(5, 3))).astype(F32)
+for data in points, points.astype(F64), ints(*range(-14, 14), dtype=I32).reshape(7, 4), ints(*range(-14, 14)).reshape(7, 4), points[0]:
+    kind = f"{data.dtype} {data.shape}"
+    case(("features", ML, 1), "Scaler", [data], offset=[.5, -1., 2., 0.], scale=[2., .25, -3., 1.], title=kind)
+    case(("features", ML, 1), "Scaler", [data], offset=[.5], scale=[-2.], title=f"{kind}, one for all")
+    for norm in "MAX", "L1", "L2":
+        case(("features", ML, 1), "Normalizer", [np.vstack([data, 0 * data[:1]]) if data.ndim > 1 else data], norm=norm, title=kind)
+    case(("features", ML, 1), "LinearRegressor", [data], coefficients=x(12).tolist(), intercepts=[1., -2., .5], targets=3, title=kind,
+         expect=None if data.dtype == F32 else lambda a: a.astype(F32) @ x(12).reshape(3, 4).T + F32([1, -2, .5]))
+    for count in 1, 2, 3:
+        for post in POSTS:
+            if count > 1 or data.ndim > 1:
+                case(("features", ML, 1), "LinearClassifier", [data], outputs=2, coefficients=x(4 * count).tolist(), intercepts=x(count, key=1).tolist(),
+                     classlabels_ints=[9, -5, 2 ** 40][:max(count, 2)], post_transform=post, multi_class=1, title=f"{kind}, {count}")
+case(("features", ML, 1), "LinearRegressor", [points], coefficients=x(4).tolist(), title="no intercept")
+case(("features", ML, 1), "LinearRegressor", [points], coefficients=x(8).tolist(), intercepts=[0., 1.], targets=2, post_transform="SOFTMAX", title="softmax")
+for replaced in np.nan, 7.0:
+    for values in [.5, -1., 2.], [4.]:
+        case(("features", ML, 1), "Imputer", [holes], imputed_value_floats=values, replaced_value_float=replaced, title=f"{replaced} {values}")
+case(("features", ML, 1), "Imputer", [ints(1, 7, 3, 7, 7, 2).reshape(2, 3)], imputed_value_int64s=[10, 20, 30], replaced_value_int64=7, title="i64")
+case(("features", ML, 1), "FeatureVectorizer", [x(2, 3), x(2, 1), x(2, 2)], inputdimensions=[3, 1, 2], title="as they are")
+case(("features", ML, 1), "FeatureVectorizer", [x(2, 3), x(2, 2)], inputdimensions=[2, 4], title="cut off and filled",
+     expect=lambda a, b: np.hstack([a[:, :2], b, np.zeros((2, 2), F32)]))
+for data in ints(3, 5, 1, 4, 9), ints(1, 5, 3, 3).reshape(2, 2), np.array([1, 3.5, 5, 9], F32), ints(5, 3, dtype=I32):
+    case(("features", ML, 1), "OneHotEncoder", [data], cats_int64s=[5, 1, 3], zeros=1, title=f"{data.dtype} {data.shape}")
+case(("features", ML, 1), "OneHotEncoder", [ints(3, 5, 1, 1)], cats_int64s=[5, 1, 3], zeros=0, title="all are there")
+for labels in {"classlabels_int64s": [4, 5, 6, 7]}, {"classlabels_strings": ["a", "b", "c", "d"]}:
+    case(("features", ML, 1), "ZipMap", [points], expect=lambda a: a, title="scores", **labels)
+
+vectors, kernel_params = x(6 * 4, low=-2, high=2, key=2).tolist(), [.3, .5, 3.]
+for kernel in "LINEAR", "POLY", "RBF", "SIGMOID":
+    for degree in (2., 3., 2.5) if kernel == "POLY" else (3.,):
+        own = dict(kernel_type=kernel, kernel_params=[.05, 1.5, degree] if kernel == "POLY" else kernel_params, support_vectors=vectors)
+        for one_class in 0, 1:
+            case(("vectors", ML, 1), "SVMRegressor", [points], coefficients=x(6, key=3).tolist(), rho=[.25], n_supports=6, one_class=one_class, title=f"{kernel} {degree}", **own)
+        for classes_, each in (2, [4, 2]), (3, [1, 3, 2]), (4, [2, 1, 2, 1]):
+            pairs = classes_ * (classes_ - 1) // 2
+            machine = own | dict(coefficients=x(6 * (classes_ - 1), key=classes_).tolist(), rho=x(pairs, key=4).tolist(), vectors_per_class=each, classlabels_ints=[3, -1, 8, 5][:classes_])
+            sigmoids = dict(prob_a=x(pairs, low=-3, high=-1).tolist(), prob_b=x(pairs, low=-1, high=1).tolist())
+            for post in POSTS:
+                case(("vectors", ML, 1), "SVMClassifier", [points], outputs=2, post_transform=post, title=f"{kernel} {classes_} {post}", **machine)
+            case(("vectors", ML, 1), "SVMClassifier", [points], outputs=2, title=f"{kernel} {classes_}, probabilities", **(machine | sigmoids))
+for data in points.astype(F64), ints(*range(-14, 14), dtype=I32).reshape(7, 4), points[0]:
+    case(("vectors", ML, 1), "SVMClassifier", [data], outputs=2, title=f"{data.dtype} {data.shape}", **(machine | sigmoids | dict(kernel_type="RBF", kernel_params=[.01, 0., 3.])))
+case(("vectors", ML, 1), "SVMRegressor", [points], coefficients=x(4).tolist(), rho=[.25], kernel_params=kernel_params, title="no vectors")
+for count, key in (2, 0), (2, 1), (3, 0), (4, 1):
+    for weights in x(4 * count, key=key), abs(x(4 * count, key=key)) / 8:
+        case(("vectors", ML, 1), "SVMClassifier", [points], outputs=2, coefficients=weights.tolist(), rho=[.1], kernel_params=kernel_params, classlabels_ints=[3, -1, 8, 5][:count],
+             title=f"no vectors, {count}")
+
+# trees with votes for one of two classes, as exporters write them
+for votes_for, negative, post in itertools.product((0, 1), (False, True), POSTS):
+    made = classes(listed(5, 3, 3, 1, [LEQ, GT], key=votes_for), [7, -9])
+    made["class_ids"] = [votes_for] * len(made["class_ids"])
+    made["class_weights"] = [w / 4 if negative else abs(w) / 8 for w in made["class_weights"]]
+    for base in [], [.3]:
+        if not (base and votes_for):
+            case(("two classes", ML, 1), "TreeEnsembleClassifier", [rows], outputs=2, post_transform=post, title=f"{votes_for} {negative} {post} {base}", **made,
+                 **({"base_values": base} if base else {}))
+
+
 # ---- signals ----
 
 for bands, size, rate, low, high in ((8, 16, 8192, 0, 4096), (40, 512, 16000, 125.5, 7600), (13, 257, 8000, 20.3, 3999), (1, 64, 44100, 300.2, 9000.7), (20, 33, 16000, 60, 7999)):
@@ -552,3 +617,82 @@ def test_columns_that_contradict():
                 ((3, 5), (2, 2)), ((4, 3), (2, 2)), ((low, 4), (2, 2)):
             with pytest.raises(AssertionError, match="-3"):
                 dnncc.run_host(host, [c.inputs[0], ints(*image), ints(*block)])
+
+
+def test_categories_that_are_not_there():
+    node, given, _ = node_of(Case("OneHotEncoder", [ints(3, 5, 1)], set(), 1, dict(cats_int64s=[5, 1, 3], zeros=0), None, ""), ML, "n")
+    with dnncc.Workspace("categories") as folder:
+        onnx.save(model_of([node], given, [], [helper.make_tensor_value_info("n_y0", 1, (3, 3))], ML, 1), str(folder / "model.onnx"))
+        dnncc.compile_model(folder / "model.onnx", folder)
+        host = dnncc.build_host(folder, dnncc.SANITIZE)
+        assert np.array_equal(dnncc.run_host(host, [ints(3, 5, 1)])[0], np.eye(3)[[2, 0, 1]])
+        with pytest.raises(AssertionError, match="-3"):
+            dnncc.run_host(host, [ints(3, 4, 1)])
+
+
+def test_pipeline():
+    """As scikit-learn's exporter writes a pipeline: what ZipMap makes of scores, a map for each row, is the scores"""
+    nodes = [helper.make_node("Scaler", ["x"], ["s"], domain=ML, offset=[1., 2., 0., -1.], scale=[.5, 1., 2., 1.]),
+             helper.make_node("LinearClassifier", ["s"], ["label", "scores"], domain=ML, coefficients=x(12).tolist(), intercepts=[0., .5, -.5],
+                              classlabels_ints=[0, 1, 2], post_transform="LOGISTIC"),
+             helper.make_node("Normalizer", ["scores"], ["shares"], domain=ML, norm="L1"), helper.make_node("ZipMap", ["shares"], ["maps"], domain=ML, classlabels_int64s=[0, 1, 2])]
+    outputs = [helper.make_tensor_value_info("label", 7, [7]),
+               helper.make_value_info("maps", helper.make_sequence_type_proto(helper.make_map_type_proto(7, helper.make_tensor_type_proto(1, []))))]
+    model = model_of(nodes, {"x": points}, [], outputs, ML, 1)
+    label, maps = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {"x": points})
+    with dnncc.Workspace("pipeline") as folder:
+        onnx.save(model, str(folder / "model.onnx"))
+        dnncc.compile_model(folder / "model.onnx", folder)
+        dnncc.check_clang(folder)
+        got = dnncc.run_host(dnncc.build_host(folder, dnncc.SANITIZE), [points])
+    assert np.array_equal(got[0], label)
+    np.testing.assert_allclose(got[1], [[m[k] for k in range(3)] for m in maps], rtol=1e-5, atol=1e-6)
+
+
+TWO = classes(listed(2, 1, 4, 2, [LEQ]), [0, 1])
+SVC = dict(kernel_type="RBF", kernel_params=[.3, 0., 3.], support_vectors=[0.] * 8, coefficients=[1., -1.], rho=[0.], vectors_per_class=[1, 1], classlabels_ints=[0, 1])
+REFUSED = [
+    ("LinearClassifier", dict(coefficients=[1.] * 4, intercepts=[0.], classlabels_strings=["a", "b"]), 4, "labels that are strings"),
+    ("LinearClassifier", dict(coefficients=[1.] * 8, intercepts=[0., 0.]), 3, "classlabels_ints is missing"),
+    ("LinearClassifier", dict(coefficients=[1.] * 8, intercepts=[0., 0.], classlabels_ints=[1, 2, 3]), 3, "2 intercepts for 3 classes"),
+    ("LinearClassifier", dict(coefficients=[1.] * 7, intercepts=[0., 0.], classlabels_ints=[1, 2]), 3, "7 coefficients"),
+    ("LinearClassifier", dict(coefficients=[1.] * 4, intercepts=[0.], classlabels_ints=[1, 2], post_transform="PROBIT"), 4, "PROBIT"),
+    ("LinearRegressor", dict(coefficients=[1.] * 4, post_transform="LOGISTIC"), 4, "post_transform of one target"),
+    ("LinearRegressor", dict(coefficients=[1.] * 4, targets=2 ** 31 - 1), 3, "coefficients"),
+    ("LinearRegressor", dict(targets=1), 3, "coefficients is missing"),
+    ("Scaler", dict(offset=[1.] * 3), 3, "offset has 3 values for 4 features"),
+    ("Imputer", dict(replaced_value_float=0.), 3, "imputed_value_floats is missing"),
+    ("Imputer", dict(imputed_value_floats=[1.] * 5), 3, "5 values for 4 features"),
+    ("FeatureVectorizer", dict(inputdimensions=[4, 4]), 3, "2 values for 1 inputs"),
+    ("FeatureVectorizer", dict(inputdimensions=[-1]), 3, "holds -1"),
+    ("FeatureVectorizer", dict(inputdimensions=[2 ** 31 - 1]), 3, "limit"),
+    ("OneHotEncoder", dict(cats_strings=["a"]), 4, "strings"),
+    ("OneHotEncoder", dict(), 3, "cats_int64s is missing"),
+    ("ZipMap", dict(classlabels_int64s=[1, 2, 3]), 3, "3 labels for 4 scores"),
+    ("SVMRegressor", dict(coefficients=[1.] * 3, rho=[0.], kernel_params=[1., 2.]), 3, "kernel_params has 2 values"),
+    ("SVMRegressor", dict(coefficients=[1.] * 3, rho=[0.]), 3, "3 coefficients, want 4"),
+    ("SVMRegressor", dict(coefficients=[1.] * 3, rho=[0.], n_supports=2 ** 31 - 1, support_vectors=[1.] * 12), 3, "vectors"),
+    ("SVMRegressor", dict(coefficients=[1.] * 4), 3, "rho is missing"),
+    ("SVMClassifier", SVC | dict(vectors_per_class=[1, -1]), 3, "holds -1"),
+    ("SVMClassifier", SVC | dict(vectors_per_class=[2 ** 62, 2 ** 62]), 3, "vectors_per_class"),
+    ("SVMClassifier", SVC | dict(vectors_per_class=[1]), 3, "1 values for 2 classes"),
+    ("SVMClassifier", SVC | dict(coefficients=[1.]), 3, "1 coefficients and 1 rho for 2 classes"),
+    ("SVMClassifier", SVC | dict(prob_a=[1.]), 3, "prob_a and prob_b have 1 and 0 values"),
+    ("SVMClassifier", SVC | dict(classlabels_ints=[1]), 3, "vectors_per_class has 2 values for 1 classes"),
+    ("SVMClassifier", SVC | dict(classlabels_ints=list(range(101)), vectors_per_class=[0] * 101), 4, "101 classes"),
+    ("TreeEnsembleClassifier", TWO, 4, "votes for both of two classes"),
+    ("TreeEnsembleClassifier", TWO | dict(class_ids=[2] * len(TWO["class_ids"])), 3, "a vote for class 2 of 2"),
+    ("TreeEnsembleClassifier", TWO | dict(class_ids=[0] * len(TWO["class_ids"]), base_values=[0., 1.]), 4, "base values of two classes"),
+]
+
+
+@pytest.mark.parametrize("which", range(len(REFUSED)))
+def test_models_that_are_refused(which):
+    op, attributes, code, text = REFUSED[which]
+    outputs = ["label", "y"] if "Classifier" in op else ["y"]
+    node = helper.make_node(op, ["x"], outputs, domain=ML, **attributes)
+    with dnncc.Workspace("refused") as folder:
+        onnx.save(model_of([node], {"x": points}, [], [helper.make_tensor_value_info("y", 1, None)], ML, 1), str(folder / "model.onnx"))
+        done = dnncc.run([dnncc.DNNCC, folder / "model.onnx", "-o", folder / "model.c"])
+        assert (done.returncode, text in done.stderr) == (code, True), done.stderr
+        assert not (folder / "model.c").exists()

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""Models of scikit-learn as its exporter writes them, against onnxruntime. Runs where these are installed beside the tests' packages:
+
+    build/venv/bin/pip install scikit-learn skl2onnx && build/venv/bin/python -m pytest test/operators/test_sklearn.py
+"""
+import pathlib
+import sys
+
+import numpy as np
+import onnxruntime
+import pytest
+
+skl2onnx = pytest.importorskip("skl2onnx")
+from sklearn import cluster, datasets, decomposition, ensemble, impute, linear_model, naive_bayes, neighbors, neural_network, preprocessing, svm, tree  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+
+iris, cancer, diabetes = datasets.load_iris(), datasets.load_breast_cancer(), datasets.load_diabetes()
+THREE = iris.data.astype(np.float32), iris.target
+TWO = cancer.data[:, :6].astype(np.float32), cancer.target
+NUMBER = diabetes.data.astype(np.float32), diabetes.target
+WHOLE = np.round(THREE[0]).astype(np.int64), THREE[1]
+logistic = linear_model.LogisticRegression(max_iter=1000)
+few = dict(n_estimators=5, random_state=0)
+MODELS = {
+    "logistic 3": (logistic, THREE), "logistic 2": (logistic, TWO), "sgd": (linear_model.SGDClassifier(random_state=0), TWO), "ridge classes": (linear_model.RidgeClassifier(), THREE),
+    "linear svc 3": (svm.LinearSVC(), THREE), "linear svc 2": (svm.LinearSVC(), TWO), "svc 3": (svm.SVC(probability=True), THREE), "svc 2": (svm.SVC(probability=True), TWO),
+    "svc 3 without": (svm.SVC(), THREE), "svc poly": (svm.SVC(kernel="poly", probability=True), TWO), "svr": (svm.SVR(), NUMBER), "nu svr": (svm.NuSVR(kernel="sigmoid"), NUMBER),
+    "one class": (svm.OneClassSVM(), THREE), "linear": (linear_model.LinearRegression(), NUMBER), "ridge": (linear_model.Ridge(), NUMBER),
+    "forest 2": (ensemble.RandomForestClassifier(**few), TWO), "forest 3": (ensemble.RandomForestClassifier(**few), THREE), "forest": (ensemble.RandomForestRegressor(**few), NUMBER),
+    "boosting 2": (ensemble.GradientBoostingClassifier(**few), TWO), "boosting 3": (ensemble.GradientBoostingClassifier(**few), THREE),
+    "tree 2": (tree.DecisionTreeClassifier(max_depth=3), TWO), "tree 3": (tree.DecisionTreeClassifier(max_depth=3), THREE), "extra trees": (ensemble.ExtraTreesClassifier(**few), TWO),
+    "ada": (ensemble.AdaBoostClassifier(n_estimators=3), TWO), "bagging": (ensemble.BaggingClassifier(n_estimators=3), THREE), "bayes": (naive_bayes.GaussianNB(), THREE),
+    "multinomial": (naive_bayes.MultinomialNB(), THREE), "neighbors": (neighbors.KNeighborsClassifier(3), THREE), "neighbors'": (neighbors.KNeighborsRegressor(3), NUMBER),
+    "perceptron": (neural_network.MLPClassifier((8,), max_iter=50), THREE), "k-means": (cluster.KMeans(3), THREE),
+    "standard": (make_pipeline(preprocessing.StandardScaler(), logistic), THREE), "min max": (make_pipeline(preprocessing.MinMaxScaler(), logistic), TWO),
+    **{f"norm {norm}": (make_pipeline(preprocessing.Normalizer(norm), logistic), THREE) for norm in ("l1", "l2", "max")},
+    "imputer": (make_pipeline(impute.SimpleImputer(), preprocessing.RobustScaler(), svm.SVC(probability=True)), THREE),
+    "polynomials": (make_pipeline(preprocessing.PolynomialFeatures(2), linear_model.LinearRegression()), NUMBER),
+    "components": (make_pipeline(preprocessing.StandardScaler(), decomposition.PCA(2), logistic), THREE), "binarizer": (make_pipeline(preprocessing.Binarizer(), logistic), THREE),
+    "bins": (make_pipeline(preprocessing.KBinsDiscretizer(3, encode="onehot-dense"), logistic), THREE),
+    "categories": (make_pipeline(preprocessing.OneHotEncoder(handle_unknown="ignore"), logistic), WHOLE), "strict": (make_pipeline(preprocessing.OneHotEncoder(), logistic), WHOLE),
+    "ordinal": (make_pipeline(preprocessing.OrdinalEncoder(), tree.DecisionTreeClassifier(max_depth=3)), WHOLE),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_model(tmp_path, name):
+    model, (rows, targets) = MODELS[name]
+    exported = skl2onnx.to_onnx(model.fit(rows, targets), rows[:1])
+    (tmp_path / "m.onnx").write_bytes(exported.SerializeToString())
+    some = rows[::29][:5]
+    session = onnxruntime.InferenceSession(exported.SerializeToString(), providers=["CPUExecutionProvider"])
+    port = session.get_inputs()[0].name
+    dnncc.compile_model(tmp_path / "m.onnx", tmp_path, [f"--input={port}={some.shape[0]}x{some.shape[1]}"])
+    got = dnncc.run_host(dnncc.build_host(tmp_path, dnncc.SANITIZE), [some])
+    for a, b in zip(got, session.run(None, {port: some})):
+        b = np.array([list(m.values()) for m in b], np.float32) if isinstance(b, list) else b
+        assert a.shape == b.shape and a.dtype == b.dtype
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
