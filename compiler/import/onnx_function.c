@@ -373,6 +373,8 @@ static bool take_results(struct onnx_import *im, struct onnx_node *n, const stru
                         return onnx_error(im, "function '%s': output '%s' is not defined", f->name,
                                           SAFE(im, f->proto->output[i]));
                 if (!e->value) {
+                        if (e->unsupported)
+                                onnx_list(im, "%s", e->unsupported);
                         im->model->skip = true;
                         return false;
                 }

@@ -382,10 +382,10 @@ static bool define_outputs(struct onnx_import *im, const struct onnx_node *n, bo
                                             .value = known ? n->outputs[i] : NULL };
                 if (!n->wanted[i])
                         continue;
-                if (known && !entry.value) {
-                        onnx_unsupported(im, n, "output %d ('%s') is not supported", i,
-                                         SAFE(im, name));
+                if (known && !entry.value) {            /* said where something needs it */
                         entry.state = NAME_UNKNOWN;
+                        entry.unsupported = onnx_unsupported_text(
+                                im, n->proto, arena_printf(im->arena, "output %d ('%s') is not supported", i, SAFE(im, name)));
                 }
                 if (!onnx_scope_define(im, im->scope, name, entry, "output", n->proto))
                         return false;

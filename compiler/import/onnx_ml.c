@@ -81,24 +81,30 @@ struct value *onnx_ml_two(struct onnx_import *im, const struct onnx_node *n, str
 
 /* ---- labels ---- */
 
-const int64_t *onnx_ml_labels(struct onnx_import *im, struct onnx_node *n, const char *name, int *count)
+bool onnx_ml_labels(struct onnx_import *im, struct onnx_node *n, const char *name, struct ml_labels *labels)
 {
-        const int64_t *labels;
-        if (onnx_has(n, "classlabels_strings")) {
-                onnx_unsupported(im, n, "labels that are strings");
-                return NULL;
+        const Onnx__AttributeProto *strings = onnx_attribute(n, "classlabels_strings");
+        *labels = (struct ml_labels){ 0 };
+        if (!onnx_ints(im, n, name, &labels->numbers, &labels->count))
+                return false;
+        if (strings && strings->n_strings && labels->count)
+                return onnx_invalid(im, n, "labels are numbers and strings");
+        if (strings && strings->n_strings) {
+                labels->count = strings->n_strings < NUMBER_MAX ? (int)strings->n_strings : NUMBER_MAX;
+                labels->numbers = NULL;
         }
-        if (!onnx_ints(im, n, name, &labels, count))
-                return NULL;
-        if (*count < 1)
-                onnx_invalid(im, n, "attribute %s is missing", name);
-        return *count < 1 ? NULL : labels;
+        return labels->count > 0 || onnx_invalid(im, n, "attribute %s is missing", name);
 }
 
-struct value *onnx_ml_best(struct onnx_import *im, struct value *x, const int64_t *labels, int count)
+bool onnx_ml_label(struct onnx_import *im, struct onnx_node *n, struct value *index, const struct ml_labels *labels)
 {
-        struct value *best = x ? onnx_arg_reduce(im, x, REDUCE_max, 1, false) : NULL;
-        return best ? build_gather(&im->b, constant_ints(im->m, labels, count), best, 0) : NULL;
+        return !labels->numbers ||
+               onnx_output(n, 0, index ? build_gather(&im->b, constant_ints(im->m, labels->numbers, labels->count), index, 0) : NULL);
+}
+
+bool onnx_ml_best(struct onnx_import *im, struct onnx_node *n, struct value *scores, const struct ml_labels *labels)
+{
+        return onnx_ml_label(im, n, scores ? onnx_arg_reduce(im, scores, REDUCE_max, 1, false) : NULL, labels);
 }
 
 /* ---- features and coefficients ---- */

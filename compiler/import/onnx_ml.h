@@ -12,10 +12,13 @@ struct value *onnx_post_transform(struct onnx_import *im, struct value *x, int p
 /* Scores <N x 2> of two classes that have one, <N x 1>: of the first -x where it is mirrored, else 1 - x. NULL after an error. */
 struct value *onnx_ml_two(struct onnx_import *im, const struct onnx_node *n, struct value *x, int post, bool mirrored);
 
-/* Labels of classes, which are integers: the attribute of that name; NULL after an error, also where another one has strings. */
-const int64_t *onnx_ml_labels(struct onnx_import *im, struct onnx_node *n, const char *name, int *count);
-/* that of the highest score in each row of x, the first of such */
-struct value *onnx_ml_best(struct onnx_import *im, struct value *x, const int64_t *labels, int count);
+/* Labels of classes: integers of the attribute of that name, or strings, of which nothing but their number counts. */
+struct ml_labels { int count; const int64_t *numbers; };  /* NULL: strings */
+bool onnx_ml_labels(struct onnx_import *im, struct onnx_node *n, const char *name, struct ml_labels *labels);
+/* Output 0: the label for each row, whose index is the one of its highest score, the first of such; or given. Strings: there is none,
+ * which is an error where it is needed. False after an error. */
+bool onnx_ml_best(struct onnx_import *im, struct onnx_node *n, struct value *scores, const struct ml_labels *labels);
+bool onnx_ml_label(struct onnx_import *im, struct onnx_node *n, struct value *index, const struct ml_labels *labels);
 
 /* input 0, of numbers, as it is where of f64, else as f32; NULL after an error */
 struct value *onnx_ml_numbers(struct onnx_import *im, const struct onnx_node *n);

@@ -114,6 +114,7 @@ bool onnx_error(struct onnx_import *im, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 /* "what is more than the limit of N (raise it with --limit name=N)"; false */
 bool onnx_over_limit(struct onnx_import *im, const char *what, const char *limit, int64_t value);
+const char *onnx_unsupported_text(struct onnx_import *im, const Onnx__NodeProto *node, const char *why);
 /* adds a line to the list of what is not supported; sets skip */
 void onnx_list_node(struct onnx_import *im, const Onnx__NodeProto *node, const char *why);
 void onnx_list(struct onnx_import *im, const char *format, ...)

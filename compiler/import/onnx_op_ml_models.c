@@ -53,25 +53,20 @@ bool onnx_import_linear_classifier(struct onnx_import *im, struct onnx_node *n)
 {
         const float *intercepts;
         int64_t multi;
-        int count, classes, post;
-        const int64_t *labels = onnx_ml_labels(im, n, "classlabels_ints", &classes);
-        if (!labels || !onnx_ml_floats(im, n, "intercepts", true, &intercepts, &count) || !onnx_ml_post(im, n, &post) ||
+        struct ml_labels labels;
+        int count, post;
+        if (!onnx_ml_labels(im, n, "classlabels_ints", &labels) || !onnx_ml_floats(im, n, "intercepts", true, &intercepts, &count) || !onnx_ml_post(im, n, &post) ||
             !onnx_int(im, n, "multi_class", 0, &multi))
                 return false;
-        if (count != classes && !(count == 1 && classes == 2))
-                return onnx_invalid(im, n, "%d intercepts for %d classes", count, classes);
-        struct value *y = linear(im, n, count, intercepts, count), *label, *scores;
+        if (count != labels.count && !(count == 1 && labels.count == 2))
+                return onnx_invalid(im, n, "%d intercepts for %d classes", count, labels.count);
+        struct value *y = linear(im, n, count, intercepts, count);
         if (!y)
                 return false;
-        if (count < classes) {
-                struct value *second = onnx_cast(im, onnx_with(im, OP_gt, onnx_reshape(im, y, 1, y->type->dims), 0), E_I32);
-                label = second ? build_gather(&im->b, constant_ints(im->m, labels, 2), second, 0) : NULL;
-                scores = onnx_ml_two(im, n, y, post, false);
-        } else {
-                label = onnx_ml_best(im, y, labels, classes);
-                scores = onnx_post_transform(im, y, post);
-        }
-        return scores && onnx_output(n, 0, label) && onnx_output(n, 1, scores);
+        if (count == labels.count)
+                return onnx_ml_best(im, n, y, &labels) && onnx_output(n, 1, onnx_post_transform(im, y, post));
+        struct value *second = onnx_with(im, OP_gt, onnx_reshape(im, y, 1, y->type->dims), 0);
+        return onnx_ml_label(im, n, onnx_cast(im, second, E_I32), &labels) && onnx_output(n, 1, onnx_ml_two(im, n, y, post, false));
 }
 
 /* ---- support-vector machines ---- */
@@ -289,10 +284,11 @@ static struct value *pair_probabilities(struct onnx_import *im, const struct pai
 }
 
 /* without vectors: a score for each class */
-static bool linear_machine(struct onnx_import *im, struct onnx_node *n, const struct machine_of_vectors *m, struct value *x, const int64_t *labels,
-                           int classes, int post, bool probable)
+static bool linear_machine(struct onnx_import *im, struct onnx_node *n, const struct machine_of_vectors *m, struct value *x,
+                           const struct ml_labels *labels, int post, bool probable)
 {
         bool positive = true;
+        int classes = labels->count;
         if (m->coefficient_count % classes || m->coefficient_count / classes != onnx_dim(x, 1))
                 return onnx_invalid(im, n, "%d coefficients for %d classes of %lld features", m->coefficient_count, classes, (long long)onnx_dim(x, 1));
         for (int k = 0; k < m->coefficient_count; k++)
@@ -304,8 +300,7 @@ static bool linear_machine(struct onnx_import *im, struct onnx_node *n, const st
                 struct value *most = onnx_reduce(im, REDUCE_max, y, &axis, 1, E_COMPUTE);
                 best = onnx_select(im, onnx_with(im, positive ? OP_ge : OP_gt, most, positive ? 0.5 : 0), build_like(&im->b, best, 1), best);
         }
-        struct value *label = best ? build_gather(&im->b, constant_ints(im->m, labels, classes), best, 0) : NULL;
-        return onnx_output(n, 0, label) && onnx_output(n, 1, onnx_post_transform(im, y, post));
+        return onnx_ml_label(im, n, best, labels) && onnx_output(n, 1, onnx_post_transform(im, y, post));
 }
 
 /* classes and where the vectors of each begin; false after an error */
@@ -337,28 +332,28 @@ bool onnx_import_svm_classifier(struct onnx_import *im, struct onnx_node *n)
         struct machine_of_vectors m = { 0 };
         struct pairs p;
         const float *a, *b;
-        int classes, post, a_count, b_count;
+        struct ml_labels labels;
+        int post, a_count, b_count;
         struct value *x = onnx_ml_rows(im, n);
-        const int64_t *labels = x ? onnx_ml_labels(im, n, "classlabels_ints", &classes) : NULL;
-        if (!labels || !vectors_read(im, n, &m) || !pairs_read(im, n, classes, &p) || !onnx_ml_post(im, n, &post) ||
+        if (!x || !onnx_ml_labels(im, n, "classlabels_ints", &labels) || !vectors_read(im, n, &m) || !pairs_read(im, n, labels.count, &p) || !onnx_ml_post(im, n, &post) ||
             !onnx_ml_floats(im, n, "prob_a", false, &a, &a_count) || !onnx_ml_floats(im, n, "prob_b", false, &b, &b_count))
                 return false;
-        if (classes < 2)
+        if (labels.count < 2)
                 return onnx_unsupported(im, n, "one class");
         if (a_count != b_count || (a_count && a_count != p.count))
                 return onnx_invalid(im, n, "prob_a and prob_b have %d and %d values for %d pairs", a_count, b_count, p.count);
         if (!p.vectors)
-                return linear_machine(im, n, &m, x, labels, classes, post, a_count > 0);
-        if (m.coefficient_count / (classes - 1) != p.vectors || m.coefficient_count % (classes - 1) || m.rho_count != p.count)
-                return onnx_invalid(im, n, "%d coefficients and %d rho for %d classes and %lld vectors", m.coefficient_count, m.rho_count, classes,
+                return linear_machine(im, n, &m, x, &labels, post, a_count > 0);
+        if (m.coefficient_count / (p.classes - 1) != p.vectors || m.coefficient_count % (p.classes - 1) || m.rho_count != p.count)
+                return onnx_invalid(im, n, "%d coefficients and %d rho for %d classes and %lld vectors", m.coefficient_count, m.rho_count, p.classes,
                                     (long long)p.vectors);
         struct value *like = kernels_of(im, n, &m, x, p.vectors), *scores = like ? pair_scores(im, n, &m, &p, like) : NULL;
-        if (!scores || !onnx_output(n, 0, onnx_ml_best(im, votes(im, n, &p, scores), labels, classes)))
+        if (!scores || !onnx_ml_best(im, n, votes(im, n, &p, scores), &labels))
                 return false;
         if (a_count) {
                 struct value *r = pair_probabilities(im, &p, scores, a, b);
                 scores = r ? coupled(im, &p, r) : NULL;
                 return onnx_output(n, 1, scores ? onnx_post_transform(im, scores, post) : NULL);
         }
-        return onnx_output(n, 1, classes == 2 ? onnx_ml_two(im, n, scores, post, post == POST_NONE) : onnx_post_transform(im, scores, post));
+        return onnx_output(n, 1, p.classes == 2 ? onnx_ml_two(im, n, scores, post, post == POST_NONE) : onnx_post_transform(im, scores, post));
 }

@@ -300,7 +300,7 @@ static bool are_spoken_of(struct onnx_import *im, const struct listed *l, const 
 
 /* Two classes, and votes for one alone, as onnxruntime and with it all exporters understand them: the second is meant, where its
  * score is above 1/2, or above 0 where some votes are negative. Votes for class 1 leave the other without any: its score is 0. */
-static bool two_classes(struct onnx_import *im, struct onnx_node *n, struct listed *l, const int64_t *labels)
+static bool two_classes(struct onnx_import *im, struct onnx_node *n, struct listed *l, const struct ml_labels *labels)
 {
         struct forest f = { .aggregate = TREE_SUM };
         bool mixed = false;
@@ -320,8 +320,7 @@ static bool two_classes(struct onnx_import *im, struct onnx_node *n, struct list
                 scores = onnx_post_transform(im, build_concat(&im->b, (struct value *[]){ build_like(&im->b, y, 0), y }, 2, 1), f.post);
         else if (y)
                 scores = onnx_ml_two(im, n, y, f.post, mixed);
-        struct value *label = second ? build_gather(&im->b, constant_ints(im->m, labels, 2), onnx_cast(im, second, E_I32), 0) : NULL;
-        return scores && onnx_output(n, 0, label) && onnx_output(n, 1, onnx_cast(im, scores, E_F32));
+        return onnx_ml_label(im, n, onnx_cast(im, second, E_I32), labels) && onnx_output(n, 1, onnx_cast(im, scores, E_F32));
 }
 
 /* Results: the label of the class with the highest score, the first of such, and all scores. */
@@ -329,16 +328,15 @@ bool onnx_import_tree_ensemble_classifier(struct onnx_import *im, struct onnx_no
 {
         struct forest f = { .aggregate = TREE_SUM };
         struct listed l = { .missing = NULL };
-        int count;
-        const int64_t *labels = onnx_ml_labels(im, n, "classlabels_int64s", &count);
+        struct ml_labels labels;
 
-        if (!labels)
+        if (!onnx_ml_labels(im, n, "classlabels_int64s", &labels))
                 return false;
-        if (count == 1)
+        if (labels.count == 1)
                 return onnx_unsupported(im, n, "one class");
-        if (count == 2)
-                return two_classes(im, n, &l, labels);
-        l.targets = count;
+        if (labels.count == 2)
+                return two_classes(im, n, &l, &labels);
+        l.targets = labels.count;
         struct value *x = forest_read(im, n, "class", &l, &f);
         if (!x)
                 return false;
@@ -346,6 +344,6 @@ bool onnx_import_tree_ensemble_classifier(struct onnx_import *im, struct onnx_no
         struct value *y = onnx_forest(im, n, x, &f), *best = y;
         if (y && f.wants_spoken)
                 best = onnx_select(im, f.spoken, y, build_like(&im->b, y, -(double)INFINITY));
-        return onnx_output(n, 0, onnx_ml_best(im, best, labels, count)) &&
+        return onnx_ml_best(im, n, best, &labels) &&
                onnx_output(n, 1, onnx_cast(im, onnx_post_transform(im, y, f.post), E_F32));
 }

@@ -113,6 +113,11 @@ static void omit(struct onnx_import *im, const char *what)
         o->count++;
 }
 
+const char *onnx_unsupported_text(struct onnx_import *im, const Onnx__NodeProto *node, const char *why)
+{
+        return arena_printf(im->arena, "%s %s%s: %s", place_text(im, node), operator_text(im, node), in_function(im), why);
+}
+
 void onnx_list_node(struct onnx_import *im, const Onnx__NodeProto *node, const char *why)
 {
         struct onnx_model *model = im->model;
@@ -123,8 +128,7 @@ void onnx_list_node(struct onnx_import *im, const Onnx__NodeProto *node, const c
                 return;
         map_set(model->listed, (const char *)&origin, sizeof origin, im);
         if (im->unsupported_count++ < LIST_MAX)
-                diag_error(im->diag, EXIT_UNSUPPORTED, "%s %s%s: %s", place_text(im, node),
-                           operator_text(im, node), in_function(im), why);
+                diag_error(im->diag, EXIT_UNSUPPORTED, "%s", onnx_unsupported_text(im, node, why));
         else
                 omit(im, operator_text(im, node));
 }

@@ -649,10 +649,30 @@ def test_pipeline():
     np.testing.assert_allclose(got[1], [[m[k] for k in range(3)] for m in maps], rtol=1e-5, atol=1e-6)
 
 
+def test_labels_that_are_strings():
+    """are no output, but scores are; of whichever classifier"""
+    names, shape = ["a", "b", "c"], [7, 3]
+    votes = {k: v for k, v in classes(listed(5, 3, 4, 3, [LEQ, GT], 3), []).items() if not k.startswith("classlabels")}
+    for op, attributes in (("LinearClassifier", dict(coefficients=x(12).tolist(), intercepts=[0., 1., 2.])), ("TreeEnsembleClassifier", votes),
+                           ("SVMClassifier", dict(coefficients=x(12).tolist(), rho=[.1], kernel_params=kernel_params))):
+        node = helper.make_node(op, ["x"], ["label", "scores"], domain=ML, classlabels_strings=names, **attributes)
+        outputs = [helper.make_tensor_value_info("label", 8, [7]), helper.make_tensor_value_info("scores", 1, shape)]
+        zipped = helper.make_node("ZipMap", ["scores"], ["maps"], domain=ML, classlabels_strings=names)
+        model = model_of([node, zipped], {"x": points}, [], outputs, ML, 1)
+        want = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(["scores"], {"x": points})[0]
+        with dnncc.Workspace("strings") as folder:
+            onnx.save(model, str(folder / "model.onnx"))
+            done = dnncc.run([dnncc.DNNCC, folder / "model.onnx", "-o", folder / "model.c"])
+            assert done.returncode == 4 and "output 0 ('label') is not supported" in done.stderr and done.stderr.count("\n") == 1
+            for name in "scores", "maps":
+                dnncc.compile_model(folder / "model.onnx", folder, [f"--output={name}"])
+                np.testing.assert_allclose(dnncc.run_host(dnncc.build_host(folder, dnncc.SANITIZE), [points])[0], want, rtol=1e-5, atol=1e-6)
+
+
 TWO = classes(listed(2, 1, 4, 2, [LEQ]), [0, 1])
 SVC = dict(kernel_type="RBF", kernel_params=[.3, 0., 3.], support_vectors=[0.] * 8, coefficients=[1., -1.], rho=[0.], vectors_per_class=[1, 1], classlabels_ints=[0, 1])
 REFUSED = [
-    ("LinearClassifier", dict(coefficients=[1.] * 4, intercepts=[0.], classlabels_strings=["a", "b"]), 4, "labels that are strings"),
+    ("LinearClassifier", dict(coefficients=[1.] * 4, intercepts=[0.], classlabels_strings=["a", "b"], classlabels_ints=[1, 2]), 3, "numbers and strings"),
     ("LinearClassifier", dict(coefficients=[1.] * 8, intercepts=[0., 0.]), 3, "classlabels_ints is missing"),
     ("LinearClassifier", dict(coefficients=[1.] * 8, intercepts=[0., 0.], classlabels_ints=[1, 2, 3]), 3, "2 intercepts for 3 classes"),
     ("LinearClassifier", dict(coefficients=[1.] * 7, intercepts=[0., 0.], classlabels_ints=[1, 2]), 3, "7 coefficients"),

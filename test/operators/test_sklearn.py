@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Models of scikit-learn as its exporter writes them, against onnxruntime. Runs where these are installed beside the tests' packages:
+"""Models of scikit-learn, LightGBM and XGBoost as their exporters write them, against onnxruntime. Runs where these are installed beside the
+tests' packages:
 
-    build/venv/bin/pip install scikit-learn skl2onnx && build/venv/bin/python -m pytest test/operators/test_sklearn.py
+    build/venv/bin/pip install scikit-learn skl2onnx lightgbm xgboost onnxmltools && build/venv/bin/python -m pytest test/operators/test_sklearn.py
 """
 import pathlib
 import sys
@@ -46,17 +47,31 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_model(tmp_path, name):
-    model, (rows, targets) = MODELS[name]
-    exported = skl2onnx.to_onnx(model.fit(rows, targets), rows[:1])
-    (tmp_path / "m.onnx").write_bytes(exported.SerializeToString())
-    some = rows[::29][:5]
+def check(folder, exported, some):
+    """the C of what was exported, for so many rows, with sanitizers"""
+    (folder / "m.onnx").write_bytes(exported.SerializeToString())
     session = onnxruntime.InferenceSession(exported.SerializeToString(), providers=["CPUExecutionProvider"])
     port = session.get_inputs()[0].name
-    dnncc.compile_model(tmp_path / "m.onnx", tmp_path, [f"--input={port}={some.shape[0]}x{some.shape[1]}"])
-    got = dnncc.run_host(dnncc.build_host(tmp_path, dnncc.SANITIZE), [some])
+    dnncc.compile_model(folder / "m.onnx", folder, [f"--input={port}={some.shape[0]}x{some.shape[1]}"])
+    got = dnncc.run_host(dnncc.build_host(folder, dnncc.SANITIZE), [some])
     for a, b in zip(got, session.run(None, {port: some})):
         b = np.array([list(m.values()) for m in b], np.float32) if isinstance(b, list) else b
         assert a.shape == b.shape and a.dtype == b.dtype
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_model(tmp_path, name):
+    model, (rows, targets) = MODELS[name]
+    check(tmp_path, skl2onnx.to_onnx(model.fit(rows, targets), rows[:1]), rows[::29][:5])
+
+
+@pytest.mark.parametrize("maker,name", [("lightgbm", "LGBM"), ("xgboost", "XGB")])
+@pytest.mark.parametrize("data", [TWO, THREE, NUMBER], ids=["two", "three", "number"])
+def test_boosted(tmp_path, maker, name, data):
+    tools, package = pytest.importorskip("onnxmltools"), pytest.importorskip(maker)
+    from onnxmltools.convert.common.data_types import FloatTensorType
+    model = getattr(package, name + ("Regressor" if data is NUMBER else "Classifier"))(n_estimators=5)
+    model.fit(*data)
+    exported = getattr(tools, f"convert_{maker}")(model, initial_types=[("x", FloatTensorType([None, data[0].shape[1]]))])
+    check(tmp_path, exported, data[0][::29][:5])
