@@ -496,7 +496,7 @@ static void note_symbols(struct onnx_import *im, Onnx__ValueInfoProto *const *va
                          struct map *seen, struct suggest *known)
 {
         for (size_t i = 0; i < count; i++) {
-                const Onnx__TypeProto__Tensor *t = tensor_type(values[i]);
+                const Onnx__TypeProto__Tensor *t = tensor_type(values[i]) ? tensor_type(values[i]) : list_type(values[i]).tensor;
                 for (size_t k = 0; t && t->shape && k < t->shape->n_dim; k++) {
                         const Onnx__TensorShapeProto__Dimension *d = t->shape->dim[k];
                         if (d->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM ||
