@@ -190,6 +190,15 @@ def test_inputs(tmp_path):
         assert code == 1 and "is no shape of <... x f32>" in said, said
 
 
+def test_inputs_of_declared_shapes(tmp_path):
+    """what items are declared to be holds; --dim binds their symbols, too"""
+    items = helper.make_value_info("s", helper.make_sequence_type_proto(helper.make_tensor_type_proto(F, ["N", 3])))
+    save(tmp_path / "m.onnx", [node("ConcatFromSequence", ["s"], ["y"], axis=0)], [items], [value("y")])
+    for options, good in ((["s=2x3:4x3"], True), (["s=2x3:2x3", "--dim=N=2"], True), (["s=2x3:4x3", "--dim=N=2"], False), (["s=2x4"], False), (["s=3"], False)):
+        done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", f"--input={options[0]}", *options[1:], "-o", tmp_path / "m.c"])
+        assert done.returncode == (0 if good else 1) and (good or "is no shape of <" in done.stderr), done.stderr
+
+
 def test_optionals(tmp_path):
     nodes = [node("OptionalHasElement", ["o"], ["has"]), node("OptionalHasElement", ["x"], ["yes"]), node("OptionalHasElement", [], ["no"]),
              node("Optional", [], ["nothing"], type=helper.make_tensor_type_proto(F, [2])), node("OptionalHasElement", ["nothing"], ["none"]),
