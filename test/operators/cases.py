@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""Cases of single nodes: a model for each group of them; each is checked against onnxruntime or, where that has no kernel, the reference
+evaluator of the onnx package, or against the function that it gives."""
+import collections
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+from test_opsets import F16, element  # noqa: E402
+
+Case = collections.namedtuple("Case", "op inputs constants outputs attributes expect title")
+
+
+def collection():
+    """groups, by (name, domain, version), and a function that adds a case to one"""
+    groups = collections.defaultdict(list)
+
+    def case(where, op, inputs, constants=(), outputs=1, expect=None, title="", **attributes):
+        """inputs: run-time arrays, None for an absent one; those at positions in constants are initializers"""
+        groups[where].append(Case(op, list(inputs), set(constants), outputs, attributes, expect, title))
+    return groups, case
+
+
+def group_name(group):
+    return f"{group[0]} {group[2]}"
+
+
+def node_of(c, domain, prefix):
+    names = [f"{prefix}_x{k}" if v is not None else "" for k, v in enumerate(c.inputs)]
+    return helper.make_node(c.op, names, [f"{prefix}_y{k}" for k in range(c.outputs)], prefix, domain=domain, **c.attributes), \
+        {n: v for k, (n, v) in enumerate(zip(names, c.inputs)) if n and k not in c.constants}, \
+        [numpy_helper.from_array(v, n) for k, (n, v) in enumerate(zip(names, c.inputs)) if n and k in c.constants]
+
+
+def model_of(nodes, given, constants, outputs, domain, version):
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid(domain, version)] if domain else [helper.make_opsetid("", version)]
+    graph = helper.make_graph(nodes, "cases", [helper.make_tensor_value_info(k, element(v), v.shape) for k, v in given.items()], outputs, constants)
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+def expected(c, domain, version):
+    if c.expect:
+        results = c.expect(*[v for v in c.inputs if v is not None])
+        return [np.asarray(r) for r in (results if isinstance(results, tuple) else (results,))]
+    node, given, constants = node_of(c, domain, "n")
+    model = model_of([node], given, constants, [helper.make_empty_tensor_value_info(o) for o in node.output], domain, version)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, given)
+    except onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented:
+        return [np.asarray(r) for r in ReferenceEvaluator(model).run(None, given)]
+
+
+def onnxruntime_of(where, op, inputs, outputs=2, **attributes):
+    return expected(Case(op, inputs, set(), outputs, attributes, None, ""), *where[1:])
+
+
+def check(group, cases):
+    _, domain, version = group
+    nodes, given, constants, wanted, names = [], {}, [], {}, {}
+    for index, c in enumerate(cases):
+        node, case_given, case_constants = node_of(c, domain, f"n{index}")
+        for output, result in zip(node.output, expected(c, domain, version)):
+            wanted[output], names[output] = result, f"{c.op} {c.title} {c.attributes}"[:200]
+        nodes.append(node)
+        given.update(case_given)
+        constants += case_constants
+    outputs = [helper.make_tensor_value_info(k, element(v), v.shape) for k, v in wanted.items()]
+    with dnncc.Workspace(f"{group[0]}_{version}") as folder:
+        onnx.save(model_of(nodes, given, constants, outputs, domain, version), str(folder / "model.onnx"))
+        dnncc.compile_model(folder / "model.onnx", folder)
+        results = dnncc.run_host(dnncc.build_host(folder, dnncc.SANITIZE), list(given.values()))
+    wrong = []
+    for (key, want), got in zip(wanted.items(), results):
+        tolerance = 2e-2 if want.dtype == F16 else 1e-4
+        same = got.dtype == want.dtype and got.shape == want.shape
+        if not same or not np.allclose(got, want, rtol=tolerance, atol=1e-5 if want.dtype != F16 else 1e-2, equal_nan=True):
+            wrong.append(f"{names[key]}: {got.dtype} {got.shape} {got.ravel()[:6]}, want {want.dtype} {want.shape} {want.ravel()[:6]}")
+    assert not wrong, "\n".join(wrong)
