@@ -42,7 +42,8 @@ struct onnx_node {
         int opset;                      /* of its domain */
         int input_count, output_count;  /* trailing absent ones not counted */
         struct value **inputs;          /* NULL: absent ("") */
-        struct value **outputs;         /* room for output_count */
+        struct value **outputs;         /* room for output_count; NULL: not supported, which is an error where it is needed */
+        const char *lacking;            /* why some are, for that error; or NULL */
         const struct type **declared;   /* per output: static type the model states, or NULL */
         const bool *wanted;             /* per output: named by the node ("" is not) */
         const struct onnx_row *row;     /* NULL: a call of a model's function */

@@ -366,15 +366,14 @@ static bool bind_arguments(struct onnx_import *im, const struct onnx_node *n,
 static bool take_results(struct onnx_import *im, struct onnx_node *n, const struct onnx_function *f)
 {
         for (int i = 0; i < n->output_count; i++) {
-                const struct onnx_entry *e = onnx_scope_find(im->scope, f->proto->output[i]);
+                struct onnx_entry *e = onnx_scope_find(im->scope, f->proto->output[i]);
                 if (!n->wanted[i])
                         continue;
                 if (!e || e->state == NAME_ABSENT)
                         return onnx_error(im, "function '%s': output '%s' is not defined", f->name,
                                           SAFE(im, f->proto->output[i]));
                 if (!e->value) {
-                        if (e->unsupported)
-                                onnx_list(im, "%s", e->unsupported);
+                        onnx_list_entry(im, e);
                         im->model->skip = true;
                         return false;
                 }

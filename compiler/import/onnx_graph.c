@@ -260,9 +260,7 @@ static bool find_inputs(struct onnx_import *im, struct onnx_node *n, bool *known
                 if (e->state != NAME_UNKNOWN)
                         continue;
                 *known = false;
-                if (e->unsupported)
-                        onnx_list(im, "%s", e->unsupported);
-                e->unsupported = NULL;
+                onnx_list_entry(im, e);
         }
         while (n->input_count && !n->inputs[n->input_count - 1] && *known)
                 n->input_count--;       /* absent by way of a function's call */
@@ -385,7 +383,8 @@ static bool define_outputs(struct onnx_import *im, const struct onnx_node *n, bo
                 if (known && !entry.value) {            /* said where something needs it */
                         entry.state = NAME_UNKNOWN;
                         entry.unsupported = onnx_unsupported_text(
-                                im, n->proto, arena_printf(im->arena, "output %d ('%s') is not supported", i, SAFE(im, name)));
+                                im, n->proto, arena_printf(im->arena, "output %d ('%s') is not supported%s%s", i, SAFE(im, name),
+                                                           n->lacking ? ": " : "", n->lacking ? n->lacking : ""));
                 }
                 if (!onnx_scope_define(im, im->scope, name, entry, "output", n->proto))
                         return false;
@@ -466,13 +465,12 @@ bool onnx_nodes(struct onnx_import *im, Onnx__NodeProto *const *nodes, const int
 static bool find_outputs(struct onnx_import *im, const Onnx__GraphProto *g, struct value **outputs)
 {
         for (size_t i = 0; i < g->n_output; i++) {
-                const struct onnx_entry *e = onnx_scope_find(im->scope, g->output[i]->name);
+                struct onnx_entry *e = onnx_scope_find(im->scope, g->output[i]->name);
                 if (!e)
                         return onnx_error(im, "subgraph '%s': output '%s' is not defined",
                                           SAFE(im, g->name), SAFE(im, g->output[i]->name));
                 if (!e->value) {
-                        if (e->unsupported)
-                                onnx_list(im, "%s", e->unsupported);
+                        onnx_list_entry(im, e);
                         im->model->skip = true;
                         return false;
                 }

@@ -197,7 +197,10 @@ bool onnx_loop_open(struct onnx_import *im, const struct onnx_loop_parts *parts,
                     struct onnx_loop *loop);
 bool onnx_loop_close(struct onnx_import *im, struct onnx_loop *loop, struct value *const *yielded);
 
-/* ---- many tensors as one ---- */
+/* ---- many tensors as one, and one as many ---- */
+
+/* `extent` of x along the axis, from `start` on; of each axis else all (onnx_op_layout.c) */
+struct value *onnx_part(struct onnx_import *im, struct value *x, int axis, int64_t start, int64_t extent);
 
 /* along an axis of theirs, or (all of one type) along a new one; count > 0; NULL after an error */
 struct value *onnx_concatenated(struct onnx_import *im, const struct onnx_node *n, struct value *const *items, int count,

@@ -98,6 +98,8 @@ bool onnx_ml_labels(struct onnx_import *im, struct onnx_node *n, const char *nam
 
 bool onnx_ml_label(struct onnx_import *im, struct onnx_node *n, struct value *index, const struct ml_labels *labels)
 {
+        if (!labels->numbers)
+                n->lacking = "labels are strings";
         return !labels->numbers ||
                onnx_output(n, 0, index ? build_gather(&im->b, constant_ints(im->m, labels->numbers, labels->count), index, 0) : NULL);
 }

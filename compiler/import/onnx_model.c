@@ -217,9 +217,7 @@ static bool yield_output(struct onnx_import *im, struct yields *y, bytes_t name)
         struct onnx_entry *e = onnx_scope_find(im->scope, name);
         struct onnx_declaration *d = onnx_declaration(im->scope, name);
         const char *port = onnx_string(im->m->arena, name);
-        if (e->unsupported)
-                onnx_list(im, "%s", e->unsupported);
-        e->unsupported = NULL;
+        onnx_list_entry(im, e);
         if (e->value && d && !onnx_check_declared(im, "output", name, d, e->value->type))
                 return false;
         if (!e->value || e->value->type->kind == TYPE_TENSOR) {

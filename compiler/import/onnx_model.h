@@ -119,6 +119,7 @@ const char *onnx_unsupported_text(struct onnx_import *im, const Onnx__NodeProto 
 void onnx_list_node(struct onnx_import *im, const Onnx__NodeProto *node, const char *why);
 void onnx_list(struct onnx_import *im, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
+void onnx_list_entry(struct onnx_import *im, struct onnx_entry *e);       /* why a name is unknown, once */
 void onnx_list_end(struct onnx_import *im);               /* the counts */
 
 /* ---- onnx_bind.c ---- */

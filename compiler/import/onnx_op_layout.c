@@ -137,27 +137,36 @@ static bool split_sizes(struct onnx_import *im, struct onnx_node *n, int64_t ext
                                              (long long)sum, (long long)extent);
 }
 
+struct value *onnx_part(struct onnx_import *im, struct value *x, int axis, int64_t start, int64_t extent)
+{
+        int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
+        dim_t dims[RANK_MAX];
+
+        if (!x)
+                return NULL;
+        for (int d = 0; d < onnx_rank(x); d++) {
+                steps[d] = 1;
+                dims[d] = onnx_dim(x, d);
+        }
+        starts[axis] = start;
+        dims[axis] = extent;
+        return build_slice(&im->b, x, starts, steps, dims);
+}
+
 bool onnx_import_split(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
         int outputs = (int)n->proto->n_output, axis;
-        int64_t *sizes = arena_array(im->arena, (size_t)outputs, sizeof *sizes), stated,
-                starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
-        dim_t dims[RANK_MAX];
+        int64_t *sizes = arena_array(im->arena, (size_t)outputs, sizeof *sizes), stated, start = 0;
 
         if (!onnx_int(im, n, "axis", 0, &stated) || !onnx_axis(im, n, stated, onnx_rank(x), &axis))
                 return false;
         if (!split_sizes(im, n, onnx_dim(x, axis), axis, sizes, outputs))
                 return false;
-        for (int d = 0; d < onnx_rank(x); d++) {
-                steps[d] = 1;
-                dims[d] = onnx_dim(x, d);
-        }
         for (int i = 0; i < n->output_count; i++) {
-                dims[axis] = sizes[i];
-                if (n->wanted[i] && !onnx_output(n, i, build_slice(&im->b, x, starts, steps, dims)))
+                if (n->wanted[i] && !onnx_output(n, i, onnx_part(im, x, axis, start, sizes[i])))
                         return false;
-                starts[axis] += sizes[i];
+                start += sizes[i];
         }
         return true;
 }

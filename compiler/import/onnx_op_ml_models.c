@@ -197,14 +197,13 @@ static struct value *votes(struct onnx_import *im, const struct onnx_node *n, co
 /* column k of x <N x many>, as <N x 1> */
 static struct value *column(struct onnx_import *im, struct value *x, int64_t k)
 {
-        return x ? build_slice(&im->b, x, (const int64_t[]){ 0, k }, (const int64_t[]){ 1, 1 }, (const dim_t[]){ onnx_dim(x, 0), 1 }) : NULL;
+        return onnx_part(im, x, 1, k, 1);
 }
 
 static struct value *sum_of_row(struct onnx_import *im, struct value *x)
 {
         const int64_t axis = 1;
-        struct value *sum = x ? onnx_reduce(im, REDUCE_sum, x, &axis, 1, E_COMPUTE) : NULL;
-        return sum ? onnx_reshape(im, sum, 2, (const dim_t[]){ onnx_dim(sum, 0), 1 }) : NULL;
+        return x ? onnx_keep(im, onnx_reduce(im, REDUCE_sum, x, &axis, 1, E_COMPUTE), x->type, &axis, 1) : NULL;
 }
 
 /* One round over all classes of p's search, whose product with Q is qp, and p's with that pqp; rows[i]: row i of Q, <N x classes> */

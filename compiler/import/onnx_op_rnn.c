@@ -239,21 +239,6 @@ static bool operands_read(struct onnx_import *im, struct onnx_node *n, struct re
                NULL;
 }
 
-/* rows [from, from + count) of dimension `axis`, of a value of rank <= 4 */
-static struct value *part(struct onnx_import *im, struct value *x, int axis, int64_t from,
-                          int64_t count)
-{
-        int64_t starts[4] = { 0 }, steps[4] = { 1, 1, 1, 1 };
-        dim_t dims[4];
-
-        if (!x)
-                return NULL;
-        for (int d = 0; d < onnx_rank(x); d++)
-                dims[d] = d == axis ? count : onnx_dim(x, d);
-        starts[axis] = from;
-        return build_slice(&im->b, x, starts, steps, dims);
-}
-
 /* direction d of a weight operand, without that dimension, in the wide type; NULL when the operand
  * is absent */
 static struct value *weights(struct onnx_import *im, const struct onnx_node *n, int input, int d)
@@ -344,7 +329,7 @@ static struct value *recur(struct onnx_import *im, const struct onnx_node *n,
 {
         if (d->scale)
                 return dynamic_product(im, n, x, d->recurrence, d->scale);
-        struct value *rows = part(im, d->recurrence, 0, from, count);
+        struct value *rows = onnx_part(im, d->recurrence, 0, from, count);
 
         return rows && x ? onnx_matmul(im, n, x,
                                        build_transpose(&im->b, rows, (const int64_t[]){ 1, 0 }))
@@ -354,14 +339,14 @@ static struct value *recur(struct onnx_import *im, const struct onnx_node *n,
 static struct value *gate(struct onnx_import *im, const struct recurrent *r, struct value *gates,
                           int k)
 {
-        return part(im, gates, 1, k * r->hidden, r->hidden);
+        return onnx_part(im, gates, 1, k * r->hidden, r->hidden);
 }
 
 static struct value *peep(struct onnx_import *im, const struct recurrent *r,
                           const struct direction *d, struct value *x, int k, struct value *c)
 {
         return d->peephole
-                       ? add(im, x, mul(im, part(im, d->peephole, 0, k * r->hidden, r->hidden), c))
+                       ? add(im, x, mul(im, onnx_part(im, d->peephole, 0, k * r->hidden, r->hidden), c))
                        : x;
 }
 
@@ -389,7 +374,7 @@ static void gru_step(struct onnx_import *im, const struct onnx_node *n, const st
 {
         int64_t size = r->hidden;
         struct value *right = recur(im, n, d, d->h, 0, 2 * size);
-        struct value *g = add(im, part(im, x, 1, 0, 2 * size), right);
+        struct value *g = add(im, onnx_part(im, x, 1, 0, 2 * size), right);
         struct value *update = activate(im, r, &d->act[0], gate(im, r, g, 0)),
                      *reset = activate(im, r, &d->act[0], gate(im, r, g, 1));
         struct value *inner = r->linear_before_reset
@@ -482,12 +467,12 @@ static bool direction_new(struct onnx_import *im, struct onnx_node *n, const str
                 return false;
         if (!bias)
                 return true;
-        struct value *of_input = part(im, bias, 0, 0, all), *of_state = part(im, bias, 0, all, all);
+        struct value *of_input = onnx_part(im, bias, 0, 0, all), *of_state = onnx_part(im, bias, 0, all, all);
         if (r->cell == CELL_GRU) {
-                d->hidden_bias = part(im, of_state, 0, 2 * r->hidden, r->hidden);
+                d->hidden_bias = onnx_part(im, of_state, 0, 2 * r->hidden, r->hidden);
                 struct value *zero = d->hidden_bias ? build_like(&im->b, d->hidden_bias, 0) : NULL;
                 of_state = build_concat(&im->b,
-                                        (struct value *[]){ part(im, of_state, 0, 0, 2 * r->hidden),
+                                        (struct value *[]){ onnx_part(im, of_state, 0, 0, 2 * r->hidden),
                                                             zero },
                                         2, 0);
         }

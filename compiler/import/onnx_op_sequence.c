@@ -191,8 +191,8 @@ static int64_t *part_extents(struct onnx_import *im, struct onnx_node *n, int64_
 bool onnx_import_split_to_sequence(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
-        int64_t stated, keep, starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
-        dim_t dims[RANK_MAX], without[RANK_MAX];
+        int64_t stated, keep, start = 0;
+        dim_t without[RANK_MAX];
         int axis, count, rank = onnx_rank(x);
         if (!onnx_int(im, n, "axis", 0, &stated) || !onnx_axis(im, n, stated, rank, &axis) ||
             !onnx_int_range(im, n, "keepdims", 1, 0, 1, &keep))
@@ -201,20 +201,16 @@ bool onnx_import_split_to_sequence(struct onnx_import *im, struct onnx_node *n)
         if (!extents)
                 return false;
         bool vanishes = !keep && !onnx_input(n, 1);
-        for (int d = 0; d < rank; d++) {
-                steps[d] = 1;
-                dims[d] = onnx_dim(x, d);
-                without[d - (d > axis)] = dims[d];
-        }
+        for (int d = 0; d < rank; d++)
+                without[d - (d > axis)] = onnx_dim(x, d);
         struct value **items = arena_array(im->arena, (size_t)count, sizeof *items);
         for (int i = 0; i < count; i++) {
-                dims[axis] = extents[i];
-                items[i] = build_slice(&im->b, x, starts, steps, dims);
+                items[i] = onnx_part(im, x, axis, start, extents[i]);
                 if (items[i] && vanishes)
                         items[i] = onnx_reshape(im, items[i], rank - 1, without);
                 if (!items[i])
                         return false;
-                starts[axis] += extents[i];
+                start += extents[i];
         }
         return onnx_output(n, 0, onnx_sequence_new(im, onnx_element(x), items, count));
 }
@@ -297,18 +293,27 @@ static struct value **with_axis(struct onnx_import *im, struct value *const *ite
         return rows;
 }
 
+/* the first item whose type is not that of the first; count: none */
+static int first_unlike(struct value *const *items, int count)
+{
+        int i = 1;
+        while (i < count && items[i]->type == items[0]->type)
+                i++;
+        return i;
+}
+
 struct value *onnx_stacked(struct onnx_import *im, const struct onnx_node *n, struct value *const *items, int count, int axis)
 {
         if (onnx_rank(items[0]) == RANK_MAX) {
                 onnx_unsupported(im, n, "rank %d, at most %d are supported", RANK_MAX + 1, RANK_MAX);
                 return NULL;
         }
-        for (int i = 1; i < count; i++)
-                if (items[i]->type != items[0]->type) {
-                        onnx_invalid(im, n, "item %d is %s, the first one %s", i, type_text(im->arena, im->m, items[i]->type),
-                                     type_text(im->arena, im->m, items[0]->type));
-                        return NULL;
-                }
+        int unlike = first_unlike(items, count);
+        if (unlike < count) {
+                onnx_invalid(im, n, "item %d is %s, the first one %s", unlike, type_text(im->arena, im->m, items[unlike]->type),
+                             type_text(im->arena, im->m, items[0]->type));
+                return NULL;
+        }
         struct value **rows = with_axis(im, items, count, axis);
         return rows ? onnx_concatenated(im, n, rows, count, axis) : NULL;
 }
@@ -319,11 +324,10 @@ static struct value *item_at(struct onnx_import *im, struct onnx_node *n, const 
         struct value *index = onnx_scalar(im, n, 1);
         if (!index)
                 return NULL;
-        for (int i = 0; i < list->count; i++)
-                if (list->room->items[i]->type != list->room->items[0]->type) {
-                        onnx_unsupported(im, n, "the position is a run-time value, and items differ in shape");
-                        return NULL;
-                }
+        if (first_unlike(list->room->items, list->count) < list->count) {
+                onnx_unsupported(im, n, "the position is a run-time value, and items differ in shape");
+                return NULL;
+        }
         struct value *rows = onnx_stacked(im, n, list->room->items, list->count, 0);
         return rows ? build_gather(&im->b, rows, index, 0) : NULL;
 }

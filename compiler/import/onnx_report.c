@@ -155,6 +155,13 @@ void onnx_list(struct onnx_import *im, const char *format, ...)
         va_end(list);
 }
 
+void onnx_list_entry(struct onnx_import *im, struct onnx_entry *e)
+{
+        if (e->unsupported)
+                onnx_list(im, "%s", e->unsupported);
+        e->unsupported = NULL;
+}
+
 void onnx_list_end(struct onnx_import *im)
 {
         for (struct onnx_omitted *o = im->model->omitted; o; o = o->next)
