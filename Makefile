@@ -10,14 +10,14 @@ INC := -I. -I$(B)
 LIBS := -lprotobuf-c -lz -lm
 PREFIX ?= /usr/local
 DESTDIR ?=
-JOBS ?= 2
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
 # The rooms. compiler/main.c and compiler/vta/main.c are the programs; everything else is libdnncc.a, which the unit tests link too.
 ROOMS := base ir cost schedule kernels passes $(addprefix passes/,simplify layout fuse vectorize stream memory calibrate quantize requantize offload) \
          codegen codegen/targets codegen/machines codegen/vta codegen/unified codegen/sections compiler compiler/import compiler/export compiler/vta
 SOURCES := $(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c)))
 # what POSIX has and Windows has not; two files have another one in their place
-ifneq ($(filter windows w64,$(subst -, ,$(shell $(CC) -dumpmachine))),)
+ifneq ($(filter windows w64,$(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null))),)
 SOURCES := $(filter-out compiler/process.c compiler/beneath.c,$(SOURCES)) $(wildcard windows/*.c)
 INC += -Iwindows -include windows/posix.h
 endif
@@ -26,64 +26,55 @@ GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc $(B)/harness
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
-.PHONY: all static setup python systems cuda browser samples install uninstall demo demo-vta check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
+.PHONY: all static setup python systems systems-packages cuda browser samples install uninstall demo demo-vta check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
         bench-cuda bench-interp bench-threads bench-compile bench-operators fit-cost zoo-digest docs clean
 .DEFAULT_GOAL := all
+# A command is said in short, `CC ir/loop.c`; with V=1 as it is.
+Q := $(if $(V),,@)
+say = $(if $(V),,$(info $1 $2))
 .DELETE_ON_ERROR:
 
-# ---- set-up: the packages of a fresh Debian, and Python for the tests ----
+# ---- set-up: packages of Debian by purpose (packages.sh), and Python for the tests ----
 
-PACKAGES := gcc clang make pkg-config libprotobuf-c-dev zlib1g-dev protobuf-c-compiler libcmocka-dev python3 python3-venv \
-            libclang-rt-14-dev locales gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
-            gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-user cmake ninja-build
 VENV := $(B)/venv
 PY := $(VENV)/bin/python
 PYTHON_PACKAGES := onnx==1.22.0 onnxruntime==1.31.1 numpy==2.4.6 pytest==9.2.0 pytest-xdist==3.8.0
 
-# One recursive make after the set-up, so that its variables see what was installed.
-setup: $(B)/.packages
-$(B)/.packages:
+# After what installs something there is one recursive make, so that its variables see what was installed.
+setup: $(B)/.packages-build
+.PRECIOUS: $(B)/.packages-%
+$(B)/.packages-%: packages.sh
 	@mkdir -p $(B)
-	@if command -v protoc-c >/dev/null && command -v clang >/dev/null && [ -f /usr/include/cmocka.h ] && \
-	    [ -f /usr/include/protobuf-c/protobuf-c.h ] && [ -f /usr/include/zlib.h ] && python3 -c 'import ensurepip' 2>/dev/null && \
-	    [ -f /usr/share/i18n/locales/de_DE ] && command -v aarch64-linux-gnu-gcc >/dev/null && \
-	    [ -f /usr/aarch64-linux-gnu/include/stdio.h ] && command -v arm-linux-gnueabihf-gcc >/dev/null && \
-	    [ -f /usr/arm-linux-gnueabihf/include/stdio.h ] && command -v qemu-aarch64 >/dev/null && \
-	    command -v cmake >/dev/null && command -v ninja >/dev/null; then :; \
-	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(PACKAGES) >/dev/null; \
-	else echo "install first: $(PACKAGES)"; exit 1; fi
+	@CC="$(CC)" LOG=$@.log sh packages.sh $*
 	@touch $@
+# one after another: apt-get waits for no other one
+$(B)/.packages-python: | $(B)/.packages-build
+$(B)/.packages-check: | $(B)/.packages-python
 
 python: $(B)/.python
-$(B)/.python: | setup
+$(B)/.python: | $(B)/.packages-python
 	@echo "python: $(PYTHON_PACKAGES)"
 	@test -x $(PY) || python3 -m venv $(VENV)
 	@$(VENV)/bin/pip install -q --disable-pip-version-check $(PYTHON_PACKAGES)
 	@touch $@
 
-# Compilers for other systems, an emulator of one and what makes a fresh one, and shells, for the tests that want them (check-all).
-RISCV := clang-16 gcc-riscv64-linux-gnu libc6-dev-riscv64-cross llvm-16
-OTHERS := wine wine64 libz-mingw-w64-dev debootstrap zsh fish
-systems: $(B)/.systems $(B)/.others
-$(B)/.others: windows/libraries.sh | $(B)/.systems
-	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(OTHERS) >/dev/null && \
-	    sh $< $(B)/windows "$(abspath $(PY)) -m ziglang cc -target x86_64-windows-gnu" "$(abspath $(PY)) -m ziglang ar"; \
-	else false; fi || echo "no $(OTHERS), or no source of protobuf-c: the tests that need them are skipped"
+# What some tests want and can do without: they are skipped where it is not.
+SKIPPED := echo "the tests that need them are skipped"
+# Compilers for other systems, an emulator of one and what makes a fresh one, and shells (check-all).
+systems-packages: $(B)/.systems $(B)/.others
+$(B)/.others: windows/libraries.sh packages.sh | $(B)/.systems
+	@LOG=$@.log sh packages.sh systems && \
+	    sh $< $(B)/windows "$(abspath $(PY)) -m ziglang cc -target x86_64-windows-gnu" "$(abspath $(PY)) -m ziglang ar" || $(SKIPPED)
 	@touch $@
-$(B)/.systems: | python
+$(B)/.systems: packages.sh | python
 	@$(VENV)/bin/pip install -q --disable-pip-version-check ziglang==0.17.1 onnx-ir==1.1.0
-	@if command -v $(word 1,$(RISCV)) >/dev/null && [ -f /usr/riscv64-linux-gnu/include/stdio.h ]; then :; \
-	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(RISCV) >/dev/null; \
-	else echo "no $(RISCV): the tests that need them are skipped"; fi
+	@LOG=$@.log sh packages.sh riscv || $(SKIPPED)
 	@touch $@
 
 # nvcc, for the tests that ask it about CUDA C, where PATH has none: 9 s, 330 MB. `check` does not make it.
 CUDA_WHEELS := $(foreach w,cuda-nvcc cuda-runtime cuda-crt nvvm cuda-cuobjdump cuda-nvdisasm,nvidia-$w==13.2.*)
 cuda: $(B)/.cuda
-$(B)/.cuda: | setup
+$(B)/.cuda: | $(B)/.packages-python
 	@if command -v nvcc >/dev/null; then :; else \
 	    { test -x $(B)/cuda-venv/bin/pip || python3 -m venv $(B)/cuda-venv; } && \
 	    $(B)/cuda-venv/bin/pip install -q --disable-pip-version-check $(CUDA_WHEELS) || echo "no nvcc: the tests that need it are skipped"; fi
@@ -92,10 +83,7 @@ $(B)/.cuda: | setup
 # The page of --report is looked at with this.
 browser: $(B)/.browser
 $(B)/.browser: | setup
-	@if command -v chromium >/dev/null; then :; \
-	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
-	else echo "no chromium: the tests that need it are skipped"; fi
+	@LOG=$@.log sh packages.sh page || $(SKIPPED)
 	@touch $@
 
 # Pictures and a table that come with scikit-image and scikit-learn, Pillow to read pictures, and a voice: for the tests of examples/.
@@ -104,10 +92,7 @@ samples: $(B)/.samples
 $(B)/.samples: | python
 	@$(VENV)/bin/pip install -q --disable-pip-version-check --no-deps --upgrade --target $(B)/samples $(SAMPLES) || \
 	    echo "no samples: the tests that need them are skipped"
-	@if command -v espeak-ng >/dev/null; then :; \
-	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends espeak-ng >/dev/null; \
-	else echo "no espeak-ng: the tests that need a voice are skipped"; fi
+	@LOG=$@.log sh packages.sh voice || $(SKIPPED)
 	@touch $@
 
 # ---- the compiler ----
@@ -115,11 +100,13 @@ $(B)/.samples: | python
 all: $(B)/dnncc $(B)/dnncc-vta $(B)/libdnncc_vta.a $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so
 
 $(B)/dnncc: $(B)/obj/compiler/main.o $(B)/libdnncc.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # what runs programs for an accelerator: docs/accelerators.md
 $(B)/dnncc-vta: $(B)/obj/compiler/vta/main.o $(B)/libdnncc.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # ... and the same for generated code: a device (runtime/dnncc_vta.h)
 VTA_DEVICE := $(filter $(B)/obj/base/% $(B)/obj/codegen/vta/% $(B)/obj/codegen/machines/%,$(OBJECTS))
@@ -130,30 +117,37 @@ $(B)/libdnncc_vta.a: $(VTA_DEVICE)
 # one file that needs no library of the system that it runs on
 static: $(B)/dnncc-static
 $(B)/dnncc-static: $(B)/obj/compiler/main.o $(B)/libdnncc.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^ $(LIBS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^ $(LIBS)
 
 $(B)/libdnncc.a: $(OBJECTS)
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
-$(B)/obj/%.o: %.c | $(GENERATED)
-	@mkdir -p $(@D)
-	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -MMD -MP -c -o $@ $<
+$(B)/obj/%.o: %.c | $(GENERATED) $(B)/obj/.folders
+	$(call say,CC,$<)
+	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -MMD -MP -c -o $@ $<
 
-$(B)/obj/onnx.pb-c.o: $(B)/onnx.pb-c.c
-	@mkdir -p $(@D)
-	$(CC) $(STD) $(CFLAGS) $(INC) -w -c -o $@ $<
+$(B)/obj/onnx.pb-c.o: $(B)/onnx.pb-c.c | $(B)/obj/.folders
+	$(call say,CC,$<)
+	$(Q)$(CC) $(STD) $(CFLAGS) $(INC) -w -c -o $@ $<
+
+$(B)/obj/.folders: Makefile                # which names the rooms
+	@mkdir -p $(sort $(dir $(OBJECTS)) $(B)/obj/compiler/vta/)
+	@touch $@
 
 $(B)/onnx.pb-c.c $(B)/onnx.pb-c.h &: compiler/import/onnx.proto
 	@mkdir -p $(B)
-	protoc-c --c_out=$(B) -Icompiler/import compiler/import/onnx.proto
+	$(call say,PROTOC,$<)
+	$(Q)protoc-c --c_out=$(B) -Icompiler/import compiler/import/onnx.proto
 $(B)/obj/onnx.pb-c.o: $(B)/onnx.pb-c.h
 
 # The library of math functions travels inside the program, as C string literals; callees first.
 LIBRARY := $(patsubst %,ir/library/%.loop,arithmetic exponential trigonometric power bits multiply)
 $(B)/library.inc: $(LIBRARY)
 	@mkdir -p $(B)
-	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $(LIBRARY) > $@
+	$(call say,TEXT,$@)
+	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $(LIBRARY) > $@
 
 # and the page that --report fills in, a string for each line: its parts in the order in which they stand there;
 # and the program that --tune and --bench compile
@@ -163,7 +157,8 @@ $(B)/report_page.inc: $(PAGE)
 $(B)/harness_main.inc: compiler/harness/main.c
 $(B)/report_page.inc $(B)/harness_main.inc:
 	@mkdir -p $(B)
-	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n",/' $^ > $@
+	$(call say,TEXT,$@)
+	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n",/' $^ > $@
 
 # What generated code may link to; a library of its own, for programs that know nothing of the compiler.
 $(B)/libdnncc_runtime.a: $(B)/obj/runtime/threads.o $(B)/obj/runtime/memory.o
@@ -172,7 +167,8 @@ $(B)/libdnncc_runtime.a: $(B)/obj/runtime/threads.o $(B)/obj/runtime/memory.o
 # the same for programs that load models, all of which share its threads: Python's
 $(B)/libdnncc_runtime.so: runtime/threads.c runtime/memory.c runtime/dnncc_runtime.h
 	@mkdir -p $(B)
-	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -fPIC -shared -o $@ runtime/threads.c runtime/memory.c $(LDFLAGS) -lpthread
+	$(call say,LD,$@)
+	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -fPIC -shared -o $@ runtime/threads.c runtime/memory.c $(LDFLAGS) -lpthread
 # what names the version or the place
 FILL = sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/.*DNNCC_VERSION "\(.*\)"/\1/p' compiler/options.h)|" $< > $@
 $(B)/dnncc-runtime.pc: runtime/dnncc-runtime.pc.in FORCE
@@ -227,14 +223,16 @@ $(B)/editor/%: $(B)/editor/print
 	@$< $(notdir $@) > $@
 $(B)/editor/print: docs/editor.c $(B)/libdnncc.a
 	@mkdir -p $(@D)
-	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
 
 $(B)/completion.%: $(B)/completion
 	@$(B)/completion dnncc $* > $@
 $(B)/completion-vta.%: $(B)/completion
 	@$(B)/completion dnncc-vta $* > $@
 $(B)/completion: docs/completion.c $(B)/libdnncc.a
-	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
 
 # The Python package with compiler and runtime inside: build/dist/dnncc-VERSION-py3-none-linux_x86_64.whl. It needs nothing
 # that a system without compilers lacks: protobuf-c and zlib are linked in.
@@ -257,7 +255,7 @@ wheel: all python
 # ---- showing and testing ----
 
 demo: setup
-	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/dnncc
 	@$(MAKE) --no-print-directory run-demo
 
 # the same digits on an accelerator, which is simulated
@@ -276,14 +274,20 @@ run-demo:
 	@$(D)/digits
 	@echo "sizes: model $$(stat -c %s examples/digits/digits.onnx) bytes, digits.c $$(stat -c %s $(D)/digits.c) bytes;" \
 	      "compiled:" && $(CC) -std=c99 -Os -c $(D)/digits.c -o $(D)/digits.o && size $(D)/digits.o
+	@printf '%s\n' '' 'Next, with a model of your own:' '' \
+	    '    $(B)/dnncc model.onnx --info                   # what is in it, what is missing, the command that compiles it' \
+	    '    $(B)/dnncc model.onnx -o model.c               # writes model.c and model.h, which says how it is called' \
+	    '    $(B)/dnncc model.onnx --target=native --bench  # how fast it is here' \
+	    '    make install                                   # the compiler, its manual pages, packages for CMake and pkg-config' \
+	    '' 'README.md has whole programs in C, Python and CMake; docs/user-guide.md says the rest.'
 
 # Three tiers: quick (3 minutes on two cores), check (under 25), all (everything; before something is called done).
-check check-quick check-all: setup
+check check-quick check-all: $(B)/.packages-check
 	@$(MAKE) --no-print-directory -j$(JOBS) all
-	@$(MAKE) --no-print-directory python browser samples
+	@$(MAKE) --no-print-directory -j1 python browser samples
 	@$(MAKE) --no-print-directory --keep-going TIER=$(@:check-%=%) check-unit check-docs check-python $(MORE)
 check-all: MORE := check-random asan
-check-all: systems
+check-all: systems-packages
 TIER := check
 
 # each with what it says in a file; what fails is shown
@@ -298,15 +302,18 @@ check-random: $(B)/unit/random_passes_test $(B)/unit/stream_test
 
 $(B)/unit/%: test/unit/%.c $(B)/libdnncc.a $(B)/libdnncc_runtime.a
 	@mkdir -p $(@D)
-	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -MMD -MP -o $@ $< $(B)/libdnncc.a $(B)/libdnncc_runtime.a $(LDFLAGS) -lcmocka \
+	$(call say,CC,$<)
+	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -MMD -MP -o $@ $< $(B)/libdnncc.a $(B)/libdnncc_runtime.a $(LDFLAGS) -lcmocka \
 	    $(LIBS) -lpthread
 
 # the compiler for machines that tests make up
 $(B)/machines: test/targets/machines.c $(B)/libdnncc.a
-	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
 # and what observers make of a file of ranges
 $(B)/observe: test/quantize/observe.c $(B)/libdnncc.a
-	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
 
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider -n $(JOBS) --dist=worksteal
 # every folder that has some
@@ -322,7 +329,7 @@ conformance: setup
 # The compiler and its unit tests under ASan and UBSan, by gcc and by clang, in folders of their own; with them the tests
 # of the driver, the golden texts and the hostile inputs.
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-asan: setup
+asan: $(B)/.packages-check
 	@$(MAKE) --no-print-directory python
 	@for cc in gcc clang; do \
 	    $(MAKE) --no-print-directory -j$(JOBS) CC=$$cc B=$(B)/asan-$$cc CFLAGS="$(SANITIZE)" all $(B)/asan-$$cc/observe check-unit && \
@@ -339,7 +346,8 @@ MADE := ir.md remarks.md dnncc.1 dnncc-vta.1 dnncc-schedule.5 dnncc-ir.5
 docs: $(B)/manual
 	$(foreach f,$(MADE),$(call line,$(B)/manual $f > docs/$f))
 $(B)/manual: docs/manual.c docs/manual_pages.c docs/manual.h $(B)/libdnncc.a
-	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ docs/manual.c docs/manual_pages.c $(B)/libdnncc.a $(LIBS)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ docs/manual.c docs/manual_pages.c $(B)/libdnncc.a $(LIBS)
 
 check-docs: $(B)/manual
 	@for f in $(MADE); do $(B)/manual $$f | diff -u docs/$$f - || { echo "docs/$$f is not what the tables say: make docs"; exit 1; }; done
@@ -354,7 +362,7 @@ BENCH_VENV := $(B)/bench-venv
 bench: all bench-setup
 	$(BENCH_VENV)/bin/python test/bench/bench.py --dnncc=$(B)/dnncc --write=docs/benchmarks.md $(BENCH_FLAGS)
 bench-setup: $(B)/.bench-setup
-$(B)/.bench-setup: test/bench/peers.py | setup
+$(B)/.bench-setup: test/bench/peers.py | $(B)/.packages-python
 	@test -x $(BENCH_VENV)/bin/python || python3 -m venv $(BENCH_VENV)
 	@$(BENCH_VENV)/bin/pip install -q --disable-pip-version-check $$(python3 test/bench/peers.py wheels)
 	@$(BENCH_VENV)/bin/pip install -q --disable-pip-version-check --no-deps $$(python3 test/bench/peers.py wheels --alone)
@@ -368,17 +376,20 @@ bench-cuda: all python cuda
 bench-interp: $(B)/interp_bench
 	$(B)/interp_bench
 $(B)/interp_bench: test/bench/interp_bench.c $(B)/libdnncc.a
-	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LIBS)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LIBS)
 # microseconds of a hand-off between threads
 bench-threads: $(B)/threads_bench
 	$(B)/threads_bench
 $(B)/threads_bench: test/bench/threads_bench.c $(B)/libdnncc_runtime.a
-	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $^ -lpthread
+	$(call say,CC,$<)
+	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $^ -lpthread
 # the rates of this processor (ir/rates.def): test/bench/fit_cost.py
 fit-cost: all $(B)/rates
 	python3 test/bench/fit_cost.py --dnncc=$(B)/dnncc --rates=$(B)/rates $(FIT_FLAGS)
 $(B)/rates: test/bench/rates.c $(B)/libdnncc.a
-	$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LIBS)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LIBS)
 bench-operators: all python
 	$(PY) test/bench/operators.py --dnncc=$(B)/dnncc --write=docs/operators.md
 bench-compile: all python
