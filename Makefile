@@ -3,7 +3,7 @@
 
 B := build
 CC ?= cc
-CFLAGS ?= -O2 -g
+CFLAGS ?= -O2
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 STD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE -D_FILE_OFFSET_BITS=64
 INC := -I. -I$(B)
@@ -70,6 +70,10 @@ $(B)/.systems: packages.sh | python
 	@$(VENV)/bin/pip install -q --disable-pip-version-check ziglang==0.17.1 onnx-ir==1.1.0
 	@LOG=$@.log sh packages.sh riscv || $(SKIPPED)
 	@touch $@
+
+# `make demo` and `make check` whole, on a Debian that has git, make and certificates: half an hour
+systems: systems-packages
+	python3 test/systems/bare.py
 
 # nvcc, for the tests that ask it about CUDA C, where PATH has none: 9 s, 330 MB. `check` does not make it.
 CUDA_WHEELS := $(foreach w,cuda-nvcc cuda-runtime cuda-crt nvvm cuda-cuobjdump cuda-nvdisasm,nvidia-$w==13.2.*)

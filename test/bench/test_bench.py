@@ -25,6 +25,9 @@ import subjects  # noqa: E402
 import tables  # noqa: E402
 
 
+real = pytest.mark.skipif(not (subjects.REAL / "mnist_cnn").exists(), reason="no ../shared/models")
+
+
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     """a convolution and an activation"""
@@ -286,7 +289,7 @@ def test_quantized_table(tmp_path):
     assert "| geometric mean (native) | 1 |  | 0.50 | 2.00 | - | 2.00 |  |  |" in text
 
 
-@pytest.mark.skipif(not (subjects.REAL / "mnist_cnn").exists(), reason="no ../shared/models")
+@real
 def test_sets():
     """each model is in one set"""
     sets = {name: set(models()) for name, models in subjects.SETS.items()}
@@ -295,7 +298,7 @@ def test_sets():
     assert {"resnet50_qdq_u8", "gpt_step_nbits4", "resnet8_int8", "micro_kws_qoperator"} <= sets["quantized"]
 
 
-@pytest.mark.skipif(not (subjects.REAL / "mnist_cnn").exists(), reason="no ../shared/models")
+@real
 def test_hours(tmp_path):
     """what another build measured leaves its ratios; a peer that is wrong leaves none"""
     def run(when, ratio):
@@ -316,10 +319,15 @@ def test_hours(tmp_path):
     assert [r["when"] for r in document["runs"]] == ["2026-01-02 10:00"]
 
 
-def test_traffic(tmp_path):
+REAL_TRAFFIC = "mnist_cnn,super_resolution,resnet8_fp32,resnet8_int8,dscnn_kws_int8,micro_kws_fp32,micro_kws_qdq,micro_kws_qoperator,cct2_vit"
+MADE_TRAFFIC = "squeezenet,recommender"
+
+
+@pytest.mark.parametrize("models, row", [pytest.param(REAL_TRAFFIC, r"generic +0.09 MB \(1.00\), 1.6 MFLOP \(1.00\), 5 kernels", marks=real),
+                                         (MADE_TRAFFIC, r"generic +24.69 MB \(0.68\), 698.3 MFLOP \(1.00\), \d+ kernels")], ids=["real", "made"])
+def test_traffic(tmp_path, models, row):
     """never more FLOPs than onnxruntime's graph, nor more bytes, but for the borders that small images of bytes are stored with, and the 16
     bits of those that are multiplied in pairs (x86-64-v4); where nothing is left to fuse but bias and activation, as many"""
-    models = "mnist_cnn,super_resolution,resnet8_fp32,resnet8_int8,dscnn_kws_int8,micro_kws_fp32,micro_kws_qdq,micro_kws_qoperator,cct2_vit"
     done = dnncc.run([sys.executable, subjects.HERE / "traffic.py", f"--models={models}", f"--out={tmp_path}"], timeout=600)
     assert done.returncode == 0, done.stderr
     blocks = re.findall(r"^(\w+): onnxruntime .*\n  generic .*\((\S+)\), .*\((\S+)\).*\n  x86-64-v4 .*\((\S+)\), .*\((\S+)\)", done.stdout, re.M)
@@ -327,7 +335,7 @@ def test_traffic(tmp_path):
     for name, *ratios in blocks:
         most = (1.2, 2) if re.search("int8|_q", name) else (1, 1)
         assert all(float(r) <= m for r, m in zip(ratios[::2], most)) and all(float(flops) <= 1 for flops in ratios[1::2]), done.stdout
-    assert re.search(r"generic +0.09 MB \(1.00\), 1.6 MFLOP \(1.00\), 5 kernels", done.stdout), done.stdout
+    assert re.search(row, done.stdout), done.stdout
 
 
 def test_traffic_table():

@@ -12,6 +12,7 @@ import time
 import dnncc
 import onnx
 import pytest
+import terminal
 
 ROOT = dnncc.ROOT
 PATH = f"{pathlib.Path(dnncc.DNNCC).resolve().parent}:{os.environ['PATH']}"
@@ -93,6 +94,7 @@ class Terminal:
     def __init__(self, shell, folder):
         if not shutil.which(shell):
             pytest.skip(f"no {shell}")
+        terminal.require()
         self.folder = folder
         place = folder / ".completion"
         place.mkdir()

@@ -2,7 +2,6 @@
 """mistakes.txt: commands that are wrong, and all that is said of them."""
 import os
 import pathlib
-import pty
 import re
 import shlex
 import subprocess
@@ -15,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
+import terminal  # noqa: E402
 
 TABLE = pathlib.Path(__file__).with_name("mistakes.txt")
 
@@ -103,7 +103,7 @@ def test_colour(folder):
     assert "\033" not in plain
     assert said("relu.onnx", "--name=int", "--color=always") == plain.replace("error:", "\033[1;31merror:\033[0m", 1)
     assert said("conv.onnx", "--precision=bf16", "-o", os.devnull, "--emit=ir", "--color=always").count("\033[1;35mwarning:\033[0m") <= 1
-    ours, theirs = pty.openpty()
+    ours, theirs = terminal.pair()
     for variables, coloured in (({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
         subprocess.run([dnncc.DNNCC, "relu.onnx", "--name=int"], cwd=folder, stderr=theirs, env={**os.environ, "TERM": "xterm", **variables})
         assert (b"\033[1;31merror:" in os.read(ours, 4096)) == coloured, variables

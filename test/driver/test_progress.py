@@ -3,7 +3,6 @@
 import fcntl
 import os
 import pathlib
-import pty
 import re
 import struct
 import subprocess
@@ -16,6 +15,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
+import terminal  # noqa: E402
 
 DIGITS = dnncc.ROOT / "examples" / "digits" / "digits.onnx"
 
@@ -31,7 +31,7 @@ LEFT = r"(\d+ h \d+ min|\d+ min \d+ s|\d+ s) left"
 
 def on_terminal(columns, *arguments, **variables):
     """exit code, and what a terminal of that width is sent"""
-    ours, theirs = pty.openpty()
+    ours, theirs = terminal.pair()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with subprocess.Popen([dnncc.DNNCC, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=theirs,
                           env={**os.environ, "TERM": "xterm", **variables}) as process:

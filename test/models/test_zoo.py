@@ -84,7 +84,7 @@ def make_quantized(way, folder, monkeypatch):
 @pytest.mark.parametrize("way", WAYS)
 def test_quantized(way, tmp_path, monkeypatch):
     if way == "blocks":
-        pytest.importorskip("onnx_ir", reason="onnxruntime's MatMulNBitsQuantizer wants it: make systems")
+        pytest.importorskip("onnx_ir", reason="onnxruntime's MatMulNBitsQuantizer wants it: make systems-packages")
     path = make_quantized(way, tmp_path, monkeypatch)
     model = onnx.load(path)
     kinds = [n.op_type for n in model.graph.node]

@@ -1,32 +1,25 @@
 # SPDX-License-Identifier: MIT
 """A Debian that has nothing but what README.md names, and a person with only the README: each of its three ways in, text for text.
 
-Where debootstrap is, and may make a system (root): the system is kept as build/debian.tar, since it comes from the network."""
-import os
+Where debootstrap is, and may make a system (root): support/debian.py."""
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import debian as system  # noqa: E402
 import dnncc  # noqa: E402
+from debian import run  # noqa: E402
 
 ROOT = dnncc.ROOT
 README = (ROOT / "README.md").read_text()
 # what the README says the compiler needs, "make, a C compiler, protobuf-c, protoc-c and zlib", in Debian's words; and who uses Python and CMake has these
-PACKAGES = "gcc,libc6-dev,make,libprotobuf-c-dev,protobuf-c-compiler,zlib1g-dev"
-WAYS = "cmake,python3,python3-venv"
-SUITE = "bookworm"
-pytestmark = [pytest.mark.long, pytest.mark.skipif(not shutil.which("debootstrap") or os.geteuid() != 0, reason="no debootstrap, or no right to use it")]
-
-
-def run(*command, **keywords):
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, **keywords)
-    assert done.returncode == 0, f"{command}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
-    return done.stdout
+PACKAGES = ["gcc", "libc6-dev", "make", "libprotobuf-c-dev", "protobuf-c-compiler", "zlib1g-dev"]
+WAYS = ["cmake", "python3", "python3-venv"]
+pytestmark = [pytest.mark.long, pytest.mark.skipif(not system.can_make(), reason="no debootstrap, or no right to use it")]
 
 
 def block(after):
@@ -43,14 +36,8 @@ def block(after):
 @pytest.fixture(scope="module")
 def debian(tmp_path_factory):
     """run(command, folder): in a shell of that system, as a reader types it; the system has a copy of what is committed or about to be, and of nothing that is built"""
-    kept, top = ROOT / "build" / "debian.tar", tmp_path_factory.mktemp("debian")
-    if not kept.exists():
-        run("debootstrap", "--variant=minbase", f"--include={PACKAGES},{WAYS}", SUITE, top, "http://deb.debian.org/debian")
-        run("tar", "-C", top, "--exclude=./var/cache", "--exclude=./proc/*", "--exclude=./sys/*", "--exclude=./dev/*", "-cf", f"{kept}.new", ".")
-        os.rename(f"{kept}.new", kept)
-    else:
-        run("tar", "-C", top, "-xf", kept)
-    (top / "dev" / "null").exists() or run("mknod", "-m", "666", top / "dev" / "null", "c", "1", "3")
+    top = tmp_path_factory.mktemp("debian")
+    system.make(top, "debian", PACKAGES + WAYS)
     source = top / "root" / "dnncc"
     for name in run("git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard").splitlines():
         if (ROOT / name).exists():
@@ -60,8 +47,7 @@ def debian(tmp_path_factory):
     shutil.copy(ROOT / "examples" / "digits" / "digits.onnx", top / "root" / "work")
 
     def shell(command, folder="/root/work"):
-        environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C"}
-        return run("chroot", top, "/bin/sh", "-ec", f"cd {folder}; {command}", env=environment)
+        return run(*system.command(top, command, folder), env=system.environment())
     shell.top = top
     # -O0: the same program, in a fourth of the time
     shell("make -j2 CFLAGS=-O0 install", "/root/dnncc")

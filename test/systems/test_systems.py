@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Other systems than this one. All sources and generated code compile for them without a warning, by a clang that brings their headers (ziglang
-of PyPI: make systems). What was built for musl runs here; for Windows, where wine is. The compiler for Windows stands on protobuf-c and zlib
-for x86_64-windows-gnu: include and lib in build/windows (make systems), or in the folder DNNCC_WINDOWS_LIBRARIES."""
+of PyPI: make systems-packages). What was built for musl runs here; for Windows, where wine is. The compiler for Windows stands on protobuf-c and zlib
+for x86_64-windows-gnu: include and lib in build/windows (make systems-packages), or in the folder DNNCC_WINDOWS_LIBRARIES."""
 import os
 import pathlib
 import re
@@ -112,7 +112,7 @@ def emulated(tmp_path_factory):
     """dnncc.exe as a program of this system"""
     libraries = pathlib.Path(os.environ.get("DNNCC_WINDOWS_LIBRARIES") or dnncc.ROOT / "build" / "windows")
     if not shutil.which("wine") or not (libraries / "lib" / "libprotobuf-c.a").exists():
-        pytest.skip("no wine, or no libraries for Windows: make systems")
+        pytest.skip("no wine, or no libraries for Windows: make systems-packages")
     build, home = dnncc.ROOT / "build" / "windows" / "build", tmp_path_factory.mktemp("wine")
     quiet(["make", "--no-print-directory", "-j2", "-C", dnncc.ROOT, f"B={build}", f"CC={' '.join(compiler('x86_64-windows-gnu'))}",
            f"AR={sys.executable} -m ziglang ar", f"CFLAGS=-O1 -isystem {libraries}/include", f"LDFLAGS=-L{libraries}/lib", f"{build}/dnncc"])

@@ -141,7 +141,7 @@ def test_core_files_are_short():
 def test_bytes_without_a_sign(name, target, tmp_path):
     """of activations, of weights in blocks: usdot and sudot take them as they are, others those that have no eighth bit"""
     if "nbits" in name:
-        pytest.importorskip("onnx_ir", reason="onnxruntime's MatMulNBitsQuantizer wants it: make systems")
+        pytest.importorskip("onnx_ir", reason="onnxruntime's MatMulNBitsQuantizer wants it: make systems-packages")
     model, given = twins.build(name), list(twins.inputs(name, seed=1).values())
     want = results(model, "generic", tmp_path / "generic", given)
     got = results(model, target, tmp_path / "arm", given)

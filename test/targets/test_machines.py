@@ -80,7 +80,7 @@ def test_sample(name, data):
 @pytest.mark.parametrize("name", MODELS)
 def test_every(name, lanes, data):
     if "nbits" in name:
-        pytest.importorskip("onnx_ir", reason="onnxruntime's MatMulNBitsQuantizer wants it: make systems")
+        pytest.importorskip("onnx_ir", reason="onnxruntime's MatMulNBitsQuantizer wants it: make systems-packages")
     products = PRODUCTS if name in twins.QUANTIZED else PRODUCTS[:1]
     found = [complaint(name, machine(lanes, *rest), data(name)) for rest in itertools.product(REGISTERS, FEATURES, products)]
     assert not list(filter(None, found))

@@ -34,7 +34,7 @@ def test_sums_stay_in_registers(target, name, tmp_path):
     if not shutil.which(machine.objdump):
         pytest.skip(f"no {machine.objdump}")
     if "nbits" in name:
-        pytest.importorskip("onnx_ir", reason="onnxruntime's MatMulNBitsQuantizer wants it: make systems")
+        pytest.importorskip("onnx_ir", reason="onnxruntime's MatMulNBitsQuantizer wants it: make systems-packages")
     dnncc.compile_model(twins.build(name), tmp_path, [f"--target={target}", "--weights=file"], timeout=600)
     cc = processor.emulator(target).cc.split()
     relax = ["-mno-relax"] if machine is machine_code.RISCV else []          # jumps have places at once
