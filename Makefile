@@ -62,12 +62,12 @@ $(B)/.python: | $(B)/.packages-python
 SKIPPED := echo "the tests that need them are skipped"
 # Compilers for other systems, an emulator of one and what makes a fresh one, and shells (check-all).
 systems-packages: $(B)/.systems $(B)/.others
-$(B)/.others: windows/libraries.sh packages.sh | $(B)/.systems
+$(B)/.others: python/libraries.sh packages.sh | $(B)/.systems
 	@LOG=$@.log sh packages.sh systems && \
 	    sh $< $(B)/windows "$(abspath $(PY)) -m ziglang cc -target x86_64-windows-gnu" "$(abspath $(PY)) -m ziglang ar" || $(SKIPPED)
 	@touch $@
 $(B)/.systems: packages.sh | python
-	@$(VENV)/bin/pip install -q --disable-pip-version-check ziglang==0.17.1 onnx-ir==1.1.0
+	@$(VENV)/bin/pip install -q --disable-pip-version-check ziglang==0.17.1 onnx-ir==1.1.0 skl2onnx==1.20.0 mypy==2.4.1
 	@LOG=$@.log sh packages.sh riscv || $(SKIPPED)
 	@touch $@
 
@@ -238,23 +238,39 @@ $(B)/completion: docs/completion.c $(B)/libdnncc.a
 	$(call say,CC,$<)
 	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
 
-# The Python package with compiler and runtime inside: build/dist/dnncc-VERSION-py3-none-linux_x86_64.whl. It needs nothing
-# that a system without compilers lacks: protobuf-c and zlib are linked in.
+# The Python package with compiler and runtime inside: build/dist/dnncc-VERSION-py3-none-manylinux_2_34_x86_64.whl on Debian 12. It needs
+# nothing that a system without compilers lacks: protobuf-c and zlib are linked in.
 WHEEL := $(B)/wheel
-.PHONY: wheel
+.PHONY: wheel wheels
 wheel: all python
-	@rm -rf $(WHEEL) $(B)/dist
-	@mkdir -p $(WHEEL)/dnncc/bin $(WHEEL)/dnncc/runtime
-	cp python/pyproject.toml python/setup.py README.md LICENSE $(WHEEL)
-	cp /usr/share/doc/libprotobuf-c-dev/copyright $(WHEEL)/LICENSE.protobuf-c
-	cp /usr/share/doc/zlib1g-dev/copyright $(WHEEL)/LICENSE.zlib
-	cp python/dnncc/*.py $(WHEEL)/dnncc
-	cp runtime/dnncc_runtime.h runtime/threads.c runtime/memory.c $(B)/libdnncc_runtime.so $(WHEEL)/dnncc/runtime
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $(WHEEL)/dnncc/bin/dnncc $(B)/obj/compiler/main.o $(B)/libdnncc.a \
-	    -l:libprotobuf-c.a -l:libz.a -lm
-	strip $(WHEEL)/dnncc/bin/dnncc $(WHEEL)/dnncc/runtime/libdnncc_runtime.so
-	$(VENV)/bin/pip wheel -q --disable-pip-version-check --no-deps -w $(B)/dist $(WHEEL)
+	@rm -rf $(B)/dist
+	@mkdir -p $(WHEEL)/licences
+	cp /usr/share/doc/libprotobuf-c-dev/copyright $(WHEEL)/licences/LICENSE.protobuf-c
+	cp /usr/share/doc/zlib1g-dev/copyright $(WHEEL)/licences/LICENSE.zlib
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $(WHEEL)/dnncc $(B)/obj/compiler/main.o $(B)/libdnncc.a -l:libprotobuf-c.a -l:libz.a -lm
+	cp $(B)/libdnncc_runtime.so $(WHEEL)
+	strip $(WHEEL)/dnncc $(WHEEL)/libdnncc_runtime.so
+	sh python/wheel.sh $(WHEEL)/package $(WHEEL)/dnncc $(WHEEL)/libdnncc_runtime.so $(WHEEL)/licences $(VENV)/bin/pip
 	@ls -l $(B)/dist
+
+# Wheels for other systems, by a cross compiler (ziglang): make wheels, or one of them: make wheel-macosx_11_0_arm64. A row is the wheel's
+# tag, the compiler's name of the system, and the program's name there.
+WHEELS := manylinux_2_28_x86_64=x86_64-linux-gnu.2.28=dnncc manylinux_2_28_aarch64=aarch64-linux-gnu.2.28=dnncc \
+          macosx_11_0_x86_64=x86_64-macos.11.0=dnncc macosx_11_0_arm64=aarch64-macos.11.0=dnncc \
+          win_amd64=x86_64-windows-gnu=dnncc.exe win_arm64=aarch64-windows-gnu=dnncc.exe
+ZIG := $(abspath $(PY)) -m ziglang
+WHEEL_NAMES := $(foreach w,$(WHEELS),wheel-$(word 1,$(subst =, ,$w)))
+.PHONY: $(WHEEL_NAMES)
+wheels: $(WHEEL_NAMES)
+$(WHEEL_NAMES): wheel-%: $(B)/.systems
+	@set -e; row=$(filter $*=%,$(WHEELS)); system=$${row#*=}; program=$${system#*=}; system=$${system%=*}; to=$(abspath $(B))/cross/$*; \
+	SOURCES=$(B)/cross/source sh python/libraries.sh $$to "$(ZIG) cc -target $$system" "$(ZIG) ar"; \
+	library=-; case $* in *linux*) library=$$to/libdnncc_runtime.so;; esac; \
+	$(MAKE) --no-print-directory -j$(JOBS) B=$$to "CC=$(ZIG) cc -target $$system" "AR=$(ZIG) ar" "CFLAGS=-O2 -isystem $$to/include" \
+	    "LDFLAGS=-s -L$$to/lib" $$to/dnncc $$(echo $$library | sed s/^-$$//) >$$to/log 2>&1 || { tail -20 $$to/log; exit 1; }; \
+	[ -f $$to/$$program ] || mv $$to/dnncc $$to/$$program; \
+	DNNCC_WHEEL_TAG=$* sh python/wheel.sh $$to/package $$to/$$program $$library $$to $(abspath $(VENV))/bin/pip; \
+	ls -l $(B)/dist/*-$*.whl
 
 # ---- showing and testing ----
 

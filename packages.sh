@@ -38,7 +38,7 @@ riscv     gcc-riscv64-linux-gnu     command  riscv64-linux-gnu-gcc
 riscv     libc6-dev-riscv64-cross   file     /usr/riscv64-linux-gnu/include/stdio.h
 systems   wine                      command  wine
 systems   wine64                    file     /usr/lib/wine/wine64
-systems   libz-mingw-w64-dev        file     /usr/x86_64-w64-mingw32/include/zlib.h
+systems   bzip2                     command  bzip2
 systems   debootstrap               command  debootstrap
 systems   zsh                       command  zsh
 systems   fish                      command  fish

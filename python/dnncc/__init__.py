@@ -8,42 +8,51 @@
 compile() runs the compiler and the machine's C compiler, keeps what came of it in a cache, and loads it. Its keywords
 are the options of the command line. docs/user-guide.md has a chapter on it.
 """
-from ._error import ArgumentError, Error
+from __future__ import annotations
+
+from typing import Any
+
+from ._error import ArgumentError, Error, MissingFileError
 from ._model import Bound, Model, Outputs, Port, load
 
-__all__ = ["ArgumentError", "Bound", "Error", "Model", "Outputs", "Port", "cache_folder", "compile", "info", "load", "tool"]
+__all__ = ["ArgumentError", "Bound", "Error", "MissingFileError", "Model", "Outputs", "Port", "cache_folder", "compile", "info", "load", "tool"]
+
+__version__: str
 
 
-def compile(model, example=None, *, cache=True, **options):
-    """A Model of `model`: a path, the bytes of an ONNX file, an onnx.ModelProto, or a torch.nn.Module with a tuple of
-    example inputs.
+def compile(model: Any, example: Any = None, *, cache: bool = True, **options: Any) -> Model:
+    """A Model of `model`: a path (str, os.PathLike), the bytes of an ONNX file, an onnx.ModelProto, a torch.nn.Module with a
+    tuple of example inputs, or an estimator of scikit-learn with example rows.
 
-    Keywords are options of the command line, - written as _: threads=4, precision="bf16", dim={"N": 1},
-    target=["x86-64-v3", "x86-64-v4"], max_ram="64K", level=3 (-O3), cc="clang -O2" (what compiles the C).
-    cache=False: nothing is looked up or kept."""
+    options: those of the command line, - written as _: threads=4, precision="bf16", dim={"N": 1}, input={"x": (1, 3, 8)},
+    target=["x86-64-v3", "x86-64-v4"], max_ram="64K", level=3 (-O3), cc="clang -O2" (str: what compiles the C).
+    cache (bool): False: nothing is looked up or kept.
+
+    Raises Error, of which ArgumentError is a ValueError and MissingFileError a FileNotFoundError."""
     from . import _build
     return _build.compile(model, example, cache, options)
 
 
-def info(model, example=None, **options):
-    """What is in an ONNX model, as `dnncc --info=json` says it; for models that cannot be compiled, too."""
+def info(model: Any, example: Any = None, **options: Any) -> dict[str, Any]:
+    """What is in an ONNX model, as `dnncc --info=json` says it; for models that cannot be compiled, too. Arguments are those of
+    compile()."""
     from . import _build
     return _build.info(model, example, options)
 
 
-def tool():
-    """the path of the compiler that compile() runs"""
+def tool() -> str:
+    """The path of the compiler that compile() runs."""
     from . import _tool
     return _tool.path()
 
 
-def cache_folder():
-    """where compiled models are kept; it may be removed at any time"""
+def cache_folder() -> str:
+    """The folder in which compiled models are kept; it may be removed at any time."""
     from . import _cache
     return _cache.folder()
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name == "__version__":
         from . import _tool
         return _tool.table()["version"]

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Arrays at a model's ports: types, checks, addresses."""
+from __future__ import annotations
+
 import ctypes
+import sys
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +18,7 @@ TYPES = {1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32
          24: ("float8_e8m0fnu", "uint8"), 25: ("uint2", "uint8"), 26: ("int2", "int8")}
 
 
-def element_types(number):
+def element_types(number: int) -> tuple[np.dtype[Any], np.dtype[Any]]:
     """(what arrays have, what holds the same bits): the types of ml_dtypes where that is installed"""
     known = TYPES.get(number)
     if known is None:
@@ -28,28 +32,51 @@ def element_types(number):
         return np.dtype(known[1]), np.dtype(known[1])
 
 
-def address(x):
+def address(x: np.ndarray) -> int:
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(x))          # the fastest way that there is
+        return ctypes.addressof(ctypes.c_char.from_buffer(x))          # type: ignore[arg-type]  # the fastest way that there is
     except (TypeError, ValueError, BufferError):                        # read only, empty, of no type of numpy's own
         return x.__array_interface__["data"][0]
 
 
+said: set[str] = set()
+
+
+def say(name: str, found: Any, dtype: Any) -> None:
+    """once for each type"""
+    if str(found) not in said:
+        import warnings
+        warnings.warn(f"'{name}' is {dtype}: what is given in {found} is rounded to it, here and from now on without a note",
+                      stacklevel=6 if sys.version_info < (3, 12) else 5)
+    said.add(str(found))
+
+
 class Port:
-    """An input or output: name, dtype, shape."""
+    """An input or output. name (str): as in the model; dtype (numpy.dtype), shape (tuple of int): of arrays there."""
     __slots__ = ("name", "dtype", "shape", "bits")
 
-    def __init__(self, name, number, shape):
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    def __init__(self, name: str, number: int, shape: Any) -> None:
         self.name, self.shape = name, tuple(shape)
         self.dtype, self.bits = element_types(number)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Port({self.name!r}, {self.dtype}, {self.shape})"
 
-    def new(self):
+    def __str__(self) -> str:
+        return f"{self.name} {self.dtype}{list(self.shape)}"
+
+    def is_float(self) -> bool:
+        """a type of floats, of ml_dtypes, too; not the bits of one"""
+        return bool(np.issubdtype(self.dtype, np.floating)) or self.dtype != self.bits and "float" in self.dtype.name
+
+    def new(self) -> np.ndarray:
         return np.empty(self.shape, self.dtype)
 
-    def as_array(self, x):
+    def as_array(self, x: Any) -> np.ndarray:
         """arrays of others by DLPack, numbers and lists as what the port has"""
         if isinstance(x, np.ndarray):
             return x
@@ -62,31 +89,34 @@ class Port:
             return np.asarray(x)
         try:
             found = np.asarray(x)
-            if found.dtype != self.dtype and np.can_cast(found.dtype, self.dtype, "same_kind"):
-                found = found.astype(self.dtype)
-            return found
+            rounded = self.is_float() and found.dtype.kind in "iu"      # numbers of Python's are no choice of a type
+            return found.astype(self.dtype) if rounded or np.can_cast(found.dtype, self.dtype, "same_kind") else found
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"'{self.name}': {error}") from None
 
-    def check(self, x):
+    def check(self, x: np.ndarray, may_round: bool = False) -> np.ndarray:
         if x.dtype == self.bits != self.dtype:
             x = x.view(self.dtype) if x.flags.c_contiguous else np.ascontiguousarray(x).view(self.dtype)
         if x.dtype.newbyteorder("=") != self.dtype:
+            if may_round and self.is_float() and np.issubdtype(x.dtype, np.floating) and x.dtype.itemsize > self.dtype.itemsize:
+                say(self.name, x.dtype, self.dtype)
+                x = x.astype(self.dtype)
+                return self.check(x)
             raise ArgumentError(f"'{self.name}' is {self.dtype}, not {x.dtype}")
         if x.shape != self.shape:
             raise ArgumentError(f"'{self.name}' has the shape {self.shape}, not {x.shape}")
         return x
 
-    def take(self, x):
+    def take(self, x: Any) -> np.ndarray:
         """x as run wants it: itself, or a copy that is dense, aligned, of this machine's byte order"""
         if type(x) is np.ndarray and x.dtype == self.dtype and x.shape == self.shape:
             flags = x.flags
             if flags.c_contiguous and flags.aligned:
                 return x
-        x = self.check(self.as_array(x))
+        x = self.check(self.as_array(x), True)
         return np.require(x, self.dtype, ["C", "A"])
 
-    def hold(self, x, written):
+    def hold(self, x: Any, written: bool) -> np.ndarray:
         """x itself, or an error: nothing is copied"""
         same = self.check(self.as_array(x))
         if not (same.flags.c_contiguous and same.flags.aligned and same.dtype.isnative and np.may_share_memory(same, self.as_array(x))

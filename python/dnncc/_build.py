@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: MIT
 """compile(): the compiler writes C, the C compiler a library, and the cache keeps it."""
+from __future__ import annotations
+
 import hashlib
 import json
 import os
+import platform
 import shlex
 import shutil
 import subprocess
 import sys
 import warnings
+from typing import Any
 
 from . import _model, _tool
 from ._cache import Cache
@@ -23,6 +27,7 @@ class Origin:
 
     def __init__(self, source, options):
         self.source = source
+        self.given_options = options
         self.options = {name: value for name, value in options.items() if name != "cc"}
         self.arguments = _tool.arguments(self.options)
 
@@ -34,7 +39,7 @@ class Origin:
         output, said = _tool.run([*self.arguments, *more, self.source.argument], self.source.data)
         for line in said.splitlines():
             if ": warning: " in line:
-                warnings.warn(line, stacklevel=4)
+                warnings.warn(_tool.in_python(line), stacklevel=4)
             else:
                 print(line, file=sys.stderr)
         return output
@@ -58,6 +63,12 @@ def compiler_version(words):
     return done.stdout.decode(errors="replace")
 
 
+def takes_incbin(words: list[str]) -> bool:
+    """whether it hands .incbin to an assembler of ELF, as gcc and clang do: by the macros that it has defined"""
+    done = subprocess.run([*words, "-E", "-dM", "-x", "c", os.devnull], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return done.returncode == 0 and {b"__ELF__", b"__GNUC__"} <= set(done.stdout.split()) and b"__TINYC__" not in done.stdout
+
+
 def compile_library(words, folder, text):
     """folder/model.c to folder/model.so. It brings a dnncc_parallel of its own, for programs that load it without
     Python; here all models share that of the process (_model.py)."""
@@ -67,8 +78,9 @@ def compile_library(words, folder, text):
         if not runtime:
             raise Error(2, "runtime/threads.c, which code with threads needs, is not there")
         # threads of a library that was unloaded would run on in nothing
-        command += ["-I", os.path.dirname(runtime), "-pthread", "-Wl,-z,nodelete", runtime]
-    done = subprocess.run([*command, "-lm"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        command += ["-I", os.path.dirname(runtime), "-pthread", runtime, *(() if sys.platform in ("darwin", "win32") else ("-Wl,-z,nodelete",))]
+    # its temporary files lie there, too: nothing is left of a compilation that a signal ends
+    done = subprocess.run([*command, "-lm"], env={**os.environ, "TMPDIR": folder}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
         raise Error(2, f"{shlex.join(words)} failed to compile the generated code:\n{done.stdout.decode(errors='replace').strip()}")
 
@@ -81,7 +93,7 @@ def processor():
         with open("/proc/cpuinfo", "rb") as file:
             text = file.read(16384).partition(b"\n\n")[0].decode(errors="replace")
     except OSError:
-        return []
+        return list(platform.uname())
     same = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU")      # others change: frequencies
     return [line for line in text.splitlines() if line.startswith(same)]
 
@@ -128,7 +140,7 @@ def further_files(origin, path):
 def build(origin, words, folder):
     """model.so and model.json in the folder; returns the further files"""
     more = [] if origin.given("name") else ["--name=model"]
-    more += [] if origin.given("weights") else ["--weights=incbin"]
+    more += ["--weights=incbin"] if not origin.given("weights") and takes_incbin(words) else []
     depfile = os.path.join(folder, "model.d")
     origin.run(*more, "-o", os.path.join(folder, "model.c"), "-MF", depfile)
     if not os.path.exists(os.path.join(folder, "model.h")):
@@ -183,8 +195,12 @@ def build_alone(origin, words):
     return _model.open_built(folder, origin)
 
 
-def compile(model, example, cache, options):
-    origin = Origin(Source(model, example), options)
+def compile(model: Any, example: Any, cache: bool, options: dict[str, Any]) -> _model.Model:
+    return compile_source(Source(model, example), cache, options)
+
+
+def compile_source(source: Source, cache: bool, options: dict[str, Any]) -> _model.Model:
+    origin = Origin(source, options)
     words = find_compiler(options.get("cc"))
     if words is None:
         from ._interpret import interpret
@@ -202,5 +218,5 @@ def compile(model, example, cache, options):
     return _model.open_built(build_cached(origin, words, True)[0], origin)     # it was damaged
 
 
-def info(model, example, options):
+def info(model: Any, example: Any, options: dict[str, Any]) -> dict[str, Any]:
     return json.loads(Origin(Source(model, example), options).run("--info=json"))

@@ -7,6 +7,8 @@
 A folder is made aside and renamed, so that it is there whole or not at all; of two processes that make the same one,
 the first wins, and both have it. Its name is a digest of all that went into it, so nothing in it is ever out of date.
 """
+from __future__ import annotations
+
 import os
 import shutil
 import tempfile
@@ -15,7 +17,7 @@ import time
 DAY = 24 * 60 * 60
 
 
-def folder():
+def folder() -> str:
     root = os.environ.get("XDG_CACHE_HOME")
     if not root or not os.path.isabs(root):             # relative ones are to be ignored: XDG Base Directory Specification
         root = os.path.join(os.path.expanduser("~"), ".cache")

@@ -3,7 +3,6 @@
 for the same target, to the bit; they take long."""
 import json
 import os
-import tempfile
 import warnings
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from . import _tool
 from ._arrays import Port
 from ._error import ArgumentError
-from ._files import folder_for
+from ._files import folder_for, temporary_folder
 from ._model import Model
 
 said = False
@@ -41,7 +40,7 @@ class Interpreted:
                                      for space in ("input", "output"))
 
     def run(self, arrays):
-        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+        with temporary_folder() as folder:
             for k, (port, x) in enumerate(zip(self.inputs, arrays)):
                 np.save(os.path.join(folder, f"input_{k}.npy"), x.view(port.bits))
             _tool.run(["-q", f"--run={folder}", self.program])

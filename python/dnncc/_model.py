@@ -4,19 +4,26 @@
 ctypes lets go of the interpreter's lock while a model runs. Each run has a workspace of its own: they lie in a pool,
 which has as many as there were runs at the same time.
 """
+from __future__ import annotations
+
 import ctypes
 import json
 import mmap
 import os
 import re
+import sys
 import weakref
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _arrays
 from ._arrays import Port, address
-from ._error import ArgumentError, Error
+from ._error import ArgumentError, Error, cannot_read
 from ._files import copy_whole
+
+if TYPE_CHECKING:
+    from ._report import Report
 
 ABI = 1
 SCRATCH, WEIGHTS = 0, 2                 # kinds of regions
@@ -56,11 +63,14 @@ class Library:
         try:
             library = ctypes.CDLL(os.path.abspath(path))
         except OSError as error:
+            if not os.path.exists(path):
+                raise cannot_read(path, FileNotFoundError(), f"cannot load {path}: there is no such file") from None
             raise Error(2, f"cannot load {path}: {error}") from None
         weakref.finalize(self, close_library, library._handle).atexit = False
-        describe = next((f for f in (getattr(library, f"{name}_describe", None) for name in names) if f), None)
-        if not describe:
+        self.prefix = next((name for name in names if hasattr(library, f"{name}_describe")), None)
+        if self.prefix is None:
             raise Error(2, f"{path} has no {' or '.join(f'{n}_describe' for n in names)}: name= says what its symbols begin with")
+        describe = getattr(library, f"{self.prefix}_describe")
         describe.restype = ctypes.POINTER(Description)
         d = describe().contents
         if d.abi != ABI or d.struct_size < ctypes.sizeof(Description) or d.extent_count:
@@ -82,7 +92,8 @@ class Library:
             with open(weights, "rb") as file:
                 mapped = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
         except (OSError, ValueError) as error:
-            raise Error(2, f"cannot read the weights of {path}: {error}") from None
+            said = f"cannot read the weights of {path}: {error}"
+            raise (cannot_read(weights, error, said) if isinstance(error, OSError) else Error(2, said)) from None
         if mapped.size != size:
             raise Error(2, f"{weights} has {mapped.size} bytes, and {path} wants {size}")
         return mapped
@@ -136,28 +147,29 @@ def aligned(size, align):
 
 def close_library(handle):
     import _ctypes
-    _ctypes.dlclose(handle)
+    (_ctypes.FreeLibrary if os.name == "nt" else _ctypes.dlclose)(handle)
 
 
 shared = None
 
 
 def share_threads():
-    """One pool of threads for all models of the process: its dnncc_parallel comes before those that libraries bring."""
+    """One pool of threads for all models of the process: its dnncc_parallel comes before those that libraries bring, where a
+    system looks symbols up by name alone (not on macOS and Windows: each model with threads has a pool there)."""
     global shared
     if shared is None:
         from . import _tool
-        path = _tool.runtime("libdnncc_runtime.so")
+        path = _tool.runtime("libdnncc_runtime.so") if sys.platform not in ("darwin", "win32") else None
         shared = ctypes.CDLL(path, ctypes.RTLD_GLOBAL) if path else False
 
 
 # ---- what is called ----
 
 class Outputs(tuple):
-    """The results of a model that has several, by position or by name: y[0], y["scores"], y.scores, dict(y)."""
-    _fields = ()
+    """The results of a model that has several, numpy arrays, by position or by name: y[0], y["scores"], y.scores, dict(y)."""
+    _fields: tuple[str, ...] = ()
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
             try:
                 return tuple.__getitem__(self, self._fields.index(key))
@@ -165,25 +177,27 @@ class Outputs(tuple):
                 raise KeyError(key) from None
         return tuple.__getitem__(self, key)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         try:
             return self[name]
         except KeyError:
             raise AttributeError(f"there is no output '{name}', but {', '.join(self._fields)}") from None
 
-    def keys(self):
+    def keys(self) -> tuple[str, ...]:
+        """The names of the outputs, in the model's order."""
         return self._fields
 
-    def items(self):
+    def items(self) -> list[tuple[str, np.ndarray]]:
+        """Pairs of name and array."""
         return list(zip(self._fields, self))
 
-    def _asdict(self):
+    def _asdict(self) -> dict[str, np.ndarray]:
         return dict(zip(self._fields, self))
 
-    def __repr__(self):
-        return f"Outputs({', '.join(f'{name}={value!r}' for name, value in self.items())})"
+    def __repr__(self) -> str:
+        return f"Outputs({self._asdict()!r})"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self._fields, tuple(self))
 
 
@@ -196,31 +210,59 @@ def _restore(names, values):
 
 
 class Bound:
-    """A model on certain arrays: each call reads the inputs and writes the outputs where they lie. One call at a time."""
+    """A model on certain arrays: each call reads the inputs and writes the outputs where they lie. One call at a time.
+
+    inputs (tuple of numpy arrays); outputs: what a call returns, the array, or Outputs where there are several."""
     __slots__ = ("inputs", "outputs", "_function", "_a", "_b", "_c", "_keeps")
 
-    def __init__(self, inputs, outputs, held):
+    inputs: tuple[np.ndarray, ...]
+    outputs: np.ndarray | Outputs
+
+    def __init__(self, inputs: tuple[np.ndarray, ...], outputs: np.ndarray | Outputs, held: Any) -> None:
         self.inputs, self.outputs = inputs, outputs
         self._function, (self._a, self._b, self._c), self._keeps = held
 
-    def __call__(self):
+    def __call__(self) -> np.ndarray | Outputs:
         code = self._function(self._a, self._b, self._c, None)
         if code:
             fail(code)
         return self.outputs
 
+    def __reduce__(self) -> Any:
+        raise TypeError("cannot pickle or copy a bound run, which is about arrays where they lie: pickle the model, and bind it there")
+
 
 class Model:
-    """A compiled model. Calls may run at the same time, in as many threads as you like."""
+    """A compiled model. Calls may run at the same time, in as many threads as you like.
 
-    def __init__(self, program, facts, files=None, origin=None):
+    inputs, outputs (tuples of Port): what it takes and gives. A pickle of it says what it was compiled from, a path or the
+    model's bytes, with which options: it is compiled again where it is loaded, or found in the cache there. Nothing of it
+    changes, so a copy is the model itself."""
+
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+
+    def __init__(self, program: Any, facts: dict[str, Any], files: dict[str, str] | None = None, origin: Any = None) -> None:
         self._program, self._facts, self._files, self._origin = program, facts, files, origin
         self.inputs, self.outputs = program.inputs, program.outputs
         self._names = {port.name: k for k, port in enumerate(self.inputs)}
         self._type = outputs_type(port.name for port in self.outputs)
 
-    def __repr__(self):
-        return f"<dnncc.Model {self._program.name}: {', '.join(map(str, self.inputs))} -> {', '.join(map(str, self.outputs))}>"
+    def __repr__(self) -> str:
+        name = self._origin.source.label() if self._origin else self._program.name
+        return f"<dnncc.Model {name}: {', '.join(map(str, self.inputs))} -> {', '.join(map(str, self.outputs))}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._origin:
+            return _compile_again, (self._origin.source.pickled(), self._origin.source.digest, self._origin.given_options)
+        files = self._files or {}               # of a model that load() made
+        return load, (os.path.abspath(files[".so"]), self._program.prefix, files.get(".weights"))
+
+    def __copy__(self) -> Model:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Model:
+        return self
 
     def _arrange(self, args, named):
         """inputs in their order"""
@@ -244,18 +286,19 @@ class Model:
     def _results(self, arrays):
         return arrays[0] if len(self.outputs) == 1 else self._type(arrays)
 
-    def __call__(self, *args, **named):
-        """Inputs by position, by name, or as one dict. One output: the array; several: Outputs."""
+    def __call__(self, *args: Any, **named: Any) -> np.ndarray | Outputs:
+        """Runs the model. Inputs (arrays, lists, numbers, what has __dlpack__) by position, by name, or as one dict; floats of
+        more bits than the model's are rounded, with a warning once. Returns the array of one output, or Outputs of several."""
         if named or len(args) != len(self.inputs) or type(args[0] if args else None) is dict:
             args = self._arrange(args, named)
         return self._results(self._program.run([port.take(x) for port, x in zip(self.inputs, args)]))
 
-    def run(self, inputs):
-        """A dict in, a dict out."""
+    def run(self, inputs: dict[str, Any]) -> dict[str, np.ndarray]:
+        """Runs the model: a dict of inputs by name in, a dict of outputs by name out."""
         given = self._arrange((), inputs)
         return self._type(self._program.run([port.take(x) for port, x in zip(self.inputs, given)]))._asdict()
 
-    def bind(self, *arrays, **named):
+    def bind(self, *arrays: Any, **named: Any) -> Bound:
         """A function without arguments that runs the model on these arrays, inputs first, then outputs, which it writes: nothing
         is checked, copied or allocated any more. Outputs that are not given are allocated once."""
         of_outputs = {port.name: k for k, port in enumerate(self.outputs)}
@@ -272,8 +315,9 @@ class Model:
         return Bound(tuple(given), self._results(results), self._program.hold(given, results))
 
     @property
-    def info(self):
-        """what is known of it, as a dict"""
+    def info(self) -> dict[str, Any]:
+        """What is known of it, as a dict: name, command, options, cc (str), inputs and outputs (name, dtype, shape), memory (name,
+        bytes, align)."""
         def said(all):
             return [{"name": p.name, "dtype": str(p.dtype), "shape": p.shape} for p in all]
         return {**self._facts, "inputs": said(self.inputs), "outputs": said(self.outputs),
@@ -285,8 +329,8 @@ class Model:
         self._origin.source.check()
         return self._origin
 
-    def save(self, path):
-        """FILE.c: the C, and the header beside it. FILE.so: the compiled library, which load() takes."""
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes FILE.c: the C, and the header beside it; or FILE.so: the compiled library, which load() takes."""
         path = os.fspath(path)
         if path.endswith(".c"):
             self._source("C").run("-o", path)
@@ -301,7 +345,7 @@ class Model:
         for suffix, found in self._files.items():
             copy_whole(found, os.path.splitext(path)[0] + suffix)
 
-    def report(self):
+    def report(self) -> Report:
         """What came of the model: a page, which notebooks show. .html is its text, .save(path) writes it."""
         from ._report import make
         return make(self._source("a report"))
@@ -323,10 +367,21 @@ def open_built(folder, origin):
     return Model(Library(library, [facts["name"]]), facts, files, origin)
 
 
-def load(path, name=None, weights=None):
+def _compile_again(model: str | bytes, digest: str, options: dict[str, Any]) -> Model:
+    """what a pickle says"""
+    from ._build import compile_source
+    from ._source import Source
+    source = Source(model)
+    if source.digest != digest:
+        raise Error(2, f"{source.path}: error: the file has changed since the model in this pickle was compiled")
+    return compile_source(source, True, options)
+
+
+def load(path: str | os.PathLike[str], name: str | None = None, weights: str | os.PathLike[str] | None = None) -> Model:
     """A Model of a compiled library. name: what its symbols begin with (default: as the file, or "model"); weights: the file
     that --weights=file wrote (default: beside it)."""
     path = os.fspath(path)
+    weights = None if weights is None else os.fspath(weights)
     stem = re.sub(r"\W", "_", os.path.splitext(os.path.basename(path))[0])
     library = Library(path, [name] if name else [stem, "model"], weights)
     files = {".so": path, **({".weights": weights or os.path.splitext(path)[0] + ".weights"} if library.weights is not None else {})}

@@ -3,6 +3,7 @@
 import gc
 import os
 import pathlib
+import signal as signals
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ import models
 import numpy as np
 import onnx
 import pytest
+from dnncc_package import _files
 from onnx import TensorProto
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -27,7 +29,7 @@ def compilers(tmp_path, monkeypatch):
 
     def count(name="counting-cc", version="1"):
         script = tmp_path / name
-        script.write_text(f'#!/bin/sh\n[ "$1" = --version ] && {{ echo {version}; exit 0; }}\necho >>{log}\nexec cc "$@"\n')
+        script.write_text(f'#!/bin/sh\ncase "$*" in --version) echo {version}; exit 0 ;; *-E*) exec cc "$@" ;; esac\necho >>{log}\nexec cc "$@"\n')
         script.chmod(0o755)
         return str(script)
     count.runs = lambda: len(log.read_text().splitlines()) if log.exists() else 0
@@ -138,17 +140,49 @@ def test_without_a_cache(compilers, tmp_path, monkeypatch):
 def test_folders_go_with_their_models(compilers, tmp_path, monkeypatch):
     """those of models beside the cache, and what a process that was killed left in it"""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    monkeypatch.setattr(_files, "roots", {})
     (tmp_path / "tmp").mkdir()
     m = dnncc_package.compile(models.matmul(), cc=compilers(), cache=False)
-    assert len(list((tmp_path / "tmp").iterdir())) == 1
+    root, = (tmp_path / "tmp").iterdir()
+    assert len(list(root.iterdir())) == 1
     del m
     gc.collect()
+    assert list(root.iterdir()) == []
+    _files.remove_root(os.getpid())
     assert list((tmp_path / "tmp").iterdir()) == []
     for name, age in (("new-old", 90000), ("new-young", 3600)):
         (tmp_path / "cache" / "dnncc" / name).mkdir(parents=True)
         os.utime(tmp_path / "cache" / "dnncc" / name, (time.time() - age,) * 2)
     dnncc_package.compile(models.matmul(), cc=compilers())
     assert [p.name for p in (tmp_path / "cache" / "dnncc").glob("new-*")] == ["new-young"]
+
+
+@pytest.mark.parametrize("signal", ["SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize("when", ["compiling", "compiled"])
+def test_a_signal_leaves_nothing_in_the_temporary_folder(tmp_path, signal, when):
+    """neither while the C compiler runs nor later, when the model holds a folder"""
+    (tmp_path / "cc").write_text(f'#!/bin/sh\ncase "$*" in *-shared*) echo >{tmp_path}/begun; [ {when} = compiled ] || exec sleep 3 ;; esac\nexec cc "$@"\n')
+    (tmp_path / "cc").chmod(0o755)
+    (tmp_path / "tmp").mkdir()
+    code = f"""if 1:
+        import sys, time; sys.path.insert(0, {str(ROOT / 'python')!r}); sys.path.insert(0, {str(ROOT / 'test' / 'python')!r})
+        import dnncc, models
+        m = dnncc.compile(models.matmul(), cc={str(tmp_path / 'cc')!r}, cache=False)
+        open({str(tmp_path / 'compiled')!r}, "w").close()
+        time.sleep(60)"""
+    child = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(tmp_path / "tmp")})
+    wait_for((tmp_path / ("begun" if when == "compiling" else "compiled")).exists)
+    assert len(list((tmp_path / "tmp").iterdir())) == 1
+    child.send_signal(getattr(signals, signal))
+    assert child.wait() == -getattr(signals, signal)
+    wait_for(lambda: not list((tmp_path / "tmp").iterdir()))
+
+
+def wait_for(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_nothing_is_kept_of_what_failed(compilers, tmp_path):

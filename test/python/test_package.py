@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: MIT
 """dnncc.compile and what it returns: inputs, outputs, errors, files."""
+import copy
+import importlib.util
+import inspect
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 import threading
+import typing
+import warnings
 
 import dnncc
 import dnncc_package
@@ -12,7 +18,7 @@ import models
 import numpy as np
 import onnx
 import pytest
-from dnncc_package import _tool
+from dnncc_package import _arrays, _build, _tool
 from onnx import TensorProto, helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -82,12 +88,27 @@ def test_a_torch_module_is_exported(monkeypatch, digits):
     torch.nn, torch.onnx = type(sys)("torch.nn"), type(sys)("torch.onnx")
     torch.nn.Module, torch.onnx.export = Module, export
     monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setitem(sys.modules, "torch.nn", torch.nn)
     refused(lambda: dnncc_package.compile(Module()), "example inputs")
     module = Module()
     m = dnncc_package.compile(module, IMAGE)
     assert (m(IMAGE) == digits(IMAGE)).all() and m.report().html
     (training, (example,)), = asked
     assert example is IMAGE and not training and module.training
+    assert (pickle.loads(pickle.dumps(m))(IMAGE) == m(IMAGE)).all(), "one file: by its bytes"
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("skl2onnx"), reason="no skl2onnx (pip install skl2onnx)")
+def test_an_estimator_of_scikit_learn_is_exported():
+    from sklearn.linear_model import LogisticRegression
+    x, labels = R.standard_normal((60, 4)), np.arange(60) % 3
+    estimator = LogisticRegression().fit(x, labels)
+    refused(lambda: dnncc_package.compile(estimator), "example")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")                                 # of the exporter, and that rows are rounded
+        y = dnncc_package.compile(estimator, x)(x)
+    assert (y[0] == estimator.predict(x)).all()
+    np.testing.assert_allclose(y[1], estimator.predict_proba(x), 1e-4, 1e-5)
 
 
 def test_inputs_by_position_name_and_dict(pair):
@@ -119,9 +140,29 @@ def test_arrays_of_any_layout(pair):
     fixed.flags.writeable = False
     for x in (np.asfortranarray(A), wide[:, ::2], A.astype(">f4"), odd, fixed, A.tolist(), A.view(np.matrix)):
         assert pair(x, B)[0].tobytes() == want
-    for x, words in ((A.astype(np.float64), ["a.1", "float32", "float64"]), (A[:1], ["(2, 3)", "(1, 3)"]), (A.ravel(), ["(6,)"]),
+    for x, words in ((A.astype(np.float16), ["a.1", "float32", "float16"]), (A.astype(np.int64), ["a.1", "float32", "int64"]), (A[:1], ["(2, 3)", "(1, 3)"]), (A.ravel(), ["(6,)"]),
                      ([["a"]], ["a.1"]), ([[1], [2, 3]], ["a.1"]), (object(), ["a.1"])):
         refused(lambda: pair(x, B), *words)
+
+
+def test_floats_of_more_bits_are_rounded_and_it_is_said_once(pair, monkeypatch):
+    monkeypatch.setattr(_arrays, "said", set())
+    with pytest.warns(UserWarning, match="'a.1' is float32: what is given in float64 is rounded") as said:
+        y = pair(A.astype(np.float64), B)
+    assert said[0].filename == __file__ and y[0].tobytes() == (A + B).tobytes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert pair(A.astype(np.float64), B.astype(np.float64))[0].tobytes() == (A + B).tobytes()
+        assert pair(A.tolist(), [1, 2, 3])[0].tobytes() == (A + np.array([1, 2, 3], np.float32)).tobytes(), "of numbers nothing is said"
+        half = dnncc_package.compile(models.one("Neg", TensorProto.FLOAT16))
+        assert half([1, 2.5, 3, -1]).tolist() == [-1, -2.5, -3, 1] == half(np.array([1, 2.5, 3, -1])).tolist()
+        narrow = dnncc_package.compile(models.one("Neg", TensorProto.BFLOAT16))
+        if narrow.inputs[0].is_float():                                 # where ml_dtypes is
+            assert narrow([1, 2.5, 3, -1]).astype(np.float32).tolist() == [-1, -2.5, -3, 1]
+    whole = dnncc_package.compile(models.one("Neg", TensorProto.INT64))
+    for x in ([1.5, 2, 3, 4], np.ones(4)):
+        refused(lambda: whole(x), "int64", "float64")
+    refused(lambda: pair.bind(A.astype(np.float64), B), "float32", "float64")
 
 
 class Foreign:
@@ -260,8 +301,34 @@ def test_errors_of_the_c_compiler():
 
 
 def test_warnings_are_warnings():
-    with pytest.warns(UserWarning, match="--precision=bf16 changes nothing"):
+    with pytest.warns(UserWarning, match='precision="bf16" changes nothing'):
         dnncc_package.compile(DIGITS, precision="bf16", cache=False)
+
+
+def test_a_missing_file_is_a_filenotfounderror(tmp_path):
+    for call, path in ((lambda: dnncc_package.compile(tmp_path / "none.onnx"), tmp_path / "none.onnx"),
+                       (lambda: dnncc_package.compile(DIGITS, quantize=True, calibrate=tmp_path / "none.npz"), tmp_path / "none.npz"),
+                       (lambda: dnncc_package.info(tmp_path / "none.onnx"), tmp_path / "none.onnx"),
+                       (lambda: dnncc_package.load(tmp_path / "none.so"), tmp_path / "none.so")):
+        with pytest.raises(FileNotFoundError) as raised:
+            call()
+        for error in (raised.value, pickle.loads(pickle.dumps(raised.value))):
+            assert isinstance(error, dnncc_package.MissingFileError) and error.filename == str(path) and error.code == 2 and error.text == str(error)
+
+
+@pytest.mark.parametrize("said,want", [
+    ("standard input: error: input 'x' has an open dimension 0, add --input with its 2 extents, as in: dnncc - --input x=1x64",
+     "the model: error: input 'x' has an open dimension 0, add input with its 2 extents, as in: input={\"x\": (1, 64)}"),
+    ("a.onnx: error: as in: dnncc a.onnx --dim N=1 --dim M=2", "a.onnx: error: as in: dim={\"N\": 1} dim={\"M\": 2}"),
+    ("a.onnx: error: --dim Q=3: the model has no such dimension", "a.onnx: error: dim={\"Q\": 3}: the model has no such dimension"),
+    ("try --max-ram=3584, which is enough; --max-ram=64K; --quantize: bytes", "try max_ram=3584, which is enough; max_ram=\"64K\"; quantize: bytes"),
+    ("(--target=help lists them)", "(`dnncc --target=help` lists them)"),
+    ("unknown option '--traget'", "unknown option '--traget'"),
+    ("--threads wants a number from 1 to 256, not '2000'", "threads wants a number from 1 to 256, not '2000'"),
+    ("--no-such and --help", "--no-such and --help"),
+])
+def test_messages_are_in_words_of_python(said, want):
+    assert _tool.in_python(said) == want
 
 
 # ---- options ----
@@ -292,7 +359,10 @@ def test_every_option_is_a_keyword_or_none_of_compiling():
 
 def test_dimensions():
     open = models.matmul(dim="N")
-    refused(lambda: dnncc_package.compile(open), "--dim N=", code=3)
+    refused(lambda: dnncc_package.compile(open), 'the model: error: input', 'as in: dim={"N": 1}', code=3)
+    open.graph.input[0].type.tensor_type.shape.dim[0].Clear()
+    refused(lambda: dnncc_package.compile(open), 'as in: input={"x": (1, 64)}', code=3)
+    open = models.matmul(dim="N")
     assert dnncc_package.compile(open, dim={"N": 3})(np.ones((3, 64), np.float32)).shape == (3, 64)
 
 
@@ -328,6 +398,67 @@ def test_regions_and_several_targets():
     assert (dnncc_package.compile(DIGITS, region="fast=2K")(IMAGE) == want).all()
     assert [r["name"] for r in dnncc_package.compile(DIGITS, region="fast=2K").info["memory"]] == ["workspace", "fast"]
     np.testing.assert_allclose(dnncc_package.compile(DIGITS, target=["generic", "x86-64", "x86-64-v3"])(IMAGE), want, 1e-5, 1e-6)
+
+
+# ---- copies, hints ----
+
+def test_pickles_say_what_a_model_was_compiled_from(tmp_path, digits, pair):
+    (tmp_path / "m.onnx").write_bytes(DIGITS.read_bytes())
+    of_file = dnncc_package.compile(tmp_path / "m.onnx", target="native", threads=2)
+    digits.save(tmp_path / "digits.so")
+    loaded = dnncc_package.load(tmp_path / "digits.so")
+    for m in (digits, of_file, loaded):
+        again = pickle.loads(pickle.dumps(m))
+        assert again is not m and again(IMAGE).tobytes() == m(IMAGE).tobytes() and repr(again) == repr(m)
+        assert copy.deepcopy({"m": m})["m"] is m is copy.copy(m)
+    assert pickle.loads(pickle.dumps(of_file)).info["options"] == of_file.info["options"] == ["--target=native", "--threads=2"]
+    assert pickle.loads(pickle.dumps(pair(A, B)))["sum.1"].tobytes() == (A + B).tobytes()
+    with pytest.raises(TypeError, match="bound run"):
+        pickle.dumps(pair.bind(A, B))
+    kept = pickle.dumps(of_file)
+    (tmp_path / "m.onnx").write_bytes(models.matmul().SerializeToString())
+    refused(lambda: pickle.loads(kept), "m.onnx", "changed", code=2)
+
+
+def test_what_models_look_like(digits, pair, tmp_path):
+    assert repr(digits) == "<dnncc.Model digits.onnx: image float32[1, 1, 8, 8] -> probabilities float32[1, 10]>"
+    assert repr(pair) == "<dnncc.Model model: a.1 float32[2, 3], b float32[3] -> sum.1 float32[2, 3], product float32[2, 3]>"
+    assert repr(pair.inputs[0]) == "Port('a.1', float32, (2, 3))"
+    assert repr(pair(A, B)) == f"Outputs({dict(pair(A, B))!r})"
+
+
+def of_package(package):
+    """everything public: (name, what it is)"""
+    for name in package.__all__:
+        found = getattr(package, name)
+        yield name, found
+        if isinstance(found, type):
+            for member, part in vars(found).items():
+                if callable(part) and (not member.startswith("_") or member in ("__init__", "__call__", "__getitem__")) or isinstance(part, property):
+                    yield f"{name}.{member}", part.fget if isinstance(part, property) else part
+
+
+def test_everything_public_has_hints_and_a_docstring():
+    for name, found in of_package(dnncc_package):
+        if not name.endswith(("__init__", "__call__", "__getitem__", "new", "as_array", "check", "take", "hold")):
+            assert found.__doc__, name
+        if inspect.isfunction(found):
+            parameters = [p for p in inspect.signature(found).parameters if p != "self"]
+            assert {*parameters, "return"} <= set(found.__annotations__), name
+    assert typing.get_type_hints(dnncc_package.compile)["return"] is dnncc_package.Model
+    assert (ROOT / "python" / "dnncc" / "py.typed").exists()
+
+
+def test_weights_go_through_the_assembler_where_the_compiler_has_one(tmp_path):
+    """gcc and clang for ELF take .incbin; the macros of others say that they do not"""
+    assert _build.takes_incbin(["cc", "-O2"])
+    other = tmp_path / "cc"
+    other.write_text('#!/bin/sh\ncase "$*" in *-E*) echo "#define __MACH__ 1" ;; *) exec cc "$@" ;; esac\n')
+    other.chmod(0o755)
+    assert not _build.takes_incbin([str(other)])
+    want = dnncc_package.compile(models.matmul())(np.ones((64, 64), np.float32))
+    m = dnncc_package.compile(models.matmul(), cc=str(other), cache=False)
+    assert (m(np.ones((64, 64), np.float32)) == want).all()
 
 
 # ---- files ----

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 
 import pytest
@@ -25,7 +26,7 @@ def run(command, **keywords):
 @pytest.fixture(scope="module")
 def wheel():
     run(["make", "-C", ROOT, "wheel"], env={k: v for k, v in os.environ.items() if k != "DNNCC"})
-    found, = (ROOT / "build" / "dist").glob("*.whl")
+    found, = (ROOT / "build" / "dist").glob("*manylinux_*.whl")
     return found
 
 
@@ -47,12 +48,26 @@ def fresh(wheel, tmp_path_factory):
 
 def test_what_is_in_it(wheel):
     assert wheel.stat().st_size <= 3_000_000
-    assert re.fullmatch(r"dnncc-[\d.]+-py3-none-linux_\w+\.whl", wheel.name)
+    tag = re.fullmatch(r"dnncc-[\d.]+-py3-none-manylinux_2_(\d+)_\w+\.whl", wheel.name)
     names = zipfile.ZipFile(wheel).namelist()
-    assert {"dnncc/bin/dnncc", "dnncc/runtime/threads.c", "dnncc/runtime/dnncc_runtime.h", "dnncc/runtime/libdnncc_runtime.so"} <= set(names)
+    assert {"dnncc/bin/dnncc", "dnncc/py.typed", "dnncc/runtime/threads.c", "dnncc/runtime/dnncc_runtime.h", "dnncc/runtime/libdnncc_runtime.so"} <= set(names)
+    assert asked_of_glibc(wheel) == (2, int(tag[1])), "the tag is what the programs ask for"
+    metadata = zipfile.ZipFile(wheel).read(next(n for n in names if n.endswith("/METADATA"))).decode()
+    assert {"bf16", "torch", "sklearn"} == set(re.findall(r"^Provides-Extra: (\S+)", metadata, re.M))
     assert {name.rpartition("/")[2] for name in names if "/licenses/" in name} == {"LICENSE", "LICENSE.protobuf-c", "LICENSE.zlib"}
     packaged = {name for name in names if name.endswith(".py")}
     assert packaged == {f"dnncc/{p.name}" for p in (ROOT / "python" / "dnncc").glob("*.py")}
+
+
+def asked_of_glibc(wheel):
+    """the newest version of it that a symbol in a wheel's programs is of"""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in zipfile.ZipFile(wheel).namelist():
+            if name == "dnncc/bin/dnncc" or name.endswith(".so"):
+                text = run(["objdump", "-T", zipfile.ZipFile(wheel).extract(name, folder)])
+                found += [tuple(map(int, v)) for v in re.findall(r"GLIBC_(\d+)\.(\d+)", text)]
+    return max(found)
 
 
 def lines_after(path, before):
@@ -98,3 +113,64 @@ def test_programs_need_no_library_but_c(wheel, tmp_path):
     for name in ("bin/dnncc", "runtime/libdnncc_runtime.so"):
         needed = re.findall(r"NEEDED\s+(\S+)", run(["objdump", "-p", tmp_path / "dnncc" / name]))
         assert set(needed) <= {"libc.so.6", "libm.so.6", "libpthread.so.0", "ld-linux-x86-64.so.2"}, needed
+
+
+# ---- by a cross compiler (make systems) ----
+
+zig = pytest.mark.skipif(subprocess.run([sys.executable, "-m", "ziglang", "version"], capture_output=True).returncode != 0, reason="no ziglang")
+
+
+def cross(tag):
+    run(["make", "-C", ROOT, f"wheel-{tag}"], env={k: v for k, v in os.environ.items() if k != "DNNCC"})
+    found, = (ROOT / "build" / "dist").glob(f"*-{tag}.whl")
+    return found
+
+
+@zig
+@pytest.mark.long
+def test_a_wheel_for_an_older_glibc_runs_here(tmp_path):
+    """and writes the same C"""
+    made = cross("manylinux_2_28_x86_64")
+    assert asked_of_glibc(made) <= (2, 28)
+    zipfile.ZipFile(made).extractall(tmp_path)
+    program = tmp_path / "dnncc" / "bin" / "dnncc"
+    program.chmod(0o755)
+    for name, which in (("a", program), ("b", ROOT / "build" / "dnncc")):
+        (tmp_path / name).mkdir()
+        run([which, ROOT / "examples" / "digits" / "digits.onnx", "-o", tmp_path / name / "model.c"])
+    assert (tmp_path / "a" / "model.c").read_bytes() == (tmp_path / "b" / "model.c").read_bytes()
+
+
+# what a program of each begins with, and what its header says of the processor: (offset, bytes)
+PROGRAMS = {"manylinux_2_28_aarch64": (b"\x7fELF", 18, b"\xb7\0"), "macosx_11_0_x86_64": (b"\xcf\xfa\xed\xfe", 4, b"\x07\0\0\x01"),
+            "macosx_11_0_arm64": (b"\xcf\xfa\xed\xfe", 4, b"\x0c\0\0\x01"), "win_amd64": (b"MZ", None, b"\x64\x86"), "win_arm64": (b"MZ", None, b"\x64\xaa")}
+
+
+@zig
+@pytest.mark.long
+@pytest.mark.parametrize("tag", PROGRAMS)
+def test_wheels_for_other_systems_are_built(tag):
+    """a program of that system is in it; it runs where an emulator is"""
+    files = zipfile.ZipFile(cross(tag))
+    name, = (n for n in files.namelist() if n.startswith("dnncc/bin/"))
+    program, (magic, at, machine) = files.read(name), PROGRAMS[tag]
+    at = int.from_bytes(program[0x3c:0x40], "little") + 4 if at is None else at
+    assert program.startswith(magic) and program[at:at + len(machine)] == machine and name.endswith(".exe") == tag.startswith("win")
+    assert ("dnncc/runtime/libdnncc_runtime.so" in files.namelist()) == ("linux" in tag)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(subprocess.run([sys.executable, "-m", "mypy", "--version"], capture_output=True).returncode != 0, reason="no mypy (make systems)")
+def test_hints_hold(tmp_path):
+    """in the package, and for a program that uses it"""
+    (tmp_path / "user.py").write_text("""import dnncc
+import numpy as np
+m: dnncc.Model = dnncc.compile("model.onnx", target="native", dim={"N": 1})
+y = m(np.ones(3))
+shape: tuple[int, ...] = y.shape
+names: list[str] = [port.name for port in (*m.inputs, *m.outputs)]
+row: np.ndarray = m.run({"x": 1})["y"]
+""")
+    mypy = [sys.executable, "-m", "mypy", f"--cache-dir={tmp_path}"]
+    run([*mypy, ROOT / "python" / "dnncc"])
+    run([*mypy, "--strict", "--follow-imports=silent", "user.py"], cwd=tmp_path, env={**os.environ, "MYPYPATH": str(ROOT / "python")})
