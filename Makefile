@@ -137,7 +137,7 @@ $(B)/obj/onnx.pb-c.o: $(B)/onnx.pb-c.c | $(B)/obj/.folders
 	$(Q)$(CC) $(STD) $(CFLAGS) $(INC) -w -c -o $@ $<
 
 $(B)/obj/.folders: Makefile                # which names the rooms
-	@mkdir -p $(sort $(dir $(OBJECTS)) $(B)/obj/compiler/vta/)
+	@mkdir -p $(sort $(dir $(OBJECTS))) $(B)/obj/runtime
 	@touch $@
 
 $(B)/onnx.pb-c.c $(B)/onnx.pb-c.h &: compiler/import/onnx.proto
