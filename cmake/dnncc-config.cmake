@@ -13,7 +13,8 @@
 #   the model, data beside it, the schedule, the ranges or dnncc change, and only what depends on it, if the C is another. PREFIX: what
 #   symbols and the header are called (default: NAME). OPTIONS: any others of the command line. With THREADS the library links
 #   dnncc::runtime, or RUNTIME, a target with dnncc_parallel; NONE: who links it has one. WEIGHTS file: $<TARGET_PROPERTY:NAME,DNNCC_WEIGHTS>
-#   is the file that run wants.
+#   is the file that run wants. TARGET cuda-sm_90 and the like: CUDA C, compiled for that architecture where the project has enabled CUDA.
+#   A model that the build makes is GENERATED (a source file property); another one has to be there.
 #
 # Targets: dnncc::dnncc, the program; it runs on this machine, whatever the build is for. dnncc::runtime, threads and weights
 # files; in a cross build it is compiled from source.
@@ -81,23 +82,67 @@ endif()
 
 # ---- models ----
 
+set(_dnncc_one THREADS MAX_RAM SCHEDULE QUANTIZE WEIGHTS PREFIX RUNTIME)
+set(_dnncc_many TARGET DIM INPUT OPTIONS)
+
+# Ends the configuration. CMake says from which line of which file the caller was called.
+macro(_dnncc_error)
+    message(FATAL_ERROR "dnncc_add_model(${name}): " ${ARGN})
+endmacro()
+
+# A word in capitals among the values of a keyword is another keyword, misspelt; but it may be the value of an option.
+function(_dnncc_look_for_keywords name)
+    list(JOIN _dnncc_one " " one)
+    list(JOIN _dnncc_many " " many)
+    set(before "")
+    foreach(word IN LISTS ARGN)
+        if(word MATCHES "^[A-Z][A-Z_]+$" AND NOT before MATCHES "^-")
+            _dnncc_error("there is no keyword '${word}': there are ${one} ${many}")
+        endif()
+        set(before "${word}")
+    endforeach()
+endfunction()
+
+# A file that is there, or that the build makes
+function(_dnncc_look_for_file name what path)
+    get_source_file_property(made "${path}" GENERATED)
+    if(NOT made AND (NOT EXISTS "${path}" OR IS_DIRECTORY "${path}"))
+        _dnncc_error("there is no ${what} ${path}, and no command of this build makes it; where another folder does: "
+            "set_source_files_properties(${path} PROPERTIES GENERATED TRUE)")
+    endif()
+endfunction()
+
 function(dnncc_add_model name model)
-    cmake_parse_arguments(PARSE_ARGV 2 A "" "THREADS;MAX_RAM;SCHEDULE;QUANTIZE;WEIGHTS;PREFIX;RUNTIME" "TARGET;DIM;INPUT;OPTIONS")
-    if(A_UNPARSED_ARGUMENTS OR A_KEYWORDS_MISSING_VALUES)
-        message(FATAL_ERROR "dnncc_add_model(${name}): cannot use '${A_UNPARSED_ARGUMENTS}${A_KEYWORDS_MISSING_VALUES}'")
+    cmake_parse_arguments(PARSE_ARGV 2 A "" "${_dnncc_one}" "${_dnncc_many}")
+    _dnncc_look_for_keywords("${name}" ${A_UNPARSED_ARGUMENTS} ${A_TARGET} ${A_DIM} ${A_INPUT} ${A_OPTIONS})
+    if(A_UNPARSED_ARGUMENTS)
+        _dnncc_error("cannot use '${A_UNPARSED_ARGUMENTS}'")
+    elseif(A_KEYWORDS_MISSING_VALUES)
+        _dnncc_error("${A_KEYWORDS_MISSING_VALUES} wants a value")
+    elseif(DEFINED A_THREADS AND NOT A_THREADS MATCHES "^[1-9][0-9]*$")
+        _dnncc_error("THREADS wants a number, not '${A_THREADS}'")
     endif()
     if(CMAKE_CROSSCOMPILING AND "native" IN_LIST A_TARGET)
-        message(FATAL_ERROR "dnncc_add_model(${name}): TARGET native is this machine's processor, and the build is for another: "
-            "dnncc --target=help lists the targets")
+        _dnncc_error("TARGET native is this machine's processor, and the build is for another: dnncc --target=help lists the targets")
     endif()
     get_filename_component(model "${model}" ABSOLUTE)
+    _dnncc_look_for_file("${name}" model "${model}")
     string(MAKE_C_IDENTIFIER "${name}" prefix)
     if(A_PREFIX)
         set(prefix "${A_PREFIX}")
     endif()
     set(folder "${CMAKE_CURRENT_BINARY_DIR}/${name}.dnncc")
     set(stem "${folder}/${prefix}")
-    set(outputs "${stem}.c" "${stem}.h")
+    set(language C)
+    set(source "${stem}.c")
+    if("${A_TARGET}" MATCHES "(^|;)cuda(-|;|$)")
+        if(NOT CMAKE_CUDA_COMPILER)
+            _dnncc_error("TARGET ${A_TARGET} gives CUDA C, and this project has not enabled CUDA: project(... LANGUAGES CXX CUDA)")
+        endif()
+        set(language CUDA)
+        set(source "${stem}.cu")
+    endif()
+    set(outputs "${source}" "${stem}.h")
     set(options "--name=${prefix}")
     set(files "${model}")
     if(A_TARGET)
@@ -115,6 +160,7 @@ function(dnncc_add_model name model)
         if(DEFINED A_${option})
             string(TOLOWER "${option}" word)
             get_filename_component(file "${A_${option}}" ABSOLUTE)
+            _dnncc_look_for_file("${name}" "${word} file" "${file}")
             list(APPEND options "--${word}=${file}")
             list(APPEND files "${file}")
         endif()
@@ -134,12 +180,20 @@ function(dnncc_add_model name model)
     endif()
 
     file(MAKE_DIRECTORY "${folder}")
-    add_custom_command(OUTPUT ${outputs} COMMAND dnncc::dnncc ${options} -o "${stem}.c" -MF "${stem}.d" -- "${model}"
+    add_custom_command(OUTPUT ${outputs} COMMAND dnncc::dnncc ${options} -o "${source}" -MF "${stem}.d" -- "${model}"
         DEPENDS ${files} "${DNNCC_EXECUTABLE}" DEPFILE "${stem}.d" COMMENT "Compiling model ${name}" VERBATIM)
     add_library("${name}" STATIC ${outputs})
-    set_source_files_properties("${stem}.c" PROPERTIES OBJECT_DEPENDS "${outputs}")     # of which an assembler may read one
+    set_source_files_properties("${source}" PROPERTIES OBJECT_DEPENDS "${outputs}")     # of which an assembler may read one
     target_include_directories("${name}" PUBLIC "${folder}")
-    set_target_properties("${name}" PROPERTIES C_EXTENSIONS ON LINKER_LANGUAGE C)
+    set_target_properties("${name}" PROPERTIES C_EXTENSIONS ON LINKER_LANGUAGE ${language})
+    if(language STREQUAL "CUDA")
+        string(REGEX MATCHALL "sm_[0-9]+a?" architectures "${A_TARGET}")
+        string(REPLACE "sm_" "" architectures "${architectures}")
+        if(NOT architectures)
+            set(architectures 80)                       # what the target `cuda` is
+        endif()
+        set_target_properties("${name}" PROPERTIES CUDA_ARCHITECTURES "${architectures}")
+    endif()
     if("${options}" MATCHES "--weights=file")
         set_target_properties("${name}" PROPERTIES DNNCC_WEIGHTS "${stem}.weights")
     endif()

@@ -190,8 +190,68 @@ def refused(tmp_path, prefix, text, *words, options=()):
     assert done.returncode != 0 and all(w in said for w in words), said
 
 
+@pytest.mark.parametrize("call, words", [
+    ("dnncc_add_model(net net.onnx TARGETS generic)", ["there is no keyword 'TARGETS': there are THREADS MAX_RAM"]),
+    ("dnncc_add_model(net net.onnx TARGET x86-64 THREDS 2)", ["there is no keyword 'THREDS'"]),
+    ("dnncc_add_model(net net.onnx OPTIONS --name net THREDS 2)", ["there is no keyword 'THREDS'"]),
+    ("dnncc_add_model(net net.onnx INPUT x=1x2 INPUTS y=2)", ["there is no keyword 'INPUTS'"]),
+    ("dnncc_add_model(net net.onnx generic)", ["cannot use 'generic'"]),
+    ("dnncc_add_model(net net.onnx THREADS)", ["THREADS wants a value"]),
+    ("dnncc_add_model(net net.onnx THREADS two)", ["THREADS wants a number, not 'two'"]),
+    ("dnncc_add_model(net nett.onnx)", ["there is no model", "nett.onnx, and no command"]),
+    ("dnncc_add_model(net net.onnx SCHEDULE net.schedule)", ["there is no schedule file", "net.schedule, and no command"]),
+    ("dnncc_add_model(net net.onnx TARGET cuda-sm_90)", ["this project has not enabled CUDA"]),
+])
+def test_mistakes_when_configuring(tmp_path, prefix, call, words):
+    """each with the line that it stands in"""
+    refused(tmp_path, prefix, HEAD + call + "\n", "dnncc_add_model(net): ", "CMakeLists.txt:4 (dnncc_add_model)", *words)
+
+
+def test_a_model_that_the_build_makes(tmp_path, prefix):
+    onnx.save(models.matmul(8, 8, 8), tmp_path / "first.onnx")
+    (tmp_path / "main.c").write_text(MAIN)
+    project = Project(tmp_path, prefix, HEAD + """
+        add_custom_command(OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/made.onnx DEPENDS first.onnx
+                           COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_CURRENT_SOURCE_DIR}/first.onnx made.onnx)
+        dnncc_add_model(net ${CMAKE_CURRENT_BINARY_DIR}/made.onnx OPTIONS --weights inline)
+        add_executable(program main.c)
+        target_link_libraries(program PRIVATE net)""")
+    assert project.make() == {"made.onnx"} | MODEL_FILES | OBJECTS
+    np.testing.assert_allclose(result(project), expected(), 1e-4, 1e-5)
+
+
+CUDA_MAIN = """#include "net.h"
+int main()
+{
+    return net_run(nullptr, nullptr, nullptr, nullptr, nullptr) == NET_ERROR_NULL ? 0 : 1;
+}
+"""
+
+
+@pytest.mark.parametrize("target, architecture", [("cuda-sm_80", "80"), ("cuda-sm_90a", "90a")])
+def test_cuda(tmp_path, prefix, target, architecture):
+    """CUDA C, for the architecture of the target"""
+    if not shutil.which("nvcc"):
+        pytest.skip("no nvcc")
+    onnx.save(models.matmul(8, 8, 8), tmp_path / "net.onnx")
+    (tmp_path / "main.cpp").write_text(CUDA_MAIN)
+    project = Project(tmp_path, prefix, HEAD.replace("project(p C)", "project(p LANGUAGES CXX CUDA)") +
+                      f"dnncc_add_model(net net.onnx TARGET {target})\nadd_executable(program main.cpp)\n"
+                      "target_link_libraries(program PRIVATE net)\n", "Ninja", "-DCMAKE_CUDA_ARCHITECTURES=80")
+    assert {"net.cu", "net.h", "net.cu.o", "program"} <= project.make() and project.make() == set()
+    assert re.search(rf"arch=compute_{architecture},", (project.build / "build.ninja").read_text())
+
+
+def test_the_example_for_cuda(tmp_path, prefix):
+    """as it is installed"""
+    if not shutil.which("nvcc"):
+        pytest.skip("no nvcc")
+    run("cmake", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}", "-DGPU=sm_90", "-S", prefix / "share" / "dnncc" / "examples" / "cuda", "-B", tmp_path)
+    run("cmake", "--build", tmp_path)
+    assert (tmp_path / "cuda_digits").exists() and "--target=cuda-sm_90" in (tmp_path / "build.ninja").read_text()
+
+
 def test_mistakes(tmp_path, prefix):
-    refused(tmp_path, prefix, HEAD + "dnncc_add_model(net net.onnx TARGETS generic)\n", "dnncc_add_model(net)", "TARGETS")
     refused(tmp_path, prefix, HEAD + "dnncc_add_model(net net.onnx TARGET native)\n", "native", options=["-DCMAKE_SYSTEM_NAME=Linux"])
     refused(tmp_path, prefix, HEAD.replace("REQUIRED", "7.0 REQUIRED"), "7.0")
     refused(tmp_path, prefix, HEAD.replace("REQUIRED", "0.0.1 REQUIRED"), "0.0.1")
