@@ -184,7 +184,7 @@ FORCE:                                  # PREFIX may be another one each time
 # What goes where under PREFIX: source>place. share/dnncc/runtime is for cross builds (cmake/dnncc-config.cmake).
 PROGRAMS := $(B)/dnncc>bin/dnncc $(B)/dnncc-vta>bin/dnncc-vta
 EXAMPLES := $(filter-out %/__pycache__,$(wildcard examples/*.* examples/Makefile examples/*/*))
-FILES := runtime/dnncc_runtime.h>include/dnncc_runtime.h $(B)/libdnncc_runtime.a>lib/libdnncc_runtime.a \
+FILES := runtime/dnncc_runtime.h>include/dnncc_runtime.h runtime/dnncc.hpp>include/dnncc.hpp $(B)/libdnncc_runtime.a>lib/libdnncc_runtime.a \
          runtime/dnncc_vta.h>include/dnncc_vta.h $(B)/libdnncc_vta.a>lib/libdnncc_vta.a \
          $(B)/dnncc-runtime.pc>lib/pkgconfig/dnncc-runtime.pc \
          cmake/dnncc-config.cmake>lib/cmake/dnncc/dnncc-config.cmake \

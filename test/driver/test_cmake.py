@@ -307,7 +307,7 @@ def test_install_and_uninstall(tmp_path):
     make("install", "PREFIX=/usr/local", destination)
     place = tmp_path / "dest" / "usr" / "local"
     found = {str(p.relative_to(place)) for p in place.rglob("*") if p.is_file()}
-    assert {"bin/dnncc", "bin/dnncc-vta", "include/dnncc_runtime.h", "lib/libdnncc_runtime.a", "lib/pkgconfig/dnncc-runtime.pc", "lib/cmake/dnncc/dnncc-config.cmake",
+    assert {"bin/dnncc", "bin/dnncc-vta", "include/dnncc_runtime.h", "include/dnncc.hpp", "lib/libdnncc_runtime.a", "lib/pkgconfig/dnncc-runtime.pc", "lib/cmake/dnncc/dnncc-config.cmake",
             "lib/cmake/dnncc/dnncc-config-version.cmake", "share/dnncc/runtime/threads.c", "share/man/man1/dnncc.1", "share/man/man1/dnncc-vta.1", "share/man/man5/dnncc-ir.5", "share/man/man5/dnncc-schedule.5",
             "share/vim/vimfiles/syntax/dnn.vim", "share/dnncc/vscode/package.json",
             "share/dnncc/examples/photo/main.c", "share/dnncc/examples/support/jpeg.h", "share/dnncc/examples/README.md",
