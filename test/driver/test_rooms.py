@@ -32,6 +32,6 @@ def test_licence_of_each_file():
     if files.returncode:
         pytest.skip("no repository")
     sources = [name for name in files.stdout.split() if not name.startswith(INTO_OUTPUTS) and
-               (name.endswith((".c", ".h", ".def", ".py", ".cmake")) or name == "Makefile") and (TOP / name).exists()]
+               (name.endswith((".c", ".h", ".hpp", ".def", ".py", ".cmake", ".sh")) or name == "Makefile") and (TOP / name).exists()]
     without = [name for name in sources if LICENCE not in "".join((TOP / name).read_text().splitlines(True)[:2])]
     assert len(sources) > 500 and not without, f"first line of {without}: /* {LICENCE} */ or # {LICENCE}"
