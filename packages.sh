@@ -24,6 +24,7 @@ check     libclang-rt-14-dev        sanitize clang
 check     pkg-config                command  pkg-config
 check     cmake                     command  cmake
 check     ninja-build               command  ninja
+check     meson                     command  meson
 check     locales                   file     /usr/share/i18n/locales/de_DE
 check     gcc-aarch64-linux-gnu     command  aarch64-linux-gnu-gcc
 check     libc6-dev-arm64-cross     file     /usr/aarch64-linux-gnu/include/stdio.h
