@@ -22,7 +22,7 @@ SOURCES := $(filter-out compiler/process.c compiler/beneath.c,$(SOURCES)) $(wild
 INC += -Iwindows -include windows/posix.h
 endif
 OBJECTS := $(patsubst %.c,$(B)/obj/%.o,$(filter-out compiler/main.c compiler/vta/main.c,$(SOURCES))) $(B)/obj/onnx.pb-c.o
-GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc $(B)/harness_main.inc
+GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc $(B)/harness_main.inc $(B)/runtime_header.inc $(B)/runtime_trace.inc
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
@@ -159,20 +159,22 @@ PAGE := $(addprefix compiler/page/,head.html style.css body.html base.js tabs.js
         graph.js roofline.js memory.js difference.js passes.js compare.js start.js tail.html)
 $(B)/report_page.inc: $(PAGE)
 $(B)/harness_main.inc: compiler/harness/main.c
-$(B)/report_page.inc $(B)/harness_main.inc:
+$(B)/runtime_header.inc: runtime/dnncc_runtime.h
+$(B)/runtime_trace.inc: runtime/trace.c
+$(B)/report_page.inc $(B)/harness_main.inc $(B)/runtime_header.inc $(B)/runtime_trace.inc:
 	@mkdir -p $(B)
 	$(call say,TEXT,$@)
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n",/' $^ > $@
 
 # What generated code may link to; a library of its own, for programs that know nothing of the compiler.
-$(B)/libdnncc_runtime.a: $(B)/obj/runtime/threads.o $(B)/obj/runtime/memory.o
+$(B)/libdnncc_runtime.a: $(B)/obj/runtime/threads.o $(B)/obj/runtime/memory.o $(B)/obj/runtime/trace.o
 	@rm -f $@
 	@$(AR) rcs $@ $^
 # the same for programs that load models, all of which share its threads: Python's
-$(B)/libdnncc_runtime.so: runtime/threads.c runtime/memory.c runtime/dnncc_runtime.h
+$(B)/libdnncc_runtime.so: runtime/threads.c runtime/memory.c runtime/trace.c runtime/dnncc_runtime.h
 	@mkdir -p $(B)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -fPIC -shared -o $@ runtime/threads.c runtime/memory.c $(LDFLAGS) -lpthread
+	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -fPIC -shared -o $@ runtime/threads.c runtime/memory.c runtime/trace.c $(LDFLAGS) -lpthread
 # what names the version or the place
 FILL = sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/.*DNNCC_VERSION "\(.*\)"/\1/p' compiler/options.h)|" $< > $@
 $(B)/dnncc-runtime.pc: runtime/dnncc-runtime.pc.in FORCE
@@ -189,7 +191,7 @@ FILES := runtime/dnncc_runtime.h>include/dnncc_runtime.h runtime/dnncc.hpp>inclu
          $(B)/dnncc-runtime.pc>lib/pkgconfig/dnncc-runtime.pc \
          cmake/dnncc-config.cmake>lib/cmake/dnncc/dnncc-config.cmake \
          $(B)/dnncc-config-version.cmake>lib/cmake/dnncc/dnncc-config-version.cmake \
-         $(foreach f,threads.c memory.c dnncc_runtime.h,runtime/$f>share/dnncc/runtime/$f) \
+         $(foreach f,threads.c memory.c trace.c dnncc_runtime.h,runtime/$f>share/dnncc/runtime/$f) \
          docs/dnncc-schedule.5>share/man/man5/dnncc-schedule.5 docs/dnncc-ir.5>share/man/man5/dnncc-ir.5 \
          docs/dnncc.1>share/man/man1/dnncc.1 docs/dnncc-vta.1>share/man/man1/dnncc-vta.1 \
          $(B)/completion.bash>share/bash-completion/completions/dnncc \
@@ -253,7 +255,7 @@ wheel: all python
 	sh python/wheel.sh $(WHEEL)/package $(WHEEL)/dnncc $(WHEEL)/libdnncc_runtime.so $(WHEEL)/licences $(VENV)/bin/pip
 	@ls -l $(B)/dist
 
-# Wheels for other systems, by a cross compiler (ziglang): make wheels, or one of them: make wheel-macosx_11_0_arm64. A row is the wheel's
+# Wheels for other systems in build/wheels, by a cross compiler (ziglang): make wheels, or one: make wheel-macosx_11_0_arm64. A row is the wheel's
 # tag, the compiler's name of the system, and the program's name there.
 WHEELS := manylinux_2_28_x86_64=x86_64-linux-gnu.2.28=dnncc manylinux_2_28_aarch64=aarch64-linux-gnu.2.28=dnncc \
           macosx_11_0_x86_64=x86_64-macos.11.0=dnncc macosx_11_0_arm64=aarch64-macos.11.0=dnncc \
@@ -269,8 +271,8 @@ $(WHEEL_NAMES): wheel-%: $(B)/.systems
 	$(MAKE) --no-print-directory -j$(JOBS) B=$$to "CC=$(ZIG) cc -target $$system" "AR=$(ZIG) ar" "CFLAGS=-O2 -isystem $$to/include" \
 	    "LDFLAGS=-s -L$$to/lib" $$to/dnncc $$(echo $$library | sed s/^-$$//) >$$to/log 2>&1 || { tail -20 $$to/log; exit 1; }; \
 	[ -f $$to/$$program ] || mv $$to/dnncc $$to/$$program; \
-	DNNCC_WHEEL_TAG=$* sh python/wheel.sh $$to/package $$to/$$program $$library $$to $(abspath $(VENV))/bin/pip; \
-	ls -l $(B)/dist/*-$*.whl
+	DNNCC_WHEEL_TAG=$* sh python/wheel.sh $$to/package $$to/$$program $$library $$to $(abspath $(VENV))/bin/pip $(B)/wheels; \
+	ls -l $(B)/wheels/*-$*.whl
 
 # ---- showing and testing ----
 

@@ -376,6 +376,7 @@ void c_header(struct c_writer *w, struct text *out)
         c_machine_functions(w);
         c_levels_header(w);
         c_descriptor_header(w);
+        c_trace_header(w);
         text_add(out, "\n#ifdef __cplusplus\n}\n#endif\n");
 }
 

@@ -281,6 +281,8 @@ static void print_all(struct c_writer *w, FILE *c, FILE *h)
         (w->dialect->header ? w->dialect->header : c_header)(w, &interface);
         if (w->options->descriptor)
                 c_descriptor(w, &descriptor);
+        if (!w->dialect->is_device)
+                c_trace(w, &descriptor);
         const struct text *const hashed[] = { &interface, &library, &code, &run, &descriptor };
         const char *build = build_macro(w, hashed, 5);
         put_top(w, &top, &interface, build);

@@ -383,6 +383,9 @@ void c_port_rules(struct c_writer *w);                    /* ... what elements a
 void c_port_macros(struct c_writer *w);
 void c_error_macros(struct c_writer *w);
 void c_descriptor_header(struct c_writer *w);
+/* c_trace.c: nothing without --profile=FILE */
+void c_trace_header(struct c_writer *w);
+void c_trace(struct c_writer *w, struct text *out);
 void c_descriptor(struct c_writer *w, struct text *out);
 
 #endif

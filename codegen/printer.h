@@ -22,6 +22,10 @@ enum print_weights {
 /* A planned program, and the target it is for. */
 struct print_program { struct loop_program *program; const struct target *target; };
 
+/* A call of a kernel: the function, nodes of the model that it computes (or NULL), bytes that it reads and writes,
+ * and of the workspace and regions in use meanwhile. */
+struct print_kernel { const char *name, *nodes; double flops; int64_t bytes, workspace; };
+
 /* A port of whole numbers: q stands for (q - zero) * scale. */
 struct print_steps { const char *port; bool output; float scale; int zero; };
 
@@ -37,6 +41,10 @@ struct print_options {
         bool flush_denormals;           /* denormal numbers count as 0 while run computes; x86 */
         bool profile;                   /* run calls dnncc_profile before the first and after each
                                          * kernel call */
+        const char *trace;              /* the file of a trace, for which there is a table of the
+                                         * calls; NULL: none is */
+        const struct print_kernel *kernels;       /* with trace: the calls, in the order of the text */
+        int kernel_count;
         int threads;                    /* parallel loops run on that many; 1 or less: as plain
                                          * loops */
         const struct target *target;

@@ -8,7 +8,8 @@
  *      workspace  802816 bytes
  *
  * --bench=kernels compiles it a second time with --profile, and lists the kernel calls, the longest first. With
- * --report the times become members of the report, and nothing else is written. */
+ * --report the times become members of the report; with --profile=FILE some runs are written there as a trace. Nothing else is
+ * written. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "compiler/harness.h"
 #include "compiler/progress.h"
 #include "compiler/report.h"
+#include "compiler/trace.h"
 
 #define SECONDS 2.0
 #define SECONDS_MAX 86400
@@ -27,6 +29,7 @@ struct benching {
         struct calls calls;
         double seconds;
         bool kernels;
+        FILE *trace;                    /* of --profile=FILE; or NULL */
         struct harness_times whole, each;
 };
 
@@ -94,7 +97,7 @@ static bool build(const struct benching *b, const char *name, bool profiled)
         struct run run = *h->run;
         run.prefix = "timed";
         run.options.weights = WEIGHTS_FILE;
-        run.options.profile = profiled;
+        run.options.profile = !profiled ? NULL : trace_wanted(&h->run->options) ? TRACE_WRITTEN : "";
         bool printed = emit_into(&run, h->folder, name);
         h->run->diag = run.diag;
         return printed && harness_compile(h, name, "timed", profiled ? b->calls.count : -1, false);
@@ -112,6 +115,8 @@ static bool measure(struct benching *b)
         progress_left(b->seconds * (b->kernels ? 2 : 1));
         if (!harness_run(&b->harness, "timed", b->seconds, RUNS_LEAST, true, 0, &b->whole))
                 return false;
+        if (b->trace && !trace_write_sources(&b->harness))
+                return false;
         if (!b->kernels)
                 return true;
         progress_step(2, steps, "compiling the code with its kernels timed, then %g s", b->seconds);
@@ -119,7 +124,8 @@ static bool measure(struct benching *b)
                 return false;
         progress_step(3, steps, "running for %g s with %d kernel calls timed", b->seconds, count);
         progress_left(b->seconds);
-        return harness_run(&b->harness, "kernels", b->seconds, RUNS_LEAST, true, count, &b->each);
+        return harness_run(&b->harness, "kernels", b->seconds, RUNS_LEAST, true, count, &b->each) &&
+               (!b->trace || trace_copy(&b->harness, b->trace));
 }
 
 /* ---- what came of it ---- */
@@ -190,7 +196,7 @@ static bool put(struct benching *b)
         if (b->kernels)
                 put_kernels(b);
         if (!run->options.report)
-                return true;
+                return !b->trace || outputs_commit(run->outputs, &run->diag);
         run->bench = &(struct report_bench){ b->seconds, &b->whole, b->kernels ? &b->each : NULL };
         return emit_report(run) && outputs_commit(run->outputs, &run->diag);
 }
@@ -198,10 +204,16 @@ static bool put(struct benching *b)
 bool bench(struct run *run)
 {
         struct benching b = { .seconds = 0 };
-        if (!parse(&b, run) || !is_possible(run) || !harness_begin(&b.harness, run, "--bench"))
+        if (!parse(&b, run) || !is_possible(run))
+                return false;
+        if (trace_wanted(&run->options) && !(b.trace = outputs_open(run->outputs, run->options.profile, &run->diag)))
+                return false;
+        if (!harness_begin(&b.harness, run, "--bench"))
                 return false;
         b.calls = report_calls(run);
-        b.kernels |= run->options.report != NULL;
+        b.kernels |= run->options.report || b.trace;
+        if (b.trace)
+                trace_expect(&b.harness);
         harness_expect(&b.harness, "timed");
         harness_expect(&b.harness, "kernels");
         progress_begin("bench", &run->diag);

@@ -176,7 +176,8 @@ const char *compiled_check(void *runner, struct loop_program *p, const struct ta
         run.target_count = 1;
         run.lesser = NULL;
         run.options.weights = WEIGHTS_FILE;
-        run.options.no_descriptor = run.options.profile = 0;
+        run.options.no_descriptor = 0;
+        run.options.profile = NULL;
         if (!compiled_run(&run, p, run.options.cc ? run.options.cc : CC_PRESET, inputs, outputs,
                           code))
                 return "the interpreter takes too long, and its C could not be compiled or run here";

@@ -16,6 +16,7 @@
 #include "compiler/harness.h"
 #include "compiler/process.h"
 #include "compiler/progress.h"
+#include "compiler/trace.h"
 #include "kernels/kernels.h"
 #include "passes/quantize/quantize.h"
 #include "schedule/book.h"
@@ -414,7 +415,7 @@ static bool compile_as_asked(struct run *run)
 {
         const struct options *o = &run->options;
         double start = clock_seconds();
-        if (!check_alone(run) || !check_commands(run) || !read_model(run) || !read_schedules(run) || !check_calibration(run) ||
+        if (!check_alone(run) || !check_commands(run) || !trace_is_possible(run) || !read_model(run) || !read_schedules(run) || !check_calibration(run) ||
             !quantization_read(run) || !report_read_against(run))
                 return false;
         remember_command(run);

@@ -10,6 +10,7 @@
 #include "compiler/export/export.h"
 #include "compiler/process.h"
 #include "compiler/report.h"
+#include "compiler/trace.h"
 #include "passes/quantize/quantize.h"
 
 /* What nothing needs is not printed, loops run on several threads, hardware tiles have numbers, and
@@ -57,7 +58,7 @@ bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE
                 .command = run->state.program->command,
                 .descriptor = !run->options.no_descriptor,
                 .unchecked = run->options.unchecked,
-                .profile = run->options.profile,
+                .profile = run->options.profile != NULL,
                 .fast_libm = run->options.fast_libm,
                 .flush_denormals = run->options.flush_denormals,
                 .steps = steps_of_ports(run, &steps),
@@ -67,8 +68,11 @@ bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE
                 .lesser_count = run->lesser ? run->target_count - 1 : 0,
         };
         options.step_count = steps;
-        return prepare(run) && target_printer(options.target)->print(code, header, run->state.program,
-                                                                   &options, &run->diag);
+        if (!prepare(run))
+                return false;
+        if (trace_wanted(&run->options))
+                trace_table(run, &options);
+        return target_printer(options.target)->print(code, header, run->state.program, &options, &run->diag);
 }
 
 /* of the files that a folder gets */

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "codegen/targets.h"
 #include "compiler/process.h"
+#include "compiler/trace.h"
 #include "ir/drawn.h"
 #include "ir/fail_codes.h"
 
@@ -111,6 +112,8 @@ static bool write_main(const struct harness *h, const char *name, const char *pr
                 return harness_cannot_write(h);
         fprintf(out, "#define HEADER \"%s.h\"\n#define DESCRIBE %s_describe\n#define CALLS %d\n#define TIME %s\n", name,
                 prefix, profiled < 0 ? 0 : profiled, by_thread ? "CLOCK_THREAD_CPUTIME_ID" : "CLOCK_MONOTONIC");
+        if (profiled >= 0 && trace_wanted(&h->run->options))
+                fprintf(out, "#define TRACE \"" TRACE_WRITTEN "\"\n#define KERNELS %s_kernels\n", prefix);
         fprintf(out, "#define LANES %d\n#define THREADS %d\n", harness_lanes(t), h->run->context.threads);
         if (target_attribute(t))
                 fprintf(out, "#if defined(__clang__)\n#define ATTRIBUTE \"%s\"\n#else\n#define ATTRIBUTE \"%s\"\n#endif\n",
@@ -128,9 +131,10 @@ bool harness_compile(const struct harness *h, const char *name, const char *pref
         if (!write_main(h, name, prefix, profiled, by_thread))
                 return false;
         const char *command =
-                arena_printf(h->arena, "cd %s && %s -I. -o %s %s_main.c %s%s%s%s",
+                arena_printf(h->arena, "cd %s && %s -I. -o %s %s_main.c %s%s%s%s%s",
                              text_shell_word(h->arena, h->folder), cc, name, name, name,
                              target_printer(h->run->context.target)->suffix,
+                             profiled >= 0 && trace_wanted(o) ? " " TRACE_SOURCE : "",
                              o->threads > 1 ? " -ldnncc_runtime -lpthread" : "", o->fast_libm ? " -lm" : "");
         return !command_run(command) ||
                harness_fail(h, EXIT_IO, arena_printf(h->arena, "'%s' (--cc) failed to compile the generated code%s", cc,

@@ -87,7 +87,8 @@ static void choose(struct observed *o)
         struct options *options = &run->options;
         struct pass_context *context = &run->context;
         options->weights = WEIGHTS_FILE;
-        options->no_descriptor = options->profile = 0;
+        options->no_descriptor = 0;
+        options->profile = NULL;
         options->fast_libm = options->flush_denormals = 0;
         options->threads = 1;
         run->prefix = PREFIX;

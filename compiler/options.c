@@ -186,11 +186,13 @@ char *options_canonical(struct arena *arena, const struct options *options)
                 { "--fast-libm", offsetof(struct options, fast_libm) },
                 { "--flush-denormals", offsetof(struct options, flush_denormals) },
                 { "--no-descriptor", offsetof(struct options, no_descriptor) },
-                { "--profile", offsetof(struct options, profile) },
         };
         for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
                 if (*(const int *)(const void *)((const char *)options + flags[i].field))
                         text_add(&text, " %s", flags[i].text);
+        if (options->profile)
+                text_add(&text, *options->profile ? " --profile=%s" : " --profile%s",
+                         text_safe(arena, options->profile, strlen(options->profile)));
         if (options->passes && *options->passes)        /* names from a table and commas, or an
                                                          * error to come */
                 text_add(&text, " --passes=%s",

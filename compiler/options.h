@@ -28,12 +28,13 @@ struct options {
         const char *model;              /* a path, or "-" */
         const char *output, *name, *target, *sizes, *depfile_name, *external, *cc, *report, *report_against,
                 *schedule, *calibrate, *run, *runner, *bench, *remarks, *explain;
+        const char *profile;            /* "": calls alone; else the file of a trace */
         const char *quantize;           /* ranges; "": those of --calibrate; QUANTIZE_DYNAMIC */
         const char *quantize_weights, *observer, *activations, *quantize_steps;
         const char *passes, *print_after, *print_before, *dump_dir;
         int emit, weights, level, threads, precision, requantize, goal, partition, no_alias;
         int no_descriptor, depfile, if_changed, exact, assume_finite, unchecked, fast_libm, flush_denormals,
-                no_verify, check, time_passes, stats, profile, tune;
+                no_verify, check, time_passes, stats, tune;
         const char *help;               /* "": all, "json", or a group; NULL: none is asked for */
         int color;                      /* enum below */
         int verbose, quiet, short_help, version, help_passes, help_ops;

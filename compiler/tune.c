@@ -184,7 +184,8 @@ static bool build(struct tuning *t, const char *name)
         o.report = harness_path(h, name, ".json");
         o.name = "tuned";
         o.weights = WEIGHTS_FILE;
-        o.profile = o.quiet = 1;
+        o.profile = "";
+        o.quiet = 1;
         o.depfile = 0;
         o.runner = NULL;
         o.depfile_name = o.print_after = o.print_before = o.dump_dir = NULL;

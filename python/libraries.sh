@@ -33,9 +33,9 @@ cp zlib/LICENSE "$folder/LICENSE.zlib"
 objects=$folder/lib/objects
 rm -rf "$objects"
 mkdir "$objects"
-# what reads compressed models; of zlib not what reads and writes files
+# what reads compressed models; of zlib not what reads and writes files. (Its header takes macOS for a system without fdopen.)
 for file in adler32 crc32 inffast inflate inftrees uncompr zutil compress deflate trees; do
-        $cc -O2 -w -Izlib -c zlib/$file.c -o "$objects/$file.o"
+        $cc -O2 -w -Dfdopen=fdopen -Izlib -c zlib/$file.c -o "$objects/$file.o"
 done
 $cc -O2 -Iprotobuf-c -c protobuf-c/protobuf-c/protobuf-c.c -o "$objects/protobuf-c.o"
 rm -f "$folder/lib/libprotobuf-c.a" "$folder/lib/libz.a"

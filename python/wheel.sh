@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# One wheel: dnncc-VERSION-py3-none-TAG.whl in build/dist. Run in the root of the source tree.
+# One wheel: dnncc-VERSION-py3-none-TAG.whl. Run in the root of the source tree.
 #
-#       wheel.sh FOLDER PROGRAM LIBRARY LICENCES PIP            TAG: $DNNCC_WHEEL_TAG, or as setup.py finds it
+#       wheel.sh FOLDER PROGRAM LIBRARY LICENCES PIP [OUT]      TAG: $DNNCC_WHEEL_TAG, or as setup.py finds it; OUT: build/dist
 #
 # FOLDER is made anew; PROGRAM is the compiler, with protobuf-c and zlib inside, whose licences are LICENCES/LICENSE.*; LIBRARY the
 # runtime that models share, or - for a system on which they cannot.
@@ -16,4 +16,4 @@ sed -n 's/.*DNNCC_VERSION "\(.*\)"/\1/p' compiler/options.h > "$folder/VERSION"
 cp runtime/dnncc_runtime.h runtime/threads.c runtime/memory.c "$folder/dnncc/runtime"
 [ "$library" = - ] || cp "$library" "$folder/dnncc/runtime/libdnncc_runtime.so"
 cp "$program" "$folder/dnncc/bin"
-"$pip" wheel -q --disable-pip-version-check --no-deps -w build/dist "$folder"
+"$pip" wheel -q --disable-pip-version-check --no-deps -w "${6:-build/dist}" "$folder"

@@ -58,6 +58,42 @@ void dnncc_threads_spin(int microseconds);
 /* After fork() the child begins with an empty pool. Inside a task only exec and _exit may follow
  * fork(). */
 
+/* A function that each thread of the pool calls before its share of a dnncc_parallel (or a team) and after it: caller is the address
+ * of errno in the thread that it works for, index its own number, from 1 on. NULL: none. Not while a model runs. */
+void dnncc_threads_observe(void (*see)(const void *caller, int index, bool begins));
+
+/* ---- traces (runtime/trace.c): when which kernel ran, for chrome://tracing and https://ui.perfetto.dev ---- */
+
+/* A call of a kernel, as the header of a model compiled with --profile=FILE lists them. */
+#ifndef DNNCC_KERNEL_1
+#define DNNCC_KERNEL_1
+struct dnncc_kernel_1 {
+        const char *name, *nodes;       /* of the function; the nodes of the model that it computes */
+        double flops;                   /* operations on floats in a call */
+        uint64_t bytes;                 /* read and written by a call */
+        uint64_t workspace;             /* of the workspace (and regions) in use meanwhile */
+};
+#endif
+
+/* Writes a trace of a model to a file, while it runs. The program has the function that such code calls hand on what it is told:
+ *
+ *     static struct dnncc_trace *trace;
+ *     void dnncc_profile(int kernel) { dnncc_trace_kernel(trace, kernel); }
+ *
+ *     trace = dnncc_trace_open(MODEL_TRACE, model_kernels, MODEL_KERNEL_COUNT);
+ *     dnncc_threads_observe(dnncc_trace_share);          where it has threads: what each of them had of a kernel
+ *     ... model_run ...
+ *     dnncc_trace_close(trace);
+ *
+ * Runs may be in several threads. open: NULL and errno when the file cannot be written; kernels are read until close. kernel: of NULL
+ * it does nothing. Events are noted in memory and written in blocks; close writes the rest, after all runs: whether everything was
+ * written; NULL is fine. */
+struct dnncc_trace;
+struct dnncc_trace *dnncc_trace_open(const char *path, const struct dnncc_kernel_1 *kernels, int count);
+void dnncc_trace_kernel(struct dnncc_trace *trace, int kernel);
+void dnncc_trace_share(const void *caller, int index, bool begins);
+bool dnncc_trace_close(struct dnncc_trace *trace);
+
 /* ---- memory, and what codes say (runtime/memory.c) ---- */
 
 /* what a run that returned this code says: "a pointer is null" for -1; of 0 "no error" */

@@ -26,6 +26,7 @@
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 #endif
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -53,6 +54,8 @@ static struct {
         void (*task)(void *arg, int index, int count);
         void *arg;
         int count;
+        const void *caller;             /* the address of errno in its thread */
+        void (*see)(const void *caller, int index, bool begins);          /* dnncc_threads_observe; or NULL */
         int workers, processors;
         bool pinned, watches_fork;
         atomic_int spin;                /* microseconds */
@@ -119,6 +122,17 @@ static void wait_until_posted(struct worker *w)
         sleep_until_posted(w);
 }
 
+static void run_share(int index)
+{
+        void (*see)(const void *caller, int index, bool begins) = pool.see;
+        const void *caller = pool.caller;
+        if (see)
+                see(caller, index, true);
+        pool.task(pool.arg, index, pool.count);
+        if (see)
+                see(caller, index, false);
+}
+
 static void *work(void *argument)
 {
         struct worker *w = argument;
@@ -126,7 +140,7 @@ static void *work(void *argument)
         for (;;) {
                 wait_until_posted(w);
                 if (change(w, POSTED, RUNNING)) {
-                        pool.task(pool.arg, index, pool.count);
+                        run_share(index);
                         atomic_store_explicit(&w->state, IDLE, memory_order_release);
                 } else if (state_of(w) == STOP) {
                         return NULL;
@@ -268,6 +282,7 @@ static int post(void (*task)(void *arg, int index, int count), void *arg, int co
         pool.task = task;
         pool.arg = arg;
         pool.count = count;
+        pool.caller = &errno;
         for (int i = 0; i < posted; i++)
                 send(&workers[i], POSTED);
         return posted;
@@ -383,6 +398,13 @@ bool dnncc_threads_pin(bool pin)
         bool can = place(0, pool.workers);
         leave();
         return can;
+}
+
+void dnncc_threads_observe(void (*see)(const void *caller, int index, bool begins))
+{
+        enter_at_last();
+        pool.see = see;
+        leave();
 }
 
 void dnncc_threads_spin(int microseconds)

@@ -7,6 +7,8 @@
  *      #define LANES 8                         of a vector of floats, and what functions that hold some say:
  *      #define ATTRIBUTE "avx2,fma"            (or left out)
  *      #define THREADS 1
+ *      #define TRACE "trace.json"              some runs are written there (or left out), of
+ *      #define KERNELS tuned_kernels           this table
  *
  *      PROGRAM SECONDS RUNS PEAK               in the folder with PROGRAM.weights and in0, in1, ..
  *
@@ -21,6 +23,9 @@
 #include <sys/mman.h>
 #include <time.h>
 #include HEADER
+#ifdef TRACE
+#include "dnncc_runtime.h"
+#endif
 
 enum { FAILED = 16, WEIGHTS = 2, UNSEEN = 2, ROWS_MAX = 200000, COLUMNS = CALLS + 1, REGIONS = 8, PORTS = 256 };
 #define HUGE_PAGE ((size_t)1 << 21)
@@ -43,9 +48,19 @@ static void fail(const char *what)
         exit(1);
 }
 
+#ifdef TRACE
+static struct dnncc_trace *trace;
+#endif
+
 void dnncc_profile(int kernel);
 void dnncc_profile(int kernel)
 {
+#ifdef TRACE
+        if (trace) {
+                dnncc_trace_kernel(trace, kernel);
+                return;
+        }
+#endif
         double t = now();
         if (kernel >= 0 && kernel < CALLS)
                 row[kernel] += t - at;
@@ -164,6 +179,27 @@ static void print_quantile(const double *sorted, int percent)
         printf("%.12g\n", rows ? sorted[(rows - 1) * (size_t)percent / 100] : 0);
 }
 
+#ifdef TRACE
+enum { TRACED_RUNS = 10 };
+#define TRACED_SECONDS 1.0
+
+static void write_trace(void)
+{
+        trace = dnncc_trace_open(TRACE, KERNELS, CALLS);
+        if (!trace)
+                fail(TRACE);
+#if THREADS > 1
+        dnncc_threads_observe(dnncc_trace_share);
+#endif
+        double end = now() + TRACED_SECONDS;
+        for (int i = 0; i < TRACED_RUNS && now() < end; i++)
+                run();
+        if (!dnncc_trace_close(trace))
+                fail(TRACE);
+        trace = NULL;
+}
+#endif
+
 /* ---- what the machine does at best: ten sums beside each other, more than a multiply-add takes turns ---- */
 
 enum { SUMS = 10, ROUNDS = 200000, TRIES = 5 };
@@ -204,7 +240,7 @@ static PEAK_FUNCTION void multiply_add(void *result, int index, int count)
         memcpy((char *)result + (size_t)index * sizeof a, &a, sizeof a);
 }
 
-#if THREADS > 1
+#if THREADS > 1 && !defined(TRACE)
 void dnncc_parallel(void (*task)(void *arg, int index, int count), void *arg, int count);
 #endif
 
@@ -233,6 +269,9 @@ int main(int argc, char **argv)
         int wanted = atoi(argv[3]);
         double before = wanted ? peak() : 0;
         printf("%ld\n", time_runs(atof(argv[1]), atol(argv[2])));
+#ifdef TRACE
+        write_trace();
+#endif
         double after = wanted ? peak() : 0, *sorted = malloc((rows + 1) * sizeof *sorted);
         if (!sorted)
                 fail("no memory for times");

@@ -26,7 +26,7 @@ def run(command, **keywords):
 @pytest.fixture(scope="module")
 def wheel():
     run(["make", "-C", ROOT, "wheel"], env={k: v for k, v in os.environ.items() if k != "DNNCC"})
-    found, = (ROOT / "build" / "dist").glob("*manylinux_*.whl")
+    found, = (ROOT / "build" / "dist").glob("*.whl")
     return found
 
 
@@ -122,7 +122,7 @@ zig = pytest.mark.skipif(subprocess.run([sys.executable, "-m", "ziglang", "versi
 
 def cross(tag):
     run(["make", "-C", ROOT, f"wheel-{tag}"], env={k: v for k, v in os.environ.items() if k != "DNNCC"})
-    found, = (ROOT / "build" / "dist").glob(f"*-{tag}.whl")
+    found, = (ROOT / "build" / "wheels").glob(f"*-{tag}.whl")
     return found
 
 

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* --profile=FILE: the table of kernel calls in generated code; and, of --bench, what the program needs that writes the trace:
+ * the runtime's trace.c and its header travel inside dnncc. */
+#include "compiler/trace.h"
+
+#include <string.h>
+
+#include "compiler/process.h"
+#include "compiler/report.h"
+#include "passes/memory/lifetimes.h"
+
+bool trace_wanted(const struct options *o) { return o->profile && *o->profile; }
+
+/* ---- the table ---- */
+
+struct table { struct run *run; struct print_kernel *kernels; int count, statements; const int64_t *live; };
+
+static void note_statement(struct loop_stmt *s, void *context)
+{
+        struct table *t = context;
+        int statement = t->statements++;
+        if (s->kind != STMT_CALL)
+                return;
+        ARENA_GROW(t->run->arena, t->kernels, t->count);
+        t->kernels[t->count++] = (struct print_kernel){ s->function->name, loop_call_location(s), s->function->flops,
+                                                        report_call_bytes(s), t->live[statement] };
+}
+
+void trace_table(struct run *run, struct print_options *options)
+{
+        struct lifetimes l = lifetimes_planned(run->arena, run->state.program);
+        int peak;
+        struct table t = { .run = run, .live = lifetimes_live(&l, &peak) };
+        loop_block_walk(run->state.program->main->body, note_statement, NULL, &t);
+        options->trace = run->options.profile;
+        options->kernels = t.kernels;
+        options->kernel_count = t.count;
+}
+
+bool trace_is_possible(struct run *run)
+{
+        const struct options *o = &run->options;
+        const char *obstacle = !trace_wanted(o)                    ? NULL
+                               : run->target_count > 1             ? "is for one target: the calls of each of a list are others"
+                               : target_grid(run->context.target)  ? "is for what runs on a processor, not with a GPU, whose launches --profile alone times"
+                               : runs_model(o) && !o->bench        ? "is for code, or for --bench: not with --test or --run"
+                                                                   : NULL;
+        if (obstacle)
+                diag_error(&run->diag, EXIT_USAGE, "--profile=FILE %s", obstacle);
+        return !obstacle;
+}
+
+/* ---- for --bench ---- */
+
+static const char *const header_text[] = {
+#include "runtime_header.inc"
+};
+static const char *const trace_text[] = {
+#include "runtime_trace.inc"
+};
+
+static bool write_lines(const struct harness *h, const char *path, const char *const *lines, size_t count)
+{
+        FILE *out = fopen(path, "w");
+        for (size_t i = 0; i < count && out; i++)
+                fputs(lines[i], out);
+        return (out && !fclose(out)) || harness_cannot_write(h);
+}
+
+static const char *sources(const struct harness *h, bool header)
+{
+        return header ? arena_printf(h->arena, "%s/dnncc_runtime.h", h->folder) : harness_path(h, TRACE_SOURCE, "");
+}
+
+void trace_expect(const struct harness *h)
+{
+        temporary_expect(sources(h, true));
+        temporary_expect(sources(h, false));
+        temporary_expect(harness_path(h, TRACE_WRITTEN, ""));
+}
+
+bool trace_write_sources(const struct harness *h)
+{
+        return write_lines(h, sources(h, true), header_text, sizeof header_text / sizeof *header_text) &&
+               write_lines(h, sources(h, false), trace_text, sizeof trace_text / sizeof *trace_text);
+}
+
+bool trace_copy(const struct harness *h, FILE *out)
+{
+        struct run *run = h->run;
+        FILE *in = fopen(harness_path(h, TRACE_WRITTEN, ""), "rb");
+        if (!in)
+                return harness_fail(h, EXIT_INTERNAL, run->options.runner ? "the program's file '" TRACE_WRITTEN "' with the trace is not in its folder: "
+                                                                            "a --runner that runs it elsewhere has to bring it back"
+                                                                          : "the compiled program wrote no trace");
+        char block[4096];
+        for (size_t got; (got = fread(block, 1, sizeof block, in)) > 0;)
+                fwrite(block, 1, got, out);
+        fclose(in);
+        return true;
+}
