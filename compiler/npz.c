@@ -10,7 +10,7 @@
 
 /* ---- .npy ---- */
 
-enum { HEADER_MAX = 65536 };
+enum { HEADER_MAX = 65536, HEAD_MAX = HEADER_MAX + 12 };
 
 static const struct { const char *text; enum element element; } types[] = {
         { "<f4", E_F32 }, { "<f8", E_F64 }, { "<f2", E_F16 }, { "|i1", E_I8 },  { "|u1", E_U8 },  { "|b1", E_BOOL },
@@ -124,7 +124,8 @@ static const char *read_header(struct header h, struct array *a)
         return seen == (DESCR | ORDER | SHAPE) ? NULL : "its header is malformed";
 }
 
-const char *npy_read(const unsigned char *bytes, size_t length, struct array *array)
+/* of a file of `whole` bytes, of which `length` are here: all of the header is */
+static const char *read_array(const unsigned char *bytes, size_t length, size_t whole, struct array *array)
 {
         static const char magic[] = "\x93NUMPY";
         size_t at = 10, size;
@@ -151,9 +152,14 @@ const char *npy_read(const unsigned char *bytes, size_t length, struct array *ar
         if (!size_elements(array->dims, array->rank, &count) ||
             !size_mul((size_t)count, (size_t)element_info[array->element].bytes, &array->bytes))
                 return "its shape is too large";
-        return array->bytes == length - at - size
+        return array->bytes == whole - at - size
                        ? NULL
                        : "its elements are not as many as its shape says";
+}
+
+const char *npy_read(const unsigned char *bytes, size_t length, struct array *array)
+{
+        return read_array(bytes, length, length, array);
 }
 
 const char *array_text(struct arena *arena, const struct array *a)
@@ -318,54 +324,118 @@ const char *zip_read(struct arena *arena, const unsigned char *bytes, size_t len
         return NULL;
 }
 
-/* zlib counts in 32 bits: piece by piece */
-static bool inflate_all(const struct zip_member *m, unsigned char *out)
+/* ---- streams ---- */
+
+static const char damaged[] = "its packed bytes are damaged";
+
+struct zip_stream {
+        const struct zip_member *member;
+        z_stream z;
+        bool open, ended;               /* z is to be ended; it said that it is at its end */
+        size_t position, taken;         /* bytes given, and bytes of what is packed that z was handed */
+        uLong crc;                      /* of all up to position */
+};
+
+struct zip_stream *zip_open(const struct zip_member *member)
+{
+        struct zip_stream *s = memory_alloc(sizeof *s);
+        s->member = member;
+        return s;
+}
+
+static void rewind_stream(struct zip_stream *s)
+{
+        if (s->open)
+                inflateEnd(&s->z);
+        *s = (struct zip_stream){ .member = s->member, .crc = crc32(0, NULL, 0) };
+}
+
+void zip_close(struct zip_stream *s)
+{
+        if (s)
+                rewind_stream(s);
+        free(s);
+}
+
+/* Up to `room` bytes, how many of them; 0: there are no more, or they are damaged. zlib counts in 32 bits. */
+static size_t inflate_some(struct zip_stream *s, unsigned char *to, size_t room)
 {
         enum { PIECE = 1 << 30 };
-        z_stream z = { 0 };
-        size_t in_left = m->packed_size, out_left = m->size;
-        int code = inflateInit2(&z, -MAX_WBITS);
-        z.next_in = (unsigned char *)(uintptr_t)m->packed;
-        z.next_out = out;
-        while (code == Z_OK) {
-                uInt given = in_left < PIECE ? (uInt)in_left : PIECE;
-                uInt room = out_left < PIECE ? (uInt)out_left : PIECE;
-                z.avail_in = given;
-                z.avail_out = room;
-                code = inflate(&z, Z_NO_FLUSH);
-                if (code == Z_OK && z.avail_in == given && z.avail_out == room)
+        const struct zip_member *m = s->member;
+        if (!s->open && inflateInit2(&s->z, -MAX_WBITS) != Z_OK)
+                return 0;
+        s->open = true;
+        s->z.next_out = to;
+        s->z.avail_out = room < PIECE ? (uInt)room : PIECE;
+        uInt wanted = s->z.avail_out;
+        while (s->z.avail_out == wanted && !s->ended) {
+                if (!s->z.avail_in) {
+                        size_t left = m->packed_size - s->taken;
+                        s->z.next_in = (unsigned char *)(uintptr_t)m->packed + s->taken;
+                        s->z.avail_in = left < PIECE ? (uInt)left : PIECE;
+                        s->taken += s->z.avail_in;
+                }
+                int code = inflate(&s->z, Z_NO_FLUSH);
+                s->ended = code == Z_STREAM_END;
+                if (code != Z_OK)
                         break;
-                in_left -= given - z.avail_in;
-                out_left -= room - z.avail_out;
         }
-        inflateEnd(&z);
-        return code == Z_STREAM_END && !out_left;
+        return wanted - s->z.avail_out;
 }
 
-static unsigned checksum(const unsigned char *data, size_t size)
+/* all bytes have been given: whether they were all, and those that were packed */
+static const char *check_end(struct zip_stream *s)
+{
+        unsigned char more;
+        if (s->member->method && !s->ended && (inflate_some(s, &more, 1) || !s->ended))
+                return damaged;
+        return (unsigned)s->crc == s->member->crc ? NULL : "its checksum is wrong";
+}
+
+/* the next ones, of which there are so many */
+static const char *next_bytes(struct zip_stream *s, unsigned char *to, size_t bytes)
 {
         enum { PIECE = 1 << 30 };
-        uLong crc = crc32(0, NULL, 0);
-        while (size) {
-                size_t piece = size < PIECE ? size : PIECE;
-                crc = crc32(crc, data, (uInt)piece);
-                data += piece;
-                size -= piece;
+        const struct zip_member *m = s->member;
+        while (bytes) {
+                size_t got = bytes < PIECE ? bytes : PIECE;
+                if (m->method)
+                        got = inflate_some(s, to, got);
+                else
+                        memcpy(to, m->packed + s->position, got);
+                if (!got)
+                        return damaged;
+                s->crc = crc32(s->crc, to, (uInt)got);
+                s->position += got;
+                to += got;
+                bytes -= got;
         }
-        return (unsigned)crc;
+        return s->position == m->size ? check_end(s) : NULL;
 }
 
-const char *zip_unpack(const struct zip_member *m, size_t limit, const unsigned char **data,
-                       unsigned char **owned)
+const char *zip_get(struct zip_stream *s, size_t at, void *to, size_t bytes)
 {
-        *data = m->packed;
-        *owned = NULL;
-        if (m->size > limit)
-                return "it unpacks to more than --limit file_bytes";
-        if (m->method) {
-                *data = *owned = memory_alloc(m->size + 1);
-                if (!inflate_all(m, *owned))
-                        return "its packed bytes are damaged";
-        }
-        return checksum(*data, m->size) == m->crc ? NULL : "its checksum is wrong";
+        enum { SKIP = 65536 };
+        const char *wrong = NULL;
+        if (at > s->member->size || bytes > s->member->size - at)
+                return "it ends too soon";
+        if (at < s->position || !s->position)
+                rewind_stream(s);
+        unsigned char *passed = s->position < at ? memory_alloc(SKIP) : NULL;
+        while (s->position < at && !wrong)
+                wrong = next_bytes(s, passed, at - s->position < SKIP ? at - s->position : SKIP);
+        free(passed);
+        return wrong ? wrong : next_bytes(s, to, bytes);
+}
+
+const char *zip_array(struct zip_stream *s, struct array *array, size_t *start)
+{
+        size_t size = s->member->size, length = size < HEAD_MAX ? size : HEAD_MAX;
+        unsigned char *head = memory_alloc(length);
+        const char *wrong = zip_get(s, 0, head, length);
+        wrong = wrong ? wrong : read_array(head, length, size, array);
+        *start = wrong ? 0 : (size_t)(array->data - head);
+        array->data = NULL;
+        free(head);
+        return wrong;
 }

@@ -41,9 +41,14 @@ struct zip_member {
 /* All of them, in the order of the directory; NULL, or what is wrong: a part of a sentence. */
 const char *zip_read(struct arena *arena, const unsigned char *bytes, size_t length,
                      struct zip_member **members, int *count);
-/* Its bytes: those of the file, or (*owned) memory to free(). No more than `limit`. NULL, or what
- * is wrong. */
-const char *zip_unpack(const struct zip_member *member, size_t limit, const unsigned char **data,
-                       unsigned char **owned);
+/* Its bytes, a piece at a time: a member of gigabytes takes no memory. */
+struct zip_stream;
+struct zip_stream *zip_open(const struct zip_member *member);       /* member, and the file's bytes, stay */
+void zip_close(struct zip_stream *stream);                /* NULL is fine */
+/* `bytes` of them from `at` on. Fast in order; behind what was read it begins anew. With the last byte, the checksum is
+ * looked at. NULL, or what is wrong. */
+const char *zip_get(struct zip_stream *stream, size_t at, void *to, size_t bytes);
+/* The array that a member is: its data is NULL, and begins at *start. NULL, or what is wrong. */
+const char *zip_array(struct zip_stream *stream, struct array *array, size_t *start);
 
 #endif

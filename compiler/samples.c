@@ -21,8 +21,14 @@ struct set {
         int64_t count;
 };
 
-/* what a set has for one input; owned: to free() */
-struct part { struct array array; unsigned char *owned; bool several; };
+/* what a set has for one input; owned: to free(). Of a packed array there is the stream, in which its data begin at `start`. */
+struct part {
+        struct array array;
+        unsigned char *owned;
+        struct zip_stream *stream;
+        size_t start;
+        bool several;
+};
 
 struct samples {
         struct run *run;
@@ -95,11 +101,10 @@ static int64_t samples_in(const struct array *a, const struct type *t, bool *sev
         return !behind ? -1 : *several ? a->dims[0] : 1;
 }
 
-static bool take_array(struct samples *s, struct set *set, int k, const unsigned char *bytes,
-                       size_t length)
+/* wrong: with its reading, or NULL */
+static bool take_array(struct samples *s, struct set *set, int k, const char *wrong)
 {
         struct part *part = &s->parts[k];
-        const char *wrong = npy_read(bytes, length, &part->array);
         if (wrong)
                 return fail(s, set, k, wrong);
         int64_t count = samples_in(&part->array, input_type(s, k), &part->several);
@@ -123,8 +128,10 @@ static bool take_array(struct samples *s, struct set *set, int k, const unsigned
 
 static void close_set(struct samples *s)
 {
-        for (int k = 0; k < s->input_count; k++)
+        for (int k = 0; k < s->input_count; k++) {
                 free(s->parts[k].owned);
+                zip_close(s->parts[k].stream);
+        }
         memset(s->parts, 0, (size_t)s->input_count * sizeof *s->parts);
         free(s->file);
         module_free(s->tensors);
@@ -142,7 +149,7 @@ static bool open_npz(struct samples *s, struct set *set)
         if (!file_read(set->path, limit, &s->file, &length, &s->run->diag))
                 return false;
         if (s->input_count == 1 && length > 6 && !memcmp(s->file, "\x93NUMPY", 6))
-                return take_array(s, set, 0, s->file, length);    /* one array needs no name */
+                return take_array(s, set, 0, npy_read(s->file, length, &s->parts[0].array));      /* one array needs no name */
         const char *wrong = zip_read(s->arena, s->file, length, &members, &count);
         if (wrong) {
                 diag_error(&s->run->diag, EXIT_INVALID, "samples %s: %s", set->name, wrong);
@@ -156,11 +163,9 @@ static bool open_npz(struct samples *s, struct set *set)
                                         found = &members[i];
                 if (!found)
                         return missing(s, set, k);
-                const unsigned char *data;
-                wrong = zip_unpack(found, (size_t)limit, &data, &s->parts[k].owned);
-                if (wrong)
-                        return fail(s, set, k, wrong);
-                if (!take_array(s, set, k, data, found->size))
+                struct part *part = &s->parts[k];
+                part->stream = zip_open(found);
+                if (!take_array(s, set, k, zip_array(part->stream, &part->array, &part->start)))
                         return false;
         }
         return true;
@@ -195,7 +200,7 @@ static bool open_arrays(struct samples *s, struct set *set)
                                &s->run->diag))
                         return false;
                 run_depends(s->run, path);
-                if (!take_array(s, set, k, s->parts[k].owned, length))
+                if (!take_array(s, set, k, npy_read(s->parts[k].owned, length, &s->parts[k].array)))
                         return false;
         }
         return true;
@@ -437,8 +442,12 @@ bool samples_read(struct samples *s, int64_t i, struct sample *sample, const voi
         for (int k = 0; k < s->input_count; k++) {
                 size_t bytes = (size_t)type_bytes(input_type(s, k));
                 const struct part *part = &s->parts[k];
-                memcpy(s->inputs[k], part->array.data + (part->several ? (size_t)i * bytes : 0),
-                       bytes);
+                size_t at = part->several ? (size_t)i * bytes : 0;
+                const char *wrong = part->stream ? zip_get(part->stream, part->start + at, s->inputs[k], bytes) : NULL;
+                if (wrong)
+                        return fail(s, set, k, wrong);
+                if (!part->stream)
+                        memcpy(s->inputs[k], part->array.data + at, bytes);
                 if (input_type(s, k)->element == E_BOOL && !is_truth(s->inputs[k], bytes))
                         return fail(s, set, k, "a truth value is neither 0 nor 1");
                 sha256_update(&sha, s->inputs[k], bytes);

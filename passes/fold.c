@@ -6,7 +6,7 @@
  * Exact: the operation's canonical lowering runs in the interpreter, the same code that would run
  * later. Bounded before anything is spent: the result may not be larger than the dense operands
  * that vanish with the operation plus limits.fold_bytes (a small part of that where it decodes
- * numbers of 8 bits, or of fewer), and steps are limited per operation and in all. Splats stay
+ * numbers of 8 bits, or of fewer), and steps and bytes are limited per operation and in all. Splats stay
  * splats: moving a splat's elements gives a splat, and an element-wise operation on splats is
  * evaluated on one element. A broadcast costs nothing where it is read and stays, unless it is
  * small shape arithmetic; what an element-wise operation makes of constants, some of them spread by
@@ -222,7 +222,8 @@ static bool is_worth(const struct op *op, const struct pass_context *context)
                 return bytes <= (element_is_float(type->element) || is_narrow(type->element)
                                          ? SMALL
                                          : SMALL_INTEGERS);
-        int64_t room = context->limits.fold_bytes / (decodes(op) ? DECODED : 1);
+        int64_t room = context->limits.fold_bytes / (decodes(op) ? DECODED : 1), left = context->limits.fold_total_bytes - context->fold_bytes;
+        room = left < room ? left : room;
         return bytes <= room || bytes - room <= bytes_saved(op);
 }
 
@@ -250,6 +251,8 @@ struct value *fold_op(struct builder *b, struct op *op, void *opaque)
                 name = source ? name : v->constant->name;
         }
         void *data = spread ? evaluate_spread(b, op, context) : evaluate(b->m, op, context);
+        int64_t added = type_bytes(type) - bytes_saved(op);
+        context->fold_bytes += data && added > 0 ? added : 0;
         return data ? constant_dense(b->m, type, data, name) : NULL;
 }
 

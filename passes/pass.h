@@ -33,6 +33,7 @@ struct pass_context {
         const struct stream_memo *memo; /* tiles of streams that were looked for (cost/stream_memo.h) */
         bool all_on_machine;            /* what the target's machine can do it does, even where the processor is faster */
         int64_t fold_steps;             /* spent so far, of limits.fold_total_steps */
+        int64_t fold_bytes;             /* of limits.fold_total_bytes */
         int threads;                    /* that generated code may use; 1: no threading code at
                                          * all */
         bool narrow_sums;               /* shift_scales: sums that others are added to have 16 bits */

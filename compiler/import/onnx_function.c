@@ -144,7 +144,8 @@ static void count_call(void *context, const Onnx__NodeProto *node)
 {
         struct calls *c = context;
         struct onnx_function *f = callee_of(c, node);
-        c->caller->nodes++;
+        c->caller->nodes += onnx_node_work(node);
+        c->im->model->held += onnx_node_work(node);
         if (!f)
                 return;
         c->caller->waiting++;
@@ -171,7 +172,9 @@ static void main_call(void *context, const Onnx__NodeProto *node)
 {
         struct calls *c = context;
         const struct onnx_function *f = callee_of(c, node);
-        if (!int_add(c->nodes, 1 + (f ? f->nodes : 0), &c->nodes))
+        int64_t own = onnx_node_work(node);
+        c->im->model->held += own;
+        if (!int_add(c->nodes, own + (f ? f->nodes : 0), &c->nodes))
                 c->nodes = INT64_MAX / 2;
         if (f && c->depth < f->depth)
                 c->depth = f->depth;
@@ -250,10 +253,7 @@ bool onnx_functions(struct onnx_import *im)
         const struct limits *limits = &im->context->limits;
         if (c.depth > limits->nesting)
                 return onnx_over_limit(im, "nested function calls", "nesting", limits->nesting);
-        if (c.nodes > limits->nodes)
-                return onnx_over_limit(im, count ? "nodes, with functions expanded" : "nodes",
-                                       "nodes", limits->nodes);
-        return true;
+        return onnx_within_work(im, count ? "nodes, with functions expanded" : "nodes", c.nodes);
 }
 
 /* ---- attributes of a call ---- */

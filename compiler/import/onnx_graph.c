@@ -339,6 +339,7 @@ static bool check_kinds(struct onnx_import *im, const struct onnx_node *n)
 /* Charges what was built since the last call against the limits. */
 static bool charge(struct onnx_import *im, const struct onnx_node *n)
 {
+        enum { OPERANDS_AT_ONCE = 32 }; /* cost as much as one operation */
         struct onnx_model *model = im->model;
         const struct limits *limits = &im->context->limits;
         const struct region *region = im->b.region;
@@ -357,16 +358,10 @@ static bool charge(struct onnx_import *im, const struct onnx_node *n)
                                                                     onnx_node_text(im, n->proto),
                                                                     bytes),
                                                        "tensor_bytes", limits->tensor_bytes);
-                        if (!int_add(model->bytes, bytes, &model->bytes) ||
-                            model->bytes > limits->total_bytes)
-                                return onnx_over_limit(
-                                        im,
-                                        arena_printf(im->arena, "%s: bytes of all results so far",
-                                                     onnx_node_text(im, n->proto)),
-                                        "total_bytes", limits->total_bytes);
                 }
-                if (++model->operations > limits->nodes)
-                        return onnx_over_limit(im, "operations", "nodes", limits->nodes);
+                model->operations += 1 + op->operand_count / OPERANDS_AT_ONCE;
+                if (!onnx_within_work(im, "operations", model->operations))
+                        return false;
         }
         return true;
 }
@@ -411,15 +406,15 @@ static bool build_node(struct onnx_import *im, struct onnx_node *n)
 
 static bool charge_nodes(struct onnx_import *im, int64_t count)
 {
-        int64_t limit = im->context->limits.nodes;
-        return (int_add(im->model->nodes, count, &im->model->nodes) && im->model->nodes <= limit) ||
-               onnx_over_limit(im, "nodes", "nodes", limit);
+        if (!int_add(im->model->nodes, count, &im->model->nodes))
+                im->model->nodes = INT64_MAX;
+        return onnx_within_work(im, "nodes", im->model->nodes);
 }
 
 static bool import_node(struct onnx_import *im, const Onnx__NodeProto *origin)
 {
         struct onnx_model *model = im->model;
-        if (!charge_nodes(im, 1))
+        if (!charge_nodes(im, onnx_node_work(origin)))
                 return false;
         const Onnx__NodeProto *proto =
                 onnx_attributes_check(im, origin) ? onnx_resolve_attributes(im, origin) : NULL;

@@ -50,7 +50,7 @@ struct onnx_function {
         const Onnx__FunctionProto *proto;
         const char *name;               /* text_safe */
         struct map *opsets;
-        int64_t nodes;                  /* with all calls expanded; saturates */
+        int64_t nodes;                  /* onnx_node_work with all calls expanded; saturates */
         int depth;                      /* of nested calls */
         int *order, count;              /* of its nodes; found at the first call */
         int waiting;                    /* calls in its body to functions of unknown size */
@@ -91,8 +91,9 @@ struct onnx_model {
         struct map *listed;             /* nodes listed as unsupported, by address */
         struct onnx_omitted *omitted, **omitted_end;      /* counted instead of listed */
         struct op *counted;             /* the last operation charged against the limits */
-        int64_t operations, bytes;
-        int64_t nodes;                  /* imported, functions expanded */
+        int64_t operations;             /* built, those of many operands counted as several */
+        int64_t held;                   /* onnx_node_work of all nodes of the file, those of functions and subgraphs, too */
+        int64_t nodes;                  /* imported, functions expanded: the sum of onnx_node_work */
         int64_t items;                  /* of sequences, that were copied */
         struct sha256 sha;
         const bytes_t *long_data;       /* of tensors, as they lie in the file */
@@ -114,6 +115,11 @@ bool onnx_error(struct onnx_import *im, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 /* "what is more than the limit of N (raise it with --limit name=N)"; false */
 bool onnx_over_limit(struct onnx_import *im, const char *what, const char *limit, int64_t value);
+/* whether so many operations, or what costs as much as one, are within --limit nodes and expansion; an error if not */
+bool onnx_within_work(struct onnx_import *im, const char *what, int64_t count);
+/* what importing a node costs besides what becomes of it: 1, and 1 more for every 32 names, numbers and words of tensors
+ * that it holds */
+int64_t onnx_node_work(const Onnx__NodeProto *node);
 const char *onnx_unsupported_text(struct onnx_import *im, const Onnx__NodeProto *node, const char *why);
 /* adds a line to the list of what is not supported; sets skip */
 void onnx_list_node(struct onnx_import *im, const Onnx__NodeProto *node, const char *why);

@@ -33,12 +33,10 @@ static struct list *list_new(struct onnx_import *im, const struct type *type, st
 /* A room with `count` items that are copied, and as many free places; they are charged, for the time that this takes. */
 static struct room *room_new(struct onnx_import *im, struct value *const *items, int count)
 {
-        int64_t limit = im->context->limits.nodes;
+        enum { PER_OPERATION = 32 };    /* so many copies cost no more than one */
         im->model->items += count;
-        if (im->model->items > limit) {
-                onnx_over_limit(im, "items of sequences that are copied", "nodes", limit);
+        if (!onnx_within_work(im, "items of sequences that are copied", im->model->items / PER_OPERATION))
                 return NULL;
-        }
         int size = 2 * count + 4;
         struct room *room = arena_alloc(im->arena, sizeof *room + (size_t)size * sizeof *room->items);
         *room = (struct room){ .used = count, .size = size };
@@ -154,7 +152,7 @@ bool onnx_import_sequence_erase(struct onnx_import *im, struct onnx_node *n)
 static int64_t *part_extents(struct onnx_import *im, struct onnx_node *n, int64_t extent, int *count)
 {
         const struct value *split = onnx_input(n, 1);
-        int64_t limit = im->context->limits.nodes, each = 1, sum = 0;
+        int64_t each = 1, sum = 0;
         bool known = true, listed = split && onnx_rank(split) == 1;
         if (split && !listed && !onnx_operand_int(im, n, 1, 1, &each, &known))
                 return NULL;
@@ -163,10 +161,8 @@ static int64_t *part_extents(struct onnx_import *im, struct onnx_node *n, int64_
                 return NULL;
         }
         int64_t parts = listed ? type_elements(split->type) : divide_up(extent, each);
-        if (parts > limit) {
-                onnx_over_limit(im, "parts of a sequence", "nodes", limit);
+        if (!onnx_within_work(im, "parts of a sequence", parts))
                 return NULL;
-        }
         int64_t *extents = arena_array(im->arena, (size_t)parts, sizeof *extents);
         *count = (int)parts;
         if (listed && !onnx_operand_ints(im, n, 1, extents, *count, count, &known))

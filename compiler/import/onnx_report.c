@@ -98,6 +98,31 @@ bool onnx_over_limit(struct onnx_import *im, const char *what, const char *limit
         return false;
 }
 
+int64_t onnx_node_work(const Onnx__NodeProto *node)
+{
+        enum { AT_ONCE = 32, WORD = 8 };
+        size_t held = node->n_input + node->n_output;
+        for (size_t i = 0; i < node->n_attribute; i++) {
+                const Onnx__AttributeProto *a = node->attribute[i];
+                held += a->n_ints + a->n_floats + a->n_strings + a->s.len / WORD;
+                if (a->t)
+                        held += a->t->raw_data.len / WORD + a->t->n_float_data + a->t->n_int32_data + a->t->n_int64_data + a->t->n_double_data +
+                                a->t->n_uint64_data + a->t->n_string_data;
+        }
+        return 1 + (int64_t)(held / AT_ONCE);
+}
+
+bool onnx_within_work(struct onnx_import *im, const char *what, int64_t count)
+{
+        enum { PER_NODE = 50 };
+        const struct limits *limits = &im->context->limits;
+        int64_t most = INT64_MAX;
+        if (count > limits->nodes)
+                return onnx_over_limit(im, what, "nodes", limits->nodes);
+        bool bounded = int_mul(im->model->held, PER_NODE, &most) && int_add(most, limits->expansion, &most);
+        return !bounded || count <= most || onnx_over_limit(im, what, "expansion", most);
+}
+
 /* ---- the list of what is not supported ---- */
 
 static void omit(struct onnx_import *im, const char *what)

@@ -73,11 +73,16 @@ static struct op *product_of(struct op *kernel)
         return kernel->result_count == 1 ? found : NULL;
 }
 
+/* of two in one region; from both at once, because they are near each other in a long region */
 static bool comes_before(const struct op *a, const struct op *b)
 {
-        while (b && b != a)
-                b = b->previous;
-        return b != NULL;
+        for (const struct op *p = a, *q = b; p || q;) {
+                p = p ? p->previous : NULL;
+                q = q ? q->previous : NULL;
+                if (p == b || q == a)
+                        return q == a;
+        }
+        return false;
 }
 
 static bool add_in_order(struct candidates *c, struct op *kernel)

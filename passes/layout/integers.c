@@ -49,7 +49,7 @@ struct value *layout_decoded(struct layout *l, struct value *v)
 {
         struct pass_context context = *l->context;
         struct builder b = l->b;
-        context.limits.fold_bytes = INT64_MAX / 2;
+        context.limits.fold_bytes = context.limits.fold_total_bytes = INT64_MAX / 2;
         b.fold = fold_op;
         b.fold_context = &context;
         struct value *known = decoded(&b, v, 0);

@@ -37,6 +37,8 @@ struct stretch {
         int64_t live;                   /* in use before it */
         int64_t floor;                  /* a peak that no order is below, or that is low enough */
         int64_t work, most_work;        /* spent; after which states have run out */
+        const int *last;                /* where a whole order is walked: of each resident, the position of the last step that */
+        int at;                         /* touches it, and the position that the walk is at; or NULL */
 };
 
 static bool has_run(const struct stretch *s, const uint64_t *set, int step)
@@ -55,6 +57,8 @@ static bool is_live(const struct stretch *s, const uint64_t *set, const struct r
 /* needed by `step` and by none that has not run */
 static bool dies(const struct stretch *s, const uint64_t *set, const struct resident *r, int step)
 {
+        if (s->last)
+                return s->last[r - s->g->residents] <= s->at;
         for (int i = 0; i < r->step_count; i++)
                 if (r->steps[i] != step && !has_run(s, set, r->steps[i]))
                         return false;
@@ -122,11 +126,40 @@ static int64_t peak_of(struct stretch *s, const int *order, int64_t *live)
         return peak;
 }
 
+/* Of a whole order it is known when a resident is touched first and last, so one walk is enough. */
 int64_t arrange_peak(const struct step_graph *g, const int *order)
 {
-        struct stretch s = { .g = g, .to = g->count, .words = g->count / 64 + 1 };
-        int64_t live = 0;
-        return peak_of(&s, order, &live);
+        int64_t live = 0, peak = 0;
+        int *position = memory_alloc(((size_t)g->count + 2 * (size_t)g->resident_count) * sizeof *position),
+            *first = position + g->count, *last = first + g->resident_count;
+        for (int i = 0; i < g->count; i++)
+                position[order ? order[i] : i] = i;
+        for (int i = 0; i < g->resident_count; i++) {
+                const struct resident *r = &g->residents[i];
+                first[i] = r->step_count ? g->count : -1;
+                last[i] = -1;
+                for (int k = 0; k < r->step_count; k++) {
+                        int at = position[r->steps[k]];
+                        first[i] = at < first[i] ? at : first[i];
+                        last[i] = at > last[i] ? at : last[i];
+                }
+        }
+        struct stretch s = { .g = g, .to = g->count, .last = last };
+        for (s.at = 0; s.at < g->count; s.at++) {
+                const int step = order ? order[s.at] : s.at;
+                const struct step *p = &g->steps[step];
+                int64_t born = 0, dead = 0;
+                for (int i = 0; i < p->resident_count; i++) {
+                        const int number = p->residents[i];
+                        born += first[number] == s.at ? g->residents[number].bytes : 0;
+                        dead += last[number] == s.at ? g->residents[number].bytes : 0;
+                }
+                int64_t during = live + born + p->own - overlaid(&s, NULL, step);
+                peak = during > peak ? during : peak;
+                live += born - dead;
+        }
+        free(position);
+        return peak;
 }
 
 /* ---- states ---- */

@@ -133,6 +133,16 @@ int64_t plan_size(struct loop_program *p, bool shares, enum place_effort effort,
         return plan.size;
 }
 
+static bool check_size(int64_t bytes, struct pass_context *context)
+{
+        if (bytes <= context->limits.total_bytes && bytes < INT64_MAX)
+                return true;
+        diag_error(context->diag, EXIT_INVALID, "the workspace takes more than %lld bytes: raise with --limit total_bytes=N",
+                   (long long)context->limits.total_bytes);
+        return false;
+}
+
+/* that the sum of all is a number */
 static bool check_sizes(const struct loop_program *p, struct pass_context *context)
 {
         int64_t total = 0;
@@ -140,15 +150,9 @@ static bool check_sizes(const struct loop_program *p, struct pass_context *conte
                 int64_t bytes;
                 if (b->space != SPACE_WORKSPACE)
                         continue;
-                if (int_mul(b->extent, element_info[b->element].bytes, &bytes) &&
-                    int_add(bytes, STORAGE_ALIGN - 1, &bytes) && int_add(total, bytes, &total) &&
-                    total <= context->limits.total_bytes)
-                        continue;
-                diag_error(context->diag, EXIT_INVALID,
-                           "the intermediate tensors take more than %lld bytes: raise with "
-                           "--limit total_bytes=N",
-                           (long long)context->limits.total_bytes);
-                return false;
+                if (!int_mul(b->extent, element_info[b->element].bytes, &bytes) ||
+                    !int_add(bytes, STORAGE_ALIGN - 1, &bytes) || !int_add(total, bytes, &total))
+                        return check_size(INT64_MAX, context);
         }
         return true;
 }
@@ -167,6 +171,10 @@ int pass_plan(struct loop_program *p, struct pass_context *context)
                 remarks_begin(context->remarks, "plan");
         /* off at -O0 */
         struct plan plan = best_plan(arena, p, context->lower.views, PLACE_WELL, context->remarks);
+        if (!check_size(plan.size, context)) {
+                arena_free(arena);
+                return -1;
+        }
         p->live_peak = plan.live_peak;
         p->workspace_size = plan.size;
         p->workspace_align = target_workspace_align(context->target);

@@ -87,6 +87,7 @@ LAYOUT = {
     "small": ("<2 x 2 x f32>", f'%0 = dot(%x, %x) {DOT} : <2 x 2 x f32>    ; "a"'),
     "packing": ('<1 x 400 x f32>, %y "y": <400 x 100 x f32>', f'%0 = dot(%x, %y) {DOT} : <1 x 100 x f32>    ; "a"'),
     "padding": ('<1 x 1 x 1 x 640 x i8>, %p "p": <1 x 1 x 1 x 20 x f32>, %t "t": <1 x 1 x 1 x 20 x i32>', BLOCKS.format(17, 20), "--target=x86-64-v4-vnni"),
+    "equal": ("<1 x 2048 x f32>", f'%0 = dot(%x, <2048 x 2048 x f32> 0.5) {DOT} : <1 x 2048 x f32>    ; "a"'),
     "channels": (WIDE[0], convolve("0", "x", 16, 16, "c") + '\n  %1 = transpose(%0) perm=[0, 2, 1, 3] : <1 x 8 x 16 x 8 x f32>    ; "a"'),
     "uneven": ("<1 x 24 x 8 x 8 x f32>", convolve("0", "x", 24, 24, "c") + '\n  %1 = concat(%0, %0) axis=1 : <1 x 48 x 8 x 8 x f32>    ; "a"'),
     "apart": ("<1 x 8 x 8 x 8 x f32>", convolve("0", "x", 8, 58, "c") + '\n  %1 = reshape(%0) : <1 x 2 x 29 x 8 x 8 x f32>    ; "a"\n'

@@ -3,7 +3,9 @@
 import os
 import pathlib
 import re
+import resource
 import shutil
+import subprocess
 import sys
 import zipfile
 
@@ -517,5 +519,17 @@ def test_hostile_zips(tmp_path):
     refused(dnncc.INVALID, "damaged", *write(change=replaced(b"PK\1\2", 42, b"\xff\xff\xff\x7f")))
     refused(dnncc.INVALID, "damaged", *write(change=replaced(b"PK\5\6", 10, b"\xff\x7f")))
     refused(dnncc.INVALID, "damaged", *write(change=replaced(b"PK\5\6", 16, b"\xff\xff\xff\xff")))
-    big = write(data=header(data=bytes(10 ** 7), shape="(1250000, 2)"))
-    refused(dnncc.INVALID, "unpacks to more than --limit file_bytes", *big, "--limit=file_bytes=1000000")
+
+
+def test_packed_samples_are_streams(tmp_path):
+    """80 MB of zeros, which are 80 KB in the file, take no memory: the first four of them, and all"""
+    path = save(tmp_path / "m.onnx", [helper.make_node("Neg", ["x"], ["y"], name="neg")], [info("x", [50, 1000])], [info("y", [50, 1000])])
+    x = np.zeros((400, 50, 1000), np.float32)
+    x[3, 7], x[399] = 3, -5
+    np.savez_compressed(tmp_path / "s.npz", x=x)
+    sanitized, env = "asan" in str(dnncc.DNNCC), no_compiler(tmp_path / "empty")
+    for samples, seen in (["--samples=4"], "extent 0.0 3.0"), ([], "extent -5.0 3.0"):
+        command = [dnncc.DNNCC, path, "-q", f"--calibrate={tmp_path / 's.npz'}", *samples, "-o", tmp_path / "r.ranges"]
+        limit = None if sanitized else lambda: resource.setrlimit(resource.RLIMIT_DATA, (48 << 20, 48 << 20))
+        assert subprocess.run([str(word) for word in command], env=env, preexec_fn=limit).returncode == 0
+        assert seen in (tmp_path / "r.ranges").read_text()
