@@ -309,7 +309,7 @@ check check-quick check-all: $(B)/.packages-check
 	@$(MAKE) --no-print-directory -j1 python browser samples
 	@$(MAKE) --no-print-directory --keep-going TIER=$(@:check-%=%) check-unit check-docs check-python $(MORE)
 check-all: MORE := check-random asan
-check-all: systems-packages
+check-all: systems-packages $(B)/.site
 TIER := check
 
 # each with what it says in a file; what fails is shown
@@ -362,6 +362,16 @@ bless: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all python docs
 	BLESS=1 $(PY) -m pytest -q -p no:cacheprovider test/golden
 	@$(MAKE) --no-print-directory conformance CONFORMANCE_FLAGS=--bless
+
+# The documents as pages, with search: build/site/VERSION/index.html; what was made of other versions stays beside it.
+SITE_PACKAGES := sphinx==9.0.4 myst-parser==5.2.0 furo==2025.12.19
+.PHONY: site
+site: $(B)/.site
+	@$(B)/site-venv/bin/python docs/pages.py --out $(B)/site
+$(B)/.site: | $(B)/.packages-python
+	@test -x $(B)/site-venv/bin/pip || python3 -m venv $(B)/site-venv
+	@$(B)/site-venv/bin/pip install -q --disable-pip-version-check $(SITE_PACKAGES)
+	@touch $@
 
 # what comes from the tables
 MADE := ir.md remarks.md dnncc.1 dnncc-vta.1 dnncc-schedule.5 dnncc-ir.5

@@ -67,6 +67,7 @@ inline constexpr element_type element_types[] = {
         { 5, "s16", "std::int16_t" },  { 6, "s32", "std::int32_t" },  { 7, "s64", "std::int64_t" },  { 9, "bool", "std::uint8_t or bool" },
         { 10, "f16", "std::uint16_t" }, { 11, "f64", "double" },      { 12, "u32", "std::uint32_t" }, { 13, "u64", "std::uint64_t" },
         { 16, "bf16", "std::uint16_t" }, { 22, "s4", "std::int8_t" },   { 21, "u4", "std::uint8_t" },
+        { 26, "s2", "std::int8_t" },   { 25, "u2", "std::uint8_t" },
 };
 
 /* The types that a C++ type holds: `T` is the type itself or one of as many bits. */
@@ -77,7 +78,7 @@ template <class T> constexpr bool holds(std::int32_t type)
         case 1: return std::is_same_v<E, float>;
         case 11: return std::is_same_v<E, double>;
         case 9: return std::is_same_v<E, bool> || std::is_same_v<E, std::uint8_t>;
-        case 3: case 22: return std::is_same_v<E, std::int8_t>;
+        case 3: case 22: case 26: return std::is_same_v<E, std::int8_t>;
         case 5: return std::is_same_v<E, std::int16_t>;
         case 6: return std::is_same_v<E, std::int32_t>;
         case 7: return std::is_integral_v<E> && std::is_signed_v<E> && sizeof(E) == 8;
