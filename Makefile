@@ -101,7 +101,7 @@ $(B)/.samples: | python
 
 # ---- the compiler ----
 
-all: $(B)/dnncc $(B)/dnncc-vta $(B)/libdnncc_vta.a $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so
+all: $(B)/dnncc $(B)/dnncc-vta $(B)/libdnncc_vta.a $(B)/libdnncc_unified.a $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so
 
 $(B)/dnncc: $(B)/obj/compiler/main.o $(B)/libdnncc.a
 	$(call say,LD,$@)
@@ -112,9 +112,11 @@ $(B)/dnncc-vta: $(B)/obj/compiler/vta/main.o $(B)/libdnncc.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-# ... and the same for generated code: a device (runtime/dnncc_vta.h)
+# ... and the same for generated code: devices (runtime/dnncc_vta.h, runtime/dnncc_unified.h)
 VTA_DEVICE := $(filter $(B)/obj/base/% $(B)/obj/codegen/vta/% $(B)/obj/codegen/machines/%,$(OBJECTS))
 $(B)/libdnncc_vta.a: $(VTA_DEVICE)
+$(B)/libdnncc_unified.a: $(VTA_DEVICE) $(filter $(B)/obj/codegen/unified/%,$(OBJECTS))
+$(B)/libdnncc_vta.a $(B)/libdnncc_unified.a:
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
@@ -187,7 +189,7 @@ FORCE:                                  # PREFIX may be another one each time
 PROGRAMS := $(B)/dnncc>bin/dnncc $(B)/dnncc-vta>bin/dnncc-vta
 EXAMPLES := $(filter-out %/__pycache__,$(wildcard examples/*.* examples/Makefile examples/*/*))
 FILES := runtime/dnncc_runtime.h>include/dnncc_runtime.h runtime/dnncc.hpp>include/dnncc.hpp $(B)/libdnncc_runtime.a>lib/libdnncc_runtime.a \
-         runtime/dnncc_vta.h>include/dnncc_vta.h $(B)/libdnncc_vta.a>lib/libdnncc_vta.a \
+         $(foreach m,vta unified,runtime/dnncc_$m.h>include/dnncc_$m.h $(B)/libdnncc_$m.a>lib/libdnncc_$m.a) \
          $(B)/dnncc-runtime.pc>lib/pkgconfig/dnncc-runtime.pc \
          cmake/dnncc-config.cmake>lib/cmake/dnncc/dnncc-config.cmake \
          $(B)/dnncc-config-version.cmake>lib/cmake/dnncc/dnncc-config-version.cmake \

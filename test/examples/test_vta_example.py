@@ -42,6 +42,39 @@ def test_other_machine(tmp_path):
     assert done.returncode == 2 and not done.stdout and re.match(r"vta: code -16, see net.h: vta: error: ", done.stderr), done.stderr
 
 
+ON_UNIFIED = [("dnncc_vta_new(NULL, MEMORY)", "dnncc_unified_new(16 * MEMORY)"), ("dnncc_vta", "dnncc_unified"), ("../digits/samples.h", "samples.h")]
+
+
+def on_unified(folder, *changes):
+    """the example's program for a machine with a unified buffer, with further changes"""
+    text = (EXAMPLE / "main.c").read_text()
+    for old, new in (*ON_UNIFIED, *changes):
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "main.c").write_text(text)
+    done = dnncc.run([dnncc.DNNCC, EXAMPLE / "digits_int8.onnx", "-q", "--target=unified", "--name=net", "-o", folder / "net.c"])
+    assert done.returncode == 0, done.stderr
+    done = dnncc.run(["gcc", "-std=c99", "-Wall", "-Wextra", *gallery.SANITIZE.split(), f"-I{folder}", f"-I{ROOT / 'runtime'}", f"-I{EXAMPLE.parent / 'digits'}",
+                      folder / "main.c", folder / "net.c", ROOT / "build" / "libdnncc_unified.a", "-o", folder / "main"])
+    assert done.returncode == 0, done.stderr
+    return dnncc.run([folder / "main"])
+
+
+def test_a_unified_buffer(tmp_path):
+    """its device is a library, too: the same digits; what a program without its instructions ends with"""
+    done = on_unified(tmp_path)
+    right, cycles = map(int, re.match(r"(\d+) of 60 digits are right\n(\d+) cycles a digit; program \d+ bytes", done.stdout).groups())
+    assert done.returncode == 0 and right >= 57 and 10000 < cycles < 25000 and not done.stderr, done.stdout + done.stderr
+    done = on_unified(tmp_path, ("return net_prepare(n->workspace, n->program, n->device);",
+                                 "int code = net_prepare(n->workspace, n->program, n->device);\n"
+                                 "        for (unsigned i = 64; i < NET_PROGRAM_SIZE; i++)\n"
+                                 "                ((unsigned char *)n->program)[i] = 0xff;\n"
+                                 "        return code;"))
+    assert done.returncode == 2 and not done.stdout and re.match(r"vta: code -\d+, see net.h: unified: error: instruction \d+ cannot run: ", done.stderr), done.stderr
+    done = on_unified(tmp_path, ("16 * MEMORY", "4096"))
+    assert done.returncode == 2 and re.fullmatch(r"vta: code -1, see net.h: \n", done.stderr), done.stderr
+
+
 def test_cmake(tmp_path):
     if not dnncc.shutil.which("cmake"):
         pytest.skip("no cmake")

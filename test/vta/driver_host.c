@@ -87,7 +87,7 @@ static bool simulate(const struct way *way, uint64_t instructions, uint32_t coun
         struct diag diag = { .silent = true };
 #ifdef UNIFIED
         struct vta_segment code = { .kind = VTA_KIND_CODE, .content = memory + instructions, .bytes = (int64_t)count * UNIFIED_BYTES };
-        const struct vta_program p = { .codec = &unified_codec, .dram_bytes = BYTES, .code = &code };
+        const struct vta_program p = { .dram_bytes = BYTES, .code = &code };
         return instructions < BYTES && unified_run(&p, memory, way->seed, way->poison, VTA_WORK_MOST, &diag);
 #else
         return vta_launch(way->simulator, memory, BYTES, (int64_t)instructions, count, VTA_WORK_MOST, &diag);

@@ -13,8 +13,7 @@ WARN = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow"
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 # of the plain build: what is looked at by sanitizers is the generated code
 BUILD = dnncc.ROOT / "build" if SANITIZED else pathlib.Path(dnncc.DNNCC).resolve().parent
-LIBRARIES = {"vta": [BUILD / "libdnncc_vta.a"], "generic": [BUILD / "libdnncc_vta.a"],
-             "unified": [BUILD / "libdnncc.a", "-lprotobuf-c", "-lz", "-lm"]}
+LIBRARIES = {"vta": [BUILD / "libdnncc_vta.a"], "generic": [BUILD / "libdnncc_vta.a"], "unified": [BUILD / "libdnncc_unified.a"]}
 HOSTS = {"vta": [], "generic": ["-DPLAIN"], "unified": ["-DUNIFIED"]}
 
 
