@@ -327,6 +327,7 @@ static void import_new(struct onnx_import *im, struct onnx_model *model, struct 
         model->shapes = map_new(arena);
         model->asked = map_new(arena);
         model->listed = map_new(arena);
+        model->hiding = map_new(arena);
         model->files = map_new(arena);
         sha256_init(&model->sha);
 }

@@ -88,6 +88,7 @@ struct onnx_model {
         bool contradicted;              /* a value is not what the file declares it to be */
         const Onnx__NodeProto *origin;  /* the node at hand, before attribute references were filled
                                          * in */
+        struct map *hiding;             /* names that hide one outside, of which that was said */
         struct map *listed;             /* nodes listed as unsupported, by address */
         struct onnx_omitted *omitted, **omitted_end;      /* counted instead of listed */
         struct op *counted;             /* the last operation charged against the limits */
@@ -160,6 +161,7 @@ struct onnx_wiring {
         Onnx__NodeProto *const *nodes;
         int count;
         struct map *producers;          /* name -> struct onnx_producer */
+        struct onnx_reads *reads;       /* per node: the names that it and its subgraphs read */
         bool *needed;                   /* per node; NULL: all */
 };
 /* NULL after an error: a value made twice. */
@@ -182,8 +184,9 @@ int *onnx_order(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t no
 struct onnx_scope *onnx_scope_new(struct onnx_import *im, struct onnx_scope *parent);
 /* innermost first; or NULL */
 struct onnx_entry *onnx_scope_find(const struct onnx_scope *scope, bytes_t name);
-/* false after an error: NUL in the name, or taken already here or around; what: "input", "output",
- * for the message, of node unless NULL */
+/* false after an error: NUL in the name, or defined already in this scope. One that a scope around
+ * defines is hidden from here on, with a warning. what: "input", "output", for the message, of node
+ * unless NULL */
 bool onnx_scope_define(struct onnx_import *im, struct onnx_scope *scope, bytes_t name,
                        struct onnx_entry entry, const char *what, const Onnx__NodeProto *node);
 /* needed: names, or NULL for all; the others are not read */

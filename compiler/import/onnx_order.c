@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Which node needs which. A node needs the producers of its inputs and of every name that its
- * subgraphs refer to; inner names that shadow outer ones are errors, so counting all of a
- * subgraph's names is right. Kahn's algorithm: linear, no recursion but into subgraphs, whose depth
- * the wire scan has bounded. */
+/* Which node needs which. A node needs the producers of the names that it reads: its inputs, and of
+ * each of its subgraphs the free names, those that the subgraph refers to and does not define by an
+ * input, an initializer or a node of its own. So a name in a body may equal one outside (the node's
+ * own output, a name made later): the standard forbids that only for names which are visible there,
+ * and where exporters write these all the same the inner one counts (onnx_scope_define warns).
+ * Kahn's algorithm: linear, no recursion but into subgraphs, whose depth the wire scan has
+ * bounded. */
 #include "compiler/import/onnx_model.h"
 
 #include <limits.h>
@@ -10,37 +13,93 @@
 
 struct onnx_producer { int node; };
 
-/* ---- names a node refers to ---- */
+/* ---- names a node reads ---- */
+
+/* The first `own` names are the node's inputs, the others are free names of its subgraphs. */
+struct onnx_reads {
+        bytes_t *names;
+        size_t count, room, own;
+};
+
+/* names that a subgraph defines, and the subgraph around it; NULL: the node's own graph */
+struct definitions {
+        const struct definitions *around;
+        struct map *names;
+};
+
+static void define(struct definitions *d, bytes_t name)
+{
+        if (name.len)
+                map_set(d->names, (const char *)name.data, name.len, d);
+}
+
+static struct definitions definitions_of(struct arena *arena, const Onnx__GraphProto *g, const struct definitions *around)
+{
+        struct definitions d = { .around = around, .names = map_new(arena) };
+        for (size_t i = 0; i < g->n_input; i++)
+                define(&d, g->input[i]->name);
+        for (size_t i = 0; i < g->n_initializer; i++)
+                define(&d, g->initializer[i]->name);
+        for (size_t i = 0; i < g->n_sparse_initializer; i++)
+                if (g->sparse_initializer[i]->values)
+                        define(&d, g->sparse_initializer[i]->values->name);
+        for (size_t i = 0; i < g->n_node; i++)
+                for (size_t k = 0; k < g->node[i]->n_output; k++)
+                        define(&d, g->node[i]->output[k]);
+        return d;
+}
+
+static void read_name(struct arena *arena, struct onnx_reads *r, bytes_t name, const struct definitions *inside)
+{
+        if (!name.len)
+                return;
+        for (; inside; inside = inside->around)
+                if (map_get(inside->names, (const char *)name.data, name.len))
+                        return;
+        if (r->count == r->room) {
+                bytes_t *names = arena_array(arena, r->room * 2 + 4, sizeof *names);
+                if (r->count)
+                        memcpy(names, r->names, r->count * sizeof *names);
+                r->names = names;
+                r->room = r->room * 2 + 4;
+        }
+        r->names[r->count++] = name;
+}
+
+static void read_node(struct arena *arena, struct onnx_reads *r, const Onnx__NodeProto *node, const struct definitions *inside);
+
+static void read_graph(struct arena *arena, struct onnx_reads *r, const Onnx__GraphProto *g, const struct definitions *around)
+{
+        struct definitions inside = definitions_of(arena, g, around);
+        for (size_t i = 0; i < g->n_node; i++)
+                read_node(arena, r, g->node[i], &inside);
+        for (size_t i = 0; i < g->n_output; i++)
+                read_name(arena, r, g->output[i]->name, &inside);
+}
+
+static void read_node(struct arena *arena, struct onnx_reads *r, const Onnx__NodeProto *node, const struct definitions *inside)
+{
+        for (size_t i = 0; i < node->n_input; i++)
+                read_name(arena, r, node->input[i], inside);
+        if (!inside)
+                r->own = r->count;
+        for (size_t i = 0; i < node->n_attribute; i++) {
+                const Onnx__AttributeProto *a = node->attribute[i];
+                if (a->g)
+                        read_graph(arena, r, a->g, inside);
+                for (size_t k = 0; k < a->n_graphs; k++)
+                        read_graph(arena, r, a->graphs[k], inside);
+        }
+}
 
 typedef bool (*visitor)(void *context, bytes_t name, bool inner);
 
-static bool each_reference(const Onnx__NodeProto *node, bool inner, visitor visit, void *context);
-
-static bool each_graph_reference(const Onnx__GraphProto *g, visitor visit, void *context)
+/* inner: the name is one that a subgraph reads */
+static bool each_read(const struct onnx_reads *r, visitor visit, void *context)
 {
-        for (size_t i = 0; i < g->n_node; i++)
-                if (!each_reference(g->node[i], true, visit, context))
+        for (size_t i = 0; i < r->count; i++)
+                if (!visit(context, r->names[i], i >= r->own))
                         return false;
-        for (size_t i = 0; i < g->n_output; i++)
-                if (!visit(context, g->output[i]->name, true))
-                        return false;
-        return true;
-}
-
-/* inner: the name is one of a subgraph, which may itself define it */
-static bool each_reference(const Onnx__NodeProto *node, bool inner, visitor visit, void *context)
-{
-        for (size_t i = 0; i < node->n_input; i++)
-                if (node->input[i].len && !visit(context, node->input[i], inner))
-                        return false;
-        for (size_t i = 0; i < node->n_attribute; i++) {
-                const Onnx__AttributeProto *a = node->attribute[i];
-                if (a->g && !each_graph_reference(a->g, visit, context))
-                        return false;
-                for (size_t k = 0; k < a->n_graphs; k++)
-                        if (!each_graph_reference(a->graphs[k], visit, context))
-                                return false;
-        }
         return true;
 }
 
@@ -64,8 +123,10 @@ struct onnx_wiring *onnx_wiring_new(struct onnx_import *im, Onnx__NodeProto *con
         struct onnx_wiring *w = ARENA_NEW(arena, struct onnx_wiring);
         *w = (struct onnx_wiring){ .arena = arena, .nodes = nodes, .count = (int)count, .producers = map_new(arena) };
         struct onnx_producer *producers = arena_array(arena, count, sizeof *producers);
+        w->reads = arena_array(arena, count, sizeof *w->reads);
         for (int i = 0; i < w->count; i++) {
                 producers[i].node = i;
+                read_node(arena, &w->reads[i], nodes[i], NULL);
                 for (size_t k = 0; k < nodes[i]->n_output; k++) {
                         bytes_t name = nodes[i]->output[k];
                         if (!name.len)
@@ -115,7 +176,7 @@ void onnx_wiring_prune(struct onnx_wiring *w, const bytes_t *wanted, int count, 
         for (int i = 0; i < count; i++)
                 prune_visit(&p, wanted[i], false);
         while (p.depth)
-                each_reference(w->nodes[p.stack[--p.depth]], false, prune_visit, &p);
+                each_read(&w->reads[p.stack[--p.depth]], prune_visit, &p);
 }
 
 /* ---- order ---- */
@@ -159,7 +220,7 @@ static bool each_node(struct ordering *o, visitor visit)
 {
         for (o->node = 0; o->node < o->w->count; o->node++)
                 if ((!o->w->needed || o->w->needed[o->node]) &&
-                    !each_reference(o->w->nodes[o->node], false, visit, o))
+                    !each_read(&o->w->reads[o->node], visit, o))
                         return false;
         return true;
 }
@@ -205,7 +266,7 @@ static int *cycle_error(struct ordering *o)
                 d.next++;
         while (!met[d.next]) {
                 met[d.next] = true;
-                each_reference(o->w->nodes[d.next], false, waiting_visit, &d);
+                each_read(&o->w->reads[d.next], waiting_visit, &d);
         }
         onnx_error(o->im, "%s: needs its own result: the graph has a cycle",
                    onnx_node_text(o->im, o->w->nodes[d.next]));
