@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions of a model: a node that no row makes may call one, and the body stands in its place. A
- * body sees its inputs and nothing else; its nodes may take attributes from the call. Calls must
+ * body sees its inputs and nothing else; its nodes may take attributes from the call, and where that
+ * leaves one out, and the function has no default for it, they have the operator's own. Calls must
  * not come back to where they started, and what they expand to is counted before anything is
  * expanded: 40 functions of two calls each are 2^40 nodes. */
 #include "compiler/import/onnx_model.h"
@@ -284,10 +285,6 @@ static bool check_call(struct onnx_import *im, const struct onnx_node *n,
                 if (!is_parameter(f, n->proto->attribute[i]->name))
                         return onnx_invalid(im, n, "unknown attribute '%s'",
                                             SAFE(im, n->proto->attribute[i]->name));
-        for (size_t i = 0; i < f->n_attribute; i++)
-                if (!named(n->proto->attribute, n->proto->n_attribute, f->attribute[i]))
-                        return onnx_invalid(im, n, "the call lacks attribute '%s'",
-                                            SAFE(im, f->attribute[i]));
         if ((size_t)n->input_count > f->n_input || (size_t)n->output_count > f->n_output)
                 return onnx_invalid(im, n, "%d inputs and %d outputs, the function has %zu and %zu",
                                     n->input_count, n->output_count, f->n_input, f->n_output);
