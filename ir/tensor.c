@@ -140,6 +140,15 @@ bool value_has_one_use(const struct value *v)
         return v->uses && !v->uses->next;
 }
 
+struct value *value_without_floor(struct value *v)
+{
+        double number;
+        for (int i = 0; op_is(v, OP_max) && i < 2; i++)
+                if (value_is_splat(op_operand(v->op, i), &number))
+                        return op_operand(v->op, !i);
+        return v;
+}
+
 int value_use_count(const struct value *v)
 {
         int count = 0;

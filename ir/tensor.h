@@ -505,6 +505,7 @@ void op_move_before(struct op *op, struct op *where);     /* also between region
 bool value_has_one_use(const struct value *v);
 int value_use_count(const struct value *v);
 bool op_is(const struct value *v, enum opcode code);      /* v is a result of such an operation */
+struct value *value_without_floor(struct value *v);       /* x, where v is max(x, c) for a c of equal elements; else v */
 /* where it is made; NULL: nowhere, of a constant */
 static inline struct region *value_region(const struct value *v)
 {

@@ -158,7 +158,8 @@ static bool reduces_row(const struct attention *a, const struct value *v, const 
 }
 
 /* Are shares exp(score - the largest of its row), and is the second product divided by their
- * sum? */
+ * sum? Where all of a row may be -inf, the largest is at least the lowest number, and the sum at
+ * least 1, so that such a row is 0. */
 static struct value *find_sum(const struct attention *a)
 {
         const struct op *power = a->shares->op;
@@ -166,9 +167,10 @@ static struct value *find_sum(const struct attention *a)
         if (!x || !op_is(x, OP_sub) || op_operand(x->op, 0) != a->scores || !a->per_row)
                 return NULL;
         struct value *largest = spread_of(a, op_operand(x->op, 1)), *inverse = reshaped(a->per_row);
-        largest = largest ? reshaped(largest) : NULL;
-        struct value *sum =
-                op_is(inverse, OP_reciprocal) ? reshaped(op_operand(inverse->op, 0)) : NULL;
+        largest = largest ? reshaped(value_without_floor(reshaped(largest))) : NULL;
+        struct value *sum = op_is(inverse, OP_reciprocal)
+                                    ? reshaped(value_without_floor(reshaped(op_operand(inverse->op, 0))))
+                                    : NULL;
         const struct value *y = op_result(a->second);
         const struct op *user = y->uses ? y->uses->user : NULL;
         if (!reduces_row(a, largest, a->scores, REDUCE_max) ||

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Attention and rotary position embeddings: softmax(scale q k' + bias) v over heads. As the
  * standard's function says; where groups of query heads share keys and values, simplify makes the
- * group's queries rows of one product. */
+ * group's queries rows of one product.
+ *
+ * In two things onnxruntime and the erratum to the operator sets 23 and 24 (onnx 8068) differ from
+ * the text up to onnx 1.22, which --exact follows: a row whose keys are all hidden is 0, not NaN,
+ * and is_causal with nonpad_kv_seqlen puts the last query at the last key that counts. */
 #include <math.h>
 
 #include "compiler/import/onnx_helpers.h"
@@ -103,40 +107,66 @@ static struct value *with_bias(struct onnx_import *im, struct value *x, struct v
         return x && bias ? onnx_binary(im, OP_add, x, bias) : x ? x : bias;
 }
 
+/* the keys that count of each sequence, [batch x 1 x 1 x 1]; NULL without error: all do */
+static bool key_counts(struct onnx_import *im, struct onnx_node *n, int64_t batch, struct value **counts)
+{
+        struct value *lengths = onnx_input(n, 6);
+        *counts = NULL;
+        if (!lengths)
+                return true;
+        if (onnx_rank(lengths) != 1 || onnx_dim(lengths, 0) != batch || !element_is_integer(onnx_element(lengths)))
+                return onnx_invalid(im, n, "nonpad_kv_seqlen is %s, want %lld integers", type_text(im->arena, im->m, lengths->type), (long long)batch);
+        *counts = onnx_reshape(im, onnx_cast(im, lengths, E_I64), 4, (const dim_t[]){ batch, 1, 1, 1 });
+        return *counts != NULL;
+}
+
+/* -inf where the key is later than the query, which is `past` keys behind the first one, or (counts) as many behind as it lacks of the last one
+ * that counts */
+static struct value *look_ahead(struct onnx_import *im, const struct type *t, int64_t past, struct value *counts)
+{
+        const struct type *square = type_tensor(im->m, E_I64, 2, t->dims + 2);
+        struct value *query = build_iota(&im->b, square, 0), *key = build_iota(&im->b, square, 1);
+        if (!counts) {
+                query = onnx_with(im, OP_add, query, (double)past);
+        } else {
+                const dim_t flat[4] = { 1, 1, t->dims[2], t->dims[3] }, rows[4] = { t->dims[0], 1, t->dims[2], t->dims[3] };
+                const struct type *all = type_tensor(im->m, E_I64, 4, rows);
+                const int64_t in_order[4] = { 0, 1, 2, 3 };
+                query = onnx_spread(im, onnx_reshape(im, query, 4, flat), all, in_order);
+                key = onnx_spread(im, onnx_reshape(im, key, 4, flat), all, in_order);
+                counts = onnx_spread(im, onnx_with(im, OP_sub, counts, (double)t->dims[2]), all, in_order);
+                query = query && counts ? onnx_binary(im, OP_add, query, counts) : NULL;
+        }
+        return query && key ? bias_of(im, t->element, NULL, onnx_binary(im, OP_lt, query, key)) : NULL;
+}
+
 /* the scores where neither the mask, nor looking ahead, nor a sequence's length forbids them, -inf
  * elsewhere */
 static struct value *masked(struct onnx_import *im, struct onnx_node *n, struct value *scores,
                             bool causal, int64_t past)
 {
-        struct value *lengths = onnx_input(n, 6), *bias = NULL;
+        struct value *counts, *bias = NULL;
 
-        if (!scores || !mask_bias(im, n, scores->type, &bias))
+        if (!scores || !mask_bias(im, n, scores->type, &bias) || !key_counts(im, n, scores->type->dims[0], &counts))
                 return NULL;
-        const struct type *t = scores->type, *square = type_tensor(im->m, E_I64, 2, t->dims + 2);
-        if (causal) {
-                struct value *query =
-                        onnx_with(im, OP_add, build_iota(&im->b, square, 0), (double)past);
-                struct value *ahead = onnx_binary(im, OP_lt, query, build_iota(&im->b, square, 1));
-                bias = with_bias(im, bias, bias_of(im, t->element, NULL, ahead));
-        }
-        if (lengths) {
+        const struct type *t = scores->type;
+        if (causal)
+                bias = with_bias(im, bias, look_ahead(im, t, past, im->context->exact ? NULL : counts));
+        if (counts) {
                 const dim_t row[4] = { t->dims[0], 1, 1, t->dims[3] };
-                const struct type *index =
-                        type_tensor(im->m, E_I64, 2, (const dim_t[]){ row[0], row[3] });
-                if (onnx_rank(lengths) != 1 || onnx_dim(lengths, 0) != row[0] ||
-                    !element_is_integer(onnx_element(lengths))) {
-                        onnx_invalid(im, n, "nonpad_kv_seqlen is %s, want %lld integers",
-                                     type_text(im->arena, im->m, lengths->type), (long long)row[0]);
-                        return NULL;
-                }
-                lengths = onnx_spread(im, onnx_cast(im, lengths, E_I64), index,
-                                      (const int64_t[]){ 0 });
-                struct value *within =
-                        onnx_binary(im, OP_lt, build_iota(&im->b, index, 1), lengths);
-                bias = with_bias(im, bias,
-                                 onnx_reshape(im, bias_of(im, t->element, within, NULL), 4, row));
+                const struct type *index = type_tensor(im->m, E_I64, 4, row);
+                struct value *within = onnx_binary(im, OP_lt, build_iota(&im->b, index, 3), onnx_spread(im, counts, index, (const int64_t[]){ 0, 1, 2, 3 }));
+                bias = with_bias(im, bias, bias_of(im, t->element, within, NULL));
         }
         return with_bias(im, scores, bias);
+}
+
+/* Shares of the scores. Where a mask, or the keys that count, may hide a whole row, that row is 0. */
+static struct value *shares_of(struct onnx_import *im, struct onnx_node *n, struct value *scores)
+{
+        const int64_t keys[1] = { 3 };
+        bool may_be_hidden = onnx_input(n, 3) || onnx_input(n, 6);
+        return may_be_hidden && !im->context->exact ? onnx_masked_softmax(im, scores, keys, 1) : onnx_softmax(im, scores, keys, 1, false);
 }
 
 struct value *onnx_for_heads(struct onnx_import *im, struct value *x, int64_t heads)
@@ -216,7 +246,6 @@ static bool attention_shapes(struct onnx_import *im, struct onnx_node *n, const 
 bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
 {
         struct attention a = { .causal = 0 };
-        const int64_t keys[1] = { 3 };
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_float(im, n, 1) ||
             !onnx_want_float(im, n, 2) || !attention_attributes(im, n, &a))
@@ -244,10 +273,7 @@ bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
         shown[1] = scores;
         int64_t past = onnx_input(n, 4) ? onnx_dim(n->inputs[4], 2) : 0;
         shown[2] = scores = masked(im, n, scores, a.causal, past);
-        scores = onnx_softmax(im,
-                              onnx_cast(im, scores,
-                                        a.precision == E_F64 ? E_F64 : onnx_wide_element(e)),
-                              keys, 1, false);
+        scores = shares_of(im, n, onnx_cast(im, scores, a.precision == E_F64 ? E_F64 : onnx_wide_element(e)));
         shown[3] = scores = onnx_cast(im, scores, e);
         if (!scores || (onnx_wants(n, 3) && !onnx_output(n, 3, shown[a.output_mode])))
                 return false;

@@ -287,19 +287,22 @@ static bool same_axes(const struct op *reduce, const struct op *other)
         return n == count && !memcmp(axes, others, sizeof *axes * (size_t)n);
 }
 
-/* sum of exp(z - spread max z): at least 1, as the largest difference is 0 */
-static bool is_softmax_sum(const struct value *v)
+/* sum of exp(z - spread max z): at least 1, as the largest difference is 0; or, where all z may be -inf, max(the sum, 1)
+ * for a largest z that is at least the lowest number */
+static bool is_softmax_sum(struct value *v)
 {
+        v = value_without_floor(v);
         if (!op_is(v, OP_reduce) || op_int(v->op, "kind") != REDUCE_sum ||
             !op_is(op_operand(v->op, 0), OP_exp))
                 return false;
         const struct value *difference = op_operand(op_operand(v->op, 0)->op, 0);
         if (!op_is(difference, OP_sub))
                 return false;
-        const struct value *z = op_operand(difference->op, 0),
-                           *most = op_operand(difference->op, 1);
+        const struct value *z = op_operand(difference->op, 0);
+        struct value *most = op_operand(difference->op, 1);
         while (op_is(most, OP_broadcast) || op_is(most, OP_reshape))
                 most = op_operand(most->op, 0);
+        most = value_without_floor(most);
         return op_is(most, OP_reduce) && op_int(most->op, "kind") == REDUCE_max &&
                op_operand(most->op, 0) == z && same_axes(v->op, most->op);
 }
