@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Resize and Upsample: interpolation, separable, one axis after the other. For each axis the
- * coordinate of every output in the input is a vector of f64 that tensor operations compute (so
+ * coordinate of every output in the input is a vector that tensor operations compute (so
  * scales, sizes and regions may be run-time values; constant ones fold away); the neighbours are
  * gathered and their weighted sum taken. */
 #include <math.h>
@@ -51,43 +51,57 @@ static struct value *half_pixel(struct onnx_import *im, struct value *y, struct 
         return plus(im, divide(im, plus(im, y, 0.5), scale), -0.5);
 }
 
+/* What coordinates are computed in. Where a rounded one decides which element is taken, that is f32 and the scale as it is given, as in
+ * onnxruntime and PyTorch: by 1/3 in f32, output 1 is element 3, which is element 2.99999991 in f64, as in the standard's reference, which
+ * --exact follows. */
+static enum element coordinate_element(const struct onnx_import *im, const struct resize *r)
+{
+        bool decides = r->mode == RESIZE_NEAREST || r->transform == TF_CROP_AND_RESIZE;
+        return decides && !im->context->exact ? E_F32 : E_F64;
+}
+
+/* of the part roi[start], roi[end] of the input; *outside: which are not in the input */
+static struct value *cropped(struct onnx_import *im, const struct resize *r, int i, int64_t in, struct value *y, struct value **outside)
+{
+        enum element e = onnx_element(y);
+        double out = (double)r->out[i];
+        struct value *start = onnx_cast(im, entry(im, r->roi, i), e), *end = onnx_cast(im, entry(im, r->roi, r->count + i), e), *x;
+        if (!start || !end)
+                return NULL;
+        if (out > 1)
+                x = add(im, times(im, start, (double)in - 1),
+                        onnx_with(im, OP_div, times(im, mul(im, y, onnx_binary(im, OP_sub, end, start)), (double)in - 1), out - 1));
+        else
+                x = add(im, times(im, y, 0), times(im, times(im, add(im, start, end), 0.5), (double)in - 1));
+        struct value *above = onnx_with(im, OP_gt, x, (double)in - 1);
+        *outside = onnx_binary(im, OP_or, onnx_with(im, OP_lt, x, 0), above);
+        return x;
+}
+
 /* where output y of axis number i lies in the input: <out x f64>. *outside: for a cropped region,
- * which lie outside the input */
+ * which lie outside the input. The text's length_resized is the extent of the result; the standard's
+ * reference has scale times length there, which onnxruntime and PyTorch have not. */
 static struct value *coordinates(struct onnx_import *im, const struct resize *r, int i, int64_t in,
                                  struct value **outside)
 {
-        struct value *y = onnx_iota(im, E_F64, r->out[i]), *scale = entry(im, r->scales, i), *x;
-        /* the output's width before it was rounded down to whole elements */
-        struct value *width = r->by_sizes && r->policy == STRETCH
-                                      ? build_scalar(&im->b, E_F64, (double)r->out[i])
-                                      : times(im, scale, (double)in);
-        struct value *single = onnx_with(im, OP_eq, width, 1),
-                     *zero = build_scalar(&im->b, E_F64, 0);
+        enum element e = coordinate_element(im, r);
+        double out = (double)r->out[i];
+        struct value *y = onnx_iota(im, e, r->out[i]), *scale = onnx_cast(im, entry(im, r->scales, i), e);
 
         *outside = NULL;
+        if (!y || !scale)
+                return NULL;
         switch (r->transform) {
-        case ALIGN_CORNERS:
-                return onnx_select(im, single, zero,
-                                   divide(im, times(im, y, (double)in - 1), plus(im, width, -1)));
+        case ALIGN_CORNERS: return out == 1 ? y : onnx_with(im, OP_div, times(im, y, (double)in - 1), out - 1);
         case ASYMMETRIC: return divide(im, y, scale);
         case TF_HALF_PIXEL_FOR_NN: return divide(im, plus(im, y, 0.5), scale);
-        case PYTORCH_HALF_PIXEL: return onnx_select(im, single, zero, half_pixel(im, y, scale));
+        case PYTORCH_HALF_PIXEL: return out == 1 ? y : half_pixel(im, y, scale);
         case HALF_PIXEL_SYMMETRIC: {
-                struct value *adjustment = onnx_from(im, OP_div, (double)r->out[i], width);
+                struct value *adjustment = onnx_from(im, OP_div, out, times(im, scale, (double)in));
                 struct value *right = times(im, onnx_from(im, OP_sub, 1, adjustment), (double)in / 2);
                 return add(im, half_pixel(im, y, scale), right);
         }
-        case TF_CROP_AND_RESIZE: {
-                struct value *start = entry(im, r->roi, i),
-                             *extent = onnx_binary(im, OP_sub, entry(im, r->roi, r->count + i), start);
-                extent = times(im, extent, (double)in - 1);
-                struct value *otherwise = divide(im, mul(im, y, extent), plus(im, width, -1));
-                x = onnx_select(im, single, times(im, extent, 0.5), otherwise);
-                x = add(im, x, times(im, start, (double)in - 1));
-                struct value *above = onnx_with(im, OP_gt, x, (double)in - 1);
-                *outside = onnx_binary(im, OP_or, onnx_with(im, OP_lt, x, 0), above);
-                return x;
-        }
+        case TF_CROP_AND_RESIZE: return cropped(im, r, i, in, y, outside);
         default: return half_pixel(im, y, scale);
         }
 }
@@ -255,7 +269,7 @@ static struct value *resize(struct onnx_import *im, struct onnx_node *n, const s
                 int64_t in = onnx_dim(x, r->axes[i]);
                 if (r->out[i] == in && r->known_scale[i] == 1 && r->transform != TF_CROP_AND_RESIZE)
                         continue;
-                struct value *at = coordinates(im, r, i, in, &masks[i]);
+                struct value *at = onnx_cast(im, coordinates(im, r, i, in, &masks[i]), E_F64);
                 if (r->mode == RESIZE_NEAREST) {
                         struct value *index = index_at(im, nearest(im, r, i, at), in);
                         x = index ? build_gather(&im->b, x, index, r->axes[i]) : NULL;
@@ -398,25 +412,6 @@ static bool resize_sizes(struct onnx_import *im, struct onnx_node *n, struct res
         return true;
 }
 
-/* Where the scale makes no whole number of elements, the standard's reference lets the corners of
- * all that it makes coincide, before that is cut to whole elements; others those of the result. */
-static void warn_of_corners(struct onnx_import *im, const struct onnx_node *n,
-                            const struct resize *r)
-{
-        for (int i = 0; r->transform == ALIGN_CORNERS && i < r->count; i++) {
-                int64_t in = onnx_dim(n->inputs[0], r->axes[i]);
-                double width = r->known_scale[i] * (double)in, out = (double)r->out[i];
-                bool exact = r->by_sizes && r->policy == STRETCH;
-                bool whole = fabs(width - out) <= 1e-3 + 1e-6 * out;      /* scales are f32 */
-                if (exact || isnan(width) || whole || out < 2)
-                        continue;
-                onnx_warning(im, n,
-                             "align_corners with scale %g of extent %lld: the corners of %g elements, not of %lld, "
-                             "coincide with the input's, as in the standard's reference; PyTorch and onnxruntime differ",
-                             r->known_scale[i], (long long)in, width, (long long)r->out[i]);
-        }
-}
-
 static bool present(const struct onnx_node *n, int input)
 {
         return onnx_input(n, input) && type_elements(n->inputs[input]->type) > 0;
@@ -497,7 +492,6 @@ bool onnx_import_resize(struct onnx_import *im, struct onnx_node *n)
         if (!(present(n, 3) ? resize_sizes(im, n, &r, 3) : resize_scales(im, n, &r, 2, NULL, 0)) ||
             !resize_dims_ok(im, n, &r))
                 return false;
-        warn_of_corners(im, n, &r);
         if (r.transform == TF_CROP_AND_RESIZE) {
                 if (!present(n, 1) || !onnx_want_float(im, n, 1) || onnx_rank(n->inputs[1]) != 1 ||
                     onnx_dim(n->inputs[1], 0) != 2 * r.count)

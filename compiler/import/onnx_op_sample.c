@@ -44,7 +44,8 @@ static struct value *reflected(struct onnx_import *im, struct value *x, double l
 }
 
 /* where a coordinate of [-1, 1] lies along an extent, brought to the image as far as the padding
- * does so */
+ * does so. Of cubic interpolation with a border each neighbour is clamped by itself, as in PyTorch
+ * and onnxruntime; the standard's reference clamps the point between them, too. */
 static struct value *denormalized(struct onnx_import *im, const struct sample *s, struct value *x,
                                   int64_t extent, double low, double high)
 {
@@ -54,6 +55,8 @@ static struct value *denormalized(struct onnx_import *im, const struct sample *s
                 x = times(im, plus(im, times(im, plus(im, x, 1), (double)extent), -1), 0.5);
         if (s->mode == SAMPLE_NEAREST)
                 x = onnx_unary(im, OP_round, x);
+        if (s->padding == PADDING_BORDER && s->mode == SAMPLE_CUBIC)
+                return x;
         if (s->padding == PADDING_BORDER)
                 return onnx_select(im, beyond(im, x, low, high),
                                    clamp(im, x, 0, (double)extent - 1), x);

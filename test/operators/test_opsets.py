@@ -398,6 +398,7 @@ for c in (), (1,), (4,), (2, 1), (1, 4), (2, 4):
 case("Gemm", [x(2, 3), x(3, 4)], since=11, alpha=0.25)
 case("Gemm", [x(2, 3, dtype=I32), x(3, 4, dtype=I32), x(4, dtype=I32)], since=9, title="int32", expect=lambda a, b, c: a @ b + c)
 case("MatMulInteger", [x(2, 3, dtype=U8, low=0, high=255), x(3, 4, dtype=I8, low=-128, high=127), np.array(7, U8), np.array(-3, I8)],
+     expect=lambda a, b, za, zb: (a.astype(I32) - za) @ (b.astype(I32) - zb),         # onnxruntime's sums may saturate (test/support/quantized.py)
      since=10)
 
 # ---- signals ----
@@ -649,17 +650,24 @@ def test_as_many_as_declared():
                 dnncc.run_host(host, [np.array(many, F32)])
 
 
-@pytest.mark.parametrize("scale, width, warns", [(0.6, 2.4, True), (1.3, 5.2, True), (0.5, 2, False), (np.float32(7) / np.float32(4), 7, False), (0.4, 1.6, False)])
-def test_corners_of_a_fraction(scale, width, warns):
-    """align_corners where the scale makes no whole number of elements: as the reference, which PyTorch and onnxruntime are not"""
-    a = x(1, 1, 2, 4)
-    node = helper.make_node("Resize", ["x", "", "s"], ["y"], "corners", mode="linear", coordinate_transformation_mode="align_corners")
+@pytest.mark.parametrize("transform", ["align_corners", "tf_crop_and_resize", "pytorch_half_pixel"])
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("scale", [0.6, 1.3, 0.5, np.float32(7) / np.float32(4), 0.4, 1 / 3])
+@pytest.mark.sample(9)
+def test_corners_of_a_fraction(scale, mode, transform):
+    """scales that make no whole number of elements: length_resized is the extent of the result, as in the text, onnxruntime and PyTorch (the reference has
+    scale times length)"""
+    if (mode, transform) == ("cubic", "tf_crop_and_resize"):
+        pytest.skip("onnxruntime interpolates outside of the region")
+    a = x(1, 1, 5, 7)
+    node = helper.make_node("Resize", ["x", "roi", "s"], ["y"], "corners", mode=mode, coordinate_transformation_mode=transform)
+    constants = {"roi": np.array([0, 0, 0.1, 0.2, 1, 1, 0.8, 0.9], F32), "s": np.array([1, 1, 1, scale], F32)}
     graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, a.shape)], [onnx.ValueInfoProto(name="y")],
-                              [numpy_helper.from_array(np.array([1, 1, 1, scale], F32), "s")])
+                              [numpy_helper.from_array(v, k) for k, v in constants.items()])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
+    want = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": a})[0]
     with dnncc.Workspace("corners") as folder:
         onnx.save(model, str(folder / "model.onnx"))
-        said = dnncc.compile_model(folder / "model.onnx", folder).stderr
+        assert not dnncc.compile_model(folder / "model.onnx", folder).stderr
         got = dnncc.run_host(dnncc.build_host(folder), [a])[0]
-    np.testing.assert_allclose(got, ReferenceEvaluator(model).run(None, {"x": a})[0], rtol=1e-6, atol=1e-6)
-    assert said.count("\n") == warns and (not warns or f"warning: node 'corners' (Resize): align_corners with scale {scale}" in said and f" {width} " in said), said
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
