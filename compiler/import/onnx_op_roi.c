@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* RoiAlign: regions of images, each brought to one size by sampling its bins between pixels. */
-#include "compiler/import/onnx_helpers.h"
+#include <math.h>
+
+#include "compiler/import/onnx_arithmetic.h"
 
 /* the points of one dimension, <regions x bins * samples>: the pixels on both sides of each, and
- * their shares, 0 outside the image */
-struct points { struct value *index[2], *weight[2]; };
+ * their shares, 0 outside the image; which are samples of the bin, NULL: all */
+struct points { struct value *index[2], *weight[2], *counts; };
 
 static struct value *flattened(struct onnx_import *im, struct value *v)
 {
@@ -13,32 +15,79 @@ static struct value *flattened(struct onnx_import *im, struct value *v)
                  : NULL;
 }
 
-static void points_read(struct onnx_import *im, struct value *first, struct value *size,
-                        int64_t extent, int64_t bins, int64_t samples, struct points *p)
+/* Samples of one dimension. By sampling_ratio each bin has so many; where that is 0 a bin of a region has
+ * ceil(size of the bin), which only a run may know, so they are taken in blocks, as many as a region of the image's
+ * size has, and the blocks are a loop. Of what lies outside the image nothing is added, so of a region that is larger
+ * only the samples from..to of each bin count, which are at most 2 (extent + 4): their distance is above 0.5. */
+struct samples {
+        int64_t extent, bins, block;
+        struct value *first, *bin;      /* <regions>: where the region begins, the size of a bin */
+        struct value *count;            /* <regions>, of each bin; NULL: block */
+        struct value *from, *to;        /* <regions x bins>; NULL: all */
+        struct value *blocks;           /* i64: of the bin that has most */
+};
+
+static struct value *whole_up(struct onnx_import *im, struct value *x) { return onnx_unary(im, OP_ceil, x); }
+static struct value *whole_down(struct onnx_import *im, struct value *x) { return onnx_unary(im, OP_floor, x); }
+static struct value *between(struct onnx_import *im, struct value *x, struct value *low, struct value *high)
 {
-        const int64_t onto[1] = { 0 };
-        const struct type *to = type_tensor(im->m, onnx_element(first), 3,
-                                            (const dim_t[]){ onnx_dim(first, 0), bins, samples });
-        struct value *bin = onnx_spread(im, onnx_with(im, OP_div, size, (double)bins), to, onto);
-        struct value *part = onnx_with(im, OP_add, build_iota(&im->b, to, 2), 0.5);
-        struct value *last = build_scalar(&im->b, to->element, (double)extent - 1);
-        struct value *at = onnx_binary(im, OP_mul, build_iota(&im->b, to, 1), bin);
-        at = onnx_binary(im, OP_add, onnx_spread(im, first, to, onto), at);
-        at = onnx_binary(im, OP_add, at,
-                         onnx_with(im, OP_div, onnx_binary(im, OP_mul, part, bin),
-                                   (double)samples));
-        struct value *right = onnx_with(im, OP_le, at, (double)extent);
+        return onnx_binary(im, OP_min, onnx_binary(im, OP_max, x, low), high);
+}
+
+/* the number of the last sample at or before `limit`, of bins that begin at base with samples `step` apart */
+static struct value *sample_before(struct onnx_import *im, double limit, struct value *base, struct value *step)
+{
+        return whole_down(im, plus(im, onnx_binary(im, OP_div, onnx_from(im, OP_sub, limit, base), step), -0.5));
+}
+
+/* s->count, from, to and blocks, where a region says how many samples it has */
+static bool count_samples(struct onnx_import *im, struct samples *s)
+{
+        const int64_t along[2] = { 0, 1 }, regions[1] = { 0 };
+        s->count = onnx_with(im, OP_max, whole_up(im, s->bin), 0);
+        if (!s->count)
+                return false;
+        const struct type *t = type_tensor(im->m, onnx_element(s->count), 2, (const dim_t[]){ onnx_dim(s->first, 0), s->bins });
+        struct value *bin = onnx_spread(im, s->bin, t, regions), *count = onnx_spread(im, s->count, t, regions);
+        struct value *base = add(im, onnx_spread(im, s->first, t, regions), mul(im, build_iota(&im->b, t, 1), bin));
+        struct value *zero = constant_number(im->m, t, 0), *few = onnx_with(im, OP_le, count, 1), *step = onnx_binary(im, OP_div, bin, count);
+        s->from = onnx_select(im, few, zero, between(im, plus(im, sample_before(im, -1, base, step), -1), zero, count));
+        s->to = onnx_select(im, few, count, between(im, plus(im, sample_before(im, (double)s->extent, base, step), 2), zero, count));
+        struct value *most = onnx_reduce(im, REDUCE_max, sub(im, s->to, s->from), along, 2, E_COMPUTE);
+        s->blocks = onnx_cast(im, whole_up(im, onnx_with(im, OP_div, most, (double)s->block)), E_I64);
+        return s->blocks != NULL;
+}
+
+/* the points of block number `turn` */
+static void points_read(struct onnx_import *im, const struct samples *s, struct value *turn, struct points *p)
+{
+        const int64_t onto[1] = { 0 }, bins[2] = { 0, 1 };
+        const struct type *to = type_tensor(im->m, onnx_element(s->first), 3, (const dim_t[]){ onnx_dim(s->first, 0), s->bins, s->block });
+        struct value *bin = onnx_spread(im, s->bin, to, onto), *number = build_iota(&im->b, to, 2);
+        if (s->count) {
+                struct value *start = times(im, onnx_cast(im, turn, to->element), (double)s->block);
+                number = add(im, add(im, number, onnx_spread(im, s->from, to, bins)), onnx_spread(im, start, to, NULL));
+        }
+        struct value *part = plus(im, number, 0.5), *last = build_scalar(&im->b, to->element, (double)s->extent - 1);
+        struct value *at = mul(im, build_iota(&im->b, to, 1), bin);
+        at = add(im, onnx_spread(im, s->first, to, onto), at);
+        part = mul(im, part, bin);
+        at = add(im, at, s->count ? onnx_binary(im, OP_div, part, onnx_spread(im, s->count, to, onto)) : onnx_with(im, OP_div, part, (double)s->block));
+        struct value *right = onnx_with(im, OP_le, at, (double)s->extent);
         struct value *inside = onnx_binary(im, OP_and, onnx_with(im, OP_ge, at, -1), right);
+        p->counts = s->count ? onnx_binary(im, OP_lt, number, onnx_spread(im, s->to, to, bins)) : NULL;
+        if (p->counts)
+                inside = onnx_binary(im, OP_and, inside, p->counts);
         at = onnx_binary(im, OP_min, onnx_with(im, OP_max, at, 0), last);
-        struct value *low = onnx_unary(im, OP_floor, at),
+        struct value *low = whole_down(im, at),
                      *high = onnx_binary(im, OP_min, onnx_with(im, OP_add, low, 1), last);
-        struct value *share = onnx_binary(im, OP_sub, at, low),
-                     *none = build_scalar(&im->b, to->element, 0);
+        struct value *share = sub(im, at, low), *none = build_scalar(&im->b, to->element, 0);
         p->index[0] = flattened(im, onnx_cast(im, low, E_I64));
         p->index[1] = flattened(im, onnx_cast(im, high, E_I64));
         p->weight[0] =
                 flattened(im, onnx_select(im, inside, onnx_from(im, OP_sub, 1, share), none));
         p->weight[1] = flattened(im, onnx_select(im, inside, share, none));
+        p->counts = flattened(im, p->counts);
 }
 
 /* <regions x rows x columns x channels>: pixels (low or high ones in either dimension) times their
@@ -99,13 +148,11 @@ static bool roi_read(struct onnx_import *im, struct onnx_node *n, struct roi_ali
                 return onnx_invalid(im, n, "regions are %s of images %s",
                                     type_text(im->arena, im->m, r->regions->type),
                                     type_text(im->arena, im->m, r->x->type));
-        return r->samples ||
-               onnx_unsupported(im, n, "sampling_ratio 0, samples that depend on a region's size");
+        return true;
 }
 
 /* the samples along dimension d (0: rows, 1: columns) of all regions */
-static bool roi_points(struct onnx_import *im, const struct roi_align *r, int d,
-                       struct points *points)
+static bool roi_samples(struct onnx_import *im, const struct roi_align *r, int d, struct samples *s)
 {
         struct value *side[2];
 
@@ -115,12 +162,93 @@ static bool roi_points(struct onnx_import *im, const struct roi_align *r, int d,
                 side[k] = onnx_with(im, OP_sub, onnx_with(im, OP_mul, side[k], r->scale),
                                     r->unshifted ? 0 : 0.5);
         }
-        struct value *size = onnx_binary(im, OP_sub, side[1], side[0]);
-        if (!size)
-                return false;
-        points_read(im, side[0], r->unshifted ? onnx_with(im, OP_max, size, 1) : size,
-                    onnx_dim(r->x, 2 + d), r->bins[d], r->samples, points);
-        return true;
+        struct value *size = sub(im, side[1], side[0]);
+        size = r->unshifted ? onnx_with(im, OP_max, size, 1) : size;
+        *s = (struct samples){ .extent = onnx_dim(r->x, 2 + d), .bins = r->bins[d], .block = r->samples, .first = side[0] };
+        s->bin = onnx_with(im, OP_div, size, (double)s->bins);
+        if (r->samples)
+                return s->bin != NULL;
+        s->block = (s->extent + s->bins - 1) / s->bins;
+        return count_samples(im, s);
+}
+
+/* what the bins [regions, rows, columns, channels] have of one block of samples in each dimension */
+static struct value *block_of_samples(struct onnx_import *im, struct onnx_node *n, const struct roi_align *r, const struct samples *s,
+                                      struct value *const *turn)
+{
+        struct points points[2];
+        struct value *y = NULL;
+        const dim_t *extents = r->x->type->dims + 2, channels = onnx_dim(r->x, 1);
+        const dim_t dims[6] = { onnx_dim(r->regions, 0), s[0].bins, s[0].block, s[1].bins, s[1].block, channels };
+        const int64_t rows[2] = { 0, 1 }, columns[2] = { 0, 2 };
+
+        if (!onnx_type(im, n, onnx_element(r->x), 6, dims))
+                return NULL;
+        for (int d = 0; d < 2; d++)
+                points_read(im, &s[d], turn[d], &points[d]);
+        struct value *pixels = build_transpose(&im->b, r->x, (const int64_t[]){ 0, 2, 3, 1 });
+        pixels = onnx_reshape(im, pixels, 2,
+                              (const dim_t[]){ onnx_dim(r->x, 0) * extents[0] * extents[1],
+                                               channels });
+        for (int k = 0; k < 4; k++) {
+                struct value *term =
+                        corner(im, pixels, n->inputs[2], extents, points, k / 2, k % 2);
+                y = y ? onnx_binary(im, r->mode ? OP_max : OP_add, y, term) : term;
+        }
+        if (r->mode && y && points[0].counts) {
+                const struct type *t = type_with_element(im->m, y->type, E_BOOL);
+                struct value *counts = onnx_binary(im, OP_and, onnx_spread(im, points[0].counts, t, rows), onnx_spread(im, points[1].counts, t, columns));
+                y = onnx_select(im, counts, y, build_like(&im->b, y, -INFINITY));
+        }
+        return onnx_reduce(im, r->mode ? REDUCE_max : REDUCE_sum, onnx_reshape(im, y, 6, dims), (const int64_t[]){ 2, 4 }, 2, E_COMPUTE);
+}
+
+/* all blocks of samples, one after the other */
+static struct value *all_samples(struct onnx_import *im, struct onnx_node *n, const struct roi_align *r, const struct samples *s)
+{
+        struct value *zero = onnx_integer(im, E_I64, 0), *turn[2] = { zero, zero };
+        struct value *blocks = s[0].count ? mul(im, s[0].blocks, s[1].blocks) : onnx_integer(im, E_I64, 1);
+        if (!blocks || !zero)
+                return NULL;
+        if (value_is_constant(blocks) && constant_element(blocks->constant, 0).u == 1)
+                return block_of_samples(im, n, r, s, turn);
+        const dim_t dims[4] = { onnx_dim(r->regions, 0), s[0].bins, s[1].bins, onnx_dim(r->x, 1) };
+        struct value *first = constant_number(im->m, type_tensor(im->m, onnx_element(r->x), 4, dims), r->mode ? -INFINITY : 0);
+        const struct onnx_loop_parts parts = { .trip = blocks, .steps = 0, .first = &first, .carried = 1 };
+        struct onnx_loop loop;
+        if (!first || !onnx_loop_open(im, &parts, &loop))
+                return NULL;
+        turn[0] = onnx_binary(im, OP_div, loop.number, s[1].blocks);
+        turn[1] = onnx_binary(im, OP_rem, loop.number, s[1].blocks);
+        struct value *next = onnx_binary(im, r->mode ? OP_max : OP_add, loop.held, block_of_samples(im, n, r, s, turn));
+        return onnx_loop_close(im, &loop, &next) ? &loop.op->results[0] : NULL;
+}
+
+/* x <regions x bins> of each dimension multiplied: for each bin of the result y [regions, rows, columns, channels] */
+static struct value *product_of_bins(struct onnx_import *im, struct value *const *x, const struct value *y)
+{
+        const int64_t rows[2] = { 0, 1 }, columns[2] = { 0, 2 };
+        const struct type *t = type_with_element(im->m, y->type, onnx_element(x[0]));
+        return mul(im, onnx_spread(im, x[0], t, rows), onnx_spread(im, x[1], t, columns));
+}
+
+/* the mean of all samples, or the largest of them: samples outside the image, which were left out, are 0 */
+static struct value *finished(struct onnx_import *im, const struct roi_align *r, const struct samples *s, struct value *y)
+{
+        if (!y || (r->samples && r->mode))
+                return y;
+        if (r->samples)
+                return onnx_with(im, OP_div, y, (double)(r->samples * r->samples));
+        struct value *counts[2], *taken[2];
+        for (int d = 0; d < 2; d++) {
+                counts[d] = onnx_spread(im, s[d].count, s[d].to->type, (const int64_t[]){ 0 });
+                taken[d] = sub(im, s[d].to, s[d].from);
+        }
+        struct value *count = product_of_bins(im, counts, y);
+        if (!r->mode)
+                return onnx_binary(im, OP_div, y, onnx_cast(im, onnx_with(im, OP_max, count, 1), onnx_element(y)));
+        struct value *all = onnx_binary(im, OP_ge, product_of_bins(im, taken, y), onnx_with(im, OP_max, count, 1));
+        return onnx_select(im, all, y, onnx_with(im, OP_max, y, 0));
 }
 
 /* Operands x [batch, channels, rows, columns], regions [regions, 4] as x, y of two corners, the
@@ -128,32 +256,13 @@ static bool roi_points(struct onnx_import *im, const struct roi_align *r, int d,
 bool onnx_import_roi_align(struct onnx_import *im, struct onnx_node *n)
 {
         struct roi_align r = { .unshifted = 1 };
-        struct points points[2];
-        struct value *y = NULL;
+        struct samples samples[2];
 
         r.x = onnx_wide(im, n->inputs[0]);
         r.regions = onnx_wide(im, n->inputs[1]);
-        if (!roi_read(im, n, &r))
+        if (!roi_read(im, n, &r) || !roi_samples(im, &r, 0, &samples[0]) || !roi_samples(im, &r, 1, &samples[1]))
                 return false;
-        const dim_t *extents = r.x->type->dims + 2, channels = onnx_dim(r.x, 1);
-        const dim_t dims[6] = { onnx_dim(r.regions, 0), r.bins[0], r.samples, r.bins[1], r.samples,
-                                channels };
-        if (!onnx_type(im, n, onnx_element(r.x), 6, dims) || !roi_points(im, &r, 0, &points[0]) ||
-            !roi_points(im, &r, 1, &points[1]))
-                return false;
-        struct value *pixels = build_transpose(&im->b, r.x, (const int64_t[]){ 0, 2, 3, 1 });
-        pixels = onnx_reshape(im, pixels, 2,
-                              (const dim_t[]){ onnx_dim(r.x, 0) * extents[0] * extents[1],
-                                               channels });
-        for (int k = 0; k < 4; k++) {
-                struct value *term =
-                        corner(im, pixels, n->inputs[2], extents, points, k / 2, k % 2);
-                y = y ? onnx_binary(im, r.mode ? OP_max : OP_add, y, term) : term;
-        }
-        y = onnx_reshape(im, y, 6, dims);
-        y = onnx_reduce(im, r.mode ? REDUCE_max : REDUCE_sum, y, (const int64_t[]){ 2, 4 }, 2,
-                        E_COMPUTE);
-        y = y && !r.mode ? onnx_with(im, OP_div, y, (double)(r.samples * r.samples)) : y;
+        struct value *y = finished(im, &r, samples, all_samples(im, n, &r, samples));
         y = y ? build_transpose(&im->b, y, (const int64_t[]){ 0, 3, 1, 2 }) : NULL;
         return onnx_output(n, 0, onnx_cast(im, y, onnx_element(n->inputs[0])));
 }
