@@ -523,13 +523,12 @@ bool match_gelu(struct export *e, const struct op *op, struct plan *plan)
 {
         (void)e;
         for (int i = 0; i < 2; i++) {
-                struct value *x = times(op_operand(op, i), 0.5f);
-                const struct value *bend = op_operand(op, !i);
-                if (!x || x->type->element != E_F32 || !op_is(bend, OP_add) ||
-                    !op_is(op_operand(bend->op, 0), OP_erf) ||
-                    !is_number(op_operand(bend->op, 1), 1))
+                struct value *x = op_operand(op, i);
+                const struct value *share = op_operand(op, !i);
+                if (x->type->element != E_F32 || !op_is(share, OP_add) || !is_number(op_operand(share->op, 1), 0.5))
                         continue;
-                if (times(op_operand(op_operand(bend->op, 0)->op, 0), 0.70710678118654752440f) == x)
+                const struct value *bend = times(op_operand(share->op, 0), 0.5f);
+                if (bend && op_is(bend, OP_erf) && times(op_operand(bend->op, 0), 0.70710678118654752440f) == x)
                         return want_one(plan, x);
         }
         return false;

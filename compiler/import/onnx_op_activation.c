@@ -21,12 +21,6 @@ static struct value *zeros(struct onnx_import *im, struct value *x)
         return x ? build_like(&im->b, x, 0) : NULL;
 }
 
-/* exp(x) - 1, for x < 0 */
-static struct value *exp_minus_one(struct onnx_import *im, struct value *x)
-{
-        return plus(im, onnx_unary(im, OP_exp, x), -1);
-}
-
 bool onnx_import_relu(struct onnx_import *im, struct onnx_node *n)
 {
         if (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs"))
@@ -76,7 +70,7 @@ bool onnx_import_elu(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_want_float(im, n, 0) || !onnx_float(im, n, "alpha", 1, &alpha))
                 return false;
         struct value *x = operand(im, n);
-        return result(im, n, onnx_below_zero(im, x, times(im, exp_minus_one(im, x), alpha)));
+        return result(im, n, onnx_below_zero(im, x, times(im, onnx_unary(im, OP_expm1, x), alpha)));
 }
 
 bool onnx_import_selu(struct onnx_import *im, struct onnx_node *n)
@@ -90,7 +84,7 @@ bool onnx_import_selu(struct onnx_import *im, struct onnx_node *n)
             !onnx_float(im, n, "gamma", 1.05070102214813232421875f, &gamma))
                 return false;
         struct value *x = operand(im, n);
-        struct value *bent = plus(im, times(im, onnx_unary(im, OP_exp, x), alpha), -alpha);
+        struct value *bent = times(im, onnx_unary(im, OP_expm1, x), alpha);
         return result(im, n, times(im, onnx_below_zero(im, x, bent), gamma));
 }
 
@@ -103,7 +97,7 @@ bool onnx_import_celu(struct onnx_import *im, struct onnx_node *n)
         if (alpha == 0)
                 return onnx_invalid(im, n, "alpha is 0");
         struct value *x = operand(im, n);
-        struct value *bent = times(im, exp_minus_one(im, onnx_with(im, OP_div, x, alpha)), alpha);
+        struct value *bent = times(im, onnx_unary(im, OP_expm1, onnx_with(im, OP_div, x, alpha)), alpha);
         return result(im, n, onnx_below_zero(im, x, bent));
 }
 
@@ -180,20 +174,18 @@ bool onnx_import_shrink(struct onnx_import *im, struct onnx_node *n)
         return result(im, n, y);
 }
 
-/* 0.5 x (1 + erf(x / sqrt 2)), or the tanh approximation of it (Hendrycks and Gimpel) */
+/* x / 2 * (1 + erf(x / sqrt 2)), or the approximation of it by 1 + tanh u (Hendrycks and Gimpel), u = sqrt(2 / pi) (x + 0.044715 x^3), which is
+ * 2 sigmoid(2 u). x comes last, so that nothing is infinite before the result is, and 1 + tanh u does not cancel. */
 static struct value *gelu(struct onnx_import *im, struct value *x, bool approximate)
 {
-        struct value *bend;
+        static const double root = 1.59576912160573071176;      /* 2 sqrt(2 / pi) */
+        struct value *share;
 
-        if (approximate) {
-                struct value *cube = mul(im, x, mul(im, x, x));
-                bend = onnx_unary(im, OP_tanh,
-                                  times(im, add(im, x, times(im, cube, 0.044715)),
-                                        0.79788456080286535588));
-        } else {
-                bend = onnx_unary(im, OP_erf, times(im, x, 0.70710678118654752440));
-        }
-        return mul(im, times(im, x, 0.5), plus(im, bend, 1));
+        if (approximate)
+                share = onnx_unary(im, OP_sigmoid, mul(im, x, plus(im, times(im, mul(im, x, x), root * 0.044715), root)));
+        else
+                share = plus(im, times(im, onnx_unary(im, OP_erf, times(im, x, 0.70710678118654752440)), 0.5), 0.5);
+        return mul(im, x, share);
 }
 
 bool onnx_import_gelu(struct onnx_import *im, struct onnx_node *n)

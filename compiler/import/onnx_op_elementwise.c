@@ -59,12 +59,27 @@ static bool binary_operands(struct onnx_import *im, struct onnx_node *n, struct 
         return n->opset < 7 ? broadcast_legacy(im, n, &v[0], &v[1]) : onnx_broadcast(im, n, v, 2);
 }
 
+/* An integer divided by 0 is 0 here, where other programs end: that may be meant, in what a mask leaves out. */
+static void warn_of_zero_divisor(struct onnx_import *im, const struct onnx_node *n, const struct value *divisor)
+{
+        if (!value_is_constant(divisor) || !element_is_integer(onnx_element(divisor)))
+                return;
+        int64_t count = divisor->constant->kind == CONSTANT_SPLAT ? 1 : type_elements(divisor->type);
+        for (int64_t i = 0; i < count; i++)
+                if (constant_element(divisor->constant, i).u == 0) {
+                        onnx_warning(im, n, "integers are divided by a constant 0, which gives 0 here");
+                        return;
+                }
+}
+
 bool onnx_import_binary(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *v[2];
 
         if (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs"))
                 return false;
+        if (onnx_variant(n) == OP_div && n->inputs[1])
+                warn_of_zero_divisor(im, n, n->inputs[1]);
         return binary_operands(im, n, v) &&
                onnx_output(n, 0, build_binary(&im->b, (enum opcode)onnx_variant(n), v[0], v[1]));
 }
@@ -108,6 +123,7 @@ bool onnx_import_mod(struct onnx_import *im, struct onnx_node *n)
         if (!fmod && element_is_float(onnx_element(v[0])))
                 return onnx_invalid(im, n, "operands are of %s, which wants fmod = 1",
                                     element_info[onnx_element(v[0])].text);
+        warn_of_zero_divisor(im, n, n->inputs[1]);
         return onnx_output(n, 0, build_binary(&im->b, fmod ? OP_rem : OP_mod, v[0], v[1]));
 }
 

@@ -2,6 +2,9 @@
 /* Normalizations and the softmax family. All are sums over axes and element-wise arithmetic,
  * computed in the operand's wide type (or the stash type, where the operator has one) and rounded
  * once at the end. */
+#include <float.h>
+#include <math.h>
+
 #include "compiler/import/onnx_arithmetic.h"
 
 static struct value *square(struct onnx_import *im, struct value *x) { return mul(im, x, x); }
@@ -52,6 +55,20 @@ struct value *onnx_softmax(struct onnx_import *im, struct value *x, const int64_
                      *sum = onnx_reduce(im, REDUCE_sum, e, axes, count, E_COMPUTE);
         if (logarithm)
                 return sub(im, x, onnx_unreduce(im, onnx_unary(im, OP_log, sum), t, axes, count));
+        return onnx_binary(im, OP_div, e, onnx_unreduce(im, sum, t, axes, count));
+}
+
+struct value *onnx_masked_softmax(struct onnx_import *im, struct value *x, const int64_t *axes, int count)
+{
+        if (!x)
+                return NULL;
+        /* A row of -inf has the lowest number as its largest: its exponentials are 0, and so is their quotient by 1. The sum of any
+         * other row is at least 1, its largest element's exponential. */
+        const struct type *t = x->type;
+        struct value *most = onnx_with(im, OP_max, onnx_reduce(im, REDUCE_max, x, axes, count, E_COMPUTE),
+                                       t->element == E_F64 ? -DBL_MAX : -(double)FLT_MAX);
+        struct value *e = onnx_unary(im, OP_exp, sub(im, x, onnx_unreduce(im, most, t, axes, count)));
+        struct value *sum = onnx_with(im, OP_max, onnx_reduce(im, REDUCE_sum, e, axes, count, E_COMPUTE), 1);
         return onnx_binary(im, OP_div, e, onnx_unreduce(im, sum, t, axes, count));
 }
 
@@ -444,6 +461,14 @@ bool onnx_import_mean_variance_normalization(struct onnx_import *im, struct onnx
 
 /* ---- LpNormalization, LRN ---- */
 
+struct value *onnx_norm_scale(struct onnx_import *im, struct value *largest)
+{
+        if (!largest)
+                return NULL;
+        struct value *usual = onnx_binary(im, OP_and, onnx_with(im, OP_gt, largest, 0), onnx_with(im, OP_lt, largest, INFINITY));
+        return onnx_select(im, usual, largest, build_like(&im->b, largest, 1));
+}
+
 bool onnx_import_lp_normalization(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = onnx_wide(im, n->inputs[0]);
@@ -455,9 +480,14 @@ bool onnx_import_lp_normalization(struct onnx_import *im, struct onnx_node *n)
             !onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &axis) || !x)
                 return false;
         const int64_t axes[1] = { axis };
+        if (p == 2 && type_elements(x->type)) {        /* the quotient is the same of x divided by a number */
+                struct value *scale = onnx_norm_scale(im, onnx_reduce(im, REDUCE_max, onnx_unary(im, OP_abs, x), axes, 1, E_COMPUTE));
+                x = onnx_binary(im, OP_div, x, onnx_unreduce(im, scale, x->type, axes, 1));
+        }
         struct value *norm =
-                onnx_reduce(im, REDUCE_sum, p == 1 ? onnx_unary(im, OP_abs, x) : square(im, x),
-                            axes, 1, E_COMPUTE);
+                x ? onnx_reduce(im, REDUCE_sum, p == 1 ? onnx_unary(im, OP_abs, x) : square(im, x),
+                                axes, 1, E_COMPUTE)
+                  : NULL;
         norm = p == 2 ? onnx_unary(im, OP_sqrt, norm) : norm;
         /* 0 / 0 is 0 here */
         norm = onnx_select(im, onnx_with(im, OP_eq, norm, 0),

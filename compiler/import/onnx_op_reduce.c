@@ -75,6 +75,19 @@ static struct value *log_sum_exp(struct onnx_import *im, const struct reduction 
         return onnx_binary(im, OP_add, onnx_unary(im, OP_log, sum), offset);
 }
 
+/* sqrt(sum(x * x)), of elements divided by the largest of their set, so that no square overflows or
+ * underflows where the root does not; a set of zeros or with an infinity is divided by 1 */
+static struct value *euclidean(struct onnx_import *im, const struct reduction *r, struct value *x)
+{
+        if (type_elements(r->full) == 0)
+                return onnx_unary(im, OP_sqrt, reduce(im, r, REDUCE_sum, onnx_binary(im, OP_mul, x, x)));
+        struct value *scale = onnx_norm_scale(im, spread_maximum(im, r, onnx_unary(im, OP_abs, x)));
+        struct value *share = scale ? onnx_binary(im, OP_div, x, scale) : NULL;
+        struct value *root = onnx_unary(im, OP_sqrt, reduce(im, r, REDUCE_sum, onnx_binary(im, OP_mul, share, share)));
+        /* every element of `scale` along the axes is the same: its maximum is it */
+        return onnx_binary(im, OP_mul, root, reduce(im, r, REDUCE_max, scale));
+}
+
 static struct value *compute(struct onnx_import *im, const struct reduction *r, int variant,
                              struct value *x)
 {
@@ -87,9 +100,7 @@ static struct value *compute(struct onnx_import *im, const struct reduction *r, 
         case REDUCE_OP_LOG_SUM: return onnx_unary(im, OP_log, reduce(im, r, REDUCE_sum, x));
         case REDUCE_OP_LOG_SUM_EXP: return log_sum_exp(im, r, x);
         case REDUCE_OP_SUM_SQUARE: return reduce(im, r, REDUCE_sum, onnx_binary(im, OP_mul, x, x));
-        case REDUCE_OP_L2:
-                return onnx_unary(im, OP_sqrt,
-                                  reduce(im, r, REDUCE_sum, onnx_binary(im, OP_mul, x, x)));
+        case REDUCE_OP_L2: return euclidean(im, r, x);
         default: { /* mean: how many were added follows from the shapes */
                 struct value *sum = reduce(im, r, REDUCE_sum, x);
                 int64_t results = sum ? type_elements(sum->type) : 0;

@@ -279,7 +279,7 @@ static struct value *activate(struct onnx_import *im, const struct recurrent *r,
         case ACT_ELU:
                 return onnx_below_zero(
                         im, x,
-                        onnx_with(im, OP_mul, onnx_with(im, OP_sub, onnx_unary(im, OP_exp, x), 1), a));
+                        onnx_with(im, OP_mul, onnx_unary(im, OP_expm1, x), a));
         case ACT_HARD_SIGMOID:
                 x = onnx_with(im, OP_add, onnx_with(im, OP_mul, x, a), b);
                 return onnx_with(im, OP_min, onnx_with(im, OP_max, x, 0), 1);
@@ -571,6 +571,15 @@ static bool write_loop(struct onnx_import *im, const struct onnx_node *n, const 
         return true;
 }
 
+/* A state at the end: of a sequence without steps 0, as in onnxruntime, where the text says nothing. */
+static struct value *last_state(struct onnx_import *im, const struct recurrent *r, struct value *state)
+{
+        if (!state || !r->lengths)
+                return state;
+        struct value *has_steps = onnx_spread(im, onnx_with(im, OP_gt, r->lengths, 0), state->type, (const int64_t[]){ 0 });
+        return onnx_select(im, has_steps, state, build_like(&im->b, state, 0));
+}
+
 bool onnx_import_recurrent(struct onnx_import *im, struct onnx_node *n)
 {
         static const int gates[4] = { 1, 3, 4, 4 };
@@ -590,8 +599,8 @@ bool onnx_import_recurrent(struct onnx_import *im, struct onnx_node *n)
                               ? write_loop
                               : write_out)(im, n, &r, &d, backward, &y[number]))
                         return false;
-                h[number] = d.h;
-                c[number] = d.c;
+                h[number] = last_state(im, &r, d.h);
+                c[number] = last_state(im, &r, d.c);
         }
         return recurrent_outputs(im, n, &r, y, h, c);
 }

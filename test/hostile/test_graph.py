@@ -267,9 +267,7 @@ def test_26_branches_differ(tmp_path):
 
 def test_31_scopes(tmp_path):
     good = branch([node("Neg", ["x"], ["t"])], "t")
-    for name, bad in {"shadow": branch([node("Exp", ["x"], ["outer"], "shadow")], "outer"),
-                      "ghost": branch([node("Exp", ["ghost"], ["t2"], "n")], "t2"), "outer": branch([node("Exp", ["x"], ["t3"])], "t3", [constant("outer", [1])]),
-                      "nowhere": branch([node("Exp", ["x"], ["t2"])], "nowhere")}.items():
+    for name, bad in {"ghost": branch([node("Exp", ["ghost"], ["t2"], "n")], "t2"), "nowhere": branch([node("Exp", ["x"], ["t2"])], "nowhere")}.items():
         refused(tmp_path, model([node("Relu", ["x"], ["outer"], "o"), choose(good, bad), node("Add", ["y", "outer"], ["z"])], CONDITION, [untyped("z")]),
                 names=name, lines=1, codes=(3,))
     same = [choose(branch([node("Neg", ["outer"], ["t"])], "t"), branch([node("Exp", ["outer"], ["t"])], "t")), node("Relu", ["x"], ["outer"])]
@@ -373,7 +371,7 @@ def test_32_attribute_references(tmp_path):
     refused(tmp_path, model([outside]), names=["'n'", "alpha"], lines=1, codes=(3,))
     body = node("LeakyRelu", ["a"], ["o"], "n")
     body.attribute.append(onnx.AttributeProto(name="alpha", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT))
-    refused(tmp_path, with_functions([call("F")], [function("F", [body], attributes=["slope"])]), names="slope", lines=1, codes=(3,))
+    assert np.allclose(results(tmp_path, with_functions([call("F")], [function("F", [body], attributes=["slope"])]), [-X])[0], -X * 0.01)   # the operator's default
     refused(tmp_path, with_functions([call("F")], [function("F", [body])]), names="slope", lines=1, codes=(3,))
     refused(tmp_path, with_functions([call("F", slope=3)], [function("F", [body], attributes=["slope"])]), names="another type", lines=1, codes=(3,))
     body.attribute[0].f = 1.0
@@ -413,7 +411,6 @@ def test_29_loops_that_do_not_fit(tmp_path):
     bad(loop_body(outputs=()), "'loop' (Loop")
     bad(loop_body(inputs=[value("i", (), I64), value("cond", (), B)]), "'loop' (Loop")
     bad(loop_body(outputs=("again", "nowhere")), "nowhere")
-    bad(loop_body(inputs=[value("x", (), I64), value("cond", (), B), value("v")]), "'x'")       # hides an outer name
     bad(loop_body([node("Add", ["v", "p"], ["q"]), node("Neg", ["q"], ["p"])], ("again", "p")), "cycle")
     bad(loop_body([node("Flatten", ["v"], ["f"], axis=0)], ("again", "f")), "carried value 0", (4,))
     bad(loop_body(outputs=("v", "v2")), "condition")

@@ -9,7 +9,12 @@ The rule of rounding. A quantized value is (q - zero) * scale. A contraction of 
 where rne rounds half to even and all of it is f32. What bounds the result before it is quantized (Relu, Clip) bounds f32(s) * m by
 f32(bound / sy). Any other operation is on floats as the graph has them: each operand decoded, f32(f32(q - zero) * scale), the result
 encoded, saturate(rne(f32(x / scale)) + zero)."""
+import functools
+
 import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
 
 F32, I64 = np.float32, np.int64
 
@@ -67,3 +72,13 @@ def convolve(x, w, strides, dilations, pads, groups):
                 part = x[:, g * each:(g + 1) * each, rows, columns]
                 y[:, g * m:(g + 1) * m] += np.einsum("nchw,mc->nmhw", part, w[g * m:(g + 1) * m, :, i, j])
     return y
+
+
+@functools.lru_cache(None)
+def onnxruntime_saturates():
+    """whether its sums of u8 times i8 do, as on x86 processors without VNNI, where pairs of products are added in 16 bits (vpmaddubsw)"""
+    a, b = np.full((1, 64), 255, np.uint8), np.full((64, 16), 127, np.int8)
+    graph = helper.make_graph([helper.make_node("MatMulInteger", ["a", "b"], ["y"])], "g", [helper.make_tensor_value_info("a", TensorProto.UINT8, a.shape)],
+                              [onnx.ValueInfoProto(name="y")], [numpy_helper.from_array(b, "b")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    return bool(np.any(onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"a": a})[0] != 64 * 255 * 127))

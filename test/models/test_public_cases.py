@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""Small models like those in public reports about other tools, ../shared/cases, with inputs and right values; test/operators/test_reported.py makes models of
+the same kinds for a clone that stands alone."""
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+
+CASES = dnncc.ROOT.parent / "shared" / "cases"
+FOLDERS = sorted([*CASES.glob("wrong/*/model.onnx"), *CASES.glob("right/*/model.onnx")]) if CASES.exists() else []
+# Extents that only a run knows: each is an error that says so (exit code 3 or 4), until extents may be a run's.
+EXTENTS_OF_A_RUN = ("slice_runtime_", "loop_early_exit_", "nonzero_", "empty_nonzero", "nms_batches", "nms_cp", "nms_degenerate", "nms_iou", "if_differing_shapes",
+                    "reducesum_runtime_axes")
+TOLERANCE = 1e-4                        # of the largest output; integers are exact
+
+
+def name(path):
+    return f"{path.parent.parent.name}-{path.parent.name}"
+
+
+def inputs_of(path):
+    graph = onnx.load(path, load_external_data=False).graph
+    constants = {i.name for i in graph.initializer} | {i.values.name for i in graph.sparse_initializer}
+    given = np.load(path.parent / "inputs.npz") if (path.parent / "inputs.npz").exists() else {}
+    return [given[i.name] for i in graph.input if i.name in given or i.name not in constants]
+
+
+def expected_of(path):
+    kept = np.load(path.parent / "expected.npz")
+    return [kept[f"output_{k}"] for k in range(len(kept.files))]
+
+
+def check(results, path):
+    wanted = expected_of(path)
+    assert len(results) == len(wanted)
+    for k, (got, want) in enumerate(zip(results, wanted)):
+        assert got.shape == want.shape, f"output {k} is {got.shape}, want {want.shape}"
+        if want.dtype.kind not in "fV" or got.dtype.kind != "f":          # bf16 and what is shorter: the bits
+            np.testing.assert_array_equal(got, want.view(got.dtype), f"output {k}")
+            continue
+        got, want = got.astype(np.float64), want.astype(np.float64)
+        finite = np.isfinite(want)
+        np.testing.assert_allclose(got, want, rtol=TOLERANCE, atol=TOLERANCE * np.max(np.abs(want[finite]), initial=0), equal_nan=True, err_msg=f"output {k}")
+
+
+def run(path, folder):
+    for k, array in enumerate(inputs_of(path)):
+        np.save(folder / f"input_{k}.npy", array)
+    return dnncc.run([dnncc.DNNCC, path, f"--run={folder}", "-q"])
+
+
+@pytest.mark.parametrize("path", [p for p in FOLDERS if not p.parent.name.startswith(EXTENTS_OF_A_RUN)], ids=name)
+def test_case(path, tmp_path):
+    done = run(path, tmp_path)
+    assert done.returncode == 0, done.stderr
+    check([np.load(tmp_path / f"output_{k}.npy") for k in range(len(expected_of(path)))], path)
+
+
+@pytest.mark.sample(16)
+@pytest.mark.parametrize("target", ["generic", "native"])
+@pytest.mark.parametrize("path", [p for p in FOLDERS if not p.parent.name.startswith(EXTENTS_OF_A_RUN)], ids=name)
+def test_compiled_case(path, target, tmp_path):
+    dnncc.compile_model(path, tmp_path, [f"--target={target}", "-q"])
+    check(dnncc.run_host(dnncc.build_host(tmp_path, ["-O1"]), inputs_of(path)), path)
+
+
+@pytest.mark.parametrize("path", [p for p in FOLDERS if p.parent.name.startswith(EXTENTS_OF_A_RUN)], ids=name)
+def test_extents_of_a_run_are_errors(path, tmp_path):
+    """of the compiler, or of the run where the model declares another extent"""
+    done = run(path, tmp_path)
+    assert done.returncode != 0 and "error" in done.stderr and not list(tmp_path.glob("output_*"))
