@@ -183,6 +183,8 @@ static void put_buffers(FILE *out, const struct loop_program *p)
                         report_buffer_bytes(b));
                 if (b->port)
                         json_member(out, ", ", "port", b->port);
+                if (b->location)
+                        json_member(out, ", ", "location", b->location);
                 if (b->space == SPACE_INPUT || b->space == SPACE_OUTPUT)
                         put_port(out, b);
                 if (b->space == SPACE_WORKSPACE)

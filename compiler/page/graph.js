@@ -70,8 +70,18 @@ draw.graph = () => {
     view.y += (step[1] * view.h) / 8;
     look();
   };
-  svg.onpointerdown = (event) => ((last = event), (moved = false));
+  const fingers = new Map();                              // on the screen, by number of their pointer
+  svg.onpointerdown = (event) => (fingers.set(event.pointerId, event), (last = event), (moved = false));
+  const pinch = (event) => {
+    const [a, b] = fingers.values(), distance = (p, q) => Math.hypot(p.clientX - q.clientX, p.clientY - q.clientY), before = distance(a, b);
+    fingers.set(event.pointerId, event);
+    const [c, d] = fingers.values(), { left, top, width, height } = box();
+    moved = true;
+    zoom(Math.max(1, before) / Math.max(1, distance(c, d)), view.x + view.w / 2 + ((c.clientX + d.clientX) / 2 - left - width / 2) * scale(),
+      view.y + view.h / 2 + ((c.clientY + d.clientY) / 2 - top - height / 2) * scale());
+  };
   svg.onpointermove = (event) => {
+    if (fingers.size === 2 && fingers.has(event.pointerId)) return pinch(event);
     if (!last || !event.buttons) return;
     moved ||= Math.abs(event.clientX - last.clientX) + Math.abs(event.clientY - last.clientY) > 3;
     view.x -= (event.clientX - last.clientX) * scale();
@@ -79,5 +89,5 @@ draw.graph = () => {
     last = event;
     look();
   };
-  svg.onpointerup = () => (last = null);
+  svg.onpointerup = svg.onpointercancel = svg.onpointerleave = (event) => (fingers.delete(event.pointerId), (last = null));
 };

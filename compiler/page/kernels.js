@@ -3,24 +3,26 @@
 const timed = calls.length > 0 && calls.every((call) => call.seconds > 0);
 let refillKernels = null;
 draw.kernels = () => {
-  const cycles = total("cycles"), seconds = timed && total("seconds");
+  const cycles = total("cycles"), seconds = timed && total("seconds"), time = timed ? "seconds" : "cycles";
+  const longest = Math.max(1e-30, ...calls.map((c) => c[time]));
   refillKernels = table("#kernels-tab", [
     { name: "#", key: "index", number: true },
     { name: "kernel", key: "kernel" },
-    { name: "nodes of the model", key: "location", clamp: true },
-    { name: "operation and shapes", key: "summary", clamp: true },
-    { name: "FLOP", key: "flops", number: true, text: (c) => whole(c.flops) },
-    { name: "read", key: "read", number: true, text: (c) => whole(c.read) },
-    { name: "of it constant", key: "constants", number: true, text: (c) => whole(c.constants) },
-    { name: "written", key: "written", number: true, text: (c) => whole(c.written) },
-    { name: "FLOP/B", key: "intensity", number: true, text: (c) => c.intensity.toFixed(2) },
-    { name: "predicted cycles", key: "cycles", number: true, text: (c) => whole(c.cycles) },
-    { name: "of all", key: "cycles", number: true, text: (c) => percent(c.cycles, cycles) },
+    { name: "share", key: time, bar: (c) => c[time] / longest },
     ...(timed ? [
       { name: "measured µs", key: "seconds", number: true, text: (c) => (c.seconds * 1e6).toFixed(1) },
       { name: "of all", key: "seconds", number: true, text: (c) => percent(c.seconds, seconds) },
     ] : []),
-    { name: "schedule", key: "schedule" },
+    { name: "predicted cycles", key: "cycles", number: true, text: (c) => whole(c.cycles) },
+    { name: "of all", key: "cycles", number: true, text: (c) => percent(c.cycles, cycles) },
+    { name: "FLOP", key: "flops", number: true, text: (c) => whole(c.flops) },
+    { name: "nodes of the model", key: "location", clamp: true },
+    { name: "operation and shapes", key: "summary", clamp: true },
+    { name: "FLOP/B", key: "intensity", number: true, text: (c) => c.intensity.toFixed(2) },
+    { name: "read", key: "read", number: true, text: (c) => whole(c.read) },
+    { name: "of it constant", key: "constants", number: true, text: (c) => whole(c.constants) },
+    { name: "written", key: "written", number: true, text: (c) => whole(c.written) },
+    { name: "schedule", key: "schedule", clamp: true },
   ], [...calls], (call) => showKernel(call.index));
   if (facts.floats.length) make($("#floats"), "h2", {}, "Quantized layers in floats");
   for (const layer of facts.floats) make($("#floats"), "div", {}, `${layer.location} (${layer.operation}): ${layer.why}`);
@@ -91,4 +93,5 @@ function showKernel(index) {
   };
   if (facts.passes.length) text("Loop IR", stateLines(facts.passes.length - 1), new RegExp(`^(kernel|function) @${escaped(call.kernel)}\\(`));
   text(facts.language, codeLines(), new RegExp(`^\\S.*\\b${escaped(call.kernel)}\\(`)).open = true;
+  if (panel.getBoundingClientRect().top >= innerHeight / 2 || panel.getBoundingClientRect().bottom <= 0) panel.scrollIntoView();
 }

@@ -37,14 +37,16 @@ function showPass(k) {
   });
   if (alike) note(shown < ROWS_MAX ? `${alike} lines alike` : `${alike} lines are not shown`);
   box.textContent = "";
-  make(box, "table").appendChild(body);
+  const sheet = make(box, "table"), widths = make(sheet, "colgroup");
+  for (const kind of ["no", "text", "no", "text"]) make(widths, "col", { class: kind });
+  sheet.appendChild(body);
   for (const row of document.querySelectorAll("#passes-tab tbody tr")) row.classList.toggle("on", Number(row.dataset.row) === k);
   box.scrollTop = 0;
 }
 
 draw.passes = () => {
   const rows = facts.passes.map((pass, index) => ({ ...pass, index }));
-  let shown = Math.min(1, rows.length - 1);
+  let shown = Math.max(rows.findIndex((pass) => pass.rewrites > 0), Math.min(1, rows.length - 1));         // the first that changed something
   table("#passes-tab", [
     { name: "#", key: "index", number: true },
     { name: "pass", key: "pass", text: (p) => p.pass || "(start)" },
@@ -55,4 +57,6 @@ draw.passes = () => {
   $("#whole").onchange = () => showPass(shown);
   $("#wrap").onchange = () => $(".diff").classList.toggle("wrap", $("#wrap").checked);
   if (rows.length) showPass(shown);
+  const row = $("#passes-tab tr.on"), list = row && row.closest(".wide");
+  if (row) list.scrollTop = row.offsetTop - list.offsetTop;
 };

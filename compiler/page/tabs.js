@@ -4,7 +4,8 @@ const inTime = (seconds) => (seconds < 1e-3 ? `${(seconds * 1e6).toPrecision(4)}
 
 document.title = `${facts.model}: dnncc report`;
 $("#title").textContent = facts.model || "model";
-$("#subtitle").textContent = `dnncc ${facts.dnncc} ${facts.options}, target ${facts.target}; model ${facts.source.slice(0, 16)}`;
+const target = /(^| )--target=/.test(facts.options) ? "" : `, target ${facts.target}`;        // said once
+$("#subtitle").textContent = `dnncc ${facts.dnncc} ${facts.options}${target}; model ${facts.source.slice(0, 16)}`;
 for (const [value, name] of [
   [scaled(facts.workspace, "B"), "workspace"], [scaled(facts.live_peak, "B"), "live at the peak"],
   [scaled(facts.constants, "B"), "constants"], [scaled(facts.flops, "FLOP"), "a run"],
@@ -25,6 +26,7 @@ function show(tab) {                                      // no element's id is 
     const on = button.dataset.tab === tab;
     button.setAttribute("aria-selected", on);
     button.tabIndex = on ? 0 : -1;
+    if (on) button.scrollIntoView({ block: "nearest", inline: "nearest" });                 // a narrow window has them in one line
   }
   for (const section of document.querySelectorAll("main > section")) section.classList.toggle("on", section.id === `${tab}-tab`);
   if (drawn.has(tab)) return;

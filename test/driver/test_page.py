@@ -28,24 +28,33 @@ SCRIPT = (dnncc.ROOT / "test" / "support" / "page_layout.js").read_text()
 BLESS = os.environ.get("BLESS") == "1"
 MODELS = pathlib.Path(os.environ.get("DNNCC_MODELS", dnncc.ROOT.parent / "shared" / "models"))
 BLOCKS = ("facts", "states", "against")
+LEAST_WINDOW = 520
+POINTER = []                            # what the browser is told of one
 
 
 def chromium(page, *options, wide=1280, high=800):
     with tempfile.TemporaryDirectory() as home:
         done = dnncc.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={home}", "--enable-logging=stderr", "--hide-scrollbars",
-                          "--force-device-scale-factor=1", f"--window-size={wide},{high}", "--host-resolver-rules=MAP * ~NOTFOUND", *options, page],
+                          "--force-device-scale-factor=1", f"--window-size={wide},{high}", "--host-resolver-rules=MAP * ~NOTFOUND", *POINTER, *options, page],
                          timeout=300)
     assert done.returncode == 0 and "CONSOLE" not in done.stderr, done.stderr
     return done.stdout
 
 
 def said(page, code, tab="graph", virtual=True, **window):
-    """what `return` gives in a function of the page's that runs after all else; virtual: its clock does not wait"""
+    """what `return` gives in a function of the page's that runs after all else; virtual: its clock does not wait. What is narrower than a browser's
+    window is a frame in one."""
     text = page.read_text().replace("</body>", f"""<pre id="said" hidden></pre><script>addEventListener("load", () => {{
         const said = (() => {{ {code} }})();
-        document.getElementById("said").textContent = JSON.stringify(said); }});</script></body>""")
-    asked = page.with_name("asked.html")
+        document.getElementById("said").textContent = JSON.stringify(said);
+        parent.postMessage(JSON.stringify(said), "*"); }});</script></body>""")
+    asked, around = page.with_name("asked.html"), page.with_name("around.html")
     asked.write_text(text)
+    wide, high = window.get("wide", 1280), window.get("high", 800)
+    if wide < LEAST_WINDOW:
+        around.write_text(f"""<!doctype html><body style="margin:0"><iframe src="asked.html#{tab}" style="border:0;width:{wide}px;height:{high}px"></iframe>
+            <pre id="said" hidden></pre><script>onmessage = (event) => (document.getElementById("said").textContent = event.data);</script></body>""")
+        asked, window = around, {}
     dom = chromium(f"file://{asked}#{tab}", "--dump-dom", *(["--virtual-time-budget=20000"] if virtual else []), **window)
     return json.loads(html.unescape(re.search(r'<pre id="said"[^>]*>(.*?)</pre>', dom, re.S).group(1)))
 
@@ -55,7 +64,7 @@ def said(page, code, tab="graph", virtual=True, **window):
 VIEWS = {                               # tab, width and height of the window, dark
     "graph": ("graph", 1280, 800, False), "kernel": ("kernels/1", 1280, 800, False), "nodes": ("nodes", 1280, 800, True),
     "roofline": ("roofline", 1280, 800, False), "memory": ("memory", 1280, 800, True), "weights": ("weights", 1280, 800, False),
-    "passes": ("passes", 1280, 800, False), "phone": ("graph", 520, 900, True), "phone_kernel": ("kernels/1", 520, 1600, False),
+    "passes": ("passes", 1280, 800, False), "phone": ("graph", 390, 844, False), "phone_kernel": ("kernels/1", 390, 844, True),
     "print": ("kernels/1", 794, 1123, True),            # paper is light whatever the screen is; A4
 }
 
@@ -209,6 +218,99 @@ def test_paper_has_all_of_a_tab(tmp_path):
     assert re.search(rb"^%PDF.*/Type ?/Page\b", (tmp_path / "m.pdf").read_bytes(), re.S)
     page.write_text(on_paper(page.read_text()))
     assert said(page, CUT, wide=794, high=1123) == ["rgb(255, 255, 255)"]
+
+
+# ---- what each tab shows without being asked ----
+
+SIZES = {"screen": (1280, 800), "phone": (390, 844)}
+DARK = (("@media (prefers-color-scheme: dark)", "@media all"), ("color-scheme: light dark", "color-scheme: dark"))
+
+
+@pytest.fixture(scope="module")
+def timed_page(tmp_path_factory):
+    """{light or dark: the page of a small network, with measured times}"""
+    folder = tmp_path_factory.mktemp("timed")
+    done = dnncc.run([dnncc.DNNCC, network(folder / "m.onnx"), "--target=x86-64", "--bench=1", f"--report={folder / 'light.html'}"])
+    assert done.returncode == 0, done.stderr
+    text = (folder / "light.html").read_text()
+    for before, now in DARK:
+        text = text.replace(before, now)
+    (folder / "dark.html").write_text(text)
+    return {shade: folder / f"{shade}.html" for shade in ("light", "dark")}
+
+
+# one start of a browser asks all: (name, what is returned)
+SHOWN = r"""
+const rect = (e) => e.getBoundingClientRect(), inside = (e) => rect(e).left >= 0 && rect(e).right <= innerWidth && rect(e).width > 0;
+const found = { head: rect($("header")).height, target: $("#subtitle").textContent.split("x86-64").length - 1, wide: document.documentElement.scrollWidth <= innerWidth };
+show("kernels");
+const heads = [...document.querySelectorAll("#kernels-tab th")].filter(inside).map((th) => th.textContent);
+found.columns = ["share", "measured µs", "predicted cycles", "of all"].filter((name) => heads.includes(name));
+const bars = [...document.querySelectorAll("#kernels-tab .bar")];
+found.bars = [bars.length === calls.length, bars.every(inside), Math.max(...bars.map((b) => parseFloat(b.style.backgroundSize)))];
+show("roofline");
+const texts = [...document.querySelectorAll("#roofline-tab text")], written = texts.map((t) => t.textContent);
+found.circles = [document.querySelectorAll("#roofline-tab circle").length, written.filter((t) => calls.some((c) => c.kernel === t)).length];
+found.roofs = ["multiply-adds: ", "second cache: ", "memory: "].filter((name) => written.some((t) => t.startsWith(name) && t.endsWith("/s"))).length;
+found.axes = ["FLOP per byte", "FLOP/s"].every((name) => written.includes(name));
+const boxes = texts.filter((t) => /name|roof/.test(t.getAttribute("class"))).map(rect), svg = rect($("#roofline-tab svg"));
+const over = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+found.covered = boxes.filter((a, i) => boxes.some((b, j) => i < j && over(a, b))).length + boxes.filter((a) => a.left < svg.left || a.right > svg.right).length;
+show("memory");
+found.blocks = [...document.querySelectorAll("#memory-tab text.block")].map((t) => t.textContent);
+found.abouts = [...document.querySelectorAll("#memory-tab rect")].map((r) => r.getAttribute("aria-label"));
+show("passes");
+const on = $("#passes-tab tr.on");
+found.pass = [Number(on.dataset.row), facts.passes.findIndex((p) => p.rewrites > 0), rect(on).top >= 0 && rect(on).bottom <= innerHeight];
+found.differ = document.querySelectorAll(".diff tr.gone, .diff tr.new, .diff tr.both").length;
+showKernel(1);
+found.panel = [rect($("#kernel")).top >= -1, rect($("#kernel h2")).bottom <= innerHeight, inside($("#kernel h2"))];
+show("graph");
+found.hints = [...document.querySelectorAll(".tools .mouse, .tools .touch")].filter((e) => getComputedStyle(e).display !== "none").map((e) => e.className);
+return found;
+"""
+
+
+@browser
+@pytest.mark.slow
+@pytest.mark.parametrize("shade", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_what_each_tab_shows(timed_page, size, shade):
+    wide, high = SIZES[size]
+    found = said(timed_page[shade], SHOWN, wide=wide, high=high)
+    assert found["head"] <= (180 if size == "screen" else 150) and found["wide"] and found["target"] == 1
+    assert found["columns"] == (["share", "measured µs", "predicted cycles", "of all"] if size == "screen" else ["share", "measured µs"])
+    assert found["bars"] == [True, True, 100]
+    circles, named = found["circles"]
+    assert circles > 0 and named >= (circles if size == "screen" else 1) and found["roofs"] >= 2 and found["axes"] and not found["covered"]
+    assert found["abouts"] and not [t for t in [*found["blocks"], *found["abouts"]] if re.match(r"(t|v|m)(_\d+)?\b", t)], "blocks are called by nodes"
+    shown, first, seen = found["pass"]
+    assert shown == first > 0 and seen and found["differ"] > 0
+    assert found["panel"] == [True, True, True] and set(found["hints"]) == {"mouse"}
+
+
+@browser
+@pytest.mark.slow
+def test_a_link_to_a_kernel_shows_its_panel_on_a_phone(timed_page):
+    asked = "const r = $('#kernel h2').getBoundingClientRect(); return [$('#kernel h2').textContent === calls[2].kernel, r.top >= 0 && r.bottom <= innerHeight];"
+    assert said(timed_page["light"], asked, "kernels/2", wide=390, high=844) == [True, True]
+
+
+@browser
+@pytest.mark.slow
+def test_fingers(timed_page, monkeypatch):
+    """hints are about them, and two of them zoom"""
+    monkeypatch.setattr(sys.modules[__name__], "POINTER", ["--blink-settings=availablePointerTypes=2,primaryPointerType=2"])
+    code = """const svg = $("#graph-tab svg"), box = () => svg.getAttribute("viewBox").split(" ").map(Number), r = svg.getBoundingClientRect();
+        const finger = (kind, id, x) => svg[`onpointer${kind}`](new PointerEvent(`pointer${kind}`, { pointerId: id, buttons: 1, clientX: r.left + x, clientY: r.top + 100 }));
+        const hints = [...document.querySelectorAll(".tools .mouse, .tools .touch")].filter((e) => getComputedStyle(e).display !== "none").map((e) => e.className);
+        const before = box();
+        finger("down", 1, 100); finger("down", 2, 150); finger("move", 2, 200);
+        const near = box();
+        finger("up", 1, 100); finger("move", 2, 230); finger("up", 2, 230);
+        return [[...new Set(hints)], near[2] / before[2], box()[2] === near[2]];"""
+    hints, factor, same = said(timed_page["light"], code, wide=390, high=844)
+    assert hints == ["touch"] and factor == pytest.approx(0.5) and same
 
 
 # ---- how it behaves, on real models ----

@@ -226,8 +226,10 @@ def page(tmp_path_factory):
 def test_page_of_kernels(page):
     dom, console = look(page[0], "kernels")
     assert not console
-    assert [(int(r[0]), r[1], r[2], r[3], *map(number, r[4:8])) for r in rows(dom, "kernels")] == [
-        (k, c["kernel"], c["location"], c["summary"], c["flops"], c["read"], c["constants"], c["written"]) for k, c in enumerate(page[1]["calls"])]
+    head = [html.unescape(name) for name in re.findall(r"<button>(.*?)</button>", re.search(r'<section id="kernels-tab".*?</thead>', dom, re.S)[0])]
+    found = [dict(zip(head, row)) for row in rows(dom, "kernels")]
+    assert [(int(r["#"]), r["kernel"], r["nodes of the model"], r["operation and shapes"], *(number(r[name]) for name in ("FLOP", "read", "of it constant", "written")))
+            for r in found] == [(k, c["kernel"], c["location"], c["summary"], c["flops"], c["read"], c["constants"], c["written"]) for k, c in enumerate(page[1]["calls"])]
 
 
 @browser

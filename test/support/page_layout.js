@@ -62,7 +62,7 @@ function pageLayout(high) {
   function walk(element, clip) {
     const style = getComputedStyle(element);
     if (!element.checkVisibility({ visibilityProperty: true }) || /^(SCRIPT|STYLE)$/.test(element.tagName)) return;
-    if (/^(INPUT|SELECT)$/.test(element.tagName)) {       // painted by the browser
+    if (/^(INPUT|SELECT)$/.test(element.tagName) || element.matches(".tools button")) {       // painted by the browser
       const copy = element.cloneNode(true);
       copy.removeAttribute("id");
       if (!empty(meet(element.getBoundingClientRect(), clip))) items.push(["control", ...place(element.getBoundingClientRect()), font(style), style.padding, copy.outerHTML]);
