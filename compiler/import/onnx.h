@@ -105,6 +105,8 @@ bool onnx_floats(struct onnx_import *im, struct onnx_node *n, const char *name,
 /* one of a NULL-terminated list; *which is its index; absent: preset */
 bool onnx_choice(struct onnx_import *im, struct onnx_node *n, const char *name,
                  const char *const *names, int preset, int *which);
+/* of a sparse tensor, made dense; an error when absent */
+bool onnx_sparse_attribute(struct onnx_import *im, struct onnx_node *n, const char *name, struct value **constant);
 /* *constant: NULL when absent */
 bool onnx_tensor_attribute(struct onnx_import *im, struct onnx_node *n, const char *name,
                            struct value **constant);

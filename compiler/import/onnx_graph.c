@@ -174,10 +174,12 @@ bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const O
         for (size_t i = 0; i < g->n_sparse_initializer; i++) {
                 const Onnx__SparseTensorProto *t = g->sparse_initializer[i];
                 bytes_t name = t->values ? t->values->name : onnx_bytes("");
-                onnx_list(im, "sparse initializer '%s' is not supported", SAFE(im, name));
-                if (!onnx_scope_define(im, scope, name,
-                                       (struct onnx_entry){ .state = NAME_UNKNOWN },
-                                       "sparse initializer", NULL))
+                struct onnx_entry entry = { .initializer = true };
+                bool wanted = !needed || (name.len && map_get(needed, (const char *)name.data, name.len));
+                if (wanted && !onnx_sparse_read(im, t, arena_printf(im->arena, "sparse initializer '%s'", SAFE(im, name)), &entry.value, &entry.unsupported))
+                        return false;
+                entry.state = entry.value ? NAME_KNOWN : NAME_UNKNOWN;
+                if (!onnx_scope_define(im, scope, name, entry, "sparse initializer", NULL))
                         return false;
         }
         return true;

@@ -8,7 +8,8 @@
  *   onnx_graph.c      scopes; nodes one after the other; subgraphs
  *   onnx_function.c   functions of the model: call graph, expansion
  *   onnx_report.c     messages about nodes, the list of what is not supported, limits
- *   onnx_external.c   tensor data in other files */
+ *   onnx_external.c   tensor data in other files
+ *   onnx_sparse.c     sparse tensors, which become dense */
 #ifndef COMPILER_IMPORT_ONNX_MODEL_H
 #define COMPILER_IMPORT_ONNX_MODEL_H
 
@@ -231,6 +232,7 @@ const Onnx__NodeProto *onnx_resolve_attributes(struct onnx_import *im, const Onn
 
 /* As onnx_tensor; *value NULL and *why set where the tensor is well-formed and its type not
  * supported. */
+bool onnx_sparse_read(struct onnx_import *im, const Onnx__SparseTensorProto *t, const char *what, struct value **value, const char **why);
 bool onnx_tensor_read(struct onnx_import *im, const Onnx__TensorProto *t, const char *what,
                       struct value **value, const char **why);
 /* exactly `bytes` bytes of t's external data, in the module's arena; NULL after an error */

@@ -46,6 +46,7 @@ bool onnx_import_constant(struct onnx_import *im, struct onnx_node *n)
         case 4:
                 return onnx_ints(im, n, forms[form], &ints, &count) &&
                        onnx_output(n, 0, constant_ints(im->m, ints, count));
+        case 5: return onnx_sparse_attribute(im, n, forms[form], &v) && onnx_output(n, 0, v);
         default: return onnx_unsupported(im, n, "attribute %s", forms[form]);
         }
 }

@@ -159,6 +159,27 @@ def test_regions_compiled(tmp_path):
     np.testing.assert_allclose(got, peer(model, given)[0], rtol=1e-4, atol=1e-5)
 
 
+# ---- sparse tensors ----
+
+
+@pytest.mark.parametrize("kind", [F32, I64, np.uint8])
+@pytest.mark.parametrize("listed", [True, False])
+def test_sparse(kind, listed, tmp_path):
+    """as an initializer and as a constant's attribute; places by number and by indices"""
+    dense = np.zeros((3, 4), kind)
+    dense[0, 1], dense[1, 3], dense[2, 0] = 5, 7, 9
+    places = np.flatnonzero(dense) if listed else np.argwhere(dense)
+
+    def sparse(name):
+        return helper.make_sparse_tensor(numpy_helper.from_array(dense[dense != 0], name), numpy_helper.from_array(places.astype(I64), "i"), dense.shape)
+    x = np.arange(12).reshape(3, 4).astype(kind)
+    model = model_of([node("Constant", [], ["c"], sparse_value=sparse("v")), node("Add", ["x", "c"], ["y"]), node("Sub", ["y", "s"], ["z"])], {"x": x}, ["y", "z"])
+    model.graph.sparse_initializer.append(sparse("s"))
+    (y, z), _ = run(model, [x], tmp_path)
+    np.testing.assert_array_equal(y, x + dense)
+    np.testing.assert_array_equal(z, x)
+
+
 # ---- what programs disagree about: docs/user-guide.md#where-programs-differ has a row for each ----
 
 
