@@ -25,11 +25,11 @@ def events_of(path):
         assert all(isinstance(event[name], (int, float) if kind is float else kind) for name, kind in fields.items()), event
         assert event.get("ts", 0) >= 0 and event.get("dur", 0) >= 0
     names = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
-    slices = {name: [e for e in events if e["ph"] == "X" and e["tid"] == tid] for tid, name in names.items()}
+    slices = {name: sorted((e for e in events if e["ph"] == "X" and e["tid"] == tid), key=lambda e: e["ts"]) for tid, name in names.items()}
     assert sum(map(len, slices.values())) == sum(e["ph"] == "X" for e in events), "each slice is a named thread's"
     for row in slices.values():
         for a, b in zip(row, row[1:]):
-            assert a["ts"] + a["dur"] <= b["ts"] + 1e-3, "slices of a thread follow each other"
+            assert a["ts"] + a["dur"] <= b["ts"] + 1e-3, "slices of a thread do not overlap"
     return events, slices
 
 
