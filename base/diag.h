@@ -39,10 +39,20 @@ void diag_note(struct diag *diag, const char *format, ...)     /* shown with -v 
         __attribute__((format(printf, 2, 3)));
 /* The words error, warning and note are in colour, on standard error. */
 extern bool diag_color;
+/* Each message on standard error is a line of JSON (--error-format=json):
+ *
+ *      {"kind": "error", "code": 3, "file": "m.onnx", "line": null, "node": "conv1", "operator": "Conv", "numbers": [3, 4],
+ *       "hint": null, "text": "node 'conv1' (Conv): pads has 3 values, want 4"}
+ *
+ * code is of errors alone. numbers: the whole ones in the text outside of quotes, in order. hint: what the text proposes. */
+extern bool diag_json;
 
 /* A line that was asked for (--check, --stats): as it is, with its newline, on standard error whatever the
  * stream is. */
 void diag_say(const struct diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Lines that were said to a stream of the same diag, said again: as they are, or as JSON. */
+void diag_say_again(const struct diag *diag, const char *lines);
 
 /* Told before anything is said (true) and after it: who has an unfinished line on the terminal takes it
  * away (compiler/progress.c). May be NULL. */

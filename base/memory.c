@@ -27,7 +27,7 @@ void (*memory_cleanup)(void);
 
 void memory_exhausted(void)
 {
-        fputs("dnncc: error: out of memory\n", stderr);
+        diag_error(&(struct diag){ 0 }, EXIT_BUDGET, "out of memory");
         if (memory_cleanup)
                 memory_cleanup();
         exit(EXIT_BUDGET);

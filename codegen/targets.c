@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "codegen/targets.h"
 
+#include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,14 +51,38 @@ static const struct target *native(void)
         return best;
 }
 
+static const struct { const char *name, *target; } other_names[] = {
+#define TARGET_NAME(name, target) { name, target },
+#include "codegen/target_names.def"
+};
+enum { OTHER_NAMES = sizeof other_names / sizeof *other_names };
+
+/* letters of any case, and _ and blanks as hyphens */
+static bool is_called(const char *name, const char *said)
+{
+        for (; *name && *said; name++, said++)
+                if (*name != (*said == '_' || *said == ' ' ? '-' : tolower((unsigned char)*said)))
+                        return false;
+        return !*name && !*said;
+}
+
+const char *target_meant(const char *said)
+{
+        for (int i = 0; i < OTHER_NAMES; i++)
+                if (is_called(other_names[i].name, said))
+                        return other_names[i].target;
+        return NULL;
+}
+
 const struct target *target_find(const char *name)
 {
         if (!strcmp(name, "native"))
                 return native();
         for (int i = 0; i < TARGET_COUNT; i++)
-                if (!strcmp(targets[i]->name, name) || (targets[i]->alias && !strcmp(targets[i]->alias, name)))
+                if (!strcmp(targets[i]->name, name))
                         return targets[i];
-        return NULL;
+        const char *meant = target_meant(name);
+        return meant && *meant != '?' ? target_find(meant) : NULL;
 }
 
 const struct target *target_with(struct arena *arena, const struct target *t, const struct machine *machine, struct diag *diag)
@@ -98,6 +123,11 @@ static const struct target *listed(struct arena *arena, const char *name, size_t
         const struct target *t = target_find(word);
         if (t)
                 return t;
+        const char *meant = target_meant(word);
+        if (meant) {
+                diag_error(diag, EXIT_USAGE, "no target is called '%s': %s (--target=help lists all)", text_argument(arena, word), meant + 1);
+                return NULL;
+        }
         struct suggest known = suggest_new(arena, word, length);
         suggest_add(&known, "native");
         for (int i = 0; i < TARGET_COUNT; i++)
@@ -170,11 +200,23 @@ const struct target *target_at(int number)
         return number < TARGET_COUNT ? targets[number] : NULL;
 }
 
+/* with its other names */
+static void help_one(const char *name, const char *doc)
+{
+        bool any = false;
+        printf("  %-16s %s", name, doc);
+        for (int i = 0; i < OTHER_NAMES; i++)
+                if (!strcmp(other_names[i].target, name)) {
+                        printf("%s %s", any ? "," : "; also", other_names[i].name);
+                        any = true;
+                }
+        putchar('\n');
+}
+
 void target_help(void)
 {
         for (int i = 0; i < TARGET_COUNT; i++)
-                printf("  %-16s %s%s%s\n", targets[i]->name, targets[i]->doc, targets[i]->alias ? "; also " : "",
-                       targets[i]->alias ? targets[i]->alias : "");
+                help_one(targets[i]->name, targets[i]->doc);
         printf("  %-16s the last of these that are for this processor: %s\n", "native",
                native()->name);
 }

@@ -536,6 +536,8 @@ static bool compile_model(struct run *run)
 {
         const char *model = run->options.model;
         run->diag.subject = strcmp(model, "-") ? text_argument(run->arena, model) : "standard input";
+        if (strcmp(model, "-") != 0 && process_reads_pipe(model))
+                run->options.model = "-";
         if (run->options.if_changed)
                 outputs_if_changed(run->outputs);
         if (!prepare_context(run))
@@ -573,6 +575,14 @@ enum exit_code driver_run(const struct options *options)
         return finish(&run, compile_model(&run));
 }
 
+static bool asks_for_json(int argc, char **argv)
+{
+        bool json = false;
+        for (int i = 1; i < argc; i++)
+                json |= !strcmp(argv[i], "--error-format=json") || (i + 1 < argc && !strcmp(argv[i], "--error-format") && !strcmp(argv[i + 1], "json"));
+        return json;
+}
+
 enum exit_code driver_main(int argc, char **argv)
 {
         signal(SIGPIPE, SIG_IGN);       /* write errors, not silent deaths: a closed pipe, */
@@ -580,9 +590,11 @@ enum exit_code driver_main(int argc, char **argv)
         struct run run;
         start(&run);
         choose_color(&(struct options){ .color = COLOR_AUTO });
+        diag_json = asks_for_json(argc, argv);          /* of errors in options, too */
         bool fine = options_parse(&run.options, argc, argv, run.arena, &run.diag);
         run.diag.verbosity = run.options.verbose - run.options.quiet;
         choose_color(&run.options);
+        diag_json = run.options.error_format;
         bool help = fine && print_help(&run, &fine);
         if (fine && !help && run.options.merge.count)
                 return finish(&run, merge_files(&run));

@@ -149,7 +149,7 @@ bool model_info(struct run *run)
         fclose(own.stream);
         run->diag.stream = NULL;
         if (!info.facts.known || run->diag.code == EXIT_USAGE) {
-                fputs(said, stderr);
+                diag_say_again(&run->diag, said);
                 free(said);
                 return false;
         }

@@ -95,11 +95,25 @@ static bool set_field(const struct option_reader *r, const struct option *option
 
 /* ---- words ---- */
 
+/* of -O0, -O1, .. for -O4 or -Ofast */
+static bool is_level(const struct option *o, const char *word)
+{
+        return o->kind >= OPTION_SET_0 && o->kind <= OPTION_SET_3 && o->text[1] != '-' && !strncmp(o->text, word, 2) && strlen(o->text) == 3;
+}
+
 static const struct option *unknown(const struct option_reader *r, const char *word)
 {
         struct suggest known = suggest_new(r->arena, word, strcspn(word, "="));
+        bool level = false;             /* -O4: of the options that begin so, which set one field to a number, one is meant */
         for (int i = 0; i < r->count; i++)
-                suggest_add(&known, r->table[i].text);
+                level |= is_level(&r->table[i], word);
+        if (level)
+                known.wanted = arena_printf(r->arena, "%.2s", word);
+        for (int i = 0; i < r->count; i++)
+                if (!level || is_level(&r->table[i], word))
+                        suggest_add(&known, r->table[i].text);
+        if (level)
+                known.near = NULL;
         const char *hint = suggest_text(&known, false);
         diag_error(r->diag, EXIT_USAGE, "unknown option '%s'%s", text_argument(r->arena, word), *hint ? hint : ": see --help");
         return NULL;

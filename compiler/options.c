@@ -23,6 +23,7 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
         *options = (struct options){ .level = 2, .threads = 1, .max_ram = -1, .max_consts = -1, .activation_memory = -1, .target = "generic" };
         const struct option_reader reader = { option_table, ROWS, options, arena, diag };
         bool only_files = false;
+        int apart = 0;                  /* the word behind an option whose argument would stand behind = */
         for (int i = 1; i < argc; i++) {
                 const char *word = argv[i];
                 if (!only_files && !strcmp(word, "--")) {
@@ -31,16 +32,20 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
                 }
                 if (only_files || word[0] != '-' || !word[1]) {
                         if (options->model) {
-                                diag_error(diag, EXIT_USAGE,
-                                           "one model at a time: '%s' is a second one",
-                                           text_argument(arena, word));
+                                diag_error(diag, EXIT_USAGE, "one model at a time: '%s' is a second one%s", text_argument(arena, word),
+                                           apart ? arena_printf(arena, ". The argument of %s stands behind =: %s=%s", argv[apart - 1], argv[apart - 1],
+                                                                text_argument(arena, argv[apart]))
+                                                 : "");
                                 return false;
                         }
                         options->model = word;
                         continue;
                 }
-                if (!option_read(&reader, argc, argv, &i))
+                const struct option *option = option_read(&reader, argc, argv, &i);
+                if (!option)
                         return false;
+                if (option->kind == OPTION_PERHAPS && !strcmp(option->text, argv[i]) && i + 1 < argc && argv[i + 1][0] != '-')
+                        apart = i + 1;
         }
         return true;
 }

@@ -37,6 +37,7 @@ struct options {
                 no_verify, check, time_passes, stats, tune;
         const char *help;               /* "": all, "json", or a group; NULL: none is asked for */
         int color;                      /* enum below */
+        int error_format;               /* 1: JSON */
         int verbose, quiet, short_help, version, help_passes, help_ops;
         int info;                       /* 1: as text, 2: as JSON; so is help */
         int64_t max_ram, max_consts;    /* -1: no budget */

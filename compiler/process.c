@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,22 @@
 #include "base/diag.h"
 #include "base/memory.h"
 #include "base/text.h"
+
+/* ---- standard input ---- */
+
+bool process_reads_pipe(const char *path)
+{
+        enum { PATIENCE = 1000 };       /* milliseconds, for whoever opens a named pipe after us */
+        struct stat st;
+        if (stat(path, &st) || !S_ISFIFO(st.st_mode))
+                return false;
+        int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        struct pollfd wait = { .fd = fd, .events = POLLIN };
+        bool fine = fd >= 0 && poll(&wait, 1, PATIENCE) > 0 && (wait.revents & POLLIN) && fcntl(fd, F_SETFL, 0) >= 0 && dup2(fd, 0) == 0;
+        if (fd > 0)
+                close(fd);
+        return fine;
+}
 
 /* ---- what is registered ---- */
 

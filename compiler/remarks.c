@@ -88,9 +88,14 @@ bool remarks_put(struct run *run)
         if (found || !node)
                 return true;
         struct suggest known = suggest_new(run->arena, node, strlen(node));
-        for (int i = 0; i < all->count; i++)
-                if (!strstr(all->items[i].made, ", "))
-                        suggest_add(&known, all->items[i].made);
+        struct map *added = map_new(run->arena);
+        for (int i = 0; i < all->count; i++) {
+                const char *made = all->items[i].made;
+                if (!*made || strstr(made, ", ") || map_get(added, made, strlen(made)))
+                        continue;
+                map_set(added, made, strlen(made), run);
+                suggest_add(&known, made);
+        }
         diag_error(&run->diag, EXIT_USAGE, "--explain=%s: no pass says something of such a node%s",
                    text_argument(run->arena, o->explain), suggest_text(&known, true));
         return false;

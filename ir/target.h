@@ -61,7 +61,6 @@ struct grid_machine {
 
 struct target {
         const char *name, *doc;
-        const char *alias;              /* another name; or NULL */
         const struct target *base;      /* NULL for generic */
         const struct processor *processors; /* ends with { 0 }: the target is native to these alone.
                                              * NULL: an instruction set, native wherever its own

@@ -28,7 +28,6 @@ static const struct multiply multiplies[] = {
 
 const struct target target_cuda_sm_80 = {
         .name = "cuda-sm_80",
-        .alias = "cuda",
         .doc = "CUDA C for GPUs from Ampere on (A100)",
         .base = &target_cuda_sm_75,
         .machine = CUDA_MACHINE,

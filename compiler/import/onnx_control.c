@@ -75,8 +75,7 @@ static bool import_branch(struct onnx_import *im, const Onnx__GraphProto *branch
                           im->unsupported_count == before.unsupported_count;
         model->contradicted |= state.contradicted;
         if (!refusal->misfit) {
-                fputs(kept && !diag.silent ? refusal->text : "",
-                      diag.stream ? diag.stream : stderr);
+                diag_say_again(im->diag, kept ? refusal->text : "");
                 return ok;
         }
         im->diag->errors = diag.errors;

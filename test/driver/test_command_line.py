@@ -109,6 +109,30 @@ def test_missing_and_odd_inputs(tmp_path):
     assert not (tmp_path / "x.c").exists()
 
 
+def test_pipes(tmp_path):
+    """a pipe as MODEL is what - is, named or not, whoever comes first"""
+    model = relu(tmp_path / "m.onnx")
+    want = dnncc.run([dnncc.DNNCC, "-", "-o", "-"], stdin=open(model, "rb")).stdout
+    script = f'{dnncc.DNNCC} <(cat {model}) && cat model.c model.h > /dev/null && {dnncc.DNNCC} <(cat {model}) -o -'
+    assert dnncc.run(["bash", "-c", script], cwd=tmp_path).stdout == want
+    os.mkfifo(tmp_path / "fifo")
+    for order in (f"(cat {model} > fifo) & {dnncc.DNNCC} fifo -o -", f"(sleep 0.2; cat {model} > fifo) & {dnncc.DNNCC} fifo -o -"):
+        assert dnncc.run(["bash", "-c", order], cwd=tmp_path).stdout == want
+
+
+def test_targets_by_other_names(tmp_path):
+    """what people say names a target of the table, and the file names that"""
+    model = relu(tmp_path / "m.onnx")
+    rows = re.findall(r'^TARGET_NAME\("(.*)", +"(.*)"\)', (dnncc.ROOT / "codegen" / "target_names.def").read_text(), re.MULTILINE)
+    names = re.findall(r"^  ([a-z]\S*)", call("--target=help").stdout, re.MULTILINE)
+    assert len(rows) > 80 and len({said for said, _ in rows}) == len(rows) and not {said for said, _ in rows} & set(names)
+    assert {target for _, target in rows if target[0] != "?"} <= set(names)
+    assert all(name in names for _, text in rows if text[0] == "?" for name in re.findall("'(.*?)'", text))
+    for said, target in (("avx2", "x86-64-v3"), ("AVX512", "x86-64-v4"), ("sse4", "x86-64"), ("cortex-m4", "generic"), ("sm_90", "cuda-sm_90"), ("H100", "cuda-sm_90"),
+                         ("pi4", "cortex-a72"), ("Apple Silicon", "apple-m1"), ("avx2,avx512", "x86-64-v3,x86-64-v4")):
+        assert call(model, f"--target={said}", "--name=m", "-o", "-").stdout == call(model, f"--target={target}", "--name=m", "-o", "-").stdout != ""
+
+
 def test_dependency_file(tmp_path):
     model = relu(tmp_path / "a b.onnx")
     assert call(model, "-o", tmp_path / "m.c", "-MD").returncode == 0
@@ -402,3 +426,19 @@ def test_example_of_the_header_compiles(tmp_path, names, options):
     (tmp_path / "main.c").write_text(f'#include "dnncc_runtime.h"\n#include "model.h"\nint main(void)\n{{\n{example}    return {error};\n}}\n')
     done = dnncc.run([dnncc.CC, "-Wall", "-Wextra", "-Werror", "-std=c99", "-fsyntax-only", "-I", dnncc.ROOT / "runtime", tmp_path / "main.c"])
     assert done.returncode == 0, done.stderr
+
+
+def test_advice_where_a_budget_is_too_small(tmp_path):
+    """--quantize is no advice for a model that multiplies bytes already, nor is --quantize-weights"""
+    def said(nodes, inputs, constants, *options):
+        save(tmp_path / "m.onnx", nodes, [helper.make_tensor_value_info("x", *inputs)], [helper.make_tensor_value_info("y", *inputs)], constants)
+        done = call(tmp_path / "m.onnx", *options, "-o", tmp_path / "m.c")
+        assert done.returncode == 5 and "\n  try " in done.stderr
+        return done.stderr
+    make, tensor = helper.make_node, numpy_helper.from_array
+    scale, zero, w = tensor(np.float32(0.1), "s"), tensor(np.int8(0), "z"), np.arange(4096).reshape(64, 64) % 100
+    bytes_ = ([make("QLinearMatMul", ["x", "s", "z", "w", "s", "z", "s", "z"], ["t"]), make("QLinearMatMul", ["t", "s", "z", "w", "s", "z", "s", "z"], ["y"])],
+              (TensorProto.INT8, [4, 64]), [scale, zero, tensor(w.astype(np.int8), "w")])
+    floats = ([make("MatMul", ["x", "w"], ["t"]), make("MatMul", ["t", "w"], ["y"])], (TensorProto.FLOAT, [4, 64]), [tensor(w.astype(np.float32), "w")])
+    for budget, advice in ("--max-ram=16", "--quantize:"), ("--max-consts=16", "--quantize-weights="):
+        assert advice in said(*floats, budget) and "--quantize" not in said(*bytes_, budget)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """mistakes.txt: commands that are wrong, and all that is said of them."""
+import json
 import os
 import pathlib
 import re
@@ -74,6 +75,37 @@ def test_mistake(folder, command, code, text):
     done = dnncc.run([dnncc.DNNCC, *arguments], cwd=folder)
     assert done.returncode == code and re.fullmatch(pattern(text), done.stderr.strip()), done.stderr
     assert code == 0 or sorted(os.listdir(folder)) == before, "nothing is written after an error"
+
+
+def test_messages_as_json(folder):
+    """of each mistake, a line of JSON for each message, of the same words"""
+    hints = 0
+    for command, code, text in cases():
+        done = dnncc.run([dnncc.DNNCC, "--error-format=json", *shlex.split(command)[1:]], cwd=folder)
+        said = [json.loads(line) if line.startswith('{') else pytest.fail(line) for line in done.stderr.splitlines()]
+        assert done.returncode == code and {m["code"] for m in said if m["kind"] == "error"} <= {code}
+        lines = [f"{m['file'] or 'dnncc'}: {m['kind']}: {'' if m['line'] is None or m['text'].startswith('line ') else 'line %d: ' % m['line']}{m['text']}" for m in said]
+        assert re.fullmatch(pattern(text), "\n".join(lines)), lines
+        hints += sum(m["hint"] is not None for m in said)
+        assert all(m["hint"] is None or m["hint"] in m["text"][20:] for m in said)
+    assert hints > 30
+
+
+def test_members_of_json(tmp_path):
+    save(tmp_path / "m.onnx", [helper.make_node("Conv", ["x", "w"], ["y"], "conv1", pads=[1, 2, 3]), helper.make_node("Nonsense", ["y"], ["z"])],
+         [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 2, 4, 4])], [helper.make_tensor_value_info("z", TensorProto.FLOAT, None)],
+         [("w", np.ones((2, 2, 3, 3), np.float32))])
+
+    def said(*arguments):
+        return json.loads(dnncc.run([dnncc.DNNCC, *arguments, "--error-format=json"], cwd=tmp_path).stderr)
+    wrong = said("m.onnx")
+    assert wrong.pop("text").startswith("node 'conv1' (Conv)")
+    assert wrong == {"kind": "error", "code": 3, "file": "m.onnx", "line": None, "node": "conv1", "operator": "Conv", "numbers": [3, 4], "hint": None}, wrong
+    (tmp_path / "bad.schedule").write_text("dnncc-schedule 1\nnonsense\n")
+    save(tmp_path / "relu.onnx", [helper.make_node("Relu", ["x"], ["y"])], [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])],
+         [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])])
+    assert said("relu.onnx", "--target=x86-64", "--schedule=bad.schedule")["line"] == 2
+    assert said("--error-format", "json", "--max-ram=lots")["file"] is None
 
 
 # How to go on: a form that is wanted, what there is, an option or command to use or leave, what a file must hold. What lies in the
