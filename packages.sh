@@ -78,7 +78,7 @@ wanted=$(missing "$@")
 [ -n "$wanted" ] || exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "installing $wanted"
-    # shellcheck disable=SC2086             (words)
+    # shellcheck disable=SC2086
     install $wanted || { tail -n 20 "$LOG"; echo "apt-get could not install $wanted"; exit 1; }
 else
     echo "install first: $wanted"

@@ -27,7 +27,7 @@ def make(top, name, packages):
     """the smallest system with these packages, in an empty folder"""
     kept = ROOT / "build" / f"{name}.tar"
     if not kept.exists():
-        run("debootstrap", "--variant=minbase", f"--include={','.join(packages)}", SUITE, top, MIRROR)
+        run("debootstrap", "--variant=minbase", *([f"--include={','.join(packages)}"] if packages else []), SUITE, top, MIRROR)
         run("tar", "-C", top, "--exclude=./var/cache/*", "--exclude=./proc/*", "-cf", f"{kept}.new", ".")
         os.rename(f"{kept}.new", kept)
     else:
@@ -35,6 +35,14 @@ def make(top, name, packages):
     for file in FILES:
         if os.path.exists(f"/{file}") and (top / file).parent.exists():
             shutil.copy(f"/{file}", top / file)
+
+
+def copy_sources(to):
+    """what is committed or about to be, and nothing that is built"""
+    for name in run("git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard").splitlines():
+        if (ROOT / name).exists():
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, to / name)
 
 
 def environment():

@@ -38,11 +38,7 @@ def debian(tmp_path_factory):
     """run(command, folder): in a shell of that system, as a reader types it; the system has a copy of what is committed or about to be, and of nothing that is built"""
     top = tmp_path_factory.mktemp("debian")
     system.make(top, "debian", PACKAGES + WAYS)
-    source = top / "root" / "dnncc"
-    for name in run("git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard").splitlines():
-        if (ROOT / name).exists():
-            (source / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, source / name)
+    system.copy_sources(top / "root" / "dnncc")
     (top / "root" / "work").mkdir()
     shutil.copy(ROOT / "examples" / "digits" / "digits.onnx", top / "root" / "work")
 
