@@ -29,9 +29,10 @@ DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 .PHONY: all static setup python systems systems-packages cuda browser samples install uninstall demo demo-vta check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
         bench-cuda bench-interp bench-threads bench-compile bench-operators fit-cost zoo-digest docs clean
 .DEFAULT_GOAL := all
-# A command is said in short, `CC ir/loop.c`; with V=1 as it is.
+# A command is said in short, `CC ir/loop.c`; with V=1 as it is, with -s not at all.
+SILENT := $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))
 Q := $(if $(V),,@)
-say = $(if $(V),,$(info $1 $2))
+say = $(if $(V)$(SILENT),,$(info $1 $2))
 .DELETE_ON_ERROR:
 
 # ---- set-up: packages of Debian by purpose (packages.sh), and Python for the tests ----
