@@ -192,3 +192,15 @@ def test_the_models_header_comes_first(tmp_path):
     (tmp_path / "a.cpp").write_text("#include <dnncc.hpp>\n")
     done = dnncc.run(["g++", "-std=c++17", f"-I{RUNTIME}", "-fsyntax-only", tmp_path / "a.cpp"])
     assert done.returncode != 0 and "include the header of a model first" in done.stderr
+
+
+def test_the_lines_of_the_guide(tmp_path):
+    text = (dnncc.ROOT / "docs" / "user-guide.md").read_text()
+    lines = [line[4:] for line in text[text.index("## From C++"):].partition("\n\n    ")[2].partition("\n\nInputs")[0].join(["    ", ""]).splitlines()]
+    includes, body = [[line for line in lines if line.startswith("#") == wanted] for wanted in (True, False)]
+    assert len(includes) == 2 and len(body) >= 6
+    shutil.copy(dnncc.ROOT / "examples" / "digits" / "digits.onnx", tmp_path)
+    assert dnncc.run([dnncc.DNNCC, "digits.onnx", "-q", "-o", "digits.c"], cwd=tmp_path).returncode == 0
+    main = "\n".join(["#include <array>", "#include <cstdio>", *includes, "int main()", "{", *body, '    std::printf("%g\\n", (double)probabilities[0]);', "}"])
+    said, = run(tmp_path, main, names=("digits",))
+    assert 0 < float(said) < 1
