@@ -22,7 +22,7 @@ SOURCES := $(filter-out compiler/process.c compiler/beneath.c,$(SOURCES)) $(wild
 INC += -Iwindows -include windows/posix.h
 endif
 OBJECTS := $(patsubst %.c,$(B)/obj/%.o,$(filter-out compiler/main.c compiler/vta/main.c,$(SOURCES))) $(B)/obj/onnx.pb-c.o
-GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc $(B)/harness_main.inc $(B)/runtime_header.inc $(B)/runtime_trace.inc
+GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc $(B)/harness_main.inc $(B)/runtime_header.inc $(B)/runtime_trace.inc $(B)/runtime_threads.inc
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
@@ -164,7 +164,8 @@ $(B)/report_page.inc: $(PAGE)
 $(B)/harness_main.inc: compiler/harness/main.c
 $(B)/runtime_header.inc: runtime/dnncc_runtime.h
 $(B)/runtime_trace.inc: runtime/trace.c
-$(B)/report_page.inc $(B)/harness_main.inc $(B)/runtime_header.inc $(B)/runtime_trace.inc:
+$(B)/runtime_threads.inc: runtime/threads.c
+$(B)/report_page.inc $(B)/harness_main.inc $(B)/runtime_header.inc $(B)/runtime_trace.inc $(B)/runtime_threads.inc:
 	@mkdir -p $(B)
 	$(call say,TEXT,$@)
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n",/' $^ > $@

@@ -57,6 +57,7 @@ bool harness_begin(struct harness *h, struct run *run, const char *option)
                 return false;
         for (int k = 0; k < PORTS_MAX; k++)
                 temporary_expect(harness_path(h, arena_printf(h->arena, "in%d", k), ""));
+        runtime_expect(h);
         return true;
 }
 
@@ -128,18 +129,16 @@ bool harness_compile(const struct harness *h, const char *name, const char *pref
 {
         const struct options *o = &h->run->options;
         const char *cc = o->cc ? o->cc : CC_PRESET;
-        if (!write_main(h, name, prefix, profiled, by_thread))
+        if (!write_main(h, name, prefix, profiled, by_thread) || (o->threads > 1 && !runtime_write(h, RUNTIME_THREADS)))
                 return false;
         const char *command =
                 arena_printf(h->arena, "cd %s && %s -I. -o %s %s_main.c %s%s%s%s%s",
                              text_shell_word(h->arena, h->folder), cc, name, name, name,
                              target_printer(h->run->context.target)->suffix,
-                             profiled >= 0 && trace_wanted(o) ? " " TRACE_SOURCE : "",
-                             o->threads > 1 ? " -ldnncc_runtime -lpthread" : "", o->fast_libm ? " -lm" : "");
+                             profiled >= 0 && trace_wanted(o) ? " " RUNTIME_TRACE : "",
+                             o->threads > 1 ? " " RUNTIME_THREADS " -lpthread" : "", o->fast_libm ? " -lm" : "");
         return !command_run(command) ||
-               harness_fail(h, EXIT_IO, arena_printf(h->arena, "'%s' (--cc) failed to compile the generated code%s", cc,
-                                                     o->threads > 1 ? "; with --threads it links -ldnncc_runtime: -L "
-                                                                      "and its folder may be missing" : ""));
+               harness_fail(h, EXIT_IO, arena_printf(h->arena, "'%s' (--cc) failed to compile the generated code", cc));
 }
 
 bool program_ran(struct run *run, const char *option, int status)

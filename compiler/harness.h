@@ -49,6 +49,13 @@ bool harness_compile(const struct harness *h, const char *name, const char *pref
 bool harness_run(const struct harness *h, const char *name, double seconds, int least, bool peak,
                  int call_count, struct harness_times *times);
 
+/* Files of the runtime, in the folder (runtime_files.c): all may be there; the header and the one of this name are. False after an
+ * error. */
+#define RUNTIME_TRACE "trace.c"
+#define RUNTIME_THREADS "threads.c"
+void runtime_expect(const struct harness *h);
+bool runtime_write(const struct harness *h, const char *name);
+
 /* EXIT_INTERNAL, or where it is about files EXIT_IO, unless somebody asked to stop: what runs then fails for
  * that. False. */
 bool harness_fail(const struct harness *h, enum exit_code code, const char *why);

@@ -95,8 +95,13 @@ static void draw(double now)
         size_t width = terminal_width() - 1;    /* the last column makes some terminals go on below */
         if (line.terminal && d.length - start > width)
                 d.length = start + width;
-        if (!line.terminal)
+        if (!line.terminal) {           /* the same line again says nothing */
+                static struct drawing said;
+                if (d.length == said.length && !memcmp(d.text, said.text, d.length))
+                        return;
+                said = d;
                 d.text[d.length++] = '\n';
+        }
         line.drawn = line.terminal;
         if (write(2, d.text, d.length) < 0)
                 line.drawn = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* --profile=FILE: the table of kernel calls in generated code; and, of --bench, what the program needs that writes the trace:
- * the runtime's trace.c and its header travel inside dnncc. */
+ * the runtime's trace.c (runtime_files.c). */
 #include "compiler/trace.h"
 
 #include <string.h>
@@ -52,38 +52,9 @@ bool trace_is_possible(struct run *run)
 
 /* ---- for --bench ---- */
 
-static const char *const header_text[] = {
-#include "runtime_header.inc"
-};
-static const char *const trace_text[] = {
-#include "runtime_trace.inc"
-};
+void trace_expect(const struct harness *h) { temporary_expect(harness_path(h, TRACE_WRITTEN, "")); }
 
-static bool write_lines(const struct harness *h, const char *path, const char *const *lines, size_t count)
-{
-        FILE *out = fopen(path, "w");
-        for (size_t i = 0; i < count && out; i++)
-                fputs(lines[i], out);
-        return (out && !fclose(out)) || harness_cannot_write(h);
-}
-
-static const char *sources(const struct harness *h, bool header)
-{
-        return header ? arena_printf(h->arena, "%s/dnncc_runtime.h", h->folder) : harness_path(h, TRACE_SOURCE, "");
-}
-
-void trace_expect(const struct harness *h)
-{
-        temporary_expect(sources(h, true));
-        temporary_expect(sources(h, false));
-        temporary_expect(harness_path(h, TRACE_WRITTEN, ""));
-}
-
-bool trace_write_sources(const struct harness *h)
-{
-        return write_lines(h, sources(h, true), header_text, sizeof header_text / sizeof *header_text) &&
-               write_lines(h, sources(h, false), trace_text, sizeof trace_text / sizeof *trace_text);
-}
+bool trace_write_sources(const struct harness *h) { return runtime_write(h, RUNTIME_TRACE); }
 
 bool trace_copy(const struct harness *h, FILE *out)
 {

@@ -6,8 +6,7 @@
 #include "codegen/printer.h"
 #include "compiler/harness.h"
 
-/* files in the harness's folder: what writes the trace, and what it writes */
-#define TRACE_SOURCE "trace.c"
+/* a file in the harness's folder: what the program writes */
 #define TRACE_WRITTEN "trace.json"
 
 bool trace_wanted(const struct options *o);                /* a FILE was given */

@@ -46,22 +46,26 @@ void snapshot_free(struct snapshot *s)
         *s = (struct snapshot){ 0 };
 }
 
-static bool write_bytes(const char *path, const struct text *text, struct diag *diag)
+/* whole, or what was there before stays */
+static bool write_bytes(struct arena *arena, const char *path, const struct text *text, struct diag *diag)
 {
-        FILE *file = fopen(path, "wb");
+        const char *aside = arena_printf(arena, "%s.part", path);
+        FILE *file = fopen(aside, "wb");
         bool fine = file && fwrite(text->data, 1, text->length, file) == text->length;
         if (file && fclose(file))
                 fine = false;
-        if (!fine)
-                diag_error(diag, EXIT_IO, "cannot write %s: %s", path, strerror(errno));
-        return fine;
+        if (fine && !rename(aside, path))
+                return true;
+        diag_error(diag, EXIT_IO, "cannot write %s: %s", path, strerror(errno));
+        if (file)
+                remove(aside);
+        return false;
 }
 
 bool snapshot_write(const struct snapshot *s, const char *dir, struct diag *diag)
 {
-        return write_bytes(arena_printf(s->arena, "%s/%s", dir, s->file), &s->text, diag) &&
-               (!s->blob.length ||
-                write_bytes(arena_printf(s->arena, "%s/%s", dir, s->blob_file), &s->blob, diag));
+        return (!s->blob.length || write_bytes(s->arena, arena_printf(s->arena, "%s/%s", dir, s->blob_file), &s->blob, diag)) &&
+               write_bytes(s->arena, arena_printf(s->arena, "%s/%s", dir, s->file), &s->text, diag);
 }
 
 bool state_dump(const struct pipeline_state *state, const char *dir, int number, const char *name,

@@ -130,6 +130,21 @@ def test_file_too_large(tmp_path):
     assert done.returncode == dnncc.IO and "cannot write" in done.stderr and not os.listdir(tmp_path)
 
 
+def test_dump_too_large(tmp_path):
+    """a dump is whole, or what was there before stays"""
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    assert dnncc.run([dnncc.DNNCC, DIGITS, f"--dump-dir={whole}", "-o", tmp_path / "m.c"]).returncode == 0
+    sizes = sorted(path.stat().st_size for path in whole.iterdir())
+    limit = sizes[len(sizes) // 2]
+    part.mkdir()
+    for path in whole.iterdir():
+        (part / path.name).write_text("old")
+    done = dnncc.run([dnncc.DNNCC, DIGITS, f"--dump-dir={part}", "-o", tmp_path / "m.c"], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    assert done.returncode == dnncc.IO and "cannot write" in done.stderr
+    assert {path.name for path in part.iterdir()} == {path.name for path in whole.iterdir()}
+    assert {path.read_bytes() in (b"old", (whole / path.name).read_bytes()) for path in part.iterdir()} == {True}
+
+
 def started(folder, *arguments):
     """dnncc in a group of its own, and the folder of what it compiles: its --cc writes that to folder/began first"""
     process = subprocess.Popen([dnncc.DNNCC, DIGITS, *map(str, arguments)], stderr=subprocess.PIPE, text=True, cwd=folder,

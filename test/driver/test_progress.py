@@ -101,6 +101,14 @@ def test_plain_lines(tmp_path):
     assert done.returncode == 0 and re.fullmatch("(bench: [^\r\n]*14 s[^\r\n]*\n)+", done.stderr), done.stderr
 
 
+@pytest.mark.long
+def test_plain_lines_that_differ(tmp_path):
+    """a compiler that takes half a minute is spoken of once"""
+    (tmp_path / "cc.sh").write_text('sleep 25\nexec cc -O1 "$@"\n')
+    done = dnncc.run([dnncc.DNNCC, DIGITS, "--bench=1", f"--cc=sh {tmp_path}/cc.sh"], cwd=tmp_path)
+    assert done.returncode == 0 and re.fullmatch(r"bench: compiling the code, then 1 s\n(bench: running for 1 s.*\n)?", done.stderr), done.stderr
+
+
 def test_last_line_of_tuning(tmp_path):
     """the whole model before and after, or that nothing was gained; what was dropped is not counted. Lines of progress may stand before"""
     for gain, wanted in (("1", r"tune: (\d+) of \1 kinds of kernels are faster by book: the whole model took 2\.000 ms before and takes 1\.000 ms "

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """--bench, and --runner for machines that this one is not."""
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -105,6 +106,20 @@ exec cc -O2 "$@"
 
 
 @pytest.mark.long
+@pytest.mark.slow
+def test_threads_need_no_library(tmp_path):
+    """dnncc brings the runtime's threads; a dnncc_parallel of --cc's is taken instead"""
+    env = {k: v for k, v in os.environ.items() if k not in ("LIBRARY_PATH", "C_INCLUDE_PATH", "CPATH")}
+    (tmp_path / "own.c").write_text("#include <stdio.h>\nvoid dnncc_parallel(void (*task)(void *, int, int), void *arg, int count)\n"
+                                    "{ static int n; if (!n++) fclose(fopen(\"/%s/ran\", \"w\")); for (int i = 0; i < count; i++) task(arg, i, count); }\n" % tmp_path)
+    for cc in "cc -O1", f"cc -O1 {tmp_path}/own.c":
+        done = dnncc.run([dnncc.DNNCC, DIGITS, "--target=x86-64", "--threads=2", "--bench=1", f"--cc={cc}"], cwd=tmp_path, env=env)
+        assert done.returncode == 0 and "2 threads" in done.stdout, done.stderr
+        assert (tmp_path / "ran").exists() == ("own" in cc)
+    done = dnncc.run([dnncc.DNNCC, DIGITS, "--target=x86-64", "--threads=2", "--tune", "--schedule=book", "--cc=cc -O1", "--limit", "tune_seconds=1"], cwd=tmp_path, env=env)
+    assert done.returncode == 0 and (tmp_path / "book").exists(), done.stderr
+
+
 def test_the_benchs_runner_agrees(tmp_path):
     model = convolutions(tmp_path)
     (tmp_path / "cc.sh").write_text(PROCESSOR)
