@@ -25,7 +25,7 @@ def compile(model: Any, example: Any = None, *, cache: bool = True, **options: A
     tuple of example inputs, or an estimator of scikit-learn with example rows.
 
     options: those of the command line, - written as _: threads=4, precision="bf16", dim={"N": 1}, input={"x": (1, 3, 8)},
-    target=["x86-64-v3", "x86-64-v4"], max_ram="64K", level=3 (-O3), cc="clang -O2" (str: what compiles the C).
+    target=["x86-64-v3", "x86-64-v4"] or "cuda-sm_90" (by nvcc), max_ram="64K", level=3 (-O3), cc="clang -O2" (str: what compiles the C).
     cache (bool): False: nothing is looked up or kept.
 
     Raises Error, of which ArgumentError is a ValueError and MissingFileError a FileNotFoundError."""

@@ -116,6 +116,14 @@ class Port:
         x = self.check(self.as_array(x), True)
         return np.require(x, self.dtype, ["C", "A"])
 
+    def shown(self, held: Any) -> Any:
+        """what a bound run gives back for an array that hold() has taken"""
+        return held
+
+    def overlaps(self, a: Any, b: Any) -> bool:
+        """whether two arrays that hold() has taken have memory in common"""
+        return bool(np.may_share_memory(a, b))
+
     def hold(self, x: Any, written: bool) -> np.ndarray:
         """x itself, or an error: nothing is copied"""
         same = self.check(self.as_array(x))

@@ -19,7 +19,7 @@ from ._error import ArgumentError, Error
 from ._files import folder_for
 from ._source import Source, digest_file
 
-FORMAT = 1                              # of the cache, and of how C is compiled
+FORMAT = 2                              # of the cache, and of how C is compiled
 
 
 class Origin:
@@ -56,6 +56,31 @@ def find_compiler(command):
             raise ArgumentError(f"cc: there is no C compiler '{command}'")
         return words if len(words) > 1 else [*words, "-O2"]
     return next(([name, "-O2"] for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
+
+
+def architecture(origin: Origin) -> str | None:
+    """sm_90 of --target=cuda-sm_90; None: it is for a processor"""
+    targets = [a.partition("=")[2] for a in origin.arguments if a.startswith("--target=")]
+    return targets[-1][len("cuda-"):] if targets and targets[-1].startswith("cuda-") and "," not in targets[-1] else None
+
+
+def find_nvcc(command: Any) -> list[str]:
+    command = command or os.environ.get("NVCC") or shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    words = shlex.split(os.fspath(command))
+    if not words or not shutil.which(words[0]):
+        raise Error(2, f"a model for a GPU wants nvcc, and '{command}' is not there: $NVCC or cc= may name it")
+    return words if len(words) > 1 else [*words, "-O3"]
+
+
+def compile_device_library(words: list[str], folder: str, sm: str) -> None:
+    """folder/model.cu to folder/model.so, with CUDA's runtime beside it, as torch and others have it"""
+    home = os.path.dirname(os.path.dirname(os.path.realpath(shutil.which(words[0]) or words[0])))
+    paths = [part for lib in ("lib64", "lib") for part in ("-Xlinker", "-rpath", "-Xlinker", os.path.join(home, lib))]
+    command = [*words, f"-arch={sm}", "-shared", "-Xcompiler", "-fPIC", "-cudart", "shared", *paths, "-I", folder,
+               "-o", os.path.join(folder, "model.so"), os.path.join(folder, "model.cu")]
+    done = subprocess.run(command, env={**os.environ, "TMPDIR": folder}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode:
+        raise Error(2, f"{shlex.join(words)} failed to compile the generated code:\n{done.stdout.decode(errors='replace').strip()}")
 
 
 def compiler_version(words):
@@ -140,23 +165,27 @@ def further_files(origin, path):
 def build(origin, words, folder):
     """model.so and model.json in the folder; returns the further files"""
     more = [] if origin.given("name") else ["--name=model"]
-    more += ["--weights=incbin"] if not origin.given("weights") and takes_incbin(words) else []
-    depfile = os.path.join(folder, "model.d")
-    origin.run(*more, "-o", os.path.join(folder, "model.c"), "-MF", depfile)
+    sm = architecture(origin)
+    more += ["--weights=incbin"] if not sm and not origin.given("weights") and takes_incbin(words) else []
+    depfile, code = os.path.join(folder, "model.d"), os.path.join(folder, "model.cu" if sm else "model.c")
+    origin.run(*more, "-o", code, "-MF", depfile)
     if not os.path.exists(os.path.join(folder, "model.h")):
         raise ArgumentError(f"{' '.join(origin.arguments)}: these options write no code")
     further = further_files(origin, depfile)
     with open(os.path.join(folder, "model.h"), encoding="utf-8") as file:
         header = file.read()
-    with open(os.path.join(folder, "model.c"), encoding="utf-8", errors="replace") as file:
-        compile_library(words, folder, file.read())
+    if sm:
+        compile_device_library(words, folder, sm)
+    else:
+        with open(code, encoding="utf-8", errors="replace") as file:
+            compile_library(words, folder, file.read())
     name = next((a[len("--name="):] for a in [*origin.arguments, *more] if a.startswith("--name=")), None)
     facts = {"name": name, "command": header.partition("\n")[0].partition("compiled by ")[2],
-             "source": origin.source.digest, "options": origin.arguments, "cc": shlex.join(words)}
+             "source": origin.source.digest, "options": origin.arguments, "cc": shlex.join(words), "device": sm}
     with open(os.path.join(folder, "model.json"), "w", encoding="utf-8") as file:
         json.dump(facts, file)
     keeps_weights = "WEIGHTS_SIZE" in header
-    for left in ("model.c", "model.h", "model.d", *(() if keeps_weights else ("model.weights",))):
+    for left in (os.path.basename(code), "model.h", "model.d", *(() if keeps_weights else ("model.weights",))):
         if os.path.exists(os.path.join(folder, left)):
             os.remove(os.path.join(folder, left))
     origin.source.check()
@@ -201,7 +230,7 @@ def compile(model: Any, example: Any, cache: bool, options: dict[str, Any]) -> _
 
 def compile_source(source: Source, cache: bool, options: dict[str, Any]) -> _model.Model:
     origin = Origin(source, options)
-    words = find_compiler(options.get("cc"))
+    words = find_nvcc(options.get("cc")) if architecture(origin) else find_compiler(options.get("cc"))
     if words is None:
         from ._interpret import interpret
         return interpret(origin)

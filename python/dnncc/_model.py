@@ -66,7 +66,7 @@ class Library:
             if not os.path.exists(path):
                 raise cannot_read(path, FileNotFoundError(), f"cannot load {path}: there is no such file") from None
             raise Error(2, f"cannot load {path}: {error}") from None
-        weakref.finalize(self, close_library, library._handle).atexit = False
+        self.loaded = Loaded(library._handle)
         self.prefix = next((name for name in names if hasattr(library, f"{name}_describe")), None)
         if self.prefix is None:
             raise Error(2, f"{path} has no {' or '.join(f'{n}_describe' for n in names)}: name= says what its symbols begin with")
@@ -76,10 +76,17 @@ class Library:
         if d.abi != ABI or d.struct_size < ctypes.sizeof(Description) or d.extent_count:
             raise Error(4, f"{path} is of another version of dnncc's interface")
         self.name, self.function = d.name.decode(), RUN(d.run)
-        self.inputs, self.outputs = ports(d.inputs, d.input_count), ports(d.outputs, d.output_count)
+        self.begin(library)
+        self.inputs, self.outputs = self.make_ports(d.inputs, d.input_count), self.make_ports(d.outputs, d.output_count)
         self.regions = [(r.name.decode(), r.size, r.align, r.kind) for r in d.regions[:d.region_count]]
         self.weights = self.map_weights(path, weights)
         self.lanes = []                 # that no run is in
+
+    def begin(self, library):
+        """before anything else is done with it"""
+
+    def make_ports(self, tensors, count):
+        return ports(tensors, count)
 
     def map_weights(self, path, weights):
         size, kinds = next((r[1] for r in self.regions if r[3] == WEIGHTS), None), {r[3] for r in self.regions}
@@ -143,6 +150,13 @@ def ports(tensors, count):
 def aligned(size, align):
     block = np.empty(size + align if size else 0, np.uint8)
     return block[-address(block) % align:][:size] if size else block
+
+
+class Loaded:
+    """A library that is there as long as this object."""
+
+    def __init__(self, handle):
+        weakref.finalize(self, close_library, handle).atexit = False
 
 
 def close_library(handle):
@@ -288,7 +302,8 @@ class Model:
 
     def __call__(self, *args: Any, **named: Any) -> np.ndarray | Outputs:
         """Runs the model. Inputs (arrays, lists, numbers, what has __dlpack__) by position, by name, or as one dict; floats of
-        more bits than the model's are rounded, with a warning once. Returns the array of one output, or Outputs of several."""
+        more bits than the model's are rounded, with a warning once. Returns the array of one output, or Outputs of several: of a model
+        on a GPU DeviceArrays where any input lies there, else arrays of numpy's."""
         if named or len(args) != len(self.inputs) or type(args[0] if args else None) is dict:
             args = self._arrange(args, named)
         return self._results(self._program.run([port.take(x) for port, x in zip(self.inputs, args)]))
@@ -310,9 +325,11 @@ class Model:
         given = [port.hold(x, False) for port, x in zip(self.inputs, self._arrange(arrays[:len(self.inputs)], named))]
         results = [port.new() if y is None else port.hold(y, True) for port, y in zip(self.outputs, outputs)]
         for k, y in enumerate(results):
-            if any(np.may_share_memory(y, other) for other in [*given, *results[:k]]):
+            if any(self.outputs[k].overlaps(y, other) for other in [*given, *results[:k]]):
                 raise ArgumentError(f"output '{self.outputs[k].name}' overlaps another array")
-        return Bound(tuple(given), self._results(results), self._program.hold(given, results))
+        held = self._program.hold(given, results)
+        return Bound(tuple(port.shown(x) for port, x in zip(self.inputs, given)),
+                     self._results([port.shown(y) for port, y in zip(self.outputs, results)]), held)
 
     @property
     def info(self) -> dict[str, Any]:
@@ -330,9 +347,9 @@ class Model:
         return self._origin
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes FILE.c: the C, and the header beside it; or FILE.so: the compiled library, which load() takes."""
+        """Writes FILE.c (FILE.cu for a GPU): the code, and the header beside it; or FILE.so: the compiled library, which load() takes."""
         path = os.fspath(path)
-        if path.endswith(".c"):
+        if path.endswith((".c", ".cu")):
             self._source("C").run("-o", path)
         elif path.endswith(".so"):
             self._save_library(path)
@@ -364,7 +381,19 @@ def open_built(folder, origin):
     files = {".so": library}
     if os.path.exists(os.path.join(folder, "model.weights")):
         files[".weights"] = os.path.join(folder, "model.weights")
-    return Model(Library(library, [facts["name"]]), facts, files, origin)
+    kind = Library
+    if facts.get("device"):
+        from ._device import DeviceLibrary as kind
+    return Model(kind(library, [facts["name"]]), facts, files, origin)
+
+
+def needs_device(path: str) -> bool:
+    """whether a library is of CUDA C: it is linked with CUDA's runtime"""
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return data.find(b"\0cudaMalloc\0") >= 0
+    except (OSError, ValueError):
+        return False                    # who loads it says why
 
 
 def _compile_again(model: str | bytes, digest: str, options: dict[str, Any]) -> Model:
@@ -383,6 +412,10 @@ def load(path: str | os.PathLike[str], name: str | None = None, weights: str | o
     path = os.fspath(path)
     weights = None if weights is None else os.fspath(weights)
     stem = re.sub(r"\W", "_", os.path.splitext(os.path.basename(path))[0])
-    library = Library(path, [name] if name else [stem, "model"], weights)
-    files = {".so": path, **({".weights": weights or os.path.splitext(path)[0] + ".weights"} if library.weights is not None else {})}
+    kind = Library
+    if needs_device(path):
+        from ._device import DeviceLibrary as kind
+    library = kind(path, [name] if name else [stem, "model"], weights)
+    beside = weights or os.path.splitext(path)[0] + ".weights"
+    files = {".so": path, **({".weights": beside} if library.weights is not None and os.path.exists(beside) else {})}
     return Model(library, {"name": library.name}, files)

@@ -67,25 +67,25 @@ struct cudaDeviceProp {
         size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin;
 };
 
-const char *cudaGetErrorString(cudaError_t error);
+extern "C" const char *cudaGetErrorString(cudaError_t error);
 const char *cudaGetErrorName(cudaError_t error);
 cudaError_t cudaGetLastError(void);
 cudaError_t cudaPeekAtLastError(void);
 cudaError_t cudaGetDeviceCount(int *count);
-cudaError_t cudaGetDevice(int *device);
+extern "C" cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device);
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device);
 cudaError_t cudaDriverGetVersion(int *version);
 cudaError_t cudaRuntimeGetVersion(int *version);
 cudaError_t cudaDeviceSynchronize(void);
-cudaError_t cudaMalloc(void **memory, size_t bytes);
+extern "C" cudaError_t cudaMalloc(void **memory, size_t bytes);
 template <class T> static inline cudaError_t cudaMalloc(T **memory, size_t bytes) { return cudaMalloc((void **)memory, bytes); }
-cudaError_t cudaFree(void *memory);
+extern "C" cudaError_t cudaFree(void *memory);
 cudaError_t cudaMallocHost(void **memory, size_t bytes);
 template <class T> static inline cudaError_t cudaMallocHost(T **memory, size_t bytes) { return cudaMallocHost((void **)memory, bytes); }
 cudaError_t cudaFreeHost(void *memory);
-cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind);
+extern "C" cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream = NULL);
 cudaError_t cudaMemset(void *to, int value, size_t bytes);
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream = NULL);
