@@ -26,7 +26,7 @@ GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc $(B)/harness
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
-.PHONY: all static setup python systems systems-packages cuda browser samples install uninstall demo demo-vta check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
+.PHONY: all static setup python systems systems-packages cuda browser samples torch install uninstall demo demo-vta check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
         bench-cuda bench-interp bench-threads bench-compile bench-operators fit-cost zoo-digest docs clean
 .DEFAULT_GOAL := all
 # A command is said in short, `CC ir/loop.c`; with V=1 as it is, with -s not at all.
@@ -98,6 +98,12 @@ $(B)/.samples: | python
 	@$(VENV)/bin/pip install -q --disable-pip-version-check --no-deps --upgrade --target $(B)/samples $(SAMPLES) || \
 	    echo "no samples: the tests that need them are skipped"
 	@LOG=$@.log sh packages.sh voice || $(SKIPPED)
+	@touch $@
+
+# PyTorch and its exporter, 5 GB: test/operators/test_torch.py compares with it. No tier installs it.
+torch: $(B)/.torch
+$(B)/.torch: | python
+	@$(VENV)/bin/pip install -q --disable-pip-version-check torch==2.15.0 onnxscript==0.7.2 || $(SKIPPED)
 	@touch $@
 
 # ---- the compiler ----

@@ -137,6 +137,22 @@ static const char *time_text(struct arena *arena, double seconds)
                               : arena_printf(arena, "%.3f ms", 1e3 * seconds);
 }
 
+/* Does the call multiply f32, whose peak was measured? Of bytes and of 16-bit floats a processor does more at a time. */
+static bool is_in_f32(const struct loop_stmt *call)
+{
+        const struct loop_function *f = call->function;
+        for (int i = 0; i < f->buffer_count; i++)
+                if (element_info[f->buffers[i]->element].bytes < 4 && f->buffers[i]->element != E_BOOL)
+                        return false;
+        return true;
+}
+
+/* "  87%", or "-" where the peak is of other numbers */
+static const char *peak_text(struct arena *arena, bool in_f32, double rate, double peak)
+{
+        return in_f32 && peak > 0 ? arena_printf(arena, "%.0f%%", 100 * rate / peak) : "-";
+}
+
 static void put_whole(const struct benching *b)
 {
         struct run *run = b->harness.run;
@@ -147,8 +163,14 @@ static void put_whole(const struct benching *b)
                threads, threads > 1 ? "s" : "", t->runs, b->seconds);
         printf("median     %s    p5 %s, p95 %s\n", time_text(run->arena, t->median), time_text(run->arena, t->low),
                time_text(run->arena, t->high));
-        printf("rate       %.2f GFLOP/s, %.4g GFLOP a run; %.0f %% of the %.1f that multiply-adds do here\n", 1e-9 * rate,
-               1e-9 * b->calls.flops, t->peak > 0 ? 100 * rate / t->peak : 0, 1e-9 * t->peak);
+        bool in_f32 = true;
+        for (int i = 0; i < b->calls.count; i++)
+                in_f32 &= is_in_f32(b->calls.items[i]);
+        printf("rate       %.2f GFLOP/s, %.4g GFLOP a run", 1e-9 * rate, 1e-9 * b->calls.flops);
+        if (in_f32 && t->peak > 0)
+                printf("; %.0f %% of the %.1f that multiply-adds do here\n", 100 * rate / t->peak, 1e-9 * t->peak);
+        else
+                printf("; multiply-adds of f32 do %.1f here\n", 1e-9 * t->peak);
         printf("workspace  %" PRId64 " bytes\n", report_ram(run->state.program));
 }
 
@@ -180,9 +202,9 @@ static void put_kernels(const struct benching *b)
                 const char *location = loop_call_location(call);
                 double t = times[at[i]], flops = call->function->flops;
                 /* predictions are of a core without a clock: their sum is the time of all kernels */
-                printf("%6.1f%% %10.2f %10.2f %9.2f %11" PRId64 " %5.0f%%  %s%s%.*s\n", sum > 0 ? 100 * t / sum : 0, 1e6 * t,
+                printf("%6.1f%% %10.2f %10.2f %9.2f %11" PRId64 " %6s  %s%s%.*s\n", sum > 0 ? 100 * t / sum : 0, 1e6 * t,
                        cycles > 0 ? 1e6 * sum * report_call_cycles(run, call) / cycles : 0, t > 0 ? 1e-9 * flops / t : 0,
-                       report_call_bytes(call), t > 0 && b->each.peak > 0 ? 100 * flops / t / b->each.peak : 0,
+                       report_call_bytes(call), peak_text(run->arena, is_in_f32(call), t > 0 ? flops / t : 0, b->each.peak),
                        call->function->name, location ? "  " : "", SUMMARY_WIDTH, location ? location : "");
         }
         printf("%6.1f%% %10.2f us in %d kernel calls; a run with all of them timed took %.2f us\n", 100.0, 1e6 * sum, count,

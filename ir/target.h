@@ -182,10 +182,12 @@ static inline int target_lanes(const struct target *t, enum element e)
         return lanes > 1 ? lanes : 1;
 }
 
-/* elements of a cache line */
+/* Elements of a cache line; of a line and what is missing of its last vector, where vectors do not divide lines: rows that are padded to
+ * lines, and blocks of channels, are whole vectors. */
 static inline int target_line(const struct target *t, enum element e)
 {
-        return target_line_bytes(t) / element_info[e].bytes;
+        int line = target_line_bytes(t) / element_info[e].bytes, lanes = target_lanes(t, e);
+        return lanes < line && line % lanes ? line + lanes - line % lanes : line;
 }
 
 /* channels, or sums, that lie side by side: what the machine's array takes, a line of f32, or a vector that is longer */

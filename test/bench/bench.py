@@ -220,7 +220,7 @@ def measure(subject, threads, o, compiler):
             fact["ratio"] = statistics.median(b["median"] / a["median"] for a, b in zip(ours, fact["blocks"]))
     turns = sum(len(f.get("blocks", [])) for f in facts.values())
     return {"threads": threads, "target": o.target, "options": o.options, "cflags": compiler.flags, "quantized": subject.quantized, "reference": source, "engines": facts, "turns": turns,
-            "rounds": o.rounds, "seconds": o.seconds, "clock": o.clock, "gate_gave_up": gate.gave_up, "when": time.strftime("%Y-%m-%d %H:%M"),
+            "rounds": o.rounds, "seconds": o.seconds, "clock": o.clock, "huge_pages": peers.huge_pages(), "gate_gave_up": gate.gave_up, "when": time.strftime("%Y-%m-%d %H:%M"),
             "disturbed": sum(b["others"] > DISTURBED for f in facts.values() for b in f.get("blocks", []))}
 
 

@@ -27,8 +27,10 @@ lasts; Conditions, below, say how often that failed. Settings of all peers are i
 
 The error is the largest difference from the model computed in double precision, relative to the largest output.
 
-dnncc's weights and workspace lie on huge pages: `--weights=file`, `dnncc_weights_load` and `dnncc_workspace_new` of its runtime.
+dnncc's weights and workspace lie on huge pages: `--weights=file`, `dnncc_weights_load` and `dnncc_workspace_new` of its runtime. {huge}
 """
+PAGES = {True: "Peers' memory does, too, by malloc of glibc (`GLIBC_TUNABLES=glibc.malloc.hugetlb=1`).",
+         False: "Peers' memory lay on pages of 4 KB, or as the system chose."}
 TABLE_1 = """
 ## Table 1: fp32
 
@@ -337,7 +339,7 @@ def float_part(folder):
     loose = [n for n in names if n == BF16] + [f"{n} default" if f"{n} default" in names else n for n in strict]
     last = documents[-1]["runs"][-1]
     return "".join([
-        HEAD.format(rounds=last["rounds"], seconds=last["seconds"], quiet=QUIET, disturbed=DISTURBED),
+        HEAD.format(rounds=last["rounds"], seconds=last["seconds"], quiet=QUIET, disturbed=DISTURBED, huge=PAGES[last.get("huge_pages", False)]),
         TABLE_1.format(limit=FP32), "\n", times(documents, strict, FP32, False),
         TABLE_2.format(limit=WRONG), "\n", times(documents, loose, WRONG, True),
         ERRORS, "\n", errors(documents, strict), START, "\n", start(documents, names), hours(documents),
