@@ -94,7 +94,37 @@ def takes_incbin(words: list[str]) -> bool:
     return done.returncode == 0 and {b"__ELF__", b"__GNUC__"} <= set(done.stdout.split()) and b"__TINYC__" not in done.stdout
 
 
-def compile_library(words, folder, text):
+# profile="trace.json": the trace begins when the library is loaded, and is whole when the model goes (_model.py), or the process ends
+TRACE = """#include "dnncc_runtime.h"
+#include "model.h"
+static struct dnncc_trace *trace;
+void dnncc_profile(int kernel);
+void dnncc_profile(int kernel) { dnncc_trace_kernel(trace, kernel); }
+__attribute__((constructor)) static void begin(void)
+{
+        trace = dnncc_trace_open(%(prefix)s_TRACE, %(name)s_kernels, %(prefix)s_KERNEL_COUNT);
+}
+void %(name)s_trace_end(void);
+__attribute__((destructor)) void %(name)s_trace_end(void)
+{
+        dnncc_trace_close(trace);
+        trace = NULL;
+}
+"""
+
+
+def trace_sources(folder: str, name: str) -> list[str]:
+    """what is compiled beside model.c; threads of the pool, which is the process's, have no rows of their own"""
+    runtime = _tool.runtime("trace.c")
+    if not runtime:
+        raise Error(2, "runtime/trace.c, which profile=FILE needs, is not there")
+    path = os.path.join(folder, "trace.c")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(TRACE % {"name": name, "prefix": name.upper()})
+    return ["-I", os.path.dirname(runtime), path, runtime]
+
+
+def compile_library(words, folder, text, name):
     """folder/model.c to folder/model.so. It brings a dnncc_parallel of its own, for programs that load it without
     Python; here all models share that of the process (_model.py)."""
     command = [*words, "-fPIC", "-shared", "-I", folder, "-o", os.path.join(folder, "model.so"), os.path.join(folder, "model.c")]
@@ -104,6 +134,8 @@ def compile_library(words, folder, text):
             raise Error(2, "runtime/threads.c, which code with threads needs, is not there")
         # threads of a library that was unloaded would run on in nothing
         command += ["-I", os.path.dirname(runtime), "-pthread", runtime, *(() if sys.platform in ("darwin", "win32") else ("-Wl,-z,nodelete",))]
+    if f"{name}_kernels[]" in text:
+        command += trace_sources(folder, name)
     # its temporary files lie there, too: nothing is left of a compilation that a signal ends
     done = subprocess.run([*command, "-lm"], env={**os.environ, "TMPDIR": folder}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
@@ -167,6 +199,7 @@ def build(origin, words, folder):
     more = [] if origin.given("name") else ["--name=model"]
     sm = architecture(origin)
     more += ["--weights=incbin"] if not sm and not origin.given("weights") and takes_incbin(words) else []
+    name = next(a[len("--name="):] for a in [*origin.arguments, *more] if a.startswith("--name="))
     depfile, code = os.path.join(folder, "model.d"), os.path.join(folder, "model.cu" if sm else "model.c")
     origin.run(*more, "-o", code, "-MF", depfile)
     if not os.path.exists(os.path.join(folder, "model.h")):
@@ -178,14 +211,13 @@ def build(origin, words, folder):
         compile_device_library(words, folder, sm)
     else:
         with open(code, encoding="utf-8", errors="replace") as file:
-            compile_library(words, folder, file.read())
-    name = next((a[len("--name="):] for a in [*origin.arguments, *more] if a.startswith("--name=")), None)
+            compile_library(words, folder, file.read(), name)
     facts = {"name": name, "command": header.partition("\n")[0].partition("compiled by ")[2],
              "source": origin.source.digest, "options": origin.arguments, "cc": shlex.join(words), "device": sm}
     with open(os.path.join(folder, "model.json"), "w", encoding="utf-8") as file:
         json.dump(facts, file)
     keeps_weights = "WEIGHTS_SIZE" in header
-    for left in (os.path.basename(code), "model.h", "model.d", *(() if keeps_weights else ("model.weights",))):
+    for left in (os.path.basename(code), "model.h", "model.d", "trace.c", *(() if keeps_weights else ("model.weights",))):
         if os.path.exists(os.path.join(folder, left)):
             os.remove(os.path.join(folder, left))
     origin.source.check()

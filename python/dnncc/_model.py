@@ -67,6 +67,8 @@ class Library:
                 raise cannot_read(path, FileNotFoundError(), f"cannot load {path}: there is no such file") from None
             raise Error(2, f"cannot load {path}: {error}") from None
         self.loaded = Loaded(library._handle)
+        if hasattr(library, f"{names[0]}_trace_end"):            # of profile=FILE; a library with threads stays loaded
+            weakref.finalize(self, getattr(library, f"{names[0]}_trace_end")).atexit = False
         self.prefix = next((name for name in names if hasattr(library, f"{name}_describe")), None)
         if self.prefix is None:
             raise Error(2, f"{path} has no {' or '.join(f'{n}_describe' for n in names)}: name= says what its symbols begin with")

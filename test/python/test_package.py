@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """dnncc.compile and what it returns: inputs, outputs, errors, files."""
 import copy
+import gc
 import importlib.util
 import inspect
+import json
 import os
 import pathlib
 import pickle
@@ -459,6 +461,21 @@ def test_weights_go_through_the_assembler_where_the_compiler_has_one(tmp_path):
     want = dnncc_package.compile(models.matmul())(np.ones((64, 64), np.float32))
     m = dnncc_package.compile(models.matmul(), cc=str(other), cache=False)
     assert (m(np.ones((64, 64), np.float32)) == want).all()
+
+
+def test_a_trace_of_runs(tmp_path):
+    """profile=FILE: whole when the model goes; a row for each thread that runs it"""
+    m = dnncc_package.compile(DIGITS, profile=tmp_path / "trace.json", target="native", threads=2)
+    want = dnncc_package.compile(DIGITS, target="native", threads=2)(IMAGE)
+    other = threading.Thread(target=lambda: [m(IMAGE) for _ in range(3)])
+    other.start()
+    other.join()
+    assert m(IMAGE).tobytes() == want.tobytes()
+    del m
+    gc.collect()
+    events = json.loads((tmp_path / "trace.json").read_text())
+    slices = [e for e in events if e["ph"] == "X"]
+    assert sum(e["ph"] == "i" for e in events) == 4 and {e["tid"] for e in slices} == {1, 2} and "conv2" in {e["name"] for e in slices}
 
 
 # ---- files ----
