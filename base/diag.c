@@ -171,6 +171,16 @@ void diag_warning(struct diag *diag, const char *format, ...)
         va_end(list);
 }
 
+void diag_hint(struct diag *diag, const char *format, ...)
+{
+        if (diag->verbosity < 0)
+                return;
+        va_list list;
+        va_start(list, format);
+        speak(diag, "note", 0, 36, format, list);
+        va_end(list);
+}
+
 void diag_note(struct diag *diag, const char *format, ...)
 {
         if (diag->verbosity < 1)

@@ -35,6 +35,8 @@ struct diag {
 void diag_error(struct diag *diag, enum exit_code code, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
 void diag_warning(struct diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void diag_hint(struct diag *diag, const char *format, ...)     /* a note that is shown but with -q */
+        __attribute__((format(printf, 2, 3)));
 void diag_note(struct diag *diag, const char *format, ...)     /* shown with -v */
         __attribute__((format(printf, 2, 3)));
 /* The words error, warning and note are in colour, on standard error. */

@@ -13,7 +13,7 @@
 #   the model, data beside it, the schedule, the ranges or dnncc change, and only what depends on it, if the C is another. PREFIX: what
 #   symbols and the header are called (default: NAME). OPTIONS: any others of the command line. With THREADS the library links
 #   dnncc::runtime, or RUNTIME, a target with dnncc_parallel; NONE: who links it has one. WEIGHTS file: $<TARGET_PROPERTY:NAME,DNNCC_WEIGHTS>
-#   is the file that run wants. TARGET cuda-sm_90 and the like: CUDA C, compiled for that architecture where the project has enabled CUDA.
+#   is the file that run wants; without WEIGHTS gcc and clang for ELF systems get models of 1 MiB and more as incbin. TARGET cuda-sm_90 and the like: CUDA C, compiled for that architecture where the project has enabled CUDA.
 #   A model that the build makes is GENERATED (a source file property); another one has to be there.
 #
 # Targets: dnncc::dnncc, the program; it runs on this machine, whatever the build is for. dnncc::runtime, threads and weights
@@ -112,6 +112,23 @@ function(_dnncc_look_for_file name what path)
     endif()
 endfunction()
 
+# Whether constants come in by the assembler where WEIGHTS says nothing: from 1 MiB on, where gcc or clang makes ELF objects of them. (At
+# link time they would need the folder again.)
+function(_dnncc_assembles model result)
+    file(GLOB beside "${model}" "${model}.data" "${model}_data")
+    set(bytes 0)
+    foreach(file IN LISTS beside)
+        file(SIZE "${file}" more)
+        math(EXPR bytes "${bytes} + ${more}")
+    endforeach()
+    if(bytes LESS 1048576 OR NOT CMAKE_C_COMPILER_ID MATCHES "^(GNU|Clang)$" OR CMAKE_SYSTEM_NAME MATCHES "^(Darwin|Windows|CYGWIN|MSYS|Emscripten)$"
+       OR CMAKE_INTERPROCEDURAL_OPTIMIZATION OR "${CMAKE_C_FLAGS}" MATCHES "-flto")
+        set(${result} FALSE PARENT_SCOPE)
+    else()
+        set(${result} TRUE PARENT_SCOPE)
+    endif()
+endfunction()
+
 function(dnncc_add_model name model)
     cmake_parse_arguments(PARSE_ARGV 2 A "" "${_dnncc_one}" "${_dnncc_many}")
     _dnncc_look_for_keywords("${name}" ${A_UNPARSED_ARGUMENTS} ${A_TARGET} ${A_DIM} ${A_INPUT} ${A_OPTIONS})
@@ -172,6 +189,10 @@ function(dnncc_add_model name model)
         list(APPEND options "--input=${value}")
     endforeach()
     list(APPEND options ${A_OPTIONS})
+    _dnncc_assembles("${model}" assembles)
+    if(assembles AND NOT "${options}" MATCHES "--weights=" AND language STREQUAL "C")
+        list(APPEND options "--weights=incbin")
+    endif()
     if("${options}" MATCHES "--weights=(incbin|file)")
         list(APPEND outputs "${stem}.weights")
     endif()

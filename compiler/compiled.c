@@ -151,6 +151,8 @@ bool compiled_run(struct run *run, struct loop_program *p, const char *cc,
         bool fine = false;
         int temporaries = temporaries_count();
         c.run.state.program = p;
+        if (c.run.options.weights == WEIGHTS_AUTO)      /* text is what takes compilers long */
+                c.run.options.weights = WEIGHTS_FILE;
         c.inputs = run_ports(&c.run, c.arena, SPACE_INPUT, &c.input_count);
         c.outputs = run_ports(&c.run, c.arena, SPACE_OUTPUT, &c.output_count);
         if (c.input_count > 256 || c.output_count > 256 || run->options.no_descriptor) {

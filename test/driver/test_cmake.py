@@ -144,6 +144,22 @@ def test_makefiles(tmp_path, prefix):
         assert said() == list(works) and said() == []
 
 
+def test_large_weights_are_assembled(tmp_path, prefix):
+    """from 1 MiB on, unless WEIGHTS or the link says otherwise"""
+    for name, rows in ("small", 64), ("large", 1100):
+        w = np.arange(rows * 256, dtype=np.float32).reshape(rows, 256)
+        graph = onnx.helper.make_graph([onnx.helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [onnx.helper.make_tensor_value_info("x", 1, [1, rows])],
+                                       [onnx.helper.make_tensor_value_info("y", 1, [1, 256])], [onnx.numpy_helper.from_array(w, "w")])
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), tmp_path / f"{name}.onnx")
+    project = Project(tmp_path, prefix, HEAD + """
+        dnncc_add_model(small small.onnx)
+        dnncc_add_model(large large.onnx)
+        dnncc_add_model(as_text large.onnx WEIGHTS inline)
+        set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
+        dnncc_add_model(linked large.onnx)""")
+    assert {name for name in project.make() if name.endswith(".weights")} == {"large.weights"} and project.make() == set()
+
+
 @pytest.mark.parametrize("weights", ["incbin", "file"])
 def test_weights_threads_and_names(tmp_path, prefix, weights):
     onnx.save(models.matmul(8, 64, 8, dim="N"), tmp_path / "m.onnx")

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shlex
 import stat
 import subprocess
 import sys
@@ -442,3 +443,16 @@ def test_advice_where_a_budget_is_too_small(tmp_path):
     floats = ([make("MatMul", ["x", "w"], ["t"]), make("MatMul", ["t", "w"], ["y"])], (TensorProto.FLOAT, [4, 64]), [tensor(w.astype(np.float32), "w")])
     for budget, advice in ("--max-ram=16", "--quantize:"), ("--max-consts=16", "--quantize-weights="):
         assert advice in said(*floats, budget) and "--quantize" not in said(*bytes_, budget)
+
+
+def test_what_large_weights_cost(tmp_path):
+    """a note from 16 MiB on, of --weights=auto alone; what it proposes is true"""
+    save(tmp_path / "m.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4200])],
+         [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 1024])], [numpy_helper.from_array(np.arange(4200 * 1024, dtype=np.float32).reshape(4200, 1024), "w")])
+    (tmp_path / "out").mkdir()
+    said = call("m.onnx", "-o", "out/m.c", cwd=tmp_path).stderr
+    assert re.fullmatch(r"m\.onnx: note: 17 MB of constants are 41 MB of text, .* --weights=incbin \(cc -O2 -c -Iout/ out/m\.c\) and --weights=file .*\n", said), said
+    assert round((tmp_path / "out" / "m.c").stat().st_size / 1e6) == 41
+    for options in (["--weights=inline"], ["-q"], ["--weights=incbin"]):
+        assert not call("m.onnx", "-o", "out/m.c", *options, cwd=tmp_path).stderr
+    assert dnncc.run(shlex.split(re.search(r"\((cc .*?)\)", said)[1]), cwd=tmp_path).returncode == 0
