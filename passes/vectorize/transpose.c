@@ -290,7 +290,7 @@ struct loop_block *vectorize_transpose(const struct vectorizing *v, const struct
         struct loop_block *out = loop_block_new(v->arena), *edges = loop_block_new(v->arena);
         struct part outer_rest, inner_rest;
         bool changed = false;
-        if (!find_loops(&s, loop) ||
+        if (v->lanes & (v->lanes - 1) || !find_loops(&s, loop) ||
             (!classify(&s, s.depth - 1, 0) && !classify(&s, 0, s.depth - 1)))
                 return NULL;
         make_body(&s);
@@ -323,8 +323,8 @@ static bool reads_what_is_stored(const struct square *s, const struct loop_expr 
         return found;
 }
 
-/* Two loops: a few rows inside, a power of two, whose elements lie side by side where they are
- * stored. */
+/* Two loops: a few rows inside, a power of two that divides the lanes, whose elements lie side by
+ * side where they are stored. */
 static bool find_turns(struct square *s, const struct loop_stmt *loop)
 {
         const struct loop_stmt *inner = loop->body->first;
@@ -335,7 +335,7 @@ static bool find_turns(struct square *s, const struct loop_stmt *loop)
         s->loops[s->depth++] = inner;
         rows = vectorize_trip(inner, &first);
         const struct loop_stmt *store = store_of(s);
-        if (!store || first || rows < 2 || rows > s->v->lanes || (rows & (rows - 1)) ||
+        if (!store || first || rows < 2 || s->v->lanes % rows || (rows & (rows - 1)) ||
             vectorize_trip(loop, &from) < s->v->lanes ||
             !step_of(s, store->a, loop->variable, &step) ||
             !step_of(s, store->a, inner->variable, &across) || step != rows || across != 1)
