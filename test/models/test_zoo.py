@@ -13,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
 import dnncc  # noqa: E402
 import zoo  # noqa: E402
+from quantized import onnxruntime_saturates  # noqa: E402
 from zoo import quantized  # noqa: E402
 from zoo.check import worst  # noqa: E402
 from zoo.graph import Graph  # noqa: E402
@@ -85,6 +86,8 @@ def make_quantized(way, folder, monkeypatch):
 def test_quantized(way, tmp_path, monkeypatch):
     if way == "blocks":
         pytest.importorskip("onnx_ir", reason="onnxruntime's MatMulNBitsQuantizer wants it: make systems-packages")
+    if way == "dynamic" and onnxruntime_saturates():
+        pytest.skip("onnxruntime's sums of products of bytes saturate on this processor, and these are not near to the original's")
     path = make_quantized(way, tmp_path, monkeypatch)
     model = onnx.load(path)
     kinds = [n.op_type for n in model.graph.node]
