@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto as T, helper, numpy_helper
 
@@ -142,3 +143,17 @@ def test_rows(target, tmp_path):
             room = 1e-5 * np.max(np.abs(want[row])) + TINY
             wrong += [f"{op} {attributes} of 16 numbers around {scale}: {got[row][i]}, want {want[row][i]}" for i in far(got[row], want[row], room)[:1]]
     assert not wrong, "\n".join(wrong)
+
+
+def test_norms_of_large_numbers(tmp_path):
+    """a variance beyond 3.4e38 is infinite, and what is normalized 0, as in onnxruntime (docs/user-guide.md#where-programs-differ)"""
+    x = (np.random.default_rng(0).standard_normal((3, 4, 8)) * np.array([1, 1e25, 1e-25])[:, None, None]).astype(F32)
+    one = numpy_helper.from_array(np.ones(8, F32), "one"), numpy_helper.from_array(np.ones(4, F32), "four")
+    norms = [("LayerNormalization", {}, None, "one"), ("RMSNormalization", {}, None, "one"), ("InstanceNormalization", {}, None, "four", "four"),
+             ("GroupNormalization", dict(num_groups=2), None, "four", "four")]
+    model = model_of(norms, x, one)
+    model.opset_import[0].version, model.ir_version = 23, 10
+    want = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})
+    for (op, *_), got, w in zip(norms, results(model, x, "generic", tmp_path), want):
+        np.testing.assert_allclose(got, w, rtol=1e-4, atol=1e-6, err_msg=op)
+        assert np.ptp(got[1]) == 0, op                  # the bias alone
