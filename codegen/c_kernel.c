@@ -321,6 +321,15 @@ static void put_alloc(struct c_writer *w, struct loop_buffer *b)
                (long long)(b->extent ? b->extent : 1));
 }
 
+static const char *c_error_name(struct c_writer *w, int code)
+{
+        switch (code) {
+#define FAIL(name, value, doc) case value: return c_macro(w, "ERROR_" #name);
+#include "ir/fail_codes.def"
+        default: return arena_printf(w->arena, "%d", code);
+        }
+}
+
 static void put_statement(struct c_writer *w, const struct loop_stmt *s)
 {
         const struct loop_expr *const exprs[] = { s->a, s->b, s->c };
@@ -388,15 +397,6 @@ void c_block(struct c_writer *w, const struct loop_block *block)
 }
 
 /* ---- functions ---- */
-
-const char *c_error_name(struct c_writer *w, int code)
-{
-        switch (code) {
-#define FAIL(name, value, doc) case value: return c_macro(w, "ERROR_" #name);
-#include "ir/fail_codes.def"
-        default: return arena_printf(w->arena, "%d", code);
-        }
-}
 
 static void find_fail(struct loop_stmt *s, void *found)
 {

@@ -78,7 +78,8 @@ static bool is_sure(const struct target *t)
         return !target_attribute(t) || (!target_machine(t->base) && !asks_linux(t));
 }
 
-const char *c_level_macro(struct c_writer *w, int level)
+/* PREFIX_LEVEL_X86_64_V3 */
+static const char *c_level_macro(struct c_writer *w, int level)
 {
         return c_macro(w, arena_printf(w->arena, "LEVEL_%s", w->levels[level].suffix));
 }

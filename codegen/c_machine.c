@@ -85,7 +85,7 @@ static void find_launch(struct loop_stmt *s, void *context)
                 place_argument(w, l, k);
 }
 
-struct c_launch *c_machine_launch(struct c_writer *w, const struct loop_stmt *call)
+static struct c_launch *c_machine_launch(struct c_writer *w, const struct loop_stmt *call)
 {
         for (int k = 0; k < w->machine->launch_count; k++)
                 if (w->machine->launches[k].call == call)

@@ -42,7 +42,6 @@ bool c_machine_begin(struct c_writer *w);
 void c_machine_reserve(struct c_writer *w);
 void c_machine_names(struct c_writer *w);
 void c_machine_locals(struct c_writer *w);               /* what no variable of run is called */
-struct c_launch *c_machine_launch(struct c_writer *w, const struct loop_stmt *call);
 void c_machine_call(struct c_writer *w, const struct loop_stmt *s);
 
 /* ---- c_machine_text.c ---- */

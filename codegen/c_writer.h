@@ -302,7 +302,6 @@ void c_parameters(struct c_writer *w, const struct loop_function *f);     /* int
 void c_body(struct c_writer *w, struct loop_function *f, const char *last);
 const char *c_function(struct c_writer *w, struct loop_function *f);      /* of mathematics, to be called */
 void c_library(struct c_writer *w, struct text *out);     /* all that is used, callees first */
-const char *c_error_name(struct c_writer *w, int code);
 bool c_can_fail(const struct loop_function *f);
 
 /* ---- tasks (c_parallel.c) ---- */
@@ -317,7 +316,6 @@ void c_parallel_top(struct c_writer *w, struct text *out);        /* what the ca
 void c_levels_begin(struct c_writer *w);
 void c_level(struct c_writer *w, int level);              /* what is printed from now on is of this
                                                            * one */
-const char *c_level_macro(struct c_writer *w, int level); /* PREFIX_LEVEL_X86_64_V3 */
 void c_levels_reserve(struct c_writer *w);
 /* around what only this level and those above it need */
 void c_level_open(struct c_writer *w, struct text *out, int level);

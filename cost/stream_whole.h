@@ -11,7 +11,6 @@
 #include "cost/stream.h"
 
 bool stream_whole_fits(const struct stream_work *w, const struct schedule *s, const struct machine *m);
-struct stream_cost stream_whole_cost(const struct stream_work *w, const struct schedule *s, const struct machine *m);
 /* as stream_tiles */
 bool stream_whole_tiles(const struct stream_work *w, const struct machine *m, int contexts, struct schedule *s, struct stream_cost *cost);
 

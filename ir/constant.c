@@ -85,7 +85,9 @@ static bool used_as_shape(const struct use *u)
                info->operands[u->index].kind == OPERAND_SHAPE;
 }
 
-bool constant_is_inline(const struct constant *c)
+/* Splats and short lists stand in the text where they are used, without a name; not when that would
+ * lose a name that C shows, or store a shared constant twice. */
+static bool constant_is_inline(const struct constant *c)
 {
         enum { INLINE_ELEMENTS = 8 };
         if (c->kind == CONSTANT_SPLAT)

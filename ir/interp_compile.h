@@ -136,7 +136,6 @@ struct cell compile_operation(struct compiler *c, const struct loop_expr *e, int
 enum { STORE_CODE = 1, VECTOR_CODE = 2, RUN_CODE = 2 };   /* added to the scalar load's; RUN_CODE to
                                                            * a vector's */
 int load_code(const struct compiler *c, enum element e);
-bool expr_is_leaf(const struct loop_expr *e);
 struct bound *bind_variable(struct compiler *c, struct loop_variable *v, struct cell value,
                             int form);
 const struct bound *bound_of(struct compiler *c, const struct loop_variable *v);

@@ -111,7 +111,7 @@ int load_code(const struct compiler *c, enum element e)
 
 static enum element element_of(const struct loop_expr *e) { return (enum element)e->type.element; }
 
-bool expr_is_leaf(const struct loop_expr *e)
+static bool expr_is_leaf(const struct loop_expr *e)
 {
         return e->op == LOOP_LITERAL || e->op == LOOP_VARIABLE || e->op == LOOP_TILE_ENTRY;
 }

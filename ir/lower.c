@@ -155,7 +155,7 @@ static struct scope *hoist_scope(const struct emit *e, int depth)
 
 /* ---- statements ---- */
 
-bool emit_is_leaf(const struct loop_expr *x)
+static bool emit_is_leaf(const struct loop_expr *x)
 {
         return x->op == LOOP_LITERAL || x->op == LOOP_VARIABLE;
 }

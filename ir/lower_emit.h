@@ -134,7 +134,6 @@ void emit_start(struct emit *e);                          /* after arena, option
 struct local *emit_local(struct emit *e, const struct value *v);          /* found or added */
 const char *emit_name(struct emit *e, const char *stem);  /* not yet in use in this kernel */
 void emit_error(struct emit *e, enum exit_code code, const char *what);   /* only the first one */
-bool emit_is_leaf(const struct loop_expr *x);             /* literal or variable */
 
 /* Statements that stand once, before everything else, between emit_prologue and emit_resume of what
  * it returned. emit_state: where an operation keeps what it computed there; NULL at first. */

@@ -4,13 +4,6 @@
 
 /* ---- building ---- */
 
-struct loop_function *loop_stream_new(struct arena *arena, const char *name, const struct machine *machine)
-{
-        struct loop_function *f = loop_function_new(arena, FUNCTION_STREAM, name);
-        f->machine = machine;
-        return f;
-}
-
 enum element loop_memory_element(const struct machine *m, int memory)
 {
         return m->memories[memory].bits == 8 ? E_I8 : E_I32;

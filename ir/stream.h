@@ -71,7 +71,6 @@ struct loop_place { struct loop_buffer *buffer; struct loop_expr *at; };
 
 /* ---- building (stream.c) ---- */
 
-struct loop_function *loop_stream_new(struct arena *arena, const char *name, const struct machine *machine);
 /* `elements` of a memory, for as long as the block runs */
 struct loop_buffer *loop_memory_alloc(struct arena *arena, struct loop_block *block, const char *name, const struct machine *machine,
                                       int memory, int64_t elements);

@@ -298,9 +298,6 @@ bool value_is_splat(const struct value *v, double *number);               /* and
 /* the contents of a constant integer tensor of rank 0 or 1; false when not constant or too long for
  * room */
 bool value_ints(const struct value *v, int64_t *ints, int room, int *count);
-/* Splats and short lists stand in the text where they are used, without a name; not when that would
- * lose a name that C shows, or store a shared constant twice. */
-bool constant_is_inline(const struct constant *c);
 /* Brings constants to the state that their text reads back to: unused ones go, the others are
  * ordered named first, have a name if and only if they print by name, and only those names are
  * taken. Done before printing and at the end of each pass, so that a run from a dump is the same

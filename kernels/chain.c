@@ -26,7 +26,8 @@ static struct along along_rows(const struct op *op)
         return r.along[CHAIN_ROWS];
 }
 
-int64_t chain_window(const struct op *op) { return along_rows(op).window; }
+/* extent of the window */
+static int64_t chain_window(const struct op *op) { return along_rows(op).window; }
 int64_t chain_stride(const struct op *op) { return along_rows(op).scale; }
 int64_t chain_low(const struct op *op) { return -along_rows(op).low; }
 

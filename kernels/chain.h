@@ -35,7 +35,6 @@ bool chain_joins(const struct chain *first, const struct chain *second);
 
 /* ---- along the rows ---- */
 
-int64_t chain_window(const struct op *op);        /* extent of the window */
 int64_t chain_stride(const struct op *op);
 int64_t chain_reach(const struct op *op);         /* rows of x that one row needs, with those
                                                    * between */

@@ -125,7 +125,8 @@ int warp_tile_registers(const struct multiply *m, const struct warp_tile *t)
         return warps_registers(m, rows, t->vectors, lane, (int)words) + t->added;
 }
 
-void warp_tile_apart(struct warp_tile *t, const struct target *target)
+/* The same tile without whole rows. */
+static void warp_tile_apart(struct warp_tile *t, const struct target *target)
 {
         t->whole = t->cluster = false;
         t->across = 1;

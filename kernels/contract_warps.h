@@ -39,8 +39,6 @@ int64_t warps_of_image(const struct op *op);
 int64_t warp_tile_images(const struct op *op, const struct warp_tile *t);
 /* of a pooled tile: outputs of which a block has the results of all positions */
 int warp_tile_pooled(const struct warp_tile *t);
-/* The same tile without whole rows. */
-void warp_tile_apart(struct warp_tile *t, const struct target *target);
 /* of what is added, from a position to the next in shared memory */
 int64_t warp_tile_added_row(const struct warp_tile *t);
 /* bytes of shared memory; registers of a lane, about; tiles, of so many panels of a group, positions of all images */

@@ -8,7 +8,7 @@
 
 /* ---- tiles ---- */
 
-bool stage_tiles(struct stage *s, const struct cut *cut, bool large, const char *name,
+static bool stage_tiles(struct stage *s, const struct cut *cut, bool large, const char *name,
                  struct loop_expr *from, struct loop_expr *to, struct loop_expr **tile,
                  struct loop_expr **at)
 {

@@ -136,11 +136,6 @@ void stage_fill(struct stage *s, struct loop_buffer *buffer, struct loop_expr *a
  * cuts */
 void stage_spatial(struct stage *s, int window);
 void stage_cut(struct stage *s);
-/* The loop over the tiles from..to of a cut that have this size; *at: where a tile begins. False
- * (nothing opened) where there is none. */
-bool stage_tiles(struct stage *s, const struct cut *cut, bool large, const char *name,
-                 struct loop_expr *from, struct loop_expr *to, struct loop_expr **tile,
-                 struct loop_expr **at);
 /* Opens the loop over the strips of the rows of tiles from..to, which become those of one strip.
  * False: all are one. */
 bool stage_open_strips(struct stage *s, struct loop_expr **from, struct loop_expr **to);

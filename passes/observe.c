@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-void state_print(struct text *out, const struct pipeline_state *state,
+static void state_print(struct text *out, const struct pipeline_state *state,
                  const struct tensor_print *options)
 {
         if (state->program)

@@ -6,8 +6,6 @@
 
 #include "passes/manager.h"
 
-void state_print(struct text *out, const struct pipeline_state *state,
-                 const struct tensor_print *options);
 /* on standard error */
 void state_show(const struct pipeline_state *state, const char *when, const char *pass);
 /* DIR/03-cse.dnn, its big constants in DIR/03-cse.dnn.bin */

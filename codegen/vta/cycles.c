@@ -14,7 +14,7 @@ const char *const vta_class_names[VTA_CLASS_COUNT] = {
 #undef CLASS
 };
 
-enum vta_class vta_class_of(const struct vta_instruction *i)
+static enum vta_class vta_class_of(const struct vta_instruction *i)
 {
         static const enum vta_class loads[VTA_MEMORIES] = { VTA_CLASS_LOAD_UOP, VTA_CLASS_LOAD_WGT, VTA_CLASS_LOAD_INP,
                                                             VTA_CLASS_LOAD_ACC, VTA_CLASS_IDLE, VTA_CLASS_LOAD_ACC };

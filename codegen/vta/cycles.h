@@ -30,7 +30,6 @@ enum vta_class {
         VTA_CLASS_COUNT
 };
 extern const char *const vta_class_names[VTA_CLASS_COUNT];
-enum vta_class vta_class_of(const struct vta_instruction *i);
 
 struct vta_times { int64_t start, end; };
 struct vta_cycles {

@@ -19,12 +19,8 @@ enum { HEADER = 64, RECORD = 64, CONTENT_ALIGN = 16 };
 enum { AT_SIZES = 8, AT_COUNT = 20, AT_DRAM = 24, AT_FILE = 32, AT_REST = 40 };
 enum { IN_NAME = 0, IN_KIND = 32, IN_ZERO = 36, IN_ADDRESS = 40, IN_BYTES = 48, IN_OFFSET = 56 };
 
-bool vta_is_exchange(const unsigned char *bytes, size_t length)
-{
-        return (length >= sizeof magic && !memcmp(bytes, magic, sizeof magic)) || program_codec_of(bytes, length);
-}
-
-const struct program_codec *program_codec_of(const unsigned char *bytes, size_t length)
+/* the machine that a file is for, by how it begins; NULL: VTA, or none */
+static const struct program_codec *program_codec_of(const unsigned char *bytes, size_t length)
 {
         for (int k = 0; machines[k]; k++) {
                 const struct program_codec *c = machine_codec(k);
@@ -32,6 +28,11 @@ const struct program_codec *program_codec_of(const unsigned char *bytes, size_t 
                         return c;
         }
         return NULL;
+}
+
+bool vta_is_exchange(const unsigned char *bytes, size_t length)
+{
+        return (length >= sizeof magic && !memcmp(bytes, magic, sizeof magic)) || program_codec_of(bytes, length);
 }
 
 static bool is_zero(const unsigned char *bytes, size_t count)

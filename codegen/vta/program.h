@@ -79,8 +79,6 @@ bool vta_program_holds(const struct vta_program *p, const unsigned char *memory,
 bool vta_exchange_read(struct vta_program *p, const struct vta *v, const unsigned char *bytes, size_t length, struct arena *arena,
                        struct diag *diag);
 bool vta_is_exchange(const unsigned char *bytes, size_t length);         /* of any machine */
-/* the machine that a file is for, by how it begins; NULL: VTA, or none */
-const struct program_codec *program_codec_of(const unsigned char *bytes, size_t length);
 void vta_exchange_write(const struct vta_program *p, struct text *out);
 
 /* ---- assembly_print.c, assembly_parse.c: text that reads back to the same program ---- */

@@ -88,7 +88,8 @@ static struct made *placed(struct export *e, const struct value *x, const int64_
         return export_reshape(e, export_value(e, x), rank - first, full);
 }
 
-struct made *export_over(struct export *e, const struct op *op, int operand, const struct plan *plan)
+/* the operand as it broadcasts to the result */
+static struct made *export_over(struct export *e, const struct op *op, int operand, const struct plan *plan)
 {
         const struct value *v = op_operand(op, operand);
         if (plan->full && operand == 0)

@@ -195,8 +195,6 @@ struct value *export_centered(struct export *e, struct value *v, struct per_axis
 /* ---- export_elementwise.c ---- */
 
 void plan_elementwise(struct export *e, const struct op *op, struct plan *plan);
-/* the operand as it broadcasts to the result */
-struct made *export_over(struct export *e, const struct op *op, int operand, const struct plan *plan);
 void write_one(struct export *e, const struct op *op, const struct plan *plan);
 
 /* ---- export_reductions.c ---- */

@@ -167,7 +167,5 @@ bool onnx_operand_ints(struct onnx_import *im, const struct onnx_node *n, int in
 /* both sides of a numpy broadcast (NULL after an error) */
 bool onnx_broadcast(struct onnx_import *im, const struct onnx_node *n, struct value **values,
                     int count);
-/* the declared type of an output, or an error that says what to add */
-const struct type *onnx_declared(struct onnx_import *im, const struct onnx_node *n, int output);
 
 #endif

@@ -221,6 +221,8 @@ static const char *missing(struct onnx_import *im, const Onnx__NodeProto *node)
         return arena_printf(im->arena, "the operator is supported from opset %d on", since);
 }
 
+static void survey_node(struct onnx_import *im, const Onnx__NodeProto *node);
+
 /* Subgraph depth is bounded by the wire scan, function depth by the check of calls. */
 static void survey_nodes(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t count)
 {
@@ -228,11 +230,12 @@ static void survey_nodes(struct onnx_import *im, Onnx__NodeProto *const *nodes, 
                 const char *why = missing(im, nodes[i]);
                 if (why)
                         onnx_list_node(im, nodes[i], why);
-                onnx_survey(im, nodes[i]);
+                survey_node(im, nodes[i]);
         }
 }
 
-void onnx_survey(struct onnx_import *im, const Onnx__NodeProto *node)
+/* lists the unsupported nodes of a node's subgraphs and of the function it calls */
+static void survey_node(struct onnx_import *im, const Onnx__NodeProto *node)
 {
         for (size_t i = 0; i < node->n_attribute; i++) {
                 const Onnx__AttributeProto *a = node->attribute[i];
@@ -447,7 +450,7 @@ static bool import_node(struct onnx_import *im, const Onnx__NodeProto *origin)
         if (why)
                 onnx_list_node(im, proto, why);
         if (why || !known) {
-                onnx_survey(im, proto);
+                survey_node(im, proto);
                 model->skip = false;
                 return define_outputs(im, &n, false);
         }

@@ -46,6 +46,20 @@ bool onnx_elements(struct onnx_import *im, const struct onnx_node *n, int rank, 
         return t != NULL;
 }
 
+/* the declared type of an output, or an error that says what to add */
+static const struct type *onnx_declared(struct onnx_import *im, const struct onnx_node *n, int output)
+{
+        const struct type *t = output < n->output_count ? n->declared[output] : NULL;
+
+        if (t && t->kind == TYPE_TENSOR && type_is_static(t))
+                return t;
+        onnx_unsupported(im, n,
+                         "the shape of output %d depends on run-time values; declare it in the model (value_info) "
+                         "or make the operand a constant",
+                         output);
+        return NULL;
+}
+
 const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_node *n, int output,
                                     enum element e, int rank)
 {
@@ -60,19 +74,6 @@ const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_no
                 return NULL;
         }
         return onnx_type(im, n, e, t->rank, t->dims);
-}
-
-const struct type *onnx_declared(struct onnx_import *im, const struct onnx_node *n, int output)
-{
-        const struct type *t = output < n->output_count ? n->declared[output] : NULL;
-
-        if (t && t->kind == TYPE_TENSOR && type_is_static(t))
-                return t;
-        onnx_unsupported(im, n,
-                         "the shape of output %d depends on run-time values; declare it in the model (value_info) "
-                         "or make the operand a constant",
-                         output);
-        return NULL;
 }
 
 bool onnx_same_element(struct onnx_import *im, const struct onnx_node *n,

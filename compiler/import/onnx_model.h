@@ -197,8 +197,6 @@ bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const O
 bool onnx_nodes(struct onnx_import *im, Onnx__NodeProto *const *nodes, const int *order, int count);
 /* whether outputs[first..first + count) of g are tensors, where only a run tells whether, or how often, it is run; else listed */
 bool onnx_want_tensors(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *outputs, int first, int count);
-/* lists the unsupported nodes of a node's subgraphs and of the function it calls */
-void onnx_survey(struct onnx_import *im, const Onnx__NodeProto *node);
 /* "i32 <N x 2048>", as it is declared */
 const char *onnx_type_text(struct onnx_import *im, const Onnx__ValueInfoProto *v);
 /* the user's --dim and --input, and those that would bind what is open, each extent being 1 */

@@ -70,10 +70,6 @@ int skip_done(int *next, int k);
 
 /* Of all workspace buffers, which get the numbers of their storages. */
 struct lifetimes lifetimes_find(struct arena *arena, struct loop_program *p);
-/* Where a kernel may overwrite an operand (equal positive alias classes) that is used there for the
- * last time, result and operand become one storage; where the result is a part of a storage, the
- * operand lies there before it is written. */
-void lifetimes_share(struct lifetimes *l, struct loop_program *p);
 /* Of a planned program, as it was planned: shared where its results lie on operands. */
 struct lifetimes lifetimes_planned(struct arena *arena, struct loop_program *p);
 /* the same, saying why (or, shares false, nothing but that); remarks: or NULL */

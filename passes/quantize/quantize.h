@@ -145,8 +145,6 @@ enum carrying quantize_carrying_of(enum opcode code, const char **when);
 void quantize_find_norms(struct quantizing *q);
 /* Which values are in bytes: sites' bytes and carried, from the layers that are quantized. */
 void quantize_choose_bytes(struct quantizing *q);
-/* decoded bytes of the grid's element with one step for all: which? */
-bool quantize_find_decoded(const struct value *v, enum element to, struct affine *a);
 /* The steps of values in bytes. False after an error. */
 bool quantize_choose_scales(struct quantizing *q);
 const struct affine *quantize_affine(struct site *s);

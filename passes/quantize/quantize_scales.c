@@ -76,7 +76,7 @@ static bool is_moved(const struct site *s)
 
 /* ---- of the model's own ---- */
 
-bool quantize_find_decoded(const struct value *v, enum element to, struct affine *a)
+static bool quantize_find_decoded(const struct value *v, enum element to, struct affine *a)
 {
         double scale = 1, zero = 0;
         if (op_is(v, OP_mul) && value_is_splat(op_operand(v->op, 1), &scale))

@@ -44,7 +44,8 @@ int formula_at(const struct formula *f, int64_t s)
         return x <= (float)f->low ? f->low : x >= (float)f->high ? f->high : (int)x;
 }
 
-void formula_line(const struct formula *f, double *slope, double *offset)
+/* without its rounding and bounds: slope * s + offset */
+static void formula_line(const struct formula *f, double *slope, double *offset)
 {
         *slope = 1;
         *offset = 0;

@@ -20,8 +20,6 @@ struct formula {
         struct formula_step steps[FORMULA_STEPS];
         int low, high;
 };
-/* without its rounding and bounds: slope * s + offset */
-void formula_line(const struct formula *f, double *slope, double *offset);
 /* no s overflows f32 on the way */
 bool formula_is_finite(const struct formula *f);
 /* the byte that s becomes; s + bias fits into i32 */

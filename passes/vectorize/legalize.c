@@ -151,7 +151,7 @@ static struct loop_expr *narrowed(struct arena *arena, struct loop_expr *e)
 
 /* What a program reads lies inside the buffer, so that the lower 32 bits of a subscript say
  * where. */
-struct loop_expr *legalize_subscript(struct arena *arena, const struct loop_buffer *b,
+static struct loop_expr *legalize_subscript(struct arena *arena, const struct loop_buffer *b,
                                      struct loop_expr *index)
 {
         if (index->type.lanes == 1 || b->extent > INT32_MAX || spelling_subscripts(index))

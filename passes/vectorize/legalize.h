@@ -23,9 +23,6 @@ struct legalization {
 };
 /* e, or its equal that the target has rows for, or has more of; nothing is changed in place */
 struct loop_expr *legalize_expr(const struct legalization *l, struct loop_expr *e);
-/* the subscripts of a scatter, the same way */
-struct loop_expr *legalize_subscript(struct arena *arena, const struct loop_buffer *b,
-                                     struct loop_expr *index);
 
 /* ---- legalize_index.c ---- */
 

@@ -32,9 +32,6 @@ void vectorize_append(struct loop_block *out, const struct loop_block *more);
  * `like` */
 struct loop_stmt *vectorize_loop(const struct vectorizing *v, const struct loop_stmt *like,
                                  int64_t from, int64_t to, int64_t step, struct loop_block *out);
-/* a use of a new mask of the first `count` lanes */
-struct loop_expr *vectorize_mask(const struct vectorizing *v, int64_t count,
-                                 struct loop_block *out);
 
 /* what is left of a loop, fewer iterations than lanes: under a mask, or one by one, whichever is
  * cheaper; NULL: neither can be. What stands for variables in vectors, and in single iterations. */
