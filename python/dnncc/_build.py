@@ -34,6 +34,12 @@ class Origin:
     def given(self, name):
         return any(a.startswith(f"--{name}=") for a in self.arguments)
 
+    def architecture(self) -> str | None:
+        """sm_90 of --target=cuda-sm_90; None: it is for a processor"""
+        targets = [a.partition("=")[2] for a in self.arguments if a.startswith("--target=")]
+        name = _tool.target(targets[-1]) if targets else ""
+        return name[len("cuda-"):] if name.startswith("cuda-") and "," not in name else None
+
     def run(self, *more):
         """the compiler on the model; returns its standard output"""
         output, said = _tool.run([*self.arguments, *more, self.source.argument], self.source.data)
@@ -56,12 +62,6 @@ def find_compiler(command):
             raise ArgumentError(f"cc: there is no C compiler '{command}'")
         return words if len(words) > 1 else [*words, "-O2"]
     return next(([name, "-O2"] for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
-
-
-def architecture(origin: Origin) -> str | None:
-    """sm_90 of --target=cuda-sm_90; None: it is for a processor"""
-    targets = [a.partition("=")[2] for a in origin.arguments if a.startswith("--target=")]
-    return targets[-1][len("cuda-"):] if targets and targets[-1].startswith("cuda-") and "," not in targets[-1] else None
 
 
 def find_nvcc(command: Any) -> list[str]:
@@ -197,7 +197,7 @@ def further_files(origin, path):
 def build(origin, words, folder):
     """model.so and model.json in the folder; returns the further files"""
     more = [] if origin.given("name") else ["--name=model"]
-    sm = architecture(origin)
+    sm = origin.architecture()
     more += ["--weights=incbin"] if not sm and not origin.given("weights") and takes_incbin(words) else []
     name = next(a[len("--name="):] for a in [*origin.arguments, *more] if a.startswith("--name="))
     depfile, code = os.path.join(folder, "model.d"), os.path.join(folder, "model.cu" if sm else "model.c")
@@ -262,7 +262,7 @@ def compile(model: Any, example: Any, cache: bool, options: dict[str, Any]) -> _
 
 def compile_source(source: Source, cache: bool, options: dict[str, Any]) -> _model.Model:
     origin = Origin(source, options)
-    words = find_nvcc(options.get("cc")) if architecture(origin) else find_compiler(options.get("cc"))
+    words = find_nvcc(options.get("cc")) if origin.architecture() else find_compiler(options.get("cc"))
     if words is None:
         from ._interpret import interpret
         return interpret(origin)

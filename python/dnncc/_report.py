@@ -33,7 +33,7 @@ class Report:
 def make(origin: Any) -> Report:
     with temporary_folder() as folder:
         page = os.path.join(folder, "report.html")
-        code = "model.cu" if any(a.startswith("--target=cuda-") for a in origin.arguments) else "model.c"
+        code = "model.cu" if origin.architecture() else "model.c"
         origin.run("-o", os.path.join(folder, code), f"--report={page}")
         with open(page, encoding="utf-8") as file:
             return Report(file.read())

@@ -82,6 +82,23 @@ def table() -> dict[str, Any]:
     return table_of(tool, os.stat(tool).st_mtime_ns)
 
 
+@functools.lru_cache(None)
+def target_names(tool: str, *_state: int) -> dict[str, str]:
+    """{another name: target}, as --target=help says them: NAME  what it is; also OTHER, OTHER"""
+    found = {}
+    for line in run(["--target=help"])[0].decode().splitlines():
+        name, _, also = line.partition("; also ")
+        for other in also.split(", ") if also else []:
+            found[other] = name.split()[0]
+    return found
+
+
+def target(name: str) -> str:
+    """by its own name"""
+    tool = path()
+    return name if name.startswith(("cuda-", "x86-", "native", "generic")) else target_names(tool, os.stat(tool).st_mtime_ns).get(name.lower(), name)
+
+
 def code_text(code: int) -> str:
     """what a run that returned this says"""
     try:

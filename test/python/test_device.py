@@ -166,7 +166,13 @@ def test_files(digits, tmp_path, nvcc):
     assert of_file(IMAGE).tobytes() == digits(IMAGE).tobytes()
 
 
-def test_without_nvcc(monkeypatch):
+def test_other_names_of_targets():
+    """which --target=help lists"""
+    from dnncc_package import _tool
+    assert _tool.target("h100") == "cuda-sm_90" == _tool.target("cuda-sm_90") and _tool.target("none") == "none"
+
+
+def test_without_nvcc():
     with pytest.raises(dnncc_package.Error, match="wants nvcc.*'no-nvcc' is not there"):
         dnncc_package.compile(DIGITS, target="cuda-sm_90", cc="no-nvcc")
 
