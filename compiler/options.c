@@ -91,7 +91,7 @@ bool options_help(const char *topic, struct arena *arena, struct diag *diag)
         }
         if (!*topic)
                 puts("usage: dnncc [options] MODEL\n\n"
-                     "Compiles a neural network (MODEL: .onnx, .dnn, .loops, or - for standard input) to C99.\n");
+                     "Compiles a neural network (MODEL: .onnx, .dnn, .loops, a pipe, or - for standard input) to C99.\n");
         for (int g = 0; g < GROUPS; g++) {
                 if (*topic && !is_topic(groups[g].title, topic))
                         continue;

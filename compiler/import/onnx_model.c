@@ -290,8 +290,14 @@ static bool import_main(struct onnx_import *im)
 static bool import_model(struct onnx_import *im, const unsigned char *bytes, size_t length)
 {
         struct onnx_frame frame = { 0 };
-        im->model->proto =
-                (Onnx__ModelProto *)unpack(im, &onnx__model_proto__descriptor, bytes, length);
+        const ProtobufCMessageDescriptor *message = &onnx__model_proto__descriptor;
+        struct text wire;
+        if (!onnx_is_text(bytes, length)) {
+                im->model->proto = (Onnx__ModelProto *)unpack(im, message, bytes, length);
+        } else if (onnx_text_read(bytes, length, &im->context->limits, &wire, im->diag)) {
+                im->model->proto = (Onnx__ModelProto *)unpack(im, message, (const unsigned char *)wire.data, wire.length);
+                text_free(&wire);       /* tensors of it have no raw_data, which would stay there */
+        }
         if (!im->model->proto)
                 return false;
         im->model->frame = &frame;
