@@ -198,7 +198,8 @@ def build(origin, words, folder):
     """model.so and model.json in the folder; returns the further files"""
     more = [] if origin.given("name") else ["--name=model"]
     sm = origin.architecture()
-    more += ["--weights=incbin"] if not sm and not origin.given("weights") and takes_incbin(words) else []
+    auto = not origin.given("weights") or "--weights=auto" in origin.arguments
+    more += ["--weights=incbin"] if auto and not sm and takes_incbin(words) else []
     name = next(a[len("--name="):] for a in [*origin.arguments, *more] if a.startswith("--name="))
     depfile, code = os.path.join(folder, "model.d"), os.path.join(folder, "model.cu" if sm else "model.c")
     origin.run(*more, "-o", code, "-MF", depfile)

@@ -461,6 +461,8 @@ def test_weights_go_through_the_assembler_where_the_compiler_has_one(tmp_path):
     want = dnncc_package.compile(models.matmul())(np.ones((64, 64), np.float32))
     m = dnncc_package.compile(models.matmul(), cc=str(other), cache=False)
     assert (m(np.ones((64, 64), np.float32)) == want).all()
+    for options, how in (({}, True), ({"weights": "auto"}, True), ({"weights": "inline"}, False)):
+        assert dnncc_package.compile(models.matmul(), **options).info["command"].endswith("--weights=incbin") == how
 
 
 def test_a_trace_of_runs(tmp_path):
