@@ -155,7 +155,8 @@ static struct value *masked(struct onnx_import *im, struct onnx_node *n, struct 
         if (counts) {
                 const dim_t row[4] = { t->dims[0], 1, 1, t->dims[3] };
                 const struct type *index = type_tensor(im->m, E_I64, 4, row);
-                struct value *within = onnx_binary(im, OP_lt, build_iota(&im->b, index, 3), onnx_spread(im, counts, index, (const int64_t[]){ 0, 1, 2, 3 }));
+                counts = onnx_spread(im, counts, index, (const int64_t[]){ 0, 1, 2, 3 });
+                struct value *within = onnx_binary(im, OP_lt, build_iota(&im->b, index, 3), counts);
                 bias = with_bias(im, bias, bias_of(im, t->element, within, NULL));
         }
         return with_bias(im, scores, bias);

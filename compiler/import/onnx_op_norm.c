@@ -465,7 +465,8 @@ struct value *onnx_norm_scale(struct onnx_import *im, struct value *largest)
 {
         if (!largest)
                 return NULL;
-        struct value *usual = onnx_binary(im, OP_and, onnx_with(im, OP_gt, largest, 0), onnx_with(im, OP_lt, largest, INFINITY));
+        struct value *usual = onnx_with(im, OP_gt, largest, 0);
+        usual = onnx_binary(im, OP_and, usual, onnx_with(im, OP_lt, largest, INFINITY));
         return onnx_select(im, usual, largest, build_like(&im->b, largest, 1));
 }
 

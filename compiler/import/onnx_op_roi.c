@@ -49,7 +49,8 @@ static bool count_samples(struct onnx_import *im, struct samples *s)
                 return false;
         const struct type *t = type_tensor(im->m, onnx_element(s->count), 2, (const dim_t[]){ onnx_dim(s->first, 0), s->bins });
         struct value *bin = onnx_spread(im, s->bin, t, regions), *count = onnx_spread(im, s->count, t, regions);
-        struct value *base = add(im, onnx_spread(im, s->first, t, regions), mul(im, build_iota(&im->b, t, 1), bin));
+        struct value *base = mul(im, build_iota(&im->b, t, 1), bin);
+        base = add(im, base, onnx_spread(im, s->first, t, regions));
         struct value *zero = constant_number(im->m, t, 0), *few = onnx_with(im, OP_le, count, 1), *step = onnx_binary(im, OP_div, bin, count);
         s->from = onnx_select(im, few, zero, between(im, plus(im, sample_before(im, -1, base, step), -1), zero, count));
         s->to = onnx_select(im, few, count, between(im, plus(im, sample_before(im, (double)s->extent, base, step), 2), zero, count));
@@ -65,8 +66,9 @@ static void points_read(struct onnx_import *im, const struct samples *s, struct 
         const struct type *to = type_tensor(im->m, onnx_element(s->first), 3, (const dim_t[]){ onnx_dim(s->first, 0), s->bins, s->block });
         struct value *bin = onnx_spread(im, s->bin, to, onto), *number = build_iota(&im->b, to, 2);
         if (s->count) {
-                struct value *start = times(im, onnx_cast(im, turn, to->element), (double)s->block);
-                number = add(im, add(im, number, onnx_spread(im, s->from, to, bins)), onnx_spread(im, start, to, NULL));
+                struct value *start = onnx_spread(im, times(im, onnx_cast(im, turn, to->element), (double)s->block), to, NULL);
+                number = add(im, number, onnx_spread(im, s->from, to, bins));
+                number = add(im, number, start);
         }
         struct value *part = plus(im, number, 0.5), *last = build_scalar(&im->b, to->element, (double)s->extent - 1);
         struct value *at = mul(im, build_iota(&im->b, to, 1), bin);
@@ -197,7 +199,8 @@ static struct value *block_of_samples(struct onnx_import *im, struct onnx_node *
         }
         if (r->mode && y && points[0].counts) {
                 const struct type *t = type_with_element(im->m, y->type, E_BOOL);
-                struct value *counts = onnx_binary(im, OP_and, onnx_spread(im, points[0].counts, t, rows), onnx_spread(im, points[1].counts, t, columns));
+                struct value *counts = onnx_spread(im, points[0].counts, t, rows);
+                counts = onnx_binary(im, OP_and, counts, onnx_spread(im, points[1].counts, t, columns));
                 y = onnx_select(im, counts, y, build_like(&im->b, y, -INFINITY));
         }
         return onnx_reduce(im, r->mode ? REDUCE_max : REDUCE_sum, onnx_reshape(im, y, 6, dims), (const int64_t[]){ 2, 4 }, 2, E_COMPUTE);
@@ -229,7 +232,8 @@ static struct value *product_of_bins(struct onnx_import *im, struct value *const
 {
         const int64_t rows[2] = { 0, 1 }, columns[2] = { 0, 2 };
         const struct type *t = type_with_element(im->m, y->type, onnx_element(x[0]));
-        return mul(im, onnx_spread(im, x[0], t, rows), onnx_spread(im, x[1], t, columns));
+        struct value *by_rows = onnx_spread(im, x[0], t, rows);
+        return mul(im, by_rows, onnx_spread(im, x[1], t, columns));
 }
 
 /* the mean of all samples, or the largest of them: samples outside the image, which were left out, are 0 */
@@ -247,7 +251,8 @@ static struct value *finished(struct onnx_import *im, const struct roi_align *r,
         struct value *count = product_of_bins(im, counts, y);
         if (!r->mode)
                 return onnx_binary(im, OP_div, y, onnx_cast(im, onnx_with(im, OP_max, count, 1), onnx_element(y)));
-        struct value *all = onnx_binary(im, OP_ge, product_of_bins(im, taken, y), onnx_with(im, OP_max, count, 1));
+        struct value *all = product_of_bins(im, taken, y);
+        all = onnx_binary(im, OP_ge, all, onnx_with(im, OP_max, count, 1));
         return onnx_select(im, all, y, onnx_with(im, OP_max, y, 0));
 }
 
