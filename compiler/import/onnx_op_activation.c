@@ -181,10 +181,12 @@ static struct value *gelu(struct onnx_import *im, struct value *x, bool approxim
         static const double root = 1.59576912160573071176;      /* 2 sqrt(2 / pi) */
         struct value *share;
 
-        if (approximate)
-                share = onnx_unary(im, OP_sigmoid, mul(im, x, plus(im, times(im, mul(im, x, x), root * 0.044715), root)));
-        else
+        if (approximate) {
+                struct value *cube = mul(im, x, mul(im, x, x));
+                share = onnx_unary(im, OP_sigmoid, times(im, add(im, x, times(im, cube, 0.044715)), root));
+        } else {
                 share = plus(im, times(im, onnx_unary(im, OP_erf, times(im, x, 0.70710678118654752440)), 0.5), 0.5);
+        }
         return mul(im, x, share);
 }
 

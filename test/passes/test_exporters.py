@@ -145,18 +145,6 @@ FORMS = {
             e = Exp (x)
             sum = Add (e, one)
             y = Log (sum)"""], [("value_float=1.0", "value_float=1.001"), "e", "sum"]),
-    "selu": (X, "y = Selu <alpha=1.5, gamma=1.25> (x)", [
-        """ alpha = Constant <value_float=1.5> ()
-            gamma = Constant <value_float=1.25> ()
-            zero = Constant <value_float=0.0> ()
-            e = Exp (x)
-            scaled = Mul (e, alpha)
-            bent = Sub (scaled, alpha)
-            positive = Mul (gamma, x)
-            negative = Mul (bent, gamma)
-            below = Less (x, zero)
-            y = Where (below, negative, positive)"""],
-        [("value_float=0.0", "value_float=0.001"), ("value_float=1.25", "value_float=1.251"), "e", "positive", "negative"]),
     "celu": (X, "y = Celu <alpha=3.0> (x)", [
         """ alpha = Constant <value_float=3.0> ()
             small = Div (x, alpha)

@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test" / "support"))
 import dnncc  # noqa: E402
+import processor  # noqa: E402
 
 TARGETS = ["generic", "x86-64-v3", "x86-64-v4"]
 
@@ -27,6 +28,8 @@ def save(path, nodes, inputs, weights, outputs=("y",)):
 
 
 def outputs_of(path, folder, inputs, *options):
+    for target in (o.partition("=")[2] for o in options if o.startswith("--target=")):
+        processor.require(target)
     folder.mkdir(exist_ok=True)
     dnncc.compile_model(path, folder, [*options, f"--report={folder}/r.json"])
     return dnncc.run_host(dnncc.build_host(folder, ["-O1"]), inputs), json.loads((folder / "r.json").read_text())
