@@ -18,6 +18,7 @@ from onnx import TensorProto, helper, numpy_helper
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
 import ranges  # noqa: E402
+import terminal  # noqa: E402
 
 RANDOM = np.random.default_rng(7)
 CLOSE = dict(rtol=1e-4, atol=1e-4)
@@ -202,7 +203,7 @@ def test_progress_is_for_terminals(model, tmp_path):
     """from the second second on, and no longer than there is something to wait for"""
     np.savez(tmp_path / "s.npz", x=floats(3, 3, 6, 6))
     (tmp_path / "slow").write_text('sleep 4; exec cc "$@"\n')
-    ours, theirs = os.openpty()
+    ours, theirs = terminal.pair()
     done = dnncc.run(["sh", "-c", 'exec 2>&0; exec "$@"', "sh", dnncc.DNNCC, model, f"--calibrate={tmp_path / 's.npz'}", "-o", tmp_path / "r.ranges",
                       f"--cc=sh {tmp_path / 'slow'} -O1"], stdin=theirs)
     os.close(theirs)

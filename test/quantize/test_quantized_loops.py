@@ -15,6 +15,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "support"), st
 import dnncc  # noqa: E402
 import ranges  # noqa: E402
 import roundtrip  # noqa: E402
+from quantized import onnxruntime_saturates  # noqa: E402
 from test_calibration import calibrate, floats, info, no_compiler, refused, run, save  # noqa: E402
 from test_learning import losses, matrix  # noqa: E402
 
@@ -256,6 +257,8 @@ def test_layers(how, tmp_path):
 @pytest.mark.parametrize("recurrent", [None, "LSTM"])
 def test_written_model(recurrent, tmp_path):
     """of recurrent layers: onnxruntime's results are ours"""
+    if onnxruntime_saturates():
+        pytest.skip("onnxruntime's sums of products of bytes saturate on this processor")
     path, _ = scanned(tmp_path, recurrent)
     x = floats(8, 12, 1, 3)
     np.savez(tmp_path / "s.npz", x=x)
