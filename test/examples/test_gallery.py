@@ -14,6 +14,7 @@ from onnx import helper
 
 import gallery
 import test_helpers
+from quantized import onnxruntime_saturates
 from gallery import ROOT, build, dnncc, run
 
 pytestmark = pytest.mark.slow           # a network is compiled by two compilers first
@@ -199,6 +200,8 @@ def word(network, sound):
 
 @pytest.mark.parametrize("sanitize", [False, True], ids=["plain", "sanitized"])
 def test_words(tmp_path, sanitize):
+    if onnxruntime_saturates():
+        pytest.skip("onnxruntime's sums of products of bytes saturate on this processor")
     program, network = build("words", "dscnn_kws_int8", sanitize), gallery.session("dscnn_kws_int8")
     rng, right = np.random.default_rng(1), 0
     sounds = {"silent": np.zeros(20000), "short": rng.normal(0, 0.1, 500), "noise": rng.normal(0, 0.1, 40000)}

@@ -3,17 +3,16 @@
 
     bombs.py DIR             writes them all
     bombs.py --measure [NAME ..] [--target=.. ..]   seconds of processor time and megabytes that dnncc takes for each, and what it says"""
-import os
 import pathlib
 import shlex
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
 from onnx import TensorProto, helper
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parents[1] / "support")]
+import measured  # noqa: E402
 from hostile import B, DNNCC, F, I64, constant, model, node, untyped, value  # noqa: E402
 
 BYTES_MOST = 10_000
@@ -669,17 +668,11 @@ class Done:
 
 
 def compile_bomb(name, folder, flags=(), seconds=60):
-    """in a shell, whose memory is small: what a child has before it becomes dnncc would count as dnncc's"""
+    """by a small process in between: what a child has before it becomes another program would count as that one's"""
     data = BOMBS[name]().SerializeToString()
     (folder / "model.onnx").write_bytes(data)
     command = shlex.join([DNNCC, "model.onnx", "-o", "model.c", *flags])
-    with open(folder / "err", "w+b") as err:
-        child = subprocess.Popen(["sh", "-c", f"ulimit -t {seconds}; {command}; exit $?"], cwd=folder, stderr=err, stdin=subprocess.DEVNULL)
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        err.seek(0)
-        text = err.read().decode("utf-8", "replace")
-    return Done(child.returncode, text, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, len(data))
+    return Done(*measured.run(["sh", "-c", f"cd {shlex.quote(str(folder))} && ulimit -t {seconds} && {command}"]), len(data))
 
 
 if __name__ == "__main__":
