@@ -26,7 +26,7 @@ INTO_OUTPUTS = ("compiler/page/", "compiler/harness/main.c")      # what dnncc w
 
 
 def test_licence_of_each_file():
-    """is named in its first line, or behind #!"""
+    """is named in its first line, or behind #!; each file is one that was written here"""
     assert (TOP / "LICENSE").read_text().startswith("MIT License\n")
     files = subprocess.run(["git", "ls-files"], cwd=TOP, capture_output=True, text=True)
     if files.returncode:
@@ -34,4 +34,6 @@ def test_licence_of_each_file():
     sources = [name for name in files.stdout.split() if not name.startswith(INTO_OUTPUTS) and
                (name.endswith((".c", ".h", ".hpp", ".def", ".py", ".cmake", ".sh")) or name == "Makefile") and (TOP / name).exists()]
     without = [name for name in sources if LICENCE not in "".join((TOP / name).read_text().splitlines(True)[:2])]
+    fetched = [name for name in files.stdout.split() if name.endswith((".whl", ".deb", ".tar", ".gz", ".zip", ".pt", ".so", ".o", ".a"))]
+    assert not fetched, f"packages and what compilers make are no part of the project: {fetched}"
     assert len(sources) > 500 and not without, f"first line of {without}: /* {LICENCE} */ or # {LICENCE}"
