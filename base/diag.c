@@ -36,13 +36,16 @@ static struct part between(const char *text, const char *head, const char *tail)
 {
         size_t length = strlen(head);
         const char *end = strncmp(text, head, length) != 0 ? NULL : strstr(text + length, tail);
-        return end ? (struct part){ text + length, (size_t)(end - text) - length } : (struct part){ 0 };
+        return end ? (struct part){ text + length, (size_t)(end - text) - length }
+                   : (struct part){ 0 };
 }
 
 /* "node 'conv1' (Conv): .." or "node of output 'y' (Conv): .."; the operator is a word */
 static void put_node(const char *text)
 {
-        static const char *const heads[] = { "node '", "node of output '" }, *const names[] = { "node", "output" };
+        static const char *const heads[] = { "node '", "node of output '" }, *const names[] = {
+                "node", "output"
+        };
         struct part node = { 0 };
         int which = 0;
         for (int i = 0; i < 2 && !node.at; i++) {
@@ -64,18 +67,20 @@ static void put_numbers(const char *text)
                 quoted ^= *p == '\'';
                 if (quoted || inside || !digits)
                         continue;
-                if (digits < 19 && !isalpha((unsigned char)p[digits]) && p[digits] != '.' && p[digits] != '_')
+                if (digits < 19 && !isalpha((unsigned char)p[digits]) && p[digits] != '.' &&
+                    p[digits] != '_')
                         fprintf(stderr, "%s%.*s", first ? "" : ", ", (int)digits, p), first = false;
                 p += digits - 1;
         }
         fputs("]", stderr);
 }
 
-/* the end of a message that says how to go on: "(raise it with --limit nodes=N)", ", did you mean 'x'?", ": there are 'a', 'b'", or
- * the line of a long one that begins with "try" */
+/* the end of a message that says how to go on: "(raise it with --limit nodes=N)", ", did you mean
+ * 'x'?", ": there are 'a', 'b'", or the line of a long one that begins with "try" */
 static struct part hint_of(const char *text)
 {
-        static const char *const marks[] = { "\n  try ", ", did you mean ", ": raise with ", ": there are ", ": there is " };
+        static const char *const marks[] = { "\n  try ", ", did you mean ", ": raise with ",
+                                             ": there are ", ": there is " };
         size_t length = strlen(text);
         const char *open = strrchr(text, '(');
         if (length && text[length - 1] == ')' && open && strstr(open, "--"))
@@ -91,16 +96,21 @@ static struct part hint_of(const char *text)
         return (struct part){ 0 };
 }
 
-static void speak_json(const struct diag *diag, const char *kind, enum exit_code code, const char *text)
+static void speak_json(const struct diag *diag, const char *kind, enum exit_code code,
+                       const char *text)
 {
-        struct part file = { diag->subject && strcmp(diag->subject, "dnncc") != 0 ? diag->subject : NULL, 0 };
-        const char *place = diag->place ? diag->place : text, *line = strncmp(place, "line ", 5) != 0 ? NULL : place + strlen("line ");
+        struct part file = { diag->subject && strcmp(diag->subject, "dnncc") != 0 ? diag->subject
+                                                                                  : NULL,
+                             0 };
+        const char *place = diag->place ? diag->place : text,
+                   *line = strncmp(place, "line ", 5) != 0 ? NULL : place + strlen("line ");
         file.length = file.at ? strlen(file.at) : 0;
         fprintf(stderr, "{\"kind\": \"%s\"", kind);
         if (code)
                 fprintf(stderr, ", \"code\": %d", (int)code);
         put_part("file", file);
-        fprintf(stderr, ", \"line\": %.*s", line ? (int)strspn(line, "0123456789") : 4, line ? line : "null");
+        fprintf(stderr, ", \"line\": %.*s", line ? (int)strspn(line, "0123456789") : 4,
+                line ? line : "null");
         put_node(text);
         put_numbers(text);
         put_part("hint", hint_of(text));
@@ -110,7 +120,8 @@ static void speak_json(const struct diag *diag, const char *kind, enum exit_code
 
 /* ---- speaking ---- */
 
-/* in `room`, or memory to free() where that is too small; without memory, as much as there is room for */
+/* in `room`, or memory to free() where that is too small; without memory, as much as there is room
+ * for */
 static char *formatted(char *room, size_t size, const char *format, va_list list)
 {
         va_list again;
@@ -124,7 +135,8 @@ static char *formatted(char *room, size_t size, const char *format, va_list list
 }
 
 /* colour: what terminals make of SGR 31 (red), 35 (magenta), 36 (cyan) */
-static void speak(struct diag *diag, const char *kind, enum exit_code code, int color, const char *format, va_list list)
+static void speak(struct diag *diag, const char *kind, enum exit_code code, int color,
+                  const char *format, va_list list)
 {
         if (diag->silent)
                 return;
@@ -224,7 +236,8 @@ void diag_say_again(const struct diag *diag, const char *lines)
                 end = line + strcspn(line, "\n");
                 for (int i = 0; i < 3; i++) {
                         struct part head = between(line + subject, ": ", ": ");
-                        if (!head.at || head.length != strlen(kinds[i]) || strncmp(head.at, kinds[i], head.length) != 0)
+                        if (!head.at || head.length != strlen(kinds[i]) ||
+                            strncmp(head.at, kinds[i], head.length) != 0)
                                 continue;
                         const char *text = head.at + head.length + strlen(": ");
                         char room[1024];

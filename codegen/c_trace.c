@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --profile=FILE: what a trace says of each call of a kernel, in a table that dnncc_trace_open (runtime/dnncc_runtime.h) takes. */
+/* --profile=FILE: what a trace says of each call of a kernel, in a table that dnncc_trace_open
+ * (runtime/dnncc_runtime.h) takes. */
 #include "codegen/c_writer.h"
 
 #include <string.h>
@@ -23,7 +24,8 @@ void c_trace_header(struct c_writer *w)
         if (!o->trace)
                 return;
         text_add(w->out, "%s#define %s \"%s\"\n#define %s %d\n", kernel_type, c_macro(w, "TRACE"),
-                 text_literal(w->arena, o->trace, strlen(o->trace)), c_macro(w, "KERNEL_COUNT"), o->kernel_count);
+                 text_literal(w->arena, o->trace, strlen(o->trace)), c_macro(w, "KERNEL_COUNT"),
+                 o->kernel_count);
         text_add(w->out, "extern const struct dnncc_kernel_1 %s_kernels[];\n", o->prefix);
 }
 
@@ -37,7 +39,8 @@ static const char *literal(struct c_writer *w, const char *text)
                 length = LITERAL_BYTES;
         while (is_cut && length && ((unsigned char)text[length] & 0xc0) == 0x80)          /* not within a character */
                 length--;
-        return arena_printf(w->arena, "%s%s", length ? text_literal(w->arena, text, length) : "", is_cut ? " .." : "");
+        return arena_printf(w->arena, "%s%s", length ? text_literal(w->arena, text, length) : "",
+                            is_cut ? " .." : "");
 }
 
 void c_trace(struct c_writer *w, struct text *out)
@@ -48,8 +51,9 @@ void c_trace(struct c_writer *w, struct text *out)
         text_add(out, "\nconst struct dnncc_kernel_1 %s_kernels[] = {\n", o->prefix);
         for (int i = 0; i < o->kernel_count; i++) {
                 const struct print_kernel *k = &o->kernels[i];
-                text_add(out, "        { \"%s\", \"%s\", %.0f, %lld, %lld },\n", literal(w, k->name), literal(w, k->nodes), k->flops,
-                         (long long)k->bytes, (long long)k->workspace);
+                text_add(out, "        { \"%s\", \"%s\", %.0f, %lld, %lld },\n",
+                         literal(w, k->name), literal(w, k->nodes), k->flops, (long long)k->bytes,
+                         (long long)k->workspace);
         }
         text_add(out, "%s};\n", o->kernel_count ? "" : "        { \"\", \"\", 0, 0, 0 }\n");
 }

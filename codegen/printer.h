@@ -22,8 +22,8 @@ enum print_weights {
 /* A planned program, and the target it is for. */
 struct print_program { struct loop_program *program; const struct target *target; };
 
-/* A call of a kernel: the function, nodes of the model that it computes (or NULL), bytes that it reads and writes,
- * and of the workspace and regions in use meanwhile. */
+/* A call of a kernel: the function, nodes of the model that it computes (or NULL), bytes that it
+ * reads and writes, and of the workspace and regions in use meanwhile. */
 struct print_kernel { const char *name, *nodes; double flops; int64_t bytes, workspace; };
 
 /* A port of whole numbers: q stands for (q - zero) * scale. */

@@ -125,7 +125,9 @@ static const struct target *listed(struct arena *arena, const char *name, size_t
                 return t;
         const char *meant = target_meant(word);
         if (meant) {
-                diag_error(diag, EXIT_USAGE, "no target is called '%s': %s (--target=help lists all)", text_argument(arena, word), meant + 1);
+                diag_error(diag, EXIT_USAGE,
+                           "no target is called '%s': %s (--target=help lists all)",
+                           text_argument(arena, word), meant + 1);
                 return NULL;
         }
         struct suggest known = suggest_new(arena, word, length);
@@ -147,7 +149,9 @@ static bool can_follow(const struct target *less, const struct target *best, str
                            "--target: code for %s and %s is in different languages, not one file",
                            less->name, best->name);
         else if (target_grid(best))
-                diag_error(diag, EXIT_USAGE, "--target: a file of CUDA C is for one target, not for %s and %s: code for %s runs on later GPUs, too",
+                diag_error(diag, EXIT_USAGE,
+                           "--target: a file of CUDA C is for one target, not for %s and %s: code "
+                           "for %s runs on later GPUs, too",
                            less->name, best->name, less->name);
         else if (less->big_endian != best->big_endian || !of_best ||
                  (of_less && strcmp(of_less, of_best)))

@@ -97,7 +97,9 @@ static bool build(const struct benching *b, const char *name, bool profiled)
         struct run run = *h->run;
         run.prefix = "timed";
         run.options.weights = WEIGHTS_FILE;
-        run.options.profile = !profiled ? NULL : trace_wanted(&h->run->options) ? TRACE_WRITTEN : "";
+        run.options.profile = !profiled                        ? NULL
+                              : trace_wanted(&h->run->options) ? TRACE_WRITTEN
+                                                               : "";
         bool printed = emit_into(&run, h->folder, name);
         h->run->diag = run.diag;
         return printed && harness_compile(h, name, "timed", profiled ? b->calls.count : -1, false);
@@ -137,12 +139,14 @@ static const char *time_text(struct arena *arena, double seconds)
                               : arena_printf(arena, "%.3f ms", 1e3 * seconds);
 }
 
-/* Does the call multiply f32, whose peak was measured? Of bytes and of 16-bit floats a processor does more at a time. */
+/* Does the call multiply f32, whose peak was measured? Of bytes and of 16-bit floats a processor
+ * does more at a time. */
 static bool is_in_f32(const struct loop_stmt *call)
 {
         const struct loop_function *f = call->function;
         for (int i = 0; i < f->buffer_count; i++)
-                if (element_info[f->buffers[i]->element].bytes < 4 && f->buffers[i]->element != E_BOOL)
+                if (element_info[f->buffers[i]->element].bytes < 4 &&
+                    f->buffers[i]->element != E_BOOL)
                         return false;
         return true;
 }
@@ -168,7 +172,8 @@ static void put_whole(const struct benching *b)
                 in_f32 &= is_in_f32(b->calls.items[i]);
         printf("rate       %.2f GFLOP/s, %.4g GFLOP a run", 1e-9 * rate, 1e-9 * b->calls.flops);
         if (in_f32 && t->peak > 0)
-                printf("; %.0f %% of the %.1f that multiply-adds do here\n", 100 * rate / t->peak, 1e-9 * t->peak);
+                printf("; %.0f %% of the %.1f that multiply-adds do here\n", 100 * rate / t->peak,
+                       1e-9 * t->peak);
         else
                 printf("; multiply-adds of f32 do %.1f here\n", 1e-9 * t->peak);
         printf("workspace  %" PRId64 " bytes\n", report_ram(run->state.program));
@@ -202,10 +207,13 @@ static void put_kernels(const struct benching *b)
                 const char *location = loop_call_location(call);
                 double t = times[at[i]], flops = call->function->flops;
                 /* predictions are of a core without a clock: their sum is the time of all kernels */
-                printf("%6.1f%% %10.2f %10.2f %9.2f %11" PRId64 " %6s  %s%s%.*s\n", sum > 0 ? 100 * t / sum : 0, 1e6 * t,
-                       cycles > 0 ? 1e6 * sum * report_call_cycles(run, call) / cycles : 0, t > 0 ? 1e-9 * flops / t : 0,
-                       report_call_bytes(call), peak_text(run->arena, is_in_f32(call), t > 0 ? flops / t : 0, b->each.peak),
-                       call->function->name, location ? "  " : "", SUMMARY_WIDTH, location ? location : "");
+                printf("%6.1f%% %10.2f %10.2f %9.2f %11" PRId64 " %6s  %s%s%.*s\n",
+                       sum > 0 ? 100 * t / sum : 0, 1e6 * t,
+                       cycles > 0 ? 1e6 * sum * report_call_cycles(run, call) / cycles : 0,
+                       t > 0 ? 1e-9 * flops / t : 0, report_call_bytes(call),
+                       peak_text(run->arena, is_in_f32(call), t > 0 ? flops / t : 0, b->each.peak),
+                       call->function->name, location ? "  " : "", SUMMARY_WIDTH,
+                       location ? location : "");
         }
         printf("%6.1f%% %10.2f us in %d kernel calls; a run with all of them timed took %.2f us\n", 100.0, 1e6 * sum, count,
                1e6 * b->each.median);
@@ -228,7 +236,8 @@ bool bench(struct run *run)
         struct benching b = { .seconds = 0 };
         if (!parse(&b, run) || !is_possible(run))
                 return false;
-        if (trace_wanted(&run->options) && !(b.trace = outputs_open(run->outputs, run->options.profile, &run->diag)))
+        if (trace_wanted(&run->options) &&
+            !(b.trace = outputs_open(run->outputs, run->options.profile, &run->diag)))
                 return false;
         if (!harness_begin(&b.harness, run, "--bench"))
                 return false;

@@ -415,7 +415,8 @@ static bool compile_as_asked(struct run *run)
 {
         const struct options *o = &run->options;
         double start = clock_seconds();
-        if (!check_alone(run) || !check_commands(run) || !trace_is_possible(run) || !read_model(run) || !read_schedules(run) || !check_calibration(run) ||
+        if (!check_alone(run) || !check_commands(run) || !trace_is_possible(run) ||
+            !read_model(run) || !read_schedules(run) || !check_calibration(run) ||
             !quantization_read(run) || !report_read_against(run))
                 return false;
         remember_command(run);
@@ -579,7 +580,9 @@ static bool asks_for_json(int argc, char **argv)
 {
         bool json = false;
         for (int i = 1; i < argc; i++)
-                json |= !strcmp(argv[i], "--error-format=json") || (i + 1 < argc && !strcmp(argv[i], "--error-format") && !strcmp(argv[i + 1], "json"));
+                json |= !strcmp(argv[i], "--error-format=json") ||
+                        (i + 1 < argc && !strcmp(argv[i], "--error-format") &&
+                         !strcmp(argv[i + 1], "json"));
         return json;
 }
 

@@ -73,7 +73,8 @@ bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE
                 return false;
         if (trace_wanted(&run->options))
                 trace_table(run, &options);
-        return target_printer(options.target)->print(code, header, run->state.program, &options, &run->diag);
+        return target_printer(options.target)
+                ->print(code, header, run->state.program, &options, &run->diag);
 }
 
 /* of the files that a folder gets */
@@ -254,8 +255,9 @@ static void note_outputs(struct run *run, const char *const beside[2])
                   text_argument(arena, beside[0]), upper);
 }
 
-/* One file that stands alone is what --weights=auto gives. Where that is a long text, what else there is. gcc 12 -O2, AMD EPYC: 0.079 s
- * and 11.5 bytes of memory for each byte of constants; clang 0.027 s and 7.2 bytes. */
+/* One file that stands alone is what --weights=auto gives. Where that is a long text, what else
+ * there is. gcc 12 -O2, AMD EPYC: 0.079 s and 11.5 bytes of memory for each byte of constants;
+ * clang 0.027 s and 7.2 bytes. */
 static void hint_at_weights(struct run *run, const char *header)
 {
         enum { LARGE = 16 << 20 };
@@ -263,14 +265,17 @@ static void hint_at_weights(struct run *run, const char *header)
         struct stat text;
         struct arena *arena = run->arena;
         double bytes = (double)report_constant_bytes(run->state.program);
-        if (run->options.weights != WEIGHTS_AUTO || bytes < LARGE || !header || stat(run->output, &text))
+        if (run->options.weights != WEIGHTS_AUTO || bytes < LARGE || !header ||
+            stat(run->output, &text))
                 return;
         const char *stem = path_stem(arena, run->output, true);
         const char *folder = arena_printf(arena, "%.*s", (int)(path_base(stem) - stem), stem);
         diag_hint(&run->diag,
-                  "%.0f MB of constants are %.0f MB of text, for which gcc takes some %.0f s and %.1f GB; --weights=incbin (cc -O2 -c -I%s %s) and "
+                  "%.0f MB of constants are %.0f MB of text, for which gcc takes some %.0f s and "
+                  "%.1f GB; --weights=incbin (cc -O2 -c -I%s %s) and "
                   "--weights=file (%s_run is handed %s.weights) take a fraction of that",
-                  1e-6 * bytes, 1e-6 * (double)text.st_size, gcc_seconds * bytes, 1e-9 * gcc_memory * bytes, *folder ? text_shell_word(arena, folder) : ".",
+                  1e-6 * bytes, 1e-6 * (double)text.st_size, gcc_seconds * bytes,
+                  1e-9 * gcc_memory * bytes, *folder ? text_shell_word(arena, folder) : ".",
                   text_shell_word(arena, run->output), run->prefix, text_argument(arena, stem));
 }
 

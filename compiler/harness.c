@@ -114,7 +114,8 @@ static bool write_main(const struct harness *h, const char *name, const char *pr
         fprintf(out, "#define HEADER \"%s.h\"\n#define DESCRIBE %s_describe\n#define CALLS %d\n#define TIME %s\n", name,
                 prefix, profiled < 0 ? 0 : profiled, by_thread ? "CLOCK_THREAD_CPUTIME_ID" : "CLOCK_MONOTONIC");
         if (profiled >= 0 && trace_wanted(&h->run->options))
-                fprintf(out, "#define TRACE \"" TRACE_WRITTEN "\"\n#define KERNELS %s_kernels\n", prefix);
+                fprintf(out, "#define TRACE \"" TRACE_WRITTEN "\"\n#define KERNELS %s_kernels\n",
+                        prefix);
         fprintf(out, "#define LANES %d\n#define THREADS %d\n", harness_lanes(t), h->run->context.threads);
         if (target_attribute(t))
                 fprintf(out, "#if defined(__clang__)\n#define ATTRIBUTE \"%s\"\n#else\n#define ATTRIBUTE \"%s\"\n#endif\n",
@@ -129,16 +130,19 @@ bool harness_compile(const struct harness *h, const char *name, const char *pref
 {
         const struct options *o = &h->run->options;
         const char *cc = o->cc ? o->cc : CC_PRESET;
-        if (!write_main(h, name, prefix, profiled, by_thread) || (o->threads > 1 && !runtime_write(h, RUNTIME_THREADS)))
+        if (!write_main(h, name, prefix, profiled, by_thread) ||
+            (o->threads > 1 && !runtime_write(h, RUNTIME_THREADS)))
                 return false;
-        const char *command =
-                arena_printf(h->arena, "cd %s && %s -I. -o %s %s_main.c %s%s%s%s%s",
-                             text_shell_word(h->arena, h->folder), cc, name, name, name,
-                             target_printer(h->run->context.target)->suffix,
-                             profiled >= 0 && trace_wanted(o) ? " " RUNTIME_TRACE : "",
-                             o->threads > 1 ? " " RUNTIME_THREADS " -lpthread" : "", o->fast_libm ? " -lm" : "");
+        const char *command = arena_printf(
+                h->arena, "cd %s && %s -I. -o %s %s_main.c %s%s%s%s%s",
+                text_shell_word(h->arena, h->folder), cc, name, name, name,
+                target_printer(h->run->context.target)->suffix,
+                profiled >= 0 && trace_wanted(o) ? " " RUNTIME_TRACE : "",
+                o->threads > 1 ? " " RUNTIME_THREADS " -lpthread" : "", o->fast_libm ? " -lm" : "");
         return !command_run(command) ||
-               harness_fail(h, EXIT_IO, arena_printf(h->arena, "'%s' (--cc) failed to compile the generated code", cc));
+               harness_fail(h, EXIT_IO,
+                            arena_printf(h->arena,
+                                         "'%s' (--cc) failed to compile the generated code", cc));
 }
 
 bool program_ran(struct run *run, const char *option, int status)

@@ -49,8 +49,8 @@ bool harness_compile(const struct harness *h, const char *name, const char *pref
 bool harness_run(const struct harness *h, const char *name, double seconds, int least, bool peak,
                  int call_count, struct harness_times *times);
 
-/* Files of the runtime, in the folder (runtime_files.c): all may be there; the header and the one of this name are. False after an
- * error. */
+/* Files of the runtime, in the folder (runtime_files.c): all may be there; the header and the one
+ * of this name are. False after an error. */
 #define RUNTIME_TRACE "trace.c"
 #define RUNTIME_THREADS "threads.c"
 void runtime_expect(const struct harness *h);

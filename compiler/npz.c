@@ -125,7 +125,8 @@ static const char *read_header(struct header h, struct array *a)
 }
 
 /* of a file of `whole` bytes, of which `length` are here: all of the header is */
-static const char *read_array(const unsigned char *bytes, size_t length, size_t whole, struct array *array)
+static const char *read_array(const unsigned char *bytes, size_t length, size_t whole,
+                              struct array *array)
 {
         static const char magic[] = "\x93NUMPY";
         size_t at = 10, size;
@@ -357,7 +358,8 @@ void zip_close(struct zip_stream *s)
         free(s);
 }
 
-/* Up to `room` bytes, how many of them; 0: there are no more, or they are damaged. zlib counts in 32 bits. */
+/* Up to `room` bytes, how many of them; 0: there are no more, or they are damaged. zlib counts in
+ * 32 bits. */
 static size_t inflate_some(struct zip_stream *s, unsigned char *to, size_t room)
 {
         enum { PIECE = 1 << 30 };

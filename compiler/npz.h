@@ -45,8 +45,8 @@ const char *zip_read(struct arena *arena, const unsigned char *bytes, size_t len
 struct zip_stream;
 struct zip_stream *zip_open(const struct zip_member *member);       /* member, and the file's bytes, stay */
 void zip_close(struct zip_stream *stream);                /* NULL is fine */
-/* `bytes` of them from `at` on. Fast in order; behind what was read it begins anew. With the last byte, the checksum is
- * looked at. NULL, or what is wrong. */
+/* `bytes` of them from `at` on. Fast in order; behind what was read it begins anew. With the last
+ * byte, the checksum is looked at. NULL, or what is wrong. */
 const char *zip_get(struct zip_stream *stream, size_t at, void *to, size_t bytes);
 /* The array that a member is: its data is NULL, and begins at *start. NULL, or what is wrong. */
 const char *zip_array(struct zip_stream *stream, struct array *array, size_t *start);

@@ -98,7 +98,8 @@ static bool set_field(const struct option_reader *r, const struct option *option
 /* of -O0, -O1, .. for -O4 or -Ofast */
 static bool is_level(const struct option *o, const char *word)
 {
-        return o->kind >= OPTION_SET_0 && o->kind <= OPTION_SET_3 && o->text[1] != '-' && !strncmp(o->text, word, 2) && strlen(o->text) == 3;
+        return o->kind >= OPTION_SET_0 && o->kind <= OPTION_SET_3 && o->text[1] != '-' &&
+               !strncmp(o->text, word, 2) && strlen(o->text) == 3;
 }
 
 static const struct option *unknown(const struct option_reader *r, const char *word)

@@ -32,8 +32,13 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
                 }
                 if (only_files || word[0] != '-' || !word[1]) {
                         if (options->model) {
-                                diag_error(diag, EXIT_USAGE, "one model at a time: '%s' is a second one%s", text_argument(arena, word),
-                                           apart ? arena_printf(arena, ". The argument of %s stands behind =: %s=%s", argv[apart - 1], argv[apart - 1],
+                                diag_error(diag, EXIT_USAGE,
+                                           "one model at a time: '%s' is a second one%s",
+                                           text_argument(arena, word),
+                                           apart ? arena_printf(arena,
+                                                                ". The argument of %s stands "
+                                                                "behind =: %s=%s",
+                                                                argv[apart - 1], argv[apart - 1],
                                                                 text_argument(arena, argv[apart]))
                                                  : "");
                                 return false;
@@ -44,7 +49,8 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
                 const struct option *option = option_read(&reader, argc, argv, &i);
                 if (!option)
                         return false;
-                if (option->kind == OPTION_PERHAPS && !strcmp(option->text, argv[i]) && i + 1 < argc && argv[i + 1][0] != '-')
+                if (option->kind == OPTION_PERHAPS && !strcmp(option->text, argv[i]) &&
+                    i + 1 < argc && argv[i + 1][0] != '-')
                         apart = i + 1;
         }
         return true;
@@ -91,7 +97,8 @@ bool options_help(const char *topic, struct arena *arena, struct diag *diag)
         }
         if (!*topic)
                 puts("usage: dnncc [options] MODEL\n\n"
-                     "Compiles a neural network (MODEL: .onnx, .dnn, .loops, a pipe, or - for standard input) to C99.\n");
+                     "Compiles a neural network (MODEL: .onnx, .dnn, .loops, a pipe, or - for "
+                     "standard input) to C99.\n");
         for (int g = 0; g < GROUPS; g++) {
                 if (*topic && !is_topic(groups[g].title, topic))
                         continue;

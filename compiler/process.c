@@ -27,7 +27,8 @@ bool process_reads_pipe(const char *path)
                 return false;
         int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
         struct pollfd wait = { .fd = fd, .events = POLLIN };
-        bool fine = fd >= 0 && poll(&wait, 1, PATIENCE) > 0 && (wait.revents & POLLIN) && fcntl(fd, F_SETFL, 0) >= 0 && dup2(fd, 0) == 0;
+        bool fine = fd >= 0 && poll(&wait, 1, PATIENCE) > 0 && (wait.revents & POLLIN) &&
+                    fcntl(fd, F_SETFL, 0) >= 0 && dup2(fd, 0) == 0;
         if (fd > 0)
                 close(fd);
         return fine;

@@ -42,8 +42,8 @@ void process_end(int signal);
 /* What a signal that ends the process writes to standard error first; NULL: nothing. */
 void process_last_words(const char *text);
 
-/* Where path is a pipe that somebody writes to, as <(command) of a shell is, it becomes standard input: true. False, too, where nobody
- * begins to write in a second. */
+/* Where path is a pipe that somebody writes to, as <(command) of a shell is, it becomes standard
+ * input: true. False, too, where nobody begins to write in a second. */
 bool process_reads_pipe(const char *path);
 
 /* Are commands run on this system? Where they are not, the functions below fail. */

@@ -15,7 +15,10 @@ int64_t report_buffer_bytes(const struct loop_buffer *b)
 
 static bool is_stored_constant(const struct loop_buffer *b) { return b->space == SPACE_CONSTANT; }
 
-static bool is_narrow_constant(const struct loop_buffer *b) { return is_stored_constant(b) && element_info[b->element].bytes == 1; }
+static bool is_narrow_constant(const struct loop_buffer *b)
+{
+        return is_stored_constant(b) && element_info[b->element].bytes == 1;
+}
 
 static int64_t sum_bytes(const struct loop_program *p, bool (*counts)(const struct loop_buffer *))
 {
@@ -113,7 +116,8 @@ static const char *largest_lines(struct run *run, const struct plan_facts *facts
 static bool is_in_bytes(const struct run *run)
 {
         const struct loop_program *p = run->state.program;
-        return run->options.quantize || 2 * sum_bytes(p, is_narrow_constant) > report_constant_bytes(p);
+        return run->options.quantize ||
+               2 * sum_bytes(p, is_narrow_constant) > report_constant_bytes(p);
 }
 
 /* Compiled in all ways that --max-ram knows: the least of them is what is needed. */
@@ -124,12 +128,20 @@ static void report_ram_error(struct run *run, int64_t ram)
         const char *obstacle = run->context.obstacle;
         diag_error(&run->diag, EXIT_BUDGET,
                    "the workspace%s %" PRId64 " bytes, --max-ram allows %" PRId64
-                   "\n  %-9s %" PRId64 " bytes, of all ways that were tried; in any order these kernels take %" PRId64 " or more"
-                   "%s%s%s%s\n  %-9s --max-ram=%" PRId64 ", which is enough; a smaller shape (--input, --dim)%s",
-                   run->state.program->region_count ? " and the regions take" : " takes", ram, run->options.max_ram, "least", ram,
-                   facts.best, facts.where ? arena_printf(arena, "\n  %-9s where '%s' runs", "most", brief_nodes(arena, facts.where)) : "",
-                   largest_lines(run, &facts), obstacle ? arena_printf(arena, "\n  %-9s streaming ends ", "rows") : "",
-                   obstacle ? obstacle : "", "try", ram, is_in_bytes(run) ? "" : "; --quantize: bytes for floats");
+                   "\n  %-9s %" PRId64
+                   " bytes, of all ways that were tried; in any order these kernels take %" PRId64
+                   " or more"
+                   "%s%s%s%s\n  %-9s --max-ram=%" PRId64
+                   ", which is enough; a smaller shape (--input, --dim)%s",
+                   run->state.program->region_count ? " and the regions take" : " takes", ram,
+                   run->options.max_ram, "least", ram, facts.best,
+                   facts.where ? arena_printf(arena, "\n  %-9s where '%s' runs", "most",
+                                              brief_nodes(arena, facts.where))
+                               : "",
+                   largest_lines(run, &facts),
+                   obstacle ? arena_printf(arena, "\n  %-9s streaming ends ", "rows") : "",
+                   obstacle ? obstacle : "", "try", ram,
+                   is_in_bytes(run) ? "" : "; --quantize: bytes for floats");
 }
 
 bool report_budgets(struct run *run)
@@ -140,11 +152,18 @@ bool report_budgets(struct run *run)
         if (o->max_ram >= 0 && ram > o->max_ram)
                 report_ram_error(run, ram);
         if (o->max_consts >= 0 && constants > o->max_consts)
-                diag_error(&run->diag, EXIT_BUDGET,
-                           "the constants take %" PRId64 " bytes, --max-consts allows %" PRId64
-                           "%s\n  %-9s %s", constants, o->max_consts, largest_constants(run), "try",
-                           is_in_bytes(run) ? arena_printf(run->arena, "--max-consts=%" PRId64 ", which is enough: most of them are bytes already", constants)
-                                            : "--quantize-weights=TYPE (--quantize-weights=help lists them), or --passes=+byte_weights");
+                diag_error(
+                        &run->diag, EXIT_BUDGET,
+                        "the constants take %" PRId64 " bytes, --max-consts allows %" PRId64
+                        "%s\n  %-9s %s",
+                        constants, o->max_consts, largest_constants(run), "try",
+                        is_in_bytes(run)
+                                ? arena_printf(run->arena,
+                                               "--max-consts=%" PRId64
+                                               ", which is enough: most of them are bytes already",
+                                               constants)
+                                : "--quantize-weights=TYPE (--quantize-weights=help lists them), "
+                                  "or --passes=+byte_weights");
         return run->diag.code != EXIT_BUDGET;
 }
 

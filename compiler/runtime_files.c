@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of the runtime travel inside dnncc: what --bench and --tune compile needs none that is installed, and none for another
- * processor. */
+/* Files of the runtime travel inside dnncc: what --bench and --tune compile needs none that is
+ * installed, and none for another processor. */
 #include "compiler/harness.h"
 
 #include <string.h>

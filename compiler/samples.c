@@ -21,7 +21,8 @@ struct set {
         int64_t count;
 };
 
-/* what a set has for one input; owned: to free(). Of a packed array there is the stream, in which its data begin at `start`. */
+/* what a set has for one input; owned: to free(). Of a packed array there is the stream, in which
+ * its data begin at `start`. */
 struct part {
         struct array array;
         unsigned char *owned;
@@ -443,7 +444,9 @@ bool samples_read(struct samples *s, int64_t i, struct sample *sample, const voi
                 size_t bytes = (size_t)type_bytes(input_type(s, k));
                 const struct part *part = &s->parts[k];
                 size_t at = part->several ? (size_t)i * bytes : 0;
-                const char *wrong = part->stream ? zip_get(part->stream, part->start + at, s->inputs[k], bytes) : NULL;
+                const char *wrong =
+                        part->stream ? zip_get(part->stream, part->start + at, s->inputs[k], bytes)
+                                     : NULL;
                 if (wrong)
                         return fail(s, set, k, wrong);
                 if (!part->stream)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --profile=FILE: the table of kernel calls in generated code; and, of --bench, what the program needs that writes the trace:
- * the runtime's trace.c (runtime_files.c). */
+/* --profile=FILE: the table of kernel calls in generated code; and, of --bench, what the program
+ * needs that writes the trace: the runtime's trace.c (runtime_files.c). */
 #include "compiler/trace.h"
 
 #include <string.h>
@@ -22,8 +22,9 @@ static void note_statement(struct loop_stmt *s, void *context)
         if (s->kind != STMT_CALL)
                 return;
         ARENA_GROW(t->run->arena, t->kernels, t->count);
-        t->kernels[t->count++] = (struct print_kernel){ s->function->name, loop_call_location(s), s->function->flops,
-                                                        report_call_bytes(s), t->live[statement] };
+        t->kernels[t->count++] =
+                (struct print_kernel){ s->function->name, loop_call_location(s), s->function->flops,
+                                       report_call_bytes(s), t->live[statement] };
 }
 
 void trace_table(struct run *run, struct print_options *options)
@@ -40,11 +41,15 @@ void trace_table(struct run *run, struct print_options *options)
 bool trace_is_possible(struct run *run)
 {
         const struct options *o = &run->options;
-        const char *obstacle = !trace_wanted(o)                    ? NULL
-                               : run->target_count > 1             ? "is for one target: the calls of each of a list are others"
-                               : target_grid(run->context.target)  ? "is for what runs on a processor, not with a GPU, whose launches --profile alone times"
-                               : runs_model(o) && !o->bench        ? "is for code, or for --bench: not with --test or --run"
-                                                                   : NULL;
+        const char *obstacle = !trace_wanted(o) ? NULL
+                               : run->target_count > 1
+                                       ? "is for one target: the calls of each of a list are others"
+                               : target_grid(run->context.target)
+                                       ? "is for what runs on a processor, not with a GPU, whose "
+                                         "launches --profile alone times"
+                               : runs_model(o) && !o->bench
+                                       ? "is for code, or for --bench: not with --test or --run"
+                                       : NULL;
         if (obstacle)
                 diag_error(&run->diag, EXIT_USAGE, "--profile=FILE %s", obstacle);
         return !obstacle;
@@ -61,9 +66,13 @@ bool trace_copy(const struct harness *h, FILE *out)
         struct run *run = h->run;
         FILE *in = fopen(harness_path(h, TRACE_WRITTEN, ""), "rb");
         if (!in)
-                return harness_fail(h, EXIT_INTERNAL, run->options.runner ? "the program's file '" TRACE_WRITTEN "' with the trace is not in its folder: "
-                                                                            "a --runner that runs it elsewhere has to bring it back"
-                                                                          : "the compiled program wrote no trace");
+                return harness_fail(
+                        h, EXIT_INTERNAL,
+                        run->options.runner
+                                ? "the program's file '" TRACE_WRITTEN
+                                  "' with the trace is not in its folder: "
+                                  "a --runner that runs it elsewhere has to bring it back"
+                                : "the compiled program wrote no trace");
         char block[4096];
         for (size_t got; (got = fread(block, 1, sizeof block, in)) > 0;)
                 fwrite(block, 1, got, out);

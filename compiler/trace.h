@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces of runs (--profile=FILE): runtime/trace.c writes them, in the user's program or in that of --bench. */
+/* Traces of runs (--profile=FILE): runtime/trace.c writes them, in the user's program or in that of
+ * --bench. */
 #ifndef COMPILER_TRACE_H
 #define COMPILER_TRACE_H
 
@@ -14,8 +15,8 @@ bool trace_is_possible(struct run *run);                   /* false after an err
 /* trace, kernels and kernel_count of the options, for a planned program */
 void trace_table(struct run *run, struct print_options *options);
 
-/* Of --bench: its temporary files; what is compiled beside the program; the trace that it wrote, for an output. False after an
- * error. */
+/* Of --bench: its temporary files; what is compiled beside the program; the trace that it wrote,
+ * for an output. False after an error. */
 void trace_expect(const struct harness *h);
 bool trace_write_sources(const struct harness *h);
 bool trace_copy(const struct harness *h, FILE *out);

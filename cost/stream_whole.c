@@ -59,7 +59,8 @@ static int64_t tile(struct pipeline *p, const struct stream_work *w, int64_t rea
         return activate(p, done, rows);
 }
 
-static struct stream_cost stream_whole_cost(const struct stream_work *w, const struct schedule *s, const struct machine *m)
+static struct stream_cost stream_whole_cost(const struct stream_work *w, const struct schedule *s,
+                                            const struct machine *m)
 {
         struct pipeline p = { .m = m };
         int64_t freed[CONTEXTS] = { 0 }, tiles = 0;

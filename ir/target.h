@@ -182,8 +182,8 @@ static inline int target_lanes(const struct target *t, enum element e)
         return lanes > 1 ? lanes : 1;
 }
 
-/* Elements of a cache line; of a line and what is missing of its last vector, where vectors do not divide lines: rows that are padded to
- * lines, and blocks of channels, are whole vectors. */
+/* Elements of a cache line; of a line and what is missing of its last vector, where vectors do not
+ * divide lines: rows that are padded to lines, and blocks of channels, are whole vectors. */
 static inline int target_line(const struct target *t, enum element e)
 {
         int line = target_line_bytes(t) / element_info[e].bytes, lanes = target_lanes(t, e);

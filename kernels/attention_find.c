@@ -168,9 +168,10 @@ static struct value *find_sum(const struct attention *a)
                 return NULL;
         struct value *largest = spread_of(a, op_operand(x->op, 1)), *inverse = reshaped(a->per_row);
         largest = largest ? reshaped(value_without_floor(reshaped(largest))) : NULL;
-        struct value *sum = op_is(inverse, OP_reciprocal)
-                                    ? reshaped(value_without_floor(reshaped(op_operand(inverse->op, 0))))
-                                    : NULL;
+        struct value *sum =
+                op_is(inverse, OP_reciprocal)
+                        ? reshaped(value_without_floor(reshaped(op_operand(inverse->op, 0))))
+                        : NULL;
         const struct value *y = op_result(a->second);
         const struct op *user = y->uses ? y->uses->user : NULL;
         if (!reduces_row(a, largest, a->scores, REDUCE_max) ||

@@ -222,7 +222,8 @@ static bool is_worth(const struct op *op, const struct pass_context *context)
                 return bytes <= (element_is_float(type->element) || is_narrow(type->element)
                                          ? SMALL
                                          : SMALL_INTEGERS);
-        int64_t room = context->limits.fold_bytes / (decodes(op) ? DECODED : 1), left = context->limits.fold_total_bytes - context->fold_bytes;
+        int64_t room = context->limits.fold_bytes / (decodes(op) ? DECODED : 1),
+                left = context->limits.fold_total_bytes - context->fold_bytes;
         room = left < room ? left : room;
         return bytes <= room || bytes - room <= bytes_saved(op);
 }

@@ -47,7 +47,8 @@ void snapshot_free(struct snapshot *s)
 }
 
 /* whole, or what was there before stays */
-static bool write_bytes(struct arena *arena, const char *path, const struct text *text, struct diag *diag)
+static bool write_bytes(struct arena *arena, const char *path, const struct text *text,
+                        struct diag *diag)
 {
         const char *aside = arena_printf(arena, "%s.part", path);
         FILE *file = fopen(aside, "wb");
@@ -64,7 +65,9 @@ static bool write_bytes(struct arena *arena, const char *path, const struct text
 
 bool snapshot_write(const struct snapshot *s, const char *dir, struct diag *diag)
 {
-        return (!s->blob.length || write_bytes(s->arena, arena_printf(s->arena, "%s/%s", dir, s->blob_file), &s->blob, diag)) &&
+        return (!s->blob.length ||
+                write_bytes(s->arena, arena_printf(s->arena, "%s/%s", dir, s->blob_file), &s->blob,
+                            diag)) &&
                write_bytes(s->arena, arena_printf(s->arena, "%s/%s", dir, s->file), &s->text, diag);
 }
 

@@ -58,11 +58,13 @@ void dnncc_threads_spin(int microseconds);
 /* After fork() the child begins with an empty pool. Inside a task only exec and _exit may follow
  * fork(). */
 
-/* A function that each thread of the pool calls before its share of a dnncc_parallel (or a team) and after it: caller is the address
- * of errno in the thread that it works for, index its own number, from 1 on. NULL: none. Not while a model runs. */
+/* A function that each thread of the pool calls before its share of a dnncc_parallel (or a team)
+ * and after it: caller is the address of errno in the thread that it works for, index its own
+ * number, from 1 on. NULL: none. Not while a model runs. */
 void dnncc_threads_observe(void (*see)(const void *caller, int index, bool begins));
 
-/* ---- traces (runtime/trace.c): when which kernel ran, for chrome://tracing and https://ui.perfetto.dev ---- */
+/* ---- traces (runtime/trace.c): when which kernel ran, for chrome://tracing and
+ * https://ui.perfetto.dev ---- */
 
 /* A call of a kernel, as the header of a model compiled with --profile=FILE lists them. */
 #ifndef DNNCC_KERNEL_1

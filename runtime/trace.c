@@ -32,7 +32,8 @@ struct dnncc_trace {
         struct event events[EVENTS];
 };
 
-/* Shares of workers that no kernel has come for yet, the last SHARES_MAX of them; caller NULL: none. */
+/* Shares of workers that no kernel has come for yet, the last SHARES_MAX of them; caller NULL:
+ * none. */
 static struct share { const void *caller; int index; int64_t begun, ended; } shares[SHARES_MAX];
 static int next_share, waiting, thread_count;
 static atomic_flag lock = ATOMIC_FLAG_INIT;        /* of these, and of what is noted and written */
@@ -76,7 +77,8 @@ static void put_string(FILE *out, const char *text)
 /* what is called NAME, in thousandths: the format counts microseconds. Without a locale's comma. */
 static void put_time(FILE *out, const char *name, int64_t nanoseconds)
 {
-        fprintf(out, ",\"%s\":%" PRId64 ".%03d", name, nanoseconds / 1000, (int)(nanoseconds % 1000));
+        fprintf(out, ",\"%s\":%" PRId64 ".%03d", name, nanoseconds / 1000,
+                (int)(nanoseconds % 1000));
 }
 
 /* before its first event */
@@ -86,13 +88,17 @@ static void put_thread(struct dnncc_trace *t, int number)
                 return;
         t->named[number] = true;
         bool is_worker = number > WORKER_THREADS;
-        fprintf(t->out, ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":%d,\"args\":{\"name\":\"%s %d\"}}", number,
-                is_worker ? "worker" : "thread", is_worker ? number - WORKER_THREADS : number);
+        fprintf(t->out,
+                ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":%d,\"args\":{\"name\":"
+                "\"%s %d\"}}",
+                number, is_worker ? "worker" : "thread",
+                is_worker ? number - WORKER_THREADS : number);
 }
 
 static void put_run(const struct dnncc_trace *t, const struct event *e)
 {
-        fprintf(t->out, ",\n{\"ph\":\"i\",\"s\":\"t\",\"pid\":1,\"tid\":%d,\"name\":\"run\"", e->thread);
+        fprintf(t->out, ",\n{\"ph\":\"i\",\"s\":\"t\",\"pid\":1,\"tid\":%d,\"name\":\"run\"",
+                e->thread);
         put_time(t->out, "ts", e->begun - t->start);
         fputs("}", t->out);
 }
@@ -101,16 +107,19 @@ static void put_slice(const struct dnncc_trace *t, const struct event *e)
 {
         const struct dnncc_kernel_1 *k = &t->kernels[e->kernel];
         FILE *out = t->out;
-        fprintf(out, ",\n{\"ph\":\"X\",\"cat\":\"kernel\",\"pid\":1,\"tid\":%d,\"name\":", e->thread);
+        fprintf(out,
+                ",\n{\"ph\":\"X\",\"cat\":\"kernel\",\"pid\":1,\"tid\":%d,\"name\":", e->thread);
         put_string(out, k->name);
         put_time(out, "ts", e->begun - t->start);
         put_time(out, "dur", e->ended - e->begun);
         fputs(",\"args\":{\"nodes\":", out);
         put_string(out, k->nodes);
-        fprintf(out, ",\"operations\":%.0f,\"bytes\":%" PRIu64 ",\"workspace\":%" PRIu64 "}}", k->flops, k->bytes, k->workspace);
+        fprintf(out, ",\"operations\":%.0f,\"bytes\":%" PRIu64 ",\"workspace\":%" PRIu64 "}}",
+                k->flops, k->bytes, k->workspace);
 }
 
-static void put_counter(const struct dnncc_trace *t, const struct event *e, const char *name, uint64_t bytes)
+static void put_counter(const struct dnncc_trace *t, const struct event *e, const char *name,
+                        uint64_t bytes)
 {
         fprintf(t->out, ",\n{\"ph\":\"C\",\"pid\":1,\"id\":%d,\"name\":\"%s\"", e->thread, name);
         put_time(t->out, "ts", e->begun - t->start);
@@ -152,13 +161,15 @@ static void note_shares(struct dnncc_trace *t, int kernel)
                 share->caller = NULL;
                 waiting--;
                 if (share->index > 0 && share->index <= WORKERS_MAX && share->begun >= t->start)
-                        note(t, (struct event){ kernel, WORKER_THREADS + share->index, true, share->begun, share->ended });
+                        note(t, (struct event){ kernel, WORKER_THREADS + share->index, true,
+                                                share->begun, share->ended });
         }
 }
 
 /* ---- what programs call ---- */
 
-struct dnncc_trace *dnncc_trace_open(const char *path, const struct dnncc_kernel_1 *kernels, int count)
+struct dnncc_trace *dnncc_trace_open(const char *path, const struct dnncc_kernel_1 *kernels,
+                                     int count)
 {
         struct dnncc_trace *t = calloc(1, sizeof *t);
         if (!t)
@@ -173,7 +184,9 @@ struct dnncc_trace *dnncc_trace_open(const char *path, const struct dnncc_kernel
         t->kernels = kernels;
         t->count = count;
         t->start = now();
-        fputs("[\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"tid\":0,\"args\":{\"name\":\"dnncc\"}}", t->out);
+        fputs("[\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"tid\":0,\"args\":{\"name\":"
+              "\"dnncc\"}}",
+              t->out);
         return t;
 }
 

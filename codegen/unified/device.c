@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The simulator as the device of generated code: runtime/dnncc_unified.h, and the five functions of codegen/unified/driver.c. A launch
- * runs at once; wait says how it ended. */
+/* The simulator as the device of generated code: runtime/dnncc_unified.h, and the five functions of
+ * codegen/unified/driver.c. A launch runs at once; wait says how it ended. */
 #include "runtime/dnncc_unified.h"
 
 #include <stdlib.h>
@@ -41,9 +41,18 @@ void dnncc_unified_free(struct dnncc_unified *device)
         free(device);
 }
 
-void *dnncc_unified_memory(struct dnncc_unified *device, size_t bytes) { return device_memory_take(&device->memory, bytes); }
-const char *dnncc_unified_message(const struct dnncc_unified *device) { return device->memory.message; }
-unsigned long long dnncc_unified_cycles(const struct dnncc_unified *device) { return device->cycles; }
+void *dnncc_unified_memory(struct dnncc_unified *device, size_t bytes)
+{
+        return device_memory_take(&device->memory, bytes);
+}
+const char *dnncc_unified_message(const struct dnncc_unified *device)
+{
+        return device->memory.message;
+}
+unsigned long long dnncc_unified_cycles(const struct dnncc_unified *device)
+{
+        return device->cycles;
+}
 
 uint64_t dnncc_unified_address(void *device, const void *memory, size_t bytes)
 {
@@ -52,15 +61,23 @@ uint64_t dnncc_unified_address(void *device, const void *memory, size_t bytes)
 }
 
 /* one memory, no caches */
-int dnncc_unified_flush(void *device, const void *memory, size_t bytes) { return dnncc_unified_address(device, memory, bytes) == UINT64_MAX; }
-int dnncc_unified_invalidate(void *device, void *memory, size_t bytes) { return dnncc_unified_address(device, memory, bytes) == UINT64_MAX; }
+int dnncc_unified_flush(void *device, const void *memory, size_t bytes)
+{
+        return dnncc_unified_address(device, memory, bytes) == UINT64_MAX;
+}
+int dnncc_unified_invalidate(void *device, void *memory, size_t bytes)
+{
+        return dnncc_unified_address(device, memory, bytes) == UINT64_MAX;
+}
 
 int dnncc_unified_launch(void *device, uint64_t instructions, uint32_t count)
 {
         struct dnncc_unified *d = device;
         struct device_memory *m = &d->memory;
         struct diag diag = device_memory_diag(m, "unified");
-        struct vta_segment code = { .kind = VTA_KIND_CODE, .address = (int64_t)instructions, .bytes = (int64_t)count * UNIFIED_BYTES };
+        struct vta_segment code = { .kind = VTA_KIND_CODE,
+                                    .address = (int64_t)instructions,
+                                    .bytes = (int64_t)count * UNIFIED_BYTES };
         const struct vta_program p = { .dram_bytes = (int64_t)m->bytes, .code = &code };
         bool fine = instructions <= m->bytes && (uint64_t)code.bytes <= m->bytes - instructions;
         if (fine) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The simulator as the device of generated code: runtime/dnncc_vta.h, and the five functions of codegen/vta/driver.c. A launch runs at
- * once; wait says how it ended. */
+/* The simulator as the device of generated code: runtime/dnncc_vta.h, and the five functions of
+ * codegen/vta/driver.c. A launch runs at once; wait says how it ended. */
 #include "runtime/dnncc_vta.h"
 
 #include <stdlib.h>
@@ -27,7 +27,8 @@ struct dnncc_vta *dnncc_vta_new(const char *sizes, size_t bytes)
 {
         struct diag diag = { .silent = true };
         struct dnncc_vta *d = calloc(1, sizeof *d);
-        if (!d || !vta_begin_sizes(&d->v, sizes ? sizes : "", &diag) || !device_memory_begin(&d->memory, bytes)) {
+        if (!d || !vta_begin_sizes(&d->v, sizes ? sizes : "", &diag) ||
+            !device_memory_begin(&d->memory, bytes)) {
                 free(d);
                 return NULL;
         }
@@ -44,7 +45,10 @@ void dnncc_vta_free(struct dnncc_vta *device)
         free(device);
 }
 
-void *dnncc_vta_memory(struct dnncc_vta *device, size_t bytes) { return device_memory_take(&device->memory, bytes); }
+void *dnncc_vta_memory(struct dnncc_vta *device, size_t bytes)
+{
+        return device_memory_take(&device->memory, bytes);
+}
 const char *dnncc_vta_message(const struct dnncc_vta *device) { return device->memory.message; }
 unsigned long long dnncc_vta_cycles(const struct dnncc_vta *device) { return device->cycles; }
 
@@ -64,7 +68,8 @@ int dnncc_vta_launch(void *device, uint64_t instructions, uint32_t count)
         struct device_memory *m = &d->memory;
         struct diag diag = device_memory_diag(m, "vta");
         const bool fine = instructions <= m->bytes &&
-                          vta_launch(d->simulator, m->at, (int64_t)m->bytes, (int64_t)instructions, count, VTA_WORK_MOST, &diag);
+                          vta_launch(d->simulator, m->at, (int64_t)m->bytes, (int64_t)instructions,
+                                     count, VTA_WORK_MOST, &diag);
         d->ended = device_memory_ended(m, fine, &diag);
         return 0;
 }

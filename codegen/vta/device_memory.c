@@ -38,7 +38,8 @@ void *device_memory_take(struct device_memory *m, size_t bytes)
 uint64_t device_memory_address(const struct device_memory *m, const void *memory, size_t bytes)
 {
         const uintptr_t first = (uintptr_t)m->at, at = (uintptr_t)memory;
-        return at < first || at - first > m->bytes || bytes > m->bytes - (at - first) ? UINT64_MAX : at - first;
+        return at < first || at - first > m->bytes || bytes > m->bytes - (at - first) ? UINT64_MAX
+                                                                                      : at - first;
 }
 
 struct diag device_memory_diag(struct device_memory *m, const char *subject)

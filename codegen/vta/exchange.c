@@ -32,7 +32,8 @@ static const struct program_codec *program_codec_of(const unsigned char *bytes, 
 
 bool vta_is_exchange(const unsigned char *bytes, size_t length)
 {
-        return (length >= sizeof magic && !memcmp(bytes, magic, sizeof magic)) || program_codec_of(bytes, length);
+        return (length >= sizeof magic && !memcmp(bytes, magic, sizeof magic)) ||
+               program_codec_of(bytes, length);
 }
 
 static bool is_zero(const unsigned char *bytes, size_t count)

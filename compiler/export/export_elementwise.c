@@ -89,7 +89,8 @@ static struct made *placed(struct export *e, const struct value *x, const int64_
 }
 
 /* the operand as it broadcasts to the result */
-static struct made *export_over(struct export *e, const struct op *op, int operand, const struct plan *plan)
+static struct made *export_over(struct export *e, const struct op *op, int operand,
+                                const struct plan *plan)
 {
         const struct value *v = op_operand(op, operand);
         if (plan->full && operand == 0)
@@ -215,7 +216,8 @@ void write_expm1(struct export *e, const struct op *op, const struct plan *plan)
 {
         const struct type *t = op_result(op)->type;
         struct made *power = export_unary(e, "Exp", t, export_over(e, op, 0, plan));
-        finish(e, op, export_binary(e, "Sub", t, power, export_scalar(e, (enum element)t->element, 1)));
+        finish(e, op,
+               export_binary(e, "Sub", t, power, export_scalar(e, (enum element)t->element, 1)));
 }
 
 static void write_logic(struct export *e, const struct op *op, const struct plan *plan, const char *of_bools,

@@ -525,10 +525,12 @@ bool match_gelu(struct export *e, const struct op *op, struct plan *plan)
         for (int i = 0; i < 2; i++) {
                 struct value *x = op_operand(op, i);
                 const struct value *share = op_operand(op, !i);
-                if (x->type->element != E_F32 || !op_is(share, OP_add) || !is_number(op_operand(share->op, 1), 0.5))
+                if (x->type->element != E_F32 || !op_is(share, OP_add) ||
+                    !is_number(op_operand(share->op, 1), 0.5))
                         continue;
                 const struct value *bend = times(op_operand(share->op, 0), 0.5f);
-                if (bend && op_is(bend, OP_erf) && times(op_operand(bend->op, 0), 0.70710678118654752440f) == x)
+                if (bend && op_is(bend, OP_erf) &&
+                    times(op_operand(bend->op, 0), 0.70710678118654752440f) == x)
                         return want_one(plan, x);
         }
         return false;

@@ -155,7 +155,8 @@ bool onnx_wire_check(const unsigned char *bytes, size_t length,
                      const ProtobufCMessageDescriptor *message, const struct limits *limits,
                      struct onnx_image *image, struct diag *diag);
 
-/* ONNX's text (onnx_text.c): the same model as a protobuf, in *wire (text_free it); false after one error */
+/* ONNX's text (onnx_text.c): the same model as a protobuf, in *wire (text_free it); false after one
+ * error */
 bool onnx_is_text(const unsigned char *bytes, size_t length);
 bool onnx_text_read(const unsigned char *bytes, size_t length, const struct limits *limits, struct text *wire, struct diag *diag);
 

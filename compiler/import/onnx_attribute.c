@@ -224,7 +224,8 @@ bool onnx_tensor_attribute(struct onnx_import *im, struct onnx_node *n, const ch
         return *constant != NULL;
 }
 
-bool onnx_sparse_attribute(struct onnx_import *im, struct onnx_node *n, const char *name, struct value **constant)
+bool onnx_sparse_attribute(struct onnx_import *im, struct onnx_node *n, const char *name,
+                           struct value **constant)
 {
         const attribute_t *a;
         const char *why;
@@ -233,7 +234,10 @@ bool onnx_sparse_attribute(struct onnx_import *im, struct onnx_node *n, const ch
                 return false;
         if (!a || !a->sparse_tensor)
                 return onnx_invalid(im, n, "attribute '%s' holds no sparse tensor", name);
-        if (!onnx_sparse_read(im, a->sparse_tensor, arena_printf(im->arena, "%s: attribute '%s'", onnx_node_text(im, n->proto), name), constant, &why))
+        if (!onnx_sparse_read(im, a->sparse_tensor,
+                              arena_printf(im->arena, "%s: attribute '%s'",
+                                           onnx_node_text(im, n->proto), name),
+                              constant, &why))
                 return false;
         if (!*constant)
                 onnx_list(im, "%s", why);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions of a model: a node that no row makes may call one, and the body stands in its place. A
- * body sees its inputs and nothing else; its nodes may take attributes from the call, and where that
- * leaves one out, and the function has no default for it, they have the operator's own. Calls must
- * not come back to where they started, and what they expand to is counted before anything is
+ * body sees its inputs and nothing else; its nodes may take attributes from the call, and where
+ * that leaves one out, and the function has no default for it, they have the operator's own. Calls
+ * must not come back to where they started, and what they expand to is counted before anything is
  * expanded: 40 functions of two calls each are 2^40 nodes. */
 #include "compiler/import/onnx_model.h"
 

@@ -125,15 +125,19 @@ struct onnx_entry *onnx_scope_find(const struct onnx_scope *scope, bytes_t name)
         return entry;
 }
 
-/* The standard forbids it; Paddle2ONNX writes it in loops of recurrent layers, and onnxruntime reads it so. */
-static void hide(struct onnx_import *im, bytes_t name, const char *what, const Onnx__NodeProto *node)
+/* The standard forbids it; Paddle2ONNX writes it in loops of recurrent layers, and onnxruntime
+ * reads it so. */
+static void hide(struct onnx_import *im, bytes_t name, const char *what,
+                 const Onnx__NodeProto *node)
 {
         const char *key = (const char *)name.data;
         if (map_get(im->model->hiding, key, name.len))
                 return;
         map_set(im->model->hiding, key, name.len, im);
-        diag_warning(im->diag, "%s%s%s '%s' of a subgraph has the name of a value outside, which it hides there", node ? onnx_node_text(im, node) : "",
-                     node ? ": " : "", what, SAFE(im, name));
+        diag_warning(
+                im->diag,
+                "%s%s%s '%s' of a subgraph has the name of a value outside, which it hides there",
+                node ? onnx_node_text(im, node) : "", node ? ": " : "", what, SAFE(im, name));
 }
 
 bool onnx_scope_define(struct onnx_import *im, struct onnx_scope *scope, bytes_t name,
@@ -175,8 +179,12 @@ bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const O
                 const Onnx__SparseTensorProto *t = g->sparse_initializer[i];
                 bytes_t name = t->values ? t->values->name : onnx_bytes("");
                 struct onnx_entry entry = { .initializer = true };
-                bool wanted = !needed || (name.len && map_get(needed, (const char *)name.data, name.len));
-                if (wanted && !onnx_sparse_read(im, t, arena_printf(im->arena, "sparse initializer '%s'", SAFE(im, name)), &entry.value, &entry.unsupported))
+                bool wanted =
+                        !needed || (name.len && map_get(needed, (const char *)name.data, name.len));
+                if (wanted && !onnx_sparse_read(im, t,
+                                                arena_printf(im->arena, "sparse initializer '%s'",
+                                                             SAFE(im, name)),
+                                                &entry.value, &entry.unsupported))
                         return false;
                 entry.state = entry.value ? NAME_KNOWN : NAME_UNKNOWN;
                 if (!onnx_scope_define(im, scope, name, entry, "sparse initializer", NULL))

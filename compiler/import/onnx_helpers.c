@@ -47,14 +47,16 @@ bool onnx_elements(struct onnx_import *im, const struct onnx_node *n, int rank, 
 }
 
 /* the declared type of an output, or an error that says what to add */
-static const struct type *onnx_declared(struct onnx_import *im, const struct onnx_node *n, int output)
+static const struct type *onnx_declared(struct onnx_import *im, const struct onnx_node *n,
+                                        int output)
 {
         const struct type *t = output < n->output_count ? n->declared[output] : NULL;
 
         if (t && t->kind == TYPE_TENSOR && type_is_static(t))
                 return t;
         onnx_unsupported(im, n,
-                         "the shape of output %d depends on run-time values; declare it in the model (value_info) "
+                         "the shape of output %d depends on run-time values; declare it in the "
+                         "model (value_info) "
                          "or make the operand a constant",
                          output);
         return NULL;

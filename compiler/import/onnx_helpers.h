@@ -246,7 +246,8 @@ struct value *onnx_softmax(struct onnx_import *im, struct value *x, const int64_
                            bool logarithm);
 /* the same, but 0 in rows of nothing but -inf, where a softmax is NaN */
 struct value *onnx_masked_softmax(struct onnx_import *im, struct value *x, const int64_t *axes, int count);
-/* what x is divided by before it is squared: the largest magnitude of its set, but 1 where that is 0, infinite or no number */
+/* what x is divided by before it is squared: the largest magnitude of its set, but 1 where that is
+ * 0, infinite or no number */
 struct value *onnx_norm_scale(struct onnx_import *im, struct value *largest);
 /* [batch, groups, length, size] as [batch, heads, length, size]: the heads of a group share what it
  * has (onnx_op_attention.c) */

@@ -295,7 +295,8 @@ static bool import_model(struct onnx_import *im, const unsigned char *bytes, siz
         if (!onnx_is_text(bytes, length)) {
                 im->model->proto = (Onnx__ModelProto *)unpack(im, message, bytes, length);
         } else if (onnx_text_read(bytes, length, &im->context->limits, &wire, im->diag)) {
-                im->model->proto = (Onnx__ModelProto *)unpack(im, message, (const unsigned char *)wire.data, wire.length);
+                im->model->proto = (Onnx__ModelProto *)unpack(
+                        im, message, (const unsigned char *)wire.data, wire.length);
                 text_free(&wire);       /* tensors of it have no raw_data, which would stay there */
         }
         if (!im->model->proto)

@@ -117,10 +117,11 @@ bool onnx_error(struct onnx_import *im, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 /* "what is more than the limit of N (raise it with --limit name=N)"; false */
 bool onnx_over_limit(struct onnx_import *im, const char *what, const char *limit, int64_t value);
-/* whether so many operations, or what costs as much as one, are within --limit nodes and expansion; an error if not */
+/* whether so many operations, or what costs as much as one, are within --limit nodes and expansion;
+ * an error if not */
 bool onnx_within_work(struct onnx_import *im, const char *what, int64_t count);
-/* what importing a node costs besides what becomes of it: 1, and 1 more for every 32 names, numbers and words of tensors
- * that it holds */
+/* How many operations importing a node is charged as, beside those that it becomes: 1, and 1 more for
+ * every 32 names, numbers of attributes and words of tensors that the node holds */
 int64_t onnx_node_work(const Onnx__NodeProto *node);
 const char *onnx_unsupported_text(struct onnx_import *im, const Onnx__NodeProto *node, const char *why);
 /* adds a line to the list of what is not supported; sets skip */

@@ -97,7 +97,8 @@ bool onnx_import_celu(struct onnx_import *im, struct onnx_node *n)
         if (alpha == 0)
                 return onnx_invalid(im, n, "alpha is 0");
         struct value *x = operand(im, n);
-        struct value *bent = times(im, onnx_unary(im, OP_expm1, onnx_with(im, OP_div, x, alpha)), alpha);
+        struct value *bent =
+                times(im, onnx_unary(im, OP_expm1, onnx_with(im, OP_div, x, alpha)), alpha);
         return result(im, n, onnx_below_zero(im, x, bent));
 }
 
@@ -174,8 +175,9 @@ bool onnx_import_shrink(struct onnx_import *im, struct onnx_node *n)
         return result(im, n, y);
 }
 
-/* x / 2 * (1 + erf(x / sqrt 2)), or the approximation of it by 1 + tanh u (Hendrycks and Gimpel), u = sqrt(2 / pi) (x + 0.044715 x^3), which is
- * 2 sigmoid(2 u). x comes last, so that nothing is infinite before the result is, and 1 + tanh u does not cancel. */
+/* x / 2 * (1 + erf(x / sqrt 2)), or the approximation of it by 1 + tanh u (Hendrycks and Gimpel), u
+ * = sqrt(2 / pi) (x + 0.044715 x^3), which is 2 sigmoid(2 u). x comes last, so that nothing is
+ * infinite before the result is, and 1 + tanh u does not cancel. */
 static struct value *gelu(struct onnx_import *im, struct value *x, bool approximate)
 {
         static const double root = 1.59576912160573071176;      /* 2 sqrt(2 / pi) */
@@ -183,9 +185,13 @@ static struct value *gelu(struct onnx_import *im, struct value *x, bool approxim
 
         if (approximate) {
                 struct value *cube = mul(im, x, mul(im, x, x));
-                share = onnx_unary(im, OP_sigmoid, times(im, add(im, x, times(im, cube, 0.044715)), root));
+                share = onnx_unary(im, OP_sigmoid,
+                                   times(im, add(im, x, times(im, cube, 0.044715)), root));
         } else {
-                share = plus(im, times(im, onnx_unary(im, OP_erf, times(im, x, 0.70710678118654752440)), 0.5), 0.5);
+                share = plus(im,
+                             times(im, onnx_unary(im, OP_erf, times(im, x, 0.70710678118654752440)),
+                                   0.5),
+                             0.5);
         }
         return mul(im, x, share);
 }

@@ -108,36 +108,44 @@ static struct value *with_bias(struct onnx_import *im, struct value *x, struct v
 }
 
 /* the keys that count of each sequence, [batch x 1 x 1 x 1]; NULL without error: all do */
-static bool key_counts(struct onnx_import *im, struct onnx_node *n, int64_t batch, struct value **counts)
+static bool key_counts(struct onnx_import *im, struct onnx_node *n, int64_t batch,
+                       struct value **counts)
 {
         struct value *lengths = onnx_input(n, 6);
         *counts = NULL;
         if (!lengths)
                 return true;
-        if (onnx_rank(lengths) != 1 || onnx_dim(lengths, 0) != batch || !element_is_integer(onnx_element(lengths)))
-                return onnx_invalid(im, n, "nonpad_kv_seqlen is %s, want %lld integers", type_text(im->arena, im->m, lengths->type), (long long)batch);
-        *counts = onnx_reshape(im, onnx_cast(im, lengths, E_I64), 4, (const dim_t[]){ batch, 1, 1, 1 });
+        if (onnx_rank(lengths) != 1 || onnx_dim(lengths, 0) != batch ||
+            !element_is_integer(onnx_element(lengths)))
+                return onnx_invalid(im, n, "nonpad_kv_seqlen is %s, want %lld integers",
+                                    type_text(im->arena, im->m, lengths->type), (long long)batch);
+        *counts = onnx_reshape(im, onnx_cast(im, lengths, E_I64), 4,
+                               (const dim_t[]){ batch, 1, 1, 1 });
         return *counts != NULL;
 }
 
-/* -inf where the key is later than the query, which is `past` keys behind the first one, or (counts) as many behind as it lacks of the last one
- * that counts */
-static struct value *look_ahead(struct onnx_import *im, const struct type *t, int64_t past, struct value *counts)
+/* -inf where the key is later than the query, which is `past` keys behind the first one, or
+ * (counts) as many behind as it lacks of the last one that counts */
+static struct value *look_ahead(struct onnx_import *im, const struct type *t, int64_t past,
+                                struct value *counts)
 {
         const struct type *square = type_tensor(im->m, E_I64, 2, t->dims + 2);
         struct value *query = build_iota(&im->b, square, 0), *key = build_iota(&im->b, square, 1);
         if (!counts) {
                 query = onnx_with(im, OP_add, query, (double)past);
         } else {
-                const dim_t flat[4] = { 1, 1, t->dims[2], t->dims[3] }, rows[4] = { t->dims[0], 1, t->dims[2], t->dims[3] };
+                const dim_t flat[4] = { 1, 1, t->dims[2], t->dims[3] },
+                            rows[4] = { t->dims[0], 1, t->dims[2], t->dims[3] };
                 const struct type *all = type_tensor(im->m, E_I64, 4, rows);
                 const int64_t in_order[4] = { 0, 1, 2, 3 };
                 query = onnx_spread(im, onnx_reshape(im, query, 4, flat), all, in_order);
                 key = onnx_spread(im, onnx_reshape(im, key, 4, flat), all, in_order);
-                counts = onnx_spread(im, onnx_with(im, OP_sub, counts, (double)t->dims[2]), all, in_order);
+                counts = onnx_spread(im, onnx_with(im, OP_sub, counts, (double)t->dims[2]), all,
+                                     in_order);
                 query = query && counts ? onnx_binary(im, OP_add, query, counts) : NULL;
         }
-        return query && key ? bias_of(im, t->element, NULL, onnx_binary(im, OP_lt, query, key)) : NULL;
+        return query && key ? bias_of(im, t->element, NULL, onnx_binary(im, OP_lt, query, key))
+                            : NULL;
 }
 
 /* the scores where neither the mask, nor looking ahead, nor a sequence's length forbids them, -inf
@@ -147,11 +155,13 @@ static struct value *masked(struct onnx_import *im, struct onnx_node *n, struct 
 {
         struct value *counts, *bias = NULL;
 
-        if (!scores || !mask_bias(im, n, scores->type, &bias) || !key_counts(im, n, scores->type->dims[0], &counts))
+        if (!scores || !mask_bias(im, n, scores->type, &bias) ||
+            !key_counts(im, n, scores->type->dims[0], &counts))
                 return NULL;
         const struct type *t = scores->type;
         if (causal)
-                bias = with_bias(im, bias, look_ahead(im, t, past, im->context->exact ? NULL : counts));
+                bias = with_bias(im, bias,
+                                 look_ahead(im, t, past, im->context->exact ? NULL : counts));
         if (counts) {
                 const dim_t row[4] = { t->dims[0], 1, 1, t->dims[3] };
                 const struct type *index = type_tensor(im->m, E_I64, 4, row);
@@ -162,12 +172,14 @@ static struct value *masked(struct onnx_import *im, struct onnx_node *n, struct 
         return with_bias(im, scores, bias);
 }
 
-/* Shares of the scores. Where a mask, or the keys that count, may hide a whole row, that row is 0. */
+/* Shares of the scores. Where a mask, or the keys that count, may hide a whole row, that row is
+ * 0. */
 static struct value *shares_of(struct onnx_import *im, struct onnx_node *n, struct value *scores)
 {
         const int64_t keys[1] = { 3 };
         bool may_be_hidden = onnx_input(n, 3) || onnx_input(n, 6);
-        return may_be_hidden && !im->context->exact ? onnx_masked_softmax(im, scores, keys, 1) : onnx_softmax(im, scores, keys, 1, false);
+        return may_be_hidden && !im->context->exact ? onnx_masked_softmax(im, scores, keys, 1)
+                                                    : onnx_softmax(im, scores, keys, 1, false);
 }
 
 struct value *onnx_for_heads(struct onnx_import *im, struct value *x, int64_t heads)
@@ -274,7 +286,8 @@ bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
         shown[1] = scores;
         int64_t past = onnx_input(n, 4) ? onnx_dim(n->inputs[4], 2) : 0;
         shown[2] = scores = masked(im, n, scores, a.causal, past);
-        scores = shares_of(im, n, onnx_cast(im, scores, a.precision == E_F64 ? E_F64 : onnx_wide_element(e)));
+        scores = shares_of(
+                im, n, onnx_cast(im, scores, a.precision == E_F64 ? E_F64 : onnx_wide_element(e)));
         shown[3] = scores = onnx_cast(im, scores, e);
         if (!scores || (onnx_wants(n, 3) && !onnx_output(n, 3, shown[a.output_mode])))
                 return false;

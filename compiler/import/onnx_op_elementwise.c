@@ -59,15 +59,19 @@ static bool binary_operands(struct onnx_import *im, struct onnx_node *n, struct 
         return n->opset < 7 ? broadcast_legacy(im, n, &v[0], &v[1]) : onnx_broadcast(im, n, v, 2);
 }
 
-/* An integer divided by 0 is 0 here, where other programs end: that may be meant, in what a mask leaves out. */
-static void warn_of_zero_divisor(struct onnx_import *im, const struct onnx_node *n, const struct value *divisor)
+/* An integer divided by 0 is 0 here, where other programs end: that may be meant, in what a mask
+ * leaves out. */
+static void warn_of_zero_divisor(struct onnx_import *im, const struct onnx_node *n,
+                                 const struct value *divisor)
 {
         if (!value_is_constant(divisor) || !element_is_integer(onnx_element(divisor)))
                 return;
-        int64_t count = divisor->constant->kind == CONSTANT_SPLAT ? 1 : type_elements(divisor->type);
+        int64_t count =
+                divisor->constant->kind == CONSTANT_SPLAT ? 1 : type_elements(divisor->type);
         for (int64_t i = 0; i < count; i++)
                 if (constant_element(divisor->constant, i).u == 0) {
-                        onnx_warning(im, n, "integers are divided by a constant 0, which gives 0 here");
+                        onnx_warning(im, n,
+                                     "integers are divided by a constant 0, which gives 0 here");
                         return;
                 }
 }

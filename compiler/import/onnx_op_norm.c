@@ -58,17 +58,22 @@ struct value *onnx_softmax(struct onnx_import *im, struct value *x, const int64_
         return onnx_binary(im, OP_div, e, onnx_unreduce(im, sum, t, axes, count));
 }
 
-struct value *onnx_masked_softmax(struct onnx_import *im, struct value *x, const int64_t *axes, int count)
+struct value *onnx_masked_softmax(struct onnx_import *im, struct value *x, const int64_t *axes,
+                                  int count)
 {
         if (!x)
                 return NULL;
-        /* A row of -inf has the lowest number as its largest: its exponentials are 0, and so is their quotient by 1. The sum of any
-         * other row is at least 1, its largest element's exponential. */
+        /* A row of -inf has the lowest number as its largest: its exponentials are 0, and so is
+         * their quotient by 1. The sum of any other row is at least 1, its largest element's
+         * exponential. */
         const struct type *t = x->type;
-        struct value *most = onnx_with(im, OP_max, onnx_reduce(im, REDUCE_max, x, axes, count, E_COMPUTE),
-                                       t->element == E_F64 ? -DBL_MAX : -(double)FLT_MAX);
-        struct value *e = onnx_unary(im, OP_exp, sub(im, x, onnx_unreduce(im, most, t, axes, count)));
-        struct value *sum = onnx_with(im, OP_max, onnx_reduce(im, REDUCE_sum, e, axes, count, E_COMPUTE), 1);
+        struct value *most =
+                onnx_with(im, OP_max, onnx_reduce(im, REDUCE_max, x, axes, count, E_COMPUTE),
+                          t->element == E_F64 ? -DBL_MAX : -(double)FLT_MAX);
+        struct value *e =
+                onnx_unary(im, OP_exp, sub(im, x, onnx_unreduce(im, most, t, axes, count)));
+        struct value *sum =
+                onnx_with(im, OP_max, onnx_reduce(im, REDUCE_sum, e, axes, count, E_COMPUTE), 1);
         return onnx_binary(im, OP_div, e, onnx_unreduce(im, sum, t, axes, count));
 }
 
@@ -481,8 +486,10 @@ bool onnx_import_lp_normalization(struct onnx_import *im, struct onnx_node *n)
             !onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &axis) || !x)
                 return false;
         const int64_t axes[1] = { axis };
-        if (p == 2 && type_elements(x->type)) {        /* the quotient is the same of x divided by a number */
-                struct value *scale = onnx_norm_scale(im, onnx_reduce(im, REDUCE_max, onnx_unary(im, OP_abs, x), axes, 1, E_COMPUTE));
+        if (p == 2 && type_elements(x->type)) { /* dividing x by a number first does not change x / norm(x) */
+                struct value *scale =
+                        onnx_norm_scale(im, onnx_reduce(im, REDUCE_max, onnx_unary(im, OP_abs, x),
+                                                        axes, 1, E_COMPUTE));
                 x = onnx_binary(im, OP_div, x, onnx_unreduce(im, scale, x->type, axes, 1));
         }
         struct value *norm =

@@ -285,7 +285,8 @@ struct onnx_dynamic onnx_quantize_dynamic(struct onnx_import *im, struct value *
 
         q.scale = onnx_with(im, OP_div, onnx_binary(im, OP_sub, most, least), 255);
         /* of nothing but zeros the text's formula is 0 / 0; onnxruntime scales by 1 */
-        q.scale = onnx_select(im, onnx_with(im, OP_eq, q.scale, 0), q.scale ? build_like(&im->b, q.scale, 1) : NULL, q.scale);
+        q.scale = onnx_select(im, onnx_with(im, OP_eq, q.scale, 0),
+                              q.scale ? build_like(&im->b, q.scale, 1) : NULL, q.scale);
         q.zero = onnx_unary(im, OP_neg, onnx_binary(im, OP_div, least, q.scale));
         q.zero = onnx_with(im, OP_min, onnx_with(im, OP_max, q.zero, 0), 255);
         q.zero = onnx_cast(im, onnx_unary(im, OP_round, q.zero), E_U8);

@@ -80,10 +80,12 @@ static struct value *log_sum_exp(struct onnx_import *im, const struct reduction 
 static struct value *euclidean(struct onnx_import *im, const struct reduction *r, struct value *x)
 {
         if (type_elements(r->full) == 0)
-                return onnx_unary(im, OP_sqrt, reduce(im, r, REDUCE_sum, onnx_binary(im, OP_mul, x, x)));
+                return onnx_unary(im, OP_sqrt,
+                                  reduce(im, r, REDUCE_sum, onnx_binary(im, OP_mul, x, x)));
         struct value *scale = onnx_norm_scale(im, spread_maximum(im, r, onnx_unary(im, OP_abs, x)));
         struct value *share = scale ? onnx_binary(im, OP_div, x, scale) : NULL;
-        struct value *root = onnx_unary(im, OP_sqrt, reduce(im, r, REDUCE_sum, onnx_binary(im, OP_mul, share, share)));
+        struct value *root = onnx_unary(
+                im, OP_sqrt, reduce(im, r, REDUCE_sum, onnx_binary(im, OP_mul, share, share)));
         /* every element of `scale` along the axes is the same: its maximum is it */
         return onnx_binary(im, OP_mul, root, reduce(im, r, REDUCE_max, scale));
 }

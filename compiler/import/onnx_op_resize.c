@@ -51,9 +51,9 @@ static struct value *half_pixel(struct onnx_import *im, struct value *y, struct 
         return plus(im, divide(im, plus(im, y, 0.5), scale), -0.5);
 }
 
-/* What coordinates are computed in. Where a rounded one decides which element is taken, that is f32 and the scale as it is given, as in
- * onnxruntime and PyTorch: by 1/3 in f32, output 1 is element 3, which is element 2.99999991 in f64, as in the standard's reference, which
- * --exact follows. */
+/* What coordinates are computed in. Where a rounded one decides which element is taken, that is f32
+ * and the scale as it is given, as in onnxruntime and PyTorch: by 1/3 in f32, output 1 is element
+ * 3, which is element 2.99999991 in f64, as in the standard's reference, which --exact follows. */
 static enum element coordinate_element(const struct onnx_import *im, const struct resize *r)
 {
         bool decides = r->mode == RESIZE_NEAREST || r->transform == TF_CROP_AND_RESIZE;
@@ -61,38 +61,46 @@ static enum element coordinate_element(const struct onnx_import *im, const struc
 }
 
 /* of the part roi[start], roi[end] of the input; *outside: which are not in the input */
-static struct value *cropped(struct onnx_import *im, const struct resize *r, int i, int64_t in, struct value *y, struct value **outside)
+static struct value *cropped(struct onnx_import *im, const struct resize *r, int i, int64_t in,
+                             struct value *y, struct value **outside)
 {
         enum element e = onnx_element(y);
         double out = (double)r->out[i];
-        struct value *start = onnx_cast(im, entry(im, r->roi, i), e), *end = onnx_cast(im, entry(im, r->roi, r->count + i), e), *x;
+        struct value *start = onnx_cast(im, entry(im, r->roi, i), e),
+                     *end = onnx_cast(im, entry(im, r->roi, r->count + i), e), *x;
         if (!start || !end)
                 return NULL;
         if (out > 1)
                 x = add(im, times(im, start, (double)in - 1),
-                        onnx_with(im, OP_div, times(im, mul(im, y, onnx_binary(im, OP_sub, end, start)), (double)in - 1), out - 1));
+                        onnx_with(im, OP_div,
+                                  times(im, mul(im, y, onnx_binary(im, OP_sub, end, start)),
+                                        (double)in - 1),
+                                  out - 1));
         else
-                x = add(im, times(im, y, 0), times(im, times(im, add(im, start, end), 0.5), (double)in - 1));
+                x = add(im, times(im, y, 0),
+                        times(im, times(im, add(im, start, end), 0.5), (double)in - 1));
         struct value *above = onnx_with(im, OP_gt, x, (double)in - 1);
         *outside = onnx_binary(im, OP_or, onnx_with(im, OP_lt, x, 0), above);
         return x;
 }
 
 /* where output y of axis number i lies in the input: <out x f64>. *outside: for a cropped region,
- * which lie outside the input. The text's length_resized is the extent of the result; the standard's
- * reference has scale times length there, which onnxruntime and PyTorch have not. */
+ * which lie outside the input. The text's length_resized is the extent of the result; the
+ * standard's reference has scale times length there, which onnxruntime and PyTorch have not. */
 static struct value *coordinates(struct onnx_import *im, const struct resize *r, int i, int64_t in,
                                  struct value **outside)
 {
         enum element e = coordinate_element(im, r);
         double out = (double)r->out[i];
-        struct value *y = onnx_iota(im, e, r->out[i]), *scale = onnx_cast(im, entry(im, r->scales, i), e);
+        struct value *y = onnx_iota(im, e, r->out[i]),
+                     *scale = onnx_cast(im, entry(im, r->scales, i), e);
 
         *outside = NULL;
         if (!y || !scale)
                 return NULL;
         switch (r->transform) {
-        case ALIGN_CORNERS: return out == 1 ? y : onnx_with(im, OP_div, times(im, y, (double)in - 1), out - 1);
+        case ALIGN_CORNERS:
+                return out == 1 ? y : onnx_with(im, OP_div, times(im, y, (double)in - 1), out - 1);
         case ASYMMETRIC: return divide(im, y, scale);
         case TF_HALF_PIXEL_FOR_NN: return divide(im, plus(im, y, 0.5), scale);
         case PYTORCH_HALF_PIXEL: return out == 1 ? y : half_pixel(im, y, scale);

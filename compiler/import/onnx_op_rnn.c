@@ -571,12 +571,15 @@ static bool write_loop(struct onnx_import *im, const struct onnx_node *n, const 
         return true;
 }
 
-/* A state at the end: of a sequence without steps 0, as in onnxruntime, where the text says nothing. */
-static struct value *last_state(struct onnx_import *im, const struct recurrent *r, struct value *state)
+/* A state at the end: of a sequence without steps 0, as in onnxruntime, where the text says
+ * nothing. */
+static struct value *last_state(struct onnx_import *im, const struct recurrent *r,
+                                struct value *state)
 {
         if (!state || !r->lengths)
                 return state;
-        struct value *has_steps = onnx_spread(im, onnx_with(im, OP_gt, r->lengths, 0), state->type, (const int64_t[]){ 0 });
+        struct value *has_steps = onnx_spread(im, onnx_with(im, OP_gt, r->lengths, 0), state->type,
+                                              (const int64_t[]){ 0 });
         return onnx_select(im, has_steps, state, build_like(&im->b, state, 0));
 }
 

@@ -15,10 +15,11 @@ static struct value *flattened(struct onnx_import *im, struct value *v)
                  : NULL;
 }
 
-/* Samples of one dimension. By sampling_ratio each bin has so many; where that is 0 a bin of a region has
- * ceil(size of the bin), which only a run may know, so they are taken in blocks, as many as a region of the image's
- * size has, and the blocks are a loop. Of what lies outside the image nothing is added, so of a region that is larger
- * only the samples from..to of each bin count, which are at most 2 (extent + 4): their distance is above 0.5. */
+/* Samples of one dimension. By sampling_ratio each bin has so many; where that is 0 a bin of a
+ * region has ceil(size of the bin), which only a run may know, so they are taken in blocks, as many
+ * as a region of the image's size has, and the blocks are a loop. Of what lies outside the image
+ * nothing is added, so of a region that is larger only the samples from..to of each bin count,
+ * which are at most 2 (extent + 4): their distance is above 0.5. */
 struct samples {
         int64_t extent, bins, block;
         struct value *first, *bin;      /* <regions>: where the region begins, the size of a bin */
@@ -27,17 +28,28 @@ struct samples {
         struct value *blocks;           /* i64: of the bin that has most */
 };
 
-static struct value *whole_up(struct onnx_import *im, struct value *x) { return onnx_unary(im, OP_ceil, x); }
-static struct value *whole_down(struct onnx_import *im, struct value *x) { return onnx_unary(im, OP_floor, x); }
-static struct value *between(struct onnx_import *im, struct value *x, struct value *low, struct value *high)
+static struct value *whole_up(struct onnx_import *im, struct value *x)
+{
+        return onnx_unary(im, OP_ceil, x);
+}
+static struct value *whole_down(struct onnx_import *im, struct value *x)
+{
+        return onnx_unary(im, OP_floor, x);
+}
+static struct value *between(struct onnx_import *im, struct value *x, struct value *low,
+                             struct value *high)
 {
         return onnx_binary(im, OP_min, onnx_binary(im, OP_max, x, low), high);
 }
 
-/* the number of the last sample at or before `limit`, of bins that begin at base with samples `step` apart */
-static struct value *sample_before(struct onnx_import *im, double limit, struct value *base, struct value *step)
+/* the number of the last sample at or before `limit`, of bins that begin at base with samples
+ * `step` apart */
+static struct value *sample_before(struct onnx_import *im, double limit, struct value *base,
+                                   struct value *step)
 {
-        return whole_down(im, plus(im, onnx_binary(im, OP_div, onnx_from(im, OP_sub, limit, base), step), -0.5));
+        return whole_down(
+                im,
+                plus(im, onnx_binary(im, OP_div, onnx_from(im, OP_sub, limit, base), step), -0.5));
 }
 
 /* s->count, from, to and blocks, where a region says how many samples it has */
@@ -47,37 +59,56 @@ static bool count_samples(struct onnx_import *im, struct samples *s)
         s->count = onnx_with(im, OP_max, whole_up(im, s->bin), 0);
         if (!s->count)
                 return false;
-        const struct type *t = type_tensor(im->m, onnx_element(s->count), 2, (const dim_t[]){ onnx_dim(s->first, 0), s->bins });
-        struct value *bin = onnx_spread(im, s->bin, t, regions), *count = onnx_spread(im, s->count, t, regions);
+        const struct type *t = type_tensor(im->m, onnx_element(s->count), 2,
+                                           (const dim_t[]){ onnx_dim(s->first, 0), s->bins });
+        struct value *bin = onnx_spread(im, s->bin, t, regions),
+                     *count = onnx_spread(im, s->count, t, regions);
         struct value *base = mul(im, build_iota(&im->b, t, 1), bin);
         base = add(im, base, onnx_spread(im, s->first, t, regions));
-        struct value *zero = constant_number(im->m, t, 0), *few = onnx_with(im, OP_le, count, 1), *step = onnx_binary(im, OP_div, bin, count);
-        s->from = onnx_select(im, few, zero, between(im, plus(im, sample_before(im, -1, base, step), -1), zero, count));
-        s->to = onnx_select(im, few, count, between(im, plus(im, sample_before(im, (double)s->extent, base, step), 2), zero, count));
-        struct value *most = onnx_reduce(im, REDUCE_max, sub(im, s->to, s->from), along, 2, E_COMPUTE);
-        s->blocks = onnx_cast(im, whole_up(im, onnx_with(im, OP_div, most, (double)s->block)), E_I64);
+        struct value *zero = constant_number(im->m, t, 0), *few = onnx_with(im, OP_le, count, 1),
+                     *step = onnx_binary(im, OP_div, bin, count);
+        s->from = onnx_select(
+                im, few, zero,
+                between(im, plus(im, sample_before(im, -1, base, step), -1), zero, count));
+        s->to = onnx_select(im, few, count,
+                            between(im,
+                                    plus(im, sample_before(im, (double)s->extent, base, step), 2),
+                                    zero, count));
+        struct value *most =
+                onnx_reduce(im, REDUCE_max, sub(im, s->to, s->from), along, 2, E_COMPUTE);
+        s->blocks =
+                onnx_cast(im, whole_up(im, onnx_with(im, OP_div, most, (double)s->block)), E_I64);
         return s->blocks != NULL;
 }
 
 /* the points of block number `turn` */
-static void points_read(struct onnx_import *im, const struct samples *s, struct value *turn, struct points *p)
+static void points_read(struct onnx_import *im, const struct samples *s, struct value *turn,
+                        struct points *p)
 {
         const int64_t onto[1] = { 0 }, bins[2] = { 0, 1 };
-        const struct type *to = type_tensor(im->m, onnx_element(s->first), 3, (const dim_t[]){ onnx_dim(s->first, 0), s->bins, s->block });
+        const struct type *to =
+                type_tensor(im->m, onnx_element(s->first), 3,
+                            (const dim_t[]){ onnx_dim(s->first, 0), s->bins, s->block });
         struct value *bin = onnx_spread(im, s->bin, to, onto), *number = build_iota(&im->b, to, 2);
         if (s->count) {
-                struct value *start = onnx_spread(im, times(im, onnx_cast(im, turn, to->element), (double)s->block), to, NULL);
+                struct value *start = onnx_spread(
+                        im, times(im, onnx_cast(im, turn, to->element), (double)s->block), to,
+                        NULL);
                 number = add(im, number, onnx_spread(im, s->from, to, bins));
                 number = add(im, number, start);
         }
-        struct value *part = plus(im, number, 0.5), *last = build_scalar(&im->b, to->element, (double)s->extent - 1);
+        struct value *part = plus(im, number, 0.5),
+                     *last = build_scalar(&im->b, to->element, (double)s->extent - 1);
         struct value *at = mul(im, build_iota(&im->b, to, 1), bin);
         at = add(im, onnx_spread(im, s->first, to, onto), at);
         part = mul(im, part, bin);
-        at = add(im, at, s->count ? onnx_binary(im, OP_div, part, onnx_spread(im, s->count, to, onto)) : onnx_with(im, OP_div, part, (double)s->block));
+        at = add(im, at,
+                 s->count ? onnx_binary(im, OP_div, part, onnx_spread(im, s->count, to, onto))
+                          : onnx_with(im, OP_div, part, (double)s->block));
         struct value *right = onnx_with(im, OP_le, at, (double)s->extent);
         struct value *inside = onnx_binary(im, OP_and, onnx_with(im, OP_ge, at, -1), right);
-        p->counts = s->count ? onnx_binary(im, OP_lt, number, onnx_spread(im, s->to, to, bins)) : NULL;
+        p->counts =
+                s->count ? onnx_binary(im, OP_lt, number, onnx_spread(im, s->to, to, bins)) : NULL;
         if (p->counts)
                 inside = onnx_binary(im, OP_and, inside, p->counts);
         at = onnx_binary(im, OP_min, onnx_with(im, OP_max, at, 0), last);
@@ -166,7 +197,10 @@ static bool roi_samples(struct onnx_import *im, const struct roi_align *r, int d
         }
         struct value *size = sub(im, side[1], side[0]);
         size = r->unshifted ? onnx_with(im, OP_max, size, 1) : size;
-        *s = (struct samples){ .extent = onnx_dim(r->x, 2 + d), .bins = r->bins[d], .block = r->samples, .first = side[0] };
+        *s = (struct samples){ .extent = onnx_dim(r->x, 2 + d),
+                               .bins = r->bins[d],
+                               .block = r->samples,
+                               .first = side[0] };
         s->bin = onnx_with(im, OP_div, size, (double)s->bins);
         if (r->samples)
                 return s->bin != NULL;
@@ -174,14 +208,18 @@ static bool roi_samples(struct onnx_import *im, const struct roi_align *r, int d
         return count_samples(im, s);
 }
 
-/* what the bins [regions, rows, columns, channels] have of one block of samples in each dimension */
-static struct value *block_of_samples(struct onnx_import *im, struct onnx_node *n, const struct roi_align *r, const struct samples *s,
+/* what the bins [regions, rows, columns, channels] have of one block of samples in each
+ * dimension */
+static struct value *block_of_samples(struct onnx_import *im, struct onnx_node *n,
+                                      const struct roi_align *r, const struct samples *s,
                                       struct value *const *turn)
 {
         struct points points[2];
         struct value *y = NULL;
         const dim_t *extents = r->x->type->dims + 2, channels = onnx_dim(r->x, 1);
-        const dim_t dims[6] = { onnx_dim(r->regions, 0), s[0].bins, s[0].block, s[1].bins, s[1].block, channels };
+        const dim_t dims[6] = {
+                onnx_dim(r->regions, 0), s[0].bins, s[0].block, s[1].bins, s[1].block, channels
+        };
         const int64_t rows[2] = { 0, 1 }, columns[2] = { 0, 2 };
 
         if (!onnx_type(im, n, onnx_element(r->x), 6, dims))
@@ -200,35 +238,45 @@ static struct value *block_of_samples(struct onnx_import *im, struct onnx_node *
         if (r->mode && y && points[0].counts) {
                 const struct type *t = type_with_element(im->m, y->type, E_BOOL);
                 struct value *counts = onnx_spread(im, points[0].counts, t, rows);
-                counts = onnx_binary(im, OP_and, counts, onnx_spread(im, points[1].counts, t, columns));
+                counts = onnx_binary(im, OP_and, counts,
+                                     onnx_spread(im, points[1].counts, t, columns));
                 y = onnx_select(im, counts, y, build_like(&im->b, y, -INFINITY));
         }
-        return onnx_reduce(im, r->mode ? REDUCE_max : REDUCE_sum, onnx_reshape(im, y, 6, dims), (const int64_t[]){ 2, 4 }, 2, E_COMPUTE);
+        return onnx_reduce(im, r->mode ? REDUCE_max : REDUCE_sum, onnx_reshape(im, y, 6, dims),
+                           (const int64_t[]){ 2, 4 }, 2, E_COMPUTE);
 }
 
 /* all blocks of samples, one after the other */
-static struct value *all_samples(struct onnx_import *im, struct onnx_node *n, const struct roi_align *r, const struct samples *s)
+static struct value *all_samples(struct onnx_import *im, struct onnx_node *n,
+                                 const struct roi_align *r, const struct samples *s)
 {
         struct value *zero = onnx_integer(im, E_I64, 0), *turn[2] = { zero, zero };
-        struct value *blocks = s[0].count ? mul(im, s[0].blocks, s[1].blocks) : onnx_integer(im, E_I64, 1);
+        struct value *blocks =
+                s[0].count ? mul(im, s[0].blocks, s[1].blocks) : onnx_integer(im, E_I64, 1);
         if (!blocks || !zero)
                 return NULL;
         if (value_is_constant(blocks) && constant_element(blocks->constant, 0).u == 1)
                 return block_of_samples(im, n, r, s, turn);
         const dim_t dims[4] = { onnx_dim(r->regions, 0), s[0].bins, s[1].bins, onnx_dim(r->x, 1) };
-        struct value *first = constant_number(im->m, type_tensor(im->m, onnx_element(r->x), 4, dims), r->mode ? -INFINITY : 0);
-        const struct onnx_loop_parts parts = { .trip = blocks, .steps = 0, .first = &first, .carried = 1 };
+        struct value *first = constant_number(
+                im->m, type_tensor(im->m, onnx_element(r->x), 4, dims), r->mode ? -INFINITY : 0);
+        const struct onnx_loop_parts parts = {
+                .trip = blocks, .steps = 0, .first = &first, .carried = 1
+        };
         struct onnx_loop loop;
         if (!first || !onnx_loop_open(im, &parts, &loop))
                 return NULL;
         turn[0] = onnx_binary(im, OP_div, loop.number, s[1].blocks);
         turn[1] = onnx_binary(im, OP_rem, loop.number, s[1].blocks);
-        struct value *next = onnx_binary(im, r->mode ? OP_max : OP_add, loop.held, block_of_samples(im, n, r, s, turn));
+        struct value *next = onnx_binary(im, r->mode ? OP_max : OP_add, loop.held,
+                                         block_of_samples(im, n, r, s, turn));
         return onnx_loop_close(im, &loop, &next) ? &loop.op->results[0] : NULL;
 }
 
-/* x <regions x bins> of each dimension multiplied: for each bin of the result y [regions, rows, columns, channels] */
-static struct value *product_of_bins(struct onnx_import *im, struct value *const *x, const struct value *y)
+/* x <regions x bins> of each dimension multiplied: for each bin of the result y [regions, rows,
+ * columns, channels] */
+static struct value *product_of_bins(struct onnx_import *im, struct value *const *x,
+                                     const struct value *y)
 {
         const int64_t rows[2] = { 0, 1 }, columns[2] = { 0, 2 };
         const struct type *t = type_with_element(im->m, y->type, onnx_element(x[0]));
@@ -236,8 +284,10 @@ static struct value *product_of_bins(struct onnx_import *im, struct value *const
         return mul(im, by_rows, onnx_spread(im, x[1], t, columns));
 }
 
-/* the mean of all samples, or the largest of them: samples outside the image, which were left out, are 0 */
-static struct value *finished(struct onnx_import *im, const struct roi_align *r, const struct samples *s, struct value *y)
+/* the mean of all samples, or the largest of them: samples outside the image, which were left out,
+ * are 0 */
+static struct value *finished(struct onnx_import *im, const struct roi_align *r,
+                              const struct samples *s, struct value *y)
 {
         if (!y || (r->samples && r->mode))
                 return y;
@@ -250,7 +300,8 @@ static struct value *finished(struct onnx_import *im, const struct roi_align *r,
         }
         struct value *count = product_of_bins(im, counts, y);
         if (!r->mode)
-                return onnx_binary(im, OP_div, y, onnx_cast(im, onnx_with(im, OP_max, count, 1), onnx_element(y)));
+                return onnx_binary(im, OP_div, y,
+                                   onnx_cast(im, onnx_with(im, OP_max, count, 1), onnx_element(y)));
         struct value *all = product_of_bins(im, taken, y);
         all = onnx_binary(im, OP_ge, all, onnx_with(im, OP_max, count, 1));
         return onnx_select(im, all, y, onnx_with(im, OP_max, y, 0));
@@ -265,7 +316,8 @@ bool onnx_import_roi_align(struct onnx_import *im, struct onnx_node *n)
 
         r.x = onnx_wide(im, n->inputs[0]);
         r.regions = onnx_wide(im, n->inputs[1]);
-        if (!roi_read(im, n, &r) || !roi_samples(im, &r, 0, &samples[0]) || !roi_samples(im, &r, 1, &samples[1]))
+        if (!roi_read(im, n, &r) || !roi_samples(im, &r, 0, &samples[0]) ||
+            !roi_samples(im, &r, 1, &samples[1]))
                 return false;
         struct value *y = finished(im, &r, samples, all_samples(im, n, &r, samples));
         y = y ? build_transpose(&im->b, y, (const int64_t[]){ 0, 3, 1, 2 }) : NULL;

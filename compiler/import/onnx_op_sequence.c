@@ -35,7 +35,8 @@ static struct room *room_new(struct onnx_import *im, struct value *const *items,
 {
         enum { PER_OPERATION = 32 };    /* so many copies cost no more than one */
         im->model->items += count;
-        if (!onnx_within_work(im, "items of sequences that are copied", im->model->items / PER_OPERATION))
+        if (!onnx_within_work(im, "items of sequences that are copied",
+                              im->model->items / PER_OPERATION))
                 return NULL;
         int size = 2 * count + 4;
         struct room *room = arena_alloc(im->arena, sizeof *room + (size_t)size * sizeof *room->items);

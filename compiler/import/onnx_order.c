@@ -33,7 +33,8 @@ static void define(struct definitions *d, bytes_t name)
                 map_set(d->names, (const char *)name.data, name.len, d);
 }
 
-static struct definitions definitions_of(struct arena *arena, const Onnx__GraphProto *g, const struct definitions *around)
+static struct definitions definitions_of(struct arena *arena, const Onnx__GraphProto *g,
+                                         const struct definitions *around)
 {
         struct definitions d = { .around = around, .names = map_new(arena) };
         for (size_t i = 0; i < g->n_input; i++)
@@ -49,7 +50,8 @@ static struct definitions definitions_of(struct arena *arena, const Onnx__GraphP
         return d;
 }
 
-static void read_name(struct arena *arena, struct onnx_reads *r, bytes_t name, const struct definitions *inside)
+static void read_name(struct arena *arena, struct onnx_reads *r, bytes_t name,
+                      const struct definitions *inside)
 {
         if (!name.len)
                 return;
@@ -68,7 +70,8 @@ static void read_name(struct arena *arena, struct onnx_reads *r, bytes_t name, c
 
 static void read_node(struct arena *arena, struct onnx_reads *r, const Onnx__NodeProto *node, const struct definitions *inside);
 
-static void read_graph(struct arena *arena, struct onnx_reads *r, const Onnx__GraphProto *g, const struct definitions *around)
+static void read_graph(struct arena *arena, struct onnx_reads *r, const Onnx__GraphProto *g,
+                       const struct definitions *around)
 {
         struct definitions inside = definitions_of(arena, g, around);
         for (size_t i = 0; i < g->n_node; i++)
@@ -77,7 +80,8 @@ static void read_graph(struct arena *arena, struct onnx_reads *r, const Onnx__Gr
                 read_name(arena, r, g->output[i]->name, &inside);
 }
 
-static void read_node(struct arena *arena, struct onnx_reads *r, const Onnx__NodeProto *node, const struct definitions *inside)
+static void read_node(struct arena *arena, struct onnx_reads *r, const Onnx__NodeProto *node,
+                      const struct definitions *inside)
 {
         for (size_t i = 0; i < node->n_input; i++)
                 read_name(arena, r, node->input[i], inside);

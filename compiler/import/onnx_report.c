@@ -106,7 +106,8 @@ int64_t onnx_node_work(const Onnx__NodeProto *node)
                 const Onnx__AttributeProto *a = node->attribute[i];
                 held += a->n_ints + a->n_floats + a->n_strings + a->s.len / WORD;
                 if (a->t)
-                        held += a->t->raw_data.len / WORD + a->t->n_float_data + a->t->n_int32_data + a->t->n_int64_data + a->t->n_double_data +
+                        held += a->t->raw_data.len / WORD + a->t->n_float_data +
+                                a->t->n_int32_data + a->t->n_int64_data + a->t->n_double_data +
                                 a->t->n_uint64_data + a->t->n_string_data;
         }
         return 1 + (int64_t)(held / AT_ONCE);
@@ -119,7 +120,8 @@ bool onnx_within_work(struct onnx_import *im, const char *what, int64_t count)
         int64_t most = INT64_MAX;
         if (count > limits->nodes)
                 return onnx_over_limit(im, what, "nodes", limits->nodes);
-        bool bounded = int_mul(im->model->held, PER_NODE, &most) && int_add(most, limits->expansion, &most);
+        bool bounded = int_mul(im->model->held, PER_NODE, &most) &&
+                       int_add(most, limits->expansion, &most);
         return !bounded || count <= most || onnx_over_limit(im, what, "expansion", most);
 }
 

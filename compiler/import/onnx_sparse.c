@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Sparse tensors become dense constants: their values at their places, zeros elsewhere. Places are numbers of
- * elements, [count], or indices, [count, rank], in ascending order, as the standard wants them. */
+/* Sparse tensors become dense constants: their values at their places, zeros elsewhere. Places are
+ * numbers of elements, [count], or indices, [count, rank], in ascending order, as the standard
+ * wants them. */
 #include "compiler/import/onnx_model.h"
 
 #include <inttypes.h>
@@ -8,7 +9,8 @@
 
 #include "base/size.h"
 
-/* A sparse tensor of so many bytes may be 64 times as large when it is dense, without counting against the limit. */
+/* A sparse tensor of so many bytes may be 64 times as large when it is dense, without counting
+ * against the limit. */
 enum { DENSE_FACTOR = 64 };
 
 struct sparse {
@@ -31,7 +33,9 @@ static bool shape_check(const struct sparse *s, int64_t *bytes)
         int64_t elements, held, allowed, limit = s->im->context->limits.sparse_bytes;
         for (int d = 0; d < s->rank; d++)
                 if (s->dims[d] < 1)
-                        return onnx_error(s->im, "%s: extent %" PRId64 " of dimension %d, want at least 1", s->what, s->dims[d], d);
+                        return onnx_error(s->im,
+                                          "%s: extent %" PRId64 " of dimension %d, want at least 1",
+                                          s->what, s->dims[d], d);
         int64_t width = element_info[s->values->type->element].bytes;
         if (!size_elements(s->dims, s->rank, &elements) || !int_mul(elements, width, bytes))
                 return sparse_error(s, "its extents are too large");
@@ -39,10 +43,16 @@ static bool shape_check(const struct sparse *s, int64_t *bytes)
         if (!int_mul(held, DENSE_FACTOR, &held) || !int_add(held, limit, &allowed))
                 allowed = INT64_MAX;
         if (*bytes > allowed)
-                return onnx_over_limit(s->im, arena_printf(s->im->arena, "%s: %" PRId64 " bytes when it is dense", s->what, *bytes), "sparse_bytes", limit);
+                return onnx_over_limit(s->im,
+                                       arena_printf(s->im->arena,
+                                                    "%s: %" PRId64 " bytes when it is dense",
+                                                    s->what, *bytes),
+                                       "sparse_bytes", limit);
         return *bytes <= s->im->context->limits.tensor_bytes ||
-               onnx_over_limit(s->im, arena_printf(s->im->arena, "%s: %" PRId64 " bytes when it is dense", s->what, *bytes), "tensor_bytes",
-                               s->im->context->limits.tensor_bytes);
+               onnx_over_limit(s->im,
+                               arena_printf(s->im->arena, "%s: %" PRId64 " bytes when it is dense",
+                                            s->what, *bytes),
+                               "tensor_bytes", s->im->context->limits.tensor_bytes);
 }
 
 /* the number of the element that entry i is; -1: there is none */
@@ -53,7 +63,8 @@ static int64_t place_of(const struct sparse *s, int64_t i)
         for (int d = 0; d < s->rank; d++)
                 elements *= s->dims[d];
         for (int d = 0; d < parts; d++) {
-                int64_t index = (int64_t)constant_element(s->places->constant, i * parts + d).u, extent = parts == 1 ? elements : s->dims[d];
+                int64_t index = (int64_t)constant_element(s->places->constant, i * parts + d).u,
+                        extent = parts == 1 ? elements : s->dims[d];
                 if (index < 0 || index >= extent)
                         return -1;
                 at = parts == 1 ? index : at * extent + index;
@@ -70,7 +81,9 @@ static bool fill(const struct sparse *s, unsigned char *data)
         for (int64_t i = 0; i < s->count; i++) {
                 int64_t at = place_of(s, i);
                 if (at <= before)
-                        return onnx_error(s->im, "%s: place %" PRId64 " is %s", s->what, i, at < 0 ? "outside of its shape" : "not behind the one before");
+                        return onnx_error(s->im, "%s: place %" PRId64 " is %s", s->what, i,
+                                          at < 0 ? "outside of its shape"
+                                                 : "not behind the one before");
                 memcpy(data + (size_t)at * width, values + (size_t)i * step, width);
                 before = at;
         }
@@ -87,7 +100,9 @@ static bool parts_read(struct sparse *s, const Onnx__SparseTensorProto *t, const
                 return false;
         if (!values)
                 return true;
-        if (!onnx_tensor_read(s->im, t->indices, arena_printf(s->im->arena, "indices of %s", s->what), &places, skipped))
+        if (!onnx_tensor_read(s->im, t->indices,
+                              arena_printf(s->im->arena, "indices of %s", s->what), &places,
+                              skipped))
                 return false;
         s->values = values;
         s->places = places;
@@ -97,13 +112,15 @@ static bool parts_read(struct sparse *s, const Onnx__SparseTensorProto *t, const
                 return sparse_error(s, "want values of one dimension, and indices of i64");
         s->count = values->type->dims[0];
         bool listed = places->type->rank == 1 && places->type->dims[0] == s->count,
-             indexed = places->type->rank == 2 && places->type->dims[0] == s->count && places->type->dims[1] == s->rank;
+             indexed = places->type->rank == 2 && places->type->dims[0] == s->count &&
+                       places->type->dims[1] == s->rank;
         return (s->rank >= 1 && s->rank <= RANK_MAX && (listed || indexed)) ||
-               onnx_error(s->im, "%s: indices are %s for %" PRId64 " values of rank %zu", s->what, type_text(s->im->arena, s->im->m, places->type), s->count,
-                          t->n_dims);
+               onnx_error(s->im, "%s: indices are %s for %" PRId64 " values of rank %zu", s->what,
+                          type_text(s->im->arena, s->im->m, places->type), s->count, t->n_dims);
 }
 
-bool onnx_sparse_read(struct onnx_import *im, const Onnx__SparseTensorProto *t, const char *what, struct value **value, const char **why)
+bool onnx_sparse_read(struct onnx_import *im, const Onnx__SparseTensorProto *t, const char *what,
+                      struct value **value, const char **why)
 {
         struct sparse s = { .im = im, .what = what };
         int64_t bytes = 0;
@@ -120,6 +137,8 @@ bool onnx_sparse_read(struct onnx_import *im, const Onnx__SparseTensorProto *t, 
         if (!fill(&s, data))
                 return false;
         const char *name = t->values->name.len ? onnx_string(im->arena, t->values->name) : NULL;
-        *value = constant_dense(im->m, type_tensor(im->m, (enum element)s.values->type->element, s.rank, s.dims), data, name);
+        *value = constant_dense(
+                im->m, type_tensor(im->m, (enum element)s.values->type->element, s.rank, s.dims),
+                data, name);
         return true;
 }

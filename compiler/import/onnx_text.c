@@ -32,7 +32,8 @@ static int element_of(bytes_t w)
 static bool begins_type(struct reader *r)
 {
         bytes_t w = word_peek_identifier(r);
-        return element_of(w) || word_is(w, "seq") || word_is(w, "map") || word_is(w, "optional") || word_is(w, "sparse_tensor");
+        return element_of(w) || word_is(w, "seq") || word_is(w, "map") || word_is(w, "optional") ||
+               word_is(w, "sparse_tensor");
 }
 
 static bool dimension(struct reader *r)
@@ -79,7 +80,9 @@ static bool type(struct reader *r, const char *field);
 /* key, value, element: within the parentheses of map(..), seq(..) and so on */
 static bool inner_type(struct reader *r, bytes_t kind, int *key)
 {
-        *key = word_is(kind, "map") || word_is(kind, "sparse_tensor") ? element_of(word_take_identifier(r)) : -1;
+        *key = word_is(kind, "map") || word_is(kind, "sparse_tensor")
+                       ? element_of(word_take_identifier(r))
+                       : -1;
         if (!*key)
                 return word_wanted(r, "an element type");
         if (word_is(kind, "sparse_tensor"))
@@ -91,7 +94,10 @@ static bool inner_type(struct reader *r, bytes_t kind, int *key)
 
 static bool type(struct reader *r, const char *field)
 {
-        static const char *const kinds[][2] = { { "seq", "sequence_type" }, { "map", "map_type" }, { "optional", "optional_type" }, { "sparse_tensor", "sparse_tensor_type" } };
+        static const char *const kinds[][2] = { { "seq", "sequence_type" },
+                                                { "map", "map_type" },
+                                                { "optional", "optional_type" },
+                                                { "sparse_tensor", "sparse_tensor_type" } };
         struct part whole, part;
         if (!begins_type(r))
                 return word_wanted(r, "a type");
@@ -102,7 +108,9 @@ static bool type(struct reader *r, const char *field)
                 kind = word_is(w, kinds[i][0]) ? kinds[i][1] : kind;
         if (!field_open(r, field, &whole) || !field_open(r, kind, &part))
                 return false;
-        return (element ? tensor_type(r, element) : word_want(r, '(') && inner_type(r, w, &key) && word_want(r, ')')) && field_close(r, &part) && field_close(r, &whole);
+        return (element ? tensor_type(r, element)
+                        : word_want(r, '(') && inner_type(r, w, &key) && word_want(r, ')')) &&
+               field_close(r, &part) && field_close(r, &whole);
 }
 
 /* the field that elements of a type are in, and how they are written */
@@ -110,11 +118,14 @@ static const char *data_field(int element, int *wire)
 {
         *wire = WIRE_VARINT;
         switch (element) {
-        case ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT: case ONNX__TENSOR_PROTO__DATA_TYPE__COMPLEX64: *wire = WIRE_FIXED32; return "float_data";
-        case ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE: case ONNX__TENSOR_PROTO__DATA_TYPE__COMPLEX128: *wire = WIRE_FIXED64; return "double_data";
+        case ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT:
+        case ONNX__TENSOR_PROTO__DATA_TYPE__COMPLEX64: *wire = WIRE_FIXED32; return "float_data";
+        case ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE:
+        case ONNX__TENSOR_PROTO__DATA_TYPE__COMPLEX128: *wire = WIRE_FIXED64; return "double_data";
         case ONNX__TENSOR_PROTO__DATA_TYPE__STRING: *wire = WIRE_BYTES; return "string_data";
         case ONNX__TENSOR_PROTO__DATA_TYPE__INT64: return "int64_data";
-        case ONNX__TENSOR_PROTO__DATA_TYPE__UINT32: case ONNX__TENSOR_PROTO__DATA_TYPE__UINT64: return "uint64_data";
+        case ONNX__TENSOR_PROTO__DATA_TYPE__UINT32:
+        case ONNX__TENSOR_PROTO__DATA_TYPE__UINT64: return "uint64_data";
         default: return "int32_data";
         }
 }
@@ -125,7 +136,9 @@ static bool one_element(struct reader *r, const char *field, int wire)
         double wide;
         float single;
         bytes_t s;
-        if (wire == WIRE_BYTES ? !word_string(r, &s) : wire == WIRE_VARINT ? !word_integer(r, *field == 'u', &number) : !word_real(r, &wide, &single))
+        if (wire == WIRE_BYTES    ? !word_string(r, &s)
+            : wire == WIRE_VARINT ? !word_integer(r, *field == 'u', &number)
+                                  : !word_real(r, &wide, &single))
                 return false;
         if (wire == WIRE_BYTES)
                 field_bytes(r, field, s);
@@ -149,7 +162,8 @@ static bool entries(struct reader *r, const char *field, bool opsets)
         if (word_take(r, ']'))
                 return true;
         do {
-                if (!field_open(r, field, &entry) || !word_string(r, &key) || !word_want(r, ':') || !(opsets ? word_integer(r, false, &version) : word_string(r, &value)))
+                if (!field_open(r, field, &entry) || !word_string(r, &key) || !word_want(r, ':') ||
+                    !(opsets ? word_integer(r, false, &version) : word_string(r, &value)))
                         return false;
                 field_bytes(r, opsets ? "domain" : "key", key);
                 if (opsets)
@@ -224,7 +238,8 @@ static bool is_tensor(struct reader *r)
                 open += (*r->at == '[' || *r->at == '(') - (*r->at == ']' || *r->at == ')');
         char next = word_peek(r);
         r->at = at;
-        return next == '{' || next == '=' || next == '"' || next == '_' || isalpha((unsigned char)next);
+        return next == '{' || next == '=' || next == '"' || next == '_' ||
+               isalpha((unsigned char)next);
 }
 
 static int attribute_type(bytes_t w)
@@ -237,10 +252,14 @@ static int attribute_type(bytes_t w)
 }
 
 enum {
-        A_FLOAT = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT, A_INT = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT,
-        A_STRING = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING, A_TENSOR = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR,
-        A_GRAPH = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH, A_TYPE = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TYPE_PROTO,
-        A_LISTS = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS - A_FLOAT         /* FLOATS is behind FLOAT as INTS is behind INT */
+        A_FLOAT = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT,
+        A_INT = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT,
+        A_STRING = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING,
+        A_TENSOR = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR,
+        A_GRAPH = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH,
+        A_TYPE = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TYPE_PROTO,
+        A_LISTS = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS -
+                  A_FLOAT /* FLOATS is behind FLOAT as INTS is behind INT */
 };
 
 /* of what type the value that stands here is, by its first letters */
@@ -269,7 +288,12 @@ static bool attribute_value(struct reader *r, int wanted, bool listed)
         if (is == A_INT && wanted == A_FLOAT)
                 is = A_FLOAT;
         if (is != wanted)
-                return word_wanted(r, arena_printf(r->arena, "a value that is %s", protobuf_c_enum_descriptor_get_value(&onnx__attribute_proto__attribute_type__descriptor, wanted)->name));
+                return word_wanted(
+                        r, arena_printf(r->arena, "a value that is %s",
+                                        protobuf_c_enum_descriptor_get_value(
+                                                &onnx__attribute_proto__attribute_type__descriptor,
+                                                wanted)
+                                                ->name));
         switch (is) {
         case A_FLOAT:
                 if (!word_real(r, &wide, &single))
@@ -385,7 +409,8 @@ static bool node(struct reader *r)
         bytes_t called = { 0 }, op, domain = { 0 };
         if (!field_open(r, "node", &part))
                 return false;
-        if (word_take(r, '[') && ((word_peek(r) != ']' && !word_name(r, &called)) || !word_want(r, ']')))
+        if (word_take(r, '[') &&
+            ((word_peek(r) != ']' && !word_name(r, &called)) || !word_want(r, ']')))
                 return false;
         field_bytes(r, "name", called);
         if (!names(r, "output") || !word_want(r, '='))
@@ -407,24 +432,28 @@ static bool node(struct reader *r)
                 field_bytes(r, "overload", op);
         }
         bool before = word_peek(r) == '<';
-        return attributes(r, false) && word_want(r, '(') && names(r, "input") && word_want(r, ')') && (before || attributes(r, false)) && field_close(r, &part);
+        return attributes(r, false) && word_want(r, '(') && names(r, "input") &&
+               word_want(r, ')') && (before || attributes(r, false)) && field_close(r, &part);
 }
 
-/* "float[2] x", or with "= {..}" behind it an initializer; of inputs it is both. called: or NULL; who wants it is a function, whose values
- * have no initializers, nor have those of a function listed behind it. */
+/* "float[2] x", or with "= {..}" behind it an initializer; of inputs it is both. called: or NULL;
+ * who wants it is a function, whose values have no initializers, nor have those of a function
+ * listed behind it. */
 static bool value(struct reader *r, const char *field, bytes_t *called)
 {
         struct part info;
         bytes_t own;
         size_t length = r->out.length;
         const char *from = r->at;
-        if (!field_open(r, field, &info) || (begins_type(r) && !type(r, "type")) || !word_name(r, &own))
+        if (!field_open(r, field, &info) || (begins_type(r) && !type(r, "type")) ||
+            !word_name(r, &own))
                 return false;
         field_bytes(r, "name", own);
         field_close(r, &info);
         if (called)
                 *called = own;
-        if (called || r->message != &onnx__graph_proto__descriptor || word_peek(r) != '=' || (r->end - r->at > 1 && r->at[1] == '>'))
+        if (called || r->message != &onnx__graph_proto__descriptor || word_peek(r) != '=' ||
+            (r->end - r->at > 1 && r->at[1] == '>'))
                 return true;
         if (!strcmp(field, "value_info"))
                 r->out.length = length;
@@ -462,8 +491,10 @@ static bool graph(struct reader *r, const char *field)
         if (!field_open(r, field, &part) || !word_name(r, &called))
                 return false;
         field_bytes(r, "name", called);
-        return (word_peek(r) != '(' || values(r, "input", '(', ')')) && word_want_arrow(r) && values(r, "output", '(', ')') &&
-               (word_peek(r) != '<' || values(r, "value_info", '<', '>')) && nodes(r) && field_close(r, &part);
+        return (word_peek(r) != '(' || values(r, "input", '(', ')')) && word_want_arrow(r) &&
+               values(r, "output", '(', ')') &&
+               (word_peek(r) != '<' || values(r, "value_info", '<', '>')) && nodes(r) &&
+               field_close(r, &part);
 }
 
 /* parameters of a function: names, with types or without */
@@ -485,7 +516,8 @@ static bool parameters(struct reader *r, const char *field)
 
 /* ---- heads ---- */
 
-/* <ir_version: 8, opset_import: ["" : 17], doc_string: "..">: fields of the message by their names */
+/* <ir_version: 8, opset_import: ["" : 17], doc_string: "..">: fields of the message by their
+ * names */
 static bool head(struct reader *r)
 {
         static const struct { const char *field; char kind; } fields[] = {
@@ -501,11 +533,15 @@ static bool head(struct reader *r)
                 bytes_t w = word_take_identifier(r), s;
                 while (i < FIELDS && !word_is(w, fields[i].field))
                         i++;
-                if (i == FIELDS || !protobuf_c_message_descriptor_get_field_by_name(r->message, fields[i].field))
-                        return word_wanted(r, "a field of the model, such as ir_version or opset_import");
+                if (i == FIELDS ||
+                    !protobuf_c_message_descriptor_get_field_by_name(r->message, fields[i].field))
+                        return word_wanted(
+                                r, "a field of the model, such as ir_version or opset_import");
                 if (!word_want(r, ':'))
                         return false;
-                if (fields[i].kind == 'i' ? !word_integer(r, false, &number) : fields[i].kind == 's' ? !word_string(r, &s) : !entries(r, fields[i].field, fields[i].kind == 'o'))
+                if (fields[i].kind == 'i'   ? !word_integer(r, false, &number)
+                    : fields[i].kind == 's' ? !word_string(r, &s)
+                                            : !entries(r, fields[i].field, fields[i].kind == 'o'))
                         return false;
                 if (fields[i].kind == 'i')
                         field_integer(r, fields[i].field, number);
@@ -522,20 +558,31 @@ static bool function(struct reader *r)
         if (!field_open(r, "functions", &part) || !head(r) || !word_name(r, &called))
                 return false;
         field_bytes(r, "name", called);
-        return attributes(r, true) && parameters(r, "input") && word_want_arrow(r) && parameters(r, "output") &&
-               (word_peek(r) != '<' || values(r, "value_info", '<', '>')) && nodes(r) && field_close(r, &part);
+        return attributes(r, true) && parameters(r, "input") && word_want_arrow(r) &&
+               parameters(r, "output") &&
+               (word_peek(r) != '<' || values(r, "value_info", '<', '>')) && nodes(r) &&
+               field_close(r, &part);
 }
 
 bool onnx_is_text(const unsigned char *bytes, size_t length)
 {
-        struct reader r = { .start = (const char *)bytes, .at = (const char *)bytes, .end = (const char *)bytes + length };
+        struct reader r = { .start = (const char *)bytes,
+                            .at = (const char *)bytes,
+                            .end = (const char *)bytes + length };
         return word_take(&r, '<') && word_take_identifier(&r).len && word_peek(&r) == ':';
 }
 
-bool onnx_text_read(const unsigned char *bytes, size_t length, const struct limits *limits, struct text *wire, struct diag *diag)
+bool onnx_text_read(const unsigned char *bytes, size_t length, const struct limits *limits,
+                    struct text *wire, struct diag *diag)
 {
-        struct reader r = { .start = (const char *)bytes, .at = (const char *)bytes, .end = (const char *)bytes + length, .arena = arena_new(), .diag = diag,
-                            .message = &onnx__model_proto__descriptor, .depth_most = limits->wire_depth < DEPTH_MAX ? limits->wire_depth : DEPTH_MAX };
+        struct reader r = { .start = (const char *)bytes,
+                            .at = (const char *)bytes,
+                            .end = (const char *)bytes + length,
+                            .arena = arena_new(),
+                            .diag = diag,
+                            .message = &onnx__model_proto__descriptor,
+                            .depth_most = limits->wire_depth < DEPTH_MAX ? limits->wire_depth
+                                                                         : DEPTH_MAX };
         bool fine = head(&r) && graph(&r, "graph");
         while (fine && word_peek(&r))
                 fine = function(&r);

@@ -14,8 +14,15 @@ bool word_wanted(struct reader *r, const char *what)
         int line = 1;
         for (const char *p = r->start; p < r->at; p++)
                 line += *p == '\n';
-        const char *found = r->at == r->end ? "the end" : arena_printf(r->arena, "'%s'", text_argument_part(r->arena, r->at, (size_t)(r->end - r->at < 12 ? r->end - r->at : 12)));
-        diag_error(r->diag, EXIT_INVALID, "line %d: want %s, found %s (ONNX's text)", line, what, found);
+        const char *found =
+                r->at == r->end ? "the end"
+                                : arena_printf(r->arena, "'%s'",
+                                               text_argument_part(r->arena, r->at,
+                                                                  (size_t)(r->end - r->at < 12
+                                                                                   ? r->end - r->at
+                                                                                   : 12)));
+        diag_error(r->diag, EXIT_INVALID, "line %d: want %s, found %s (ONNX's text)", line, what,
+                   found);
         return false;
 }
 
@@ -125,7 +132,8 @@ static bool number_text(struct reader *r, char text[NUMBER_MAX + 1], bool *is_fl
         const char *from = r->at;
         for (; from + length < r->end && length < NUMBER_MAX; length++) {
                 char c = from[length], last = length ? from[length - 1] : 0;
-                bool sign = (c == '-' && !length) || ((c == '-' || c == '+') && (last == 'e' || last == 'E'));
+                bool sign = (c == '-' && !length) ||
+                            ((c == '-' || c == '+') && (last == 'e' || last == 'E'));
                 if (!sign && !isalnum((unsigned char)c) && c != '.')
                         break;
                 *is_float |= !sign && !isdigit((unsigned char)c);
@@ -184,7 +192,8 @@ void number_varint(struct reader *r, uint64_t number)
 
 bool field_tag(struct reader *r, const char *field, int wire)
 {
-        const ProtobufCFieldDescriptor *f = protobuf_c_message_descriptor_get_field_by_name(r->message, field);
+        const ProtobufCFieldDescriptor *f =
+                protobuf_c_message_descriptor_get_field_by_name(r->message, field);
         if (f)
                 number_varint(r, (uint64_t)f->id << 3 | (uint64_t)wire);
         return f;
@@ -228,7 +237,8 @@ void number_double(struct reader *r, double value)
 
 bool field_open(struct reader *r, const char *field, struct part *part)
 {
-        const ProtobufCFieldDescriptor *f = protobuf_c_message_descriptor_get_field_by_name(r->message, field);
+        const ProtobufCFieldDescriptor *f =
+                protobuf_c_message_descriptor_get_field_by_name(r->message, field);
         if (!f)
                 return word_wanted(r, arena_printf(r->arena, "nothing that is a %s", field));
         if (++r->depth > r->depth_most)
@@ -244,7 +254,8 @@ bool field_close(struct reader *r, const struct part *part)
 {
         size_t length = r->out.length - part->length_at - LENGTH_BYTES;
         for (int i = 0; i < LENGTH_BYTES; i++, length >>= 7)
-                r->out.data[part->length_at + (size_t)i] = (char)((length & 127) | (i + 1 < LENGTH_BYTES) << 7);
+                r->out.data[part->length_at + (size_t)i] =
+                        (char)((length & 127) | (i + 1 < LENGTH_BYTES) << 7);
         r->message = part->outer;
         r->depth--;
         return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Words of ONNX's text, and fields of the protobuf that it becomes (onnx_text.c has the grammar). What takes a word and finds another
- * one reports an error, with its line, and returns false. */
+/* Words of ONNX's text, and fields of the protobuf that it becomes (onnx_text.c has the grammar).
+ * What takes a word and finds another one reports an error, with its line, and returns false. */
 #ifndef COMPILER_IMPORT_ONNX_WORDS_H
 #define COMPILER_IMPORT_ONNX_WORDS_H
 
@@ -43,7 +43,8 @@ void field_bytes(struct reader *r, const char *field, bytes_t s);
 void number_varint(struct reader *r, uint64_t number);
 void number_single(struct reader *r, float value);
 void number_double(struct reader *r, double value);
-/* A field that is a message, or numbers one after the other: its length is known at its end. field_close is true. */
+/* A field that is a message, or numbers one after the other: its length is known at its end.
+ * field_close is true. */
 struct part { const ProtobufCMessageDescriptor *outer; size_t length_at; };
 bool field_open(struct reader *r, const char *field, struct part *part);
 bool field_close(struct reader *r, const struct part *part);

@@ -82,14 +82,16 @@ static bool has_elements(const struct op *op)
         return op->result_count == 1;
 }
 
-/* Weights of equal elements are one number in the file. Packed they are all there, with zeros behind them: up to 32 times as
- * many. */
+/* Weights of equal elements are one number in the file. Packed they are all there, with zeros
+ * behind them: up to 32 times as many. */
 static bool has_large_splat(const struct op *op)
 {
         enum { SPLAT_BYTES_MOST = 8 << 20 };
-        for (int i = 0; i < op->operand_count && op_info[op->code].traits & TRAIT_CONTRACTION; i++) {
+        for (int i = 0; i < op->operand_count && op_info[op->code].traits & TRAIT_CONTRACTION;
+             i++) {
                 const struct value *v = op_operand(op, i);
-                if (v && value_is_constant(v) && v->constant->kind == CONSTANT_SPLAT && type_bytes(v->type) > SPLAT_BYTES_MOST)
+                if (v && value_is_constant(v) && v->constant->kind == CONSTANT_SPLAT &&
+                    type_bytes(v->type) > SPLAT_BYTES_MOST)
                         return true;
         }
         return false;
@@ -166,7 +168,8 @@ static void visit_region(struct layout *l, struct region *region)
                 for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
                         visit_region(l, op->regions[i]);
                 l->why = op->result_count == 1 ? REMARK_layout_empty : REMARK_layout_channels;
-                bool large = has_large_splat(op), converted = has_elements(op) && !large && convert(l, op);
+                bool large = has_large_splat(op),
+                     converted = has_elements(op) && !large && convert(l, op);
                 l->why = large ? REMARK_layout_equal : l->why;
                 remark(l, op, converted);
                 if (!converted)

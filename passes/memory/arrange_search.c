@@ -130,7 +130,8 @@ static int64_t peak_of(struct stretch *s, const int *order, int64_t *live)
 int64_t arrange_peak(const struct step_graph *g, const int *order)
 {
         int64_t live = 0, peak = 0;
-        int *position = memory_alloc(((size_t)g->count + 2 * (size_t)g->resident_count) * sizeof *position),
+        int *position = memory_alloc(((size_t)g->count + 2 * (size_t)g->resident_count) *
+                                     sizeof *position),
             *first = position + g->count, *last = first + g->resident_count;
         for (int i = 0; i < g->count; i++)
                 position[order ? order[i] : i] = i;

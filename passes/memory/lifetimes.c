@@ -458,7 +458,10 @@ void lifetimes_share_saying(struct lifetimes *l, struct loop_program *p, bool sh
 /* Where a kernel may overwrite an operand (equal positive alias classes) that is used there for the
  * last time, result and operand become one storage; where the result is a part of a storage, the
  * operand lies there before it is written. */
-static void lifetimes_share(struct lifetimes *l, struct loop_program *p) { lifetimes_share_saying(l, p, true, NULL); }
+static void lifetimes_share(struct lifetimes *l, struct loop_program *p)
+{
+        lifetimes_share_saying(l, p, true, NULL);
+}
 
 /* Both are in use where a result is computed, so without sharing they lie apart. */
 static bool lies_on(const struct storage *s)

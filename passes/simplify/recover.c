@@ -207,9 +207,11 @@ struct value *rewrite_mul_gate(struct builder *b, struct op *op, struct pass_con
         (void)context;
         for (int i = 0; i < 4; i++) {
                 struct value *d = op_operand(op, i & 1), *product = op_operand(op, !(i & 1)), *c;
-                if (!value_is_splat(d, NULL) || !element_is_float(d->type->element) || !op_is(product, OP_mul) || !value_has_one_use(product))
+                if (!value_is_splat(d, NULL) || !element_is_float(d->type->element) ||
+                    !op_is(product, OP_mul) || !value_has_one_use(product))
                         continue;
-                struct value *x = op_operand(product->op, i >> 1), *y = beside_splat(op_operand(product->op, !(i >> 1)), OP_add, &c);
+                struct value *x = op_operand(product->op, i >> 1),
+                             *y = beside_splat(op_operand(product->op, !(i >> 1)), OP_add, &c);
                 if (!y || !(op_is(y, OP_erf) || op_is(y, OP_tanh)))
                         continue;
                 struct value *sum = build_binary(b, OP_mul, c, d);
@@ -225,7 +227,8 @@ struct value *rewrite_add_logistic(struct builder *b, struct op *op, struct pass
         (void)context;
         for (int i = 0; i < 2; i++) {
                 struct value *y = beside_splat(op_operand(op, i), OP_mul, &c);
-                if (!y || !op_is(y, OP_tanh) || !value_has_one_use(y) || !simplify_is(c, 0.5) || !simplify_is(op_operand(op, !i), 0.5))
+                if (!y || !op_is(y, OP_tanh) || !value_has_one_use(y) || !simplify_is(c, 0.5) ||
+                    !simplify_is(op_operand(op, !i), 0.5))
                         continue;
                 struct value *x = op_operand(y->op, 0);
                 return build_unary(b, OP_sigmoid, build_binary(b, OP_mul, x, build_like(b, x, 2)));

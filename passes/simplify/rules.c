@@ -287,8 +287,8 @@ static bool same_axes(const struct op *reduce, const struct op *other)
         return n == count && !memcmp(axes, others, sizeof *axes * (size_t)n);
 }
 
-/* sum of exp(z - spread max z): at least 1, as the largest difference is 0; or, where all z may be -inf, max(the sum, 1)
- * for a largest z that is at least the lowest number */
+/* sum of exp(z - spread max z): at least 1, as the largest difference is 0; or, where all z may be
+ * -inf, max(the sum, 1) for a largest z that is at least the lowest number */
 static bool is_softmax_sum(struct value *v)
 {
         v = value_without_floor(v);

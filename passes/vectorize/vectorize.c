@@ -111,7 +111,8 @@ struct loop_stmt *vectorize_loop(const struct vectorizing *v, const struct loop_
 }
 
 /* a use of a new mask of the first `count` lanes */
-static struct loop_expr *vectorize_mask(const struct vectorizing *v, int64_t count, struct loop_block *out)
+static struct loop_expr *vectorize_mask(const struct vectorizing *v, int64_t count,
+                                        struct loop_block *out)
 {
         struct loop_stmt *let = loop_append(v->arena, out, STMT_LET);
         let->a = vector_mask(v->arena, v->lanes, loop_index(v->arena, count));
