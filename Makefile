@@ -437,7 +437,7 @@ bench-operators: all python
 bench-compile: all python
 	$(PY) test/bench/compile_bench.py --write=docs/compile-time.md
 # what C all models give, for all targets: the same before and after a refactoring; test/bench/digest.py
-zoo-digest: all python
+zoo-digest: all python $(B)/machines
 	$(PY) test/bench/digest.py --dnncc=$(B)/dnncc --write=$(B)/zoo.digest $(DIGEST_FLAGS)
 
 clean:

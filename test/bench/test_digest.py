@@ -40,6 +40,7 @@ def test_lines(tmp_path, model):
     assert all(written.fullmatch(line) for line in lines)
     cases = {line[66:] for line in lines}
     assert {"sum generic", "sum generic-be --threads=2", "sum x86-64-v4 --threads=2 --precision=bf16", "sum generic -O0"} <= cases
+    assert {f"sum {target}" for target in digest.MADE_UP} <= cases and "sum sections --emit=commands" not in cases
     assert not any(" native" in case or ("generic" in case and "bf16" in case) for case in cases)
 
 
@@ -55,6 +56,26 @@ def test_differences(tmp_path, model):
     kept.write_text("".join(line for line in kept.read_text().splitlines(True) if not line.endswith("sum generic\n")) + "0" * 64 + "  sum generic --old\n")
     done = run(f"--models={model}", "--targets=generic", f"--compare={kept}")
     assert done.returncode == 1 and "is new: sum generic\n" in done.stdout and "is gone: sum generic --old\n" in done.stdout
+
+
+def test_commands():
+    """of quantized models, beside the C of the same target"""
+    if not (dnncc.ROOT.parent / "shared" / "models" / "dscnn_kws_int8").is_dir():
+        pytest.skip("no dscnn_kws_int8 in ../shared/models")
+    lines = run("--models=dscnn_kws_int8", "--targets=sections").stdout.splitlines()
+    digests = {line[66:]: line[:64] for line in lines}
+    assert set(digests) == {"dscnn_kws_int8 sections", "dscnn_kws_int8 sections --threads=2", "dscnn_kws_int8 sections --emit=commands"}
+    assert len(set(digests.values())) == 3 and not any(line.startswith("exit") for line in lines)
+
+
+def test_quick(tmp_path, model):
+    """lines of a full run, and no others are compared"""
+    kept = tmp_path / "kept"
+    run(f"--models={model}", "--targets=x86-64-v3,lanes5-registers10-fma-masks-bytes", f"--write={kept}")
+    done = run(f"--models={model}", "--targets=x86-64-v3,lanes5-registers10-fma-masks-bytes", "--quick", f"--compare={kept}")
+    assert done.returncode == 0 and done.stdout.endswith(" (0 refused), 0 differences\n")
+    count = int(done.stdout.split()[-6])
+    assert 0 < count < len(kept.read_text().splitlines())
 
 
 def test_failures(tmp_path, model):
