@@ -384,7 +384,7 @@ $(B)/.site: | $(B)/.packages-python
 	@touch $@
 
 # what comes from the tables
-MADE := ir.md remarks.md dnncc.1 dnncc-vta.1 dnncc-schedule.5 dnncc-ir.5
+MADE := ir.md remarks.md rates.md dnncc.1 dnncc-vta.1 dnncc-schedule.5 dnncc-ir.5
 docs: $(B)/manual
 	$(foreach f,$(MADE),$(call line,$(B)/manual $f > docs/$f))
 $(B)/manual: docs/manual.c docs/manual_pages.c docs/manual.h $(B)/libdnncc.a

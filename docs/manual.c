@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The manual that comes from the tables: `manual FILE` prints docs/FILE, ir.md and remarks.md from here, pages of man from
+/* The manual that comes from the tables: `manual FILE` prints docs/FILE, ir.md, remarks.md and rates.md from here, pages of man from
  * manual_pages.c. */
 #include <stdio.h>
 #include <string.h>
@@ -136,6 +136,50 @@ static void print_carrying(void)
         }
 }
 
+/* What programs, statements and their clauses look like in text; the headers named above define them. */
+static const struct { const char *form, *doc; } statement_forms[] = {
+        { "program \"name\" source \"digest\"", "the model's name and the SHA-256 of its file; within \"rows\": what was done to stay within --max-ram; passes: those that it has been through; command: the compiler's options, for comments" },
+        { "region \"name\" limit n align n section \"s\" size n", "memory beside the workspace that the caller hands to run, and what is used of it" },
+        { "buffer @b : f32[n] SPACE", "input, output, workspace offset n, view @a + n, or constant: splat of one number, hex digits, or data in a file beside it with its sha256 (a port's shape follows)" },
+        { "kernel @k(%x: in f32[n] class 1, %y: out f32[m]) flops n again n { .. }", "buffers in, out or inout; those of one alias class may overlap; scalars behind them; flops, and how many of them compute something again" },
+        { "task @t(..), function @f(..) error \"..\"", "an iteration of a parallel loop; a function of the math library with its error bound" },
+        { "stream @s(..) on machine { .. }", "statements that an accelerator runs" },
+        { "main { .. }", "calls of kernels, in order, with run-time control flow around them" },
+        { "for %i = a to b step s KIND { .. }", "a loop. Kinds: parallel (on threads), unroll, gpu_cluster, gpu_block, gpu_warp and gpu_lane (grid form), count and list (an instruction's counters, and its list of places)" },
+        { "while e { .. }, if e { .. } else { .. }", "control flow" },
+        { "let %v : f32 = e", "a name for the value of an expression" },
+        { "var %v : f32x8[r][c] = e warps n, set %v{i, j} = e", "a variable, or a register tile, and an assignment to it; warps: each of so many has its own" },
+        { "store %y[i] = e mask m streaming", "store one element or consecutive lanes, those that the mask says; streaming: past the caches" },
+        { "alloc %a : f32[n] SPACE at n", "memory until the end of the statement's block: stack; shared (by a thread block), cluster, lanes; in a memory of a stream's machine" },
+        { "call @k(@a, @b + n; 3), launch @t(..; 0 to n)", "run a kernel from main; run a task for each index" },
+        { "fail CODE, return e", "end the program with a code; the result of a library function" },
+        { "prefetch %x[i], keep %v", "bring a cache line; hold a vector in its register up to here" },
+        { "tiles p by v rows r depth d lanes l word w sums a to b", "the shape of hardware tiles from here on, and which tiles sums, x and w lie in" },
+        { "multiply %acc += %x[i] * %w[k] by f rows r depth d group g step s jump j", "add products to a tile of sums by the library function f; line: operands in swizzled lines; across: words of w are lanes of a channel; together: all warps of the block as one" },
+        { "unload %s[i] = %acc rows r, scale %acc by %f[i] rows r", "store sums, or some columns of them; multiply each row of sums by a factor" },
+        { "take %own = %acc lane %l rows r, give %acc = %own ..", "a lane reads, or replaces, what it has of a tile in fragments" },
+        { "copy %s[i] = %x[k] of n mask m, commit, wait n", "copy n elements into shared memory asynchronously; close a batch of copies; wait until at most n batches are under way" },
+        { "settle n", "wait until at most n products of warp groups are under way" },
+        { "transfer %a[i] = %x[k] rows r by c step s pad t, b, l, r", "move rows between a machine's memory and outside" },
+        { "reset %s[i], product %s[i] += %a[j] * %w[k], apply %s[i] shr 8", "zero sums; multiply an element by a block of weights; an operation on sums: min, max, add, shr, shl" },
+        { "activate %a[i] = %s[j] by %p[k] add a shr s within low, high", "shift and bound sums into a machine's inputs or back into its sums" },
+        { "push a to b, pop a to b, await a n in b", "tokens, and counts, that order the stages of a machine" },
+        { "%x<16 u32 of 4>[i]", "load 16 words of four elements each; elements that do not fill a word are extended by their signs" },
+        { "nan, inf, true, false", "literals" },
+};
+
+static void print_statements(void)
+{
+        puts("\n## Statements\n\n| form | |\n|---|---|");
+        for (size_t i = 0; i < sizeof statement_forms / sizeof *statement_forms; i++) {
+                fputs("| `", stdout);
+                cell(statement_forms[i].form);
+                fputs("` | ", stdout);
+                cell(statement_forms[i].doc);
+                puts(" |");
+        }
+}
+
 static void print_loop_operations(void)
 {
         static const char *const form[] = { "a %s b", "%sa", "%s" };
@@ -156,10 +200,21 @@ static void print_loop_operations(void)
              "| `bits_f32(a)` | 1 | the same bits as another type of equal size |\n"
              "| `%x[i]` | 1 | load; with lanes: consecutive, or a gather when i is a vector |\n"
              "| `%t{2, 1}` | 0 | entry of a register tile |");
+        print_statements();
         puts("\n## Math\n\nEvery function is a formula in Loop IR ([ir/library/](../ir/library)); the bound is held by the tests. "
              "With vectors for arguments it works lane by lane. Many functions of f32 have a twin, as exp has `exp_fused`, that "
              "rounds sums of products once.\n\n"
              "| function | types | error |\n|---|---|---|");
+}
+
+static void print_rates(void)
+{
+        puts("# Rates\n\n*Made from [ir/rates.def](../ir/rates.def) by `make docs`.*\n\nWhat things cost: the constants of the cost models in "
+             "[cost/](../cost), by which schedules, layouts and element types are chosen. A target overrides the neutral value where it knows "
+             "better; [adding-a-target.md](adding-a-target.md#rates) says how, and how they are measured. A cycle is one of a core.\n\n"
+             "| rate | neutral | unit | meaning |\n|---|---:|---|---|");
+#define RATE(name, neutral, unit, doc) printf("| `%s` | %g | %s | %s |\n", #name, (double)(neutral), unit, doc);
+#include "ir/rates.def"
 }
 
 static void print_library(void)
@@ -244,7 +299,7 @@ int main(int argc, char **argv)
 {
         static const struct { const char *name; void (*print)(void); } files[] = {
                 { "ir.md", print_ir },         { "remarks.md", print_remarks },         { "dnncc.1", print_man },
-                { "dnncc-ir.5", print_man_ir }, { "dnncc-schedule.5", print_man_schedule }, { "dnncc-vta.1", print_vta_man },
+                { "rates.md", print_rates },   { "dnncc-ir.5", print_man_ir }, { "dnncc-schedule.5", print_man_schedule }, { "dnncc-vta.1", print_vta_man },
         };
         for (size_t i = 0; i < sizeof files / sizeof *files && argc == 2; i++)
                 if (!strcmp(argv[1], files[i].name)) {

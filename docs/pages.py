@@ -18,7 +18,7 @@ PARTS = {
     "Using dnncc": ["docs/user-guide", "docs/tutorial", "docs/quantization", "docs/memory", "docs/schedules", "docs/questions", "docs/interface"],
     "Targets": ["docs/arm", "docs/riscv", "docs/gpu", "docs/accelerators", "docs/adding-a-target"],
     "Measured": ["docs/benchmarks", "docs/operators", "docs/compile-time", "docs/conformance"],
-    "Inside": ["docs/architecture", "docs/ir", "docs/remarks", "docs/adding", "CONTRIBUTING", "CHANGELOG"],
+    "Inside": ["docs/architecture", "docs/glossary", "docs/ir", "docs/remarks", "docs/rates", "docs/adding", "CONTRIBUTING", "CHANGELOG"],
     "Examples": ["examples/README"],
 }
 LINK = re.compile(r"\[((?:[^\[\]`]|`[^`]*`)*)\]\(([^)\s#:]+)(#[^)\s]*)?\)")
