@@ -14,7 +14,7 @@
  * Where one of two kernels is computed by one thread and the other by several, the reader of the
  * two reads from another core's cache what the other kernel has stored. Fitted on two cores of a
  * Xeon: 128 KB take 8 us from the other core's second cache, 0.8 from the own one
- * (docs/schedules.md); not on more than two. */
+ * (docs/measurements/schedules.md); not on more than two. */
 #include "cost/threads.h"
 
 #include "base/size.h"

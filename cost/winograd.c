@@ -11,7 +11,8 @@
  *
  * Weights come from beyond the second cache at first: in a network they were last read a whole run
  * ago. That overlaps with little else. Fitted to the 42 layers of the zoo that have the algorithm:
- * the groups chosen are 1 % slower than the best in the mean, 14 % at worst (docs/schedules.md). */
+ * the groups chosen are 1 % slower than the best in the mean, 14 % at worst
+ * (docs/measurements/schedules.md). */
 #include "cost/winograd.h"
 
 #include "cost/core.h"

@@ -110,7 +110,7 @@ static void print_model_forms(void)
 {
         puts("\n## As an ONNX model\n\n`--emit=onnx` writes each operation as what stands here "
              "([compiler/export/export_nodes.def](../compiler/export/export_nodes.def)); "
-             "[architecture.md](architecture.md#as-an-onnx-model) says which results are equal. Several operations that are one node:\n\n"
+             "[compiler/export](../compiler/export/README.md#which-results-are-equal) says which results are equal. Several operations that are one node:\n\n"
              "| they end in | node |\n|---|---|");
 #define FORM(root, name, doc) print_model_form(#root, doc);
 #include "compiler/export/export_nodes.def"

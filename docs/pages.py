@@ -17,10 +17,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 PARTS = {
     "Using dnncc": ["docs/user-guide", "docs/tutorial", "docs/quantization", "docs/memory", "docs/schedules", "docs/questions", "docs/interface"],
     "Targets": ["docs/arm", "docs/riscv", "docs/gpu", "docs/accelerators", "docs/adding-a-target"],
-    "Measured": ["docs/benchmarks", "docs/operators", "docs/compile-time", "docs/conformance"],
+    "Measured": ["docs/benchmarks", "docs/operators", "docs/compile-time", "docs/conformance"],      # and docs/measurements/
     "Inside": ["docs/architecture", "docs/glossary", "docs/ir", "docs/remarks", "docs/rates", "docs/adding", "CONTRIBUTING", "CHANGELOG"],
+    "Rooms": [],                                                        # the README.md and other pages of folders of code
     "Examples": ["examples/README"],
 }
+OF_FOLDERS = {"Measured": "docs/measurements/", "Rooms": ""}
 LINK = re.compile(r"\[((?:[^\[\]`]|`[^`]*`)*)\]\(([^)\s#:]+)(#[^)\s]*)?\)")
 CONF = """project, author, version = "dnncc", "dnncc", "{version}"
 release, root_doc = version, "index"
@@ -40,7 +42,15 @@ def version():
 
 def documents():
     names = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    return [name for name in names if name.startswith(("docs/", "examples/")) or "/" not in name]
+    return [name for name in names if not name.startswith("test/")]
+
+
+def of_folder(part):
+    """what stands in a part because of its folder; rooms: each page beside code"""
+    if part not in OF_FOLDERS:
+        return []
+    rest = [name[:-len(".md")] for name in documents() if "/" in name and not name.startswith("examples/")]
+    return [name for name in rest if name.startswith(OF_FOLDERS[part]) and (part != "Rooms" or not name.startswith("docs/"))]
 
 
 def leads_to(link, document):
@@ -68,7 +78,8 @@ def page(document, source):
 
 
 def contents():
-    lists = [f"```{{toctree}}\n:hidden:\n:maxdepth: 1\n:caption: {part}\n\n" + "\n".join(names) + "\n```\n" for part, names in PARTS.items()]
+    lists = [f"```{{toctree}}\n:hidden:\n:maxdepth: 1\n:caption: {part}\n\n" + "\n".join(names + of_folder(part)) + "\n```\n"
+             for part, names in PARTS.items()]
     return "\n" + "\n".join(lists)
 
 

@@ -340,8 +340,8 @@ def test_traffic(tmp_path, models, row):
 
 
 def test_traffic_table():
-    """what docs/memory.md says of all models: never more than onnxruntime"""
-    text = (subjects.ROOT / "docs" / "memory.md").read_text()
+    """what docs/measurements/memory.md says of all models: never more than onnxruntime"""
+    text = (subjects.ROOT / "docs" / "measurements" / "memory.md").read_text()
     table = text[text.index("<!-- traffic -->"):text.index("<!-- end of traffic -->")]
     rows = {line.split(" | ")[0][2:]: [float(r) for r in re.findall(r"\(([0-9.]+)\)", line)] for line in table.splitlines()[3:]}
     assert len(rows) > 25 and all(r <= 1 for ratios in rows.values() for r in ratios), table

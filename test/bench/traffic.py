@@ -3,7 +3,7 @@
 
     traffic.py                                   # the zoo and ../shared/models
     traffic.py --models=resnet18 --top=5         # and the five kernels of each that move most
-    traffic.py --write=docs/memory.md            # renews the table there
+    traffic.py --write=docs/measurements/memory.md            # renews the table there
 
 Both are counted alike. A kernel reads each of its operands once and writes each of its results once; onnxruntime's kernels are the nodes
 of the graph it saves after its basic, and after its extended optimisations (the better of the two counts). Constants count nothing, nor

@@ -92,7 +92,7 @@ def test_tensor_cores(name, precision, tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("cut_off", [False, True])
 def test_f32_of_many_layers(cut_off, tmp_path):
-    """ResNet-50 by three products, sums cut off as a GPU cuts them, too (docs/gpu.md): against a processor's f32"""
+    """ResNet-50 by three products, sums cut off as a GPU cuts them, too (docs/measurements/gpu.md): against a processor's f32"""
     path, given = zoo.build("resnet50"), zoo.inputs("resnet50", 1)
     session = onnxruntime.InferenceSession(str(path))
     wanted, = session.run(None, given)
@@ -115,5 +115,5 @@ def test_zoo(name, tmp_path):
               for is_input, kind, shape in cuda.ports(program, "model") if is_input]
     got = cuda.run(program, {"model": arrays}, tmp_path, "0", timeout=ZOO[name])["model"]
     assert not isinstance(got, cuda.Found), got
-    what = near(got, reference(path, arrays, [], tmp_path, timeout=3600), bound=1e-4)          # units cut sums off, layer by layer: docs/gpu.md
+    what = near(got, reference(path, arrays, [], tmp_path, timeout=3600), bound=1e-4)          # units cut sums off, layer by layer: docs/measurements/gpu.md
     assert what is None, what

@@ -230,6 +230,6 @@ def test_nvcc(architecture, tmp_path):
 
 @pytest.mark.parametrize("name, most", [("resnet50", 56), ("mobilenet_v2", 54), ("bert_base", 75), ("gpt_step", 62)])
 def test_launches(name, most, tmp_path):
-    """of a network in f16 (docs/gpu.md)"""
+    """of a network in f16 (docs/measurements/gpu.md)"""
     path = cuda.compile_model(zoo.build(name), tmp_path, ["--precision=f16", "--weights=file", "--profile"], target="cuda-sm_90")
     assert int(re.search(r"\bMODEL_LAUNCHES (\d+)", path.with_suffix(".h").read_text())[1]) <= most

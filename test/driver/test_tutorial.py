@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/tutorial.md and docs/questions.md show what the compiler prints: their blocks are commands and their output. BLESS=1 writes the
+"""docs/tutorial.md, docs/questions.md and docs/architecture.md show what the compiler prints: their blocks are commands and their output. BLESS=1 writes the
 output anew."""
 import os
 import pathlib
@@ -10,7 +10,7 @@ import pytest
 from test_command_line import DIGITS
 import dnncc  # the path is set by test_command_line
 
-PAGES = {"tutorial": 10, "questions": 12}        # and how many blocks they have at least
+PAGES = {"tutorial": 10, "questions": 12, "architecture": 4}        # and how many blocks they have at least
 BLOCK = re.compile(r"^```\n(\$ .*?)^```\n", re.M | re.S)
 
 

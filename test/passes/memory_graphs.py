@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Small networks whose order of nodes matters for memory, and the tables of docs/memory.md:
+"""Small networks whose order of nodes matters for memory, and the tables of docs/measurements/memory.md:
 
-    python test/passes/memory_graphs.py --write docs/memory.md
+    python test/passes/memory_graphs.py --write docs/measurements/memory.md
 """
 import argparse
 import json
