@@ -11,9 +11,9 @@ static struct loop_buffer *port(const struct c_writer *w, int i)
 }
 
 static int rank_of(const struct loop_buffer *b) { return b->type ? b->type->rank : 1; }
-static int64_t dim_of(const struct loop_buffer *b, int i)
+static int64_t extent_at(const struct loop_buffer *b, int i)
 {
-        return b->type ? b->type->dims[i] : b->extent;
+        return b->type ? type_extent(b->type, i) : b->extent;
 }
 static const char *port_name(const struct loop_buffer *b) { return b->port ? b->port : b->name; }
 
@@ -23,8 +23,8 @@ static const char *shape_text(struct c_writer *w, const struct loop_buffer *b)
 {
         char *text = "one element";
         for (int i = 0; i < rank_of(b); i++)
-                text = i ? arena_printf(w->arena, "%s x %lld", text, (long long)dim_of(b, i))
-                         : arena_printf(w->arena, "%lld", (long long)dim_of(b, i));
+                text = i ? arena_printf(w->arena, "%s x %lld", text, (long long)extent_at(b, i))
+                         : arena_printf(w->arena, "%lld", (long long)extent_at(b, i));
         return text;
 }
 
@@ -260,7 +260,7 @@ static void put_extent_macros(struct c_writer *w)
                        rank_of(b));
                 c_put(w, "#define %s {", c_macro(w, arena_printf(w->arena, "%s_SHAPE", name)));
                 for (int d = 0; d < rank_of(b); d++)
-                        c_put(w, "%s%lld", d ? ", " : "", (long long)dim_of(b, d));
+                        c_put(w, "%s%lld", d ? ", " : "", (long long)extent_at(b, d));
                 c_put(w, rank_of(b) ? "}" : "0}");
                 c_end(w);
         }
@@ -415,7 +415,7 @@ static const char *put_tensors(struct c_writer *w, struct loop_buffer **buffers,
                         w, arena_printf(w->arena, "%s_shape", c_name(w, buffers[i])->text));
                 c_put(w, "static const int64_t %s[%d] = {", shapes[i], rank_of(buffers[i]));
                 for (int d = 0; d < rank_of(buffers[i]); d++)
-                        c_put(w, "%s %lld", d ? "," : "", (long long)dim_of(buffers[i], d));
+                        c_put(w, "%s %lld", d ? "," : "", (long long)extent_at(buffers[i], d));
                 c_line(w, " };");
         }
         if (!count)

@@ -98,13 +98,13 @@ static bool bind_input(struct binding *b, const char *text)
         }
         for (int i = 0; i < rank; i++) {
                 dim_t d = type->dims[i];
-                if (!dim_is_static(d) && b->m->dims[~d].kind == DIM_SYMBOL) {
-                        if (!bind(b, b->m->dims[~d].symbol, dims[i]))
+                if (!dim_is_static(d) && dim_term(b->m, d)->kind == DIM_SYMBOL) {
+                        if (!bind(b, dim_term(b->m, d)->symbol, dims[i]))
                                 return false;
-                } else if (dim_is_static(d) && d != dims[i]) {
+                } else if (dim_is_static(d) && !dim_is(d, dims[i])) {
                         diag_error(b->diag, EXIT_USAGE,
                                    "--input %s: extent %d is %" PRId64 " in the model",
-                                   safe(b, text), i, d);
+                                   safe(b, text), i, dim_extent(d));
                         return false;
                 }
         }
@@ -133,8 +133,8 @@ static const char *reader_of(const struct binding *b, int symbol)
                         const struct type *t = f->body.arguments[i].type;
                         for (int d = 0; t->kind == TYPE_TENSOR && d < t->rank; d++)
                                 if (!dim_is_static(t->dims[d]) &&
-                                    b->m->dims[~t->dims[d]].kind == DIM_SYMBOL &&
-                                    b->m->dims[~t->dims[d]].symbol == symbol)
+                                    dim_term(b->m, t->dims[d])->kind == DIM_SYMBOL &&
+                                    dim_term(b->m, t->dims[d])->symbol == symbol)
                                         return arena_printf(b->arena, "%s: %s, ",
                                                             text_safe(b->arena, f->input_ports[i].name,
                                                                       strlen(f->input_ports[i].name)),

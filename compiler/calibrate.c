@@ -54,7 +54,7 @@ static void add_channels(struct calibrating *c, int value, int64_t from, const v
         struct range *r = c->calibration->ranges[value];
         int64_t inner = 1;
         for (int d = axis + 1; d < t->rank && axis >= 0; d++)
-                inner *= t->dims[d];
+                inner *= type_extent(t, d);
         for (int64_t i = 0; i < count && axis >= 0; i++) {
                 float x = (float)element_load(t->element, data, (size_t)i).f + 0.0f;
                 struct extent *e = &r->channels[(from + i) / inner % r->channel_count];
@@ -181,7 +181,7 @@ static struct range *new_range(struct calibrating *c, const struct calibrated *v
         r->samples = arena_array(arena, (size_t)r->sample_count, sizeof *r->samples);
         for (int64_t k = 0; k < r->sample_count; k++)
                 r->samples[k] = extent_none;
-        r->channel_count = axis < 0 ? 0 : v->value->type->dims[axis];
+        r->channel_count = axis < 0 ? 0 : type_extent(v->value->type, axis);
         r->channels = arena_array(arena, (size_t)r->channel_count, sizeof *r->channels);
         for (int64_t k = 0; k < r->channel_count; k++)
                 r->channels[k] = extent_none;

@@ -162,7 +162,7 @@ static void put_type(struct graph *g, const struct type *t)
         for (int i = 0; i < t->rank; i++) {
                 fputs(i ? ", " : "", g->out);
                 if (dim_is_static(t->dims[i]))
-                        fprintf(g->out, "%" PRId64, t->dims[i]);
+                        fprintf(g->out, "%" PRId64, type_extent(t, i));
                 else
                         json_string(g->out, dim_text(g->arena, g->m, t->dims[i]));
         }

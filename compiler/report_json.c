@@ -164,7 +164,7 @@ static void put_port(FILE *out, const struct loop_buffer *b)
 {
         fprintf(out, ", \"type\": %d, \"shape\": [", element_info[loop_buffer_element(b)].onnx);
         for (int d = 0; b->type && d < b->type->rank; d++)
-                fprintf(out, "%s%" PRId64, d ? ", " : "", b->type->dims[d]);
+                fprintf(out, "%s%" PRId64, d ? ", " : "", type_extent(b->type, d));
         fputs("]", out);
 }
 

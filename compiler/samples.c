@@ -96,9 +96,9 @@ static int64_t samples_in(const struct array *a, const struct type *t, bool *sev
         int more = a->rank - t->rank;
         bool behind = a->element == t->element && (more == 0 || more == 1);
         for (int d = 0; d < t->rank && behind; d++)
-                behind =
-                        a->dims[d + more] == t->dims[d] || (more == 0 && d == 0 && t->dims[0] == 1);
-        *several = behind && (more == 1 || (t->rank && a->dims[0] != t->dims[0]));
+                behind = dim_is(t->dims[d], a->dims[d + more]) ||
+                         (more == 0 && d == 0 && dim_is(t->dims[0], 1));
+        *several = behind && (more == 1 || (t->rank && !dim_is(t->dims[0], a->dims[0])));
         return !behind ? -1 : *several ? a->dims[0] : 1;
 }
 

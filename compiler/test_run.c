@@ -56,7 +56,7 @@ static const void *read_array(struct test *t, const char *path, const struct loo
         bool fits = !wrong && a.element == npy_element(loop_buffer_element(b)) &&
                     a.bytes == port_bytes(b) && (!b->type || a.rank == b->type->rank);
         for (int d = 0; fits && b->type && d < a.rank; d++)
-                fits = a.dims[d] == b->type->dims[d];
+                fits = dim_is(b->type->dims[d], a.dims[d]);
         const void *data = NULL;
         if (fits)
                 data = arena_copy(t->arena, a.data, a.bytes);
@@ -170,8 +170,8 @@ static char *coordinates(struct test *t, const struct type *type, int64_t i)
         struct text text = { 0 };
         int64_t at[RANK_MAX] = { 0 };
         for (int d = type->rank - 1; d >= 0; d--) {
-                at[d] = i % type->dims[d];
-                i /= type->dims[d];
+                at[d] = i % type_extent(type, d);
+                i /= type_extent(type, d);
         }
         text_add(&text, "[");
         for (int d = 0; d < type->rank; d++)
@@ -289,8 +289,11 @@ static bool write_outputs(struct test *t)
                                           &run->diag);
                 if (!file)
                         return false;
-                npy_write(file, loop_buffer_element(b), b->type ? b->type->rank : 1,
-                          b->type ? b->type->dims : &b->extent, t->got[k], port_bytes(b));
+                int64_t extents[RANK_MAX] = { b->extent };
+                if (b->type)
+                        dims_extents(extents, b->type->rank, b->type->dims);
+                npy_write(file, loop_buffer_element(b), b->type ? b->type->rank : 1, extents,
+                          t->got[k], port_bytes(b));
         }
         return outputs_commit(run->outputs, &run->diag);
 }

@@ -33,24 +33,24 @@ double layout_plain_cost(const struct op *convolve, const struct target *target)
         const struct type *w = op_operand(convolve, 1)->type, *y = op_result(convolve)->type;
         int spatial;
         const int64_t *strides = op_ints(convolve, "strides", &spatial),
-                      extent = y->dims[y->rank - 1];
+                      extent = type_extent(y, y->rank - 1);
         int64_t lanes = target_lanes(target, E_F32);
         double vectors = (double)(type_elements(y) / extent) *
-                         (double)(divide_up(extent, lanes) + (w->dims[w->rank - 1] > 1));
+                         (double)(divide_up(extent, lanes) + (type_extent(w, w->rank - 1) > 1));
         double product =
                 (rate_plain_product(target) + rate_plain_straddling(target) * (double)lanes) *
                 (strides[spatial - 1] == 1 ? 1 : rate_plain_strided(target));
-        return vectors * ((double)type_elements(w) / (double)w->dims[0] * product +
+        return vectors * ((double)type_elements(w) / (double)type_extent(w, 0) * product +
                           rate_plain_result(target));
 }
 
 double layout_blocks_cost(const struct op *convolve, bool one_by_one, const struct target *target)
 {
         const struct type *w = op_operand(convolve, 1)->type, *y = op_result(convolve)->type;
-        int64_t lanes = target_lanes(target, E_F32), rest = y->dims[1] % lanes;
-        double products = (double)type_elements(w) / (double)w->dims[0] * (double)type_elements(y) /
-                          (double)y->dims[1];
-        return products * (double)(y->dims[1] / lanes + (one_by_one ? rest : rest > 0)) /
+        int64_t lanes = target_lanes(target, E_F32), rest = type_extent(y, 1) % lanes;
+        double products = (double)type_elements(w) / (double)type_extent(w, 0) *
+                          (double)type_elements(y) / (double)type_extent(y, 1);
+        return products * (double)(type_extent(y, 1) / lanes + (one_by_one ? rest : rest > 0)) /
                rate_issue(target);
 }
 

@@ -49,10 +49,10 @@ static struct work work_of_dot(const struct op *op, const struct multiply *m)
         int count;
         const int64_t *contracted = op_ints(op, "contract_b", &count);
         for (int i = 0; i < count; i++)
-                work.terms *= w->dims[contracted[i]];
+                work.terms *= type_extent(w, contracted[i]);
         const int64_t *batch = op_ints(op, "batch_b", &count);
         for (int i = 0; i < count; i++)
-                work.groups *= w->dims[batch[i]];
+                work.groups *= type_extent(w, batch[i]);
         work.length = type_elements(x) / work.groups / work.terms;
         work.outputs = type_elements(w) / work.groups / work.terms;
         work.steps = m ? divide_up(work.terms, multiply_row(m)) : 0;
@@ -61,12 +61,12 @@ static struct work work_of_dot(const struct op *op, const struct multiply *m)
 
 bool narrow_few(const struct type *w, const struct multiply *m)
 {
-        return 2 * w->dims[1] < multiply_row(m);
+        return 2 * type_extent(w, 1) < multiply_row(m);
 }
 
 int64_t narrow_line(const struct type *w, const struct multiply *m)
 {
-        return round_up(w->dims[1], m->group) * w->dims[w->rank - 1];
+        return round_up(type_extent(w, 1), m->group) * type_extent(w, w->rank - 1);
 }
 
 static struct work work_of_convolve(const struct op *op, const struct multiply *m)
@@ -74,7 +74,7 @@ static struct work work_of_convolve(const struct op *op, const struct multiply *
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type,
                           *y = op_result(op)->type;
         struct work work = { .groups = op_int(op, "groups"),
-                             .lines = y->dims[0],
+                             .lines = type_extent(y, 0),
                              .length = 1,
                              .blocked = true,
                              .weights = (double)type_elements(w) };
@@ -84,23 +84,24 @@ static struct work work_of_convolve(const struct op *op, const struct multiply *
         int64_t window = 1;
         bool flat = op_all_ones(op, "strides");
         for (int d = 2; d <= last; d++) {
-                int64_t taps = divide_up(w->dims[d], phases[d - 2]);
+                int64_t taps = divide_up(type_extent(w, d), phases[d - 2]);
                 window *= taps;
                 flat &= taps == 1;
                 work.lines *= phases[d - 2];
         }
-        while (last > 2 && y->dims[last] == 1)
+        while (last > 2 && dim_is(y->dims[last], 1))
                 last--;
         for (int d = 2; d <= last; d++)
                 *(flat || d == last ? &work.length : &work.lines) *=
-                        divide_up(y->dims[d], phases[d - 2]);
-        work.outputs = w->dims[0] / work.groups;
-        work.terms = w->dims[1] * window;
+                        divide_up(type_extent(y, d), phases[d - 2]);
+        work.outputs = type_extent(w, 0) / work.groups;
+        work.terms = type_extent(w, 1) * window;
         const int row = m ? multiply_row(m) : 0;
-        work.steps = m ? divide_up(w->dims[1], row) * window : 0;
+        work.steps = m ? divide_up(type_extent(w, 1), row) * window : 0;
         if (m && narrow_few(w, m)) {
-                work.steps = window / w->dims[w->rank - 1] * divide_up(narrow_line(w, m), row);
-                work.paired = (double)(type_elements(x) / x->dims[1]);
+                work.steps =
+                        window / type_extent(w, w->rank - 1) * divide_up(narrow_line(w, m), row);
+                work.paired = (double)(type_elements(x) / type_extent(x, 1));
         }
         return work;
 }
@@ -177,16 +178,18 @@ double narrow_winograd_cost(const struct op *op, int tile, const struct target *
                             double *growth)
 {
         const struct type *w = op_operand(op, 1)->type, *y = op_result(op)->type;
-        bool tiled = op->code == OP_convolve && w->rank == 4 && w->dims[2] == WINOGRAD_WINDOW &&
-                     w->dims[3] == WINOGRAD_WINDOW && w->dims[1] >= target_block(target) &&
-                     op_int(op, "groups") == 1 && op_all_ones(op, "strides") &&
-                     op_all_ones(op, "dilations") && op_all_ones(op, "input_dilations");
+        bool tiled = op->code == OP_convolve && w->rank == 4 &&
+                     dim_is(w->dims[2], WINOGRAD_WINDOW) && dim_is(w->dims[3], WINOGRAD_WINDOW) &&
+                     type_extent(w, 1) >= target_block(target) && op_int(op, "groups") == 1 &&
+                     op_all_ones(op, "strides") && op_all_ones(op, "dilations") &&
+                     op_all_ones(op, "input_dilations");
         if (!tiled)
                 return 0;
         const struct winograd_work work = {
-                .tiles = winograd_tiles(y->dims[0], y->dims[2], y->dims[3], tile),
-                .channels = (double)w->dims[1],
-                .outputs = whole(w->dims[0], target_block(target)),
+                .tiles = winograd_tiles(type_extent(y, 0), type_extent(y, 2), type_extent(y, 3),
+                                        tile),
+                .channels = (double)type_extent(w, 1),
+                .outputs = whole(type_extent(w, 0), target_block(target)),
                 .f = winograd_find(tile)
         };
         double cycles;

@@ -28,28 +28,28 @@ struct packed_work packed_work_of(const struct op *op, const struct target *targ
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type,
                           *w = op_operand(op, 1)->type;
         struct packed_work work = { .spatial = y->rank - 3,
-                                    .images = y->dims[0],
+                                    .images = type_extent(y, 0),
                                     .groups = op_int(op, "groups"),
-                                    .blocks = w->dims[1],
-                                    .inner = w->dims[w->rank - 3],
+                                    .blocks = type_extent(w, 1),
+                                    .inner = type_extent(w, w->rank - 3),
                                     .panel = packed_panel(x, w),
                                     .group = (int)packed_group(x, w),
                                     .sum = op_accumulator(op) };
         work.multiply = multiply_find(target, (enum element)x->element, (enum element)w->element, false, 0, work.group, (int)op_int(op, "limit"));
-        work.panels = w->dims[0] / work.groups;
+        work.panels = type_extent(w, 0) / work.groups;
         work.channels = divide_up(op_int(op, "channels"), work.group);
         work.word = (int64_t)element_info[x->element].bytes * work.group;
         work.weight = (int64_t)element_info[w->element].bytes * work.group;
-        work.outputs = y->dims[1] / work.groups * y->dims[y->rank - 1];
+        work.outputs = type_extent(y, 1) / work.groups * type_extent(y, y->rank - 1);
         bool pointwise = work.spatial <= 2 && work.group == 1 &&
                          work.inner % target_block(target) == 0;
         for (int d = 0; d < work.spatial; d++) {
-                int64_t read = y->dims[2 + d] * w->dims[2 + d];
-                work.extent[d] = y->dims[2 + d];
-                work.window[d] = w->dims[2 + d];
-                work.read[d] = read < x->dims[2 + d] ? read : x->dims[2 + d];
-                pointwise &= w->dims[2 + d] == 1;
-                work.skips |= op_ints(op, "strides", NULL)[d] > 1 && y->dims[2 + d] > 1;
+                int64_t read = type_extent(y, 2 + d) * type_extent(w, 2 + d);
+                work.extent[d] = type_extent(y, 2 + d);
+                work.window[d] = type_extent(w, 2 + d);
+                work.read[d] = read < type_extent(x, 2 + d) ? read : type_extent(x, 2 + d);
+                pointwise &= dim_is(w->dims[2 + d], 1);
+                work.skips |= op_ints(op, "strides", NULL)[d] > 1 && type_extent(y, 2 + d) > 1;
         }
         work.skips &= pointwise;
         return work;

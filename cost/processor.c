@@ -29,9 +29,9 @@ static bool is_for_elements(const struct op *op)
         const struct type *y = op_result(op)->type;
         const bool single = op_is(w, OP_broadcast) && is_constant(w);
         for (int d = 2; d < y->rank - 1; d++)
-                if (w->type->dims[d] != 1)
+                if (!dim_is(w->type->dims[d], 1))
                         return false;
-        return op_int(op, "groups") == y->dims[1] && (single || is_constant(x));
+        return dim_is(y->dims[1], op_int(op, "groups")) && (single || is_constant(x));
 }
 
 static double op_cycles(const struct op *op, const struct target *t)

@@ -33,11 +33,11 @@ struct value *build_bits_apart(struct builder *b, struct value *x, int64_t bits,
                 dims[d] = d + (d >= at);
                 extents[dims[d]] = x->type->dims[d];
         }
-        extents[at] = per;
+        extents[at] = dim_of(per);
         for (int64_t i = 0; i < per; i++)
                 shifts[i] = (unsigned char)(i * bits);
         const struct type *t = type_tensor(b->m, E_U8, rank + 1, extents);
-        struct value *shift = constant_dense(b->m, type_tensor(b->m, E_U8, 1, &per),
+        struct value *shift = constant_dense(b->m, type_static(b->m, E_U8, 1, &per),
                                              arena_copy(b->m->arena, shifts, (size_t)per), NULL);
         x = spread(b, x, t, dims);
         shift = spread(b, shift, t, along);
@@ -72,10 +72,14 @@ struct value *build_in_blocks(struct builder *b, const struct block_weights *w, 
         int64_t rows = 1;
 
         for (int d = 0; x && d + 1 < x->type->rank; d++)
-                rows *= x->type->dims[d];
+                rows *= type_extent(x->type, d);
         if (is_table(w))
-                return build_reshape(b, x, 4, (dim_t[]){ rows, w->blocks, per, w->bytes });
-        x = build_reshape(b, x, 4, (dim_t[]){ rows, w->blocks, w->bytes, per });
+                return build_reshape(b, x, 4,
+                                     (dim_t[]){ dim_of(rows), dim_of(w->blocks), dim_of(per),
+                                                dim_of(w->bytes) });
+        x = build_reshape(
+                b, x, 4,
+                (dim_t[]){ dim_of(rows), dim_of(w->blocks), dim_of(w->bytes), dim_of(per) });
         return x ? build_transpose(b, x, perm) : NULL;
 }
 
@@ -102,10 +106,10 @@ static struct value *unpacked_zeros(struct builder *b, const struct block_weight
                 bytes[i] = (int32_t)(i / per);
                 shifts[i] = (unsigned char)(i % per * w->bits);
         }
-        struct value *at = constant_dense(b->m, type_tensor(b->m, E_I32, 1, &w->blocks), bytes,
-                                          "zero_bytes");
-        struct value *shift = constant_dense(b->m, type_tensor(b->m, E_U8, 1, &w->blocks), shifts,
-                                             "zero_shifts");
+        struct value *at =
+                constant_dense(b->m, type_static(b->m, E_I32, 1, &w->blocks), bytes, "zero_bytes");
+        struct value *shift =
+                constant_dense(b->m, type_static(b->m, E_U8, 1, &w->blocks), shifts, "zero_shifts");
         struct value *v = build_gather(b, w->zeros, at, 1);
         shift = v ? spread(b, shift, v->type, (const int64_t[]){ 1 }) : NULL;
         v = shift ? build_binary(b, OP_shr, v, shift) : NULL;
@@ -118,7 +122,9 @@ static struct value *decoded(struct builder *b, const struct block_weights *w)
         struct value *x = w->numbers, *zero = w->zeros, *scale;
 
         if (w->bits == 8)
-                x = build_reshape(b, x, 4, (dim_t[]){ w->outputs, w->blocks, 1, w->bytes });
+                x = build_reshape(b, x, 4,
+                                  (dim_t[]){ dim_of(w->outputs), dim_of(w->blocks), dim_of(1),
+                                             dim_of(w->bytes) });
         else
                 x = build_bits_apart(b, is_table(w) ? block_weights_sorted(b->m, w, x->constant) : x,
                                      w->bits, 2);
@@ -143,17 +149,21 @@ struct value *build_block_rows(struct builder *b, const struct block_weights *w,
         static const int64_t along[] = { 0, 1 };
         if (!bytes || !scales)
                 return NULL;
-        const dim_t rows = bytes->type->dims[0];
-        struct value *x = w->bits == 8 ? build_reshape(b, bytes, 4, (dim_t[]){ rows, w->blocks, 1, w->bytes })
+        const int64_t rows = type_extent(bytes->type, 0);
+        struct value *x = w->bits == 8 ? build_reshape(b, bytes, 4,
+                                                       (dim_t[]){ dim_of(rows), dim_of(w->blocks),
+                                                                  dim_of(1), dim_of(w->bytes) })
                                        : build_bits_apart(b, bytes, w->bits, 2);
         x = x ? build_cast(b, x, E_F32) : NULL;
         x = x && zeros ? build_binary(b, OP_sub, x, spread(b, build_cast(b, zeros, E_F32), x->type, along))
                        : with(b, OP_sub, x, (double)(1 << (w->bits - 1)));
         x = x ? build_binary(b, OP_mul, x, spread(b, scales, x->type, along)) : NULL;
-        x = x ? build_reshape(b, x, 2, (dim_t[]){ rows, w->blocks * w->block }) : NULL;
+        x = x ? build_reshape(b, x, 2, (dim_t[]){ dim_of(rows), dim_of(w->blocks * w->block) })
+              : NULL;
         if (!x || w->inner == w->blocks * w->block)
                 return x;
-        return build_slice(b, x, (const int64_t[]){ 0, 0 }, (const int64_t[]){ 1, 1 }, (const dim_t[]){ rows, w->inner });
+        return build_slice(b, x, (const int64_t[]){ 0, 0 }, (const int64_t[]){ 1, 1 },
+                           (const dim_t[]){ dim_of(rows), dim_of(w->inner) });
 }
 
 struct value *build_block_product(struct builder *b, const struct block_weights *w, struct value *x)
@@ -186,11 +196,12 @@ struct value *build_rounded_block_product(struct builder *b, const struct block_
         enum { X, W, STEPS, SUMS, SCALES, ZEROS, COUNT };
         static const int64_t inner[] = { 2 }, outer[] = { 0, 1 };
         const int64_t rows = type_elements(x->type) / (w->blocks * w->block);
-        const dim_t scales[] = { w->outputs, w->blocks, 1, 1 },
-                    bytes[] = { w->outputs, w->blocks, w->bytes, 1, 1 };
+        const dim_t scales[] = { dim_of(w->outputs), dim_of(w->blocks), dim_of(1), dim_of(1) },
+                    bytes[] = { dim_of(w->outputs), dim_of(w->blocks), dim_of(w->bytes), dim_of(1),
+                                dim_of(1) };
         struct value *operands[COUNT] = { NULL }, *table = w->numbers;
 
-        x = build_reshape(b, x, 3, (dim_t[]){ rows, w->blocks, w->block });
+        x = build_reshape(b, x, 3, (dim_t[]){ dim_of(rows), dim_of(w->blocks), dim_of(w->block) });
         struct value *most = x ? build_reduce(b, REDUCE_max, build_unary(b, OP_abs, x), inner, 1) : NULL,
                      *steps = with(b, OP_div, most, 127);
         if (!steps)
@@ -198,12 +209,16 @@ struct value *build_rounded_block_product(struct builder *b, const struct block_
         x = build_binary(b, OP_mul, x, spread(b, build_unary(b, OP_reciprocal, steps), x->type, outer));
         x = x ? build_cast(b, build_unary(b, OP_round, x), E_I8) : NULL;
         struct value *sums = x ? build_reduce(b, REDUCE_sum, build_cast(b, x, E_I32), inner, 1) : NULL;
-        operands[X] = build_reshape(b, x, 4, (dim_t[]){ 1, 1, rows, w->blocks * w->block });
+        operands[X] = build_reshape(
+                b, x, 4,
+                (dim_t[]){ dim_of(1), dim_of(1), dim_of(rows), dim_of(w->blocks * w->block) });
         if (w->bits < 8)
                 table = block_weights_sorted(b->m, w, table->constant);
         operands[W] = build_reshape(b, table, 5, bytes);
-        operands[STEPS] = build_reshape(b, steps, 4, (dim_t[]){ 1, 1, rows, w->blocks });
-        operands[SUMS] = build_reshape(b, sums, 4, (dim_t[]){ 1, 1, rows, w->blocks });
+        operands[STEPS] = build_reshape(
+                b, steps, 4, (dim_t[]){ dim_of(1), dim_of(1), dim_of(rows), dim_of(w->blocks) });
+        operands[SUMS] = build_reshape(
+                b, sums, 4, (dim_t[]){ dim_of(1), dim_of(1), dim_of(rows), dim_of(w->blocks) });
         operands[SCALES] = build_reshape(b, w->scales, 4, scales);
         operands[ZEROS] = w->zeros ? build_reshape(b, unpacked_zeros(b, w), 4, scales) : NULL;
         for (int i = 0; i < COUNT; i++)
@@ -214,5 +229,5 @@ struct value *build_rounded_block_product(struct builder *b, const struct block_
         if (!operands[ZEROS])
                 attr_set(attrs, OP_dot_blocks, "zero", 1 << (w->bits - 1));
         struct value *y = value_build(b, OP_dot_blocks, operands, COUNT, attrs, NULL);
-        return build_reshape(b, y, 2, (dim_t[]){ rows, w->outputs });
+        return build_reshape(b, y, 2, (dim_t[]){ dim_of(rows), dim_of(w->outputs) });
 }

@@ -71,9 +71,16 @@ struct value *constant_number(struct module *m, const struct type *type, double 
         return constant_splat(m, type, element);
 }
 
+struct value *constant_dims(struct module *m, int rank, const dim_t *dims)
+{
+        int64_t extents[RANK_MAX];
+        dims_extents(extents, rank, dims);
+        return constant_ints(m, extents, rank);
+}
+
 struct value *constant_ints(struct module *m, const int64_t *values, int count)
 {
-        dim_t dims[] = { count };
+        dim_t dims[] = { dim_of(count) };
         int64_t *copy = arena_copy(m->arena, values, (size_t)count * sizeof *values);
         return constant_dense(m, type_tensor(m, E_I64, 1, dims), copy, NULL);
 }
@@ -187,15 +194,15 @@ static struct packing packing_of(const struct constant *c, const dim_t *padded, 
         int end = rank;
         for (int d = t->rank - 1; d >= 0; d--) {
                 int64_t step = 1;
-                p.extents[d] = t->dims[d];
+                p.extents[d] = type_extent(t, d);
                 p.strides[d] = d + 1 < t->rank ? p.strides[d + 1] * p.extents[d + 1] : 1;
-                while (step < padded[d]) {
+                while (step < dim_extent(padded[d])) {
                         assert(end > 0);
                         end--;
-                        parts[end] = (struct axis){ dims[end], d, step };
-                        step *= dims[end];
+                        parts[end] = (struct axis){ dim_extent(dims[end]), d, step };
+                        step *= dim_extent(dims[end]);
                 }
-                assert(step == padded[d]);
+                assert(step == dim_extent(padded[d]));
         }
         while (end > 0)
                 parts[--end] = (struct axis){ 1, 0, 0 };
@@ -321,9 +328,9 @@ struct value *constant_sliced(struct module *m, const struct constant *c, const 
         const struct type *t = c->value.type;
         struct packing p = { .rank = t->rank, .source_rank = t->rank };
         for (int d = t->rank - 1; d >= 0; d--) {
-                p.extents[d] = t->dims[d];
-                p.strides[d] = d + 1 < t->rank ? p.strides[d + 1] * t->dims[d + 1] : 1;
-                p.axes[d] = (struct axis){ dims[d], d, steps[d] };
+                p.extents[d] = type_extent(t, d);
+                p.strides[d] = d + 1 < t->rank ? p.strides[d + 1] * type_extent(t, d + 1) : 1;
+                p.axes[d] = (struct axis){ dim_extent(dims[d]), d, steps[d] };
                 p.at[d] = starts[d];
         }
         return pack(m, c, type_tensor(m, t->element, t->rank, dims), p);

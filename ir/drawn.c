@@ -49,13 +49,13 @@ static int64_t chosen_from(const struct op *op)
         if (op->code == OP_scatter) {
                 int64_t axis = op_int(op, "axis"), first = axis < 0 ? 0 : axis;
                 const struct type *indices = op_operand(op, 1)->type;
-                int64_t behind = axis < 0 ? indices->dims[indices->rank - 1] : axis + 1;
+                int64_t behind = axis < 0 ? type_extent(indices, indices->rank - 1) : axis + 1;
                 for (int64_t d = first; d < behind; d++)
-                        least = x->dims[d] < least ? x->dims[d] : least;
+                        least = type_extent(x, d) < least ? type_extent(x, d) : least;
         } else if (relation_of(op, 0, &r) && !r.in_order) {
                 for (int d = 0; d < x->rank; d++)
-                        if (r.along[d].kind == ALONG_TABLE && x->dims[d] < least)
-                                least = x->dims[d];
+                        if (r.along[d].kind == ALONG_TABLE && type_extent(x, d) < least)
+                                least = type_extent(x, d);
         }
         return least > 0 ? least : INT64_MAX;           /* not empty, and not open */
 }

@@ -592,7 +592,8 @@ static void print_buffer(struct loop_printer *p, const struct loop_buffer *b,
         if (b->type) {
                 text_add(p->out, " shape <");
                 for (int i = 0; i < b->type->rank; i++)
-                        text_add(p->out, "%s%lld", i ? " x " : "", (long long)b->type->dims[i]);
+                        text_add(p->out, "%s%lld", i ? " x " : "",
+                                 (long long)type_extent(b->type, i));
                 if (b->type->element != b->element)
                         text_add(p->out, "%s%s", b->type->rank ? " x " : "",
                                  element_info[b->type->element].text);

@@ -37,10 +37,12 @@ static bool check_port(struct verifier *v, const struct loop_buffer *b)
                 return verify_error(v, "buffer %s has no port", b->name);
         if (!b->type)
                 return true;
-        int64_t elements;
-        if (b->type->kind != TYPE_TENSOR || b->type->rank < 0 || b->type->rank > RANK_MAX ||
-            element_carrier(b->type->element) != b->element ||
-            !size_elements(b->type->dims, b->type->rank, &elements) || elements != b->extent)
+        int64_t extents[RANK_MAX], elements;
+        bool fits = type_is_static(b->type) && b->type->rank <= RANK_MAX &&
+                    element_carrier(b->type->element) == b->element;
+        if (fits)
+                dims_extents(extents, b->type->rank, b->type->dims);
+        if (!fits || !size_elements(extents, b->type->rank, &elements) || elements != b->extent)
                 return verify_error(v, "the shape of buffer %s does not have its %lld elements",
                                     b->name, (long long)b->extent);
         return true;

@@ -495,13 +495,13 @@ struct loop_expr *emit_ring_position(struct emit *e, const struct value *v,
         memcpy(at, index, (size_t)t->rank * sizeof *at);
         memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
         at[0] = emit_int(e, 0);
-        dims[0] = 1;
-        dims[ring->rows] = ring->kept;
-        if (ring->kept < t->dims[ring->rows])
+        dims[0] = dim_of(1);
+        dims[ring->rows] = dim_of(ring->kept);
+        if (ring->kept < type_extent(t, ring->rows))
                 at[ring->rows] = emit_op_int(e, LOOP_REM, index[ring->rows], ring->kept);
         if (ring->from) {
                 at[ring->columns] = emit_op(e, LOOP_SUB, index[ring->columns], ring->from);
-                dims[ring->columns] = ring->width;
+                dims[ring->columns] = dim_of(ring->width);
         }
         return emit_position(e, t->rank, dims, at);
 }

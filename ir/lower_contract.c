@@ -67,7 +67,7 @@ struct loop_expr *element_dot(struct emit *e, const struct op *op, int result,
         struct loop_variable *sum = contract ? open_sum(e, op) : NULL;
         struct loop_expr *k[RANK_MAX], *at[RANK_MAX], *bt[RANK_MAX];
         for (int i = 0; i < contract; i++)
-                k[i] = emit_for(e, "k", emit_int(e, 0), emit_int(e, a->type->dims[dims[i]]));
+                k[i] = emit_for(e, "k", emit_int(e, 0), emit_int(e, type_extent(a->type, dims[i])));
         int free = place_index(op, 0, index, k, index + batch, at);
         place_index(op, 1, index, k, index + batch + free, bt);
         enum element accumulator = op_accumulator(op);
@@ -110,12 +110,14 @@ struct loop_expr *element_convolve(struct emit *e, const struct op *op, int resu
         (void)result;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
         const struct type *y = op_result(op)->type;
-        int64_t groups = op_int(op, "groups"), channels = w->type->dims[1];      /* of one group */
+        int64_t groups = op_int(op, "groups"),
+                channels = type_extent(w->type, 1); /* of one group */
         if (!type_elements(x->type) || !type_elements(w->type))
                 return empty_sum(e, op);
         struct loop_expr *first = emit_int(e, 0);       /* channel of x of the group */
         if (groups > 1) {
-                struct loop_expr *group = emit_op_int(e, LOOP_DIV, index[1], y->dims[1] / groups);
+                struct loop_expr *group =
+                        emit_op_int(e, LOOP_DIV, index[1], type_extent(y, 1) / groups);
                 first = emit_let_early(e, "c_from", emit_op_int(e, LOOP_MUL, group, channels));
         }
         struct loop_variable *sum = open_sum(e, op);

@@ -33,7 +33,7 @@ static void add_dims(struct text *out, const struct type *t)
 {
         text_add(out, "<");
         for (int d = 0; d < t->rank; d++)
-                text_add(out, "%s%lld", d ? " x " : "", (long long)t->dims[d]);
+                text_add(out, "%s%lld", d ? " x " : "", (long long)type_extent(t, d));
         text_add(out, "%s%s>", t->rank ? " x " : "", element_info[t->element].text);
 }
 
@@ -87,9 +87,9 @@ static double packed_flops(const struct op *op)
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         const struct type *y = op_result(op)->type;
         double flops = 2.0 * (double)(op_int(op, "groups") * op_int(op, "outputs"));
-        flops *= (double)op_int(op, "channels") * (double)y->dims[0];
+        flops *= (double)op_int(op, "channels") * (double)type_extent(y, 0);
         for (int d = 2; d < x->rank - 1; d++)
-                flops *= (double)w->dims[d] * (double)y->dims[d];
+                flops *= (double)type_extent(w, d) * (double)type_extent(y, d);
         return flops;
 }
 
@@ -98,11 +98,11 @@ static double winograd_work(const struct op *op)
 {
         const struct winograd *f = winograd_find(op_int(op, "tile"));
         const struct type *y = op_result(op)->type;
-        double channels = (double)op_operand(op, 1)->type->dims[2],
+        double channels = (double)type_extent(op_operand(op, 1)->type, 2),
                outputs = (double)op_int(op, "outputs");
-        double tiles = (double)y->dims[0];
+        double tiles = (double)type_extent(y, 0);
         for (int d = 2; d < 4; d++)
-                tiles *= (double)divide_up(y->dims[d], f->tile);
+                tiles *= (double)divide_up(type_extent(y, d), f->tile);
         return tiles *
                (channels * winograd_flops(&f->input) + outputs * winograd_flops(&f->output) +
                 2 * channels * outputs * f->size * f->size);
@@ -122,23 +122,26 @@ double op_flops(const struct op *op)
         double per_element = 1;
         if (op->code == OP_convolve) {
                 const struct value *w = op_operand(op, 1);
-                per_element = w->type->dims[0] ? 2 * elements(w) / (double)w->type->dims[0] : 0;
+                per_element = type_extent(w->type, 0)
+                                      ? 2 * elements(w) / (double)type_extent(w->type, 0)
+                                      : 0;
         } else if (op->code == OP_convolve_packed) {
                 return packed_flops(op);
         } else if (op->code == OP_convolve_winograd) {
                 return winograd_work(op);
         } else if (op->code == OP_convolve_lanes) {
                 const struct value *w = op_operand(op, 1);
-                per_element = 2 * elements(w) /
-                              (double)(w->type->dims[0] * w->type->dims[w->type->rank - 1]);
+                per_element =
+                        2 * elements(w) /
+                        (double)(type_extent(w->type, 0) * type_extent(w->type, w->type->rank - 1));
         } else if (op->code == OP_dot_blocks) {
-                per_element = 2 * (double)op_operand(op, 0)->type->dims[3];
+                per_element = 2 * (double)type_extent(op_operand(op, 0)->type, 3);
         } else if (op->code == OP_dot) {
                 int count;
                 const int64_t *dims = op_ints(op, "contract_a", &count);
                 per_element = 2;
                 for (int i = 0; i < count; i++)
-                        per_element *= (double)op_operand(op, 0)->type->dims[dims[i]];
+                        per_element *= (double)type_extent(op_operand(op, 0)->type, dims[i]);
         } else if (op->code == OP_reduce || running_axis(op) >= 0) {
                 return elements(op_operand(op, 0));
         } else if (op->code == OP_reduce_window || op->code == OP_arg_window) {

@@ -31,7 +31,7 @@ struct emit_place emit_row_major(struct emit *e, struct loop_buffer *buffer, con
         int64_t stride = 1;
         for (int d = t->rank - 1; d >= 0; d--) {
                 place.stride[d] = stride;
-                stride *= t->dims[d];
+                stride *= type_extent(t, d);
         }
         return place;
 }
@@ -58,7 +58,7 @@ void emit_flat_index(struct emit *e, const struct type *t, struct loop_expr *pos
                      struct loop_expr **index)
 {
         int last = t->rank - 1;
-        while (last > 0 && t->dims[last] == 1)
+        while (last > 0 && dim_is(t->dims[last], 1))
                 last--;
         for (int d = 0; d < t->rank; d++)
                 index[d] = d == last ? position : emit_int(e, 0);
@@ -69,18 +69,19 @@ static void split_position(struct emit *e, struct loop_expr *position, int rank,
                            struct loop_expr **index)
 {
         int first = 0;                  /* dimension that takes what the inner ones leave */
-        while (first < rank && dims[first] == 1)
+        while (first < rank && dim_is(dims[first], 1))
                 first++;
         for (int d = rank - 1; d >= 0; d--) {
-                if (dims[d] == 1) {
+                if (dim_is(dims[d], 1)) {
                         index[d] = emit_int(e, 0);
                 } else if (d == first) {
                         index[d] = position;
                 } else {
                         position = emit_let_early(e, "p", position);
-                        struct loop_expr *rest = emit_op_int(e, LOOP_REM, position, dims[d]);
+                        struct loop_expr *rest =
+                                emit_op_int(e, LOOP_REM, position, dim_extent(dims[d]));
                         index[d] = emit_let_early(e, "q", rest);
-                        position = emit_op_int(e, LOOP_DIV, position, dims[d]);
+                        position = emit_op_int(e, LOOP_DIV, position, dim_extent(dims[d]));
                 }
         }
         if (first < rank)
@@ -94,12 +95,13 @@ void emit_reindex(struct emit *e, int rank, const dim_t *dims, struct loop_expr 
          * never get here */
         for (int i = 0, j = 0; i < rank || j < to_rank;) {
                 int i0 = i, j0 = j;
-                int64_t a = i < rank ? dims[i++] : 1, b = j < to_rank ? to_dims[j++] : 1;
+                int64_t a = i < rank ? dim_extent(dims[i++]) : 1,
+                        b = j < to_rank ? dim_extent(to_dims[j++]) : 1;
                 while (a != b && (a < b ? i < rank : j < to_rank)) {
                         if (a < b)
-                                a *= dims[i++];
+                                a *= dim_extent(dims[i++]);
                         else
-                                b *= to_dims[j++];
+                                b *= dim_extent(to_dims[j++]);
                 }
                 if (i - i0 == 1 && j - j0 == 1)
                         to_index[j0] = index[i0];

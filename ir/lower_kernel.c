@@ -119,16 +119,16 @@ static int find_groups(const struct nest *nest, struct loop_group *groups)
 {
         int count = 0;
         for (int d = 0; d < nest->shape->rank; d++) {
-                if (nest->shape->dims[d] == 1)
+                if (dim_is(nest->shape->dims[d], 1))
                         continue;
                 unsigned split = 0;
                 for (int s = count ? groups[count - 1].last + 1 : d; s <= d; s++)
                         split |= nest->splits >> s & 1;
                 if (count && !split) {
                         groups[count - 1].last = d;
-                        groups[count - 1].extent *= nest->shape->dims[d];
+                        groups[count - 1].extent *= type_extent(nest->shape, d);
                 } else {
-                        groups[count++] = (struct loop_group){ d, d, nest->shape->dims[d] };
+                        groups[count++] = (struct loop_group){ d, d, type_extent(nest->shape, d) };
                 }
         }
         return count;
@@ -163,7 +163,7 @@ static const char *loop_name(struct emit *e, const struct nest *nest, const stru
                 return count > 2 ? arena_printf(e->arena, "i%d", g) : g ? "j" : "i";
         const char *name = "";
         for (int d = groups[g].first; d <= groups[g].last; d++) {
-                if (nest->shape->dims[d] == 1)
+                if (dim_is(nest->shape->dims[d], 1))
                         continue;
                 const char *part = d == 0 ? "n" : d == 1 ? (window->code == OP_convolve ? "m" : "c")
                                  : emit_spatial_suffix(e, d - 2, nest->shape->rank - 2);
@@ -266,13 +266,13 @@ static void write_parts(struct emit *e, const struct op *op, struct output *outp
                 nest.values = &x;
                 nest.splits = emit_local(e, x)->splits;
                 int before = nest.axis - 1;     /* what lies before the axis stays apart */
-                while (before >= 0 && x->type->dims[before] == 1)
+                while (before >= 0 && dim_is(x->type->dims[before], 1))
                         before--;
                 for (int d = before + 1; before >= 0 && d <= nest.axis; d++)
                         nest.splits |= 1u << d;
                 if (type_elements(x->type))
                         write_nest(e, &nest, window);
-                nest.offset += x->type->dims[nest.axis];
+                nest.offset += type_extent(x->type, nest.axis);
         }
 }
 

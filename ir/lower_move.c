@@ -51,7 +51,7 @@ struct loop_expr *element_broadcast(struct emit *e, const struct op *op, int res
         const struct type *x = operand_type(op, 0);
         struct loop_expr *moved[RANK_MAX];
         for (int k = 0; k < x->rank; k++)
-                moved[k] = x->dims[k] == 1 ? emit_int(e, 0) : index[dims[k]];
+                moved[k] = dim_is(x->dims[k], 1) ? emit_int(e, 0) : index[dims[k]];
         return emit_element(e, op_operand(op, 0), moved);
 }
 
@@ -90,10 +90,10 @@ static const struct bounds *slice_bounds(struct emit *e, const struct op *op)
         const struct value *starts = op_operand(op, 1), *steps = op_operand(op, 2);
         struct scope *saved = emit_prologue(e);
         for (int d = 0; d < operand_type(op, 0)->rank; d++) {
-                int64_t extent = operand_type(op, 0)->dims[d], known;
+                int64_t extent = type_extent(operand_type(op, 0), d), known;
                 struct loop_expr *start = emit_amount(e, "start", starts, d);
                 struct loop_expr *step = emit_amount(e, "step", steps, d);
-                check_bounds(e, start, step, op_result(op)->type->dims[d], extent);
+                check_bounds(e, start, step, type_extent(op_result(op)->type, d), extent);
                 if (loop_is_int(start, &known) && (known < 0 || known >= extent))
                         start = emit_number(e, E_I64, 0);       /* has failed above */
                 b->start[d] = emit_let(e, "start", loop_cast(e->arena, E_INDEX, start));
@@ -126,7 +126,8 @@ struct pad_amounts { struct pad_amount dim[RANK_MAX]; };
 /* Amounts beyond the shapes make no sense, and their sums with an index could overflow. */
 static struct loop_expr *pad_low(struct emit *e, const struct op *op, int d)
 {
-        int64_t extent = operand_type(op, 0)->dims[d], size = op_result(op)->type->dims[d], known;
+        int64_t extent = type_extent(operand_type(op, 0), d),
+                size = type_extent(op_result(op)->type, d), known;
         struct loop_expr *low = emit_amount(e, "low", op_operand(op, 2), d);
         struct loop_expr *wrong = emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LT, low, -extent),
                                           emit_op_int(e, LOOP_GT, low, size));
@@ -145,7 +146,8 @@ static const struct pad_amounts *pad_amounts(struct emit *e, const struct op *op
         struct pad_amounts *amounts = *state = ARENA_NEW(e->arena, struct pad_amounts);
         struct scope *saved = emit_prologue(e);
         for (int d = 0; d < operand_type(op, 0)->rank; d++) {
-                int64_t extent = operand_type(op, 0)->dims[d], size = op_result(op)->type->dims[d];
+                int64_t extent = type_extent(operand_type(op, 0), d),
+                        size = type_extent(op_result(op)->type, d);
                 struct pad_amount *a = &amounts->dim[d];
                 a->low = pad_low(e, op, d);
                 if (mode == PAD_CONSTANT || !extent || !size)
@@ -245,15 +247,16 @@ struct loop_expr *element_pad(struct emit *e, const struct op *op, int result,
                 int64_t amount = 0;
                 bool known = loop_is_int(a->low, &amount);
                 struct loop_expr *j = emit_op(e, LOOP_SUB, index[d], a->low);
-                if (!x->dims[d])
+                if (dim_is(x->dims[d], 0))
                         inside = emit_op_int(e, LOOP_AND, inside, 0);
                 if (a->kept)
-                        j = pad_inside(e, mode, j, y->dims[d], a);
+                        j = pad_inside(e, mode, j, type_extent(y, d), a);
                 if (mode == PAD_CONSTANT && (!known || amount > 0))
                         inside = emit_op(e, LOOP_AND, inside, emit_op_int(e, LOOP_GE, j, 0));
-                if (mode == PAD_CONSTANT && (!known || y->dims[d] - amount > x->dims[d]))
+                if (mode == PAD_CONSTANT &&
+                    (!known || type_extent(y, d) - amount > type_extent(x, d)))
                         inside = emit_op(e, LOOP_AND, inside,
-                                         emit_op_int(e, LOOP_LT, j, x->dims[d]));
+                                         emit_op_int(e, LOOP_LT, j, type_extent(x, d)));
                 pad.moved[d] = j;
         }
         return emit_choose(e, inside, pad_arm, &pad);
@@ -289,7 +292,7 @@ static struct loop_expr *concat_range(struct emit *e, const struct concat *c)
                 struct loop_expr *moved[RANK_MAX];
                 for (int d = 0; d < x->type->rank; d++)
                         moved[d] = c->index[d];
-                if (!x->type->dims[c->axis])
+                if (dim_is(x->type->dims[c->axis], 0))
                         return zero(e, x->type->element);
                 moved[c->axis] = emit_op_int(e, LOOP_SUB, moved[c->axis], c->offsets[c->first]);
                 return emit_element(e, x, moved);
@@ -311,7 +314,7 @@ struct loop_expr *element_concat(struct emit *e, const struct op *op, int result
                 offsets = arena_array(e->arena, (size_t)op->operand_count, sizeof *offsets);
                 *emit_state(e, op) = offsets;
                 for (int k = 1; k < op->operand_count; k++)
-                        offsets[k] = offsets[k - 1] + operand_type(op, k - 1)->dims[c.axis];
+                        offsets[k] = offsets[k - 1] + type_extent(operand_type(op, k - 1), c.axis);
         }
         c.offsets = offsets;
         return concat_range(e, &c);
@@ -343,7 +346,8 @@ struct loop_expr *element_gather(struct emit *e, const struct op *op, int result
         struct loop_expr *moved[RANK_MAX];
         for (int d = 0; d < axis; d++)
                 moved[d] = index[d];
-        moved[axis] = emit_subscript(e, op, indices, index + axis, 0, 1, x->type->dims[axis]);
+        moved[axis] =
+                emit_subscript(e, op, indices, index + axis, 0, 1, type_extent(x->type, axis));
         for (int d = axis + 1; d < x->type->rank; d++)
                 moved[d] = index[d - 1 + q];
         return emit_element(e, x, moved);
@@ -360,7 +364,7 @@ struct loop_expr *element_gather_elements(struct emit *e, const struct op *op, i
         for (int d = 0; d < x->type->rank; d++)
                 moved[d] = d != axis ? index[d]
                                      : emit_subscript(e, op, op_operand(op, 1), index, 0, 1,
-                                                      x->type->dims[d]);
+                                                      type_extent(x->type, d));
         return emit_element(e, x, moved);
 }
 
@@ -369,7 +373,7 @@ struct loop_expr *element_gather_nd(struct emit *e, const struct op *op, int res
 {
         const struct value *x = op_operand(op, 0), *indices = op_operand(op, 1);
         int batch = (int)op_int(op, "batch_dims"), outer = indices->type->rank - 1;
-        int tuple = (int)indices->type->dims[outer];
+        int tuple = (int)type_extent(indices->type, outer);
         if (nothing_to_gather(e, op))
                 return zero(e, op->results[result].type->element);
         struct loop_expr *moved[RANK_MAX], *at[RANK_MAX];
@@ -381,7 +385,7 @@ struct loop_expr *element_gather_nd(struct emit *e, const struct op *op, int res
                 } else if (d < batch + tuple) {
                         at[outer] = emit_int(e, d - batch);
                         moved[d] = emit_subscript(e, op, indices, at, d - batch, tuple,
-                                                  x->type->dims[d]);
+                                                  type_extent(x->type, d));
                 } else {
                         moved[d] = index[outer + d - batch - tuple];
                 }

@@ -49,9 +49,9 @@ struct loop_expr *element_convolve_packed(struct emit *e, const struct op *op, i
         if (!type_elements(x))
                 return emit_number(e, y->element, 0);
         int64_t groups = op_int(op, "groups"), channels = op_int(op, "channels");
-        int64_t inner = x->dims[x->rank - 1], vectors = w->dims[w->rank - 2],
+        int64_t inner = type_extent(x, x->rank - 1), vectors = type_extent(w, w->rank - 2),
                 pair = packed_group(x, w), lanes = packed_lanes(x, w);
-        int64_t blocks = y->dims[1] / groups, panels = w->dims[0] / groups;
+        int64_t blocks = type_extent(y, 1) / groups, panels = type_extent(w, 0) / groups;
         struct loop_expr *group = emit_op_int(e, LOOP_DIV, index[1], blocks);
         struct loop_expr *wi[RANK_MAX], *xi[RANK_MAX];
         /* number of the vector in the group, and the lane in it */
@@ -73,7 +73,7 @@ struct loop_expr *element_convolve_packed(struct emit *e, const struct op *op, i
                                        emit_int(e, divide_up(channels, inner)));
         wi[1] = c;
         xi[0] = index[0];
-        xi[1] = emit_op(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, group, w->dims[1]), c);
+        xi[1] = emit_op(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, group, type_extent(w, 1)), c);
         sum.opened = 2;
         open_windows(e, op, 2, &sum, index, wi, xi);
         struct loop_expr *left = emit_op(e, LOOP_SUB, emit_int(e, channels),

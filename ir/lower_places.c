@@ -173,7 +173,7 @@ bool is_same_elements(const struct op *op)
         if (!relation_of(op, 0, &r) || type_elements(x->type) != type_elements(op_result(op)->type))
                 return false;
         for (int k = 0, before = -1; k < x->type->rank && !r.in_order; k++) {
-                if (x->type->dims[k] == 1)
+                if (dim_is(x->type->dims[k], 1))
                         continue;
                 if (r.along[k].from < before)
                         return false;
@@ -193,11 +193,11 @@ bool is_consecutive(const struct op *op, int64_t *offset)
         bool cut = false;
         *offset = 0;
         for (int d = x->rank - 1; d >= 0; d--) {
-                if (y->dims[d] != 1 && (cut || r.along[d].scale != 1))
+                if (!dim_is(y->dims[d], 1) && (cut || r.along[d].scale != 1))
                         return false;
-                cut |= y->dims[d] != x->dims[d];
+                cut |= !dim_equal(y->dims[d], x->dims[d]);
                 *offset += r.along[d].low * stride;
-                stride *= x->dims[d];
+                stride *= type_extent(x, d);
         }
         return true;
 }

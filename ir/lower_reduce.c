@@ -47,12 +47,12 @@ static void join_neighbours(struct emit *e, const struct op *op, const bool *red
         unsigned splits = emit_local(e, op_operand(op, 0))->splits;
         int64_t joined = 1;
         for (int d = 0, before = -1; d < x->rank; d++) {
-                if (x->dims[d] == 1)
+                if (dim_is(x->dims[d], 1))
                         continue;
                 unsigned between =
                         before < 0 ? 0 : (splits >> (before + 1)) & ((1u << (d - before)) - 1);
                 bool joins = before >= 0 && reduced[d] && reduced[before] && !between;
-                joined = joins ? joined * x->dims[d] : x->dims[d];
+                joined = joins ? joined * type_extent(x, d) : type_extent(x, d);
                 if (joins) {
                         span->from[before] = emit_int(e, 0);
                         span->to[before] = NULL;
@@ -80,7 +80,7 @@ static void span_known(struct emit *e, const struct op *op, const int64_t *axes,
         rank = 0;
         for (int d = 0; d < x->rank; d++) {
                 span->from[d] = reduced[d] ? emit_int(e, 0) : kept[rank++];
-                span->to[d] = reduced[d] ? emit_int(e, x->dims[d]) : NULL;
+                span->to[d] = reduced[d] ? emit_int(e, type_extent(x, d)) : NULL;
         }
         join_neighbours(e, op, reduced, span);
 }
@@ -121,7 +121,7 @@ static const struct axes *run_time_axes(struct emit *e, const struct op *op)
                         emit_op_int(e, LOOP_AND, loop_use(e->arena, set), INT64_C(1) << d);
                 axes->reduced[d] = emit_let(e, "reduced", emit_op_int(e, LOOP_NE, mask, 0));
                 axes->stride[d] = stride;
-                struct loop_expr *next = emit_op_int(e, LOOP_MUL, stride, x->dims[d]);
+                struct loop_expr *next = emit_op_int(e, LOOP_MUL, stride, type_extent(x, d));
                 stride = emit_let(e, "stride",
                                   loop_op(e->arena, LOOP_SELECT, axes->reduced[d], stride, next));
         }
@@ -140,10 +140,10 @@ static void span_run_time(struct emit *e, const struct op *op, struct loop_expr 
         for (int d = 0; d < x->rank; d++) {
                 struct loop_expr *reduced = axes->reduced[d], *zero = emit_int(e, 0);
                 struct loop_expr *i = emit_op(e, LOOP_DIV, p, axes->stride[d]);
-                i = emit_op_int(e, LOOP_REM, i, x->dims[d]);
+                i = emit_op_int(e, LOOP_REM, i, type_extent(x, d));
                 i = emit_let_early(e, "from", loop_op(e->arena, LOOP_SELECT, reduced, zero, i));
                 struct loop_expr *one_more = emit_op_int(e, LOOP_ADD, i, 1);
-                struct loop_expr *all = emit_int(e, x->dims[d]);
+                struct loop_expr *all = emit_int(e, type_extent(x, d));
                 span->from[d] = i;
                 span->to[d] = emit_let_early(e, "to", loop_op(e->arena, LOOP_SELECT, reduced, all,
                                                               one_more));

@@ -26,7 +26,7 @@ bool rows_reduce(const struct op *op, const struct type *shape, unsigned *along)
         *along = 0;
         for (int i = 0; i < count; i++) {
                 int64_t d = axes[i] < 0 ? axes[i] + shape->rank : axes[i];
-                if (shape->dims[d] != 1)
+                if (!dim_is(shape->dims[d], 1))
                         *along |= 1u << d;
         }
         return true;

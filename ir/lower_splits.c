@@ -32,7 +32,8 @@ static bool stay_together(const struct op *op, const struct source *a, const str
                 return false;
         const struct type *x = op_operand(op, a->operand)->type;
         for (int d = a->dimension + 1; d <= b->dimension; d++)
-                if ((a->splits | b->splits) >> d & 1 || (d < b->dimension && x->dims[d] != 1))
+                if ((a->splits | b->splits) >> d & 1 ||
+                    (d < b->dimension && !dim_is(x->dims[d], 1)))
                         return false;
         return true;
 }
@@ -42,7 +43,7 @@ static unsigned splits_of(const struct op *op, const struct source *sources)
         const struct type *y = op_result(op)->type;
         unsigned splits = 0;
         for (int d = 0, before = -1; d < y->rank; d++) {
-                if (y->dims[d] == 1)
+                if (dim_is(y->dims[d], 1))
                         continue;
                 if (before >= 0 && !stay_together(op, &sources[before], &sources[d]))
                         splits |= 1u << d;
@@ -78,8 +79,8 @@ static void add_source(const struct op *op, int i, int k, const struct along *a,
                        struct source *s)
 {
         bool sums = op_info[op->code].traits & TRAIT_CONTRACTION;
-        bool as_it_is = along_is(a, a->from) &&
-                        op_operand(op, i)->type->dims[k] == op_result(op)->type->dims[a->from];
+        bool as_it_is = along_is(a, a->from) && dim_equal(op_operand(op, i)->type->dims[k],
+                                                          op_result(op)->type->dims[a->from]);
         if (as_it_is && s->goes == NOWHERE)
                 *s = (struct source){ AS_IT_IS, i, k, splits };
         else if (as_it_is && s->goes == AS_IT_IS && s->dimension == k && !sums)

@@ -34,9 +34,10 @@ static int open_loops(struct emit *e, const char *name, const dim_t *dims, int f
         int64_t all = 1;
         for (int d = first; d < end; d++) {
                 index[d] = emit_int(e, 0);
-                all *= dims[d];
+                all *= dim_extent(dims[d]);
                 if (!flat)
-                        index[d] = emit_for(e, name, emit_int(e, 0), emit_int(e, dims[d]));
+                        index[d] =
+                                emit_for(e, name, emit_int(e, 0), emit_int(e, dim_extent(dims[d])));
         }
         if (!flat || first == end)
                 return end - first;
@@ -93,18 +94,18 @@ static int open_updates(struct emit *e, const struct op *op, struct loop_expr **
                 int opened = open_loops(e, "u", updates->type->dims, 0, rank, false, update);
                 for (int d = 0; d < rank; d++)
                         to[d] = d == axis ? emit_subscript(e, op, indices, update, 0, 1,
-                                                           x->type->dims[d])
+                                                           type_extent(x->type, d))
                                           : update[d];
                 return opened;
         }
         bool flat = !emit_local(e, indices)->inside && !emit_local(e, updates)->inside;
-        int width = (int)indices->type->dims[outer],
+        int width = (int)type_extent(indices->type, outer),
             opened = open_loops(e, "u", indices->type->dims, 0, outer, flat, update);
         for (int d = 0; d < outer; d++)
                 tuple[d] = update[d];
         for (int k = 0; k < width; k++) {
                 tuple[outer] = emit_int(e, k);
-                to[k] = emit_subscript(e, op, indices, tuple, k, width, x->type->dims[k]);
+                to[k] = emit_subscript(e, op, indices, tuple, k, width, type_extent(x->type, k));
         }
         opened += open_loops(e, "i", updates->type->dims, outer, rank, flat, update);
         for (int d = outer; d < rank; d++)
@@ -308,8 +309,8 @@ struct loop_expr *element_argsort(struct emit *e, const struct op *op, int resul
         struct sort s = { .e = e,
                           .op = op,
                           .axis = axis,
-                          .count = x->dims[axis],
-                          .kept = op_result(op)->type->dims[axis] };
+                          .count = type_extent(x, axis),
+                          .kept = type_extent(op_result(op)->type, axis) };
         struct loop_expr *at[RANK_MAX];
         bool inserts = s.kept <= INSERTED_PER_LEVEL * levels_of(&s),
              flat = !emit_local(e, op_operand(op, 0))->inside;

@@ -32,8 +32,8 @@ struct tap emit_tap_of(const struct op *op, int d)
         struct relation r;
         relation_of(op, 0, &r);
         const struct along *a = &r.along[d];
-        return (struct tap){ .extent = op_operand(op, 0)->type->dims[d],
-                             .positions = op_result(op)->type->dims[a->from],
+        return (struct tap){ .extent = type_extent(op_operand(op, 0)->type, d),
+                             .positions = type_extent(op_result(op)->type, a->from),
                              .window = a->window,
                              .stride = a->scale,
                              .dilation = a->dilation,
@@ -158,12 +158,12 @@ int running_axis(const struct op *op)
 {
         int found = -1, rank = op->code == OP_reduce_window ? op_result(op)->type->rank : 0;
         for (int d = 0; d < rank; d++) {
-                int64_t extent = op_result(op)->type->dims[d],
+                int64_t extent = type_extent(op_result(op)->type, d),
                         window = op_ints(op, "window", NULL)[d];
                 bool plain = window == 1 && op_ints(op, "pads", NULL)[d] == 0;
                 bool back = extent > 1 && window >= extent &&
                             (is_before(op, d) || op_ints(op, "pads", NULL)[d] == window - 1);
-                if (extent != op_operand(op, 0)->type->dims[d] ||
+                if (!dim_is(op_operand(op, 0)->type->dims[d], extent) ||
                     op_ints(op, "strides", NULL)[d] != 1 ||
                     op_ints(op, "dilations", NULL)[d] != 1 || !(plain || (back && found < 0)))
                         return -1;

@@ -28,7 +28,7 @@ static struct loop_expr *place(struct tiles *t, int row, int column, int64_t cou
         return plus(t, emit_int(t->e, (row * t->f->size + column) * count), k);
 }
 
-static int64_t channels_of(const struct op *op) { return op_operand(op, 1)->type->dims[2]; }
+static int64_t channels_of(const struct op *op) { return type_extent(op_operand(op, 1)->type, 2); }
 
 /* ---- the input's transform ---- */
 
@@ -36,7 +36,7 @@ static struct loop_expr *load_input(void *context, int row, int column)
 {
         struct tiles *t = context;
         const struct value *x = op_operand(t->op, 0);
-        int64_t inner = x->type->dims[4];
+        int64_t inner = type_extent(x->type, 4);
         struct loop_expr *index[] = { t->image, emit_op_int(t->e, LOOP_DIV, t->channel, inner),
                                       plus(t, t->row, emit_int(t->e, row)),
                                       plus(t, t->column, emit_int(t->e, column)),
@@ -58,8 +58,8 @@ static void write_products(struct tiles *t)
 {
         struct emit *e = t->e;
         const struct value *w = op_operand(t->op, 1);
-        int64_t vectors = w->type->dims[3], lanes = w->type->dims[4], elements = w->type->dims[0],
-                channels = channels_of(t->op);
+        int64_t vectors = type_extent(w->type, 3), lanes = type_extent(w->type, 4),
+                elements = type_extent(w->type, 0), channels = channels_of(t->op);
         struct loop_expr *output = emit_op_int(e, LOOP_MUL, t->block, op_int(t->op, "block"));
         output = emit_let(e, "output", plus(t, output, t->lane));
         struct loop_expr *vector = emit_op_int(e, LOOP_DIV, output, lanes);
@@ -108,15 +108,16 @@ static void write_tiles(struct tiles *t)
                                                store_input, t,          false };
         const struct winograd_values output = { t->f->tile,   t->f->tile, load_product,
                                                 store_output, t,          false };
-        t->image = open_loop(t, "n", t->y_dims[0]);
-        t->row = emit_op_int(e, LOOP_MUL, open_loop(t, "i", t->y_dims[2] / t->f->tile), t->f->tile);
-        t->column =
-                emit_op_int(e, LOOP_MUL, open_loop(t, "j", t->y_dims[3] / t->f->tile), t->f->tile);
+        t->image = open_loop(t, "n", dim_extent(t->y_dims[0]));
+        t->row = emit_op_int(e, LOOP_MUL, open_loop(t, "i", dim_extent(t->y_dims[2]) / t->f->tile),
+                             t->f->tile);
+        t->column = emit_op_int(
+                e, LOOP_MUL, open_loop(t, "j", dim_extent(t->y_dims[3]) / t->f->tile), t->f->tile);
         t->channel = open_loop(t, "c", channels_of(t->op));
         winograd_emit(e, &t->f->input, &input);
         emit_end(e);
-        t->block = open_loop(t, "m", t->y_dims[1]);
-        t->lane = open_loop(t, "l", t->y_dims[4]);
+        t->block = open_loop(t, "m", dim_extent(t->y_dims[1]));
+        t->lane = open_loop(t, "l", dim_extent(t->y_dims[4]));
         write_products(t);
         winograd_emit(e, &t->f->output, &output);
         for (int opened = 5; opened > 0; opened--)
@@ -136,8 +137,9 @@ struct loop_expr *element_convolve_winograd(struct emit *e, const struct op *op,
                 int64_t tile = t->f->tile, elements = (int64_t)t->f->size * t->f->size, all = 1;
                 for (int d = 0; d < y->rank; d++) {
                         bool spatial = d == 2 || d == 3;
-                        t->y_dims[d] = spatial ? round_up(y->dims[d], tile) : y->dims[d];
-                        all *= t->y_dims[d];
+                        t->y_dims[d] = dim_of(spatial ? round_up(type_extent(y, d), tile)
+                                                      : type_extent(y, d));
+                        all *= dim_extent(t->y_dims[d]);
                 }
                 t->v = emit_scratch(e, "transformed", y->element, elements * channels_of(op));
                 t->m = emit_scratch(e, "products", y->element, elements);

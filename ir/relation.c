@@ -69,7 +69,7 @@ bool relate_broadcast(const struct op *op, int operand, struct relation *r)
         const struct type *x = operand_type(op, operand), *y = op_result(op)->type;
         const int64_t *dims = op_ints(op, "dims", NULL);
         for (int k = 0; k < x->rank; k++)
-                r->along[k] = x->dims[k] == y->dims[dims[k]]
+                r->along[k] = dim_equal(x->dims[k], y->dims[dims[k]])
                                       ? same((int)dims[k])
                                       : (struct along){ .kind = ALONG_FIRST, .from = -1 };
         return true;
@@ -95,7 +95,7 @@ bool relate_pad(const struct op *op, int operand, struct relation *r)
         bool known = value_ints(op_operand(op, 2), low, RANK_MAX, &count);
         for (int d = 0; d < x->rank; d++) {
                 bool plain = known && (!op_int(op, "mode") ||
-                                       (low[d] == 0 && x->dims[d] == y->dims[d]));
+                                       (low[d] == 0 && dim_equal(x->dims[d], y->dims[d])));
                 r->along[d] = plain ? affine(d, 1, -low[d]) : some(d);
         }
         return true;
@@ -107,7 +107,7 @@ bool relate_concat(const struct op *op, int operand, struct relation *r)
         relate_same(op, operand, r);
         for (int i = 0; i < operand && before >= 0; i++) {
                 dim_t extent = operand_type(op, i)->dims[axis];
-                before = dim_is_static(extent) ? before + extent : -1;
+                before = dim_is_static(extent) ? before + dim_extent(extent) : -1;
         }
         r->along[axis] = before >= 0 ? affine((int)axis, 1, -before) : some((int)axis);
         return true;
@@ -144,7 +144,7 @@ bool relate_gather_nd(const struct op *op, int operand, struct relation *r)
 {
         const struct type *indices = operand_type(op, 1);
         int shared = (int)op_int(op, "batch_dims"), rank = indices->rank - 1;
-        int behind = shared + (int)indices->dims[rank], from = shared < rank ? shared : -1;
+        int behind = shared + (int)type_extent(indices, rank), from = shared < rank ? shared : -1;
         relate_same(op, operand, r);
         if (operand)
                 r->along[rank] = all();
@@ -186,7 +186,7 @@ bool relate_convolve(const struct op *op, int operand, struct relation *r)
                 r->along[1] = some(1);
         for (int d = SPATIAL; d < w->rank; d++)
                 r->along[d] = dim_is_static(w->dims[d])
-                                      ? window(op, d, d - SPATIAL, w->dims[d], true, true)
+                                      ? window(op, d, d - SPATIAL, type_extent(w, d), true, true)
                                       : some(d);
         return true;
 }
@@ -197,7 +197,7 @@ static void relate_blocks(const struct op *op, int first, struct relation *r)
         const struct type *w = operand_type(op, 1);
         for (int d = 0; d < operand_type(op, 0)->rank - SPATIAL - 1; d++)
                 r->along[SPATIAL + d] =
-                        window(op, SPATIAL + d, d, w->dims[first + d], false, false);
+                        window(op, SPATIAL + d, d, type_extent(w, first + d), false, false);
 }
 
 /* Panels, vectors and lanes of the weights are outputs: blocks and lanes of the result. */
@@ -325,7 +325,7 @@ int relation_source(const struct op *op, int operand, int d)
                 return -1;
         x = operand_type(op, operand);
         for (int k = 0; k < x->rank; k++)
-                if (along_is(&r.along[k], d) && x->dims[k] == y->dims[d])
+                if (along_is(&r.along[k], d) && dim_equal(x->dims[k], y->dims[d]))
                         return k;
         return -1;
 }
@@ -364,7 +364,7 @@ bool relation_reads_once(const struct op *op, int operand)
                 used |= once ? 1u << a->from : 0;
         }
         for (int d = 0; d < y->rank && !r.in_order; d++)
-                if (y->dims[d] != 1 && !(used >> d & 1))
+                if (!dim_is(y->dims[d], 1) && !(used >> d & 1))
                         return false;
         return true;
 }
@@ -379,7 +379,8 @@ bool relation_moves(const struct op *op, struct relation *r)
                 const struct along *a = &r->along[k];
                 if (a->kind != ALONG_AFFINE || a->window != 1 || a->spread != 1)
                         return false;
-                int64_t extent = operand_type(op, 0)->dims[k], count = y->dims[a->from];
+                int64_t extent = type_extent(operand_type(op, 0), k),
+                        count = type_extent(y, a->from);
                 int64_t last = a->low + a->scale * (count - 1);
                 bool inside = a->low >= 0 && a->low < extent && last >= 0 && last < extent;
                 if (count && !inside)
@@ -397,7 +398,7 @@ bool relation_surrounds(const struct op *op, int64_t lows[RANK_MAX])
         for (int d = 0; d < y->rank; d++) {
                 lows[d] = -r.along[d].low;
                 if (r.along[d].kind != ALONG_AFFINE || lows[d] < 0 ||
-                    y->dims[d] < lows[d] + x->dims[d])
+                    type_extent(y, d) < lows[d] + type_extent(x, d))
                         return false;
         }
         return true;

@@ -475,7 +475,7 @@ bool op_is_stack(const struct op *op)
         if (op->code != OP_concat)
                 return false;
         for (int d = 0; d < op_int(op, "axis"); d++)
-                if (op_result(op)->type->dims[d] != 1)
+                if (!dim_is(op_result(op)->type->dims[d], 1))
                         return false;
         return true;
 }
@@ -499,7 +499,7 @@ struct binding { struct module *m; dim_t *dims; struct map *types; struct arena 
 
 static dim_t bind_dim(const struct binding *b, dim_t d)
 {
-        return dim_is_static(d) ? d : b->dims[~d];
+        return dim_is_static(d) ? d : b->dims[~d.code];
 }
 
 static const struct type *bind_type(struct binding *b, const struct type *t)
@@ -550,7 +550,8 @@ bool module_bind(struct module *m, const int64_t *extents, struct diag *diag)
         for (int i = 0; i < count; i++) {               /* a term's parts come before it */
                 struct dim_expr e = m->dims[i];
                 if (e.kind == DIM_SYMBOL)
-                        b.dims[i] = extents[e.symbol] >= 0 ? extents[e.symbol] : ~(dim_t)i;
+                        b.dims[i] = extents[e.symbol] >= 0 ? dim_of(extents[e.symbol])
+                                                           : (dim_t){ ~(int64_t)i };
                 else
                         b.dims[i] = dim_binary(m, e.kind, bind_dim(&b, e.a), bind_dim(&b, e.b));
         }

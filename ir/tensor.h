@@ -39,11 +39,25 @@ enum { RANK_MAX = 16, NESTING_MAX = 128 };
 
 /* ---- dimensions and types (types.c) ---- */
 
-/* A dimension is an extent >= 0, or, when negative, ~d is an index into the module's table of
- * dimension expressions over symbols. Every symbol has an upper bound, so every dimension has one
- * too. */
-typedef int64_t dim_t;
-static inline bool dim_is_static(dim_t d) { return d >= 0; }
+/* A dimension of a type: an extent, which is static, or a term over symbols, whose value only a run
+ * of the model knows. Every symbol has an upper bound, so every term has one too. It is a struct so
+ * that the C compiler refuses to calculate with it: an extent is read by dim_extent alone. */
+typedef struct {
+        int64_t code;           /* >= 0: the extent; negative: ~code is a term's index in module->dims */
+} dim_t;
+#define DIM_NONE ((dim_t){ INT64_MAX }) /* a dimension that cannot be: no type may have it */
+
+static inline bool dim_is_static(dim_t d) { return d.code >= 0; }
+static inline dim_t dim_of(int64_t extent) { return extent < 0 ? DIM_NONE : (dim_t){ extent }; }
+static inline bool dim_equal(dim_t a, dim_t b) { return a.code == b.code; }
+/* d is static and has this extent */
+static inline bool dim_is(dim_t d, int64_t extent) { return extent >= 0 && d.code == extent; }
+/* The extent of a static dimension. Asked of a term, it ends the process with a message and exit
+ * code 70: whoever asks has to know, by dim_is_static or type_is_static, that it has an extent. */
+int64_t dim_extent(dim_t d);
+/* the extents of static dimensions into `extents`, [rank]; and the dimensions that have them */
+void dims_extents(int64_t *extents, int rank, const dim_t *dims);
+void dims_of(dim_t *dims, int rank, const int64_t *extents);
 
 /* Never negative: SUB is 0 where b > a. DIV rounds down, by 0 gives 0. */
 enum dim_kind { DIM_SYMBOL, DIM_ADD, DIM_SUB, DIM_MUL, DIM_DIV, DIM_MAX, DIM_MIN };
@@ -54,9 +68,10 @@ struct symbol { const char *name; int64_t bound; };       /* the extent lies in 
 struct module;
 dim_t dim_symbol(struct module *m, const char *name, int64_t bound);     /* found or added */
 /* Folded when static, brought to one form so that equal terms are equal numbers. A term that
- * overflows or grows beyond reason is INT64_MAX, an extent that no type may have. */
+ * overflows or grows beyond reason is DIM_NONE. */
 dim_t dim_binary(struct module *m, enum dim_kind kind, dim_t a, dim_t b);
 int64_t dim_bound(const struct module *m, dim_t d);       /* upper bound */
+const struct dim_expr *dim_term(const struct module *m, dim_t d);       /* of one that is not static */
 char *dim_text(struct arena *arena, const struct module *m, dim_t d);
 
 enum type_kind { TYPE_TENSOR, TYPE_SEQUENCE, TYPE_OPTIONAL };
@@ -69,10 +84,14 @@ struct type {
 };
 
 const struct type *type_tensor(struct module *m, enum element e, int rank, const dim_t *dims);     /* NULL: rank > RANK_MAX */
+/* of these extents, each >= 0 */
+const struct type *type_static(struct module *m, enum element e, int rank, const int64_t *extents);
 const struct type *type_scalar(struct module *m, enum element e);        /* rank 0 */
 const struct type *type_wrap(struct module *m, enum type_kind kind, const struct type *of);
 const struct type *type_with_element(struct module *m, const struct type *t, enum element e);
 bool type_is_static(const struct type *t);                /* a tensor with all extents known */
+/* the extent of dimension i, which is static (dim_extent) */
+static inline int64_t type_extent(const struct type *t, int i) { return dim_extent(t->dims[i]); }
 int64_t type_elements(const struct type *t);              /* of a static type; the verifier has
                                                            * checked the product */
 int64_t type_bytes(const struct type *t);                 /* of a static type with stored
@@ -293,6 +312,7 @@ struct value *constant_splat(struct module *m, const struct type *type, const vo
 struct value *constant_number(struct module *m, const struct type *type, double value);
 /* <count x i64>, copied */
 struct value *constant_ints(struct module *m, const int64_t *values, int count);
+struct value *constant_dims(struct module *m, int rank, const dim_t *dims);     /* the extents of static dimensions */
 bool value_is_constant(const struct value *v);
 bool value_is_splat(const struct value *v, double *number);               /* and which number */
 /* the contents of a constant integer tensor of rank 0 or 1; false when not constant or too long for
@@ -431,16 +451,16 @@ static inline struct value *op_result(const struct op *op) { return &op->results
  * a word of its multiply; outputs of a vector of words (ir/multiply.h); of a panel. */
 static inline int64_t packed_group(const struct type *x, const struct type *w)
 {
-        int64_t words = w->dims[w->rank - 3];
-        return words ? x->dims[x->rank - 1] / words : 1;
+        int64_t words = type_extent(w, w->rank - 3);
+        return words ? type_extent(x, x->rank - 1) / words : 1;
 }
 static inline int64_t packed_lanes(const struct type *x, const struct type *w)
 {
-        return w->dims[w->rank - 1] / packed_group(x, w);
+        return type_extent(w, w->rank - 1) / packed_group(x, w);
 }
 static inline int64_t packed_panel(const struct type *x, const struct type *w)
 {
-        return w->dims[w->rank - 2] * packed_lanes(x, w);
+        return type_extent(w, w->rank - 2) * packed_lanes(x, w);
 }
 /* Of a dot_blocks: what the shapes of its operands say of the weights. Number k of a block is in byte
  * k % bytes, k / bytes * bits bits from the lowest; a panel is of vectors * lanes outputs, and has
@@ -449,10 +469,13 @@ struct packed_bits { int64_t blocks, block, bytes, words, vectors, lanes, group;
 
 static inline struct packed_bits packed_bits_of(const struct op *op)
 {
-        const int64_t *w = op_operand(op, 1)->type->dims, *s = op_operand(op, 4)->type->dims;
-        struct packed_bits p = { .blocks = w[1], .words = w[2], .vectors = w[3], .lanes = s[3] };
-        p.block = op_operand(op, 0)->type->dims[3] / p.blocks;
-        p.group = w[4] / p.lanes;
+        const struct type *w = op_operand(op, 1)->type;
+        struct packed_bits p = { .blocks = type_extent(w, 1),
+                                 .words = type_extent(w, 2),
+                                 .vectors = type_extent(w, 3),
+                                 .lanes = type_extent(op_operand(op, 4)->type, 3) };
+        p.block = type_extent(op_operand(op, 0)->type, 3) / p.blocks;
+        p.group = type_extent(w, 4) / p.lanes;
         p.bytes = p.words * p.group;
         p.bits = (int)(8 * p.bytes / p.block);
         return p;

@@ -51,7 +51,7 @@ struct op_loop_kept op_loop_all(struct arena *arena, const struct op_loop *loop)
 
 static const struct type *stack_of(struct module *m, const struct type *row, int64_t steps)
 {
-        dim_t dims[RANK_MAX] = { steps };
+        dim_t dims[RANK_MAX] = { dim_of(steps) };
         memcpy(dims + 1, row->dims, (size_t)row->rank * sizeof *dims);
         return type_tensor(m, row->element, row->rank + 1, dims);
 }

@@ -25,8 +25,8 @@ static dim_t read_symbol(struct reader *r, const char *name)
 static dim_t read_dim_pair(struct reader *r, enum dim_kind kind, int depth)
 {
         dim_t a = read_dim(r, depth);
-        dim_t b = !r->failed && reader_expect(r, ",") ? read_dim(r, depth) : 0;
-        return !r->failed && reader_expect(r, ")") ? dim_binary(r->m, kind, a, b) : 0;
+        dim_t b = !r->failed && reader_expect(r, ",") ? read_dim(r, depth) : dim_of(0);
+        return !r->failed && reader_expect(r, ")") ? dim_binary(r->m, kind, a, b) : dim_of(0);
 }
 
 static dim_t read_dim_operand(struct reader *r, int depth)
@@ -34,22 +34,23 @@ static dim_t read_dim_operand(struct reader *r, int depth)
         int64_t extent;
         if (depth > DIM_DEPTH_MAX) {
                 reader_fail(r, "a dimension is nested more than %d deep", DIM_DEPTH_MAX);
-                return 0;
+                return dim_of(0);
         }
         if (reader_accept(r, "(")) {
                 dim_t d = read_dim(r, depth + 1);
-                return !r->failed && reader_expect(r, ")") ? d : 0;
+                return !r->failed && reader_expect(r, ")") ? d : dim_of(0);
         }
         if (reader_at(r, "\"")) {
                 const char *name = reader_string(r, "a symbol");
-                return name ? read_symbol(r, name) : 0;
+                return name ? read_symbol(r, name) : dim_of(0);
         }
         reader_skip(r);
         if (r->p < r->end && ((*r->p >= '0' && *r->p <= '9') || *r->p == '-'))
-                return reader_int(r, "a dimension", 0, INT32_MAX, &extent) ? extent : 0;
+                return reader_int(r, "a dimension", 0, INT32_MAX, &extent) ? dim_of(extent)
+                                                                           : dim_of(0);
         const char *word = reader_word(r, "a dimension");
         if (!word)
-                return 0;
+                return dim_of(0);
         bool max = !strcmp(word, "max"), min = !strcmp(word, "min");
         if ((max || min) && reader_accept(r, "("))
                 return read_dim_pair(r, max ? DIM_MAX : DIM_MIN, depth + 1);
@@ -65,7 +66,7 @@ static dim_t read_dim(struct reader *r, int depth)
         for (int i = 0; i < 4 && !r->failed; i++)
                 if (reader_accept(r, infix[i].mark)) {
                         dim_t b = read_dim_operand(r, depth);
-                        return r->failed ? 0 : dim_binary(r->m, infix[i].kind, a, b);
+                        return r->failed ? dim_of(0) : dim_binary(r->m, infix[i].kind, a, b);
                 }
         return a;
 }

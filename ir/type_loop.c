@@ -12,7 +12,7 @@ static const struct type *row_type(struct module *m, const struct type *t)
 
 static const struct type *stack_type(struct module *m, const struct type *row, int64_t steps)
 {
-        dim_t dims[RANK_MAX] = { steps };
+        dim_t dims[RANK_MAX] = { dim_of(steps) };
         if (row->kind != TYPE_TENSOR || !element_is_stored(row->element) || row->rank == RANK_MAX)
                 return NULL;
         for (int d = 0; d < row->rank; d++)
@@ -46,7 +46,7 @@ static bool check_values(struct module *m, struct op *op, struct diag *diag)
                 if (i - 2 < carried) {
                         if (!rule_result(m, op, i - 2, t, diag))
                                 return false;
-                } else if (!t->rank || t->dims[0] != steps) {
+                } else if (!t->rank || !dim_is(t->dims[0], steps)) {
                         return rule_fail(op, diag, "scans %s, want %lld rows", rule_type(m, t),
                                          (long long)steps);
                 }

@@ -14,7 +14,7 @@ struct product { int64_t known; int count; dim_t factors[FACTORS_MAX]; };
 static int compare_dims(const void *a, const void *b)
 {
         dim_t x = *(const dim_t *)a, y = *(const dim_t *)b;
-        return (x > y) - (x < y);
+        return (x.code > y.code) - (x.code < y.code);
 }
 
 /* false: too many factors to tell */
@@ -28,13 +28,13 @@ static bool product_of(const struct module *m, const struct type *t, struct prod
         while (depth) {
                 dim_t d = stack[--depth];
                 if (dim_is_static(d)) {
-                        if (!int_mul(p->known, d, &p->known))
+                        if (!int_mul(p->known, dim_extent(d), &p->known))
                                 return false;
-                } else if (m->dims[~d].kind == DIM_MUL) {
+                } else if (dim_term(m, d)->kind == DIM_MUL) {
                         if (depth + 2 > FACTORS_MAX)
                                 return false;
-                        stack[depth++] = m->dims[~d].a;
-                        stack[depth++] = m->dims[~d].b;
+                        stack[depth++] = dim_term(m, d)->a;
+                        stack[depth++] = dim_term(m, d)->b;
                 } else {
                         if (p->count == FACTORS_MAX)
                                 return false;
@@ -55,7 +55,7 @@ static bool same_product(const struct module *m, const struct type *a, const str
         if (x.known != y.known || x.count != y.count)
                 return false;
         for (int i = 0; i < x.count; i++)
-                if (x.factors[i] != y.factors[i])
+                if (!dim_equal(x.factors[i], y.factors[i]))
                         return false;
         return true;
 }
@@ -99,7 +99,7 @@ bool type_broadcast(struct module *m, struct op *op, struct diag *diag)
         for (int i = 0; i < x->rank; i++) {
                 if (i && onto[i] < onto[i - 1])
                         return rule_fail(op, diag, "dims do not ascend");
-                if (x->dims[i] != 1 && x->dims[i] != y->dims[onto[i]])
+                if (!dim_is(x->dims[i], 1) && !dim_equal(x->dims[i], y->dims[onto[i]]))
                         return rule_fail(op, diag, "dimension %d is %s, want 1 or %s", i,
                                          rule_dim(m, x->dims[i]), rule_dim(m, y->dims[onto[i]]));
         }
@@ -126,16 +126,16 @@ bool type_slice(struct module *m, struct op *op, struct diag *diag)
             !rule_operand_ints(op, 2, x->rank, steps, &steps_known, diag))
                 return false;
         for (int i = 0; i < x->rank; i++)
-                if (y->dims[i] == 0)            /* nothing is read */
+                if (dim_is(y->dims[i], 0)) /* nothing is read */
                         return true;
         for (int i = 0; i < x->rank && starts_known && steps_known; i++)
                 if (dim_is_static(x->dims[i]) && dim_is_static(y->dims[i]) &&
-                    !steps_inside(starts[i], steps[i], y->dims[i], x->dims[i]))
-                        return rule_fail(
-                                op, diag,
-                                "dimension %d: %lld elements from %lld in steps of %lld leave 0 to %lld",
-                                i, (long long)y->dims[i], (long long)starts[i], (long long)steps[i],
-                                (long long)x->dims[i] - 1);
+                    !steps_inside(starts[i], steps[i], type_extent(y, i), type_extent(x, i)))
+                        return rule_fail(op, diag,
+                                         "dimension %d: %lld elements from %lld in steps of %lld "
+                                         "leave 0 to %lld",
+                                         i, (long long)type_extent(y, i), (long long)starts[i],
+                                         (long long)steps[i], (long long)type_extent(x, i) - 1);
         return true;
 }
 
@@ -154,13 +154,13 @@ bool type_pad(struct module *m, struct op *op, struct diag *diag)
         if (!value && constant)
                 return rule_fail(op, diag, "operand value is missing");
         for (int i = 0; i < x->rank; i++) {
-                empty = empty || y->dims[i] == 0;
+                empty = empty || dim_is(y->dims[i], 0);
                 if (known && (low[i] < -STEP_MAX || low[i] > STEP_MAX))
                         return rule_fail(op, diag, "low holds %lld, want %d to %d",
                                          (long long)low[i], -STEP_MAX, STEP_MAX);
         }
         for (int i = 0; i < x->rank && !constant && !empty; i++)
-                if (x->dims[i] == 0)
+                if (dim_is(x->dims[i], 0))
                         return rule_fail(op, diag, "dimension %d has no elements to pad with", i);
         return true;
 }
@@ -180,7 +180,7 @@ bool type_concat(struct module *m, struct op *op, struct diag *diag)
                 const struct type *t = operand_type(op, k);
                 bool fits = t->element == first->element && t->rank == first->rank;
                 for (int i = 0; i < first->rank && fits; i++)
-                        fits = i == axis || t->dims[i] == first->dims[i];
+                        fits = i == axis || dim_equal(t->dims[i], first->dims[i]);
                 if (!fits)
                         return rule_fail(op, diag,
                                          "operand %d is %s, does not go with %s along dimension %d",
@@ -208,9 +208,11 @@ static bool check_indices(const struct op *op, const struct value *v, const dim_
                 dim_t extent = extents[i % width];
                 if (e == E_U64 && s.u > INT64_MAX)
                         s.i = INT64_MAX;
-                if (dim_is_static(extent) && (s.i < -extent || s.i >= extent))
+                if (dim_is_static(extent) &&
+                    (s.i < -dim_extent(extent) || s.i >= dim_extent(extent)))
                         return rule_fail(op, diag, "index %lld is not in %lld to %lld", s.i,
-                                         (long long)-extent, (long long)extent - 1);
+                                         (long long)-dim_extent(extent),
+                                         (long long)dim_extent(extent) - 1);
         }
         return true;
 }
@@ -246,10 +248,11 @@ static bool fit_along(struct module *m, const struct type *x, const struct type 
 {
         bool fits = indices->rank == x->rank, empty = false;
         for (int i = 0; i < x->rank && fits; i++)
-                empty = empty || indices->dims[i] == 0;
+                empty = empty || dim_is(indices->dims[i], 0);
         for (int i = 0; i < x->rank && fits && !empty; i++) {
                 dim_t a = indices->dims[i], b = x->dims[i];
-                fits = i == axis || a == b || (dim_is_static(b) && dim_bound(m, a) <= b);
+                fits = i == axis || dim_equal(a, b) ||
+                       (dim_is_static(b) && dim_bound(m, a) <= dim_extent(b));
         }
         return fits;
 }
@@ -279,30 +282,33 @@ bool type_gather_nd(struct module *m, struct op *op, struct diag *diag)
                 return rule_fail(op, diag, "batch_dims is %lld, want less than both ranks",
                                  (long long)shared);
         dim_t width = indices->dims[indices->rank - 1];
-        if (width < 1 || width > x->rank - shared)
+        if (!dim_is_static(width) || dim_extent(width) < 1 || dim_extent(width) > x->rank - shared)
                 return rule_fail(op, diag, "operand indices is %s, want tuples of 1 to %d",
                                  rule_type(m, indices), x->rank - (int)shared);
         for (int i = 0; i < indices->rank - 1; i++) {
-                if (i < shared && indices->dims[i] != x->dims[i])
+                if (i < shared && !dim_equal(indices->dims[i], x->dims[i]))
                         return rule_fail(op, diag, "dimension %d is %s and %s, want equal extents",
                                          i, rule_dim(m, x->dims[i]), rule_dim(m, indices->dims[i]));
                 dims[rank++] = indices->dims[i];
         }
-        for (int i = (int)(shared + width); i < x->rank; i++)
+        for (int i = (int)(shared + dim_extent(width)); i < x->rank; i++)
                 dims[rank++] = x->dims[i];
-        return check_indices(op, op_operand(op, 1), x->dims + shared, (int)width, diag) &&
+        return check_indices(op, op_operand(op, 1), x->dims + shared, (int)dim_extent(width),
+                             diag) &&
                rule_shape(m, op, x->element, rank, dims, diag);
 }
 
 /* one tuple for each slice of x that is updated */
 static bool fit_tuples(const struct type *x, const struct type *indices, const struct type *updates)
 {
-        dim_t width = indices->rank ? indices->dims[indices->rank - 1] : 0;
         int outer = indices->rank - 1;
+        if (outer < 0 || !dim_is_static(indices->dims[outer]))
+                return false;
+        int64_t width = type_extent(indices, outer);
         bool fits = width >= 1 && width <= x->rank && updates->rank == outer + x->rank - width;
         for (int i = 0; fits && i < updates->rank; i++)
-                fits = updates->dims[i] ==
-                       (i < outer ? indices->dims[i] : x->dims[i - outer + width]);
+                fits = dim_equal(updates->dims[i],
+                                 i < outer ? indices->dims[i] : x->dims[i - outer + width]);
         return fits;
 }
 
@@ -325,7 +331,7 @@ bool type_scatter(struct module *m, struct op *op, struct diag *diag)
             !rule_combines(op, x->element, reducer_takes_any((enum reducer)(kind - 1)), diag))
                 return false;
         const dim_t *extents = along ? &x->dims[axis] : x->dims;
-        int width = along ? 1 : (int)indices->dims[indices->rank - 1];
+        int width = along ? 1 : (int)type_extent(indices, indices->rank - 1);
         return check_indices(op, op_operand(op, 1), extents, width, diag) &&
                rule_result(m, op, 0, x, diag);
 }
@@ -343,8 +349,9 @@ bool type_argsort(struct module *m, struct op *op, struct diag *diag)
                 return rule_fail(op, diag, "cannot compare elements of type %s",
                                  element_info[x->element].text);
         for (int i = 0; i < x->rank; i++)
-                if (i == axis ? dim_is_static(x->dims[i]) && dim_bound(m, y->dims[i]) > x->dims[i]
-                              : y->dims[i] != x->dims[i])
+                if (i == axis ? dim_is_static(x->dims[i]) &&
+                                        dim_bound(m, y->dims[i]) > type_extent(x, i)
+                              : !dim_equal(y->dims[i], x->dims[i]))
                         return rule_fail(op, diag, "result is %s, does not fit into %s",
                                          rule_type(m, y), rule_type(m, x));
         int64_t descending = op_int(op, "descending");

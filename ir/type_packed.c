@@ -36,7 +36,7 @@ static bool find_positions(struct module *m, struct op *op, int spatial, int win
         if (!dilations)
                 return false;
         for (int d = 0; d < spatial; d++) {
-                int64_t extent = w->dims[window + d];
+                int64_t extent = type_extent(w, window + d);
                 if (extent < 1 || extent > STEP_MAX)
                         return rule_fail(op, diag, "window extent %lld, want 1 to %d",
                                          (long long)extent, STEP_MAX);
@@ -50,8 +50,9 @@ static bool find_positions(struct module *m, struct op *op, int spatial, int win
 static bool check_words(struct module *m, struct op *op, struct diag *diag)
 {
         const struct type *x = operand_type(op, 0), *w = operand_type(op, 1);
-        int64_t inner = x->dims[x->rank - 1], words = w->rank >= 3 ? w->dims[w->rank - 3] : 0,
-                last = w->dims[w->rank - 1];
+        int64_t inner = type_extent(x, x->rank - 1),
+                words = w->rank >= 3 ? type_extent(w, w->rank - 3) : 0,
+                last = type_extent(w, w->rank - 1);
         if (w->rank != x->rank + 2 || !words || inner % words || inner < words ||
             last % (inner / words) || last < inner / words)
                 return rule_fail(op, diag,
@@ -73,14 +74,15 @@ bool type_convolve_packed(struct module *m, struct op *op, struct diag *diag)
         int64_t outputs = op_int(op, "outputs"), block = op_int(op, "block");
         if (!check_words(m, op, diag))
                 return false;
-        int64_t inner = x->dims[x->rank - 1], lanes = packed_lanes(x, w), panel = packed_panel(x, w);
-        if (groups < 1 || groups > x->dims[1] || x->dims[1] % groups ||
-            w->dims[1] != x->dims[1] / groups)
+        int64_t inner = type_extent(x, x->rank - 1), lanes = packed_lanes(x, w),
+                panel = packed_panel(x, w);
+        if (groups < 1 || groups > type_extent(x, 1) || type_extent(x, 1) % groups ||
+            !dim_is(w->dims[1], type_extent(x, 1) / groups))
                 return rule_fail(op, diag, "panels %s do not fit x %s in %lld groups",
                                  rule_type(m, w), rule_type(m, x), (long long)groups);
-        if (channels < 1 || channels > w->dims[1] * inner)
+        if (channels < 1 || channels > type_extent(w, 1) * inner)
                 return rule_fail(op, diag, "channels is %lld, want 1 to %lld", (long long)channels,
-                                 (long long)(w->dims[1] * inner));
+                                 (long long)(type_extent(w, 1) * inner));
         if (op_int(op, "crossed") && (lanes % MULTIPLY_LINE || packed_group(x, w) % MULTIPLY_LINE))
                 return rule_fail(op, diag, "words of %lld channels for %lld outputs are crossed, want multiples of %d",
                                  (long long)packed_group(x, w), (long long)lanes, MULTIPLY_LINE);
@@ -91,14 +93,14 @@ bool type_convolve_packed(struct module *m, struct op *op, struct diag *diag)
                                  "outputs is %lld in blocks of %lld, want multiples of %lld or all",
                                  (long long)outputs, (long long)block, (long long)lanes);
         int64_t stored = round_up(outputs, block);
-        if (panel < 1 || w->dims[0] != groups * divide_up(stored, panel))
+        if (panel < 1 || !dim_is(w->dims[0], groups * divide_up(stored, panel)))
                 return rule_fail(
                         op, diag,
                         "%lld panels of %lld, want them to hold %lld outputs in %lld groups",
-                        (long long)w->dims[0], (long long)panel, (long long)stored,
+                        (long long)type_extent(w, 0), (long long)panel, (long long)stored,
                         (long long)groups);
-        dim_t dims[RANK_MAX] = { x->dims[0], groups * divide_up(outputs, block) };
-        dims[x->rank - 1] = block;
+        dim_t dims[RANK_MAX] = { x->dims[0], dim_of(groups * divide_up(outputs, block)) };
+        dims[x->rank - 1] = dim_of(block);
         enum element e;
         return find_positions(m, op, spatial, 2, dims, diag) &&
                rule_accumulator(op, x->element, false, &e, diag) &&
@@ -112,8 +114,8 @@ bool type_convolve_lanes(struct module *m, struct op *op, struct diag *diag)
                 return false;
         const struct type *x = operand_type(op, 0), *w = operand_type(op, 1);
         int spatial = x->rank - 3;
-        if (spatial < 1 || w->rank != x->rank - 1 || w->dims[0] != x->dims[1] ||
-            w->dims[w->rank - 1] != x->dims[x->rank - 1])
+        if (spatial < 1 || w->rank != x->rank - 1 || !dim_equal(w->dims[0], x->dims[1]) ||
+            !dim_equal(w->dims[w->rank - 1], x->dims[x->rank - 1]))
                 return rule_fail(op, diag, "operands are %s and %s, want blocks and lanes to agree",
                                  rule_type(m, x), rule_type(m, w));
         dim_t dims[RANK_MAX] = { x->dims[0], x->dims[1] };
@@ -142,33 +144,38 @@ bool type_convolve_winograd(struct module *m, struct op *op, struct diag *diag)
         if (!f)
                 return rule_fail(op, diag, "tile is %lld, want 2 or 4",
                                  (long long)op_int(op, "tile"));
-        if (x->rank != 5 || w->rank != 5 || w->dims[0] != f->size * f->size || w->dims[4] < 1)
+        if (x->rank != 5 || w->rank != 5 || !dim_is(w->dims[0], f->size * f->size) ||
+            type_extent(w, 4) < 1)
                 return rule_fail(
                         op, diag,
                         "operands are %s and %s, want five dimensions, of w the first %d",
                         rule_type(m, x), rule_type(m, w), f->size * f->size);
         if (rows < 1 || columns < 1 || rows > STEP_MAX || columns > STEP_MAX ||
-            tiled(rows, f->tile) + 2 > x->dims[2] || tiled(columns, f->tile) + 2 > x->dims[3])
+            tiled(rows, f->tile) + 2 > type_extent(x, 2) ||
+            tiled(columns, f->tile) + 2 > type_extent(x, 3))
                 return rule_fail(
                         op, diag,
                         "x is %s, want it to hold the windows of %lld rows and %lld columns in tiles of %d",
                         rule_type(m, x), (long long)rows, (long long)columns, f->tile);
-        if (w->dims[2] < 1 || w->dims[2] > x->dims[1] * x->dims[4])
+        if (type_extent(w, 2) < 1 || type_extent(w, 2) > type_extent(x, 1) * type_extent(x, 4))
                 return rule_fail(op, diag, "w has %lld channels, want 1 to %lld",
-                                 (long long)w->dims[2], (long long)(x->dims[1] * x->dims[4]));
-        int64_t lanes = w->dims[4];
+                                 (long long)type_extent(w, 2),
+                                 (long long)(type_extent(x, 1) * type_extent(x, 4)));
+        int64_t lanes = type_extent(w, 4);
         if (outputs < 1 || outputs > STEP_MAX || block < 1 || block > STEP_MAX ||
             (block % lanes && block != outputs))
                 return rule_fail(op, diag,
                                  "outputs is %lld in blocks of %lld, want multiples of %lld or all",
                                  (long long)outputs, (long long)block, (long long)lanes);
-        int64_t blocks = divide_up(outputs, block), panel = w->dims[3] * lanes;
-        if (panel < 1 || w->dims[1] != divide_up(blocks * block, panel))
+        int64_t blocks = divide_up(outputs, block), panel = type_extent(w, 3) * lanes;
+        if (panel < 1 || !dim_is(w->dims[1], divide_up(blocks * block, panel)))
                 return rule_fail(op, diag, "%lld panels of %lld, want them to hold %lld outputs",
-                                 (long long)w->dims[1], (long long)panel,
+                                 (long long)type_extent(w, 1), (long long)panel,
                                  (long long)(blocks * block));
         return rule_shape(m, op, x->element, 5,
-                          (dim_t[]){ x->dims[0], blocks, rows, columns, block }, diag);
+                          (dim_t[]){ x->dims[0], dim_of(blocks), dim_of(rows), dim_of(columns),
+                                     dim_of(block) },
+                          diag);
 }
 
 /* ---- dot_blocks ---- */
@@ -189,11 +196,13 @@ static bool check_bits(struct module *m, struct op *op, struct diag *diag)
         bool good = x->rank == 4 && w->rank == 5 && s->rank == 4 && type_is_static(x) &&
                     type_is_static(w) && type_is_static(s) && type_elements(x) &&
                     type_elements(w) && type_elements(s) && x->element == E_I8 &&
-                    w->element == E_U8 && element_info[s->element].compute == E_F32 && x->dims[1] == 1 && x->dims[3] % w->dims[1] == 0 &&
-                    w->dims[4] % s->dims[3] == 0;
+                    w->element == E_U8 && element_info[s->element].compute == E_F32 &&
+                    dim_is(x->dims[1], 1) && type_extent(x, 3) % type_extent(w, 1) == 0 &&
+                    type_extent(w, 4) % type_extent(s, 3) == 0;
         if (good) {
-                int64_t block = x->dims[3] / w->dims[1],
-                        bytes = w->dims[2] * (w->dims[4] / s->dims[3]), per = block / bytes;
+                int64_t block = type_extent(x, 3) / type_extent(w, 1),
+                        bytes = type_extent(w, 2) * (type_extent(w, 4) / type_extent(s, 3)),
+                        per = block / bytes;
                 good = block % bytes == 0 && per <= 8 && !(per & (per - 1));
         }
         return good || rule_fail(op, diag,
@@ -209,10 +218,11 @@ bool type_dot_blocks(struct module *m, struct op *op, struct diag *diag)
                 return false;
         const struct packed_bits p = packed_bits_of(op);
         const dim_t *x = operand_type(op, 0)->dims;
-        int64_t panels = operand_type(op, 1)->dims[0], outputs = op_int(op, "outputs"),
+        int64_t panels = type_extent(operand_type(op, 1), 0), outputs = op_int(op, "outputs"),
                 zero = op_int(op, "zero"), panel = p.vectors * p.lanes;
-        const dim_t rows[] = { x[0], 1, x[2], p.blocks },
-                    columns[] = { panels, p.blocks, p.vectors, p.lanes };
+        const dim_t rows[] = { x[0], dim_of(1), x[2], dim_of(p.blocks) },
+                    columns[] = { dim_of(panels), dim_of(p.blocks), dim_of(p.vectors),
+                                  dim_of(p.lanes) };
         if (outputs < 1 || outputs > STEP_MAX || panels != divide_up(outputs, panel))
                 return rule_fail(op, diag, "%lld panels of %lld, want them to hold %lld outputs",
                                  (long long)panels, (long long)panel, (long long)outputs);
@@ -223,7 +233,7 @@ bool type_dot_blocks(struct module *m, struct op *op, struct diag *diag)
                want_type(m, op, SUMS, E_I32, 4, rows, diag) &&
                want_type(m, op, SCALES, (enum element)operand_type(op, SCALES)->element, 4, columns,
                          diag) &&
-               (!op_operand(op, ZEROS) ||
-                want_type(m, op, ZEROS, E_U8, 4, columns, diag)) &&
-               rule_shape(m, op, E_F32, 4, (dim_t[]){ x[0], 1, x[2], outputs }, diag);
+               (!op_operand(op, ZEROS) || want_type(m, op, ZEROS, E_U8, 4, columns, diag)) &&
+               rule_shape(m, op, E_F32, 4, (dim_t[]){ x[0], dim_of(1), x[2], dim_of(outputs) },
+                          diag);
 }

@@ -37,7 +37,7 @@ static bool dot_pairs(struct module *m, const struct op *op, const char *name_a,
                                  name_a, name_b, count_a, count_b);
         for (int i = 0; i < count_a; i++) {
                 dim_t x = operand_type(op, 0)->dims[a[i]], y = operand_type(op, 1)->dims[b[i]];
-                if (x != y)
+                if (!dim_equal(x, y))
                         return rule_fail(op, diag,
                                          "dimension %d of a is %s, dimension %d of b is %s, want equal extents",
                                          (int)a[i], rule_dim(m, x), (int)b[i], rule_dim(m, y));
@@ -88,7 +88,7 @@ bool type_dot(struct module *m, struct op *op, struct diag *diag)
 /* extent after dilation: gaps of d - 1 between elements, none stays none */
 static dim_t dilated(struct module *m, dim_t extent, int64_t d)
 {
-        return dim_binary(m, DIM_SUB, dim_binary(m, DIM_MUL, extent, d), d - 1);
+        return dim_binary(m, DIM_SUB, dim_binary(m, DIM_MUL, extent, dim_of(d)), dim_of(d - 1));
 }
 
 /* floor((x + low + high - window) / stride) + 1, 0 where negative; x and window already dilated.
@@ -97,8 +97,9 @@ static dim_t dilated(struct module *m, dim_t extent, int64_t d)
 dim_t rule_positions(struct module *m, dim_t x, int64_t window, int64_t stride, int64_t pads)
 {
         int64_t k = pads - window + stride;
-        return dim_binary(m, DIM_DIV, dim_binary(m, k >= 0 ? DIM_ADD : DIM_SUB, x, k >= 0 ? k : -k),
-                          stride);
+        return dim_binary(m, DIM_DIV,
+                          dim_binary(m, k >= 0 ? DIM_ADD : DIM_SUB, x, dim_of(k >= 0 ? k : -k)),
+                          dim_of(stride));
 }
 
 bool type_convolve(struct module *m, struct op *op, struct diag *diag)
@@ -124,11 +125,11 @@ bool type_convolve(struct module *m, struct op *op, struct diag *diag)
         if (groups < 1 || groups > STEP_MAX)
                 return rule_fail(op, diag, "groups is %lld, want 1 to %d", (long long)groups,
                                  STEP_MAX);
-        if (x->dims[1] != dim_binary(m, DIM_MUL, w->dims[1], groups))
+        if (!dim_equal(x->dims[1], dim_binary(m, DIM_MUL, w->dims[1], dim_of(groups))))
                 return rule_fail(op, diag, "x has %s channels, want %s in each of %lld groups",
                                  rule_dim(m, x->dims[1]), rule_dim(m, w->dims[1]),
                                  (long long)groups);
-        if (groups > 1 && (!dim_is_static(w->dims[0]) || w->dims[0] % groups))
+        if (groups > 1 && (!dim_is_static(w->dims[0]) || type_extent(w, 0) % groups))
                 return rule_fail(op, diag, "%s result channels do not divide into %lld groups",
                                  rule_dim(m, w->dims[0]), (long long)groups);
         dim_t dims[RANK_MAX] = { x->dims[0], w->dims[0] };
@@ -138,8 +139,8 @@ bool type_convolve(struct module *m, struct op *op, struct diag *diag)
                                          "operand w is %s, want a window of known extents",
                                          rule_type(m, w));
                 dims[2 + i] = rule_positions(m, dilated(m, x->dims[2 + i], gaps[i]),
-                                               dilated(m, w->dims[2 + i], dilations[i]), strides[i],
-                                               pads[i] + pads[spatial + i]);
+                                             dim_extent(dilated(m, w->dims[2 + i], dilations[i])),
+                                             strides[i], pads[i] + pads[spatial + i]);
         }
         return rule_shape(m, op, e, x->rank, dims, diag);
 }
@@ -166,9 +167,9 @@ static bool window_result(struct module *m, struct op *op, enum element e, struc
                     !dim_is_static(dims[i]) || !dim_is_static(x->dims[i]) ||
                     !dim_is_static(given->dims[i]))
                         continue;
-                int64_t reach = x->dims[i] + pads[i],
+                int64_t reach = type_extent(x, i) + pads[i],
                         most = reach > 0 ? (reach - 1) / strides[i] + 1 : 0;
-                if (given->dims[i] > dims[i] && given->dims[i] <= most)
+                if (type_extent(given, i) > dim_extent(dims[i]) && type_extent(given, i) <= most)
                         dims[i] = given->dims[i];
         }
         return rule_shape(m, op, e, x->rank, dims, diag);
@@ -199,7 +200,7 @@ static const struct type *without_axes(struct module *m, const struct type *x, e
                 if (!(axes >> i & 1))
                         dims[rank++] = x->dims[i];
                 else if (keep)
-                        dims[rank++] = 1;
+                        dims[rank++] = dim_of(1);
         return type_tensor(m, e, rank, dims);
 }
 
@@ -214,10 +215,11 @@ bool type_reduce(struct module *m, struct op *op, struct diag *diag)
         if (!rule_accumulator(op, x->element, reducer_takes_any((enum reducer)op_int(op, "kind")),
                               &e, diag))
                 return false;
-        if (dim_is_static(count) && count > x->rank)
+        if (dim_is_static(count) && dim_extent(count) > x->rank)
                 return rule_fail(op, diag, "axes has %lld values, want at most %d",
-                                 (long long)count, x->rank);
-        if (dim_is_static(count) && !rule_operand_ints(op, 1, (int)count, axes, &known, diag))
+                                 (long long)dim_extent(count), x->rank);
+        if (dim_is_static(count) &&
+            !rule_operand_ints(op, 1, (int)dim_extent(count), axes, &known, diag))
                 return false;
         if (!known) {
                 given = rule_given(m, op, (int)e, -1, diag);
@@ -226,9 +228,9 @@ bool type_reduce(struct module *m, struct op *op, struct diag *diag)
                                          rule_type(m, given), x->rank);
                 return given;
         }
-        if (!rule_distinct(op, "axes", axes, (int)count, x->rank, diag))
+        if (!rule_distinct(op, "axes", axes, (int)dim_extent(count), x->rank, diag))
                 return false;
-        for (int i = 0; i < count; i++)
+        for (int i = 0; i < dim_extent(count); i++)
                 mask |= UINT32_C(1) << axes[i];
         /* axes that were found out later: the type given for run-time axes may have kept them */
         if (given && given == without_axes(m, x, e, mask, true))

@@ -142,12 +142,12 @@ bool rule_operand_ints(const struct op *op, int operand, int length, int64_t *in
         const struct value *v = op_operand(op, operand);
         int count = 0;
         *known = false;
-        if (v->type->dims[0] != length)
-                return rule_fail(op, diag, "%s has %lld values, want %d",
-                                 op_info[op->code].operands[operand].name,
-                                 (long long)(dim_is_static(v->type->dims[0]) ? v->type->dims[0]
-                                                                             : -1),
-                                 length);
+        if (!dim_is(v->type->dims[0], length))
+                return rule_fail(
+                        op, diag, "%s has %lld values, want %d",
+                        op_info[op->code].operands[operand].name,
+                        (long long)(dim_is_static(v->type->dims[0]) ? type_extent(v->type, 0) : -1),
+                        length);
         *known = value_ints(v, ints, length, &count);
         return true;
 }

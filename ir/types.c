@@ -2,23 +2,44 @@
 /* Dimensions and types: interned, so that equal ones are the same number or pointer. */
 #include "ir/tensor_text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
 
 enum { DIM_SIZE_MAX = 64 };             /* leaves of one term: text and recursion stay small */
-#define DIM_NONE INT64_MAX              /* a term that cannot be: no type may have this extent */
+
+int64_t dim_extent(dim_t d)
+{
+        if (dim_is_static(d))
+                return d.code;
+        fputs("dnncc: error: internal: an extent that only a run knows was read as a constant\n",
+              stderr);
+        exit(EXIT_INTERNAL);
+}
+
+void dims_extents(int64_t *extents, int rank, const dim_t *dims)
+{
+        for (int i = 0; i < rank; i++)
+                extents[i] = dim_extent(dims[i]);
+}
+
+void dims_of(dim_t *dims, int rank, const int64_t *extents)
+{
+        for (int i = 0; i < rank; i++)
+                dims[i] = dim_of(extents[i]);
+}
 
 /* ---- interning: one map for both, a tag before each key ---- */
 
 enum { TAG_SYMBOL = 's', TAG_DIM = 'd', TAG_TYPE = 't' };
 
-static const struct dim_expr *dim_expr(const struct module *m, dim_t d) { return &m->dims[~d]; }
+const struct dim_expr *dim_term(const struct module *m, dim_t d) { return &m->dims[~d.code]; }
 
 static int dim_size(const struct module *m, dim_t d)
 {
-        return dim_is_static(d) ? 1 : dim_expr(m, d)->size;
+        return dim_is_static(d) ? 1 : dim_term(m, d)->size;
 }
 
 static int64_t saturate(bool fits, int64_t value) { return fits ? value : INT64_MAX; }
@@ -42,11 +63,11 @@ static int64_t bound_binary(enum dim_kind kind, int64_t a, int64_t b, bool b_kno
 static dim_t dim_intern(struct module *m, struct dim_expr e)
 {
         char key[1 + sizeof e] = { TAG_DIM };
-        int64_t parts[4] = { e.kind, e.symbol, e.a, e.b };
+        int64_t parts[4] = { e.kind, e.symbol, e.a.code, e.b.code };
         memcpy(key + 1, parts, sizeof parts);
         int *found = map_get(m->types, key, 1 + sizeof parts);
         if (found)
-                return ~(dim_t)*found;
+                return (dim_t){ ~(int64_t)*found };
         if (m->dim_count == INT32_MAX)
                 return DIM_NONE;
         ARENA_GROW(m->arena, m->dims, m->dim_count);
@@ -54,7 +75,7 @@ static dim_t dim_intern(struct module *m, struct dim_expr e)
         int *number = ARENA_NEW(m->arena, int);
         *number = m->dim_count++;
         map_set(m->types, key, 1 + sizeof parts, number);
-        return ~(dim_t)*number;
+        return (dim_t){ ~(int64_t)*number };
 }
 
 dim_t dim_symbol(struct module *m, const char *name, int64_t bound)
@@ -83,13 +104,13 @@ dim_t dim_symbol(struct module *m, const char *name, int64_t bound)
  * is. */
 static int dim_compare(const struct module *m, dim_t a, dim_t b)
 {
-        if (a == b)
+        if (dim_equal(a, b))
                 return 0;
         if (dim_is_static(a) || dim_is_static(b))
-                return dim_is_static(a) && dim_is_static(b) ? (a < b ? -1 : 1)
+                return dim_is_static(a) && dim_is_static(b) ? (a.code < b.code ? -1 : 1)
                        : dim_is_static(a)                   ? 1
                                                             : -1;
-        const struct dim_expr *x = dim_expr(m, a), *y = dim_expr(m, b);
+        const struct dim_expr *x = dim_term(m, a), *y = dim_term(m, b);
         if (x->kind != y->kind)
                 return x->kind < y->kind ? -1 : 1;
         if (x->kind == DIM_SYMBOL)
@@ -102,21 +123,22 @@ static int dim_compare(const struct module *m, dim_t a, dim_t b)
  * answer. */
 static bool dim_reassociate(struct module *m, enum dim_kind kind, dim_t a, int64_t k, dim_t *out)
 {
-        const struct dim_expr *e = dim_expr(m, a);
+        const struct dim_expr *e = dim_term(m, a);
         if (e->kind == DIM_SYMBOL || !dim_is_static(e->b))
                 return false;
         dim_t x = e->a;
-        int64_t c = e->b, joined;
+        int64_t c = dim_extent(e->b), joined;
         if (kind == DIM_ADD && e->kind == DIM_ADD && int_add(c, k, &joined))
-                *out = dim_binary(m, DIM_ADD, x, joined);
+                *out = dim_binary(m, DIM_ADD, x, dim_of(joined));
         else if (kind == DIM_SUB && e->kind == DIM_ADD)
-                *out = c >= k ? dim_binary(m, DIM_ADD, x, c - k) : dim_binary(m, DIM_SUB, x, k - c);
+                *out = c >= k ? dim_binary(m, DIM_ADD, x, dim_of(c - k))
+                              : dim_binary(m, DIM_SUB, x, dim_of(k - c));
         else if (kind == DIM_SUB && e->kind == DIM_SUB && int_add(c, k, &joined))
-                *out = dim_binary(m, DIM_SUB, x, joined);
+                *out = dim_binary(m, DIM_SUB, x, dim_of(joined));
         else if (kind == DIM_MUL && e->kind == DIM_MUL && int_mul(c, k, &joined))
-                *out = dim_binary(m, DIM_MUL, x, joined);
+                *out = dim_binary(m, DIM_MUL, x, dim_of(joined));
         else if (kind == DIM_DIV && e->kind == DIM_MUL && k > 0 && c % k == 0)
-                *out = dim_binary(m, DIM_MUL, x, c / k);
+                *out = dim_binary(m, DIM_MUL, x, dim_of(c / k));
         else
                 return false;
         return true;
@@ -124,27 +146,28 @@ static bool dim_reassociate(struct module *m, enum dim_kind kind, dim_t a, int64
 
 dim_t dim_binary(struct module *m, enum dim_kind kind, dim_t a, dim_t b)
 {
-        if (a == DIM_NONE || b == DIM_NONE)
+        if (dim_equal(a, DIM_NONE) || dim_equal(b, DIM_NONE))
                 return DIM_NONE;
         if (dim_is_static(a) && dim_is_static(b))
-                return bound_binary(kind, a, b, true);
+                return dim_of(bound_binary(kind, dim_extent(a), dim_extent(b), true));
         bool commutes = kind == DIM_ADD || kind == DIM_MUL || kind == DIM_MAX || kind == DIM_MIN;
         if (commutes && dim_compare(m, a, b) > 0) {
                 dim_t swapped = a;
                 a = b;
                 b = swapped;
         }
-        if (a == b && kind != DIM_ADD && kind != DIM_MUL && kind != DIM_DIV)
-                return kind == DIM_SUB ? 0 : a;
-        if (a == 0 && (kind == DIM_SUB || kind == DIM_DIV))
-                return 0;
+        if (dim_equal(a, b) && kind != DIM_ADD && kind != DIM_MUL && kind != DIM_DIV)
+                return kind == DIM_SUB ? dim_of(0) : a;
+        if (dim_is(a, 0) && (kind == DIM_SUB || kind == DIM_DIV))
+                return dim_of(0);
         dim_t simpler;
         if (dim_is_static(b)) {
-                if (b == 0)
-                        return kind == DIM_MUL || kind == DIM_DIV || kind == DIM_MIN ? 0 : a;
-                if (b == 1 && (kind == DIM_MUL || kind == DIM_DIV))
+                if (dim_is(b, 0))
+                        return kind == DIM_MUL || kind == DIM_DIV || kind == DIM_MIN ? dim_of(0)
+                                                                                     : a;
+                if (dim_is(b, 1) && (kind == DIM_MUL || kind == DIM_DIV))
                         return a;
-                if (dim_reassociate(m, kind, a, b, &simpler))
+                if (dim_reassociate(m, kind, a, dim_extent(b), &simpler))
                         return simpler;
         }
         struct dim_expr e = { .kind = kind,
@@ -157,7 +180,7 @@ dim_t dim_binary(struct module *m, enum dim_kind kind, dim_t a, dim_t b)
 
 int64_t dim_bound(const struct module *m, dim_t d)
 {
-        return dim_is_static(d) ? d : dim_expr(m, d)->bound;
+        return dim_is_static(d) ? dim_extent(d) : dim_term(m, d)->bound;
 }
 
 /* ---- text of dimensions: names that are no plain words stand in quotes ---- */
@@ -186,10 +209,10 @@ static void dim_add_text(struct text *out, const struct module *m, dim_t d, bool
                 [DIM_DIV] = " / ", [DIM_MAX] = ", ",  [DIM_MIN] = ", "
         };
         if (dim_is_static(d)) {
-                text_add(out, "%lld", (long long)d);
+                text_add(out, "%lld", (long long)dim_extent(d));
                 return;
         }
-        const struct dim_expr *e = dim_expr(m, d);
+        const struct dim_expr *e = dim_term(m, d);
         if (e->kind == DIM_SYMBOL) {
                 symbol_print(out, m->symbols[e->symbol].name);
                 return;
@@ -247,6 +270,15 @@ const struct type *type_tensor(struct module *m, enum element e, int rank, const
                 m, &(struct type){ .kind = TYPE_TENSOR, .element = e, .rank = rank, .dims = dims });
 }
 
+const struct type *type_static(struct module *m, enum element e, int rank, const int64_t *extents)
+{
+        dim_t dims[RANK_MAX];
+        if (rank < 0 || rank > RANK_MAX)
+                return NULL;
+        dims_of(dims, rank, extents);
+        return type_tensor(m, e, rank, dims);
+}
+
 const struct type *type_scalar(struct module *m, enum element e)
 {
         return type_tensor(m, e, 0, NULL);
@@ -276,7 +308,7 @@ int64_t type_elements(const struct type *t)
 {
         int64_t count = 1;
         for (int i = 0; i < t->rank; i++)
-                count *= t->dims[i];
+                count *= type_extent(t, i);
         return count;
 }
 

@@ -11,7 +11,7 @@ static void row_major(const struct type *t, struct access *access)
         access->offset = 0;
         for (int d = t->rank - 1; d >= 0; d--) {
                 access->stride[d] = stride;
-                stride *= t->dims[d];
+                stride *= type_extent(t, d);
         }
 }
 
@@ -24,35 +24,35 @@ bool access_reshape(const struct type *from, int rank, const dim_t *dims, int64_
                 old[d] = stride[d];
         int i = 0, j = 0;
         while (j < rank) {
-                if (dims[j] == 1) {
+                if (dim_is(dims[j], 1)) {
                         stride[j++] = 0;
                         continue;
                 }
-                while (i < from->rank && from->dims[i] == 1)
+                while (i < from->rank && dim_is(from->dims[i], 1))
                         i++;
                 if (i == from->rank)
                         return false;
-                int64_t a = from->dims[i], b = dims[j];
+                int64_t a = type_extent(from, i), b = dim_extent(dims[j]);
                 int last_i = i, last_j = j;
                 while (a != b) {
                         if (a < b && last_i + 1 < from->rank)
-                                a *= from->dims[++last_i];
+                                a *= type_extent(from, ++last_i);
                         else if (a > b && last_j + 1 < rank)
-                                b *= dims[++last_j];
+                                b *= dim_extent(dims[++last_j]);
                         else
                                 return false;
                 }
                 int64_t step = old[last_i], extent = 1;
                 for (int k = last_i; k >= i; k--) {     /* the old ones lie as one */
-                        if (from->dims[k] != 1 && extent != 1 && old[k] != step * extent)
+                        if (!dim_is(from->dims[k], 1) && extent != 1 && old[k] != step * extent)
                                 return false;
-                        if (from->dims[k] != 1 && extent == 1)
+                        if (!dim_is(from->dims[k], 1) && extent == 1)
                                 step = old[k];
-                        extent *= from->dims[k];
+                        extent *= type_extent(from, k);
                 }
                 for (int k = last_j; k >= j; k--) {
                         stride[k] = step;
-                        step *= dims[k];
+                        step *= dim_extent(dims[k]);
                 }
                 i = last_i + 1;
                 j = last_j + 1;

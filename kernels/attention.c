@@ -66,7 +66,7 @@ static int line_of(const struct block *b)
 /* elements of a row of the products of shares and values in memory */
 static int64_t depth_of(const struct block *b)
 {
-        return round_up(op_result(b->a.second)->type->dims[COLUMN], line_of(b));
+        return round_up(type_extent(op_result(b->a.second)->type, COLUMN), line_of(b));
 }
 
 static bool rounds(const struct block *b) { return b->a.multiplied != b->a.shares; }
@@ -88,7 +88,8 @@ static int64_t width_read(const struct block *b)
 {
         if (!rounds(b))
                 return b->width;
-        return b->keys ? round_up(b->keys, read_at_once(b)) : b->a.multiplied->type->dims[COLUMN];
+        return b->keys ? round_up(b->keys, read_at_once(b))
+                       : type_extent(b->a.multiplied->type, COLUMN);
 }
 
 static struct stage *prepare_product(struct block *b, const struct op *op)
@@ -163,7 +164,7 @@ static struct emit_place row_memory(struct block *b, const char *name, const str
         struct emit_place place = { .buffer = emit_scratch(b->e, name, element_of(b),
                                                           b->tasks * b->rows) };
         int row = t ? t->rank - 1 : 0;
-        while (row > 0 && t->dims[row] == 1)
+        while (row > 0 && dim_is(t->dims[row], 1))
                 row--;
         place.stride[row] = 1;
         return place;
@@ -204,7 +205,8 @@ static bool write_rows(struct block *b)
 {
         struct emit *e = b->e;
         struct loop_expr *index[RANK] = { number(e, 0), b->group, NULL, NULL };
-        int64_t columns = b->a.scores->type->dims[COLUMN], rows = b->a.scores->type->dims[ROW];
+        int64_t columns = type_extent(b->a.scores->type, COLUMN),
+                rows = type_extent(b->a.scores->type, ROW);
         emit_local(e, b->a.scores)->place = &b->scores;
         rows_find(e, b->region, b->a.shares, &b->scores);
         if (e->rows.along != 1u << COLUMN || !rows_end_with(e, b->region, b->a.scores, b->a.shares))
@@ -218,7 +220,7 @@ static bool write_rows(struct block *b)
         emit_local(e, b->a.shares)->place = &b->scores;
         if (rounds(b)) {
                 index[COLUMN] = emit_for(e, "j", number(e, 0),
-                                         number(e, b->a.multiplied->type->dims[COLUMN]));
+                                         number(e, type_extent(b->a.multiplied->type, COLUMN)));
                 struct loop_expr *rounded = emit_element(e, b->a.multiplied, index);
                 emit_store(e, b->multiplied.buffer, emit_at(e, &b->multiplied, RANK, index),
                            rounded);
@@ -227,8 +229,8 @@ static bool write_rows(struct block *b)
         if (b->a.per_row) {
                 const struct type *t = b->a.per_row->type;
                 struct loop_expr *at[RANK_MAX];
-                emit_reindex(e, 2, (dim_t[]){ b->a.scores->type->dims[GROUP], rows }, index + GROUP,
-                             t->rank, t->dims, at);
+                emit_reindex(e, 2, (dim_t[]){ b->a.scores->type->dims[GROUP], dim_of(rows) },
+                             index + GROUP, t->rank, t->dims, at);
                 struct loop_expr *x = emit_element(e, b->a.per_row, at);
                 emit_store(e, b->per_row.buffer, emit_at(e, &b->per_row, t->rank, at), x);
                 emit_local(e, b->a.per_row)->place = &b->per_row;
@@ -308,7 +310,7 @@ static void begin_rows(struct block *b)
 static void hide_rest(struct block *b, struct loop_expr *at)
 {
         struct emit *e = b->e;
-        int64_t columns = b->a.scores->type->dims[COLUMN], panel = columns_of_panel(b);
+        int64_t columns = type_extent(b->a.scores->type, COLUMN), panel = columns_of_panel(b);
         if (columns % panel == 0)
                 return;
         struct loop_expr *end = times(e, b->panels, panel);
@@ -382,7 +384,8 @@ static void finish_rows(struct block *b, struct loop_buffer *result)
         emit_local(e, b->a.sum)->place = &b->sum;
         emit_local(e, op_result(b->a.second))->place = &b->products;
         index[ROW] = emit_for(e, "row", b->from, b->to);
-        index[COLUMN] = emit_for(e, "d", number(e, 0), number(e, b->a.result->type->dims[COLUMN]));
+        index[COLUMN] =
+                emit_for(e, "d", number(e, 0), number(e, type_extent(b->a.result->type, COLUMN)));
         const struct emit_place to = { .buffer = result,
                                        .start = number(e, y->offset),
                                        .stride = { 0, y->stride[GROUP], y->stride[ROW],
@@ -413,11 +416,12 @@ static void find_panels(struct block *b, struct loop_expr **first, struct loop_e
 {
         struct emit *e = b->e;
         const struct type *t = b->a.scores->type;
-        int64_t panel = columns_of_panel(b), panels = round_up(t->dims[COLUMN], panel) / panel;
+        int64_t panel = columns_of_panel(b),
+                panels = round_up(type_extent(t, COLUMN), panel) / panel;
         bool from_low = b->band.low > 1 - b->band.rows,
-             to_high = b->band.high < t->dims[COLUMN] - 1;
+             to_high = b->band.high < type_extent(t, COLUMN) - 1;
         struct loop_expr *from = b->from, *to = b->to;
-        if ((from_low || to_high) && b->band.rows < t->dims[ROW])
+        if ((from_low || to_high) && b->band.rows < type_extent(t, ROW))
                 find_band_rows(b, &from, &to);
         *first = number(e, 0);
         *end = number(e, panels);
@@ -438,7 +442,7 @@ static bool write_key_blocks(struct block *b, struct loop_expr *tile, struct loo
                              struct loop_buffer *result)
 {
         struct emit *e = b->e;
-        int64_t panel = columns_of_panel(b), columns = b->a.scores->type->dims[COLUMN];
+        int64_t panel = columns_of_panel(b), columns = type_extent(b->a.scores->type, COLUMN);
         struct loop_expr *first_panel, *end_panel;
         begin_rows(b);
         find_panels(b, &first_panel, &end_panel);
@@ -531,9 +535,9 @@ bool attention_kernel(struct emit *e, const struct kernel_request *request,
         int64_t tiles = b.first->column.count, blocks = divide_up(tiles, b.tiles);
         struct loop_expr *task = emit_for(e, "task", number(e, 0), number(e, b.tasks)), *from, *to;
         emit_loop(e, 1, b.tasks > 1);
-        stage_share(e, task, b.tasks, b.a.scores->type->dims[GROUP] * blocks, &from, &to);
+        stage_share(e, task, b.tasks, type_extent(b.a.scores->type, GROUP) * blocks, &from, &to);
         struct loop_expr *unit = emit_for(e, "unit", from, to);
-        bool one = b.a.scores->type->dims[GROUP] == 1;  /* then element functions say 0 */
+        bool one = dim_is(b.a.scores->type->dims[GROUP], 1); /* then element functions say 0 */
         b.group = one ? number(e, 0) : emit_let(e, "group", emit_op_int(e, LOOP_DIV, unit, blocks));
         struct loop_expr *turn =
                 blocks > 1 ? emit_let(e, "turn", emit_op_int(e, LOOP_REM, unit, blocks))

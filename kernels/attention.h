@@ -48,7 +48,7 @@ static inline bool attention_same_rows(const struct type *a, const struct type *
 /* elements of a whole row of scores in memory: whole cache lines */
 static inline int64_t attention_columns(const struct attention *a, const struct target *t)
 {
-        return round_up(a->scores->type->dims[3], target_line(t, a->scores->type->element));
+        return round_up(type_extent(a->scores->type, 3), target_line(t, a->scores->type->element));
 }
 
 #endif

@@ -28,8 +28,8 @@ struct block {
         struct loop_expr *number, *key_at;        /* of the turn; the warp's first column of it */
 };
 
-static inline int64_t columns_of(const struct block *b) { return b->a.scores->type->dims[COLUMN]; }
-static inline int64_t rows_of(const struct block *b) { return b->a.scores->type->dims[ROW]; }
+static inline int64_t columns_of(const struct block *b) { return type_extent(b->a.scores->type, COLUMN); }
+static inline int64_t rows_of(const struct block *b) { return type_extent(b->a.scores->type, ROW); }
 /* elements of a row of queries in shared memory: eight of them lie in banks of their own */
 static inline int64_t query_row(const struct attention_tile *t) { return t->depth + t->group; }
 /* elements of a row of sums in shared memory: lanes of a fragment have banks of their own */

@@ -11,9 +11,13 @@ static bool find_matrix(const struct region *region, const struct value *w, int6
 {
         struct access words;
         const struct type *type = w->type;
-        const int64_t vectors = type->dims[type->rank - 2], count = type->dims[type->rank - 3], panels = type->dims[0] / batch;
-        dim_t dims[] = { batch, panels, count, vectors, t->lanes, t->group };
-        if (!op_is(w, OP_reshape) || w->op->region != region || type->dims[0] % batch || !access_read_inside(region, op_operand(w->op, 0), &words) ||
+        const int64_t vectors = type_extent(type, type->rank - 2),
+                      count = type_extent(type, type->rank - 3),
+                      panels = type_extent(type, 0) / batch;
+        dim_t dims[] = { dim_of(batch),   dim_of(panels),   dim_of(count),
+                         dim_of(vectors), dim_of(t->lanes), dim_of(t->group) };
+        if (!op_is(w, OP_reshape) || w->op->region != region || type_extent(type, 0) % batch ||
+            !access_read_inside(region, op_operand(w->op, 0), &words) ||
             !access_reshape(op_operand(w->op, 0)->type, 6, dims, words.stride))
                 return false;
         const int64_t *s = words.stride;
@@ -34,7 +38,7 @@ static bool is_aligned(const struct block *b, const struct access *x, int dims)
 
 bool attention_operands(struct block *b, const struct region *region)
 {
-        const int64_t batch = b->a.scores->type->dims[GROUP];
+        const int64_t batch = type_extent(b->a.scores->type, GROUP);
         if (!access_read(region, op_operand(b->a.first, 0), &b->q) || b->q.stride[COLUMN] != 1 ||
             !find_matrix(region, op_operand(b->a.first, 1), batch, &b->t, true, &b->k) ||
             !find_matrix(region, op_operand(b->a.second, 1), batch, &b->t, false, &b->v))

@@ -45,15 +45,19 @@ static bool find_products(const struct region *region, struct attention *a)
                 if (!(op_info[op->code].traits & TRAIT_CONTRACTION))
                         continue;
                 const struct type *y = op_result(op)->type;
-                if (count == 2 || y->rank != RANK || y->dims[0] != 1 || y->element != E_F32 ||
+                if (count == 2 || y->rank != RANK || !dim_is(y->dims[0], 1) ||
+                    y->element != E_F32 ||
                     (op->code != OP_convolve_packed && !is_plain(op, count == 0 ? COLUMN : ROW)) ||
-                    (op->code == OP_convolve_packed && y->dims[GROUP] != op_int(op, "groups")))
+                    (op->code == OP_convolve_packed &&
+                     !dim_is(y->dims[GROUP], op_int(op, "groups"))))
                         return false;
                 *(count++ ? &a->second : &a->first) = op;
         }
         const struct type *scores = count == 2 ? op_result(a->first)->type : NULL,
                           *y = count == 2 ? op_result(a->second)->type : NULL;
-        return scores && a->first->code == a->second->code && scores->dims[GROUP] == y->dims[GROUP] && scores->dims[ROW] == y->dims[ROW];
+        return scores && a->first->code == a->second->code &&
+               dim_equal(scores->dims[GROUP], y->dims[GROUP]) &&
+               dim_equal(scores->dims[ROW], y->dims[ROW]);
 }
 
 /* down the element-wise operations that one after the other are all that reads the first product */
@@ -91,9 +95,10 @@ static struct value *spread_of(const struct attention *a, const struct value *v)
         const struct type *t = op_is(v, OP_broadcast) ? op_operand(v->op, 0)->type : NULL;
         const int64_t *dims = t ? op_ints(v->op, "dims", NULL) : NULL;
         for (int d = 0; t && d < t->rank; d++)
-                if (t->dims[d] != 1 && dims[d] == COLUMN)
+                if (!dim_is(t->dims[d], 1) && dims[d] == COLUMN)
                         return NULL;
-        return t && v->type->rank == RANK && v->type->dims[ROW] == a->scores->type->dims[ROW]
+        return t && v->type->rank == RANK &&
+                               dim_equal(v->type->dims[ROW], a->scores->type->dims[ROW])
                        ? op_operand(v->op, 0)
                        : NULL;
 }
@@ -101,12 +106,13 @@ static struct value *spread_of(const struct attention *a, const struct value *v)
 /* one number for each row, rows in its last dimension */
 static bool is_per_row(const struct attention *a, const struct value *v)
 {
-        int64_t rows = a->scores->type->dims[ROW];
+        int64_t rows = type_extent(a->scores->type, ROW);
         int last = v->type->rank - 1;
-        while (last > 0 && v->type->dims[last] == 1)
+        while (last > 0 && dim_is(v->type->dims[last], 1))
                 last--;
-        return v->type->rank && (rows == 1 || v->type->dims[last] == rows) && v->type->element == E_F32 &&
-               type_elements(v->type) == rows * a->scores->type->dims[GROUP];
+        return v->type->rank && (rows == 1 || dim_is(v->type->dims[last], rows)) &&
+               v->type->element == E_F32 &&
+               type_elements(v->type) == rows * type_extent(a->scores->type, GROUP);
 }
 
 /* What is between scores and shares may be rows, what follows the second product element-wise;

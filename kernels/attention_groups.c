@@ -27,20 +27,30 @@ const struct multiply *attention_group_multiply(const struct attention *a, const
 static bool sees_keys(const struct attention *a)
 {
         const struct band band = attention_band(a);
-        return band.high >= 0 && band.rows - 1 + band.low < a->scores->type->dims[COLUMN];
+        return band.high >= 0 && band.rows - 1 + band.low < type_extent(a->scores->type, COLUMN);
 }
 
 bool attention_group_of(const struct attention *a, const struct target *target, const struct schedule *s, struct attention_tile *t)
 {
         const struct multiply *m = attention_group_multiply(a, target);
         const struct type *x = op_operand(a->first, 0)->type, *scores = a->scores->type;
-        if (!m || m->sum != E_F32 || element_info[x->element].bytes != 2 || x->dims[GROUP] != scores->dims[GROUP] || x->dims[ROW] != scores->dims[ROW] ||
-            s->keys <= 0 || s->parts != 1 || !sees_keys(a))
+        if (!m || m->sum != E_F32 || element_info[x->element].bytes != 2 ||
+            !dim_equal(x->dims[GROUP], scores->dims[GROUP]) ||
+            !dim_equal(x->dims[ROW], scores->dims[ROW]) || s->keys <= 0 || s->parts != 1 ||
+            !sees_keys(a))
                 return false;
-        *t = (struct attention_tile){ .rows = s->tile, .warps = s->warps, .parts = 1, .keys = s->keys, .depth = (int)x->dims[COLUMN],
-                                      .width = (int)op_result(a->second)->type->dims[COLUMN], .fragment = m->positions / MULTIPLY_WARPS, .lanes = m->outputs,
-                                      .group = m->group / MULTIPLY_LINE, .bytes = element_info[x->element].bytes,
-                                      .turns = divide_up(scores->dims[COLUMN], s->keys), .together = true };
+        *t = (struct attention_tile){ .rows = s->tile,
+                                      .warps = s->warps,
+                                      .parts = 1,
+                                      .keys = s->keys,
+                                      .depth = (int)type_extent(x, COLUMN),
+                                      .width = (int)type_extent(op_result(a->second)->type, COLUMN),
+                                      .fragment = m->positions / MULTIPLY_WARPS,
+                                      .lanes = m->outputs,
+                                      .group = m->group / MULTIPLY_LINE,
+                                      .bytes = element_info[x->element].bytes,
+                                      .turns = divide_up(type_extent(scores, COLUMN), s->keys),
+                                      .together = true };
         return t->rows > 0 && t->rows == t->warps * t->fragment && t->warps % MULTIPLY_WARPS == 0 && t->warps <= GRID_WARPS_MAX && t->turns > 1 &&
                t->keys % MULTIPLY_ACROSS == 0 && t->keys <= MULTIPLY_WIDE && t->width <= MULTIPLY_WIDE && t->depth % m->group == 0 && t->width % m->group == 0 &&
                attention_group_shared(t) <= GRID_SHARED_MAX;

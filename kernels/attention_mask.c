@@ -46,7 +46,7 @@ static bool view_broadcast(struct view *view)
         const int64_t *dims = op_ints(op, "dims", NULL);
         struct view next = { x, -1, -1 };
         for (int d = 0; d < x->type->rank; d++) {
-                if (x->type->dims[d] == 1)
+                if (dim_is(x->type->dims[d], 1))
                         continue;
                 if (dims[d] == view->row)
                         next.row = d;
@@ -68,13 +68,14 @@ static bool view_reshape(struct view *view)
         struct view next = { x, -1, -1 };
         int d = from->rank - 1;
         for (int k = to->rank - 1; k >= 0 && (k >= view->row || k >= view->column); k--) {
-                if (to->dims[k] == 1)
+                if (dim_is(to->dims[k], 1))
                         continue;
-                while (d > 0 && from->dims[d] == 1)
+                while (d > 0 && dim_is(from->dims[d], 1))
                         d--;
                 bool row = k == view->row;
                 if (d < 0 || (!row && k != view->column) ||
-                    (row ? to->dims[k] % from->dims[d] : to->dims[k] != from->dims[d]))
+                    (row ? type_extent(to, k) % type_extent(from, d)
+                         : !dim_equal(to->dims[k], from->dims[d])))
                         return false;
                 *(row ? &next.row : &next.column) = d--;
         }
@@ -118,7 +119,7 @@ static bool affine_of_iota(struct view view, struct affine *a)
         int64_t axis = op_int(view.v->op, "axis");
         a->row = axis == view.row;
         a->column = axis == view.column;
-        a->rows = a->row != 0 ? view.v->type->dims[view.row] : 0;
+        a->rows = a->row != 0 ? type_extent(view.v->type, view.row) : 0;
         return a->row + a->column == 1;
 }
 
@@ -214,11 +215,12 @@ static bool scan(const struct view *view, const struct type *scores, double hidd
                  struct mask *mask)
 {
         const struct type *t = view->v->type;
-        int64_t columns = scores->dims[COLUMN], row_stride = 0, column_stride = 0, stride = 1;
-        int64_t rows = view->row < 0 ? scores->dims[ROW] : t->dims[view->row];
+        int64_t columns = type_extent(scores, COLUMN), row_stride = 0, column_stride = 0,
+                stride = 1;
+        int64_t rows = dim_extent(view->row < 0 ? scores->dims[ROW] : t->dims[view->row]);
         if (type_elements(t) > SCAN_MAX || (double)rows * (double)columns > SCAN_MAX)
                 return false;
-        for (int d = t->rank - 1; d >= 0; stride *= t->dims[d--]) {
+        for (int d = t->rank - 1; d >= 0; stride *= type_extent(t, d--)) {
                 row_stride = d == view->row ? stride : row_stride;
                 column_stride = d == view->column ? stride : column_stride;
         }
@@ -360,7 +362,8 @@ struct band attention_band(const struct attention *a)
                 }
                 x = op_result(op);
         }
-        int64_t rows = a->scores->type->dims[ROW], last_column = a->scores->type->dims[COLUMN] - 1;
+        int64_t rows = type_extent(a->scores->type, ROW),
+                last_column = type_extent(a->scores->type, COLUMN) - 1;
         bool all_see = finite.low <= finite.high && finite.high >= 0 &&
                        finite.rows - 1 + finite.low <= last_column;
         if (finite_masks == 1 && !others && all_see)

@@ -11,9 +11,9 @@ enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4, ROWS_MOST = 8, PIECES_MOST = 4,
  * what lanes found of keys in shared memory, elements from a lane of a key to the next, which are in banks of their own. */
 enum { KEY_LANES = 8, TURN_KEYS = GRID_LANES / KEY_LANES, TURNS_MOST = GRID_LANES / TURN_KEYS, WORDS_MOST = 16, CHANNELS_MOST = WORDS_MOST * KEY_LANES * WORD, DOTS = GRID_LANES + TURN_KEYS };
 
-static inline int64_t columns_of(const struct attention *a) { return a->scores->type->dims[COLUMN]; }
-static inline int64_t depth_of(const struct attention *a) { return op_operand(a->first, 0)->type->dims[COLUMN]; }
-static inline int64_t width_of(const struct attention *a) { return op_result(a->second)->type->dims[COLUMN]; }
+static inline int64_t columns_of(const struct attention *a) { return type_extent(a->scores->type, COLUMN); }
+static inline int64_t depth_of(const struct attention *a) { return type_extent(op_operand(a->first, 0)->type, COLUMN); }
+static inline int64_t width_of(const struct attention *a) { return type_extent(op_result(a->second)->type, COLUMN); }
 /* words that a lane has of a key */
 static inline int64_t words_of(const struct attention *a) { return depth_of(a) / (KEY_LANES * WORD); }
 

@@ -59,7 +59,7 @@ struct cache row_as_whole(struct block *b, struct loop_buffer *in, int64_t depth
 /* the same for one of the blocks that read the same keys */
 static int open_first_row(struct block *b)
 {
-        const bool several = b->a->scores->type->dims[ROW] > 1;
+        const bool several = type_extent(b->a->scores->type, ROW) > 1;
         if (several)
                 emit_if(b->e, less(b, b->row, 1));
         return several;
@@ -74,13 +74,13 @@ bool row_find_cache(struct block *b, const struct kernel_request *request, struc
         for (int i = 0; i < (concat ? concat->operand_count : 1); i++) {
                 struct value *x = concat ? op_operand(concat, i) : v;
                 struct piece *p = &c->pieces[c->count];
-                if (!x->type->dims[ROW])
+                if (dim_is(x->type->dims[ROW], 0))
                         continue;
                 if (!access_read(request->region, x, &p->at) || p->at.stride[COLUMN] != 1)
                         return false;
                 p->from = emit_parameter(b->e, p->at.value);
                 p->first = first;
-                p->end = first += x->type->dims[ROW];
+                p->end = first += type_extent(x->type, ROW);
                 c->count++;
         }
         for (int i = 1; i < request->result_count; i++)

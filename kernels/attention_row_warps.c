@@ -50,10 +50,13 @@ static int64_t shared_of(const struct attention *a, const struct schedule *s)
 bool attention_row_fits(const struct attention *a, const struct target *target, const struct schedule *s)
 {
         const struct type *k = op_operand(a->first, 1)->type;
-        return a->first->code == OP_dot && a->second->code == OP_dot && a->sum && k->element == E_F32 && a->shares == a->multiplied &&
-               a->scores->type->dims[ROW] <= ROWS_MOST && depth_of(a) % (KEY_LANES * WORD) == 0 && depth_of(a) <= CHANNELS_MOST && width_of(a) <= CHANNELS_MOST &&
-               s->warps <= GRID_WARPS_MAX &&
-               (s->parts == 1 || (s->parts <= target_grid(target)->cluster && share_of(a, s) * (s->parts - 1) < columns_of(a))) &&
+        return a->first->code == OP_dot && a->second->code == OP_dot && a->sum &&
+               k->element == E_F32 && a->shares == a->multiplied &&
+               type_extent(a->scores->type, ROW) <= ROWS_MOST &&
+               depth_of(a) % (KEY_LANES * WORD) == 0 && depth_of(a) <= CHANNELS_MOST &&
+               width_of(a) <= CHANNELS_MOST && s->warps <= GRID_WARPS_MAX &&
+               (s->parts == 1 || (s->parts <= target_grid(target)->cluster &&
+                                  share_of(a, s) * (s->parts - 1) < columns_of(a))) &&
                shared_of(a, s) <= target_grid(target)->shared_bytes;
 }
 
@@ -392,7 +395,8 @@ static void share(struct block *b, const struct schedule *s)
 static struct loop_expr *open_block(struct block *b)
 {
         struct emit *e = b->e;
-        const int64_t all = b->a->scores->type->dims[ROW] * b->a->scores->type->dims[GROUP];
+        const int64_t all =
+                type_extent(b->a->scores->type, ROW) * type_extent(b->a->scores->type, GROUP);
         b->first = number(e, 0);
         if (b->parts == 1)
                 return emit_grid(e, "b", FOR_GPU_BLOCK, all);
@@ -407,7 +411,8 @@ static struct loop_expr *open_block(struct block *b)
 static void place_block(struct block *b, struct loop_expr *block)
 {
         struct emit *e = b->e;
-        const int64_t rows = b->a->scores->type->dims[ROW], groups = b->a->scores->type->dims[GROUP];
+        const int64_t rows = type_extent(b->a->scores->type, ROW),
+                      groups = type_extent(b->a->scores->type, GROUP);
         b->row = rows > 1 ? emit_let(e, "r", emit_op_int(e, LOOP_REM, block, rows)) : number(e, 0);
         b->group = groups == 1 ? number(e, 0) : rows > 1 ? emit_let(e, "group", emit_op_int(e, LOOP_DIV, block, rows)) : block;
 }

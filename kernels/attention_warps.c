@@ -37,15 +37,24 @@ bool attention_tile_of(const struct attention *a, const struct target *target, c
                 return attention_group_of(a, target, s, t);
         const struct multiply *m = multiply_of(a->first, target);
         const struct type *x = op_operand(a->first, 0)->type, *scores = a->scores->type;
-        if (!m || multiply_of(a->second, target) != m || m->sum != E_F32 || x->dims[GROUP] != scores->dims[GROUP] || x->dims[ROW] != scores->dims[ROW])
+        if (!m || multiply_of(a->second, target) != m || m->sum != E_F32 ||
+            !dim_equal(x->dims[GROUP], scores->dims[GROUP]) ||
+            !dim_equal(x->dims[ROW], scores->dims[ROW]))
                 return false;
-        *t = (struct attention_tile){ .rows = s->tile, .warps = s->warps, .parts = s->parts, .keys = s->keys, .depth = (int)x->dims[COLUMN],
-                                      .width = (int)op_result(a->second)->type->dims[COLUMN], .fragment = m->positions,
-                                      .lanes = m->outputs, .group = m->group, .bytes = element_info[m->x.memory].bytes };
+        *t = (struct attention_tile){ .rows = s->tile,
+                                      .warps = s->warps,
+                                      .parts = s->parts,
+                                      .keys = s->keys,
+                                      .depth = (int)type_extent(x, COLUMN),
+                                      .width = (int)type_extent(op_result(a->second)->type, COLUMN),
+                                      .fragment = m->positions,
+                                      .lanes = m->outputs,
+                                      .group = m->group,
+                                      .bytes = element_info[m->x.memory].bytes };
         const int of_warp = t->rows / t->warps;
         if (t->keys <= 0)
                 return false;
-        t->turns = divide_up(scores->dims[COLUMN], attention_tile_keys(t));
+        t->turns = divide_up(type_extent(scores, COLUMN), attention_tile_keys(t));
         return t->rows > 0 && t->rows % t->warps == 0 && of_warp % t->fragment == 0 && of_warp <= GRID_LANES && attention_tile_warps(t) <= GRID_WARPS_MAX &&
                t->group * t->bytes == COPY_BYTES && t->keys % multiply_row(m) == 0 && t->fragment == TILE_OWN_ROWS && t->lanes == TILE_OWN_LANES &&
                t->depth % multiply_row(m) == 0 && t->width % t->lanes == 0 && t->keys / t->lanes <= TILE_MAX &&
@@ -234,7 +243,7 @@ static void find_memory(struct block *b)
         b->sum = (struct emit_place){ .buffer = shared(b, "sums", E_F32, rows), .start = times(b->e, b->first, -1) };
         const struct type *sum = b->a.sum->type;
         int d = sum->rank - 1;
-        while (d > 0 && sum->dims[d] == 1)
+        while (d > 0 && dim_is(sum->dims[d], 1))
                 d--;
         b->sum.stride[d] = 1;
         b->factor = is_alone(b) && t->parts == 1 ? NULL : shared(b, "factors", E_F32, rows);
@@ -257,7 +266,9 @@ bool attention_warps_kernel(struct emit *e, const struct kernel_request *request
         for (const struct op *op = request->region->first; op != request->region->last; op = op->next)
                 emit_local(e, op_result(op))->splits = ~0u;       /* indices stay apart: places need them so */
         const int64_t down = divide_up(rows_of(&b), b.t.rows);
-        struct loop_expr *block = emit_grid(e, "b", FOR_GPU_BLOCK, down * a->scores->type->dims[GROUP]), *from, *to;
+        struct loop_expr *block = emit_grid(e, "b", FOR_GPU_BLOCK,
+                                            down * type_extent(a->scores->type, GROUP)),
+                         *from, *to;
         struct loop_expr *turn = emit_op_int(e, LOOP_REM, block, down);
         if (b.band.high < columns_of(&b) - 1)             /* what sees most of the keys comes first */
                 turn = minus(e, number(e, down - 1), turn);

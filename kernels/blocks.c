@@ -184,7 +184,7 @@ static bool write_tile(struct stage *s, int rows, int columns)
         struct blocks *b = (struct blocks *)s;
         struct emit *e = s->e;
         struct tile t = { .b = b, .positions = columns, .vectors = divide_up(b->live, s->lanes) };
-        int64_t extent = op_result(s->op)->type->dims[2];
+        int64_t extent = type_extent(op_result(s->op)->type, 2);
         struct loop_expr *position = plus(e, times(e, s->image, extent), s->position[0]);
         t.x_at = emit_let(e, "x_at", stage_x(s));
         t.row_at = emit_let(e, "row_at", times(e, position, b->bits.blocks));
@@ -266,11 +266,11 @@ struct stage *blocks_prepare(const struct stage *common)
         b->panel_size = b->bits.blocks * b->bits.bytes * b->width;
         b->zero = op_int(s->op, "zero");
         s->write = write_panels;
-        s->panels = op_operand(s->op, W)->type->dims[0];
+        s->panels = type_extent(op_operand(s->op, W)->type, 0);
         s->panel_width = b->width;
         s->last_width = b->outputs - (s->panels - 1) * b->width;
         s->spatial_count = 1;
-        s->spatial[0] = (struct spatial){ .extent = op_result(s->op)->type->dims[2],
+        s->spatial[0] = (struct spatial){ .extent = type_extent(op_result(s->op)->type, 2),
                                           .window = 1,
                                           .x_step = s->x.stride[2],
                                           .y_step = s->y.stride[2] };

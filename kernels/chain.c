@@ -93,15 +93,15 @@ static bool surrounds_rows(const struct op *pad)
 
 static bool pads_rows(const struct op *pad)
 {
-        return pad &&
-               op_operand(pad, 0)->type->dims[CHAIN_ROWS] != op_result(pad)->type->dims[CHAIN_ROWS];
+        return pad && !dim_equal(op_operand(pad, 0)->type->dims[CHAIN_ROWS],
+                                 op_result(pad)->type->dims[CHAIN_ROWS]);
 }
 
 static bool is_wide(const struct chain_link *link, const struct op *pad)
 {
         const struct type *x = op_operand(link->op, 0)->type, *y = op_result(link->op)->type;
         return chain_window(link->op) != 1 || chain_stride(link->op) != 1 || chain_low(link->op) ||
-               pads_rows(pad) || x->dims[CHAIN_ROWS] != y->dims[CHAIN_ROWS];
+               pads_rows(pad) || !dim_equal(x->dims[CHAIN_ROWS], y->dims[CHAIN_ROWS]);
 }
 
 /* the next link can read a result in this halo; a pool has none but what its own attributes say */

@@ -38,7 +38,7 @@ void contract_index(struct contract *c, struct loop_expr *line, int row, int col
         struct emit *e = c->s.e;
         int64_t in_block = divide_up(op_int(c->s.op, "block"), c->line),
                 in_panel = c->s.panel_width / c->line,
-                per_group = op_result(c->s.op)->type->dims[1] / c->groups;
+                per_group = type_extent(op_result(c->s.op)->type, 1) / c->groups;
         int64_t first = j * c->s.lanes / c->line, within = j * c->s.lanes % c->line;
         stage_index(&c->s, row, column, index);
         index[1] = times(e, c->group, per_group);
@@ -164,13 +164,13 @@ static void measure(struct contract *c)
         const struct op *op = c->s.op;
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         c->groups = op_int(op, "groups");
-        c->blocks = w->dims[1];
-        c->inner = w->dims[w->rank - 3];
+        c->blocks = type_extent(w, 1);
+        c->inner = type_extent(w, w->rank - 3);
         c->word = c->s.multiply->group;
         c->words = divide_up(op_int(op, "channels"), c->word);
-        c->outputs = op_result(op)->type->dims[1] / c->groups * op_int(op, "block");
-        c->panel_size = type_elements(w) / w->dims[0];
-        c->s.panels = w->dims[0] / c->groups;
+        c->outputs = type_extent(op_result(op)->type, 1) / c->groups * op_int(op, "block");
+        c->panel_size = type_elements(w) / type_extent(w, 0);
+        c->s.panels = type_extent(w, 0) / c->groups;
         c->s.panel_width = packed_panel(x, w);
         c->width = in_tiles(c) ? (int)c->s.panel_width : c->s.schedule.vectors * c->s.lanes;
         c->line = line_of(c, c->width);
@@ -213,8 +213,9 @@ const struct multiply *contract_multiply(const struct op *op, const struct targe
                 tiles ? (int)packed_lanes(x, w) : 0, (int)packed_group(x, w), (int)op_int(op, "limit"));
         int spatial = w->rank - 5;
         bool near = tiles && op_ints(op, "dilations", NULL)[spatial - 1] == 1, merged;
-        bool fills = !m || !tiles || contract_depth(m, w->dims[w->rank - 3],
-                                                    near ? w->dims[1 + spatial] : 1, &merged);
+        bool fills = !m || !tiles ||
+                     contract_depth(m, type_extent(w, w->rank - 3),
+                                    near ? type_extent(w, 1 + spatial) : 1, &merged);
         return fills ? m : NULL;
 }
 

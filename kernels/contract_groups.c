@@ -50,11 +50,22 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
                                                  (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
         if (!m || !multiply_in_groups(m))
                 return false;
-        int64_t turns = type_elements(w) / w->dims[0] / packed_panel(x, w) / m->group;
-        *t = (struct warp_tile){ .positions = s->tile, .warps = s->warps, .panels = 1, .stages = s->stages, .words = MULTIPLY_LINE,
-                                 .parts = s->parts, .across = 1, .rows = m->positions / MULTIPLY_WARPS, .vectors = (int)w->dims[w->rank - 2],
-                                 .lanes = m->outputs, .group = m->group / MULTIPLY_LINE, .bytes = element_info[x->element].bytes,
-                                 .together = true, .runs = s->runs && op_int(op, "crossed") && target_grid(target)->runs };
+        int64_t turns = type_elements(w) / type_extent(w, 0) / packed_panel(x, w) / m->group;
+        *t = (struct warp_tile){ .positions = s->tile,
+                                 .warps = s->warps,
+                                 .panels = 1,
+                                 .stages = s->stages,
+                                 .words = MULTIPLY_LINE,
+                                 .parts = s->parts,
+                                 .across = 1,
+                                 .rows = m->positions / MULTIPLY_WARPS,
+                                 .vectors = (int)type_extent(w, w->rank - 2),
+                                 .lanes = m->outputs,
+                                 .group = m->group / MULTIPLY_LINE,
+                                 .bytes = element_info[x->element].bytes,
+                                 .together = true,
+                                 .runs = s->runs && op_int(op, "crossed") &&
+                                         target_grid(target)->runs };
         t->cluster = t->positions > 0 && warp_tile_clusters(t, target, group_tile_shared(t));
         return s->depth == m->group && s->panels == 1 && t->positions > 0 && t->positions % m->positions == 0 &&
                t->positions == t->warps * t->rows && turns % t->parts == 0 && t->stages >= STAGES &&

@@ -386,8 +386,10 @@ static bool is_of_outputs(const struct contract *c, struct value *v)
                 return false;
         const int64_t *dims = op_ints(v->op, "dims", &count);
         const struct type *own = op_operand(v->op, 0)->type;
-        return count > 0 && count <= 2 && dims[count - 1] == last && own->dims[count - 1] == t->dims[last] &&
-               (count == 1 ? t->dims[1] == 1 : dims[0] == 1 && own->dims[0] == t->dims[1]);
+        return count > 0 && count <= 2 && dims[count - 1] == last &&
+               dim_equal(own->dims[count - 1], t->dims[last]) &&
+               (count == 1 ? dim_is(t->dims[1], 1)
+                           : dims[0] == 1 && dim_equal(own->dims[0], t->dims[1]));
 }
 
 void contract_sums_begin(struct contract *c)

@@ -90,7 +90,12 @@ static int added_bytes(const struct op *op, const struct warp_tile *t)
         const struct value *v = warps_added(op);
         const int bytes = v ? element_info[v->type->element].bytes : 0, width = t->vectors * t->lanes;
         const bool words = bytes == 2 || bytes == 4;
-        return words && width % GRID_LANES == 0 && op_int(op, "block") * bytes % COPY_BYTES == 0 && op_result(op)->type->dims[1] / op_int(op, "groups") * op_int(op, "block") * bytes % COPY_BYTES == 0 ? bytes : 0;
+        return words && width % GRID_LANES == 0 && op_int(op, "block") * bytes % COPY_BYTES == 0 &&
+                               type_extent(op_result(op)->type, 1) / op_int(op, "groups") *
+                                               op_int(op, "block") * bytes % COPY_BYTES ==
+                                       0
+                       ? bytes
+                       : 0;
 }
 
 int warp_tile_members(const struct warp_tile *t) { return t->parts * t->across; }
@@ -137,10 +142,11 @@ static void warp_tile_apart(struct warp_tile *t, const struct target *target)
 static void make_whole(struct warp_tile *t, const struct op *op, const struct target *target)
 {
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
-        t->across = (int)divide_up(w->dims[0], t->panels);
-        t->length = y->dims[y->rank - 1];
+        t->across = (int)divide_up(type_extent(w, 0), t->panels);
+        t->length = type_extent(y, y->rank - 1);
         t->whole = true;
-        t->cluster = t->across <= GRID_CLUSTER_MAX && y->dims[1] == 1 && op_int(op, "groups") == 1 && t->vectors * t->lanes % GRID_LANES == 0 &&
+        t->cluster = t->across <= GRID_CLUSTER_MAX && dim_is(y->dims[1], 1) &&
+                     op_int(op, "groups") == 1 && t->vectors * t->lanes % GRID_LANES == 0 &&
                      warp_tile_clusters(t, target, warp_tile_shared(t));
         if (!t->cluster)
                 warp_tile_apart(t, target);
@@ -152,18 +158,21 @@ static bool is_row_of_window(const struct op *op)
 {
         const struct value *x = op_operand(op, 0);
         const struct type *w = op_operand(op, 1)->type;
-        const int64_t channels = w->dims[w->rank - 3] * packed_group(x->type, w);
+        const int64_t channels = type_extent(w, w->rank - 3) * packed_group(x->type, w);
         int spatial;
         const int64_t *dilations = op_ints(op, "dilations", &spatial);
-        return w->dims[w->rank - 4] > 1 && w->dims[1] == 1 && op_int(op, "groups") == 1 && dilations[spatial - 1] == 1 &&
-               op_int(op, "channels") == channels && x->type->dims[x->type->rank - 1] == channels && is_from_memory(op, x);
+        return type_extent(w, w->rank - 4) > 1 && dim_is(w->dims[1], 1) &&
+               op_int(op, "groups") == 1 && dilations[spatial - 1] == 1 &&
+               op_int(op, "channels") == channels &&
+               dim_is(x->type->dims[x->type->rank - 1], channels) && is_from_memory(op, x);
 }
 
 /* words of a block of channels, or of those of a row of the window */
 static int64_t inner_words(const struct op *op)
 {
         const struct type *w = op_operand(op, 1)->type;
-        return w->dims[w->rank - 3] * (is_row_of_window(op) ? w->dims[w->rank - 4] : 1);
+        return type_extent(w, w->rank - 3) *
+               (is_row_of_window(op) ? type_extent(w, w->rank - 4) : 1);
 }
 
 bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule *s,
@@ -175,13 +184,22 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                               (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
         if (!m || m->x.place != PLACE_WARP)
                 return false;
-        int64_t inner = inner_words(op), turns = type_elements(w) / w->dims[0] / packed_panel(x, w) / s->depth;
+        int64_t inner = inner_words(op),
+                turns = type_elements(w) / type_extent(w, 0) / packed_panel(x, w) / s->depth;
         int bytes = element_info[x->element].bytes;
-        *t = (struct warp_tile){ .positions = s->tile, .warps = s->warps, .panels = s->panels,
-                                 .stages = s->stages, .words = s->depth / m->group, .parts = s->parts, .rows = m->positions,
-                                 .vectors = (int)w->dims[w->rank - 2], .lanes = m->outputs,
-                                 .group = m->group, .bytes = bytes, .across = 1 };
-        const int64_t panels = w->dims[0] / op_int(op, "groups");
+        *t = (struct warp_tile){ .positions = s->tile,
+                                 .warps = s->warps,
+                                 .panels = s->panels,
+                                 .stages = s->stages,
+                                 .words = s->depth / m->group,
+                                 .parts = s->parts,
+                                 .rows = m->positions,
+                                 .vectors = (int)type_extent(w, w->rank - 2),
+                                 .lanes = m->outputs,
+                                 .group = m->group,
+                                 .bytes = bytes,
+                                 .across = 1 };
+        const int64_t panels = type_extent(w, 0) / op_int(op, "groups");
         t->runs = s->runs && target_grid(target)->runs && panels % t->panels == 0;
         t->added = t->parts > 1 || s->whole ? 0 : added_bytes(op, t);      /* else another phase adds it, which does not have the block's memory */
         if (t->positions > 0)
@@ -552,18 +570,22 @@ struct stage *warps_prepare(const struct stage *common)
         w->s.write_all = write_blocks;
         stage_spatial(&w->s, 2);
         w->groups = op_int(op, "groups");
-        w->blocks = wt->dims[1];
-        w->inner = (w->tile.together ? wt->dims[wt->rank - 3] : inner_words(op)) * packed_group(x, wt) / w->tile.group;
-        w->outputs = op_result(op)->type->dims[1] / w->groups * op_int(op, "block");
-        w->panel_size = type_elements(wt) / wt->dims[0];
-        w->s.panels = wt->dims[0] / w->groups;
-        const int64_t deeper = w->inner * w->tile.group / (wt->dims[wt->rank - 3] * packed_group(x, wt));       /* offsets that are channels */
+        w->blocks = type_extent(wt, 1);
+        w->inner = (w->tile.together ? type_extent(wt, wt->rank - 3) : inner_words(op)) *
+                   packed_group(x, wt) / w->tile.group;
+        w->outputs = type_extent(op_result(op)->type, 1) / w->groups * op_int(op, "block");
+        w->panel_size = type_elements(wt) / type_extent(wt, 0);
+        w->s.panels = type_extent(wt, 0) / w->groups;
+        const int64_t deeper = w->inner * w->tile.group /
+                               (type_extent(wt, wt->rank - 3) *
+                                packed_group(x, wt)); /* offsets that are channels */
         if (deeper > 1)
                 w->s.spatial[w->s.spatial_count - 1].window = 1;
         w->turns = w->blocks * w->inner / w->tile.words;
-        w->images = x->dims[0];
+        w->images = type_extent(x, 0);
         w->of_image = 1;
-        int64_t aligned = w->s.x.offset | (x->dims[0] > 1 ? w->s.x.stride[0] : 0) | (x->dims[1] > 1 ? w->s.x.stride[1] : 0);
+        int64_t aligned = w->s.x.offset | (type_extent(x, 0) > 1 ? w->s.x.stride[0] : 0) |
+                          (type_extent(x, 1) > 1 ? w->s.x.stride[1] : 0);
         for (int d = 0; d < w->s.spatial_count; d++) {
                 const struct spatial *dim = &w->s.spatial[d];
                 w->turns *= dim->window;

@@ -175,8 +175,8 @@ struct stage *lanes_prepare(const struct stage *common)
         l->s = *common;
         struct stage *s = &l->s;
         s->write = write_blocks;
-        s->panels = x->dims[1];
-        l->depth = x->dims[x->rank - 1];
+        s->panels = type_extent(x, 1);
+        l->depth = type_extent(x, x->rank - 1);
         stage_spatial(s, 1);
         stage_cut(s);
         if (s->prologue)

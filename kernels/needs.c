@@ -94,7 +94,7 @@ static int64_t product(const struct type *t, int from, int to)
 {
         int64_t elements = 1;
         for (int d = from; d < to; d++)
-                elements *= t->dims[d];
+                elements *= type_extent(t, d);
         return elements;
 }
 
@@ -131,8 +131,8 @@ static struct need reshape_need(const struct op *op, int dimension)
 static bool keeps_images(const struct op *op, int operand, const struct relation *r)
 {
         const struct type *x = op_operand(op, operand)->type, *y = op_result(op)->type;
-        return x->rank && x->dims[0] == y->dims[0] &&
-               (x->dims[0] == 1 || r->in_order || along_is(&r->along[0], 0));
+        return x->rank && dim_equal(x->dims[0], y->dims[0]) &&
+               (dim_is(x->dims[0], 1) || r->in_order || along_is(&r->along[0], 0));
 }
 
 /* what element i of a dimension of op's result needs of an operand */
@@ -149,7 +149,7 @@ static struct need own_need(const struct op *op, int operand, const struct relat
                 if (a->kind == ALONG_AFFINE)
                         return affine_need(a, k);
                 if (a->kind == ALONG_TABLE && op_operand(op, 1)->type->rank == 1)
-                        return table_need(op_operand(op, 1), x->dims[k], k);
+                        return table_need(op_operand(op, 1), type_extent(x, k), k);
         }
         return unknown();
 }

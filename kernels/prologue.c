@@ -65,7 +65,7 @@ bool prologue_find(struct stage *s)
                 return false;
         struct prologue *p = ARENA_NEW(s->arena, struct prologue);
         p->value = x;
-        p->lanes = t->dims[t->rank - 1];
+        p->lanes = type_extent(t, t->rank - 1);
         bool padded = emit_local(s->e, x)->inside && x->op->code == OP_pad;
         if (padded && !find_halo(p, x->op))
                 return false;
@@ -83,12 +83,12 @@ void prologue_spatial(struct stage *s)
         for (int d = s->spatial_count - 1; d >= 0; d--) {
                 struct spatial *along = &s->spatial[d];
                 struct side *side = &p->sides[d];
-                side->made = p->value->type->dims[2 + d];
+                side->made = type_extent(p->value->type, 2 + d);
                 side->stride = strides[d];
                 side->reach = (along->window - 1) * dilations[d] + 1;
                 side->close = along->window == 1 && !p->pad;
-                side->extent =
-                        side->close ? along->extent : op_operand(s->op, 0)->type->dims[2 + d];
+                side->extent = side->close ? along->extent
+                                           : type_extent(op_operand(s->op, 0)->type, 2 + d);
                 along->x_step = side->close ? step : step * strides[d];
                 along->x_window = step * dilations[d];
                 s->x.stride[2 + d] = step;

@@ -95,7 +95,7 @@ bool rings_wanted(const struct kernel_request *request)
 int64_t rings_columns(const struct op *fusion)
 {
         const struct type *y = op_result(fusion)->type;
-        return y->rank > SPATIAL + COLUMNS ? y->dims[SPATIAL + COLUMNS] : 1;
+        return y->rank > SPATIAL + COLUMNS ? type_extent(y, SPATIAL + COLUMNS) : 1;
 }
 
 void rings_set_patch(struct op *fusion, int64_t columns)
@@ -290,7 +290,8 @@ static bool add_ring(struct rings *r, struct value *v, double flops)
 {
         const struct type *t = v->type;
         if (r->count == RINGS_MAX || t->rank <= SPATIAL || !type_is_static(t) ||
-            !type_elements(t) || (r->count && r->list[0].value->type->dims[0] != t->dims[0])) {
+            !type_elements(t) ||
+            (r->count && !dim_equal(r->list[0].value->type->dims[0], t->dims[0]))) {
                 r->obstacle = v->op;
                 return false;
         }
@@ -318,7 +319,8 @@ static bool find_axis(struct rings *r, int axis, const struct region *region, st
                 struct ring *ring = &r->list[i];
                 good = ring->dimension[axis] &&
                        (axis == ROWS || ring->dimension[ROWS] != ring->dimension[COLUMNS]);
-                *(axis == ROWS ? &ring->rows : &ring->columns) = ring->value->type->dims[ring->dimension[axis]];
+                *(axis == ROWS ? &ring->rows : &ring->columns) =
+                        type_extent(ring->value->type, ring->dimension[axis]);
         }
         return good;
 }
@@ -356,7 +358,7 @@ static bool find_rings(struct rings *r, const struct region *region, struct valu
 static int64_t ring_elements(const struct ring *ring)
 {
         const struct type *t = ring->value->type;
-        return type_elements(t) / t->dims[0] / ring->rows / ring->columns * ring->kept *
+        return type_elements(t) / type_extent(t, 0) / ring->rows / ring->columns * ring->kept *
                ring->width;
 }
 
@@ -485,7 +487,7 @@ static void write_row(struct emit *e, const struct ring *ring, struct loop_buffe
                                    ? row
                                    : emit_for(e, d < 6 ? names[d] : "i",
                                               part ? ring->from : emit_int(e, 0),
-                                              part ? ring->to : emit_int(e, t->dims[d]));
+                                              part ? ring->to : emit_int(e, type_extent(t, d)));
         }
         struct loop_expr *value = emit_element(e, ring->value, index);
         emit_store(e, whole ? whole : ring->at.buffer,
@@ -523,8 +525,8 @@ bool rings_kernel(struct emit *e, const struct kernel_request *request, struct l
         for (int i = 0; i + 1 < r->count; i++)
                 r->list[i].at.buffer = emit_scratch(e, "ring", r->list[i].value->type->element,
                                                     ring_elements(&r->list[i]));
-        struct loop_expr *image =
-                emit_for(e, "image", emit_int(e, 0), emit_int(e, last->value->type->dims[0]));
+        struct loop_expr *image = emit_for(e, "image", emit_int(e, 0),
+                                           emit_int(e, type_extent(last->value->type, 0)));
         if (r->patch) {
                 struct loop_expr *start =
                         emit_for(e, "patch", emit_int(e, 0), emit_int(e, last->columns));

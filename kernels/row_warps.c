@@ -12,20 +12,32 @@
 
 #include "kernels/warps.h"
 
-static int64_t words_of(const struct op *op) { return op_operand(op, 1)->type->dims[op_operand(op, 1)->type->rank - 3]; }
+static int64_t words_of(const struct op *op)
+{
+        return type_extent(op_operand(op, 1)->type, op_operand(op, 1)->type->rank - 3);
+}
 
 bool row_tile_of(const struct op *op, const struct target *target, const struct schedule *s, struct row_tile *t)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type, *y = op_result(op)->type;
         const struct multiply *m = multiply_find_rows(target, (enum element)x->element, (enum element)w->element, (int)packed_lanes(x, w),
                                                       (int)packed_group(x, w));
-        if (!m || x->rank != 4 || w->rank != 6 || x->dims[0] != 1 || x->dims[1] != 1 || op_int(op, "groups") != 1 || w->dims[1] != 1 ||
-            w->dims[2] != 1 || w->dims[4] != 1 || y->dims[1] != 1 || x->dims[2] != y->dims[2])
+        if (!m || x->rank != 4 || w->rank != 6 || !dim_is(x->dims[0], 1) ||
+            !dim_is(x->dims[1], 1) || op_int(op, "groups") != 1 || !dim_is(w->dims[1], 1) ||
+            !dim_is(w->dims[2], 1) || !dim_is(w->dims[4], 1) || !dim_is(y->dims[1], 1) ||
+            !dim_equal(x->dims[2], y->dims[2]))
                 return false;
-        *t = (struct row_tile){ .rows = (int)y->dims[2], .warps = s->warps, .words = s->depth / m->group, .multiply = m };
-        const int64_t shared = y->dims[2] * x->dims[3] * element_info[x->element].bytes + (int64_t)t->warps * y->dims[2] * m->outputs * 4;
-        return s->tile == y->dims[2] && t->rows <= ROW_WARPS_MOST && t->warps <= GRID_WARPS_MAX && t->words > 0 && t->words <= TILE_MAX &&
-               s->depth % multiply_row(m) == 0 && words_of(op) % ((int64_t)t->warps * t->words) == 0 && shared <= GRID_SHARED_MAX &&
+        *t = (struct row_tile){ .rows = (int)type_extent(y, 2),
+                                .warps = s->warps,
+                                .words = s->depth / m->group,
+                                .multiply = m };
+        const int64_t shared =
+                type_extent(y, 2) * type_extent(x, 3) * element_info[x->element].bytes +
+                (int64_t)t->warps * type_extent(y, 2) * m->outputs * 4;
+        return dim_is(y->dims[2], s->tile) && t->rows <= ROW_WARPS_MOST &&
+               t->warps <= GRID_WARPS_MAX && t->words > 0 && t->words <= TILE_MAX &&
+               s->depth % multiply_row(m) == 0 &&
+               words_of(op) % ((int64_t)t->warps * t->words) == 0 && shared <= GRID_SHARED_MAX &&
                m->group * element_info[x->element].bytes == COPY_BYTES;
 }
 
@@ -148,8 +160,8 @@ struct stage *row_warps_prepare(const struct stage *common)
         r->w.outputs = op_int(op, "block");
         r->w.positions = r->w.of_image = r->t.rows;
         r->w.images = 1;
-        r->w.s.panels = w->dims[0];
-        r->channels = x->dims[3];
+        r->w.s.panels = type_extent(w, 0);
+        r->channels = type_extent(x, 3);
         const int64_t aligned = r->w.s.x.offset | (r->t.rows > 1 ? r->w.s.x.stride[2] : 0);
         const bool whole = op_int(op, "channels") == words_of(op) * r->t.multiply->group && r->channels == op_int(op, "channels");
         return whole && aligned % r->t.multiply->group == 0 ? &r->w.s : NULL;

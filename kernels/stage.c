@@ -105,11 +105,11 @@ void stage_spatial(struct stage *s, int window)
         const int64_t *dilations = op_ints(s->op, "dilations", NULL);
         s->spatial_count = s->rank - 3;
         for (int d = 0; d < s->spatial_count; d++)
-                s->spatial[d] = (struct spatial){
-                        .extent = y->dims[2 + d], .window = w->dims[window + d],
-                        .x_step = s->x.stride[2 + d] * strides[d],
-                        .x_window = s->x.stride[2 + d] * dilations[d],
-                        .y_step = s->y.stride[2 + d] };
+                s->spatial[d] = (struct spatial){ .extent = type_extent(y, 2 + d),
+                                                  .window = type_extent(w, window + d),
+                                                  .x_step = s->x.stride[2 + d] * strides[d],
+                                                  .x_window = s->x.stride[2 + d] * dilations[d],
+                                                  .y_step = s->y.stride[2 + d] };
         if (s->prologue)
                 prologue_spatial(s);
         if (s->schedule.flat)
@@ -321,24 +321,24 @@ void stage_halo(struct stage *s, struct loop_expr *task, int tasks, int shared)
         int64_t low[RANK_MAX], stride = type_elements(y);
         int count, opened = 0, last = y->rank - 1;
         value_ints(op_operand(s->pad, 2), low, RANK_MAX, &count);
-        while (last > 0 && x->dims[last] == y->dims[last])
+        while (last > 0 && dim_equal(x->dims[last], y->dims[last]))
                 last--;
         shared = shared < last ? shared : last;
         struct loop_expr *base = number(e, 0);
         /* outer dimensions run over all of x, inner ones are filled whole */
         for (int d = 0; d <= last; d++) {
-                int64_t end = low[d] + x->dims[d];
+                int64_t end = low[d] + type_extent(x, d);
                 struct loop_expr *from, *to;
-                stride /= y->dims[d];
-                stage_share(e, task, d == shared ? tasks : 1, y->dims[d], &from, &to);
+                stride /= type_extent(y, d);
+                stage_share(e, task, d == shared ? tasks : 1, type_extent(y, d), &from, &to);
                 if (low[d])
                         fill_halo(s, base, from, minimum(e, to, number(e, low[d])), stride);
-                if (end < y->dims[d])
+                if (end < type_extent(y, d))
                         fill_halo(s, base, maximum(e, from, number(e, end)), to, stride);
                 if (d == last)
                         break;
                 from = low[d] ? maximum(e, from, number(e, low[d])) : from;
-                to = end < y->dims[d] ? minimum(e, to, number(e, end)) : to;
+                to = end < type_extent(y, d) ? minimum(e, to, number(e, end)) : to;
                 base = plus(e, base, times(e, emit_for(e, "i", from, to), stride));
                 opened++;
         }
@@ -420,8 +420,8 @@ static bool write_tasks(struct stage *s)
                     s->panels, &first, &end);
         if (s->pad)
                 stage_halo(s, task, rows * panels, rows > 1 ? 2 : 1);
-        s->image =
-                emit_for(e, "image", number(e, 0), number(e, op_operand(s->op, 0)->type->dims[0]));
+        s->image = emit_for(e, "image", number(e, 0),
+                            number(e, type_extent(op_operand(s->op, 0)->type, 0)));
         for (int d = 0; d < s->spatial_count - 2; d++, opened++)
                 s->position[d] =
                         emit_for(e, "plane", number(e, 0), number(e, s->spatial[d].extent));

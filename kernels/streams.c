@@ -400,7 +400,8 @@ static void write_tiles(struct layer *l)
 static void fill(struct layer *l, struct loop_buffer *around, int64_t room, int64_t row, int64_t column, int64_t rows, int64_t columns)
 {
         const struct type *t = op_result(l->pad)->type;
-        const int64_t width = t->dims[t->rank - 2], height = t->rank == 5 ? t->dims[2] : 1, lanes = l->lanes_out;
+        const int64_t width = type_extent(t, t->rank - 2),
+                      height = t->rank == 5 ? type_extent(t, 2) : 1, lanes = l->lanes_out;
         if (!rows || !columns)
                 return;
         const int64_t across = columns < room ? columns : room, at_a_time = rows * across <= room ? rows : room / across;
@@ -408,7 +409,7 @@ static void fill(struct layer *l, struct loop_buffer *around, int64_t room, int6
                 for (int64_t along = 0; along < columns; along += across) {
                         const int64_t some = done + at_a_time < rows ? at_a_time : rows - done,
                                       few = along + across < columns ? across : columns - along;
-                        struct loop_expr *block = loop(l, "block", number(l, t->dims[1]));
+                        struct loop_expr *block = loop(l, "block", number(l, type_extent(t, 1)));
                         struct loop_expr *at = plus(l, times(l, block, height * width * lanes),
                                                     number(l, ((row + done) * width + column + along) * lanes));
                         loop_transfer(l->e->arena, here(l), place(l->ys, at), place(around, number(l, 0)), number(l, some),
@@ -421,8 +422,11 @@ static void write_around(struct layer *l)
 {
         const struct type *to = op_result(l->pad)->type, *from = op_operand(l->pad, 0)->type;
         const int rank = to->rank;
-        const int64_t width = to->dims[rank - 2], height = rank == 5 ? to->dims[2] : 1, rows = rank == 5 ? from->dims[2] : 1,
-                      columns = from->dims[rank - 2], start = l->y.offset / l->lanes_out, top = start / width, first = start % width;
+        const int64_t width = type_extent(to, rank - 2),
+                      height = rank == 5 ? type_extent(to, 2) : 1,
+                      rows = rank == 5 ? type_extent(from, 2) : 1,
+                      columns = type_extent(from, rank - 2), start = l->y.offset / l->lanes_out,
+                      top = start / width, first = start % width;
         const int64_t room = l->work.around;
         double value;
         value_is_splat(op_operand(l->pad, 1), &value);

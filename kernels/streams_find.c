@@ -22,7 +22,8 @@ static const struct value *along_outputs(const struct layer *l, const struct val
         const bool spread = op_is(v, OP_broadcast);
         const struct value *x = spread ? op_operand(v->op, 0) : v;
         const int64_t *dims = spread ? op_ints(v->op, "dims", &count) : NULL;
-        const bool placed = spread ? count == 2 && dims[0] == 1 && dims[1] == v->type->rank - 1 : v->type->dims[1] == l->work.outputs;
+        const bool placed = spread ? count == 2 && dims[0] == 1 && dims[1] == v->type->rank - 1
+                                   : dim_is(v->type->dims[1], l->work.outputs);
         return placed && type_elements(x->type) == l->work.outputs * l->lanes_out && x->type->element == E_I32 && value_is_constant(x) &&
                                x->constant->kind == CONSTANT_DENSE
                        ? x
@@ -33,7 +34,8 @@ static const struct value *along_outputs(const struct layer *l, const struct val
 static bool find_blocks(const struct layer *l, const struct value *w, int64_t count, struct blocks *blocks)
 {
         *blocks = (struct blocks){ .value = w };
-        if (w->type->element != E_I8 || w->type->dims[w->type->rank - 1] != l->weight || type_elements(w->type) != count * l->weight)
+        if (w->type->element != E_I8 || !dim_is(w->type->dims[w->type->rank - 1], l->weight) ||
+            type_elements(w->type) != count * l->weight)
                 return false;
         if (op_is(w, OP_broadcast)) {
                 blocks->value = op_operand(w->op, 0);
@@ -73,8 +75,10 @@ static bool read_joined(struct layer *l, const struct region *region, const stru
         const struct type *x = from->type;
         struct step *s = &l->steps[l->step_count - 1];
         s->joined = op;
-        if (l->lanes_in != l->lanes_out || op_int(op, "groups") != x->dims[1] || x->dims[1] != l->work.outputs || x->element != E_I8 ||
-            x->dims[x->rank - 1] != l->lanes_in || !op_all_ones(op, "strides") || op_result(op)->type->rank != op_result(l->op)->type->rank ||
+        if (l->lanes_in != l->lanes_out || !dim_is(x->dims[1], op_int(op, "groups")) ||
+            !dim_is(x->dims[1], l->work.outputs) || x->element != E_I8 ||
+            !dim_is(x->dims[x->rank - 1], l->lanes_in) || !op_all_ones(op, "strides") ||
+            op_result(op)->type->rank != op_result(l->op)->type->rank ||
             !find_blocks(l, op_operand(op, 1), l->work.outputs, &s->weights))
                 return false;
         if (op_is(from, OP_broadcast) && value_is_constant(op_operand(from->op, 0)) && op_operand(from->op, 0)->type->rank == 1) {
@@ -166,11 +170,12 @@ static bool read_pool(struct layer *l, const struct op *op)
                                 return false;
                         continue;
                 }
-                if (pads[d] < 0 || pads[rank + d] < 0 || pads[d] >= window[d] || pads[rank + d] >= window[d] ||
-                    (y->dims[d] - 1) * strides[d] - pads[d] >= x->dims[d])
+                if (pads[d] < 0 || pads[rank + d] < 0 || pads[d] >= window[d] ||
+                    pads[rank + d] >= window[d] ||
+                    (type_extent(y, d) - 1) * strides[d] - pads[d] >= type_extent(x, d))
                         return false;
-                work->convolved[k] = x->dims[d];
-                work->extent[k] = y->dims[d];
+                work->convolved[k] = type_extent(x, d);
+                work->extent[k] = type_extent(y, d);
                 work->pool_window[k] = window[d];
                 work->pool_strides[k] = strides[d];
                 work->pool_pads[k] = pads[d];
@@ -238,29 +243,39 @@ static bool read_layer(struct layer *l, const struct op *op, const struct target
         const int rank = x->rank, spatial = rank - 3;
         if (x->element != E_I8 || w->element != E_I8 || y->element != E_I32)
                 return refuse(l, "its products are not of bytes with a sign", op);
-        if (spatial < 1 || spatial > 2 || x->dims[0] != 1 || w->rank != rank + 2)
+        if (spatial < 1 || spatial > 2 || !dim_is(x->dims[0], 1) || w->rank != rank + 2)
                 return refuse(l, "it is of more than one image, or has more than two dimensions", op);
         l->lanes_in = l->m->block_in;
         l->lanes_out = l->m->block_out;
         l->weight = l->lanes_in * l->lanes_out;
-        if (x->dims[rank - 1] != l->lanes_in || y->dims[rank - 1] != l->lanes_out || l->m->batch != 1 ||
-            w->dims[w->rank - 1] != l->weight || w->dims[w->rank - 2] != 1 || w->dims[w->rank - 3] != 1)
+        if (!dim_is(x->dims[rank - 1], l->lanes_in) || !dim_is(y->dims[rank - 1], l->lanes_out) ||
+            l->m->batch != 1 || !dim_is(w->dims[w->rank - 1], l->weight) ||
+            !dim_is(w->dims[w->rank - 2], 1) || !dim_is(w->dims[w->rank - 3], 1))
                 return refuse(l, "its operands are not in the machine's blocks", op);
         struct stream_work *work = &l->work;
         if (!find_blocks(l, op_operand(op, 1), type_elements(w) / l->weight, &l->w))
                 return refuse(l, "its weights are computed while the model runs", op);
-        *work = (struct stream_work){ .inputs = x->dims[1] / groups, .outputs = y->dims[1], .apart = groups > 1, .single = l->w.single,
-                                      .extent = { 1, 1 }, .window = { 1, 1 }, .strides = { 1, 1 }, .dilations = { 1, 1 }, .read = { 1, 1 },
-                                      .convolved = { 1, 1 }, .pool_window = { 1, 1 }, .pool_strides = { 1, 1 } };
-        if (groups > 1 && (groups != x->dims[1] || groups != y->dims[1]))
+        *work = (struct stream_work){ .inputs = type_extent(x, 1) / groups,
+                                      .outputs = type_extent(y, 1),
+                                      .apart = groups > 1,
+                                      .single = l->w.single,
+                                      .extent = { 1, 1 },
+                                      .window = { 1, 1 },
+                                      .strides = { 1, 1 },
+                                      .dilations = { 1, 1 },
+                                      .read = { 1, 1 },
+                                      .convolved = { 1, 1 },
+                                      .pool_window = { 1, 1 },
+                                      .pool_strides = { 1, 1 } };
+        if (groups > 1 && (!dim_is(x->dims[1], groups) || !dim_is(y->dims[1], groups)))
                 return refuse(l, "its groups are not of a block each", op);
         for (int d = 0; d < spatial; d++) {
                 const int k = 2 - spatial + d;
-                work->extent[k] = y->dims[2 + d];
-                work->window[k] = w->dims[2 + d];
+                work->extent[k] = type_extent(y, 2 + d);
+                work->window[k] = type_extent(w, 2 + d);
                 work->strides[k] = strides[d];
                 work->dilations[k] = dilations[d];
-                work->read[k] = x->dims[2 + d];
+                work->read[k] = type_extent(x, 2 + d);
         }
         return true;
 }
@@ -297,11 +312,12 @@ bool stream_find(struct layer *l, const struct region *region, const struct op *
                 if (to->rank != rank || !value_is_splat(op_operand(l->pad, 1), &number))
                         return refuse(l, "more than one number is stored around its result", l->pad);
                 for (int d = 0; d < rank; d++)
-                        if (from->dims[d] != to->dims[d] && (d < 2 || d == rank - 1))
+                        if (!dim_equal(from->dims[d], to->dims[d]) && (d < 2 || d == rank - 1))
                                 return refuse(l, "channels are stored around its result", l->pad);
                 l->work.around = 1;
                 for (int d = 2; d < rank - 1; d++)
-                        l->work.around = to->dims[d] > l->work.around ? to->dims[d] : l->work.around;
+                        l->work.around = type_extent(to, d) > l->work.around ? type_extent(to, d)
+                                                                             : l->work.around;
                 l->work.around = l->work.around < AROUND_MOST ? l->work.around : AROUND_MOST;
         }
         for (int i = 0; i < l->step_count; i++) {

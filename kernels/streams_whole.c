@@ -220,11 +220,13 @@ static void write_tiles(struct layer *l, struct whole *a)
 static void fill(struct layer *l, const struct whole *a, int64_t row, int64_t column, int64_t rows, int64_t columns, int64_t value)
 {
         const struct type *t = op_result(l->pad)->type;
-        const int64_t width = t->dims[t->rank - 2], height = t->rank == 5 ? t->dims[2] : 1, lanes = l->lanes_out;
+        const int64_t width = type_extent(t, t->rank - 2),
+                      height = t->rank == 5 ? type_extent(t, 2) : 1, lanes = l->lanes_out;
         if (!rows || !columns)
                 return;
         struct loop_buffer *sums = memory(l, "any", l->m->sums, 1);
-        struct loop_expr *block = loop(l, "block", number(l, t->dims[1])), *y = loop(l, "row", number(l, rows)),
+        struct loop_expr *block = loop(l, "block", number(l, type_extent(t, 1))),
+                         *y = loop(l, "row", number(l, rows)),
                          *x = loop(l, "column", number(l, columns));
         struct loop_expr *at = plus(l, times(l, block, height * width * lanes), times(l, y, width * lanes));
         at = plus(l, plus(l, at, times(l, x, lanes)), number(l, (row * width + column) * lanes));
@@ -237,8 +239,11 @@ static void write_around(struct layer *l, const struct whole *a)
 {
         const struct type *to = op_result(l->pad)->type, *from = op_result(l->op)->type;
         const int rank = to->rank;
-        const int64_t width = to->dims[rank - 2], height = rank == 5 ? to->dims[2] : 1, rows = rank == 5 ? from->dims[2] : 1,
-                      columns = from->dims[rank - 2], start = l->y.offset / l->lanes_out, top = start / width, first = start % width;
+        const int64_t width = type_extent(to, rank - 2),
+                      height = rank == 5 ? type_extent(to, 2) : 1,
+                      rows = rank == 5 ? type_extent(from, 2) : 1,
+                      columns = type_extent(from, rank - 2), start = l->y.offset / l->lanes_out,
+                      top = start / width, first = start % width;
         double value;
         value_is_splat(op_operand(l->pad, 1), &value);
         emit_if(l->e, loop_int(l->e->arena, E_BOOL, 1));        /* a block of its own: its memory is free behind it */

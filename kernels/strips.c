@@ -58,8 +58,10 @@ static void find_strip(struct strips *s, int i)
                 value_ints(op_operand(b->before->pad, 2), b->low, RANK_MAX, &count);
         b->low[ROWS] += chain_low(s->chain.links[i].op);
         b->rows = i > s->chain.wide ? s->strip : (s->strip - 1) * s->stride + s->reach;
-        b->block = (b->type->dims[COLUMNS] | 1) * b->type->dims[LANES];   /* odd: blocks do not meet in the same sets of a cache */
-        b->row = b->type->dims[1] * b->block;
+        b->block = (type_extent(b->type, COLUMNS) | 1) *
+                   type_extent(b->type,
+                               LANES); /* odd: blocks do not meet in the same sets of a cache */
+        b->row = type_extent(b->type, 1) * b->block;
         b->size = b->rows * b->row;
 }
 
@@ -67,7 +69,7 @@ static void set_access(const struct strip *b, struct access *access)
 {
         access->stride[1] = b->block;
         access->stride[ROWS] = b->row;
-        access->stride[COLUMNS] = b->type->dims[LANES];
+        access->stride[COLUMNS] = type_extent(b->type, LANES);
         access->stride[LANES] = 1;
 }
 
@@ -105,7 +107,7 @@ static bool prepare_stage(struct strips *s, int i, const struct kernel_request *
         common.pad = common.between ? NULL : link->pad;
         struct stage *stage = s->stages[i] = prepare(&common);
         return stage && !stage->write_all && stage->y.stride[LANES] == 1 &&
-               (!i || s->between[i].type->dims[LANES] % stage->lanes == 0);
+               (!i || type_extent(s->between[i].type, LANES) % stage->lanes == 0);
 }
 
 static bool prepare_strips(struct strips *s, const struct kernel_request *request)
@@ -116,14 +118,14 @@ static bool prepare_strips(struct strips *s, const struct kernel_request *reques
         const struct schedule *schedule = last->schedule;
         if (!schedule)
                 return false;
-        s->rows = op_result(last)->type->dims[ROWS];
+        s->rows = type_extent(op_result(last)->type, ROWS);
         s->strip = schedule->strip && schedule->strip < s->rows ? schedule->strip : s->rows;
         s->tasks = schedule->row_tasks;
         s->tile = 1;
         s->stride = chain->wide ? chain_stride(wide) : 1;
         s->reach = chain->wide ? chain_reach(wide) : 1;
-        s->rows_made =
-                chain->wide ? chain->links[chain->wide - 1].result->type->dims[ROWS] : s->rows;
+        s->rows_made = chain->wide ? type_extent(chain->links[chain->wide - 1].result->type, ROWS)
+                                   : s->rows;
         for (int i = 1; i < chain->count; i++)
                 find_strip(s, i);
         for (int i = 0; i < chain->count; i++)
@@ -163,11 +165,13 @@ static void fill(struct strips *s, const struct strip *b, struct loop_expr *at, 
 static void write_sides(struct strips *s, const struct strip *b)
 {
         struct emit *e = s->e;
-        int64_t lanes = b->type->dims[LANES], low = b->low[COLUMNS];
-        int64_t made = low + b->before->result->type->dims[COLUMNS], all = b->type->dims[COLUMNS];
-        if (all == b->before->result->type->dims[COLUMNS])
+        int64_t lanes = type_extent(b->type, LANES), low = b->low[COLUMNS];
+        int64_t made = low + type_extent(b->before->result->type, COLUMNS),
+                all = type_extent(b->type, COLUMNS);
+        if (dim_is(b->before->result->type->dims[COLUMNS], all))
                 return;
-        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, b->rows * b->type->dims[1]));
+        struct loop_expr *i =
+                emit_for(e, "i", number(e, 0), number(e, b->rows * type_extent(b->type, 1)));
         struct loop_expr *at = emit_let(e, "at", plus(e, b->start, times(e, i, b->block)));
         if (low)
                 fill(s, b, at, low * lanes);
@@ -225,7 +229,7 @@ static void open_wide(struct strips *s, struct loop_expr *again, struct loop_exp
         int64_t low = b->low[ROWS], made = low + s->rows_made;
         if (low && b->before->pad)
                 fill_rows(s, b, fresh, minimum(e, last, number(e, low)), *first);
-        if (made < b->type->dims[ROWS])
+        if (made < type_extent(b->type, ROWS))
                 fill_rows(s, b, maximum(e, fresh, number(e, made)), last, *first);
         struct loop_expr *lower = number(e, low);
         *from = emit_let(e, "from", maximum(e, emit_op(e, LOOP_SUB, fresh, lower), number(e, 0)));
@@ -252,8 +256,8 @@ static bool write_strip(struct strips *s, struct loop_expr *again, struct loop_e
                         struct loop_expr *start =
                                 emit_op(e, LOOP_SUB, b->start, times(e, front, b->row));
                         start = emit_let(e, "at", start);
-                        int64_t low =
-                                b->low[ROWS] * b->row + b->low[COLUMNS] * b->type->dims[LANES];
+                        int64_t low = b->low[ROWS] * b->row +
+                                      b->low[COLUMNS] * type_extent(b->type, LANES);
                         stage->y_start = plus(e, start, number(e, low));
                         next->x_start = plus(e, start, number(e, chain_low(next->op) * b->row));
                 }
@@ -281,8 +285,8 @@ static bool write_task(struct strips *s, struct loop_expr *task)
                 s->between[i].start = emit_let(e, "start", times(e, task, s->between[i].size));
                 write_sides(s, &s->between[i]);
         }
-        struct loop_expr *image =
-                emit_for(e, "image", number(e, 0), number(e, op_result(last->op)->type->dims[0]));
+        struct loop_expr *image = emit_for(e, "image", number(e, 0),
+                                           number(e, type_extent(op_result(last->op)->type, 0)));
         for (int i = 0; i < s->chain.count; i++)
                 s->stages[i]->image = image;
         bool one = s->tasks == 1 && s->strip == s->rows;

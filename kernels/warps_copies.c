@@ -37,7 +37,8 @@ static bool are_in_order(const struct warps *w)
         bool order = s->spatial_count > 0;
         for (int d = s->spatial_count - 1; d >= 0; d--) {
                 order &= (s->spatial[d].extent == 1 || s->spatial[d].x_step == step) &&
-                         (!s->border || op_operand(s->border, 0)->type->dims[2 + d] == op_result(s->border)->type->dims[2 + d]);
+                         (!s->border || dim_equal(op_operand(s->border, 0)->type->dims[2 + d],
+                                                  op_result(s->border)->type->dims[2 + d]));
                 step *= s->spatial[d].extent;
         }
         return order && (w->images == 1 || s->x.stride[0] == step);
@@ -85,11 +86,11 @@ static struct loop_expr *is_in_x(struct warps *w, const struct place_in_x *place
         const int64_t *strides = op_ints(w->s.op, "strides", NULL), *dilations = op_ints(w->s.op, "dilations", NULL);
         const struct type *x = op_operand(w->s.border, 0)->type, *around = op_result(w->s.border)->type;
         const int last = x->rank - 1;
-        if (x->dims[last] < around->dims[last])
-                there = warps_less(w, plus(e, place->channel, k), x->dims[last]);
+        if (type_extent(x, last) < type_extent(around, last))
+                there = warps_less(w, plus(e, place->channel, k), type_extent(x, last));
         for (int d = 0; d < w->s.spatial_count; d++) {
-                int64_t low = lows[2 + d], extent = x->dims[2 + d];
-                if (extent == around->dims[2 + d])
+                int64_t low = lows[2 + d], extent = type_extent(x, 2 + d);
+                if (dim_is(around->dims[2 + d], extent))
                         continue;
                 struct loop_expr *at = plus(e, times(e, place->position[d], strides[d]),
                                             times(e, place->offset[d], dilations[d]));
@@ -249,7 +250,8 @@ static void copy_added(struct warps *w, const struct shared_word *word, struct l
         const struct warp_tile *t = &w->tile;
         const struct value *added = warps_added(w->s.op);
         const int each = COPY_BYTES / t->added, width = t->vectors * t->lanes;
-        const int64_t block = op_int(w->s.op, "block"), blocks = added->type->dims[1] / w->groups;
+        const int64_t block = op_int(w->s.op, "block"),
+                      blocks = type_extent(added->type, 1) / w->groups;
         struct loop_expr *row = emit_let(e, "row", word->unit), *column = emit_let(e, "column", times(e, word->within, each)),
                          *p = emit_let(e, "p", plus(e, w->position, row)), *o = emit_let(e, "o", plus(e, times(e, w->panel, width), column)), *there = NULL;
         if (w->positions % t->positions)
@@ -257,7 +259,7 @@ static void copy_added(struct warps *w, const struct shared_word *word, struct l
         if (w->outputs % ((int64_t)width * t->panels))
                 there = both(w, there, warps_less(w, o, w->outputs));
         struct loop_expr *line = p;
-        if (added->type->dims[1] > 1) {
+        if (type_extent(added->type, 1) > 1) {
                 struct loop_expr *image = w->images > 1 ? emit_op_int(e, LOOP_DIV, p, w->of_image) : number(e, 0);
                 struct loop_expr *number_of = plus(e, times(e, plus(e, times(e, image, w->groups), w->group), blocks), emit_op_int(e, LOOP_DIV, o, block));
                 line = plus(e, times(e, number_of, w->of_image), w->images > 1 ? emit_op_int(e, LOOP_REM, p, w->of_image) : p);

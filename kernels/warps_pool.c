@@ -20,7 +20,7 @@ int64_t warps_of_image(const struct op *op)
         const struct type *y = op_result(op)->type;
         int64_t positions = 1;
         for (int d = 2; d + 1 < y->rank; d++)
-                positions *= y->dims[d];
+                positions *= type_extent(y, d);
         return positions;
 }
 
@@ -29,14 +29,14 @@ bool warps_pools(const struct op *op, const struct op *pool)
         const struct type *y = op_result(op)->type;
         unsigned positions = 0, along;
         for (int d = 2; d + 1 < y->rank; d++)
-                positions |= (unsigned)(y->dims[d] > 1) << d;
+                positions |= (unsigned)(type_extent(y, d) > 1) << d;
         return positions && pool->code == OP_reduce && rows_reduce(pool, y, &along) && along == positions;
 }
 
 int64_t warp_tile_images(const struct op *op, const struct warp_tile *t)
 {
         const int64_t of_image = warps_of_image(op);
-        if (op_result(op)->type->dims[0] == 1)
+        if (dim_is(op_result(op)->type->dims[0], 1))
                 return t->positions >= of_image;
         return of_image && t->positions % of_image == 0 ? t->positions / of_image : 0;
 }

@@ -18,7 +18,8 @@ static struct loop_expr *let_value(struct warps *w, const char *name, struct loo
 void warps_split_output(struct warps *w, struct loop_expr *o, struct loop_expr **block, struct loop_expr **in_block)
 {
         struct emit *e = w->s.e;
-        const int64_t size = op_int(w->s.op, "block"), blocks = op_result(w->s.op)->type->dims[1] / w->groups;
+        const int64_t size = op_int(w->s.op, "block"),
+                      blocks = type_extent(op_result(w->s.op)->type, 1) / w->groups;
         *block = times(e, w->group, blocks);
         if (blocks > 1)
                 *block = emit_let(e, "block", plus(e, *block, emit_op_int(e, LOOP_DIV, o, size)));

@@ -23,7 +23,7 @@ bool warps_have_rows(const struct warps *w)
                         return false;
                 step *= s->spatial[d].extent;
         }
-        return op_result(s->op)->type->dims[0] == 1 || s->y.stride[0] == step;
+        return dim_is(op_result(s->op)->type->dims[0], 1) || s->y.stride[0] == step;
 }
 
 /* where the cluster's memory has the row's column that is number k of a lane */

@@ -189,12 +189,12 @@ struct stage *windows_prepare(const struct stage *common)
             !type_elements(y) || !find_taps(w))
                 return NULL;
         w->kind = (enum reducer)op_int(s->op, "kind");
-        w->depth = y->dims[s->rank - 1];
+        w->depth = type_extent(y, s->rank - 1);
         s->write = write_blocks;
-        s->panels = y->dims[1];
+        s->panels = type_extent(y, 1);
         s->spatial_count = s->rank - 3;
         for (int d = 0; d < s->spatial_count; d++)
-                s->spatial[d].extent = y->dims[2 + d];
+                s->spatial[d].extent = type_extent(y, 2 + d);
         s->schedule.rows = 1;
         s->all_rows = s->spatial_count == 1;      /* its columns are not shared */
         if (s->all_rows)

@@ -106,7 +106,7 @@ static void write_input(struct tiles *t, struct loop_expr *from, struct loop_exp
         struct emit *e = t->s.e;
         const struct winograd_values values = { t->f->size,  t->f->size, load_input,
                                                 store_input, t,          t->s.has_fma };
-        int64_t inner = op_operand(t->s.op, 0)->type->dims[4], lanes = t->s.lanes;
+        int64_t inner = type_extent(op_operand(t->s.op, 0)->type, 4), lanes = t->s.lanes;
         struct loop_expr *tile;
         open_tiles(t, from, to, &tile);
         struct loop_expr *x = plus(e, t->s.x_start, times(e, t->image, t->s.x.stride[0]));
@@ -236,8 +236,8 @@ static bool store_output(void *context, int i, int j, struct loop_expr *value)
         struct loop_expr *index[RANK_MAX] = { t->image, t->block_index,
                                               plus(e, t->row, number(e, i)),
                                               plus(e, t->column, number(e, j)) };
-        bool row = open_edge(t, t->f->tile, index[2], i, y->dims[2]),
-             column = open_edge(t, t->f->tile, index[3], j, y->dims[3]);
+        bool row = open_edge(t, t->f->tile, index[2], i, type_extent(y, 2)),
+             column = open_edge(t, t->f->tile, index[3], j, type_extent(y, 3));
         const struct stage_vector v = { t->s.result, index, value, { t->lane, t->s.lanes } };
         bool good = t->s.pool ? stage_write_vector(&t->s, &v, t->square,
                                                    minus(e, in_square(t, i, j), t->lane))
@@ -262,8 +262,8 @@ static void write_windows(struct tiles *t)
                         plus(e, emit_op_int(e, LOOP_DIV, t->row, POOL), number(e, i)),
                         plus(e, emit_op_int(e, LOOP_DIV, t->column, POOL), number(e, j))
                 };
-                bool row = open_edge(t, tile, index[2], i, y->dims[2]),
-                     column = open_edge(t, tile, index[3], j, y->dims[3]);
+                bool row = open_edge(t, tile, index[2], i, type_extent(y, 2)),
+                     column = open_edge(t, tile, index[3], j, type_extent(y, 3));
                 struct loop_expr *best =
                         loop_splat(s->arena, s->lanes,
                                    emit_identity(e, kind, s->multiply->sum, s->multiply->sum));
@@ -283,14 +283,14 @@ static bool write_output(struct tiles *t, struct loop_expr *from, struct loop_ex
 {
         struct emit *e = t->s.e;
         const struct type *y = op_result(t->s.op)->type;
-        int rows = y->dims[2] < t->f->tile ? (int)y->dims[2] : t->f->tile;
-        int columns = y->dims[3] < t->f->tile ? (int)y->dims[3] : t->f->tile;
+        int rows = type_extent(y, 2) < t->f->tile ? (int)type_extent(y, 2) : t->f->tile;
+        int columns = type_extent(y, 3) < t->f->tile ? (int)type_extent(y, 3) : t->f->tile;
         const struct winograd_values values = { rows,         columns, load_product,
                                                 store_output, t,       t->s.has_fma };
         int64_t block = op_int(t->s.op, "block"), lanes = t->s.lanes;
         struct loop_expr *tile;
         open_tiles(t, from, to, &tile);
-        t->block_index = emit_for(e, "block", number(e, 0), number(e, y->dims[1]));
+        t->block_index = emit_for(e, "block", number(e, 0), number(e, type_extent(y, 1)));
         t->lane = emit_for(e, "lane", number(e, 0), number(e, block));
         emit_loop(e, lanes, false);
         struct loop_expr *output = plus(e, times(e, t->block_index, block), t->lane);
@@ -397,7 +397,7 @@ static bool can_pool(const struct op *pool)
         for (int d = 0; d < x->rank; d++) {
                 int64_t extent = d == 2 || d == 3 ? POOL : 1;
                 if (window[d] != extent || strides[d] != extent || pads[d] || pads[x->rank + d] ||
-                    x->dims[d] % extent)
+                    type_extent(x, d) % extent)
                         return false;
         }
         return op_result(pool)->type->element == x->element && op_all_ones(pool, "dilations");
@@ -415,17 +415,18 @@ struct stage *winograd_prepare(const struct stage *common)
         t->s.write_all = write_all;
         t->f = winograd_find(op_int(op, "tile"));
         t->elements = t->f->size * t->f->size;
-        t->rows = divide_up(y->dims[2], t->f->tile);
-        t->columns = divide_up(y->dims[3], t->f->tile);
-        t->all = y->dims[0] * t->rows * t->columns;
-        t->panels = w->dims[1];
-        t->channels = w->dims[2];
-        t->width = w->dims[3] * w->dims[4];
+        t->rows = divide_up(type_extent(y, 2), t->f->tile);
+        t->columns = divide_up(type_extent(y, 3), t->f->tile);
+        t->all = type_extent(y, 0) * t->rows * t->columns;
+        t->panels = type_extent(w, 1);
+        t->channels = type_extent(w, 2);
+        t->width = type_extent(w, 3) * type_extent(w, 4);
         t->panel_size = t->channels * t->width;
         /* blocks and panels are of whole vectors, panels of whole tiles of them */
         int lanes = t->s.lanes;
-        if (t->width % (t->s.schedule.vectors * target_lanes(t->wide, E_F32)) || x->dims[4] % lanes ||
-            y->dims[4] % lanes || t->s.x.stride[4] != 1 || (t->s.pool && !can_pool(t->s.pool)))
+        if (t->width % (t->s.schedule.vectors * target_lanes(t->wide, E_F32)) ||
+            type_extent(x, 4) % lanes || type_extent(y, 4) % lanes || t->s.x.stride[4] != 1 ||
+            (t->s.pool && !can_pool(t->s.pool)))
                 return NULL;
         int64_t group = t->s.schedule.group;
         t->group = cut_evenly(t->all,

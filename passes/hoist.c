@@ -121,7 +121,7 @@ static bool is_row(const struct op *op, const struct op_loop *loop)
                 return false;
         const struct value *x = op_operand(op, 0);
         return !value_is_inside(x, op->region) && type_is_static(x->type) &&
-               x->type->dims[0] >= loop->steps;
+               type_extent(x->type, 0) >= loop->steps;
 }
 
 /* the first rows of what op gathers from, as many as there are steps */
@@ -134,7 +134,7 @@ static struct value *scanned_rows(struct builder *b, const struct op *op,
         struct value *x = op_operand(op, 0);
         for (int d = 0; d < x->type->rank; d++) {
                 ones[d] = 1;
-                dims[d] = d ? x->type->dims[d] : loop->steps;
+                dims[d] = dim_of(d ? type_extent(x->type, d) : loop->steps);
         }
         return build_slice(b, x, zeros, ones, dims);
 }

@@ -56,7 +56,7 @@ bool schedule_can_flatten(const struct op *contraction)
 {
         int rank = op_result(contraction)->type->rank;
         for (int d = 2; d < rank - 1; d++)
-                if (op_operand(contraction, 1)->type->dims[d] != 1 ||
+                if (!dim_is(op_operand(contraction, 1)->type->dims[d], 1) ||
                     op_ints(contraction, "strides", NULL)[d - 2] != 1)
                         return false;
         bool fused = contraction->region->owner && contraction->region->owner->code == OP_fusion;
@@ -67,7 +67,7 @@ bool schedule_can_flatten(const struct op *contraction)
                 const int64_t *dims = op->code == OP_broadcast ? op_ints(op, "dims", &count) : NULL;
                 for (int i = 0; i < count; i++)
                         spatial += dims[i] >= 2 && dims[i] < rank - 1 &&
-                                   op_operand(op, 0)->type->dims[i] > 1;
+                                   type_extent(op_operand(op, 0)->type, i) > 1;
                 if (spatial)
                         return false;
         }

@@ -30,22 +30,35 @@ static struct attention_work work_of(const struct attention *a, struct band band
         enum { OF_SCORE = 9, OF_EXACT = 13, OF_SUM = 1, OF_ROW = 34, OF_COPY = 4, OF_RESULT = 8, OF_PART = 2, OF_BLOCK = 100 };
         const struct type *scores = a->scores->type;
         const int warps = attention_tile_warps(t), rows = t->rows / t->warps;
-        const double keys = attention_tile_keys(t), depths = t->depth + t->width, groups = (double)scores->dims[GROUP], lanes = (double)warps * GRID_LANES;
-        const double down = (double)divide_up(scores->dims[ROW], t->rows), columns = (double)scores->dims[COLUMN];
+        const double keys = attention_tile_keys(t), depths = t->depth + t->width,
+                     groups = (double)type_extent(scores, GROUP),
+                     lanes = (double)warps * GRID_LANES;
+        const double down = (double)divide_up(type_extent(scores, ROW), t->rows),
+                     columns = (double)type_extent(scores, COLUMN);
         const double copied = keys * depths * t->bytes, queries = (double)t->rows * t->depth * t->bytes, turns = ceil((double)t->turns * seen(band, t));
         const double score = t->bytes < (int)sizeof(float) ? OF_SCORE : OF_SCORE + OF_EXACT, again = t->turns > 1 ? t->width * OF_SUM : 0;
         const double results = t->rows * (double)t->width / lanes * (OF_RESULT + (t->parts > 1 ? t->parts * OF_PART : 0));
         const double left = t->parts > 1 ? rows * (t->width * OF_SUM + TILE_ROW_LANES * OF_ROW) / (double)GRID_LANES : 0;
         const double of_turn = rows * (t->keys * score + again + TILE_ROW_LANES * OF_ROW) / GRID_LANES, copies = copied / COPY_BYTES / lanes * OF_COPY;
         return (struct attention_work){
-                .of = { .blocks = groups * down, .turns = turns,
-                        .multiplies = t->rows * keys * depths / (m->positions * m->outputs * (double)multiply_row(m)),
-                        .copied = copied, .read = warps * (double)rows * t->depth * t->bytes + t->warps * copied, .instructions = of_turn + (t->turns > 1 ? copies : 0),
-                        .operands = groups * (columns + (double)scores->dims[ROW]) * depths * t->bytes,
-                        .results = groups * (double)scores->dims[ROW] * t->width * element_info[a->result->type->element].bytes,
-                        .stages = attention_tile_stages(t), .warps = warps,
-                        .registers = warps_attention_registers(m, rows, t->keys, t->width), .shared = attention_tile_shared(t) },
-                .scores = t->depth / depths, .once = OF_BLOCK + copies + results + left, .first = queries + keys * (t->turns > 1 ? depths : t->depth) * t->bytes
+                .of = { .blocks = groups * down,
+                        .turns = turns,
+                        .multiplies = t->rows * keys * depths /
+                                      (m->positions * m->outputs * (double)multiply_row(m)),
+                        .copied = copied,
+                        .read = warps * (double)rows * t->depth * t->bytes + t->warps * copied,
+                        .instructions = of_turn + (t->turns > 1 ? copies : 0),
+                        .operands = groups * (columns + (double)type_extent(scores, ROW)) * depths *
+                                    t->bytes,
+                        .results = groups * (double)type_extent(scores, ROW) * t->width *
+                                   element_info[a->result->type->element].bytes,
+                        .stages = attention_tile_stages(t),
+                        .warps = warps,
+                        .registers = warps_attention_registers(m, rows, t->keys, t->width),
+                        .shared = attention_tile_shared(t) },
+                .scores = t->depth / depths,
+                .once = OF_BLOCK + copies + results + left,
+                .first = queries + keys * (t->turns > 1 ? depths : t->depth) * t->bytes
         };
 }
 
@@ -55,15 +68,19 @@ static bool choose_rows(const struct attention *a, const struct target *target, 
         static const double worth = 1.2;        /* predictions are no better than that */
         const struct grid_machine *g = target_grid(target);
         const struct type *scores = a->scores->type;
-        struct row_attention of = { .depth = (double)op_operand(a->first, 0)->type->dims[COLUMN], .width = (double)op_result(a->second)->type->dims[COLUMN] };
+        struct row_attention of = {
+                .depth = (double)type_extent(op_operand(a->first, 0)->type, COLUMN),
+                .width = (double)type_extent(op_result(a->second)->type, COLUMN)
+        };
         double least = INFINITY;
         for (int warps = WARPS; warps && least == INFINITY; warps /= 2)
                 for (int parts = 1; parts == 1 || parts <= g->cluster; parts *= 2) {
                         struct schedule s = schedule_preset();
                         s.warps = of.warps = warps;
                         s.parts = of.parts = parts;
-                        of.blocks = (double)(scores->dims[GROUP] * scores->dims[ROW] * parts);
-                        of.keys = (double)divide_up(scores->dims[COLUMN], parts);
+                        of.blocks = (double)(type_extent(scores, GROUP) * type_extent(scores, ROW) *
+                                             parts);
+                        of.keys = (double)divide_up(type_extent(scores, COLUMN), parts);
                         if (!attention_row_fits(a, target, &s) || (parts > 1 && of.blocks > g->multiprocessors))
                                 continue;
                         const struct row_turns turns = attention_row_turns(a, &s);

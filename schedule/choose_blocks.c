@@ -11,7 +11,7 @@ struct schedule blocks_choose(const struct op *op, const struct schedule_machine
         const struct target *target = machine->target;
         const struct type *y = op_result(op)->type, *x = op_operand(op, 0)->type;
         const struct packed_bits p = packed_bits_of(op);
-        int64_t rows = y->dims[2], panels = op_operand(op, 1)->type->dims[0],
+        int64_t rows = type_extent(y, 2), panels = type_extent(op_operand(op, 1)->type, 0),
                 vectors = p.vectors * p.lanes / target_lanes(target, E_F32);
         int registers = target_vector_registers(target);
         struct schedule s = schedule_preset(), chosen = s;
@@ -28,7 +28,7 @@ struct schedule blocks_choose(const struct op *op, const struct schedule_machine
                         s.vectors = (int)v;
                         work.rows = tiles;
                         work.cycles = blocks_tile_cost(op, each, v, target) *
-                                      (double)(tiles * panels * (vectors / v) * y->dims[0]);
+                                      (double)(tiles * panels * (vectors / v) * type_extent(y, 0));
                         double cycles = schedule_share(&s, op, &work, machine);
                         if (best > 0 && cycles >= best)
                                 continue;

@@ -68,11 +68,12 @@ struct schedule groups_choose(const struct op *op, const struct schedule_machine
         const struct multiply *m = c.multiply = multiply_find(machine->target, (enum element)x->element, (enum element)w->element, true,
                                                               (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
         c.groups = (double)op_int(op, "groups");
-        c.panels = (double)w->dims[0] / c.groups;
-        c.turns = (double)(type_elements(w) / w->dims[0] / packed_panel(x, w)) / multiply_row(m);
-        c.positions = (double)y->dims[0];
+        c.panels = (double)type_extent(w, 0) / c.groups;
+        c.turns = (double)(type_elements(w) / type_extent(w, 0) / packed_panel(x, w)) /
+                  multiply_row(m);
+        c.positions = (double)type_extent(y, 0);
         for (int d = 2; d + 1 < y->rank; d++)
-                c.positions *= (double)y->dims[d];
+                c.positions *= (double)type_extent(y, d);
         for (int tile = m->positions; tile <= TILE_MOST; tile += m->positions)
                 for (int stages = STAGES_MOST; stages >= STAGES_LEAST; stages--)         /* of equal ones the most */
                         for (int parts = 1; parts <= PARTS_MOST; parts *= 2) {

@@ -16,20 +16,23 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
         int k = y->rank - 3, registers = target_vector_registers(machine->target) - 2 - (m ? m->spare : 0),
             lanes = target_lanes(machine->target, E_F32);
         bool two = k > 1;
-        const struct lanes_shape sh = { .rows = two ? y->dims[k] : 1, .columns = y->dims[k + 1],
-                                  .stride = { two ? strides[k - 2] : 1, strides[k - 1] },
-                                  .window = { two ? w->dims[k - 1] : 1, w->dims[k] } };
+        const struct lanes_shape sh = { .rows = two ? type_extent(y, k) : 1,
+                                        .columns = type_extent(y, k + 1),
+                                        .stride = { two ? strides[k - 2] : 1, strides[k - 1] },
+                                        .window = { two ? type_extent(w, k - 1) : 1,
+                                                    type_extent(w, k) } };
         int64_t window = sh.window[0] * sh.window[1];
         bool at_once = window <= registers / 3;
-        bool resident = at_once && w->dims[w->rank - 1] == lanes;
+        bool resident = at_once && dim_is(w->dims[w->rank - 1], lanes);
         int64_t unroll = at_once                        ? window
                          : sh.window[1] < registers / 2 ? sh.window[1]
                                                         : registers / 2;
         struct schedule s = schedule_preset(), chosen = s;
         s.unroll = (int)unroll;
         int most = registers - s.unroll - 1;
-        struct shared_work work = { .panels = y->dims[1], .weights = (double)type_bytes(w),
-                                      .operand = (double)type_bytes(x) };
+        struct shared_work work = { .panels = type_extent(y, 1),
+                                    .weights = (double)type_bytes(w),
+                                    .operand = (double)type_bytes(x) };
         double vectors = (double)type_elements(y) / (double)sh.columns / lanes, best = 0;
         for (s.rows = 1; s.rows <= 4 && s.rows <= sh.rows; s.rows++)
                 for (s.columns = 1; s.rows * s.columns <= most && s.columns <= sh.columns;

@@ -78,7 +78,7 @@ static int64_t pitch_in_memory(const struct op *op)
 static int unroll_of(const struct op *op, const struct multiply *m)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
-        int64_t words = w->dims[w->rank - 3] / m->depth;
+        int64_t words = type_extent(w, w->rank - 3) / m->depth;
         int unroll = TURN_BYTES / (element_info[x->element].bytes * multiply_row(m));
         while (unroll > 1 && words % unroll)
                 unroll /= 2;
@@ -93,18 +93,19 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
         const struct target *target = machine->target;
         const struct multiply *m = contract_multiply(op, target, true);
         struct schedule s = schedule_preset();
-        int k = y->rank - 3, vectors = (int)w->dims[w->rank - 2];
+        int k = y->rank - 3, vectors = (int)type_extent(w, w->rank - 2);
         bool flat = k > 1 && schedule_can_flatten(op);
-        int64_t columns = y->dims[y->rank - 2], rows = k > 1 ? y->dims[y->rank - 3] : 1;
+        int64_t columns = type_extent(y, y->rank - 2),
+                rows = k > 1 ? type_extent(y, y->rank - 3) : 1;
         for (int d = 0; d < k && flat; d++)
-                columns = d ? columns * y->dims[2 + d] : y->dims[2];
+                columns = d ? columns * type_extent(y, 2 + d) : type_extent(y, 2);
         rows = flat ? 1 : rows;
         s.flat = flat;
         s.vectors = vectors;
         s.unroll = unroll_of(op, m);
         const struct type *x = op_operand(op, 0)->type;
         int64_t steps =
-                type_elements(w) / w->dims[0] / vectors / m->outputs / multiply_row(m);
+                type_elements(w) / type_extent(w, 0) / vectors / m->outputs / multiply_row(m);
         const struct panel panel = { target, m, vectors, steps };
         int64_t pitch = pitch_in_memory(op);
         s.columns = choose_cut(&panel, columns, false, 0, 0);
@@ -115,13 +116,14 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
                 lines = (int64_t)m->depth * vectors;
         const int bytes = element_info[x->element].bytes;
         int64_t products = tile_block_of(m, s.rows, s.columns, pitch).tiles * vectors;
-        double cycles = tiles_cost(target, m, (double)(tiles * w->dims[0] * y->dims[0]),
-                                   (double)steps, (double)products, 0);
+        double cycles =
+                tiles_cost(target, m, (double)(tiles * type_extent(w, 0) * type_extent(y, 0)),
+                           (double)steps, (double)products, 0);
         const struct shared_work work = { .rows = rows > 1 ? row_tiles : tiles,
-                                            .panels = w->dims[0] / op_int(op, "groups"),
-                                            .cycles = cycles,
-                                            .weights = (double)(bytes * type_elements(w)),
-                                            .operand = (double)(bytes * type_elements(x)) };
+                                          .panels = type_extent(w, 0) / op_int(op, "groups"),
+                                          .cycles = cycles,
+                                          .weights = (double)(bytes * type_elements(w)),
+                                          .operand = (double)(bytes * type_elements(x)) };
         schedule_share(&s, op, &work, machine);
         lines = divide_up(lines * s.row_tasks, tiles);
         s.prefetch = (int)(lines < PREFETCH_MAX ? lines : PREFETCH_MAX);

@@ -144,7 +144,7 @@ static bool choose_rows(const struct op *op, const struct target *target, struct
         enum { STEPS_MOST = 8, WARPS_MOST = 16 };
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
         const struct grid_machine *g = target_grid(target);
-        const int64_t words = w->dims[w->rank - 3];
+        const int64_t words = type_extent(w, w->rank - 3);
         int least = INT_MAX;
         for (int warps = 1; warps <= WARPS_MOST; warps++)
                 for (int steps = 1; steps <= STEPS_MOST; steps++) {
@@ -154,7 +154,7 @@ static bool choose_rows(const struct op *op, const struct target *target, struct
                                                                       (int)packed_lanes(op_operand(op, 0)->type, w), (int)packed_group(op_operand(op, 0)->type, w));
                         if (!m || y->rank != 4)
                                 return false;
-                        s.tile = y->dims[2] <= ROW_WARPS_MOST ? (int)y->dims[2] : 0;
+                        s.tile = type_extent(y, 2) <= ROW_WARPS_MOST ? (int)type_extent(y, 2) : 0;
                         s.warps = warps;
                         s.depth = steps * multiply_row(m);
                         if (!s.tile || !row_tile_of(op, target, &s, &t))
@@ -182,17 +182,20 @@ struct schedule warps_choose(const struct op *op, const struct schedule_machine 
         c.multiply = multiply_find(machine->target, (enum element)x->element, (enum element)w->element, true,
                                    (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
         c.groups = (double)op_int(op, "groups");
-        c.panels = (double)w->dims[0] / c.groups;
-        c.positions = (double)y->dims[0];
+        c.panels = (double)type_extent(w, 0) / c.groups;
+        c.positions = (double)type_extent(y, 0);
         for (int d = 2; d + 1 < y->rank; d++)
-                c.positions *= (double)y->dims[d];
+                c.positions *= (double)type_extent(y, d);
         for (int d = 2; d + 3 < w->rank; d++)
-                c.windows |= w->dims[d] > 1;
-        c.channels = (double)(type_elements(w) / w->dims[0] / packed_panel(x, w));
+                c.windows |= type_extent(w, d) > 1;
+        c.channels = (double)(type_elements(w) / type_extent(w, 0) / packed_panel(x, w));
         if (is_summed_over(op))
-                c.behind = warps_rows_cost(target_grid(machine->target), c.positions, (double)y->dims[y->rank - 1]);
+                c.behind = warps_rows_cost(target_grid(machine->target), c.positions,
+                                           (double)type_extent(y, y->rank - 1));
         if (is_pooled(op))
-                c.pool = warps_pool_cost(target_grid(machine->target), (double)warps_of_image(op), (double)y->dims[0] * c.groups * (double)op_int(op, "outputs"));
+                c.pool = warps_pool_cost(target_grid(machine->target), (double)warps_of_image(op),
+                                         (double)type_extent(y, 0) * c.groups *
+                                                 (double)op_int(op, "outputs"));
         for (int panels = 1; panels <= 8; panels += panels < 4 ? 1 : 2) {
                 try_all(&c, panels, PARTS_MOST, RESULTS);
                 if (c.pool)

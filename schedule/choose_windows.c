@@ -13,8 +13,8 @@ struct schedule windows_choose(const struct op *op, const struct schedule_machin
         int most = target_vector_registers(machine->target) - 6;
         if (y->rank < 4)
                 return s;
-        int64_t columns = y->dims[y->rank - 2], rows = y->rank > 4 ? y->dims[y->rank - 3] : 1,
-                window = 1;
+        int64_t columns = type_extent(y, y->rank - 2),
+                rows = y->rank > 4 ? type_extent(y, y->rank - 3) : 1, window = 1;
         s.columns = most > 16 ? 16 : most;
         if (columns < s.columns)
                 s.columns = columns > 0 ? (int)columns : 1;
@@ -23,9 +23,9 @@ struct schedule windows_choose(const struct op *op, const struct schedule_machin
         const double elements = (double)(type_elements(y) * window),
                      bytes = (double)type_bytes(op_operand(op, 0)->type);
         const struct shared_work work = { .rows = rows,
-                                            .panels = y->dims[1],
-                                            .cycles = windows_cost(elements, machine->target),
-                                            .operand = bytes };
+                                          .panels = type_extent(y, 1),
+                                          .cycles = windows_cost(elements, machine->target),
+                                          .operand = bytes };
         schedule_share(&s, op, &work, machine);
         return s;
 }

@@ -22,7 +22,7 @@ static bool shares_phases(const struct winograd_work *w, const struct schedule_m
 
 static double tiles_of(const struct type *y, int tile)
 {
-        return winograd_tiles(y->dims[0], y->dims[2], y->dims[3], tile);
+        return winograd_tiles(type_extent(y, 0), type_extent(y, 2), type_extent(y, 3), tile);
 }
 
 int64_t schedule_winograd_line(int64_t lanes, const struct target *target)
@@ -42,12 +42,13 @@ double schedule_winograd_gain(const struct op *packed, int tile,
         const struct type *y = op_result(packed)->type, *x = op_operand(packed, 0)->type;
         int64_t line = schedule_winograd_line(packed_lanes(x, op_operand(packed, 1)->type),
                                               machine->target),
-                lines = y->dims[1] * y->dims[4] / line, panel = schedule_winograd_panel(lines);
+                lines = type_extent(y, 1) * type_extent(y, 4) / line,
+                panel = schedule_winograd_panel(lines);
         double outputs = (double)(divide_up(lines, panel) * panel * line);
         double channels = (double)op_int(packed, "channels"),
-               stored = (double)(y->dims[1] * y->dims[4]);
+               stored = (double)(type_extent(y, 1) * type_extent(y, 4));
         double weights = WINOGRAD_WINDOW * WINOGRAD_WINDOW * channels * stored;
-        double positions = (double)(y->dims[0] * y->dims[2] * y->dims[3]);
+        double positions = (double)(type_extent(y, 0) * type_extent(y, 2) * type_extent(y, 3));
         double direct = winograd_direct_cost(weights, positions, machine->target);
         struct winograd_work work = { tiles_of(y, tile), channels, outputs, winograd_find(tile) };
         double cycles;
@@ -104,15 +105,16 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
         const struct target *target = machine->target;
         const struct type *w = op_operand(op, 1)->type;
         struct schedule s = schedule_preset();
-        const struct product_tile tile = choose_tile(w->dims[3] * w->dims[4], target);
-        struct winograd_work work = { .channels = (double)w->dims[2],
-                             .outputs = (double)(w->dims[1] * w->dims[3] * w->dims[4]),
-                             .f = winograd_find(op_int(op, "tile")) };
+        const struct product_tile tile = choose_tile(type_extent(w, 3) * type_extent(w, 4), target);
+        struct winograd_work work = { .channels = (double)type_extent(w, 2),
+                                      .outputs = (double)(type_extent(w, 1) * type_extent(w, 3) *
+                                                          type_extent(w, 4)),
+                                      .f = winograd_find(op_int(op, "tile")) };
         work.tiles = tiles_of(op_result(op)->type, work.f->tile);
         s.vectors = tile.vectors;
         s.wide = tile.wide;
         s.ahead = core_waits(target);
-        s.unroll = s.ahead ? schedule_unroll(&s, w->dims[2]) : s.unroll;
+        s.unroll = s.ahead ? schedule_unroll(&s, type_extent(w, 2)) : s.unroll;
         bool phases = machine->threads > 1 && shares_phases(&work, machine, s.vectors);
         double cycles = winograd_cost(&work, 1, target);
         int64_t groups = phases ? 1 : winograd_groups(&work, machine->threads, target, &cycles);
@@ -124,8 +126,8 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
         s.columns = (int)divide_up(group, blocks);
         while (s.columns * s.vectors * s.split < 8 && s.split < 4 && 2 * s.split * s.columns <= tile.most)
                 s.split *= 2;
-        if (w->dims[2] >= s.unroll) {   /* all tiles together fetch the next panel */
-                int64_t lines = w->dims[3] * w->dims[4] / target_line(target, E_F32);
+        if (type_extent(w, 2) >= s.unroll) { /* all tiles together fetch the next panel */
+                int64_t lines = type_extent(w, 3) * type_extent(w, 4) / target_line(target, E_F32);
                 lines = divide_up(lines * s.unroll, blocks);
                 s.prefetch = lines > 8 ? 8 : (int)lines;
         }

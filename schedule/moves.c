@@ -36,9 +36,9 @@ static int64_t row_tiles(const struct op *op, const struct schedule *s)
 {
         const struct type *y = op_result(op)->type;
         bool one = s->flat || y->rank == 4;
-        int64_t rows = one ? 1 : y->dims[y->rank - 3];
+        int64_t rows = one ? 1 : type_extent(y, y->rank - 3);
         for (int d = 2; d < y->rank - 1 && one; d++)
-                rows *= y->dims[d];
+                rows *= type_extent(y, d);
         int size = one ? s->columns : s->rows;
         return (rows + size - 1) / size;
 }
@@ -51,7 +51,8 @@ static bool is_heeded(const struct op *op, enum schedule_word word, const struct
         if (!kernels_heed(op, word))
                 return false;
         if (word == WORD_rows || word == WORD_flat)
-                return y->rank > 4 && (word == WORD_flat || !s->flat) && y->dims[y->rank - 3] > 1;
+                return y->rank > 4 && (word == WORD_flat || !s->flat) &&
+                       type_extent(y, y->rank - 3) > 1;
         return word != WORD_strip || s->strip < row_tiles(op, s);
 }
 

@@ -73,7 +73,8 @@ static struct making made(const struct value *x, const struct schedule_machine *
         const struct schedule *s = op ? op->schedule : NULL;
         int threads = !op || is_long(op, machine->target) ? machine->threads : 1;
         if (!s)
-                return (struct making){ op && x->type->dims[1] > 1 ? BY_PANELS : BY_ROWS, threads };
+                return (struct making){ op && type_extent(x->type, 1) > 1 ? BY_PANELS : BY_ROWS,
+                                        threads };
         bool panels = s->panel_tasks > s->row_tasks && op->code != OP_convolve_winograd;
         return (struct making){ panels ? BY_PANELS : BY_ROWS, s->row_tasks * s->panel_tasks };
 }

@@ -20,10 +20,11 @@ static int volume_of(const struct value *v) { return (int)(intptr_t)v->scratch -
 
 static bool is_plane(const struct network *n, const struct type *t)
 {
-        if (t->kind != TYPE_TENSOR || !type_is_static(t) || !element_is_integer(t->element) || (t->rank != 4 && t->rank != 2) || t->dims[0] != 1)
+        if (t->kind != TYPE_TENSOR || !type_is_static(t) || !element_is_integer(t->element) ||
+            (t->rank != 4 && t->rank != 2) || !dim_is(t->dims[0], 1))
                 return false;
         for (int d = 1; d < t->rank; d++)
-                if (t->dims[d] < 1 || t->dims[d] > n->machine->extent)
+                if (type_extent(t, d) < 1 || type_extent(t, d) > n->machine->extent)
                         return false;
         return true;
 }
@@ -47,9 +48,16 @@ int network_volume_within(struct network *n, const struct value *v, struct whole
                 return -1;
         const bool flat = v->type->rank == 2;
         ARENA_GROW(n->arena, n->volumes, n->volume_count);
-        n->volumes[n->volume_count] = (struct volume){ .value = v, .low = range.low, .high = range.high, .maker = -1, .storage = -1,
-                                                       .channels = v->type->dims[1], .rows = flat ? 1 : v->type->dims[2],
-                                                       .columns = flat ? 1 : v->type->dims[3], .same = n->volume_count };
+        n->volumes[n->volume_count] =
+                (struct volume){ .value = v,
+                                 .low = range.low,
+                                 .high = range.high,
+                                 .maker = -1,
+                                 .storage = -1,
+                                 .channels = type_extent(v->type, 1),
+                                 .rows = flat ? 1 : type_extent(v->type, 2),
+                                 .columns = flat ? 1 : type_extent(v->type, 3),
+                                 .same = n->volume_count };
         ((struct value *)(uintptr_t)v)->scratch = (void *)(intptr_t)(n->volume_count + 1);
         return n->volume_count++;
 }

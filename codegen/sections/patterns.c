@@ -26,7 +26,10 @@ struct sum {
         int count;
 };
 
-static int64_t channels_of(const struct type *t) { return t->rank > CHANNEL ? t->dims[CHANNEL] : 1; }
+static int64_t channels_of(const struct type *t)
+{
+        return t->rank > CHANNEL ? type_extent(t, CHANNEL) : 1;
+}
 
 static const struct op *op_of(const struct value *v) { return v->kind == VALUE_RESULT ? v->op : NULL; }
 
@@ -125,7 +128,8 @@ struct bounds { int64_t low, high; };
 static bool find_window(const struct op *op, int d, int rank, const char *kernel, struct window *w)
 {
         const int64_t *pads = op_ints(op, "pads", NULL), *steps = op_ints(op, "strides", NULL), *dilations = op_ints(op, "dilations", NULL);
-        w->kernel = kernel ? op_ints(op, kernel, NULL)[d] : op_operand(op, 1)->type->dims[d + 2];
+        w->kernel =
+                kernel ? op_ints(op, kernel, NULL)[d] : type_extent(op_operand(op, 1)->type, d + 2);
         w->step = steps[d];
         w->dilation = dilations[d];
         w->pad = pads[d];
@@ -190,9 +194,9 @@ static bool is_padded(const struct network *n, const struct section_step *s, con
 {
         const struct volume *x = &n->volumes[s->inputs[0]];
         const bool plane = y->type->rank == 4;
-        const struct { const struct window *w; int64_t extent, made; } along[] = {
-                { &s->rows, x->rows, plane ? y->type->dims[2] : 1 }, { &s->columns, x->columns, plane ? y->type->dims[3] : 1 }
-        };
+        const struct { const struct window *w; int64_t extent, made;
+        } along[] = { { &s->rows, x->rows, plane ? type_extent(y->type, 2) : 1 },
+                      { &s->columns, x->columns, plane ? type_extent(y->type, 3) : 1 } };
         bool padded = false;
         for (int i = 0; i < 2; i++) {
                 const struct window *w = along[i].w;
@@ -211,7 +215,7 @@ static bool find_convolution(struct network *n, const struct op *op, const struc
             !find_window(op, 0, 2, NULL, &s.rows) || !find_window(op, 1, 2, NULL, &s.columns) || !read_volume(n, op_operand(op, 0), &s, 0))
                 return false;
         s.weights = w->constant;
-        s.weight_inputs = w->type->dims[1];
+        s.weight_inputs = type_extent(w->type, 1);
         s.padded = is_padded(n, &s, y);
         return set_numbers(n, &s, sum, shift, bounds) && add_step(n, &s, y);
 }
@@ -228,8 +232,8 @@ static bool find_average(struct network *n, const struct op *op, const struct su
         if (op->code == OP_reduce) {
                 if (!value_ints(op_operand(op, 1), axes, RANK_MAX, &count) || count != 2 || axes[0] + axes[1] != 5 || axes[0] * axes[1] != 6)
                         return false;
-                s.rows = (struct window){ x->dims[2], 1, 0, 1 };
-                s.columns = (struct window){ x->dims[3], 1, 0, 1 };
+                s.rows = (struct window){ type_extent(x, 2), 1, 0, 1 };
+                s.columns = (struct window){ type_extent(x, 3), 1, 0, 1 };
         } else if (!find_pool(op, &s)) {
                 return false;
         }

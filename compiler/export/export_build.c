@@ -261,9 +261,16 @@ struct made *export_dense(struct export *e, const char *base, const struct type 
         return made;
 }
 
+struct made *export_dims(struct export *e, int rank, const dim_t *dims)
+{
+        int64_t extents[RANK_MAX];
+        dims_extents(extents, rank, dims);
+        return export_numbers(e, extents, rank);
+}
+
 struct made *export_numbers(struct export *e, const int64_t *values, int count)
 {
-        const dim_t dims[1] = { count };
+        const dim_t dims[1] = { dim_of(count) };
         return export_dense(e, "c", type_tensor(e->m, E_I64, 1, dims), values);
 }
 
@@ -298,8 +305,8 @@ static struct made *splat(struct export *e, const struct constant *c)
                         memcpy(data + i * bytes, c->data, (size_t)bytes);
                 return export_dense(e, c->name ? c->name : "c", type, data);
         }
-        const dim_t one[1] = { 1 };
-        struct made *shape = export_numbers(e, type->dims, type->rank);
+        const dim_t one[1] = { dim_of(1) };
+        struct made *shape = export_dims(e, type->rank, type->dims);
         struct made *made = export_unary(e, "ConstantOfShape", type, shape);
         attribute(e, "value", ATTRIBUTE_TENSOR)->tensor =
                 initializer(e, "", type_tensor(e->m, type->element, 1, one), c->data);
@@ -330,8 +337,8 @@ struct made *export_reshape(struct export *e, struct made *x, int rank, const di
         if (to == x->type)
                 return x;
         for (int d = 0; d < rank; d++)
-                empty |= !dims[d];
-        x = export_binary(e, "Reshape", to, x, export_numbers(e, dims, rank));
+                empty |= dim_is(dims[d], 0);
+        x = export_binary(e, "Reshape", to, x, export_dims(e, rank, dims));
         if (empty)
                 export_int(e, "allowzero", 1);
         return x;
@@ -370,7 +377,8 @@ struct made *export_expand(struct export *e, struct made *x, int rank, const dim
         if (type_tensor(e->m, own, rank, dims) == x->type)
                 return x;
         x = as_bits(e, x, carrier);
-        x = export_binary(e, "Expand", type_tensor(e->m, carrier, rank, dims), x, export_numbers(e, dims, rank));
+        x = export_binary(e, "Expand", type_tensor(e->m, carrier, rank, dims), x,
+                          export_dims(e, rank, dims));
         return as_bits(e, x, own);
 }
 
@@ -381,11 +389,13 @@ struct made *export_slice(struct export *e, struct made *x, const int64_t *start
         int64_t from[RANK_MAX], to[RANK_MAX], axes[RANK_MAX], by[RANK_MAX];
         int count = 0;
         for (int d = 0; d < t->rank; d++) {
-                int64_t last = starts[d] + (dims[d] - 1) * steps[d], end = !dims[d]       ? starts[d]
-                                                                           : steps[d] > 0 ? last + 1
-                                                                           : last         ? last - 1
-                                                                                          : INT64_MIN;
-                if (dims[d] == t->dims[d] && (steps[d] == 1 || dims[d] <= 1) && starts[d] == 0)
+                int64_t last = starts[d] + (dim_extent(dims[d]) - 1) * steps[d],
+                        end = dim_is(dims[d], 0) ? starts[d]
+                              : steps[d] > 0     ? last + 1
+                              : last             ? last - 1
+                                                 : INT64_MIN;
+                if (dim_equal(dims[d], t->dims[d]) && (steps[d] == 1 || dim_extent(dims[d]) <= 1) &&
+                    starts[d] == 0)
                         continue;
                 from[count] = starts[d];
                 to[count] = end;
@@ -410,9 +420,9 @@ struct made *export_crop(struct export *e, struct made *x, int first, int count,
         }
         for (int i = 0; i < count; i++) {
                 int64_t before = low[i] < 0 ? -low[i] : 0, after = high[i] < 0 ? -high[i] : 0,
-                        left = dims[first + i] - before - after;
+                        left = dim_extent(dims[first + i]) - before - after;
                 starts[first + i] = before;
-                dims[first + i] = left < 0 ? 0 : left;
+                dims[first + i] = dim_of(left < 0 ? 0 : left);
                 low[i] = low[i] < 0 ? 0 : low[i];
                 high[i] = high[i] < 0 ? 0 : high[i];
         }

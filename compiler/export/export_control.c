@@ -143,11 +143,11 @@ static struct made *turned(struct export *e, struct made *stack)
 {
         int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
         const struct type *t = stack->type;
-        if (t->dims[0] <= 1)
+        if (type_extent(t, 0) <= 1)
                 return stack;
         for (int d = 0; d < t->rank; d++)
                 steps[d] = d ? 1 : -1;
-        starts[0] = t->dims[0] - 1;
+        starts[0] = type_extent(t, 0) - 1;
         return export_slice(e, stack, starts, steps, t->dims);
 }
 

@@ -33,7 +33,7 @@ static unsigned reached_by(const struct value *v)
         const struct type *source = op_operand(v->op, 0)->type;
         for (int d = 0; d < source->rank; d++) {
                 dim = op_ints(v->op, "dims", NULL)[d];
-                if (source->dims[d] == t->dims[dim])
+                if (dim_equal(source->dims[d], t->dims[dim]))
                         set |= 1u << dim;
         }
         return set;
@@ -63,7 +63,7 @@ void plan_elementwise(struct export *e, const struct op *op, struct plan *plan)
         for (int i = 0; i < op->operand_count; i++)
                 reached |= reached_by(op_operand(op, i));
         for (int d = 0; d < t->rank; d++)
-                if (t->dims[d] == 1)
+                if (dim_is(t->dims[d], 1))
                         reached |= 1u << d;
         plan->full = reached != (1u << t->rank) - 1 || (t->rank && all_one_number(op));
         plan->leading = plan->full ? -1 : leading(op);
@@ -79,7 +79,7 @@ static struct made *placed(struct export *e, const struct value *x, const int64_
         dim_t full[RANK_MAX];
         int first = whole ? 0 : t->rank ? (int)dims[0] : rank;
         for (int d = first; d < rank; d++)
-                full[d - first] = 1;
+                full[d - first] = dim_of(1);
         for (int d = 0; d < t->rank; d++)
                 full[dims[d] - first] = t->dims[d];
         const struct type *to = type_tensor(e->m, t->element, rank - first, full);

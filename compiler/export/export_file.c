@@ -32,7 +32,7 @@ static Onnx__ValueInfoProto *value_info(struct export *e, const struct made *v)
                 shape->dim[d] =
                         MESSAGE(e, Onnx__TensorShapeProto__Dimension, ONNX__TENSOR_SHAPE_PROTO__DIMENSION__INIT);
                 shape->dim[d]->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
-                shape->dim[d]->dim_value = t->dims[d];
+                shape->dim[d]->dim_value = type_extent(t, d);
         }
         Onnx__TypeProto__Tensor *tensor = MESSAGE(e, Onnx__TypeProto__Tensor, ONNX__TYPE_PROTO__TENSOR__INIT);
         tensor->has_elem_type = 1;

@@ -18,9 +18,10 @@ static bool follows_axis(const struct constant *c, int axis)
         int64_t inner = 1, count = type_elements(t);
         const char *data = c->data;
         for (int d = axis + 1; d < t->rank; d++)
-                inner *= t->dims[d];
+                inner *= type_extent(t, d);
         for (int64_t i = 0; i < count; i++)
-                if (memcmp(data + (size_t)i * each, data + (size_t)(i / inner % t->dims[axis] * inner) * each, each))
+                if (memcmp(data + (size_t)i * each,
+                           data + (size_t)(i / inner % type_extent(t, axis) * inner) * each, each))
                         return false;
         return true;
 }
@@ -32,10 +33,10 @@ static const struct value *along(struct export *e, const struct constant *c, int
         size_t each = (size_t)element_info[t->element].bytes;
         const dim_t dims[1] = { t->dims[axis] };
         int64_t inner = 1;
-        char *data = arena_array(e->arena, (size_t)dims[0], each);
+        char *data = arena_array(e->arena, (size_t)dim_extent(dims[0]), each);
         for (int d = axis + 1; d < t->rank; d++)
-                inner *= t->dims[d];
-        for (int64_t i = 0; i < dims[0]; i++)
+                inner *= type_extent(t, d);
+        for (int64_t i = 0; i < dim_extent(dims[0]); i++)
                 memcpy(data + (size_t)i * each, (const char *)c->data + (size_t)(i * inner) * each, each);
         struct constant *own = ARENA_NEW(e->arena, struct constant);
         *own = (struct constant){ .kind = CONSTANT_DENSE, .name = c->name, .data = data };
@@ -54,7 +55,7 @@ bool export_per_axis(struct export *e, const struct value *v, struct per_axis *p
                 p->source = op_operand(v->op, 0);
                 if (p->source->type->rank)
                         p->axis = (int)op_ints(v->op, "dims", NULL)[0];
-                return p->axis < 0 || p->source->type->dims[0] == v->type->dims[p->axis];
+                return p->axis < 0 || dim_equal(p->source->type->dims[0], v->type->dims[p->axis]);
         }
         if (!value_is_constant(v) || !type_elements(v->type))
                 return false;
@@ -68,7 +69,10 @@ bool export_per_axis(struct export *e, const struct value *v, struct per_axis *p
         return false;
 }
 
-static int64_t count_of(const struct per_axis *p) { return p->axis < 0 || !p->source ? 1 : p->source->type->dims[0]; }
+static int64_t count_of(const struct per_axis *p)
+{
+        return p->axis < 0 || !p->source ? 1 : type_extent(p->source->type, 0);
+}
 
 /* number i of a constant one */
 static double number_of(const struct per_axis *p, int64_t i)
@@ -88,7 +92,7 @@ static struct made *numbers_made(struct export *e, const struct per_axis *p, enu
         if (!is_known(p))
                 return export_value(e, p->source);
         size_t each = (size_t)element_info[element].bytes;
-        const dim_t dims[1] = { count };
+        const dim_t dims[1] = { dim_of(count) };
         const char *name = p->source ? p->source->constant->name : NULL;
         char *data = arena_array(e->arena, (size_t)count + 1, each);
         for (int64_t i = 0; i < count; i++) {

@@ -34,7 +34,7 @@ void write_broadcast(struct export *e, const struct op *op, const struct plan *p
         dim_t dims[RANK_MAX];
         (void)plan;
         for (int d = first; d < to->rank; d++)
-                dims[d - first] = 1;
+                dims[d - first] = dim_of(1);
         for (int d = 0; d < t->rank; d++)
                 dims[at[d] - first] = t->dims[d];
         struct made *x = export_reshape(e, export_value(e, op_operand(op, 0)), to->rank - first, dims);
@@ -54,7 +54,7 @@ static struct made *entry_of(struct export *e, struct made *list, int d)
 /* 0, 1, ..., count - 1 */
 static struct made *range(struct export *e, enum element element, int64_t count)
 {
-        const dim_t dims[1] = { count };
+        const dim_t dims[1] = { dim_of(count) };
         return export_node(e, "Range", type_tensor(e->m, element, 1, dims),
                            (struct made *[]){ export_integer(e, element, 0), export_scalar(e, element, (double)count),
                                               export_scalar(e, element, 1) },
@@ -74,15 +74,15 @@ static struct made *gathered(struct export *e, const struct op *op)
         dim_t dims[RANK_MAX];
         memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
         for (int d = 0; d < t->rank; d++) {
-                dim_t extent = to_type(op)->dims[d];
-                if (extent == t->dims[d] && (extent <= 1 || (forward && step[d] > 0)))
+                int64_t extent = type_extent(to_type(op), d);
+                if (dim_is(t->dims[d], extent) && (extent <= 1 || (forward && step[d] > 0)))
                         continue;
-                const dim_t line[1] = { extent };
+                const dim_t line[1] = { dim_of(extent) };
                 const struct type *list = type_tensor(e->m, E_I64, 1, line);
                 struct made *at = range(e, E_I64, extent);
                 at = export_binary(e, "Mul", list, at, entry_of(e, steps, d));
                 at = export_binary(e, "Add", list, at, entry_of(e, starts, d));
-                dims[d] = extent;
+                dims[d] = dim_of(extent);
                 x = export_binary(e, "Gather", type_tensor(e->m, t->element, t->rank, dims), x, at);
                 export_int(e, "axis", d);
         }
@@ -108,10 +108,10 @@ static struct made *pads_made(struct export *e, const struct op *op)
 {
         const struct type *t = op_operand(op, 0)->type;
         int64_t more[RANK_MAX];
-        const dim_t both[1] = { 2 * t->rank };
+        const dim_t both[1] = { dim_of(2 * t->rank) };
         struct made *low = export_value(e, op_operand(op, 2));
         for (int d = 0; d < t->rank; d++)
-                more[d] = to_type(op)->dims[d] - t->dims[d];
+                more[d] = type_extent(to_type(op), d) - type_extent(t, d);
         struct made *high = export_binary(e, "Sub", low->type, export_numbers(e, more, t->rank), low);
         struct made *pads = export_binary(e, "Concat", type_tensor(e->m, E_I64, 1, both), low, high);
         export_int(e, "axis", 0);
@@ -131,7 +131,7 @@ void write_pad(struct export *e, const struct op *op, const struct plan *plan)
                         names = op_info[op->code].attrs[i].names;
         struct made *x = export_value(e, op_operand(op, 0)), *value = export_value(e, op_operand(op, 1));
         for (int d = 0; d < t->rank && known; d++)
-                high[d] = to_type(op)->dims[d] - t->dims[d] - pads[d];
+                high[d] = type_extent(to_type(op), d) - type_extent(t, d) - pads[d];
         if (known)
                 x = export_crop(e, x, 0, t->rank, pads, high);     /* negative amounts crop first */
         for (int d = 0; d < 2 * t->rank && known; d++)
@@ -216,7 +216,7 @@ void write_scatter(struct export *e, const struct op *op, const struct plan *pla
 
 void write_argsort(struct export *e, const struct op *op, const struct plan *plan)
 {
-        int64_t axis = op_int(op, "axis"), count = to_type(op)->dims[axis];
+        int64_t axis = op_int(op, "axis"), count = type_extent(to_type(op), axis);
         struct made *x = export_value(e, op_operand(op, 0));
         (void)plan;
         if (x->type->element == E_BOOL)
@@ -239,11 +239,11 @@ void write_iota(struct export *e, const struct op *op, const struct plan *plan)
         bool has_range = element == E_F32 || element == E_F64 || element == E_I32 || element == E_I64;
         dim_t dims[RANK_MAX];
         (void)plan;
-        struct made *x = range(e, has_range ? element : E_I64, to->dims[axis]);
+        struct made *x = range(e, has_range ? element : E_I64, type_extent(to, axis));
         x = export_cast(e, x, element);
         dims[0] = to->dims[axis];
         for (int d = axis + 1; d < to->rank; d++)
-                dims[d - axis] = 1;
+                dims[d - axis] = dim_of(1);
         x = export_reshape(e, x, to->rank - axis, dims);
         export_result(e, op, 0, export_expand(e, x, to->rank, to->dims));
 }

@@ -48,7 +48,7 @@ static bool counts(struct export *e, const struct value *v, int axis, int64_t di
         struct per_axis p;
         if (!v || !export_per_axis(e, v, &p) || !export_per_axis_known(&p) || (p.source && p.axis != axis))
                 return false;
-        for (int64_t i = 0; i < v->type->dims[axis]; i++)
+        for (int64_t i = 0; i < type_extent(v->type, axis); i++)
                 if (export_per_axis_number(&p, i) != (double)(i / divide % wrap * by))
                         return false;
         return true;
@@ -93,7 +93,7 @@ static bool read_zeros(struct export *e, struct found *f, struct value *v)
 static struct value *with_rows(struct value *v, int64_t inner)
 {
         struct value *x = behind_reshapes(v);
-        return x->type->rank && x->type->dims[x->type->rank - 1] == inner ? x : v;
+        return x->type->rank && dim_is(x->type->dims[x->type->rank - 1], inner) ? x : v;
 }
 
 /* x without the zeros behind each row, as whole rows */
@@ -102,19 +102,19 @@ static bool read_rows(struct found *f, struct value *v)
         const int64_t whole = f->w.blocks * f->w.block;
         v = behind_reshapes(v);
         int last = v->type->rank - 1;
-        if (v->type->element != E_F32 || last < 0 || v->type->dims[last] != whole)
+        if (v->type->element != E_F32 || last < 0 || !dim_is(v->type->dims[last], whole))
                 return false;
         f->x = v;
         f->w.inner = whole;
         if (!op_is(v, OP_pad) || !is_number(op_operand(v->op, 1), 0))
                 return true;
         struct value *x = op_operand(v->op, 0);
-        int64_t low[RANK_MAX], inner = x->type->dims[last];
+        int64_t low[RANK_MAX], inner = type_extent(x->type, last);
         int count;
         bool behind = value_ints(op_operand(v->op, 2), low, RANK_MAX, &count) && inner <= whole &&
                       divide_up(inner, f->w.block) == f->w.blocks;
         for (int d = 0; behind && d <= last; d++)
-                behind = !low[d] && (d == last || x->type->dims[d] == v->type->dims[d]);
+                behind = !low[d] && (d == last || dim_equal(x->type->dims[d], v->type->dims[d]));
         if (behind) {
                 f->x = with_rows(x, inner);
                 f->w.inner = inner;
@@ -159,11 +159,14 @@ static bool find_product(struct export *e, const struct op *root, struct found *
                 return false;
         struct value *w = op_operand(op, 1);
         const dim_t *d = w->type->dims;
-        int64_t per = d[2];
+        int64_t per = dim_extent(d[2]);
         if (per < 1 || per > 4 || 8 % per)
                 return false;
-        f->w = (struct block_weights){ .outputs = d[0], .blocks = d[1], .bytes = d[3], .bits = (int)(8 / per),
-                                       .block = per * d[3] };
+        f->w = (struct block_weights){ .outputs = dim_extent(d[0]),
+                                       .blocks = dim_extent(d[1]),
+                                       .bytes = dim_extent(d[3]),
+                                       .bits = (int)(8 / per),
+                                       .block = per * dim_extent(d[3]) };
         struct value *centered = operand_of(w, OP_mul, 0), *scale = over_weights(operand_of(w, OP_mul, 1));
         bool added = centered && op_is(centered, OP_add);       /* of simplify: a number's negative */
         struct value *number = operand_of(operand_of(centered, added ? OP_add : OP_sub, 0), OP_cast, 0),
@@ -218,7 +221,8 @@ static bool find_rounded(struct export *e, const struct op *root, struct found *
                                        .block = p.block };
         f->w.numbers = constant_of(op_operand(op, W), outputs * p.blocks * p.bytes);
         f->w.scales = constant_of(op_operand(op, SCALES), outputs * p.blocks);
-        bool plain = p.vectors == 1 && p.lanes == 1 && op_operand(op, W)->type->dims[0] == outputs;
+        bool plain =
+                p.vectors == 1 && p.lanes == 1 && dim_is(op_operand(op, W)->type->dims[0], outputs);
         if (!x || !plain || !is_block(&f->w) || !f->w.numbers || !f->w.scales ||
             f->w.scales->type->element != E_F32)
                 return false;
@@ -252,7 +256,7 @@ bool match_rounded_nbits(struct export *e, const struct op *op, struct plan *pla
 /* numbers of a place in the bytes are neighbours: those of a byte again */
 static struct made *packed_numbers(struct export *e, const struct block_weights *w)
 {
-        const dim_t dims[] = { w->outputs, w->blocks, w->bytes };
+        const dim_t dims[] = { dim_of(w->outputs), dim_of(w->blocks), dim_of(w->bytes) };
         const struct constant *c = w->numbers->constant;
         const int64_t count = w->outputs * w->blocks * w->bytes, per = 8 / w->bits;
         const unsigned mask = (1u << w->bits) - 1;
@@ -269,7 +273,7 @@ static struct made *packed_numbers(struct export *e, const struct block_weights 
 
 static struct made *scales_made(struct export *e, const struct block_weights *w)
 {
-        const dim_t dims[] = { w->outputs, w->blocks };
+        const dim_t dims[] = { dim_of(w->outputs), dim_of(w->blocks) };
         const struct constant *c = w->scales->constant;
         float *data = arena_array(e->arena, (size_t)(w->outputs * w->blocks), sizeof *data);
         for (int64_t i = 0; i < w->outputs * w->blocks; i++)
@@ -279,7 +283,8 @@ static struct made *scales_made(struct export *e, const struct block_weights *w)
 
 static struct made *zeros_made(struct export *e, const struct found *f)
 {
-        const dim_t dims[] = { f->w.outputs, divide_up(f->w.blocks * f->w.bits, 8) };
+        const dim_t dims[] = { dim_of(f->w.outputs),
+                               dim_of(divide_up(f->w.blocks * f->w.bits, 8)) };
         return f->zeros ? export_dense(e, "zeros", type_tensor(e->m, E_U8, 2, dims), f->zeros) : NULL;
 }
 
@@ -289,7 +294,7 @@ static void write_nbits(struct export *e, const struct op *op, const struct foun
         struct made *x = export_value(e, f->x);
         dim_t dims[RANK_MAX];
         memcpy(dims, x->type->dims, (size_t)x->type->rank * sizeof *dims);
-        dims[x->type->rank - 1] = w->outputs;
+        dims[x->type->rank - 1] = dim_of(w->outputs);
         struct made *numbers = packed_numbers(e, w), *scales = scales_made(e, w), *zeros = zeros_made(e, f),
                     *operands[] = { x, numbers, scales, zeros };
         struct made *y = export_node(e, "MatMulNBits", type_tensor(e->m, E_F32, x->type->rank, dims), operands,

@@ -22,11 +22,11 @@ static struct made *mirrored_constant(struct export *e, const struct constant *w
 {
         const struct type *t = w->value.type;
         size_t each = (size_t)element_info[t->element].bytes;
-        int64_t outputs = t->dims[0] / groups, inputs = t->dims[1], window = 1;
+        int64_t outputs = type_extent(t, 0) / groups, inputs = type_extent(t, 1), window = 1;
         const char *from = w->data;
         char *to = arena_array(e->arena, (size_t)type_elements(t) + 1, each);
         for (int d = 2; d < t->rank; d++)
-                window *= t->dims[d];
+                window *= type_extent(t, d);
         for (int64_t i = 0; i < groups * outputs * inputs * window; i++) {
                 int64_t k = i % window, input = i / window % inputs, output = i / window / inputs % outputs,
                         group = i / window / inputs / outputs,
@@ -43,20 +43,20 @@ static struct made *mirrored(struct export *e, const struct value *w, int64_t gr
         int rank = t->rank;
         int64_t perm[RANK_MAX + 1], starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
         dim_t split[RANK_MAX + 1], merged[RANK_MAX];
-        split[0] = groups;
-        split[1] = t->dims[0] / groups;
+        split[0] = dim_of(groups);
+        split[1] = dim_of(type_extent(t, 0) / groups);
         for (int d = 1; d < rank; d++)
                 split[d + 1] = t->dims[d];
         for (int d = 0; d <= rank; d++)
                 perm[d] = d == 1 ? 2 : d == 2 ? 1 : d;
-        merged[0] = groups * t->dims[1];
+        merged[0] = dim_of(groups * type_extent(t, 1));
         merged[1] = split[1];
         for (int d = 0; d < rank; d++) {
                 steps[d] = d < 2 ? 1 : -1;
                 if (d < 2)
                         continue;
                 merged[d] = t->dims[d];
-                starts[d] = merged[d] - 1;
+                starts[d] = dim_extent(merged[d]) - 1;
         }
         if (value_is_constant(w) && w->constant->kind == CONSTANT_DENSE)
                 return mirrored_constant(e, w->constant, groups, merged);
@@ -88,12 +88,13 @@ static bool transposed_pads(const struct op *op, const struct window *w, int64_t
         if (op_all_ones(op, "input_dilations") || !op_all_ones(op, "strides"))
                 return false;
         for (int d = 0; d < w->rank; d++) {
-                int64_t reach = (kernel[d] - 1) * w->dilations[d], low = reach - w->pads[d],
-                        high = reach - w->pads[w->rank + d];
+                int64_t reach = (dim_extent(kernel[d]) - 1) * w->dilations[d],
+                        low = reach - w->pads[d], high = reach - w->pads[w->rank + d];
                 more[d] = most(0, -high);
                 pads[d] = low;
                 pads[w->rank + d] = most(0, high);
-                if (low < 0 || more[d] >= most(w->spread[d], w->dilations[d]) || !op_operand(op, 0)->type->dims[d + 2])
+                if (low < 0 || more[d] >= most(w->spread[d], w->dilations[d]) ||
+                    dim_is(op_operand(op, 0)->type->dims[d + 2], 0))
                         return false;
         }
         return true;
@@ -107,21 +108,21 @@ static struct made *spread_out(struct export *e, struct made *x, const struct wi
                 int64_t apart = w->spread[d - 2], pads[2 * RANK_MAX + 2] = { 0 }, starts[RANK_MAX] = { 0 },
                         steps[RANK_MAX];
                 dim_t split[RANK_MAX + 1], merged[RANK_MAX];
-                if (apart == 1 || !t->dims[d] || t->rank == RANK_MAX)
+                if (apart == 1 || dim_is(t->dims[d], 0) || t->rank == RANK_MAX)
                         continue;
                 for (int k = 0; k < t->rank; k++) {
                         split[k + (k > d)] = merged[k] = t->dims[k];
                         steps[k] = 1;
                 }
-                split[d + 1] = 1;
+                split[d + 1] = dim_of(1);
                 x = export_reshape(e, x, t->rank + 1, split);
                 pads[t->rank + 1 + d + 1] = apart - 1;
-                split[d + 1] = apart;
+                split[d + 1] = dim_of(apart);
                 x = export_binary(e, "Pad", type_tensor(e->m, t->element, t->rank + 1, split), x,
                                   export_numbers(e, pads, 2 * (t->rank + 1)));
-                merged[d] *= apart;
+                merged[d] = dim_of(dim_extent(merged[d]) * apart);
                 x = export_reshape(e, x, t->rank, merged);
-                merged[d] -= apart - 1;
+                merged[d] = dim_of(dim_extent(merged[d]) - (apart - 1));
                 x = export_slice(e, x, starts, steps, merged);
         }
         return x;
@@ -241,7 +242,7 @@ static struct made *whole_bias(struct export *e, const struct plan *plan, int64_
         }
         if (!fine || !count)
                 return NULL;
-        const dim_t dims[1] = { count };
+        const dim_t dims[1] = { dim_of(count) };
         const char *name = plan->bias.source ? plan->bias.source->constant->name : NULL;
         struct made *operands[2] = {
                 export_dense(e, export_base(e, name), type_tensor(e->m, E_I32, 1, dims), numbers),
@@ -261,7 +262,7 @@ static struct made *whole_bias(struct export *e, const struct plan *plan, int64_
 static struct made *bias_of(struct export *e, const struct plan *plan, int axis, int axis_w)
 {
         const struct type *t = op_result(plan->product)->type;
-        int64_t count = t->dims[axis];
+        int64_t count = type_extent(t, axis);
         struct made *whole = t->element == E_F32 ? whole_bias(e, plan, count, axis_w) : NULL;
         return whole ? whole : export_per_axis_made(e, &plan->bias, t->element, count);
 }
@@ -391,10 +392,10 @@ static struct made *gemm(struct export *e, const struct op *op, struct made *a, 
 /* dimensions from..to - 1 of a shape as one */
 static dim_t merged(const dim_t *dims, int from, int to)
 {
-        dim_t product = 1;
+        int64_t product = 1;
         for (int d = from; d < to; d++)
-                product *= dims[d];
-        return product;
+                product *= dim_extent(dims[d]);
+        return dim_of(product);
 }
 
 /* operands brought to [batch.., rows, inner] and [batch.., inner, columns] */
@@ -409,16 +410,17 @@ static struct made *matmul(struct export *e, const struct op *op, const struct s
         bool plain_b = s->contracted == 1 && s->free_b == 1;
         if (plain_b && (s->free_a == 1 || (n == 0 && s->free_a > 0)))
                 return export_binary(e, "MatMul", to, a, b); /* rows of all batches by one matrix, too */
-        dim_t rows = merged(da, n, inner_a), inner = merged(da, inner_a, a->type->rank),
-              columns = merged(db, inner_b, b->type->rank);
+        int64_t rows = dim_extent(merged(da, n, inner_a)),
+                inner = dim_extent(merged(da, inner_a, a->type->rank)),
+                columns = dim_extent(merged(db, inner_b, b->type->rank));
         memcpy(dims, da, (size_t)n * sizeof *dims);
-        dims[n] = rows;
-        dims[n + 1] = inner;
+        dims[n] = dim_of(rows);
+        dims[n + 1] = dim_of(inner);
         a = export_reshape(e, a, n + 2, dims);
-        dims[n] = inner;
-        dims[n + 1] = columns;
+        dims[n] = dim_of(inner);
+        dims[n + 1] = dim_of(columns);
         b = export_reshape(e, b, n + 2, dims);
-        dims[n] = rows;
+        dims[n] = dim_of(rows);
         struct made *y = export_binary(e, "MatMul", type_tensor(e->m, to->element, n + 2, dims), a, b);
         return export_reshape(e, y, to->rank, to->dims);
 }

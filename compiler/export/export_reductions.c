@@ -38,7 +38,7 @@ static const struct type *kept_type(struct module *m, const struct type *x, unsi
 {
         dim_t dims[RANK_MAX];
         for (int d = 0; d < x->rank; d++)
-                dims[d] = axes >> d & 1 ? 1 : x->dims[d];
+                dims[d] = dim_of(axes >> d & 1 ? 1 : type_extent(x, d));
         return type_tensor(m, x->element, x->rank, dims);
 }
 
@@ -76,7 +76,7 @@ static struct made *reduction(struct export *e, const struct op *op, const char 
         struct made *y =
                 export_binary(e, name, type_with_element(e->m, to, computed), x, axes);
         export_int(e, "keepdims", kept);
-        if (!axes->type->dims[0])
+        if (dim_is(axes->type->dims[0], 0))
                 export_int(e, "noop_with_empty_axes", 1);
         return export_cast(e, y, op_result(op)->type->element);
 }
@@ -142,7 +142,7 @@ static const struct op *sum_of_mean(const struct value *v)
         const struct type *x = op_operand(sum, 0)->type;
         unsigned axes = axes_of(sum);
         for (int d = 0; d < x->rank; d++)
-                wanted *= axes >> d & 1 ? (double)x->dims[d] : 1;
+                wanted *= axes >> d & 1 ? (double)type_extent(x, d) : 1;
         bool fits = axes && op_int(sum, "kind") == REDUCE_sum && element_is_float(x->element) &&
                     op_int(sum, "accumulator") == E_COMPUTE && count == wanted && wanted > 0 &&
                     value_has_one_use(divided);
@@ -392,7 +392,7 @@ bool match_layer_norm(struct export *e, const struct op *op, struct plan *plan)
 void write_layer_norm(struct export *e, const struct op *op, const struct plan *plan)
 {
         struct made *x = export_value(e, plan->wants[0]);
-        int64_t count = x->type->dims[x->type->rank - 1];
+        int64_t count = type_extent(x->type, x->type->rank - 1);
         struct made *operands[3] = { x, export_per_axis_made(e, &plan->scale, E_F32, count) };
         if (plan->has_bias)
                 operands[2] = export_per_axis_made(e, &plan->bias, E_F32, count);

@@ -56,16 +56,18 @@ static struct image image_of(const struct op *op)
                 im.dims[1] = im.out[1] = t->dims[1];
                 first = 2;
         } else {
-                im.dims[0] = im.dims[1] = im.out[0] = im.out[1] = 1;
+                im.dims[0] = im.dims[1] = im.out[0] = im.out[1] = dim_of(1);
                 for (; first < t->rank && is_outside(op, first); first++)
-                        im.out[0] = im.dims[0] *= t->dims[first];
+                        im.out[0] = im.dims[0] =
+                                dim_of(dim_extent(im.dims[0]) * type_extent(t, first));
         }
         for (int d = first; d < t->rank; d++) {
                 bool joins = first < 2 && d > first && is_outside(op, d) && is_outside(op, d - 1);
                 if (!joins)
                         add_spatial(&im, op, d);
                 else
-                        im.out[im.rank + 1] = im.dims[im.rank + 1] *= t->dims[d];
+                        im.out[im.rank + 1] = im.dims[im.rank + 1] =
+                                dim_of(dim_extent(im.dims[im.rank + 1]) * type_extent(t, d));
         }
         return im;
 }
@@ -83,8 +85,8 @@ static bool is_poolable(const struct image *im)
 {
         for (int d = 0; d < im->rank; d++) {
                 int64_t extent = (im->window[d] - 1) * im->dilations[d] + 1;
-                if (im->low[d] < 0 || im->high[d] < 0 || im->low[d] >= extent || im->high[d] >= extent ||
-                    !im->dims[d + 2])
+                if (im->low[d] < 0 || im->high[d] < 0 || im->low[d] >= extent ||
+                    im->high[d] >= extent || dim_is(im->dims[d + 2], 0))
                         return false;
         }
         return im->rank >= 1 && im->rank <= SPATIAL_MOST;
@@ -145,15 +147,15 @@ static struct made *surrounded(struct export *e, const struct op *op, struct mad
         dim_t dims[RANK_MAX];
         bool none = true;
         for (int d = 0; d < t->rank; d++) {
-                int64_t reach = (to->dims[d] - 1) * ints(op, "strides")[d] +
+                int64_t reach = (type_extent(to, d) - 1) * ints(op, "strides")[d] +
                                 (ints(op, "window")[d] - 1) * ints(op, "dilations")[d] + 1;
                 pads[d] = ints(op, "pads")[d];
-                high[d] = reach - pads[d] - t->dims[d];
+                high[d] = reach - pads[d] - type_extent(t, d);
         }
         x = export_crop(e, x, 0, t->rank, pads, high);
         for (int d = 0; d < t->rank; d++) {
                 none &= !pads[d] && !high[d];
-                dims[d] = x->type->dims[d] + pads[d] + high[d];
+                dims[d] = dim_of(type_extent(x->type, d) + pads[d] + high[d]);
         }
         if (none)
                 return x;
@@ -255,14 +257,14 @@ static double element_at(const struct value *v, const int64_t *index, int depth)
         if (value_is_constant(v) && element_is_float(t->element)) {
                 int64_t at = 0;
                 for (int d = 0; d < t->rank; d++)
-                        at = at * t->dims[d] + (t->dims[d] == 1 ? 0 : index[d]);
+                        at = at * type_extent(t, d) + (dim_is(t->dims[d], 1) ? 0 : index[d]);
                 return constant_element(v->constant, at).f;
         }
         if (depth && op_is(v, OP_broadcast)) {
                 const struct value *x = op_operand(v->op, 0);
                 int64_t inner[RANK_MAX];
                 for (int d = 0; d < x->type->rank; d++)
-                        inner[d] = x->type->dims[d] == 1 ? 0 : index[ints(v->op, "dims")[d]];
+                        inner[d] = dim_is(x->type->dims[d], 1) ? 0 : index[ints(v->op, "dims")[d]];
                 return element_at(x, inner, depth - 1);
         }
         if (depth && op_is(v, OP_mul))
@@ -279,7 +281,7 @@ static double count_at(const struct image *im, const int64_t *index)
                 int64_t start = index[d + 2] * im->strides[d] - im->low[d], inside = 0;
                 for (int64_t k = 0; k < im->window[d]; k++) {
                         int64_t at = start + k * im->dilations[d];
-                        inside += at >= 0 && at < im->dims[d + 2];
+                        inside += at >= 0 && at < dim_extent(im->dims[d + 2]);
                 }
                 count *= (double)inside;
         }
@@ -292,17 +294,18 @@ static bool divides_by_counts(const struct image *im, const struct value *diviso
         enum { LOOKED_AT = 1 << 16, DEPTH = 6 };
         int64_t index[RANK_MAX] = { 0 }, places = 1;
         for (int d = 2; d < im->rank + 2; d++)
-                places = places > LOOKED_AT ? places : places * im->out[d];
+                places = places > LOOKED_AT ? places : places * dim_extent(im->out[d]);
         if (places > LOOKED_AT || !op_is(divisor, OP_broadcast))
                 return false;
         for (int d = 0; d < op_operand(divisor->op, 0)->type->rank; d++) /* images are alike */
-                if (ints(divisor->op, "dims")[d] < 2 && op_operand(divisor->op, 0)->type->dims[d] != 1)
+                if (ints(divisor->op, "dims")[d] < 2 &&
+                    !dim_is(op_operand(divisor->op, 0)->type->dims[d], 1))
                         return false;
         for (int64_t i = 0; i < places; i++) {
                 int64_t rest = i;
                 for (int d = im->rank + 1; d >= 2; d--) {
-                        index[d] = rest % im->out[d];
-                        rest /= im->out[d];
+                        index[d] = rest % dim_extent(im->out[d]);
+                        rest /= dim_extent(im->out[d]);
                 }
                 if (element_at(divisor, index, DEPTH) != count_at(im, index))
                         return false;
@@ -353,8 +356,9 @@ static int running_along(const struct op *op)
                 int64_t window = ints(op, "window")[d], low = ints(op, "pads")[d], high = ints(op, "pads")[t->rank + d];
                 if (is_outside(op, d))
                         continue;
-                bool back = window == t->dims[d] && ints(op, "strides")[d] == 1 && ints(op, "dilations")[d] == 1 &&
-                            window > 1 && ((low == window - 1 && high == 0) || (low == window && high == -1));
+                bool back = dim_is(t->dims[d], window) && ints(op, "strides")[d] == 1 &&
+                            ints(op, "dilations")[d] == 1 && window > 1 &&
+                            ((low == window - 1 && high == 0) || (low == window && high == -1));
                 if (!back || found >= 0)
                         return -1;
                 found = d;

@@ -75,7 +75,7 @@ bool onnx_read_options(struct onnx_import *im)
 }
 
 /* "1x3x224x224", or "scalar"; false when malformed */
-static bool shape_parse(struct arena *arena, const char *text, dim_t *dims, int *rank)
+static bool shape_parse(struct arena *arena, const char *text, int64_t *dims, int *rank)
 {
         *rank = 0;
         if (!strcmp(text, "scalar"))
@@ -96,7 +96,7 @@ static bool shape_parse(struct arena *arena, const char *text, dim_t *dims, int 
 /* ---- declarations ---- */
 
 static bool read_dim(struct onnx_import *im, const char *what,
-                     const Onnx__TensorShapeProto__Dimension *d, dim_t *dim)
+                     const Onnx__TensorShapeProto__Dimension *d, int64_t *dim)
 {
         *dim = -1;
         if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE) {
@@ -144,7 +144,7 @@ static const struct type *static_type(struct onnx_import *im, const struct onnx_
         if (d->rank < 0 || !element_is_stored(d->element) ||
             !size_elements(d->dims, d->rank, &count))
                 return NULL;
-        return type_tensor(im->m, d->element, d->rank, d->dims);
+        return type_static(im->m, d->element, d->rank, d->dims);
 }
 
 static bool read_tensor_type(struct onnx_import *im, const char *what, const Onnx__TypeProto__Tensor *t,
@@ -225,7 +225,8 @@ bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
         bool tensor = t->kind == TYPE_TENSOR, element = tensor && d->element == t->element,
              shape = tensor && (d->rank < 0 || d->rank == t->rank);
         for (int i = 0; shape && i < d->rank; i++)
-                shape = d->dims[i] < 0 || !dim_is_static(t->dims[i]) || d->dims[i] == t->dims[i];
+                shape = d->dims[i] < 0 || !dim_is_static(t->dims[i]) ||
+                        dim_is(t->dims[i], d->dims[i]);
         if (element && shape)
                 return true;
         const char *text =
@@ -251,7 +252,7 @@ static const char *option_of(struct onnx_import *im, bytes_t name)
 /* --input: the given shape must fit the declared one and binds its symbols. */
 static bool apply_option(struct onnx_import *im, const Onnx__ValueInfoProto *v, const char *option)
 {
-        dim_t dims[RANK_MAX];
+        int64_t dims[RANK_MAX];
         int rank;
         if (list_type(v).tensor)
                 return true;            /* read where its items become inputs */
@@ -464,7 +465,7 @@ static const struct type *input_type(struct onnx_import *im, const Onnx__ValueIn
                 return NULL;
         }
         if (option) {
-                dim_t *dims = arena_array(im->arena, RANK_MAX, sizeof *dims);
+                int64_t *dims = arena_array(im->arena, RANK_MAX, sizeof *dims);
                 shape_parse(im->arena, strrchr(option, '=') + 1, dims, &d.rank);
                 d.dims = dims;
                 d.type = static_type(im, &d);

@@ -108,7 +108,7 @@ static bool fail_branch(struct onnx_import *im, struct onnx_node *n, struct op *
         bool ok = behind != NULL;
         for (int i = 0; i < other->operand_count && ok; i++) {
                 const struct type *t = op_operand(other, i)->type;
-                dim_t dims[RANK_MAX + 1] = { 1 };
+                dim_t dims[RANK_MAX + 1] = { dim_of(1) };
                 memcpy(dims + 1, t->dims, (size_t)t->rank * sizeof *dims);
                 const struct type *rows = type_tensor(im->m, t->element, t->rank + 1, dims);
                 yields[i] = rows ? build_gather(&im->b, constant_number(im->m, rows, 0), behind, 0)

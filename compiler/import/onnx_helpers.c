@@ -11,8 +11,8 @@
 
 /* ---- operands and results ---- */
 
-const struct type *onnx_type(struct onnx_import *im, const struct onnx_node *n, enum element e,
-                             int rank, const dim_t *dims)
+const struct type *onnx_type_static(struct onnx_import *im, const struct onnx_node *n,
+                                    enum element e, int rank, const int64_t *extents)
 {
         int64_t count, bytes;
 
@@ -22,12 +22,13 @@ const struct type *onnx_type(struct onnx_import *im, const struct onnx_node *n, 
                 return NULL;
         }
         for (int i = 0; i < rank; i++) {
-                if (dims[i] < 0) {
-                        onnx_invalid(im, n, "a result of extent %lld", (long long)dims[i]);
+                if (extents[i] < 0) {
+                        onnx_invalid(im, n, "a result of extent %lld", (long long)extents[i]);
                         return NULL;
                 }
         }
-        if (!size_elements(dims, rank, &count) || !int_mul(count, element_info[e].bytes, &bytes) ||
+        if (!size_elements(extents, rank, &count) ||
+            !int_mul(count, element_info[e].bytes, &bytes) ||
             bytes > im->context->limits.tensor_bytes) {
                 onnx_over_limit(im,
                                 arena_printf(im->arena, "%s: bytes of a result",
@@ -35,12 +36,22 @@ const struct type *onnx_type(struct onnx_import *im, const struct onnx_node *n, 
                                 "tensor_bytes", im->context->limits.tensor_bytes);
                 return NULL;
         }
-        return type_tensor(im->m, e, rank, dims);
+        return type_static(im->m, e, rank, extents);
 }
 
-bool onnx_elements(struct onnx_import *im, const struct onnx_node *n, int rank, const dim_t *dims, int64_t *count)
+const struct type *onnx_type(struct onnx_import *im, const struct onnx_node *n, enum element e,
+                             int rank, const dim_t *dims)
 {
-        const struct type *t = onnx_type(im, n, E_U8, rank, dims);
+        int64_t extents[RANK_MAX];
+        for (int i = 0; i < rank && i < RANK_MAX; i++)
+                extents[i] = dim_equal(dims[i], DIM_NONE) ? INT64_MAX : dim_extent(dims[i]);
+        return onnx_type_static(im, n, e, rank, extents);
+}
+
+bool onnx_elements(struct onnx_import *im, const struct onnx_node *n, int rank,
+                   const int64_t *extents, int64_t *count)
+{
+        const struct type *t = onnx_type_static(im, n, E_U8, rank, extents);
 
         *count = t ? type_elements(t) : 0;
         return t != NULL;
@@ -161,7 +172,7 @@ bool onnx_indices_fit(struct onnx_import *im, const struct onnx_node *n,
                 count = onnx_min(width, count);
         for (int64_t i = 0; i < count; i++) {
                 int64_t index = constant_element(indices->constant, i).i,
-                        extent = extents[i % width];
+                        extent = dim_extent(extents[i % width]);
                 if (index < -extent || index >= extent)
                         return onnx_invalid(im, n, "index %lld into an extent of %lld",
                                             (long long)index, (long long)extent);
@@ -267,7 +278,7 @@ struct value *onnx_operand_vector(struct onnx_import *im, const struct onnx_node
                 return NULL;
         }
         return onnx_reshape(im, onnx_cast(im, v, E_I64), 1,
-                            (const dim_t[]){ type_elements(v->type) });
+                            (const dim_t[]){ dim_of(type_elements(v->type)) });
 }
 
 bool onnx_axis(struct onnx_import *im, const struct onnx_node *n, int64_t axis, int rank,
@@ -347,8 +358,8 @@ struct value *onnx_scatter_axes(struct onnx_import *im, struct value *axes, stru
 {
         if (!axes || !values)
                 return NULL;
-        const struct type *table =
-                type_tensor(im->m, E_I64, 2, (const dim_t[]){ rank, onnx_dim(axes, 0) });
+        const struct type *table = type_tensor(
+                im->m, E_I64, 2, (const dim_t[]){ dim_of(rank), dim_of(onnx_dim(axes, 0)) });
         struct value *right = onnx_spread(im, onnx_axes_wrap(im, axes, rank), table, (const int64_t[]){ 1 });
         struct value *here = build_binary(&im->b, OP_eq, build_iota(&im->b, table, 0), right);
         struct value *sum =
@@ -432,20 +443,21 @@ bool onnx_broadcast(struct onnx_import *im, const struct onnx_node *n, struct va
                         rank = onnx_rank(values[i]);
         }
         for (int d = 0; d < rank; d++)
-                dims[d] = 1;
+                dims[d] = dim_of(1);
         for (int i = 0; i < count; i++) {
                 int skip = rank - onnx_rank(values[i]);
                 for (int d = 0; d < onnx_rank(values[i]); d++) {
-                        dim_t extent = onnx_dim(values[i], d);
-                        if (extent == 1 || extent == dims[skip + d])
+                        int64_t extent = onnx_dim(values[i], d);
+                        if (extent == 1 || dim_is(dims[skip + d], extent))
                                 continue;
-                        if (dims[skip + d] != 1)
-                                return onnx_invalid(
-                                        im, n,
-                                        "operand %d is %s, which does not broadcast to extent %lld at dimension %d",
-                                        i, type_text(im->arena, im->m, values[i]->type),
-                                        (long long)dims[skip + d], skip + d);
-                        dims[skip + d] = extent;
+                        if (!dim_is(dims[skip + d], 1))
+                                return onnx_invalid(im, n,
+                                                    "operand %d is %s, which does not broadcast to "
+                                                    "extent %lld at dimension %d",
+                                                    i, type_text(im->arena, im->m, values[i]->type),
+                                                    (long long)dim_extent(dims[skip + d]),
+                                                    skip + d);
+                        dims[skip + d] = dim_of(extent);
                 }
         }
         for (int i = 0; i < count; i++) {
@@ -467,8 +479,8 @@ static struct value *broadcast_to_fit(struct onnx_import *im, struct value *x,
 
         for (int d = 0; d < rank; d++) {
                 int a = d - (rank - onnx_rank(x)), b = d - (rank - other->rank);
-                dim_t extent = a >= 0 ? onnx_dim(x, a) : 1;
-                dims[d] = extent == 1 && b >= 0 ? other->dims[b] : extent;
+                int64_t extent = a >= 0 ? onnx_dim(x, a) : 1;
+                dims[d] = dim_of(extent == 1 && b >= 0 ? type_extent(other, b) : extent);
         }
         return build_broadcast_numpy(&im->b, x, rank, dims);
 }
@@ -570,7 +582,7 @@ struct value *onnx_along(struct onnx_import *im, struct value *v, const struct t
 
 struct value *onnx_iota(struct onnx_import *im, enum element e, int64_t count)
 {
-        return build_iota(&im->b, type_tensor(im->m, e, 1, (const dim_t[]){ count }), 0);
+        return build_iota(&im->b, type_tensor(im->m, e, 1, (const dim_t[]){ dim_of(count) }), 0);
 }
 
 struct value *onnx_reduce(struct onnx_import *im, enum reducer kind, struct value *x,
@@ -609,7 +621,7 @@ struct value *onnx_keep(struct onnx_import *im, struct value *reduced, const str
         for (int d = 0, a = 0; d < full->rank; d++) {
                 dims[d] = full->dims[d];
                 if (a < count && axes[a] == d) {
-                        dims[d] = 1;
+                        dims[d] = dim_of(1);
                         a++;
                 }
         }
@@ -622,7 +634,7 @@ static int64_t count_along(const struct type *t, const int64_t *axes, int count)
         int64_t product = 1;
 
         for (int i = 0; i < count; i++)
-                product *= t->dims[axes[i]];
+                product *= type_extent(t, axes[i]);
         return product;
 }
 

@@ -33,7 +33,7 @@ static inline bool onnx_output(struct onnx_node *n, int i, struct value *v)
 }
 static inline enum element onnx_element(const struct value *v) { return v->type->element; }
 static inline int onnx_rank(const struct value *v) { return v->type->rank; }
-static inline int64_t onnx_dim(const struct value *v, int i) { return v->type->dims[i]; }
+static inline int64_t onnx_dim(const struct value *v, int i) { return type_extent(v->type, i); }
 static inline int64_t onnx_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t onnx_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
@@ -41,8 +41,11 @@ static inline int64_t onnx_max(int64_t a, int64_t b) { return a > b ? a : b; }
  * the bytes pass a limit. */
 const struct type *onnx_type(struct onnx_import *im, const struct onnx_node *n, enum element e,
                              int rank, const dim_t *dims);
+const struct type *onnx_type_static(struct onnx_import *im, const struct onnx_node *n, enum element e,
+                                    int rank, const int64_t *extents);
 /* how many elements have such extents; false after the same errors, of a byte each */
-bool onnx_elements(struct onnx_import *im, const struct onnx_node *n, int rank, const dim_t *dims, int64_t *count);
+bool onnx_elements(struct onnx_import *im, const struct onnx_node *n, int rank, const int64_t *extents,
+                   int64_t *count);
 /* The declared type of an output, checked to be of element e (and of rank, unless -1). */
 const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_node *n, int output,
                                     enum element e, int rank);
@@ -222,7 +225,7 @@ struct onnx_window {
 };
 /* Reads kernel_shape (checked against kernel unless NULL), strides, dilations, pads, auto_pad;
  * every number in its range. */
-bool onnx_window_read(struct onnx_import *im, struct onnx_node *n, int rank, const dim_t *kernel,
+bool onnx_window_read(struct onnx_import *im, struct onnx_node *n, int rank, const int64_t *kernel,
                       bool dilations, struct onnx_window *w);
 /* pads of auto_pad, and the result's extents over the spatial extents `in` */
 bool onnx_window_place(struct onnx_import *im, const struct onnx_node *n, struct onnx_window *w,

@@ -85,8 +85,9 @@ static int declared_rank(const Onnx__GraphProto *body, size_t input)
 static struct value *as_declared(struct onnx_import *im, struct value *v,
                                  const Onnx__GraphProto *body, size_t input)
 {
-        return declared_rank(body, input) == 1 ? build_reshape(&im->b, v, 1, (const dim_t[]){ 1 })
-                                               : v;
+        return declared_rank(body, input) == 1
+                       ? build_reshape(&im->b, v, 1, (const dim_t[]){ dim_of(1) })
+                       : v;
 }
 
 /* one element as a scalar; NULL after an error */
@@ -183,12 +184,12 @@ static int64_t declared_rows(struct onnx_import *im, struct onnx_node *n, const 
                                 l->which[i]);
                         return -1;
                 }
-                if (rows != INT64_MAX && rows != t->dims[0]) {
+                if (rows != INT64_MAX && !dim_is(t->dims[0], rows)) {
                         onnx_invalid(im, n, "outputs are stated to have %lld and %lld rows",
-                                     (long long)rows, (long long)t->dims[0]);
+                                     (long long)rows, (long long)type_extent(t, 0));
                         return -1;
                 }
-                rows = t->dims[0];
+                rows = type_extent(t, 0);
         }
         return rows;
 }
@@ -286,7 +287,7 @@ static struct value *unrolled_stack(struct onnx_import *im, struct onnx_node *n,
                 list[i] = rows[i * apart];
         if (count)
                 return onnx_stacked(im, n, list, count, 0);
-        if (declared && declared->rank && !declared->dims[0])
+        if (declared && declared->rank && dim_is(declared->dims[0], 0))
                 return constant_number(im->m, declared, 0);
         onnx_unsupported(im, n, "output %d has no rows, and its shape is not stated", output);
         return NULL;

@@ -127,7 +127,10 @@ struct value *onnx_ml_rows(struct onnx_import *im, const struct onnx_node *n)
 {
         struct value *x = onnx_want_rank(im, n, 0, 1, 2) ? onnx_ml_numbers(im, n) : NULL;
         x = x ? onnx_cast(im, x, E_F32) : NULL;
-        return x && onnx_rank(x) == 1 ? onnx_reshape(im, x, 2, (const dim_t[]){ 1, onnx_dim(x, 0) }) : x;
+        return x && onnx_rank(x) == 1
+                       ? onnx_reshape(im, x, 2,
+                                      (const dim_t[]){ dim_of(1), dim_of(onnx_dim(x, 0)) })
+                       : x;
 }
 
 bool onnx_ml_floats(struct onnx_import *im, struct onnx_node *n, const char *name, bool required, const float **values, int *count)
@@ -140,5 +143,8 @@ struct value *onnx_ml_matrix(struct onnx_import *im, int64_t rows, int64_t colum
         size_t bytes = (size_t)(rows * columns) * sizeof *values;
         void *data = constant_room(im->m, bytes);
         memcpy(data, values, bytes);
-        return constant_dense(im->m, type_tensor(im->m, E_F32, 2, (const dim_t[]){ rows, columns }), data, NULL);
+        return constant_dense(
+                im->m,
+                type_tensor(im->m, E_F32, 2, (const dim_t[]){ dim_of(rows), dim_of(columns) }),
+                data, NULL);
 }

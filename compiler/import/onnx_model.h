@@ -24,7 +24,7 @@ typedef ProtobufCBinaryData bytes_t;    /* { len, data }: any text field */
 struct onnx_declaration {
         enum element element;
         int rank;                       /* -1: no shape given */
-        dim_t *dims;                    /* -1: open */
+        int64_t *dims;                  /* extents; -1: open */
         const struct type *type;        /* when all is known and can be stored, else NULL */
         bool binding;                   /* another shape is an error, not a warning */
         bool contradicted;              /* which has been said */

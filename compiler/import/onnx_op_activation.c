@@ -48,7 +48,7 @@ bool onnx_import_prelu(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (n->opset < 7) {
                 if (type_elements(slope) != 1 &&
-                    (slope->rank != 1 || x->rank < 2 || slope->dims[0] != x->dims[1]))
+                    (slope->rank != 1 || x->rank < 2 || !dim_equal(slope->dims[0], x->dims[1])))
                         return onnx_invalid(im, n,
                                             "slope is %s, want one number or one per channel",
                                             type_text(im->arena, im->m, slope));

@@ -29,8 +29,8 @@ static struct value *by_heads(struct onnx_import *im, const struct onnx_node *n,
                 return NULL;
         }
         x = onnx_reshape(im, x, 4,
-                         (const dim_t[]){ onnx_dim(x, 0), onnx_dim(x, 1), heads,
-                                          onnx_dim(x, 2) / heads });
+                         (const dim_t[]){ dim_of(onnx_dim(x, 0)), dim_of(onnx_dim(x, 1)),
+                                          dim_of(heads), dim_of(onnx_dim(x, 2) / heads) });
         return transposed(im, x, 0, 2, 1, 3);
 }
 
@@ -80,18 +80,18 @@ static bool mask_bias(struct onnx_import *im, struct onnx_node *n, const struct 
         bool logic = onnx_element(mask) == E_BOOL;
         bool fits = rank >= 1 && rank <= 4 && (logic || element_is_float(onnx_element(mask)));
         for (int d = 0; d < rank && fits; d++)
-                fits = onnx_dim(mask, d) == 1 || onnx_dim(mask, d) == t->dims[4 - rank + d] ||
-                       (d == last && onnx_dim(mask, d) <= t->dims[3]);
+                fits = onnx_dim(mask, d) == 1 || dim_is(t->dims[4 - rank + d], onnx_dim(mask, d)) ||
+                       (d == last && onnx_dim(mask, d) <= type_extent(t, 3));
         if (!fits)
                 return onnx_invalid(im, n, "the mask is %s for scores %s",
                                     type_text(im->arena, im->m, mask->type),
                                     type_text(im->arena, im->m, t));
         mask = logic ? bias_of(im, t->element, mask, NULL) : onnx_cast(im, mask, t->element);
-        if (mask && onnx_dim(mask, last) != t->dims[3] && onnx_dim(mask, last) != 1) {
+        if (mask && !dim_is(t->dims[3], onnx_dim(mask, last)) && onnx_dim(mask, last) != 1) {
                 int64_t low[4] = { 0 };
                 dim_t dims[4];
                 for (int d = 0; d < rank; d++)
-                        dims[d] = d == last ? t->dims[3] : onnx_dim(mask, d);
+                        dims[d] = dim_of(d == last ? type_extent(t, 3) : onnx_dim(mask, d));
                 struct value *operands[3] = {
                         mask, constant_number(im->m, type_scalar(im->m, t->element), -INFINITY),
                         constant_ints(im->m, low, rank)
@@ -120,7 +120,7 @@ static bool key_counts(struct onnx_import *im, struct onnx_node *n, int64_t batc
                 return onnx_invalid(im, n, "nonpad_kv_seqlen is %s, want %lld integers",
                                     type_text(im->arena, im->m, lengths->type), (long long)batch);
         *counts = onnx_reshape(im, onnx_cast(im, lengths, E_I64), 4,
-                               (const dim_t[]){ batch, 1, 1, 1 });
+                               (const dim_t[]){ dim_of(batch), dim_of(1), dim_of(1), dim_of(1) });
         return *counts != NULL;
 }
 
@@ -134,14 +134,14 @@ static struct value *look_ahead(struct onnx_import *im, const struct type *t, in
         if (!counts) {
                 query = onnx_with(im, OP_add, query, (double)past);
         } else {
-                const dim_t flat[4] = { 1, 1, t->dims[2], t->dims[3] },
-                            rows[4] = { t->dims[0], 1, t->dims[2], t->dims[3] };
+                const dim_t flat[4] = { dim_of(1), dim_of(1), t->dims[2], t->dims[3] },
+                            rows[4] = { t->dims[0], dim_of(1), t->dims[2], t->dims[3] };
                 const struct type *all = type_tensor(im->m, E_I64, 4, rows);
                 const int64_t in_order[4] = { 0, 1, 2, 3 };
                 query = onnx_spread(im, onnx_reshape(im, query, 4, flat), all, in_order);
                 key = onnx_spread(im, onnx_reshape(im, key, 4, flat), all, in_order);
-                counts = onnx_spread(im, onnx_with(im, OP_sub, counts, (double)t->dims[2]), all,
-                                     in_order);
+                counts = onnx_spread(im, onnx_with(im, OP_sub, counts, (double)type_extent(t, 2)),
+                                     all, in_order);
                 query = query && counts ? onnx_binary(im, OP_add, query, counts) : NULL;
         }
         return query && key ? bias_of(im, t->element, NULL, onnx_binary(im, OP_lt, query, key))
@@ -156,14 +156,14 @@ static struct value *masked(struct onnx_import *im, struct onnx_node *n, struct 
         struct value *counts, *bias = NULL;
 
         if (!scores || !mask_bias(im, n, scores->type, &bias) ||
-            !key_counts(im, n, scores->type->dims[0], &counts))
+            !key_counts(im, n, type_extent(scores->type, 0), &counts))
                 return NULL;
         const struct type *t = scores->type;
         if (causal)
                 bias = with_bias(im, bias,
                                  look_ahead(im, t, past, im->context->exact ? NULL : counts));
         if (counts) {
-                const dim_t row[4] = { t->dims[0], 1, 1, t->dims[3] };
+                const dim_t row[4] = { t->dims[0], dim_of(1), dim_of(1), t->dims[3] };
                 const struct type *index = type_tensor(im->m, E_I64, 4, row);
                 counts = onnx_spread(im, counts, index, (const int64_t[]){ 0, 1, 2, 3 });
                 struct value *within = onnx_binary(im, OP_lt, build_iota(&im->b, index, 3), counts);
@@ -186,8 +186,9 @@ struct value *onnx_for_heads(struct onnx_import *im, struct value *x, int64_t he
 {
         if (!x || onnx_dim(x, 1) == heads)
                 return x;
-        const dim_t *d = x->type->dims, wide[5] = { d[0], d[1], heads / d[1], d[2], d[3] },
-                    all[4] = { d[0], heads, d[2], d[3] };
+        const dim_t *d = x->type->dims,
+                    wide[5] = { d[0], d[1], dim_of(heads / dim_extent(d[1])), d[2], d[3] },
+                    all[4] = { d[0], dim_of(heads), d[2], d[3] };
         return onnx_reshape(im,
                             onnx_spread(im, x, type_tensor(im->m, onnx_element(x), 5, wide),
                                         (const int64_t[]){ 0, 1, 3, 4 }),
@@ -198,7 +199,8 @@ struct value *onnx_for_heads(struct onnx_import *im, struct value *x, int64_t he
 static struct value *scores_of(struct onnx_import *im, struct onnx_node *n, struct value *q,
                                struct value *k)
 {
-        const dim_t scored[4] = { onnx_dim(q, 0), onnx_dim(q, 1), onnx_dim(q, 2), onnx_dim(k, 2) };
+        const dim_t scored[4] = { dim_of(onnx_dim(q, 0)), dim_of(onnx_dim(q, 1)),
+                                  dim_of(onnx_dim(q, 2)), dim_of(onnx_dim(k, 2)) };
         float given;
 
         if (!onnx_type(im, n, onnx_element(q), 4, scored) || !onnx_float(im, n, "scale", 0, &given))
@@ -272,7 +274,8 @@ bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
                 return false;
         enum element e = onnx_element(q);
         int64_t heads = onnx_dim(q, 1), rows = onnx_dim(q, 2);
-        const dim_t result[4] = { onnx_dim(q, 0), heads, rows, onnx_dim(v, 3) };
+        const dim_t result[4] = { dim_of(onnx_dim(q, 0)), dim_of(heads), dim_of(rows),
+                                  dim_of(onnx_dim(v, 3)) };
         struct value *scores = onnx_type(im, n, e, 4, result) ? scores_of(im, n, q, k) : NULL;
         if (!scores)
                 return false;
@@ -295,7 +298,8 @@ bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
                 onnx_matmul(im, n, scores, onnx_for_heads(im, onnx_cast(im, v, e), heads));
         if (onnx_rank(n->inputs[0]) == 3)
                 y = onnx_reshape(im, transposed(im, y, 0, 2, 1, 3), 3,
-                                 (const dim_t[]){ result[0], rows, heads * result[3] });
+                                 (const dim_t[]){ result[0], dim_of(rows),
+                                                  dim_of(heads * dim_extent(result[3])) });
         return onnx_output(n, 0, y);
 }
 
@@ -342,13 +346,14 @@ bool onnx_import_flex_attention(struct onnx_import *im, struct onnx_node *n)
         if (!element_is_float(precision))
                 return onnx_invalid(im, n, "softmax_precision is %s", element_info[precision].text);
         enum element computed = e == E_F64 || precision == E_F64 ? E_F64 : E_F32;
-        const dim_t result[4] = { onnx_dim(q, 0), onnx_dim(q, 1), onnx_dim(q, 2), onnx_dim(v, 3) };
+        const dim_t result[4] = { dim_of(onnx_dim(q, 0)), dim_of(onnx_dim(q, 1)),
+                                  dim_of(onnx_dim(q, 2)), dim_of(onnx_dim(v, 3)) };
         if (!onnx_type(im, n, computed, 4, result))
                 return false;
         struct value *x = onnx_cast(im, scores_of(im, n, q, k), precision);
         x = onnx_softmax(im, onnx_wide(im, modified(im, n, "score_mod", x)), keys, 1, false);
         x = onnx_cast(im, modified(im, n, "prob_mod", onnx_cast(im, x, precision)), computed);
-        v = onnx_for_heads(im, onnx_cast(im, v, computed), result[1]);
+        v = onnx_for_heads(im, onnx_cast(im, v, computed), dim_extent(result[1]));
         return onnx_output(n, 0, onnx_cast(im, onnx_matmul(im, n, x, v), e));
 }
 
@@ -375,11 +380,11 @@ static struct value *angles(struct onnx_import *im, const struct onnx_node *n, i
         }
         if (!cache)
                 return NULL;
-        if (onnx_rank(cache) != 3 || onnx_dim(cache, 0) != x->dims[0] ||
-            onnx_dim(cache, 1) != x->dims[1] || onnx_dim(cache, 2) != x->dims[3]) {
+        if (onnx_rank(cache) != 3 || !dim_is(x->dims[0], onnx_dim(cache, 0)) ||
+            !dim_is(x->dims[1], onnx_dim(cache, 1)) || !dim_is(x->dims[3], onnx_dim(cache, 2))) {
                 onnx_invalid(im, n, "a cache is %s, want <%lld x %lld x %lld>",
-                             type_text(im->arena, im->m, cache->type), (long long)x->dims[0],
-                             (long long)x->dims[1], (long long)x->dims[3]);
+                             type_text(im->arena, im->m, cache->type), (long long)type_extent(x, 0),
+                             (long long)type_extent(x, 1), (long long)type_extent(x, 3));
                 return NULL;
         }
         return onnx_spread(im, onnx_cast(im, cache, x->element), x,
@@ -395,7 +400,7 @@ static struct value *columns(struct onnx_import *im, struct value *x, int64_t st
         const dim_t *d = x->type->dims;
         return build_slice(&im->b, x, (const int64_t[]){ 0, 0, 0, start },
                            (const int64_t[]){ 1, 1, 1, step },
-                           (const dim_t[]){ d[0], d[1], d[2], count });
+                           (const dim_t[]){ d[0], d[1], d[2], dim_of(count) });
 }
 
 bool onnx_import_rotary_embedding(struct onnx_import *im, struct onnx_node *n)
@@ -412,13 +417,13 @@ bool onnx_import_rotary_embedding(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (given->rank == 4)
                 x = transposed(im, x, 0, 2, 1, 3);
-        else if (heads < 1 || given->dims[2] % heads)
-                return onnx_invalid(im, n, "%lld columns for %lld heads", (long long)given->dims[2],
-                                    (long long)heads);
+        else if (heads < 1 || type_extent(given, 2) % heads)
+                return onnx_invalid(im, n, "%lld columns for %lld heads",
+                                    (long long)type_extent(given, 2), (long long)heads);
         else
                 x = onnx_reshape(im, x, 4,
-                                 (const dim_t[]){ given->dims[0], given->dims[1], heads,
-                                                  given->dims[2] / heads });
+                                 (const dim_t[]){ given->dims[0], given->dims[1], dim_of(heads),
+                                                  dim_of(type_extent(given, 2) / heads) });
         x = onnx_wide(im, x);
         if (!x)
                 return false;
@@ -439,8 +444,8 @@ bool onnx_import_rotary_embedding(struct onnx_import *im, struct onnx_node *n)
         parts[0] = onnx_binary(im, OP_sub, onnx_binary(im, OP_mul, cosine, a), right);
         struct value *other = onnx_binary(im, OP_mul, cosine, b);
         parts[1] = onnx_binary(im, OP_add, onnx_binary(im, OP_mul, sine, a), other);
-        const dim_t *d = x->type->dims, pairs[5] = { d[0], d[1], d[2], half, 1 },
-                    flat[4] = { d[0], d[1], d[2], turned };
+        const dim_t *d = x->type->dims, pairs[5] = { d[0], d[1], d[2], dim_of(half), dim_of(1) },
+                    flat[4] = { d[0], d[1], d[2], dim_of(turned) };
         struct value *y;
         if (interleaved) {
                 parts[0] = onnx_reshape(im, parts[0], 5, pairs);

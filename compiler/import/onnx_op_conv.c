@@ -8,6 +8,7 @@ bool onnx_conv_shapes(struct onnx_import *im, struct onnx_node *n, const struct 
                       struct onnx_window *window, int64_t *groups)
 {
         dim_t dims[RANK_MAX];
+        int64_t kernel[RANK_MAX];
         int rank = onnx_rank(x);
 
         if (rank < 3)
@@ -15,8 +16,9 @@ bool onnx_conv_shapes(struct onnx_import *im, struct onnx_node *n, const struct 
         if (onnx_rank(w) != rank)
                 return onnx_invalid(im, n, "the weights are of rank %d, want %d as the input",
                                     onnx_rank(w), rank);
+        dims_extents(kernel, rank - 2, w->type->dims + 2);
         if (!onnx_int_range(im, n, "group", 1, 1, NUMBER_MAX, groups) ||
-            !onnx_window_read(im, n, rank - 2, w->type->dims + 2, true, window) ||
+            !onnx_window_read(im, n, rank - 2, kernel, true, window) ||
             !onnx_window_place(im, n, window, x->type->dims + 2, false))
                 return false;
         if (onnx_dim(w, 1) * *groups != onnx_dim(x, 1))
@@ -27,10 +29,10 @@ bool onnx_conv_shapes(struct onnx_import *im, struct onnx_node *n, const struct 
         if (onnx_dim(w, 0) % *groups)
                 return onnx_invalid(im, n, "%lld output channels in %lld groups",
                                     (long long)onnx_dim(w, 0), (long long)*groups);
-        dims[0] = onnx_dim(x, 0);
-        dims[1] = onnx_dim(w, 0);
+        dims[0] = dim_of(onnx_dim(x, 0));
+        dims[1] = dim_of(onnx_dim(w, 0));
         for (int d = 2; d < rank; d++)
-                dims[d] = window->out[d - 2];
+                dims[d] = dim_of(window->out[d - 2]);
         return onnx_type(im, n, E_F32, rank, dims) != NULL;
 }
 
@@ -135,13 +137,13 @@ bool onnx_import_causal_conv(struct onnx_import *im, struct onnx_node *n)
             !onnx_want_rank(im, n, 0, 3, 3) || !onnx_want_rank(im, n, 1, 3, 3) ||
             !onnx_choice(im, n, "activation", activations, 0, &activation))
                 return false;
-        const dim_t *d = x->type->dims, kernel = onnx_dim(v[1], 2),
-                    whole[3] = { d[0], d[1], d[2] + kernel - 1 };
-        if (onnx_dim(v[1], 0) != d[1] || onnx_dim(v[1], 1) != 1 || kernel < 1)
+        const dim_t *d = x->type->dims, kernel = dim_of(onnx_dim(v[1], 2)),
+                    whole[3] = { d[0], d[1], dim_of(dim_extent(d[2]) + dim_extent(kernel) - 1) };
+        if (!dim_is(d[1], onnx_dim(v[1], 0)) || onnx_dim(v[1], 1) != 1 || dim_extent(kernel) < 1)
                 return onnx_invalid(im, n, "the weights are %s for an input %s",
                                     type_text(im->arena, im->m, v[1]->type),
                                     type_text(im->arena, im->m, x->type));
-        const dim_t state[3] = { d[0], d[1], kernel - 1 };
+        const dim_t state[3] = { d[0], d[1], dim_of(dim_extent(kernel) - 1) };
         const struct type *state_type = type_tensor(im->m, onnx_element(x), 3, state);
         if (v[3] && v[3]->type != state_type)
                 return onnx_invalid(im, n, "past_state is %s, want %s",
@@ -152,11 +154,15 @@ bool onnx_import_causal_conv(struct onnx_import *im, struct onnx_node *n)
         struct value *past = v[3] ? v[3] : constant_number(im->m, state_type, 0);
         x = build_concat(&im->b, (struct value *[]){ past, x }, 2, 2);
         struct onnx_window window = { .rank = 1,
-                                      .kernel = { kernel },
+                                      .kernel = { dim_extent(kernel) },
                                       .strides = { 1 },
                                       .dilations = { 1 },
-                                      .out = { d[2] } };
-        struct value *y = x ? onnx_with_bias(im, n, onnx_convolve(im, x, v[1], &window, d[1], E_COMPUTE), 2) : NULL;
+                                      .out = { dim_extent(d[2]) } };
+        struct value *y =
+                x ? onnx_with_bias(im, n,
+                                   onnx_convolve(im, x, v[1], &window, dim_extent(d[1]), E_COMPUTE),
+                                   2)
+                  : NULL;
         if (y && activation) {
                 struct value *wide = onnx_wide(im, y);
                 y = onnx_cast(im, onnx_binary(im, OP_mul, wide, onnx_unary(im, OP_sigmoid, wide)),
@@ -164,7 +170,9 @@ bool onnx_import_causal_conv(struct onnx_import *im, struct onnx_node *n)
         }
         return onnx_output(n, 0, y) &&
                onnx_output(n, 1,
-                           build_slice(&im->b, x, (const int64_t[]){ 0, 0, whole[2] - state[2] },
+                           build_slice(&im->b, x,
+                                       (const int64_t[]){
+                                               0, 0, dim_extent(whole[2]) - dim_extent(state[2]) },
                                        (const int64_t[]){ 1, 1, 1 }, state));
 }
 
@@ -259,20 +267,20 @@ static struct value *mirrored(struct onnx_import *im, struct value *w, int64_t g
         int64_t perm[RANK_MAX + 1], starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
         dim_t split[RANK_MAX + 1], merged[RANK_MAX];
 
-        split[0] = groups;
-        split[1] = onnx_dim(w, 0) / groups;
+        split[0] = dim_of(groups);
+        split[1] = dim_of(onnx_dim(w, 0) / groups);
         for (int d = 1; d < rank; d++)
-                split[d + 1] = onnx_dim(w, d);
+                split[d + 1] = dim_of(onnx_dim(w, d));
         for (int d = 0; d <= rank; d++)
                 perm[d] = d == 1 ? 2 : d == 2 ? 1 : d;
-        merged[0] = groups * onnx_dim(w, 1);
+        merged[0] = dim_of(groups * onnx_dim(w, 1));
         merged[1] = split[1];
         for (int d = 0; d < rank; d++) {
                 if (d >= 2) {
-                        merged[d] = onnx_dim(w, d);
-                        starts[d] = merged[d] - 1;
+                        merged[d] = dim_of(onnx_dim(w, d));
+                        starts[d] = dim_extent(merged[d]) - 1;
                 }
-                steps[d] = d < 2 || merged[d] == 1 ? 1 : -1;
+                steps[d] = d < 2 || dim_is(merged[d], 1) ? 1 : -1;
         }
         w = onnx_reshape(im, w, rank + 1, split);
         w = onnx_reshape(im, w ? build_transpose(&im->b, w, perm) : NULL, rank, merged);
@@ -292,7 +300,8 @@ static bool transpose_pads(struct onnx_import *im, struct onnx_node *n, struct o
         if (count != 0 && count != w->rank && count != w->rank + 2)
                 return onnx_invalid(im, n, "output_shape has %d values, want %d", count, w->rank);
         for (int d = 0; d < w->rank; d++) {
-                int64_t full = w->strides[d] * (in[d] - 1) + extra[d] + onnx_window_extent(w, d),
+                int64_t full = w->strides[d] * (dim_extent(in[d]) - 1) + extra[d] +
+                               onnx_window_extent(w, d),
                         want;
                 int64_t *low = &w->pads[d], *high = &w->pads[w->rank + d];
                 if (count) {
@@ -301,7 +310,7 @@ static bool transpose_pads(struct onnx_import *im, struct onnx_node *n, struct o
                                 return onnx_invalid(im, n, "output_shape holds %lld",
                                                     (long long)want);
                 } else if (w->auto_pad == PAD_SAME_UPPER || w->auto_pad == PAD_SAME_LOWER) {
-                        want = in[d] * w->strides[d];
+                        want = dim_extent(in[d]) * w->strides[d];
                 } else {
                         if (w->auto_pad == PAD_VALID)
                                 *low = *high = 0;
@@ -322,7 +331,7 @@ bool onnx_import_conv_transpose(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *v[3] = { n->inputs[0], n->inputs[1], onnx_input(n, 2) }, *x = v[0], *w = v[1];
         int rank = onnx_rank(x);
-        int64_t groups, pads[2 * RANK_MAX], extra[RANK_MAX] = { 0 };
+        int64_t groups, pads[2 * RANK_MAX], extra[RANK_MAX] = { 0 }, kernel[RANK_MAX];
         const int64_t *output_padding;
         struct onnx_window window;
         dim_t dims[RANK_MAX];
@@ -333,9 +342,10 @@ bool onnx_import_conv_transpose(struct onnx_import *im, struct onnx_node *n)
         if (rank < 3 || onnx_rank(w) != rank)
                 return onnx_invalid(im, n, "the input is of rank %d and the weights are of rank %d",
                                     rank, onnx_rank(w));
+        dims_extents(kernel, rank - 2, w->type->dims + 2);
         if (!onnx_int_range(im, n, "group", 1, 1, NUMBER_MAX, &groups) ||
             !onnx_ints(im, n, "output_padding", &output_padding, &count) ||
-            !onnx_window_read(im, n, rank - 2, w->type->dims + 2, true, &window))
+            !onnx_window_read(im, n, rank - 2, kernel, true, &window))
                 return false;
         if (count && count != rank - 2)
                 return onnx_invalid(im, n, "output_padding has %d values, want %d", count,
@@ -353,13 +363,13 @@ bool onnx_import_conv_transpose(struct onnx_import *im, struct onnx_node *n)
                                     (long long)onnx_dim(w, 0));
         if (!transpose_pads(im, n, &window, x->type->dims + 2, extra))
                 return false;
-        dims[0] = onnx_dim(x, 0);
-        dims[1] = onnx_dim(w, 1) * groups;
+        dims[0] = dim_of(onnx_dim(x, 0));
+        dims[1] = dim_of(onnx_dim(w, 1) * groups);
         for (int d = 0; d < window.rank; d++) {
                 int64_t in = onnx_dim(x, d + 2);
                 if (in == 0)
                         return onnx_invalid(im, n, "spatial dimension %d is of extent 0", d);
-                dims[d + 2] = window.out[d];
+                dims[d + 2] = dim_of(window.out[d]);
                 pads[d] = onnx_window_extent(&window, d) - 1 - window.pads[d];
                 /* what makes exactly the extent wanted: (in - 1) * stride + 1 + low + high -
                  * (window - 1) == out */

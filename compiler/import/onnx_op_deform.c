@@ -13,7 +13,7 @@ struct deformed {
         struct onnx_window w;
         int dims;                       /* spatial ones */
         int64_t groups, shared;         /* shared: groups of channels that have the same offsets */
-        dim_t taps, positions, pixels;  /* of a window; of the result; of an image */
+        int64_t taps, positions, pixels; /* of a window; of the result; of an image */
         const struct type *points;      /* <N x positions x shared x taps>: the samples */
         enum element index;             /* of numbers of pixels */
 };
@@ -27,7 +27,8 @@ struct side {
 static struct value *grid(struct onnx_import *im, const struct deformed *c, const int64_t *extents, int d, int onto,
                           int64_t step, int64_t first)
 {
-        struct value *at = build_iota(&im->b, type_tensor(im->m, c->points->element, c->dims, extents), d);
+        struct value *at =
+                build_iota(&im->b, type_static(im->m, c->points->element, c->dims, extents), d);
 
         at = plus(im, times(im, at, (double)step), (double)first);
         at = onnx_reshape(im, at, 1, &c->points->dims[onto]);
@@ -69,7 +70,9 @@ static struct value *corner(struct onnx_import *im, const struct deformed *c, st
 
         for (int d = 0; d < c->dims; d++) {
                 int k = number >> d & 1;
-                index = index ? add(im, times(im, index, (double)extents[d]), sides[d].index[k]) : sides[d].index[k];
+                index = index ? add(im, times(im, index, (double)dim_extent(extents[d])),
+                                    sides[d].index[k])
+                              : sides[d].index[k];
                 inside = inside ? onnx_binary(im, OP_and, inside, sides[d].inside[k]) : sides[d].inside[k];
                 weight = weight ? mul(im, weight, sides[d].weight[k]) : sides[d].weight[k];
         }
@@ -86,7 +89,8 @@ static struct value *by_point(struct onnx_import *im, const struct deformed *c, 
 {
         const dim_t *p = c->points->dims;
 
-        v = onnx_reshape(im, onnx_wide(im, v), 5, (const dim_t[]){ p[0], p[2], p[3], parts, p[1] });
+        v = onnx_reshape(im, onnx_wide(im, v), 5,
+                         (const dim_t[]){ p[0], p[2], p[3], dim_of(parts), p[1] });
         return v ? build_transpose(&im->b, v, (const int64_t[]){ 3, 0, 4, 1, 2 }) : NULL;
 }
 
@@ -95,18 +99,24 @@ static struct value *columns(struct onnx_import *im, const struct onnx_node *n, 
 {
         struct value *x = n->inputs[0], *mask = onnx_input(n, 4), *sum = NULL;
         const dim_t *extents = x->type->dims + 2, *points = c->points->dims;
-        dim_t channels = onnx_dim(x, 1) / c->shared;
+        int64_t channels = onnx_dim(x, 1) / c->shared;
         struct side sides[RANK_MAX];
 
         struct value *offsets = by_point(im, c, n->inputs[2], c->dims);
         for (int d = 0; d < c->dims; d++)
-                if (!offsets || !side_read(im, c, places(im, c, offsets, d), extents[d], &sides[d]))
+                if (!offsets ||
+                    !side_read(im, c, places(im, c, offsets, d), dim_extent(extents[d]), &sides[d]))
                         return NULL;
         struct value *rows =
-                onnx_reshape(im, onnx_wide(im, x), 3, (const dim_t[]){ points[0] * c->shared, channels, c->pixels });
+                onnx_reshape(im, onnx_wide(im, x), 3,
+                             (const dim_t[]){ dim_of(dim_extent(points[0]) * c->shared),
+                                              dim_of(channels), dim_of(c->pixels) });
         rows = rows ? build_transpose(&im->b, rows, (const int64_t[]){ 0, 2, 1 }) : NULL;
-        rows = onnx_reshape(im, rows, 2, (const dim_t[]){ points[0] * c->shared * c->pixels, channels });
-        const struct type *images = type_tensor(im->m, c->index, 2, (const dim_t[]){ points[0], c->shared });
+        rows = onnx_reshape(im, rows, 2,
+                            (const dim_t[]){ dim_of(dim_extent(points[0]) * c->shared * c->pixels),
+                                             dim_of(channels) });
+        const struct type *images =
+                type_tensor(im->m, c->index, 2, (const dim_t[]){ points[0], dim_of(c->shared) });
         struct value *image = times(im, build_iota(&im->b, images, 0), (double)c->shared);
         image = times(im, add(im, image, build_iota(&im->b, images, 1)), (double)c->pixels);
         image = onnx_spread(im, image, c->points, (const int64_t[]){ 0, 2 });
@@ -126,26 +136,37 @@ static struct value *columns(struct onnx_import *im, const struct onnx_node *n, 
  * order of the columns, so that a row of channels moves as a whole, and of one group nothing does. */
 static struct value *product(struct onnx_import *im, const struct deformed *c, struct value *x, struct value *w)
 {
-        const dim_t groups = c->groups, outputs = onnx_dim(w, 0) / groups, inner = onnx_dim(w, 1),
-                    images = c->points->dims[0], rows = images * c->positions;
+        const int64_t groups = c->groups, outputs = onnx_dim(w, 0) / groups, inner = onnx_dim(w, 1),
+                      images = type_extent(c->points, 0), rows = images * c->positions;
         int64_t shared = c->shared;
 
         if (x && shared % groups && groups % shared) { /* neither lies in the other */
                 x = build_transpose(&im->b, x, (const int64_t[]){ 0, 1, 3, 2, 4 });
                 shared = 1;
         }
-        const dim_t within = onnx_max(shared / groups, 1), split = onnx_max(groups / shared, 1),
-                    channels = inner / within;
-        x = onnx_reshape(im, x, 6, (const dim_t[]){ rows, groups / split, within, c->taps, split, channels });
+        const int64_t within = onnx_max(shared / groups, 1), split = onnx_max(groups / shared, 1),
+                      channels = inner / within;
+        x = onnx_reshape(im, x, 6,
+                         (const dim_t[]){ dim_of(rows), dim_of(groups / split), dim_of(within),
+                                          dim_of(c->taps), dim_of(split), dim_of(channels) });
         x = x ? build_transpose(&im->b, x, (const int64_t[]){ 1, 4, 0, 2, 3, 5 }) : NULL;
-        x = onnx_reshape(im, x, 3, (const dim_t[]){ groups, rows, inner * c->taps });
-        w = onnx_reshape(im, w, 5, (const dim_t[]){ groups, outputs, within, channels, c->taps });
+        x = onnx_reshape(im, x, 3,
+                         (const dim_t[]){ dim_of(groups), dim_of(rows), dim_of(inner * c->taps) });
+        w = onnx_reshape(im, w, 5,
+                         (const dim_t[]){ dim_of(groups), dim_of(outputs), dim_of(within),
+                                          dim_of(channels), dim_of(c->taps) });
         w = w ? build_transpose(&im->b, w, (const int64_t[]){ 0, 2, 4, 3, 1 }) : NULL;
-        w = onnx_reshape(im, w, 3, (const dim_t[]){ groups, inner * c->taps, outputs });
+        w = onnx_reshape(
+                im, w, 3,
+                (const dim_t[]){ dim_of(groups), dim_of(inner * c->taps), dim_of(outputs) });
         x = onnx_dot(im, x, w, 1, 2, 1, E_COMPUTE);
-        x = onnx_reshape(im, x, 4, (const dim_t[]){ groups, images, c->positions, outputs });
+        x = onnx_reshape(im, x, 4,
+                         (const dim_t[]){ dim_of(groups), dim_of(images), dim_of(c->positions),
+                                          dim_of(outputs) });
         x = x ? build_transpose(&im->b, x, (const int64_t[]){ 1, 0, 3, 2 }) : NULL;
-        return onnx_reshape(im, x, 3, (const dim_t[]){ images, groups * outputs, c->positions });
+        return onnx_reshape(
+                im, x, 3,
+                (const dim_t[]){ dim_of(images), dim_of(groups * outputs), dim_of(c->positions) });
 }
 
 /* offsets, or a mask: operand `input`, [N, shared * taps * parts, spatial] */
@@ -186,10 +207,12 @@ static bool deformed_read(struct onnx_import *im, struct onnx_node *n, struct de
         if (onnx_dim(x, 1) % c->shared)
                 return onnx_invalid(im, n, "%lld channels in %lld groups of offsets", (long long)onnx_dim(x, 1),
                                     (long long)c->shared);
+        int64_t image[RANK_MAX];
+        dims_extents(image, c->dims, x->type->dims + 2);
         return onnx_elements(im, n, c->dims, c->w.kernel, &c->taps) &&
                onnx_elements(im, n, c->dims, c->w.out, &c->positions) &&
-               onnx_elements(im, n, c->dims, x->type->dims + 2, &c->pixels) && per_point(im, n, c, 2, c->dims) &&
-               per_point(im, n, c, 4, 1);
+               onnx_elements(im, n, c->dims, image, &c->pixels) &&
+               per_point(im, n, c, 2, c->dims) && per_point(im, n, c, 4, 1);
 }
 
 /* Operands x [N, C, spatial], weights [M, C / groups, window], offsets, bias, mask */
@@ -202,15 +225,19 @@ bool onnx_import_deform_conv(struct onnx_import *im, struct onnx_node *n)
         if (!deformed_read(im, n, &c))
                 return false;
         enum element e = onnx_element(x), computed = onnx_wide_element(e);
-        dims[0] = onnx_dim(x, 0);
-        dims[1] = onnx_dim(n->inputs[1], 0);
+        dims[0] = dim_of(onnx_dim(x, 0));
+        dims[1] = dim_of(onnx_dim(n->inputs[1], 0));
         memcpy(dims + 2, c.w.out, sizeof *dims * (size_t)c.dims);
         const struct type *to = onnx_type(im, n, computed, c.dims + 2, dims);
         const struct type *all =
-                to ? onnx_type(im, n, computed, 4, (const dim_t[]){ dims[0], c.positions, onnx_dim(x, 1), c.taps })
+                to ? onnx_type(im, n, computed, 4,
+                               (const dim_t[]){ dims[0], dim_of(c.positions),
+                                                dim_of(onnx_dim(x, 1)), dim_of(c.taps) })
                    : NULL;
-        c.points =
-                all ? onnx_type(im, n, computed, 4, (const dim_t[]){ dims[0], c.positions, c.shared, c.taps }) : NULL;
+        c.points = all ? onnx_type(im, n, computed, 4,
+                                   (const dim_t[]){ dims[0], dim_of(c.positions), dim_of(c.shared),
+                                                    dim_of(c.taps) })
+                       : NULL;
         if (!c.points)
                 return false;
         if (type_elements(all) && !c.pixels)
@@ -218,7 +245,7 @@ bool onnx_import_deform_conv(struct onnx_import *im, struct onnx_node *n)
         if (type_elements(to) == 0 || type_elements(all) == 0) {
                 y = constant_number(im->m, to, 0);
         } else {
-                c.index = dims[0] * c.shared * c.pixels <= INT32_MAX ? E_I32 : E_I64;
+                c.index = dim_extent(dims[0]) * c.shared * c.pixels <= INT32_MAX ? E_I32 : E_I64;
                 struct value *samples = columns(im, n, &c);
                 y = product(im, &c, samples, onnx_wide(im, n->inputs[1]));
                 y = onnx_reshape(im, y, c.dims + 2, dims);

@@ -26,7 +26,7 @@ static struct value *eliminated(struct onnx_import *im, struct value *x, struct 
         *factor = NULL;
         if (!best)
                 return NULL;
-        const dim_t *dims = x->type->dims, row[3] = { dims[0], 1, dims[2] };
+        const dim_t *dims = x->type->dims, row[3] = { dims[0], dim_of(1), dims[2] };
         const struct type *rows = type_tensor(im->m, onnx_element(best), 3, row);
         struct value *at = onnx_spread(im, best, rows, (const int64_t[]){ 0 });
         struct attr *attrs = attrs_new(im->m, OP_gather_elements);
@@ -39,7 +39,7 @@ static struct value *eliminated(struct onnx_import *im, struct value *x, struct 
                 return NULL;
         struct value *same = onnx_with(im, OP_eq, best, 0);
         *factor = onnx_select(im, same, pivot, onnx_unary(im, OP_neg, pivot));
-        if (dims[1] == 1)
+        if (dim_is(dims[1], 1))
                 return x;
         const struct type *index = type_with_element(im->m, x->type, onnx_element(best));
         struct value *number = build_iota(&im->b, index, 1);
@@ -52,7 +52,10 @@ static struct value *eliminated(struct onnx_import *im, struct value *x, struct 
                       : NULL;
         share = over(im, share, x, 2);
         x = sub(im, x, mul(im, share, over(im, chosen, x, 1)));
-        return x ? build_slice(&im->b, x, starts, steps, (const dim_t[]){ dims[0], dims[1] - 1, dims[2] - 1 }) : NULL;
+        return x ? build_slice(&im->b, x, starts, steps,
+                               (const dim_t[]){ dims[0], dim_of(dim_extent(dims[1]) - 1),
+                                                dim_of(dim_extent(dims[2]) - 1) })
+                 : NULL;
 }
 
 /* the steps as a loop: what is left lies in the corner of a matrix of the same extents, the rest is 0 */
@@ -79,7 +82,7 @@ bool onnx_import_det(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
         int rank = onnx_rank(x), outer = rank - 2;
-        int64_t batch;
+        int64_t batch, extents[RANK_MAX];
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, RANK_MAX))
                 return false;
@@ -87,11 +90,14 @@ bool onnx_import_det(struct onnx_import *im, struct onnx_node *n)
         if (extent != onnx_dim(x, outer + 1))
                 return onnx_invalid(im, n, "matrices of %lld rows and %lld columns, want square ones",
                                     (long long)extent, (long long)onnx_dim(x, outer + 1));
-        if (!onnx_elements(im, n, outer, x->type->dims, &batch))
+        dims_extents(extents, outer, x->type->dims);
+        if (!onnx_elements(im, n, outer, extents, &batch))
                 return false;
         enum element e = onnx_element(x);
-        struct value *y = constant_number(im->m, type_tensor(im->m, onnx_wide_element(e), 1, &batch), 1);
-        x = onnx_reshape(im, onnx_wide(im, x), 3, (const dim_t[]){ batch, extent, extent });
+        struct value *y =
+                constant_number(im->m, type_static(im->m, onnx_wide_element(e), 1, &batch), 1);
+        x = onnx_reshape(im, onnx_wide(im, x), 3,
+                         (const dim_t[]){ dim_of(batch), dim_of(extent), dim_of(extent) });
         if (extent && batch && extent > im->context->limits.unrolled_steps) {
                 y = in_loop(im, x, y);
         } else if (batch) {

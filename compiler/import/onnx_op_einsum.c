@@ -13,7 +13,7 @@ struct term {
         int labels[RANK_MAX];
 }; /* ellipsis: where "..." stands, or -1 */
 struct einsum {
-        dim_t extents[LABELS];
+        int64_t extents[LABELS];
         int ellipsis_rank;
         bool needed[LABELS];
 };
@@ -144,8 +144,8 @@ static bool labels_check(struct onnx_import *im, const struct onnx_node *n, stru
                 e->extents[i] = -1;
         for (int i = 0; i < n->input_count; i++) {
                 for (int d = 0; d < terms[i].rank; d++) {
-                        dim_t *extent = &e->extents[terms[i].labels[d]],
-                              have = onnx_dim(n->inputs[i], d);
+                        int64_t *extent = &e->extents[terms[i].labels[d]],
+                                have = onnx_dim(n->inputs[i], d);
                         if (*extent >= 0 && *extent != have && *extent != 1 && have != 1)
                                 return onnx_invalid(im, n,
                                                     "one label stands for extents %lld and %lld",
@@ -177,8 +177,8 @@ static struct value *sum_over(struct onnx_import *im, struct value *x, struct te
 static struct value *diagonal(struct onnx_import *im, struct value *x, struct term *t, int d, int k)
 {
         const struct type *type = x->type;
-        int64_t extent = type->dims[d], perm[RANK_MAX], starts[RANK_MAX] = { 0 }, steps[RANK_MAX],
-                back[RANK_MAX];
+        int64_t extent = type_extent(type, d), perm[RANK_MAX], starts[RANK_MAX] = { 0 },
+                steps[RANK_MAX], back[RANK_MAX];
         dim_t dims[RANK_MAX];
         int rank = 0;
 
@@ -191,10 +191,10 @@ static struct value *diagonal(struct onnx_import *im, struct value *x, struct te
         }
         perm[rank] = d;
         perm[rank + 1] = k;
-        dims[rank] = extent * extent;
+        dims[rank] = dim_of(extent * extent);
         steps[rank] = extent + 1;
         x = onnx_reshape(im, build_transpose(&im->b, x, perm), rank + 1, dims);
-        dims[rank] = extent;
+        dims[rank] = dim_of(extent);
         x = x ? build_slice(&im->b, x, starts, steps, dims) : NULL;
         for (int i = 0; i <= rank; i++)
                 back[i] = i < d ? i : i == d ? rank : i - 1;
@@ -212,7 +212,7 @@ static struct value *operand_prepare(struct onnx_import *im, const struct einsum
         dim_t dims[RANK_MAX];
 
         for (int d = 0; d < t->rank; d++)
-                dims[d] = e->extents[t->labels[d]];
+                dims[d] = dim_of(e->extents[t->labels[d]]);
         x = build_broadcast_numpy(&im->b, x, t->rank, dims);
         for (int d = 0; d < t->rank && x; d++) {
                 for (int k = t->rank - 1; k > d && x; k--)
@@ -287,7 +287,7 @@ static struct value *pair(struct onnx_import *im, const struct onnx_node *n, con
                 return NULL;
         }
         for (int d = 0; d < p.out.rank; d++)
-                dims[d] = e->extents[p.out.labels[d]];
+                dims[d] = dim_of(e->extents[p.out.labels[d]]);
         if (!onnx_type(im, n, onnx_element(a), p.out.rank, dims))
                 return NULL;
         struct attr *attrs = attrs_new(im->m, OP_dot);
@@ -311,7 +311,7 @@ bool onnx_import_einsum(struct onnx_import *im, struct onnx_node *n)
             !equation_parse(im, n, &e, terms, &out) || !labels_check(im, n, &e, terms, &out))
                 return false;
         for (int d = 0; d < out.rank; d++)
-                dims[d] = e.extents[out.labels[d]];
+                dims[d] = dim_of(e.extents[out.labels[d]]);
         if (!onnx_type(im, n, onnx_element(n->inputs[0]), out.rank, dims))
                 return false;
         struct value *y = operand_prepare(im, &e, n->inputs[0], &terms[0], terms + 1, count - 1);

@@ -40,7 +40,7 @@ static bool broadcast_legacy(struct onnx_import *im, struct onnx_node *n, struct
                                     (long long)axis, b->rank, a->rank);
         for (int d = 0; d < b->rank; d++) {
                 dims[d] = axis + d;
-                if (b->dims[d] != 1 && b->dims[d] != a->dims[dims[d]])
+                if (!dim_is(b->dims[d], 1) && !dim_equal(b->dims[d], a->dims[dims[d]]))
                         return onnx_invalid(im, n, "%s does not broadcast to %s from axis %lld",
                                             type_text(im->arena, im->m, b),
                                             type_text(im->arena, im->m, a), (long long)axis);

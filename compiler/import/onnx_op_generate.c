@@ -33,13 +33,13 @@ bool onnx_import_constant(struct onnx_import *im, struct onnx_node *n)
         case 2:
                 if (!onnx_floats(im, n, forms[form], &floats, &count))
                         return false;
-                return onnx_output(n, 0,
-                                   constant_dense(im->m,
-                                                  type_tensor(im->m, E_F32, 1,
-                                                              (const dim_t[]){ count }),
-                                                  arena_copy(im->m->arena, floats,
-                                                             (size_t)count * sizeof *floats),
-                                                  NULL));
+                return onnx_output(
+                        n, 0,
+                        constant_dense(
+                                im->m,
+                                type_tensor(im->m, E_F32, 1, (const dim_t[]){ dim_of(count) }),
+                                arena_copy(im->m->arena, floats, (size_t)count * sizeof *floats),
+                                NULL));
         case 3:
                 return onnx_int(im, n, forms[form], 0, &integer) &&
                        onnx_output(n, 0, onnx_integer(im, E_I64, integer));
@@ -68,10 +68,10 @@ bool onnx_import_constant_of_shape(struct onnx_import *im, struct onnx_node *n)
                                     type_text(im->arena, im->m, value->type));
         enum element e = onnx_element(value);
         const struct type *to =
-                known ? onnx_type(im, n, e, rank, shape)
-                      : onnx_declared_as(im, n, 0, e,
-                                         (int)onnx_min(type_elements(dims_operand->type),
-                                                       RANK_MAX + 1));
+                known ? onnx_type_static(im, n, e, rank, shape)
+                      : onnx_declared_as(
+                                im, n, 0, e,
+                                (int)onnx_min(type_elements(dims_operand->type), RANK_MAX + 1));
         return to && onnx_output(n, 0, constant_splat(im->m, to, value->constant->data));
 }
 
@@ -126,7 +126,7 @@ bool onnx_import_range(struct onnx_import *im, struct onnx_node *n)
                 int64_t count = range_count(im, n, real);
                 if (count < 0)
                         return false;
-                to = onnx_type(im, n, e, 1, (const dim_t[]){ count });
+                to = onnx_type(im, n, e, 1, (const dim_t[]){ dim_of(count) });
         } else {
                 to = onnx_declared_as(im, n, 0, e, 1);
         }

@@ -23,11 +23,11 @@ bool onnx_import_gather(struct onnx_import *im, struct onnx_node *n)
             !onnx_indices_fit(im, n, indices, &x->type->dims[axis], 1))
                 return false;
         for (int d = 0; d < axis; d++)
-                dims[rank++] = onnx_dim(x, d);
+                dims[rank++] = dim_of(onnx_dim(x, d));
         for (int d = 0; d < onnx_rank(indices); d++)
-                dims[rank++] = onnx_dim(indices, d);
+                dims[rank++] = dim_of(onnx_dim(indices, d));
         for (int d = axis + 1; d < onnx_rank(x); d++)
-                dims[rank++] = onnx_dim(x, d);
+                dims[rank++] = dim_of(onnx_dim(x, d));
         return onnx_type(im, n, onnx_element(x), rank, dims) &&
                onnx_output(n, 0, build_gather(&im->b, x, indices, axis));
 }
@@ -46,8 +46,8 @@ bool onnx_import_gather_elements(struct onnx_import *im, struct onnx_node *n)
                 return false;
         for (int d = 0; d < onnx_rank(x); d++) {
                 steps[d] = 1;
-                dims[d] = d == axis ? onnx_dim(x, d) : onnx_dim(indices, d);
-                if (dims[d] > onnx_dim(x, d))
+                dims[d] = dim_of(d == axis ? onnx_dim(x, d) : onnx_dim(indices, d));
+                if (dim_extent(dims[d]) > onnx_dim(x, d))
                         return onnx_invalid(im, n, "indices are %s for an operand %s",
                                             type_text(im->arena, im->m, indices->type),
                                             type_text(im->arena, im->m, x->type));
@@ -83,10 +83,10 @@ bool onnx_import_gather_nd(struct onnx_import *im, struct onnx_node *n)
                                 im, n,
                                 "batch dimension %d is %lld in the operand and %lld in the indices",
                                 d, (long long)onnx_dim(x, d), (long long)onnx_dim(indices, d));
-                dims[rank++] = onnx_dim(indices, d);
+                dims[rank++] = dim_of(onnx_dim(indices, d));
         }
         for (int d = (int)(batch + tuple); d < onnx_rank(x); d++)
-                dims[rank++] = onnx_dim(x, d);
+                dims[rank++] = dim_of(onnx_dim(x, d));
         if (!onnx_type(im, n, onnx_element(x), rank, dims))
                 return false;
         struct attr *attrs = attrs_new(im->m, OP_gather_nd);
@@ -121,12 +121,12 @@ bool onnx_import_one_hot(struct onnx_import *im, struct onnx_node *n)
                         onnx_declared_as(im, n, 0, onnx_element(values), rank);
                 if (!declared)
                         return false;
-                depth = (double)declared->dims[axis];
+                depth = (double)type_extent(declared, axis);
         } else if (count != 1 || !(depth >= 0 && depth <= NUMBER_MAX)) {
                 return onnx_invalid(im, n, "depth is not one number from 0 to %d", NUMBER_MAX);
         }
         for (int d = 0, k = 0; d < rank; d++) {
-                dims[d] = d == axis ? (int64_t)depth : onnx_dim(indices, k);
+                dims[d] = dim_of(d == axis ? (int64_t)depth : onnx_dim(indices, k));
                 if (d != axis)
                         others[k++] = d;
         }
@@ -219,15 +219,15 @@ static struct value *likelihood_loss(struct onnx_import *im, struct onnx_node *n
             !onnx_want_rank(im, n, 1, t->rank - 1, t->rank - 1))
                 return NULL;
         for (int d = 0; d < t->rank; d++) {
-                kept[d] = d == 1 ? 1 : t->dims[d];
-                if (d != 1 && target_type->dims[d - (d > 1)] != t->dims[d]) {
+                kept[d] = dim_of(d == 1 ? 1 : type_extent(t, d));
+                if (d != 1 && !dim_equal(target_type->dims[d - (d > 1)], t->dims[d])) {
                         onnx_invalid(im, n, "target is %s for an operand %s",
                                      type_text(im->arena, im->m, target_type),
                                      type_text(im->arena, im->m, t));
                         return NULL;
                 }
         }
-        if (weight && (onnx_rank(weight) != 1 || onnx_dim(weight, 0) != t->dims[1] ||
+        if (weight && (onnx_rank(weight) != 1 || !dim_is(t->dims[1], onnx_dim(weight, 0)) ||
                        onnx_element(weight) != onnx_element(n->inputs[0]))) {
                 onnx_invalid(im, n, "weight is %s for an operand %s",
                              type_text(im->arena, im->m, weight->type),
@@ -277,7 +277,7 @@ bool onnx_import_likelihood_loss(struct onnx_import *im, struct onnx_node *n)
 bool onnx_import_cross_entropy_loss(struct onnx_import *im, struct onnx_node *n)
 {
         const int64_t last[1] = { 2 }, classes_last[3] = { 0, 2, 1 };
-        dim_t flat[3] = { 0, 0, 1 };
+        dim_t flat[3] = { dim_of(0), dim_of(0), dim_of(1) };
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, RANK_MAX))
                 return false;
@@ -286,7 +286,8 @@ bool onnx_import_cross_entropy_loss(struct onnx_import *im, struct onnx_node *n)
                 return false;
         const struct type *t = x->type;
         for (int d = 0; d < t->rank; d++)
-                flat[onnx_min(d, 2)] = d < 2 ? t->dims[d] : flat[2] * t->dims[d];
+                flat[onnx_min(d, 2)] =
+                        dim_of(d < 2 ? type_extent(t, d) : dim_extent(flat[2]) * type_extent(t, d));
         x = onnx_softmax(im, build_transpose(&im->b, onnx_reshape(im, x, 3, flat), classes_last),
                          last, 1, true);
         x = onnx_reshape(im, x ? build_transpose(&im->b, x, classes_last) : NULL, t->rank, t->dims);

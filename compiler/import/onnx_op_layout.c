@@ -45,10 +45,10 @@ struct value *onnx_concatenated(struct onnx_import *im, const struct onnx_node *
                 if (t->rank != first->rank)
                         wrong = arena_printf(im->arena, "operand %d is of rank %d, want %d as the first", i, t->rank, first->rank);
                 for (int d = 0; d < t->rank && !wrong; d++)
-                        if (d != axis && t->dims[d] != first->dims[d])
+                        if (d != axis && !dim_equal(t->dims[d], first->dims[d]))
                                 wrong = arena_printf(im->arena, "operand %d is %s, which differs from the first at dimension %d", i,
                                                      type_text(im->arena, im->m, t), d);
-                if (!wrong && !int_add(sum, t->dims[axis], &sum))
+                if (!wrong && !int_add(sum, type_extent(t, axis), &sum))
                         wrong = "the operands are too large";
                 if (wrong) {
                         onnx_invalid(im, n, "%s", wrong);
@@ -56,7 +56,7 @@ struct value *onnx_concatenated(struct onnx_import *im, const struct onnx_node *
                 }
         }
         for (int d = 0; d < first->rank; d++)
-                dims[d] = d == axis ? sum : first->dims[d];
+                dims[d] = dim_of(d == axis ? sum : type_extent(first, d));
         return onnx_type(im, n, first->element, first->rank, dims) ? build_concat(&im->b, items, count, axis) : NULL;
 }
 
@@ -113,7 +113,7 @@ static bool split_sizes(struct onnx_import *im, struct onnx_node *n, int64_t ext
                                                  onnx_rank(n->inputs[0]));
                         if (!t)
                                 return false;
-                        sizes[i] = t->dims[axis];
+                        sizes[i] = type_extent(t, axis);
                 }
         } else if (given) {
                 if (count != outputs)
@@ -146,10 +146,10 @@ struct value *onnx_part(struct onnx_import *im, struct value *x, int axis, int64
                 return NULL;
         for (int d = 0; d < onnx_rank(x); d++) {
                 steps[d] = 1;
-                dims[d] = onnx_dim(x, d);
+                dims[d] = dim_of(onnx_dim(x, d));
         }
         starts[axis] = start;
-        dims[axis] = extent;
+        dims[axis] = dim_of(extent);
         return build_slice(&im->b, x, starts, steps, dims);
 }
 
@@ -189,7 +189,7 @@ static bool slice_static(struct onnx_import *im, struct onnx_node *n, const stru
         for (int d = 0; d < onnx_rank(x); d++) {
                 starts[d] = 0;
                 steps[d] = 1;
-                dims[d] = onnx_dim(x, d);
+                dims[d] = dim_of(onnx_dim(x, d));
         }
         for (int i = 0; i < s->count; i++) {
                 int d;
@@ -211,9 +211,9 @@ static bool slice_static(struct onnx_import *im, struct onnx_node *n, const stru
                                : onnx_max(-1, onnx_min(end, extent - 1));
                 int64_t span = step > 0 ? end - start : start - end,
                         stride = step > 0 ? step : -step;
-                dims[d] = span > 0 && extent > 0 ? divide_up(span, stride) : 0;
-                starts[d] = dims[d] ? start : 0;
-                steps[d] = dims[d] > 1 ? step : 1;
+                dims[d] = dim_of(span > 0 && extent > 0 ? divide_up(span, stride) : 0);
+                starts[d] = dim_extent(dims[d]) ? start : 0;
+                steps[d] = dim_extent(dims[d]) > 1 ? step : 1;
         }
         return onnx_output(n, 0, build_slice(&im->b, x, starts, steps, dims));
 }
@@ -242,7 +242,7 @@ static bool slice_dynamic(struct onnx_import *im, struct onnx_node *n)
                         (long long)onnx_dim(steps, 0), rank);
         starts = onnx_scatter_axes(im, axes, starts, rank, 0);
         steps = onnx_scatter_axes(im, axes, steps, rank, 1);
-        struct value *extent = constant_ints(im->m, x->type->dims, rank);
+        struct value *extent = constant_dims(im->m, rank, x->type->dims);
         struct value *last = onnx_binary(im, OP_sub, extent,
                                          onnx_cast(im, onnx_with(im, OP_lt, steps, 0), E_I64));
         starts = onnx_below_zero(im, starts, onnx_binary(im, OP_add, starts, extent));
@@ -361,7 +361,7 @@ static bool pad_dynamic(struct onnx_import *im, struct onnx_node *n, const char 
                                     (long long)onnx_dim(pads, 0),
                                     (long long)(axes ? onnx_dim(axes, 0) : rank));
         struct value *low = build_slice(&im->b, pads, (const int64_t[]){ 0 },
-                                        (const int64_t[]){ 1 }, (const dim_t[]){ count });
+                                        (const int64_t[]){ 1 }, (const dim_t[]){ dim_of(count) });
         if (axes)
                 low = onnx_scatter_axes(im, axes, low, rank, 0);
         return onnx_output(n, 0, build_pad(im, x, value, low, mode, to));
@@ -375,29 +375,29 @@ static bool pad_static(struct onnx_import *im, struct onnx_node *n, const char *
         struct value *x = n->inputs[0];
         int rank = onnx_rank(x), padded = axes->state == AXES_ABSENT ? rank : axes->count;
         int64_t low[RANK_MAX] = { 0 };
-        dim_t dims[RANK_MAX];
+        int64_t extents[RANK_MAX];
 
         if (count != 2 * padded)
                 return onnx_invalid(im, n, "pads has %d values, want %d", count, 2 * padded);
         for (int d = 0; d < rank; d++)
-                dims[d] = onnx_dim(x, d);
+                extents[d] = onnx_dim(x, d);
         for (int i = 0; i < padded; i++) {
                 int64_t d = axes->state == AXES_ABSENT ? i : axes->axes[i];
-                int64_t extent = dims[d], before = pads[i], behind = pads[padded + i];
+                int64_t extent = extents[d], before = pads[i], behind = pads[padded + i];
                 bool crops = before < -extent || behind < -extent;        /* more than there is */
-                if (crops || !int_add(extent, before, &dims[d]) ||
-                    !int_add(dims[d], behind, &dims[d]) || dims[d] < 0)
+                if (crops || !int_add(extent, before, &extents[d]) ||
+                    !int_add(extents[d], behind, &extents[d]) || extents[d] < 0)
                         return onnx_invalid(im, n, "pads %lld and %lld of an extent of %lld",
                                             (long long)before, (long long)behind,
                                             (long long)extent);
                 /* negative ones crop first */
                 extent += (before < 0 ? before : 0) + (behind < 0 ? behind : 0);
-                if (strcmp(mode, "constant") && extent < 1 && dims[d] > 0)
+                if (strcmp(mode, "constant") && extent < 1 && extents[d] > 0)
                         return onnx_invalid(im, n, "mode %s of an extent of %lld", mode,
                                             (long long)extent);
                 low[d] = before;
         }
-        const struct type *to = onnx_type(im, n, onnx_element(x), rank, dims);
+        const struct type *to = onnx_type_static(im, n, onnx_element(x), rank, extents);
         return to &&
                onnx_output(n, 0,
                            build_pad(im, x, value, constant_ints(im->m, low, rank), mode, to));
@@ -470,14 +470,14 @@ bool onnx_import_center_crop_pad(struct onnx_import *im, struct onnx_node *n)
             !onnx_operand_ints(im, n, 1, shape, RANK_MAX, &count, &known))
                 return false;
         for (int d = 0; d < rank; d++)
-                dims[d] = onnx_dim(x, d);
+                dims[d] = dim_of(onnx_dim(x, d));
         if (known) {
                 if (count != (given_count ? given_count : rank))
                         return onnx_invalid(im, n, "shape has %d values for %d axes", count,
                                             given_count ? given_count : rank);
                 for (int i = 0; i < count; i++) {
                         int64_t d = !given_count ? i : given[i] < 0 ? given[i] + rank : given[i];
-                        dims[d] = shape[i];
+                        dims[d] = dim_of(shape[i]);
                 }
                 to = onnx_type(im, n, onnx_element(x), rank, dims);
         } else {
@@ -486,7 +486,7 @@ bool onnx_import_center_crop_pad(struct onnx_import *im, struct onnx_node *n)
         if (!to)
                 return false;
         for (int d = 0; d < rank; d++) {
-                int64_t more = to->dims[d] - onnx_dim(x, d);
+                int64_t more = type_extent(to, d) - onnx_dim(x, d);
                 low[d] = more >= 0 ? more / 2 : -(-more / 2);
         }
         return onnx_output(n, 0,
@@ -513,22 +513,25 @@ bool onnx_import_depth_to_space(struct onnx_import *im, struct onnx_node *n)
             (n->opset >= 11 && !onnx_choice(im, n, "mode", modes, 0, &mode)))
                 return false;
         const dim_t *d = n->inputs[0]->type->dims;
-        if (b < 1 || b > NUMBER_MAX || d[1] % (b * b))
+        if (b < 1 || b > NUMBER_MAX || dim_extent(d[1]) % (b * b))
                 return onnx_invalid(im, n, "blocksize %lld for %lld channels", (long long)b,
-                                    (long long)d[1]);
-        int64_t depth = d[1] / (b * b);
-        const dim_t merged[4] = { d[0], depth, d[2] * b, d[3] * b };
+                                    (long long)dim_extent(d[1]));
+        int64_t depth = dim_extent(d[1]) / (b * b);
+        const dim_t merged[4] = { d[0], dim_of(depth), dim_of(dim_extent(d[2]) * b),
+                                  dim_of(dim_extent(d[3]) * b) };
         if (!onnx_type(im, n, onnx_element(n->inputs[0]), 4, merged))
                 return false;
         if (mode == 0)
                 return onnx_output(n, 0,
                                    shuffle(im, n->inputs[0],
-                                           (const dim_t[]){ d[0], b, b, depth, d[2], d[3] },
+                                           (const dim_t[]){ d[0], dim_of(b), dim_of(b),
+                                                            dim_of(depth), d[2], d[3] },
                                            (const int64_t[]){ 0, 3, 4, 1, 5, 2 }, merged));
-        return onnx_output(n, 0,
-                           shuffle(im, n->inputs[0],
-                                   (const dim_t[]){ d[0], depth, b, b, d[2], d[3] },
-                                   (const int64_t[]){ 0, 1, 4, 2, 5, 3 }, merged));
+        return onnx_output(
+                n, 0,
+                shuffle(im, n->inputs[0],
+                        (const dim_t[]){ d[0], dim_of(depth), dim_of(b), dim_of(b), d[2], d[3] },
+                        (const int64_t[]){ 0, 1, 4, 2, 5, 3 }, merged));
 }
 
 bool onnx_import_space_to_depth(struct onnx_import *im, struct onnx_node *n)
@@ -538,17 +541,19 @@ bool onnx_import_space_to_depth(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_want_rank(im, n, 0, 4, 4) || !onnx_int_required(im, n, "blocksize", &b))
                 return false;
         const dim_t *d = n->inputs[0]->type->dims;
-        if (b < 1 || b > NUMBER_MAX || d[2] % b || d[3] % b)
+        if (b < 1 || b > NUMBER_MAX || dim_extent(d[2]) % b || dim_extent(d[3]) % b)
                 return onnx_invalid(im, n, "blocksize %lld for %lld x %lld", (long long)b,
-                                    (long long)d[2], (long long)d[3]);
-        int64_t height = d[2] / b, width = d[3] / b;
-        if (d[1] > 0 && b * b > INT64_MAX / 2 / d[1])
+                                    (long long)dim_extent(d[2]), (long long)dim_extent(d[3]));
+        int64_t height = dim_extent(d[2]) / b, width = dim_extent(d[3]) / b;
+        if (dim_extent(d[1]) > 0 && b * b > INT64_MAX / 2 / dim_extent(d[1]))
                 return onnx_invalid(im, n, "blocksize %lld", (long long)b);
-        const dim_t merged[4] = { d[0], d[1] * b * b, height, width };
+        const dim_t merged[4] = { d[0], dim_of(dim_extent(d[1]) * b * b), dim_of(height),
+                                  dim_of(width) };
         return onnx_type(im, n, onnx_element(n->inputs[0]), 4, merged) &&
                onnx_output(n, 0,
                            shuffle(im, n->inputs[0],
-                                   (const dim_t[]){ d[0], d[1], height, b, width, b },
+                                   (const dim_t[]){ d[0], d[1], dim_of(height), dim_of(b),
+                                                    dim_of(width), dim_of(b) },
                                    (const int64_t[]){ 0, 3, 5, 1, 2, 4 }, merged));
 }
 
@@ -566,8 +571,9 @@ bool onnx_import_reverse_sequence(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "time_axis %lld, batch_axis %lld and %lld lengths",
                                     (long long)time, (long long)batch,
                                     (long long)onnx_dim(lengths, 0));
-        const struct type *places =
-                type_tensor(im->m, E_I64, 3, (const dim_t[]){ onnx_dim(x, 0), onnx_dim(x, 1), 1 });
+        const struct type *places = type_tensor(
+                im->m, E_I64, 3,
+                (const dim_t[]){ dim_of(onnx_dim(x, 0)), dim_of(onnx_dim(x, 1)), dim_of(1) });
         struct value *t = build_iota(&im->b, places, (int)time), *pair[2];
         struct value *length = onnx_along(im, lengths, places, (int)batch);
         struct value *back = onnx_with(im, OP_sub, onnx_binary(im, OP_sub, length, t), 1);

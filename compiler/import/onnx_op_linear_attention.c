@@ -62,9 +62,9 @@ static bool read_shapes(struct onnx_import *im, struct onnx_node *n, struct line
                 return false;
         const dim_t *q = v[QUERY]->type->dims;
         l->element = onnx_element(v[QUERY]);
-        l->batch = q[0];
-        l->steps = q[1];
-        l->depth = q[2] / l->heads;
+        l->batch = dim_extent(q[0]);
+        l->steps = dim_extent(q[1]);
+        l->depth = dim_extent(q[2]) / l->heads;
         l->width = onnx_dim(v[VALUE], 2) / l->groups;
         l->scale = l->scale != 0 ? l->scale : 1 / sqrt((double)l->depth);
         if (!want_columns(im, n, l, QUERY, l->depth * l->heads, -1) ||
@@ -86,7 +86,8 @@ static struct value *by_steps(struct onnx_import *im, const struct linear *l, st
                               int64_t heads)
 {
         x = onnx_reshape(im, x, 4,
-                         (const dim_t[]){ l->batch, l->steps, heads, onnx_dim(x, 2) / heads });
+                         (const dim_t[]){ dim_of(l->batch), dim_of(l->steps), dim_of(heads),
+                                          dim_of(onnx_dim(x, 2) / heads) });
         return x ? build_transpose(&im->b, x, (const int64_t[]){ 1, 0, 2, 3 }) : NULL;
 }
 
@@ -95,14 +96,18 @@ static struct value *as_matrix(struct onnx_import *im, struct value *x, bool row
 {
         const dim_t *d = x ? x->type->dims : NULL;
         return d ? onnx_reshape(im, x, 4,
-                                (const dim_t[]){ d[0], d[1], row ? 1 : d[2], row ? d[2] : 1 })
+                                (const dim_t[]){ d[0], d[1], dim_of(row ? 1 : dim_extent(d[2])),
+                                                 dim_of(row ? dim_extent(d[2]) : 1) })
                  : NULL;
 }
 
 static struct value *as_vector(struct onnx_import *im, struct value *x)
 {
         const dim_t *d = x ? x->type->dims : NULL;
-        return d ? onnx_reshape(im, x, 3, (const dim_t[]){ d[0], d[1], d[2] * d[3] }) : NULL;
+        return d ? onnx_reshape(im, x, 3,
+                                (const dim_t[]){ d[0], d[1],
+                                                 dim_of(dim_extent(d[2]) * dim_extent(d[3])) })
+                 : NULL;
 }
 
 /* One step: rows of what is scanned, in the order of the inputs; yielded: the next state and the
@@ -140,7 +145,8 @@ bool onnx_import_linear_attention(struct onnx_import *im, struct onnx_node *n)
 
         if (!read_attributes(im, n, &l) || !read_shapes(im, n, &l))
                 return false;
-        const dim_t dims[4] = { l.batch, l.groups, l.depth, l.width };
+        const dim_t dims[4] = { dim_of(l.batch), dim_of(l.groups), dim_of(l.depth),
+                                dim_of(l.width) };
         const struct type *type = onnx_type(im, n, E_F32, 4, dims);
         if (!type)
                 return false;
@@ -172,8 +178,9 @@ bool onnx_import_linear_attention(struct onnx_import *im, struct onnx_node *n)
                 build_transpose(&im->b, &loop.op->results[1], (const int64_t[]){ 1, 0, 2, 3 });
         return onnx_output(n, 0,
                            onnx_reshape(im, y, 3,
-                                        (const dim_t[]){ l.batch, l.steps, l.heads * l.width })) &&
-               onnx_output(n, 1,
-                           onnx_cast(im, &loop.op->results[0],
-                                     past ? onnx_element(past) : l.element));
+                                        (const dim_t[]){ dim_of(l.batch), dim_of(l.steps),
+                                                         dim_of(l.heads * l.width) })) &&
+               onnx_output(
+                       n, 1,
+                       onnx_cast(im, &loop.op->results[0], past ? onnx_element(past) : l.element));
 }

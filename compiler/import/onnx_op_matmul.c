@@ -29,8 +29,8 @@ static struct value *over_batch(struct onnx_import *im, struct value *x, int bat
 
         for (int d = 0; d < batch; d++)
                 full[d] = dims[d];
-        full[batch] = onnx_dim(x, onnx_rank(x) - 2);
-        full[batch + 1] = onnx_dim(x, onnx_rank(x) - 1);
+        full[batch] = dim_of(onnx_dim(x, onnx_rank(x) - 2));
+        full[batch + 1] = dim_of(onnx_dim(x, onnx_rank(x) - 1));
         return build_broadcast_numpy(&im->b, x, batch + 2, full);
 }
 
@@ -56,9 +56,9 @@ struct value *onnx_matmul_as(struct onnx_import *im, const struct onnx_node *n, 
                 return NULL;
         }
         if (rank_a == 1)
-                a = onnx_reshape(im, a, 2, (const dim_t[]){ 1, ta->dims[0] });
+                a = onnx_reshape(im, a, 2, (const dim_t[]){ dim_of(1), ta->dims[0] });
         if (rank_b == 1)
-                b = onnx_reshape(im, b, 2, (const dim_t[]){ tb->dims[0], 1 });
+                b = onnx_reshape(im, b, 2, (const dim_t[]){ tb->dims[0], dim_of(1) });
         if (!a || !b)
                 return NULL;
         int more = onnx_rank(a) > onnx_rank(b) ? onnx_rank(a) : onnx_rank(b), batches = more - 2;
@@ -72,29 +72,31 @@ struct value *onnx_matmul_as(struct onnx_import *im, const struct onnx_node *n, 
         }
         for (int d = 0; d < batches; d++) {
                 int at_a = d - (more - onnx_rank(a)), at_b = d - (more - onnx_rank(b));
-                dim_t in_a = at_a >= 0 ? onnx_dim(a, at_a) : 1,
-                      in_b = at_b >= 0 ? onnx_dim(b, at_b) : 1;
+                int64_t in_a = at_a >= 0 ? onnx_dim(a, at_a) : 1,
+                        in_b = at_b >= 0 ? onnx_dim(b, at_b) : 1;
                 if (in_a != in_b && in_a != 1 && in_b != 1) {
                         onnx_invalid(im, n, "%s by %s: the batches do not broadcast",
                                      type_text(im->arena, im->m, ta),
                                      type_text(im->arena, im->m, tb));
                         return NULL;
                 }
-                batch[d] = dims[d] = in_a == 1 ? in_b : in_a;
+                batch[d] = dims[d] = dim_of(in_a == 1 ? in_b : in_a);
         }
         rank = batches;
         if (rank_a > 1)
-                dims[rank++] = rows;
+                dims[rank++] = dim_of(rows);
         if (rank_b > 1)
-                dims[rank++] = columns;
+                dims[rank++] = dim_of(columns);
         if (!onnx_type(im, n, ta->element, rank, dims))
                 return NULL;
         struct value *y;
         if (all_one(b)) {
                 /* one matrix on the right: the rows of all batches by it */
                 a = over_batch(im, a, batches, batch);
-                y = onnx_dot(im, a, onnx_reshape(im, b, 2, (const dim_t[]){ inner, columns }), 0,
-                              batches + 1, 0, accumulator);
+                y = onnx_dot(
+                        im, a,
+                        onnx_reshape(im, b, 2, (const dim_t[]){ dim_of(inner), dim_of(columns) }),
+                        0, batches + 1, 0, accumulator);
         } else {
                 struct value *right = over_batch(im, b, batches, batch);
                 y = onnx_dot(im, over_batch(im, a, batches, batch), right, batches, batches + 1, batches, accumulator);
@@ -122,11 +124,12 @@ struct value *onnx_per_line(struct onnx_import *im, const struct onnx_node *n, i
 
         if (!v)
                 return NULL;
-        if (type_elements(t) == 1 || (t->rank == 1 && line >= 0 && t->dims[0] == to->dims[line]))
+        if (type_elements(t) == 1 ||
+            (t->rank == 1 && line >= 0 && dim_equal(t->dims[0], to->dims[line])))
                 return onnx_along(im, v, to, line);
         for (int d = 0; d < t->rank; d++) {
                 int at = to->rank - t->rank + d;
-                if (at < 0 || (t->dims[d] != 1 && t->dims[d] != to->dims[at])) {
+                if (at < 0 || (!dim_is(t->dims[d], 1) && !dim_equal(t->dims[d], to->dims[at]))) {
                         onnx_invalid(im, n, "operand %d is %s, which does not broadcast to %s",
                                      input, type_text(im->arena, im->m, t),
                                      type_text(im->arena, im->m, to));
@@ -171,7 +174,8 @@ bool onnx_import_gemm(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "the inner extents %lld and %lld differ",
                                     (long long)onnx_dim(v[0], contract_a),
                                     (long long)onnx_dim(v[1], contract_b));
-        const dim_t dims[2] = { onnx_dim(v[0], !contract_a), onnx_dim(v[1], !contract_b) };
+        const dim_t dims[2] = { dim_of(onnx_dim(v[0], !contract_a)),
+                                dim_of(onnx_dim(v[1], !contract_b)) };
         const struct type *to = onnx_type(im, n, onnx_element(v[0]), 2, dims);
         if (!to)
                 return false;

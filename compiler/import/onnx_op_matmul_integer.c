@@ -91,10 +91,10 @@ static struct value *along_line(struct onnx_import *im, const struct onnx_node *
 {
         const struct type *t = n->inputs[input]->type;
 
-        if (type_elements(t) == 1 || (t->rank == 1 && t->dims[0] == to->dims[line]))
+        if (type_elements(t) == 1 || (t->rank == 1 && dim_equal(t->dims[0], to->dims[line])))
                 return onnx_per_line(im, n, input, to, line);
         onnx_invalid(im, n, "operand %d is %s, want one number or %lld", input,
-                     type_text(im->arena, im->m, t), (long long)to->dims[line]);
+                     type_text(im->arena, im->m, t), (long long)type_extent(to, line));
         return NULL;
 }
 
@@ -117,9 +117,10 @@ bool onnx_import_qgemm(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "y_scale and y_zero_point are given together, or none");
         const struct type *ta = n->inputs[0]->type, *tb = n->inputs[3]->type;
         const int inner_a = trans_a ? 0 : 1, inner_b = trans_b ? 1 : 0;
-        if (ta->dims[inner_a] != tb->dims[inner_b])
+        if (!dim_equal(ta->dims[inner_a], tb->dims[inner_b]))
                 return onnx_invalid(im, n, "the inner extents %lld and %lld differ",
-                                    (long long)ta->dims[inner_a], (long long)tb->dims[inner_b]);
+                                    (long long)type_extent(ta, inner_a),
+                                    (long long)type_extent(tb, inner_b));
         const struct type *to = onnx_type(im, n, E_F32, 2,
                                           (const dim_t[]){ ta->dims[!inner_a], tb->dims[!inner_b] });
         struct value *a_scale = onnx_scalar(im, n, 1), *b_scale = NULL;

@@ -32,7 +32,7 @@ static struct value *edges(struct onnx_import *im, const struct onnx_node *n, in
 /* edge number k of each band, over <bins x bands> */
 static struct value *edge(struct onnx_import *im, struct value *all, struct value *shift, const struct type *to, int k)
 {
-        struct value *at = onnx_iota(im, E_I64, to->dims[1]);
+        struct value *at = onnx_iota(im, E_I64, type_extent(to, 1));
 
         at = plus(im, shift ? add(im, at, shift) : at, k);
         return at && all ? onnx_spread(im, build_gather(&im->b, all, at, 0), to, (const int64_t[]){ 1 }) : NULL;
@@ -43,11 +43,14 @@ static struct value *contradiction(struct onnx_import *im, const struct onnx_nod
 {
         struct value *bands = onnx_cast(im, onnx_scalar(im, n, 0), E_I64),
                      *size = onnx_cast(im, onnx_scalar(im, n, 1), E_I64);
-        struct value *fits = onnx_with(im, OP_eq, bands, (double)to->dims[1]);
+        struct value *fits = onnx_with(im, OP_eq, bands, (double)type_extent(to, 1));
 
-        fits = onnx_binary(im, OP_and, fits, onnx_with(im, OP_ge, size, 2 * ((double)to->dims[0] - 1)));
-        fits = onnx_binary(im, OP_and, fits, onnx_with(im, OP_lt, size, 2 * (double)to->dims[0]));
-        return onnx_select(im, fits, onnx_integer(im, E_I64, 0), onnx_integer(im, E_I64, to->dims[1] + 2));
+        fits = onnx_binary(im, OP_and, fits,
+                           onnx_with(im, OP_ge, size, 2 * ((double)type_extent(to, 0) - 1)));
+        fits = onnx_binary(im, OP_and, fits,
+                           onnx_with(im, OP_lt, size, 2 * (double)type_extent(to, 0)));
+        return onnx_select(im, fits, onnx_integer(im, E_I64, 0),
+                           onnx_integer(im, E_I64, type_extent(to, 1) + 2));
 }
 
 /* Operands num_mel_bins, dft_length, sample_rate, lower_edge_hertz, upper_edge_hertz */
@@ -67,14 +70,16 @@ bool onnx_import_mel_weight_matrix(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "output_datatype is %s, want a number", element_info[e].text);
         if ((known[0] && (bands < 0 || bands > NUMBER_MAX)) || (known[1] && (size < 0 || size > NUMBER_MAX)))
                 return onnx_invalid(im, n, "%lld bands of a transform of %lld", (long long)bands, (long long)size);
-        const struct type *to = known[0] && known[1]
-                                        ? onnx_type(im, n, E_F64, 2, (const dim_t[]){ size / 2 + 1, bands })
-                                        : onnx_declared_as(im, n, 0, e, 2);
+        const struct type *to =
+                known[0] && known[1]
+                        ? onnx_type(im, n, E_F64, 2,
+                                    (const dim_t[]){ dim_of(size / 2 + 1), dim_of(bands) })
+                        : onnx_declared_as(im, n, 0, e, 2);
         if (!to)
                 return false;
         to = type_with_element(im->m, to, E_F64);
         struct value *shift = known[0] && known[1] ? NULL : contradiction(im, n, to);
-        struct value *all = edges(im, n, to->dims[1]);
+        struct value *all = edges(im, n, type_extent(to, 1));
         struct value *left = edge(im, all, shift, to, 0), *peak = edge(im, all, shift, to, 1),
                      *right = edge(im, all, shift, to, 2);
         struct value *at = build_iota(&im->b, to, 0), *none = at ? build_like(&im->b, at, 0) : NULL;

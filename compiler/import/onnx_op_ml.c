@@ -55,16 +55,18 @@ bool onnx_import_array_feature_extractor(struct onnx_import *im, struct onnx_nod
                         return onnx_invalid(im, n, "index %lld into an extent of %lld", (long long)index,
                                             (long long)onnx_dim(x, last));
         }
-        at = onnx_reshape(im, at, 1, &count);
+        at = onnx_reshape(im, at, 1, (const dim_t[]){ dim_of(count) });
         if (at && !value_is_constant(at)) /* negative ones do not count from the end */
                 at = onnx_select(im, onnx_with(im, OP_lt, at, 0), onnx_integer(im, E_I64, onnx_dim(x, last)), at);
         for (int d = 0; d < last; d++)
-                dims[d] = onnx_dim(x, d);
-        dims[last] = count;
+                dims[d] = dim_of(onnx_dim(x, d));
+        dims[last] = dim_of(count);
         if (!at || !onnx_type(im, n, onnx_element(x), last + 1, dims))
                 return false;
         x = build_gather(&im->b, x, at, last);
-        return onnx_output(n, 0, last ? x : onnx_reshape(im, x, 2, (const dim_t[]){ 1, count }));
+        return onnx_output(
+                n, 0,
+                last ? x : onnx_reshape(im, x, 2, (const dim_t[]){ dim_of(1), dim_of(count) }));
 }
 
 /* ---- LabelEncoder ---- */
@@ -127,7 +129,7 @@ static struct value *table(struct onnx_import *im, enum element e, const union s
 
         for (int64_t k = 0; k < count; k++)
                 element_store(e, data, (size_t)k, numbers[k]);
-        return constant_dense(im->m, type_tensor(im->m, e, 1, &count), data, NULL);
+        return constant_dense(im->m, type_static(im->m, e, 1, &count), data, NULL);
 }
 
 struct pair {

@@ -19,7 +19,7 @@ static bool per_feature(struct onnx_import *im, struct onnx_node *n, const char 
         if (count != 1 && count != features_of(x))
                 return onnx_invalid(im, n, "%s has %d values for %lld features", name, count, (long long)features_of(x));
         *v = onnx_cast(im, onnx_ml_matrix(im, 1, count, values), onnx_element(x));
-        *v = *v ? onnx_reshape(im, *v, count > 1, (const dim_t[]){ count }) : NULL;
+        *v = *v ? onnx_reshape(im, *v, count > 1, (const dim_t[]){ dim_of(count) }) : NULL;
         return *v != NULL;
 }
 
@@ -65,7 +65,8 @@ bool onnx_import_imputer(struct onnx_import *im, struct onnx_node *n)
         if (onnx_element(x) == E_I64) {
                 if (count != 1 && count != features_of(x))
                         return onnx_invalid(im, n, "imputed_value_int64s has %d values for %lld features", count, (long long)features_of(x));
-                with = onnx_reshape(im, constant_ints(im->m, integers, count), count > 1, (const dim_t[]){ count });
+                with = onnx_reshape(im, constant_ints(im->m, integers, count), count > 1,
+                                    (const dim_t[]){ dim_of(count) });
                 gone = onnx_binary(im, OP_eq, x, onnx_integer(im, E_I64, replaced));
         } else {
                 if (!onnx_want_float(im, n, 0) || !per_feature(im, n, "imputed_value_floats", x, &with))
@@ -96,8 +97,10 @@ bool onnx_import_feature_vectorizer(struct onnx_import *im, struct onnx_node *n)
                         return onnx_invalid(im, n, "inputdimensions holds %lld", (long long)extents[i]);
                 struct value *x = onnx_cast(im, n->inputs[i], E_F32);
                 if (x && onnx_rank(x) == 1)
-                        x = onnx_reshape(im, x, 2, (const dim_t[]){ 1, onnx_dim(x, 0) });
-                if (!x || !onnx_type(im, n, E_F32, 2, (const dim_t[]){ onnx_dim(x, 0), extents[i] }))
+                        x = onnx_reshape(im, x, 2,
+                                         (const dim_t[]){ dim_of(1), dim_of(onnx_dim(x, 0)) });
+                if (!x || !onnx_type(im, n, E_F32, 2,
+                                     (const dim_t[]){ dim_of(onnx_dim(x, 0)), dim_of(extents[i]) }))
                         return false;
                 parts[i] = onnx_fitted(im, x, 1, extents[i]);
                 if (!parts[i])
@@ -123,10 +126,10 @@ bool onnx_import_one_hot_encoder(struct onnx_import *im, struct onnx_node *n)
         if (rank == RANK_MAX)
                 return onnx_unsupported(im, n, "rank %d, at most %d are supported", rank + 1, RANK_MAX);
         for (int d = 0; d < rank; d++)
-                dims[d] = onnx_dim(x, d);
-        dims[rank] = 1;
+                dims[d] = dim_of(onnx_dim(x, d));
+        dims[rank] = dim_of(1);
         x = onnx_reshape(im, onnx_cast(im, x, E_I64), rank + 1, dims);
-        dims[rank] = count;
+        dims[rank] = dim_of(count);
         if (!x || !onnx_type(im, n, E_F32, rank + 1, dims))
                 return false;
         struct value *is = onnx_binary(im, OP_eq, x, constant_ints(im->m, categories, count)), *y = onnx_cast(im, is, E_F32);
@@ -134,7 +137,8 @@ bool onnx_import_one_hot_encoder(struct onnx_import *im, struct onnx_node *n)
                 const int64_t axis = rank;
                 struct value *found = onnx_reduce(im, REDUCE_max, y, &axis, 1, E_COMPUTE);
                 struct value *place = found ? onnx_cast(im, onnx_from(im, OP_sub, 1, found), E_I64) : NULL;
-                struct value *one = constant_number(im->m, type_tensor(im->m, E_F32, 1, (const dim_t[]){ 1 }), 1);
+                struct value *one = constant_number(
+                        im->m, type_tensor(im->m, E_F32, 1, (const dim_t[]){ dim_of(1) }), 1);
                 struct value *all = place ? build_gather(&im->b, one, place, 0) : NULL;     /* place 1 is behind its end */
                 y = all ? mul(im, y, onnx_unreduce(im, all, y->type, &axis, 1)) : NULL;
         }

@@ -103,7 +103,7 @@ static bool vectors_read(struct onnx_import *im, struct onnx_node *n, struct mac
 /* exp(-gamma |x - v|^2) for each row x and vector v */
 static struct value *radial(struct onnx_import *im, struct value *x, struct value *vectors, float gamma)
 {
-        const dim_t rows[] = { onnx_dim(x, 0), 1, onnx_dim(x, 1) };
+        const dim_t rows[] = { dim_of(onnx_dim(x, 0)), dim_of(1), dim_of(onnx_dim(x, 1)) };
         const int64_t axis = 2;
         struct value *apart = sub(im, onnx_reshape(im, x, 3, rows), vectors), *square = mul(im, apart, apart);
         struct value *sum = square ? onnx_reduce(im, REDUCE_sum, square, &axis, 1, E_COMPUTE) : NULL;
@@ -118,8 +118,12 @@ static struct value *kernels_of(struct onnx_import *im, const struct onnx_node *
                 return NULL;
         }
         if (m->kernel == KERNEL_RBF)
-                return onnx_type(im, n, E_F32, 3, (const dim_t[]){ onnx_dim(x, 0), count, onnx_dim(x, 1) })
-                               ? radial(im, x, onnx_ml_matrix(im, count, onnx_dim(x, 1), m->vectors), m->gamma)
+                return onnx_type(im, n, E_F32, 3,
+                                 (const dim_t[]){ dim_of(onnx_dim(x, 0)), dim_of(count),
+                                                  dim_of(onnx_dim(x, 1)) })
+                               ? radial(im, x,
+                                        onnx_ml_matrix(im, count, onnx_dim(x, 1), m->vectors),
+                                        m->gamma)
                                : NULL;
         struct value *y = scores_of(im, n, x, count, m->vectors, NULL);
         if (m->kernel == KERNEL_LINEAR)

@@ -37,7 +37,7 @@ static bool want_dims(struct onnx_import *im, const struct onnx_node *n, int inp
         bool fits = onnx_rank(v) == rank;
 
         for (int d = 0; d < rank && fits; d++)
-                fits = onnx_dim(v, d) == dims[d];
+                fits = dim_is(dims[d], onnx_dim(v, d));
         return fits || onnx_invalid(im, n, "operand %d is %s, want %s", input,
                                     type_text(im->arena, im->m, v->type),
                                     type_text(im->arena, im->m,
@@ -48,7 +48,7 @@ static bool want_dims(struct onnx_import *im, const struct onnx_node *n, int inp
 static struct value *by_outputs(struct onnx_import *im, const struct onnx_node *n, int input,
                                 const struct product *p, int64_t width)
 {
-        const dim_t dims[2] = { p->w.outputs, width };
+        const dim_t dims[2] = { dim_of(p->w.outputs), dim_of(width) };
         struct value *v = n->inputs[input];
 
         if (onnx_rank(v) == 1 && onnx_dim(v, 0) == p->w.outputs * width)
@@ -83,7 +83,7 @@ static bool product_read(struct onnx_import *im, struct onnx_node *n, struct pro
 static bool product_operands(struct onnx_import *im, struct onnx_node *n, const struct product *p)
 {
         const struct value *a = n->inputs[0], *zero = onnx_input(n, 3);
-        const dim_t packed[3] = { p->w.outputs, p->w.blocks, p->w.bytes };
+        const dim_t packed[3] = { dim_of(p->w.outputs), dim_of(p->w.blocks), dim_of(p->w.bytes) };
 
         if (p->e == E_F64)
                 return onnx_invalid(im, n, "operand 0 is of f64");
@@ -99,7 +99,7 @@ static bool product_operands(struct onnx_import *im, struct onnx_node *n, const 
                 return onnx_invalid(im, n, "operand 3 is of %s, want u8 or %s",
                                     element_info[onnx_element(zero)].text,
                                     element_info[p->e].text);
-        return !onnx_input(n, 5) || want_dims(im, n, 5, 1, &p->w.outputs);
+        return !onnx_input(n, 5) || want_dims(im, n, 5, 1, (const dim_t[]){ dim_of(p->w.outputs) });
 }
 
 /* which block's scale each number has; says so where an operand does */
@@ -124,8 +124,9 @@ static bool read_groups(struct onnx_import *im, struct onnx_node *n, struct prod
                                             (long long)group, (long long)p->w.blocks - 1);
                 groups[i] = (int32_t)group;
         }
-        v = constant_dense(im->m, type_tensor(im->m, E_I32, 2, (const dim_t[]){ 1, whole }), groups,
-                           "groups");
+        v = constant_dense(
+                im->m, type_tensor(im->m, E_I32, 2, (const dim_t[]){ dim_of(1), dim_of(whole) }),
+                groups, "groups");
         v = build_in_blocks(&im->b, &p->w, v);
         p->w.group = v ? onnx_reshape(im, v, 3, v->type->dims + 1) : NULL;
         return p->w.group != NULL;
@@ -168,9 +169,11 @@ bool onnx_import_matmul_nbits(struct onnx_import *im, struct onnx_node *n)
                 return false;
         int rank = onnx_rank(n->inputs[0]);
         for (int d = 0; d < rank; d++)
-                dims[d] = d + 1 < rank ? onnx_dim(n->inputs[0], d) : p.w.outputs;
+                dims[d] = dim_of(d + 1 < rank ? onnx_dim(n->inputs[0], d) : p.w.outputs);
         if (!onnx_type(im, n, p.e, rank, dims) ||
-            !onnx_type(im, n, E_F32, 3, (const dim_t[]){ p.w.outputs, p.w.blocks, p.w.block }))
+            !onnx_type(
+                    im, n, E_F32, 3,
+                    (const dim_t[]){ dim_of(p.w.outputs), dim_of(p.w.blocks), dim_of(p.w.block) }))
                 return false;
         struct value *x = onnx_wide(im, n->inputs[0]);
         x = x ? onnx_fitted(im, x, rank - 1, p.w.blocks * p.w.block) : NULL;
@@ -198,14 +201,14 @@ struct table {
 static struct value *packed_rows(struct onnx_import *im, const struct constant *c)
 {
         const struct type *t = c->value.type;
-        const int64_t width = t->dims[t->rank - 1], bytes = divide_up(width, 2),
+        const int64_t width = type_extent(t, t->rank - 1), bytes = divide_up(width, 2),
                       rows = width ? type_elements(t) / width : 0;
         const unsigned char *from = c->data;
         unsigned char *to = constant_room(im->m, (size_t)(rows * bytes));
         dim_t dims[RANK_MAX];
 
         for (int d = 0; d < t->rank; d++)
-                dims[d] = d + 1 < t->rank ? t->dims[d] : bytes;
+                dims[d] = dim_of(d + 1 < t->rank ? type_extent(t, d) : bytes);
         for (int64_t r = 0; r < rows; r++)
                 for (int64_t i = 0; i < bytes; i++) {
                         const unsigned char *pair =
@@ -262,9 +265,9 @@ static bool fits_table(struct onnx_import *im, const struct onnx_node *n, const 
         bool fits = own->rank == t->rank, repeats = onnx_plain_element(t->e) == E_F32;
 
         for (int d = 0; d < t->rank && fits; d++)
-                fits = d == t->quantize ? own->dims[d] == divide_up(blocks * bits, 8)
-                                        : own->dims[d] == data->dims[d] ||
-                                                  (own->dims[d] == 1 && repeats);
+                fits = d == t->quantize ? dim_is(own->dims[d], divide_up(blocks * bits, 8))
+                                        : dim_equal(own->dims[d], data->dims[d]) ||
+                                                  (dim_is(own->dims[d], 1) && repeats);
         return fits || onnx_invalid(im, n, "operand %d is %s for data %s in blocks of %lld", input,
                                     type_text(im->arena, im->m, own),
                                     type_text(im->arena, im->m, data), (long long)t->block);
@@ -300,7 +303,8 @@ static struct value *unpacked_rows(struct onnx_import *im, struct value *x, int6
 
         x = build_bits_apart(&im->b, x, bits, rank);
         for (int d = 0; x && d < rank; d++)
-                dims[d] = d + 1 < rank ? onnx_dim(x, d) : onnx_dim(x, d) * onnx_dim(x, rank);
+                dims[d] =
+                        dim_of(d + 1 < rank ? onnx_dim(x, d) : onnx_dim(x, d) * onnx_dim(x, rank));
         x = onnx_reshape(im, x, rank, dims);
         return x ? onnx_fitted(im, x, rank - 1, width) : NULL;
 }
@@ -317,14 +321,14 @@ static struct value *repeated(struct onnx_import *im, struct value *v, int axis,
                 return v;
         for (int d = 0; d < rank; d++) {
                 dims[d] = d + (d > axis);
-                wide[dims[d]] = onnx_dim(v, d);
+                wide[dims[d]] = dim_of(onnx_dim(v, d));
         }
-        wide[axis + 1] = times;
+        wide[axis + 1] = dim_of(times);
         const struct type *t = type_tensor(im->m, onnx_element(v), rank + 1, wide);
         const struct type *own = v->type;
         v = onnx_spread(im, v, t, dims);
         for (int d = 0; d < rank; d++)
-                wide[d] = own->dims[d] * (d == axis ? times : 1);
+                wide[d] = dim_of(type_extent(own, d) * (d == axis ? times : 1));
         v = onnx_reshape(im, v, rank, wide);
         return v ? onnx_fitted(im, v, axis, extent) : NULL;
 }
@@ -338,9 +342,9 @@ static struct value *rows(struct onnx_import *im, const struct table *t, struct 
         if (!v || onnx_dim(v, t->gather) != 1 || onnx_dim(t->data, t->gather) == 1)
                 return v ? build_gather(&im->b, v, t->indices, t->gather) : NULL;
         for (int d = 0; d < t->rank + more; d++)
-                dims[d] = d < t->gather           ? onnx_dim(v, d)
-                          : d <= t->gather + more ? 1
-                                                  : onnx_dim(v, d - more);
+                dims[d] = dim_of(d < t->gather           ? onnx_dim(v, d)
+                                 : d <= t->gather + more ? 1
+                                                         : onnx_dim(v, d - more));
         return onnx_reshape(im, v, t->rank + more, dims);
 }
 
@@ -359,7 +363,7 @@ static struct value *over_rows(struct onnx_import *im, const struct table *t, st
                 v = rows(im, t, v);
                 if (bits < 8)
                         v = unpacked_rows(im, v, bits, divide_up(t->length, t->block));
-                v = repeated(im, v, at, t->block, to->dims[at]);
+                v = repeated(im, v, at, t->block, type_extent(to, at));
         }
         v = onnx_cast(im, v, E_F32);
         return v ? build_broadcast_numpy(&im->b, v, to->rank, to->dims) : NULL;
@@ -372,7 +376,7 @@ static struct value *decoded_rows(struct onnx_import *im, struct onnx_node *n,
         struct value *x = rows(im, t, t->data), *zero = onnx_input(n, 3);
 
         if (t->bits < 8)                /* so that the last dimension is one of the table's */
-                x = unpacked_rows(im, x, t->bits, to->dims[to->rank - 1]);
+                x = unpacked_rows(im, x, t->bits, type_extent(to, to->rank - 1));
         if (x && onnx_element(x) != t->e)
                 x = onnx_as_bits(im, x, t->e);
         x = onnx_cast(im, x, E_F32);
@@ -409,11 +413,11 @@ bool onnx_import_gather_block_quantized(struct onnx_import *im, struct onnx_node
                 return onnx_unsupported(im, n, "operands of ranks %d and %d", data->rank,
                                         own->rank);
         for (int d = 0; d < t.gather; d++)
-                dims[rank++] = d == t.quantize ? t.length : data->dims[d];
+                dims[rank++] = dim_of(d == t.quantize ? t.length : type_extent(data, d));
         for (int d = 0; d < own->rank; d++)
                 dims[rank++] = own->dims[d];
         for (int d = t.gather + 1; d < t.rank; d++)
-                dims[rank++] = d == t.quantize ? t.length : data->dims[d];
+                dims[rank++] = dim_of(d == t.quantize ? t.length : type_extent(data, d));
         const struct type *to = onnx_type(im, n, E_F32, rank, dims);
         if (!to || !table_indices(im, n, &t))
                 return false;

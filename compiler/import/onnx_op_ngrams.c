@@ -126,13 +126,17 @@ static struct value *counted(struct onnx_import *im, const struct onnx_node *n, 
 
         if (length > 1)
                 gaps = onnx_min(p->skips, (tokens - 1) / (length - 1) - 1) + 1;
-        const struct type *all = type_tensor(im->m, E_I32, 2, (const dim_t[]){ onnx_dim(x, 0), count });
+        const struct type *all = type_tensor(
+                im->m, E_I32, 2, (const dim_t[]){ dim_of(onnx_dim(x, 0)), dim_of(count) });
         if (gaps < 1 || tokens < length)
                 return constant_number(im->m, all, 0);
         const enum element index = tokens <= INT32_MAX / 2 ? E_I32 : E_I64;
-        const struct type *places = onnx_type(im, n, index, 2, (const dim_t[]){ gaps, tokens }),
+        const struct type *places = onnx_type(im, n, index, 2,
+                                              (const dim_t[]){ dim_of(gaps), dim_of(tokens) }),
                           *pairs = places ? onnx_type(im, n, E_I64, 4,
-                                                      (const dim_t[]){ onnx_dim(x, 0), gaps, tokens, count })
+                                                      (const dim_t[]){ dim_of(onnx_dim(x, 0)),
+                                                                       dim_of(gaps), dim_of(tokens),
+                                                                       dim_of(count) })
                                           : NULL;
         if (!pairs)
                 return NULL;
@@ -146,7 +150,8 @@ static struct value *counted(struct onnx_import *im, const struct onnx_node *n, 
                 int64_t *column = constant_room(im->m, (size_t)count * sizeof *column);
                 for (int64_t i = 0; i < count; i++)
                         column[i] = p->numbers[begin + i * length + k];
-                struct value *wanted = constant_dense(im->m, type_tensor(im->m, E_I64, 1, &count), column, NULL);
+                struct value *wanted =
+                        constant_dense(im->m, type_static(im->m, E_I64, 1, &count), column, NULL);
                 struct value *found = onnx_spread(im, token, pairs, over);
                 struct value *same = onnx_binary(im, OP_eq, found, onnx_spread(im, wanted, pairs, (const int64_t[]){ 3 }));
                 same = k == length - 1
@@ -165,10 +170,11 @@ static struct value *weighed(struct onnx_import *im, const struct pool *p, struc
         counts = onnx_cast(im, counts, E_F32);
         if (p->mode == TERM || !p->weight_count || !counts)
                 return counts;
-        const dim_t grams = p->grams;
+        const int64_t grams = p->grams;
         float *data = constant_room(im->m, (size_t)grams * sizeof *data);
         memcpy(data, p->weights, (size_t)grams * sizeof *data);
-        struct value *weights = constant_dense(im->m, type_tensor(im->m, E_F32, 1, &grams), data, NULL);
+        struct value *weights =
+                constant_dense(im->m, type_static(im->m, E_F32, 1, &grams), data, NULL);
         return mul(im, counts, onnx_spread(im, weights, counts->type, (const int64_t[]){ 1 }));
 }
 
@@ -183,8 +189,9 @@ bool onnx_import_tf_idf_vectorizer(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (onnx_element(x) != E_I64 && onnx_element(x) != E_I32)
                 return onnx_invalid(im, n, "operand 0 is of %s, want i32 or i64", element_info[onnx_element(x)].text);
-        const dim_t dims[2] = { rank == 2 ? onnx_dim(x, 0) : 1, onnx_dim(x, rank - 1) },
-                    result[2] = { dims[0], p.outputs };
+        const dim_t dims[2] = { dim_of(rank == 2 ? onnx_dim(x, 0) : 1),
+                                dim_of(onnx_dim(x, rank - 1)) },
+                    result[2] = { dims[0], dim_of(p.outputs) };
         if (p.lengths > RANK_MAX * 16)
                 return onnx_unsupported(im, n, "n-grams of %d tokens", p.lengths);
         const struct type *to = onnx_type(im, n, E_F32, 2, result);
@@ -193,10 +200,12 @@ bool onnx_import_tf_idf_vectorizer(struct onnx_import *im, struct onnx_node *n)
                 return false;
         for (int length = 1; length <= p.lengths; length++) {
                 int64_t begin, grams = grams_of(&p, length, &begin);
-                const struct type *none = type_tensor(im->m, E_I32, 2, (const dim_t[]){ dims[0], grams });
+                const struct type *none =
+                        type_tensor(im->m, E_I32, 2, (const dim_t[]){ dims[0], dim_of(grams) });
                 if (!grams)
                         continue;
-                bool asked = length >= p.least && length <= p.most && dims[1] && dims[0];
+                bool asked = length >= p.least && length <= p.most && dim_extent(dims[1]) &&
+                             dim_extent(dims[0]);
                 if (!(parts[count++] = asked ? counted(im, n, &p, x, length) : constant_number(im->m, none, 0)))
                         return false;
         }
@@ -204,10 +213,15 @@ bool onnx_import_tf_idf_vectorizer(struct onnx_import *im, struct onnx_node *n)
         y = y ? build_transpose(&im->b, y, (const int64_t[]){ 1, 0 }) : NULL;
         struct attr *attrs = attrs_new(im->m, OP_scatter);
         attr_set(attrs, OP_scatter, "kind", 1 + REDUCE_sum);
-        struct value *zeros = constant_number(im->m,
-                                              type_tensor(im->m, E_F32, 2, (const dim_t[]){ p.outputs, dims[0] }), 0),
-                     *at = onnx_reshape(im, constant_ints(im->m, p.places, p.grams), 2, (const dim_t[]){ p.grams, 1 });
+        struct value *zeros = constant_number(
+                             im->m,
+                             type_tensor(im->m, E_F32, 2,
+                                         (const dim_t[]){ dim_of(p.outputs), dims[0] }),
+                             0),
+                     *at = onnx_reshape(im, constant_ints(im->m, p.places, p.grams), 2,
+                                        (const dim_t[]){ dim_of(p.grams), dim_of(1) });
         y = y && at ? value_build(&im->b, OP_scatter, (struct value *[]){ zeros, at, y }, 3, attrs, NULL) : NULL;
         y = y ? build_transpose(&im->b, y, (const int64_t[]){ 1, 0 }) : NULL;
-        return onnx_output(n, 0, rank == 1 ? onnx_reshape(im, y, 1, &p.outputs) : y);
+        return onnx_output(
+                n, 0, rank == 1 ? onnx_reshape(im, y, 1, (const dim_t[]){ dim_of(p.outputs) }) : y);
 }

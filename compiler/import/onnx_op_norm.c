@@ -33,10 +33,11 @@ static struct value *standardize(struct onnx_import *im, struct value *x, const 
 /* the dimensions from axis on side by side, as one */
 static struct value *as_rows(struct onnx_import *im, struct value *x, int axis)
 {
-        dim_t dims[2] = { 1, 1 };
+        dim_t dims[2] = { dim_of(1), dim_of(1) };
 
         for (int d = 0; d < onnx_rank(x); d++)
-                dims[d < axis ? 0 : 1] *= onnx_dim(x, d);
+                dims[d < axis ? 0 : 1] =
+                        dim_of(dim_extent(dims[d < axis ? 0 : 1]) * onnx_dim(x, d));
         return onnx_reshape(im, x, 2, dims);
 }
 
@@ -113,7 +114,7 @@ static bool want_parameter(struct onnx_import *im, const struct onnx_node *n, in
         bool fits = t->rank == rank && element_is_float(t->element);
 
         for (int d = 0; d < rank && fits; d++)
-                fits = t->dims[d] == (x->rank > 1 ? x->dims[d + 1] : 1);
+                fits = dim_is(t->dims[d], x->rank > 1 ? type_extent(x, d + 1) : 1);
         return fits || onnx_invalid(im, n, "operand %d is %s for an input %s", input,
                                     type_text(im->arena, im->m, t), type_text(im->arena, im->m, x));
 }
@@ -219,7 +220,7 @@ static struct value *parameter(struct onnx_import *im, const struct onnx_node *n
                 return NULL;
         for (int d = 0; d < onnx_rank(v); d++) {
                 int at = x->rank - onnx_rank(v) + d;
-                if (at < 0 || (onnx_dim(v, d) != 1 && onnx_dim(v, d) != x->dims[at])) {
+                if (at < 0 || (onnx_dim(v, d) != 1 && !dim_is(x->dims[at], onnx_dim(v, d)))) {
                         onnx_invalid(im, n, "operand %d is %s, which does not broadcast to %s",
                                      input, type_text(im->arena, im->m, v->type),
                                      type_text(im->arena, im->m, x));
@@ -366,7 +367,7 @@ static bool want_vector(struct onnx_import *im, const struct onnx_node *n, int i
 {
         const struct type *t = n->inputs[input]->type;
 
-        return (t->rank == 1 && t->dims[0] == extent && element_is_float(t->element)) ||
+        return (t->rank == 1 && dim_is(t->dims[0], extent) && element_is_float(t->element)) ||
                onnx_invalid(im, n, "operand %d is %s, want %lld numbers", input,
                             type_text(im->arena, im->m, t), (long long)extent);
 }
@@ -401,7 +402,7 @@ bool onnx_import_group_normalization(struct onnx_import *im, struct onnx_node *n
         int64_t groups, number = 1;
         float epsilon;
         enum element stash = E_F32, e = t->element;
-        dim_t split[3] = { 0, 0, 1 };
+        dim_t split[3] = { dim_of(0), dim_of(0), dim_of(1) };
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, RANK_MAX) ||
             !onnx_float(im, n, "epsilon", 1e-5f, &epsilon) ||
@@ -409,18 +410,18 @@ bool onnx_import_group_normalization(struct onnx_import *im, struct onnx_node *n
             (n->opset >= 21 && !onnx_int(im, n, "stash_type", 1, &number)) ||
             !onnx_element_number(im, n, "stash_type", number, &stash))
                 return false;
-        if (groups < 1 || t->dims[1] % groups || !element_is_float(stash))
-                return onnx_invalid(im, n, "%lld channels in %lld groups", (long long)t->dims[1],
-                                    (long long)groups);
-        int64_t parameters = n->opset < 21 ? groups : t->dims[1];
+        if (groups < 1 || type_extent(t, 1) % groups || !element_is_float(stash))
+                return onnx_invalid(im, n, "%lld channels in %lld groups",
+                                    (long long)type_extent(t, 1), (long long)groups);
+        int64_t parameters = n->opset < 21 ? groups : type_extent(t, 1);
         if (!want_vector(im, n, 1, parameters) || !want_vector(im, n, 2, parameters))
                 return false;
         split[0] = t->dims[0];
-        split[1] = groups;
+        split[1] = dim_of(groups);
         for (int d = 2; d < t->rank; d++)
-                split[2] *= t->dims[d];
+                split[2] = dim_of(dim_extent(split[2]) * type_extent(t, d));
         const dim_t channels[3] = { t->dims[0], t->dims[1], split[2] };
-        split[2] *= t->dims[1] / groups;
+        split[2] = dim_of(dim_extent(split[2]) * (type_extent(t, 1) / groups));
         enum element computed = e == E_F64 ? E_F64 : onnx_wide_element(stash);
         struct value *scale = onnx_cast(im, n->inputs[1], computed),
                      *bias = onnx_cast(im, n->inputs[2], computed);

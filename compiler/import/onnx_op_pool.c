@@ -52,10 +52,10 @@ static bool pool_window(struct onnx_import *im, struct onnx_node *n, const struc
                                             (long long)onnx_window_extent(w, i % w->rank));
         if (!onnx_window_place(im, n, w, x->type->dims + 2, ceil_mode))
                 return false;
-        dims[0] = onnx_dim(x, 0);
-        dims[1] = onnx_dim(x, 1);
+        dims[0] = dim_of(onnx_dim(x, 0));
+        dims[1] = dim_of(onnx_dim(x, 1));
         for (int d = 0; d < w->rank; d++)
-                dims[d + 2] = w->out[d];
+                dims[d + 2] = dim_of(w->out[d]);
         return onnx_type(im, n, onnx_element(x), w->rank + 2, dims) != NULL;
 }
 
@@ -66,15 +66,15 @@ static struct value *column_major(struct onnx_import *im, struct value *at, cons
         struct value *sum = NULL;
 
         for (int d = 2; d < x->rank; d++)
-                image *= x->dims[d];
+                image *= type_extent(x, d);
         int64_t after = image;
         for (int d = 2; d < x->rank; d++) {
-                after /= onnx_max(x->dims[d], 1);
+                after /= onnx_max(type_extent(x, d), 1);
                 struct value *here = onnx_with(im, OP_rem, onnx_with(im, OP_div, at, (double)after),
-                                               (double)x->dims[d]);
+                                               (double)type_extent(x, d));
                 here = onnx_with(im, OP_mul, here, (double)before);
                 sum = sum ? onnx_binary(im, OP_add, sum, here) : here;
-                before *= x->dims[d];
+                before *= type_extent(x, d);
         }
         struct value *base =
                 onnx_with(im, OP_mul, onnx_with(im, OP_div, at, (double)image), (double)image);

@@ -57,13 +57,15 @@ static bool operands_read(struct onnx_import *im, struct onnx_node *n, struct qa
         a->steps = onnx_dim(x, 1);
         a->size = columns / 3 / a->heads;
         a->past = past && onnx_rank(past) == 5 ? onnx_dim(past, 3) : 0;
-        const dim_t held[5] = { 2, a->batch, a->heads, a->past, a->size };
+        const dim_t held[5] = { dim_of(2), dim_of(a->batch), dim_of(a->heads), dim_of(a->past),
+                                dim_of(a->size) };
         const struct type *t = past ? onnx_type(im, n, a->e, 5, held) : NULL;
         if (past && past->type != t)
                 return t && onnx_invalid(im, n, "past is %s, want %s",
                                          type_text(im->arena, im->m, past->type),
                                          type_text(im->arena, im->m, t));
-        const dim_t scores[4] = { a->batch, a->heads, a->steps, a->past + a->steps };
+        const dim_t scores[4] = { dim_of(a->batch), dim_of(a->heads), dim_of(a->steps),
+                                  dim_of(a->past + a->steps) };
         return onnx_type(im, n, E_F32, 4, scores) != NULL;
 }
 
@@ -74,9 +76,12 @@ static struct value *part_by_heads(struct onnx_import *im, const struct qattenti
         const int64_t width = a->heads * a->size, starts[3] = { 0, 0, part * width },
                       ones[3] = { 1, 1, 1 }, perm[4] = { 0, 2, 1, 3 };
 
-        y = y ? build_slice(&im->b, y, starts, ones, (const dim_t[]){ a->batch, a->steps, width })
+        y = y ? build_slice(&im->b, y, starts, ones,
+                            (const dim_t[]){ dim_of(a->batch), dim_of(a->steps), dim_of(width) })
               : NULL;
-        y = onnx_reshape(im, y, 4, (const dim_t[]){ a->batch, a->steps, a->heads, a->size });
+        y = onnx_reshape(im, y, 4,
+                         (const dim_t[]){ dim_of(a->batch), dim_of(a->steps), dim_of(a->heads),
+                                          dim_of(a->size) });
         return y ? build_transpose(&im->b, y, perm) : NULL;
 }
 
@@ -98,7 +103,7 @@ static bool mask_read(struct onnx_import *im, struct onnx_node *n, const struct 
                       struct value **hidden)
 {
         struct value *mask = onnx_input(n, 5);
-        const dim_t batch = t->dims[0], keys = t->dims[2];
+        const int64_t batch = type_extent(t, 0), keys = type_extent(t, 2);
 
         *hidden = NULL;
         if (!mask)
@@ -107,10 +112,12 @@ static bool mask_read(struct onnx_import *im, struct onnx_node *n, const struct 
         const int rank = onnx_rank(mask);
         if (!onnx_want_element(im, n, 5, E_I32))
                 return false;
-        if (rank == 1 && (d[0] == batch || d[0] == 2 * batch)) {
+        if (rank == 1 && (dim_is(d[0], batch) || dim_is(d[0], 2 * batch))) {
                 const struct type *ints = type_with_element(im->m, t, E_I32);
                 struct value *key = build_iota(&im->b, ints, 2);
-                mask = onnx_reshape(im, mask, 2, (const dim_t[]){ d[0] / onnx_max(batch, 1), batch });
+                mask = onnx_reshape(im, mask, 2,
+                                    (const dim_t[]){ dim_of(dim_extent(d[0]) / onnx_max(batch, 1)),
+                                                     dim_of(batch) });
                 for (int64_t i = 0; mask && i < onnx_dim(mask, 0); i++) {
                         struct value *bound =
                                 build_gather(&im->b, mask, onnx_integer(im, E_I64, i), 0);
@@ -120,9 +127,10 @@ static bool mask_read(struct onnx_import *im, struct onnx_node *n, const struct 
                 }
                 return *hidden || !batch;
         }
-        bool fits = (rank == 2 && d[0] == batch && d[1] == keys) ||
-                    (rank == 3 && d[0] == batch && d[1] == t->dims[1] && d[2] == keys);
-        if (!fits && rank == 2 && d[1] == 1 && (d[0] == batch || d[0] == 1))
+        bool fits = (rank == 2 && dim_is(d[0], batch) && dim_is(d[1], keys)) ||
+                    (rank == 3 && dim_is(d[0], batch) && dim_equal(d[1], t->dims[1]) &&
+                     dim_is(d[2], keys));
+        if (!fits && rank == 2 && dim_is(d[1], 1) && (dim_is(d[0], batch) || dim_is(d[0], 1)))
                 return true;            /* it says the same of all keys */
         if (!fits && rank == 4)
                 return onnx_unsupported(im, n, "a mask of rank 4");
@@ -139,7 +147,8 @@ static bool mask_read(struct onnx_import *im, struct onnx_node *n, const struct 
 static bool mask_of(struct onnx_import *im, struct onnx_node *n, const struct qattention *a,
                     struct value **mask)
 {
-        const dim_t dims[4] = { a->batch, a->heads, a->steps, a->past + a->steps },
+        const dim_t dims[4] = { dim_of(a->batch), dim_of(a->heads), dim_of(a->steps),
+                                dim_of(a->past + a->steps) },
                     each[3] = { dims[0], dims[2], dims[3] };
         const struct type *t = type_tensor(im->m, E_F32, 3, each);
         struct value *hidden, *zero = constant_number(im->m, t, 0);
@@ -170,11 +179,11 @@ static struct value *present(struct onnx_import *im, struct value *k, struct val
                              enum element e)
 {
         struct value *parts[2] = { k, v };
-        dim_t dims[5] = { 1 };
+        dim_t dims[5] = { dim_of(1) };
 
         for (int i = 0; i < 2; i++) {
                 for (int d = 0; d < 4; d++)
-                        dims[d + 1] = onnx_dim(parts[i], d);
+                        dims[d + 1] = dim_of(onnx_dim(parts[i], d));
                 parts[i] = onnx_reshape(im, onnx_cast(im, parts[i], e), 5, dims);
                 if (!parts[i])
                         return NULL;
@@ -210,6 +219,8 @@ bool onnx_import_qattention(struct onnx_import *im, struct onnx_node *n)
         struct value *shares = onnx_softmax(im, scores, keys, 1, false);
         y = onnx_matmul(im, n, shares, v);
         y = y ? build_transpose(&im->b, y, back) : NULL;
-        y = onnx_reshape(im, y, 3, (const dim_t[]){ a.batch, a.steps, a.heads * a.size });
+        y = onnx_reshape(
+                im, y, 3,
+                (const dim_t[]){ dim_of(a.batch), dim_of(a.steps), dim_of(a.heads * a.size) });
         return onnx_output(n, 0, onnx_cast(im, y, a.e));
 }

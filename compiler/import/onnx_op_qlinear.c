@@ -178,14 +178,14 @@ bool onnx_import_qlinear_concat(struct onnx_import *im, struct onnx_node *n)
                         return false;
                 bool fits = onnx_rank(v[i]) == first->rank;
                 for (int d = 0; d < first->rank && fits; d++)
-                        fits = d == axis || onnx_dim(v[i], d) == first->dims[d];
+                        fits = d == axis || dim_is(first->dims[d], onnx_dim(v[i], d));
                 if (!fits)
                         return onnx_invalid(im, n, "part %d is %s", i,
                                             type_text(im->arena, im->m, v[i]->type));
                 sum += onnx_dim(v[i], axis);
         }
         for (int d = 0; d < first->rank; d++)
-                dims[d] = d == axis ? sum : first->dims[d];
+                dims[d] = dim_of(d == axis ? sum : type_extent(first, d));
         return onnx_type(im, n, E_F32, first->rank, dims) &&
                quantized(im, n, build_concat(&im->b, v, operands, axis), 0, 1,
                          onnx_element(n->inputs[1]));

@@ -143,20 +143,21 @@ static struct value *over_operand(struct onnx_import *im, struct onnx_node *n, i
         const struct type *t = v->type;
         int axis;
 
-        if (t->rank == 0 || (t->rank == 1 && t->dims[0] == 1 && block == 0))
+        if (t->rank == 0 || (t->rank == 1 && dim_is(t->dims[0], 1) && block == 0))
                 return onnx_along(im, v, x, 0);
         if (!onnx_axis(im, n, stated, x->rank, &axis))
                 return NULL;
         if (t->rank == 1 && block == 0) {
-                if (t->dims[0] == x->dims[axis])
+                if (dim_equal(t->dims[0], x->dims[axis]))
                         return onnx_along(im, v, x, axis);
                 onnx_invalid(im, n, "operand %d is %s, want %lld numbers for axis %d", input,
-                             type_text(im->arena, im->m, t), (long long)x->dims[axis], axis);
+                             type_text(im->arena, im->m, t), (long long)type_extent(x, axis), axis);
                 return NULL;
         }
         bool fits = t->rank == x->rank && block > 0 && block <= NUMBER_MAX;
         for (int d = 0; d < x->rank && fits; d++)
-                fits = t->dims[d] == (d == axis ? divide_up(x->dims[d], block) : x->dims[d]);
+                fits = dim_is(t->dims[d],
+                              d == axis ? divide_up(type_extent(x, d), block) : type_extent(x, d));
         if (!fits) {
                 onnx_invalid(im, n,
                              "operand %d is %s for an input %s in blocks of %lld along axis %d",
@@ -165,7 +166,7 @@ static struct value *over_operand(struct onnx_import *im, struct onnx_node *n, i
                 return NULL;
         }
         struct value *index =
-                onnx_with(im, OP_div, onnx_iota(im, E_I64, x->dims[axis]), (double)block);
+                onnx_with(im, OP_div, onnx_iota(im, E_I64, type_extent(x, axis)), (double)block);
         return index ? build_gather(&im->b, v, index, axis) : NULL;
 }
 

@@ -205,9 +205,10 @@ bool onnx_import_hardmax(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_axis(im, n, stated, t->rank, &axis))
                 return false;
         if (n->opset < 13) {
-                dim_t dims[2] = { 1, 1 };
+                dim_t dims[2] = { dim_of(1), dim_of(1) };
                 for (int d = 0; d < t->rank; d++)
-                        dims[d < axis ? 0 : 1] *= t->dims[d];
+                        dims[d < axis ? 0 : 1] =
+                                dim_of(dim_extent(dims[d < axis ? 0 : 1]) * type_extent(t, d));
                 flat = onnx_reshape(im, x, 2, dims);
                 axis = 1;
         }

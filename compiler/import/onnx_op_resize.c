@@ -188,8 +188,8 @@ static struct value *sum_picked(struct onnx_import *im, const struct onnx_node *
         dim_t dims[2 * RANK_MAX];
         int rank = onnx_rank(data);
         for (int d = 0; d <= rank; d++)
-                dims[d] = d == axis || d == axis + 1 ? onnx_dim(index, d - axis)
-                                                     : onnx_dim(data, d < axis ? d : d - 1);
+                dims[d] = dim_of(d == axis || d == axis + 1 ? onnx_dim(index, d - axis)
+                                                            : onnx_dim(data, d < axis ? d : d - 1));
         const struct type *wide = onnx_type(im, n, onnx_element(data), rank + 1, dims);
         struct value *picked = wide ? build_gather(&im->b, data, index, axis) : NULL;
         return picked ? onnx_reduce(im, REDUCE_sum,
@@ -243,7 +243,8 @@ static struct value *interpolate(struct onnx_import *im, const struct onnx_node 
         enum { FEW = 4 };
         int axis = r->axes[i];
         int64_t in = onnx_dim(data, axis), reach = kernel_reach(r, i, in), taps = 2 * reach;
-        const struct type *table = onnx_type(im, n, E_F64, 2, (const dim_t[]){ r->out[i], taps });
+        const struct type *table =
+                onnx_type(im, n, E_F64, 2, (const dim_t[]){ dim_of(r->out[i]), dim_of(taps) });
         struct value *base = onnx_unary(im, OP_floor, x);
 
         if (!table || !base)
@@ -304,10 +305,10 @@ static bool resize_dims_ok(struct onnx_import *im, struct onnx_node *n, struct r
         for (int d = 0; d < x->rank; d++)
                 dims[d] = x->dims[d];
         for (int i = 0; i < r->count; i++) {
-                if (x->dims[r->axes[i]] == 0 && r->out[i] != 0)
+                if (dim_is(x->dims[r->axes[i]], 0) && r->out[i] != 0)
                         return onnx_invalid(im, n, "an extent of 0 resized to %lld",
                                             (long long)r->out[i]);
-                dims[r->axes[i]] = r->out[i];
+                dims[r->axes[i]] = dim_of(r->out[i]);
         }
         return onnx_type(im, n, x->element, x->rank, dims) != NULL;
 }
@@ -319,7 +320,7 @@ static bool resize_declared(struct onnx_import *im, struct onnx_node *n, struct 
                           *to = onnx_declared_as(im, n, 0, x->element, x->rank);
 
         for (int i = 0; to && i < r->count; i++) {
-                r->out[i] = to->dims[r->axes[i]];
+                r->out[i] = type_extent(to, r->axes[i]);
                 r->known_scale[i] = NAN;
         }
         return to != NULL;
@@ -341,9 +342,9 @@ static bool resize_scales(struct onnx_import *im, struct onnx_node *n, struct re
                         copy[i] = given[i];
                 for (int i = 0; i < count && i < RANK_MAX; i++)
                         scales[i] = given[i];
-                r->scales = constant_dense(im->m,
-                                           type_tensor(im->m, E_F64, 1, (const dim_t[]){ count }),
-                                           copy, NULL);
+                r->scales = constant_dense(
+                        im->m, type_tensor(im->m, E_F64, 1, (const dim_t[]){ dim_of(count) }), copy,
+                        NULL);
         } else {
                 if (!onnx_want_float(im, n, input) || !onnx_want_rank(im, n, input, 1, 1) ||
                     !onnx_operand_numbers(im, n, input, scales, RANK_MAX, &count, &known))
@@ -358,7 +359,7 @@ static bool resize_scales(struct onnx_import *im, struct onnx_node *n, struct re
         if (!known)
                 return resize_declared(im, n, r);
         for (int i = 0; i < r->count; i++) {
-                float extent = (float)x->dims[r->axes[i]],
+                float extent = (float)type_extent(x, r->axes[i]),
                       product = floorf(extent * (float)scales[i]);
                 if (!(scales[i] > 0) || isinf(scales[i]))
                         return onnx_invalid(im, n, "scales[%d] is %g", i, scales[i]);
@@ -388,8 +389,9 @@ static bool resize_sizes(struct onnx_import *im, struct onnx_node *n, struct res
                                     (long long)onnx_dim(wanted, 0), r->count);
         r->by_sizes = true;
         for (int i = 0; i < r->count; i++)
-                extents[i] = (double)x->dims[r->axes[i]];
-        const struct type *vector = type_tensor(im->m, E_F64, 1, (const dim_t[]){ r->count });
+                extents[i] = (double)type_extent(x, r->axes[i]);
+        const struct type *vector =
+                type_tensor(im->m, E_F64, 1, (const dim_t[]){ dim_of(r->count) });
         r->scales = divide(im, onnx_cast(im, wanted, E_F64),
                            constant_dense(im->m, vector, extents, NULL));
         if (r->policy != STRETCH)

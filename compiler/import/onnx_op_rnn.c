@@ -163,7 +163,7 @@ static bool want_shape(struct onnx_import *im, const struct onnx_node *n, int in
                 return true;
         fits = onnx_rank(v) == rank;
         for (int d = 0; d < rank && fits; d++)
-                fits = onnx_dim(v, d) == dims[d];
+                fits = dim_is(dims[d], onnx_dim(v, d));
         return fits || onnx_invalid(im, n, "operand %d is %s, want %s", input,
                                     type_text(im->arena, im->m, v->type),
                                     type_text(im->arena, im->m,
@@ -175,7 +175,7 @@ static bool want_shape(struct onnx_import *im, const struct onnx_node *n, int in
 static bool quantization_read(struct onnx_import *im, const struct onnx_node *n,
                               const struct recurrent *r)
 {
-        const dim_t dims[2] = { r->directions, r->gates * r->hidden };
+        const dim_t dims[2] = { dim_of(r->directions), dim_of(r->gates * r->hidden) };
 
         if (!onnx_want_inputs(im, n, 0xf00))
                 return false;
@@ -216,27 +216,32 @@ static bool operands_read(struct onnx_import *im, struct onnx_node *n, struct re
                 return onnx_invalid(im, n, "hidden_size is missing, and operand 2 is %s",
                                     type_text(im->arena, im->m, n->inputs[2]->type));
         int64_t all = r->gates * r->hidden, d = r->directions;
-        const dim_t first = r->layout ? r->batch : d, second = r->layout ? d : r->batch;
-        const dim_t inputs = onnx_dim(r->x, 2), weights[2][3] = { { d, all, inputs },
-                                                                  { d, all, r->hidden } },
-                    turned[2][3] = { { d, inputs, all }, { d, r->hidden, all } };
+        const int64_t first = r->layout ? r->batch : d, second = r->layout ? d : r->batch;
+        const dim_t inputs = dim_of(onnx_dim(r->x, 2)),
+                    weights[2][3] = { { dim_of(d), dim_of(all), inputs },
+                                      { dim_of(d), dim_of(all), dim_of(r->hidden) } },
+                    turned[2][3] = { { dim_of(d), inputs, dim_of(all) },
+                                     { dim_of(d), dim_of(r->hidden), dim_of(all) } };
         if (!want_shape(im, n, 1, r->quantized ? turned[0] : weights[0], 3) ||
             !want_shape(im, n, 2, r->quantized ? turned[1] : weights[1], 3) ||
             (r->quantized && !quantization_read(im, n, r)) ||
-            !want_shape(im, n, 3, (const dim_t[]){ d, 2 * all }, 2) ||
-            !want_shape(im, n, 4, (const dim_t[]){ r->batch }, 1) ||
-            !want_shape(im, n, 5, (const dim_t[]){ first, second, r->hidden }, 3))
+            !want_shape(im, n, 3, (const dim_t[]){ dim_of(d), dim_of(2 * all) }, 2) ||
+            !want_shape(im, n, 4, (const dim_t[]){ dim_of(r->batch) }, 1) ||
+            !want_shape(im, n, 5,
+                        (const dim_t[]){ dim_of(first), dim_of(second), dim_of(r->hidden) }, 3))
                 return false;
         if (r->cell == CELL_LSTM &&
-            (!want_shape(im, n, 6, (const dim_t[]){ first, second, r->hidden }, 3) ||
-             !want_shape(im, n, 7, (const dim_t[]){ d, 3 * r->hidden }, 2)))
+            (!want_shape(im, n, 6,
+                         (const dim_t[]){ dim_of(first), dim_of(second), dim_of(r->hidden) }, 3) ||
+             !want_shape(im, n, 7, (const dim_t[]){ dim_of(d), dim_of(3 * r->hidden) }, 2)))
                 return false;
         if (onnx_input(n, 4) && !element_is_integer(onnx_element(n->inputs[4])))
                 return onnx_invalid(im, n, "sequence_lens are of %s",
                                     element_info[onnx_element(n->inputs[4])].text);
         r->lengths = onnx_input(n, 4) ? onnx_cast(im, n->inputs[4], E_I64) : NULL;
-        return onnx_type(im, n, r->e, 4, (const dim_t[]){ r->steps, d, r->batch, r->hidden }) !=
-               NULL;
+        return onnx_type(im, n, r->e, 4,
+                         (const dim_t[]){ dim_of(r->steps), dim_of(d), dim_of(r->batch),
+                                          dim_of(r->hidden) }) != NULL;
 }
 
 /* direction d of a weight operand, without that dimension, in the wide type; NULL when the operand
@@ -255,10 +260,11 @@ static struct value *initial(struct onnx_import *im, const struct onnx_node *n,
         struct value *v = onnx_input(n, input);
 
         if (!v)
-                return constant_number(im->m,
-                                       type_tensor(im->m, onnx_element(r->x), 2,
-                                                   (const dim_t[]){ r->batch, r->hidden }),
-                                       0);
+                return constant_number(
+                        im->m,
+                        type_tensor(im->m, onnx_element(r->x), 2,
+                                    (const dim_t[]){ dim_of(r->batch), dim_of(r->hidden) }),
+                        0);
         return onnx_wide(im,
                          build_gather(&im->b, v, onnx_integer(im, E_I64, d), r->layout ? 1 : 0));
 }
@@ -484,7 +490,7 @@ static bool direction_new(struct onnx_import *im, struct onnx_node *n, const str
 static struct value *stacked(struct onnx_import *im, struct value **values, int64_t count,
                              const struct type *t)
 {
-        dim_t dims[RANK_MAX] = { 1 };
+        dim_t dims[RANK_MAX] = { dim_of(1) };
 
         for (int d = 0; d < t->rank; d++)
                 dims[d + 1] = t->dims[d];
@@ -492,7 +498,7 @@ static struct value *stacked(struct onnx_import *im, struct value **values, int6
                 values[i] = onnx_reshape(im, values[i], t->rank + 1, dims);
         if (count)
                 return build_concat(&im->b, values, (int)count, 0);
-        dims[0] = 0;
+        dims[0] = dim_of(0);
         return constant_number(im->m, type_tensor(im->m, t->element, t->rank + 1, dims), 0);
 }
 

@@ -11,7 +11,8 @@ struct points { struct value *index[2], *weight[2], *counts; };
 static struct value *flattened(struct onnx_import *im, struct value *v)
 {
         return v ? onnx_reshape(im, v, 2,
-                                (const dim_t[]){ onnx_dim(v, 0), onnx_dim(v, 1) * onnx_dim(v, 2) })
+                                (const dim_t[]){ dim_of(onnx_dim(v, 0)),
+                                                 dim_of(onnx_dim(v, 1) * onnx_dim(v, 2)) })
                  : NULL;
 }
 
@@ -59,8 +60,9 @@ static bool count_samples(struct onnx_import *im, struct samples *s)
         s->count = onnx_with(im, OP_max, whole_up(im, s->bin), 0);
         if (!s->count)
                 return false;
-        const struct type *t = type_tensor(im->m, onnx_element(s->count), 2,
-                                           (const dim_t[]){ onnx_dim(s->first, 0), s->bins });
+        const struct type *t =
+                type_tensor(im->m, onnx_element(s->count), 2,
+                            (const dim_t[]){ dim_of(onnx_dim(s->first, 0)), dim_of(s->bins) });
         struct value *bin = onnx_spread(im, s->bin, t, regions),
                      *count = onnx_spread(im, s->count, t, regions);
         struct value *base = mul(im, build_iota(&im->b, t, 1), bin);
@@ -86,9 +88,9 @@ static void points_read(struct onnx_import *im, const struct samples *s, struct 
                         struct points *p)
 {
         const int64_t onto[1] = { 0 }, bins[2] = { 0, 1 };
-        const struct type *to =
-                type_tensor(im->m, onnx_element(s->first), 3,
-                            (const dim_t[]){ onnx_dim(s->first, 0), s->bins, s->block });
+        const struct type *to = type_tensor(im->m, onnx_element(s->first), 3,
+                                            (const dim_t[]){ dim_of(onnx_dim(s->first, 0)),
+                                                             dim_of(s->bins), dim_of(s->block) });
         struct value *bin = onnx_spread(im, s->bin, to, onto), *number = build_iota(&im->b, to, 2);
         if (s->count) {
                 struct value *start = onnx_spread(
@@ -135,14 +137,16 @@ static struct value *corner(struct onnx_import *im, struct value *pixels, struct
 
         if (!i || !j || !v || !w)
                 return NULL;
-        const dim_t dims[3] = { onnx_dim(i, 0), onnx_dim(i, 1), onnx_dim(j, 1) };
+        const dim_t dims[3] = { dim_of(onnx_dim(i, 0)), dim_of(onnx_dim(i, 1)),
+                                dim_of(onnx_dim(j, 1)) };
         const struct type *at = type_tensor(im->m, E_I64, 3, dims),
                           *shares = type_tensor(im->m, onnx_element(v), 3, dims);
-        struct value *index =
-                onnx_spread(im, onnx_with(im, OP_mul, image, (double)extents[0]), at, regions);
+        struct value *index = onnx_spread(
+                im, onnx_with(im, OP_mul, image, (double)dim_extent(extents[0])), at, regions);
         index = onnx_binary(im, OP_add, index, onnx_spread(im, i, at, rows));
         struct value *right = onnx_spread(im, j, at, columns);
-        index = onnx_binary(im, OP_add, onnx_with(im, OP_mul, index, (double)extents[1]), right);
+        index = onnx_binary(im, OP_add,
+                            onnx_with(im, OP_mul, index, (double)dim_extent(extents[1])), right);
         struct value *other = onnx_spread(im, w, shares, columns);
         struct value *weight = onnx_binary(im, OP_mul, onnx_spread(im, v, shares, rows), other);
         struct value *found = index ? build_gather(&im->b, pixels, index, 0) : NULL;
@@ -216,10 +220,13 @@ static struct value *block_of_samples(struct onnx_import *im, struct onnx_node *
 {
         struct points points[2];
         struct value *y = NULL;
-        const dim_t *extents = r->x->type->dims + 2, channels = onnx_dim(r->x, 1);
-        const dim_t dims[6] = {
-                onnx_dim(r->regions, 0), s[0].bins, s[0].block, s[1].bins, s[1].block, channels
-        };
+        const dim_t *extents = r->x->type->dims + 2, channels = dim_of(onnx_dim(r->x, 1));
+        const dim_t dims[6] = { dim_of(onnx_dim(r->regions, 0)),
+                                dim_of(s[0].bins),
+                                dim_of(s[0].block),
+                                dim_of(s[1].bins),
+                                dim_of(s[1].block),
+                                channels };
         const int64_t rows[2] = { 0, 1 }, columns[2] = { 0, 2 };
 
         if (!onnx_type(im, n, onnx_element(r->x), 6, dims))
@@ -228,7 +235,8 @@ static struct value *block_of_samples(struct onnx_import *im, struct onnx_node *
                 points_read(im, &s[d], turn[d], &points[d]);
         struct value *pixels = build_transpose(&im->b, r->x, (const int64_t[]){ 0, 2, 3, 1 });
         pixels = onnx_reshape(im, pixels, 2,
-                              (const dim_t[]){ onnx_dim(r->x, 0) * extents[0] * extents[1],
+                              (const dim_t[]){ dim_of(onnx_dim(r->x, 0) * dim_extent(extents[0]) *
+                                                      dim_extent(extents[1])),
                                                channels });
         for (int k = 0; k < 4; k++) {
                 struct value *term =
@@ -257,7 +265,8 @@ static struct value *all_samples(struct onnx_import *im, struct onnx_node *n,
                 return NULL;
         if (value_is_constant(blocks) && constant_element(blocks->constant, 0).u == 1)
                 return block_of_samples(im, n, r, s, turn);
-        const dim_t dims[4] = { onnx_dim(r->regions, 0), s[0].bins, s[1].bins, onnx_dim(r->x, 1) };
+        const dim_t dims[4] = { dim_of(onnx_dim(r->regions, 0)), dim_of(s[0].bins),
+                                dim_of(s[1].bins), dim_of(onnx_dim(r->x, 1)) };
         struct value *first = constant_number(
                 im->m, type_tensor(im->m, onnx_element(r->x), 4, dims), r->mode ? -INFINITY : 0);
         const struct onnx_loop_parts parts = {

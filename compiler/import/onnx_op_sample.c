@@ -119,7 +119,8 @@ static struct value *combination(struct onnx_import *im, struct value *image,
         for (int d = 0; d < dims; d++) {
                 const struct neighbour *tap = &taps[d][number % s->taps];
                 number /= s->taps;
-                index = index ? add(im, times(im, index, (double)extents[d]), tap->index)
+                index = index ? add(im, times(im, index, (double)dim_extent(extents[d])),
+                                    tap->index)
                               : tap->index;
                 if (tap->inside)
                         inside =
@@ -129,7 +130,8 @@ static struct value *combination(struct onnx_import *im, struct value *image,
         }
         const struct type *to =
                 type_tensor(im->m, E_I64, 3,
-                            (const dim_t[]){ onnx_dim(image, 0), onnx_dim(image, 1), s->points });
+                            (const dim_t[]){ dim_of(onnx_dim(image, 0)), dim_of(onnx_dim(image, 1)),
+                                             dim_of(s->points) });
         struct attr *attrs = attrs_new(im->m, OP_gather_elements);
         attr_set(attrs, OP_gather_elements, "axis", 2);
         index = onnx_spread(im, index, to, onto);
@@ -163,7 +165,7 @@ bool onnx_import_grid_sample(struct onnx_import *im, struct onnx_node *n)
         struct neighbour taps[RANK_MAX][TAPS_MAX];
         struct sample s = { .points = 1 };
         int rank = onnx_rank(x), dims = rank - 2, combinations = 1;
-        dim_t result[RANK_MAX], pixels = 1;
+        dim_t result[RANK_MAX], pixels = dim_of(1);
 
         if (!onnx_want_rank(im, n, 0, 3, RANK_MAX) || !onnx_want_rank(im, n, 1, rank, rank) ||
             !onnx_want_float(im, n, 1) || !sample_attributes(im, n, &s))
@@ -172,12 +174,12 @@ bool onnx_import_grid_sample(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "a grid %s for an image %s",
                                     type_text(im->arena, im->m, grid->type),
                                     type_text(im->arena, im->m, x->type));
-        result[0] = onnx_dim(x, 0);
-        result[1] = onnx_dim(x, 1);
+        result[0] = dim_of(onnx_dim(x, 0));
+        result[1] = dim_of(onnx_dim(x, 1));
         for (int d = 0; d < dims; d++) {
-                result[d + 2] = onnx_dim(grid, d + 1);
-                s.points *= result[d + 2];
-                pixels *= onnx_dim(x, d + 2);
+                result[d + 2] = dim_of(onnx_dim(grid, d + 1));
+                s.points *= dim_extent(result[d + 2]);
+                pixels = dim_of(dim_extent(pixels) * onnx_dim(x, d + 2));
                 combinations =
                         combinations <= COMBINATIONS_MAX ? combinations * s.taps : combinations;
         }
@@ -190,14 +192,15 @@ bool onnx_import_grid_sample(struct onnx_import *im, struct onnx_node *n)
         const struct type *to = onnx_type(im, n, e, rank, result);
         if (!to)
                 return false;
-        if (type_elements(to) == 0 || pixels == 0)
-                return pixels || type_elements(to) == 0
+        if (type_elements(to) == 0 || dim_is(pixels, 0))
+                return dim_extent(pixels) || type_elements(to) == 0
                                ? onnx_output(n, 0, constant_number(im->m, to, 0))
                                : onnx_invalid(im, n, "an image without pixels");
-        grid = onnx_reshape(im, onnx_wide(im, grid), 3,
-                            (const dim_t[]){ onnx_dim(x, 0), s.points, dims });
+        grid = onnx_reshape(
+                im, onnx_wide(im, grid), 3,
+                (const dim_t[]){ dim_of(onnx_dim(x, 0)), dim_of(s.points), dim_of(dims) });
         x = onnx_reshape(im, onnx_cast(im, x, computed), 3,
-                         (const dim_t[]){ onnx_dim(x, 0), onnx_dim(x, 1), pixels });
+                         (const dim_t[]){ dim_of(onnx_dim(x, 0)), dim_of(onnx_dim(x, 1)), pixels });
         if (!grid || !x)
                 return false;
         for (int d = 0; d < dims; d++) /* the grid counts dimensions from the last */
@@ -239,12 +242,13 @@ bool onnx_import_affine_grid(struct onnx_import *im, struct onnx_node *n)
                         return onnx_invalid(im, n, "size has %lld images, theta %lld",
                                             (long long)size[0], (long long)onnx_dim(theta, 0));
                 for (int d = 0; d <= dims; d++)
-                        result[d] = d ? size[d + 1] : size[0];
-                result[dims + 1] = dims;
+                        result[d] = dim_of(d ? size[d + 1] : size[0]);
+                result[dims + 1] = dim_of(dims);
                 to = onnx_type(im, n, onnx_element(theta), dims + 2, result);
         } else {
                 to = onnx_declared_as(im, n, 0, onnx_element(n->inputs[0]), dims + 2);
-                if (to && (to->dims[0] != onnx_dim(theta, 0) || to->dims[dims + 1] != dims))
+                if (to &&
+                    (!dim_is(to->dims[0], onnx_dim(theta, 0)) || !dim_is(to->dims[dims + 1], dims)))
                         return onnx_invalid(im, n, "output 0 is declared as %s",
                                             type_text(im->arena, im->m, to));
                 to = to ? type_with_element(im->m, to, onnx_element(theta)) : NULL;
@@ -257,7 +261,7 @@ bool onnx_import_affine_grid(struct onnx_import *im, struct onnx_node *n)
                         onnx_spread(im, build_gather(&im->b, theta, onnx_integer(im, E_I64, m), 2),
                                     to, onto);
                 if (m < dims) { /* x first, which is the last dimension */
-                        int64_t extent = to->dims[dims - m];
+                        int64_t extent = type_extent(to, dims - m);
                         struct value *at = onnx_iota(im, to->element, extent);
                         at = align ? times(im, at, extent > 1 ? 2 / ((double)extent - 1) : 0)
                                    : onnx_with(im, OP_div, plus(im, times(im, at, 2), 1),

@@ -154,15 +154,16 @@ bool onnx_import_max_unpool(struct onnx_import *im, struct onnx_node *n)
                                     type_text(im->arena, im->m, x->type));
         for (int d = 0; d < rank; d++) {
                 int k = d - 2;
-                dims[d] = result[d] = onnx_dim(x, d);
+                dims[d] = result[d] = dim_of(onnx_dim(x, d));
                 if (k >= 0)
-                        dims[d] = result[d] = (dims[d] - 1) * w.strides[k] + w.kernel[k] -
-                                              w.pads[k] - w.pads[k + rank - 2];
+                        dims[d] = result[d] =
+                                dim_of((dim_extent(dims[d]) - 1) * w.strides[k] + w.kernel[k] -
+                                       w.pads[k] - w.pads[k + rank - 2]);
         }
         if (onnx_input(n, 2) && onnx_operand_ints(im, n, 2, stated, RANK_MAX, &count, &known) &&
             known && count == rank) {
                 for (int d = 0; d < rank; d++)
-                        result[d] = stated[d];
+                        result[d] = dim_of(stated[d]);
         } else if (onnx_input(n, 2)) {
                 const struct type *t = onnx_declared_as(im, n, 0, onnx_element(x), rank);
                 if (!t)
@@ -171,17 +172,19 @@ bool onnx_import_max_unpool(struct onnx_import *im, struct onnx_node *n)
                         result[d] = t->dims[d];
         }
         for (int d = 0; d < rank; d++)
-                if (result[d] < dims[d] || (d < 2 && result[d] != dims[d]))
+                if (dim_extent(result[d]) < dim_extent(dims[d]) ||
+                    (d < 2 && !dim_equal(result[d], dims[d])))
                         return onnx_invalid(
                                 im, n, "output_shape has %lld in dimension %d, want %lld or more",
-                                (long long)result[d], d, (long long)dims[d]);
+                                (long long)dim_extent(result[d]), d,
+                                (long long)dim_extent(dims[d]));
         const struct type *t = onnx_type(im, n, onnx_element(x), rank, dims);
         if (!t || !onnx_type(im, n, onnx_element(x), rank, result))
                 return false;
-        const dim_t pooled = type_elements(t);
-        at = onnx_reshape(im, at, 2, (const dim_t[]){ type_elements(x->type), 1 });
-        x = onnx_reshape(im, x, 1, (const dim_t[]){ type_elements(x->type) });
-        struct value *y = scatter(im, zeros(im, type_tensor(im->m, t->element, 1, &pooled)), at, x,
+        const int64_t pooled = type_elements(t);
+        at = onnx_reshape(im, at, 2, (const dim_t[]){ dim_of(type_elements(x->type)), dim_of(1) });
+        x = onnx_reshape(im, x, 1, (const dim_t[]){ dim_of(type_elements(x->type)) });
+        struct value *y = scatter(im, zeros(im, type_static(im->m, t->element, 1, &pooled)), at, x,
                                   -1, REPLACE);
         return onnx_output(n, 0, enlarged(im, onnx_reshape(im, y, rank, dims), result));
 }
@@ -189,14 +192,14 @@ bool onnx_import_max_unpool(struct onnx_import *im, struct onnx_node *n)
 /* Where in its image element [window, position] of a column lies, pads and all: row-major, <windows
  * x positions x i64> */
 static struct value *column_positions(struct onnx_import *im, const struct onnx_node *n,
-                                      const struct onnx_window *w, const dim_t *padded)
+                                      const struct onnx_window *w, const int64_t *padded)
 {
         dim_t dims[2 * RANK_MAX];
         struct value *sum = NULL;
 
         for (int d = 0; d < w->rank; d++) {
-                dims[d] = w->kernel[d];
-                dims[w->rank + d] = w->out[d];
+                dims[d] = dim_of(w->kernel[d]);
+                dims[w->rank + d] = dim_of(w->out[d]);
         }
         const struct type *t = onnx_type(im, n, E_I64, 2 * w->rank, dims);
         for (int d = 0; t && d < w->rank; d++) {
@@ -214,8 +217,8 @@ struct columns {
         struct onnx_window w;
         int count;                      /* spatial dimensions */
         int64_t image[RANK_MAX];        /* their extents */
-        dim_t padded[RANK_MAX];         /* and with pads */
-        dim_t windows, positions, pixels; /* elements of a block; blocks; pixels with pads */
+        int64_t padded[RANK_MAX]; /* and with pads */
+        int64_t windows, positions, pixels; /* elements of a block; blocks; pixels with pads */
         struct value *at;               /* pixels that elements of blocks lie on */
 };
 
@@ -299,13 +302,13 @@ static bool columns_open(struct onnx_import *im, struct onnx_node *n, struct col
         if (!to || !onnx_window_read(im, n, c->count, ones, true, &c->w))
                 return false;
         c->positions = onnx_dim(x, 2);
-        if (to->dims[0] != onnx_dim(x, 0) || !to->dims[1] || !onnx_dim(x, 1) || onnx_dim(x, 1) % to->dims[1] ||
-            !c->positions)
+        if (!dim_is(to->dims[0], onnx_dim(x, 0)) || dim_is(to->dims[1], 0) || !onnx_dim(x, 1) ||
+            onnx_dim(x, 1) % type_extent(to, 1) || !c->positions)
                 return onnx_invalid(im, n, "columns %s for an output that is declared as %s",
                                     type_text(im->arena, im->m, x->type), type_text(im->arena, im->m, to));
-        c->windows = onnx_dim(x, 1) / to->dims[1];
+        c->windows = onnx_dim(x, 1) / type_extent(to, 1);
         for (int d = 0; d < c->count; d++) {
-                c->image[d] = to->dims[d + 2];
+                c->image[d] = type_extent(to, d + 2);
                 c->padded[d] = c->image[d] + c->w.pads[d] + c->w.pads[d + c->count];
                 struct value *stated = build_gather(&im->b, image, onnx_integer(im, E_I64, d), 0),
                              *extent = build_gather(&im->b, block, onnx_integer(im, E_I64, d), 0);
@@ -325,9 +328,11 @@ static bool columns_open(struct onnx_import *im, struct onnx_node *n, struct col
         }
         fits = also(im, fits, onnx_with(im, OP_eq, elements, (double)c->windows));
         fits = also(im, fits, onnx_with(im, OP_eq, blocks, (double)c->positions));
-        const struct type *t = onnx_elements(im, n, c->count, c->padded, &c->pixels)
-                                       ? onnx_type(im, n, E_I64, 2, (const dim_t[]){ c->windows, c->positions })
-                                       : NULL;
+        const struct type *t =
+                onnx_elements(im, n, c->count, c->padded, &c->pixels)
+                        ? onnx_type(im, n, E_I64, 2,
+                                    (const dim_t[]){ dim_of(c->windows), dim_of(c->positions) })
+                        : NULL;
         if (!t || !fits)
                 return false;
         subscripts(im, build_iota(&im->b, t, 0), extents, c->count, tap);
@@ -368,22 +373,24 @@ bool onnx_import_col2im(struct onnx_import *im, struct onnx_node *n)
                 return false;
         /* images last: an update is a pixel of all of them */
         int64_t pads[RANK_MAX] = { 0 }, ones[RANK_MAX] = { 1, 1 };
-        dim_t dims[RANK_MAX] = { onnx_dim(x, 0), onnx_dim(x, 1) / c.windows };
-        dim_t images = dims[0] * dims[1];
-        x = onnx_reshape(im, x, 3, (const dim_t[]){ images, c.windows, c.positions });
+        dim_t dims[RANK_MAX] = { dim_of(onnx_dim(x, 0)), dim_of(onnx_dim(x, 1) / c.windows) };
+        int64_t images = dim_extent(dims[0]) * dim_extent(dims[1]);
+        x = onnx_reshape(im, x, 3,
+                         (const dim_t[]){ dim_of(images), dim_of(c.windows), dim_of(c.positions) });
         x = x ? build_transpose(&im->b, x, (const int64_t[]){ 1, 2, 0 }) : NULL;
-        struct value *at = onnx_reshape(im, c.at, 3, (const dim_t[]){ c.windows, c.positions, 1 });
+        struct value *at = onnx_reshape(
+                im, c.at, 3, (const dim_t[]){ dim_of(c.windows), dim_of(c.positions), dim_of(1) });
         const struct type *t = onnx_type(im, n, onnx_element(n->inputs[0]), 2,
-                                         (const dim_t[]){ c.pixels, images });
+                                         (const dim_t[]){ dim_of(c.pixels), dim_of(images) });
         struct value *y = t ? scatter(im, zeros(im, t), at, x, -1, 1 + REDUCE_sum) : NULL;
         y = y ? build_transpose(&im->b, y, (const int64_t[]){ 1, 0 }) : NULL;
         for (int d = 0; d < c.count; d++) {
-                dims[d + 2] = c.padded[d];
+                dims[d + 2] = dim_of(c.padded[d]);
                 pads[d + 2] = c.w.pads[d];
                 ones[d + 2] = 1;
         }
         y = onnx_reshape(im, y, c.count + 2, dims);
         for (int d = 0; d < c.count; d++)
-                dims[d + 2] = c.image[d];
+                dims[d + 2] = dim_of(c.image[d]);
         return onnx_output(n, 0, y ? build_slice(&im->b, y, pads, ones, dims) : NULL);
 }

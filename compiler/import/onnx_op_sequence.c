@@ -199,7 +199,7 @@ bool onnx_import_split_to_sequence(struct onnx_import *im, struct onnx_node *n)
                 return false;
         bool vanishes = !keep && !onnx_input(n, 1);
         for (int d = 0; d < rank; d++)
-                without[d - (d > axis)] = onnx_dim(x, d);
+                without[d - (d > axis)] = dim_of(onnx_dim(x, d));
         struct value **items = arena_array(im->arena, (size_t)count, sizeof *items);
         for (int i = 0; i < count; i++) {
                 items[i] = onnx_part(im, x, axis, start, extents[i]);
@@ -282,7 +282,7 @@ static struct value **with_axis(struct onnx_import *im, struct value *const *ite
                 dim_t dims[RANK_MAX + 1];
                 int rank = onnx_rank(items[i]);
                 for (int d = 0; d <= rank; d++)
-                        dims[d] = d == axis ? 1 : onnx_dim(items[i], d - (d > axis));
+                        dims[d] = dim_of(d == axis ? 1 : onnx_dim(items[i], d - (d > axis)));
                 rows[i] = onnx_reshape(im, items[i], rank + 1, dims);
                 if (!rows[i])
                         return NULL;

@@ -8,7 +8,7 @@
 
 /* Reshape's rules: 0 copies an extent of x (unless allow_zero), one -1 takes what is left. */
 static bool reshape_resolve(struct onnx_import *im, const struct onnx_node *n, const struct type *x,
-                            const int64_t *shape, int rank, bool allow_zero, dim_t *dims)
+                            const int64_t *shape, int rank, bool allow_zero, int64_t *dims)
 {
         int64_t total = type_elements(x), known;
         int open = -1;
@@ -20,7 +20,7 @@ static bool reshape_resolve(struct onnx_import *im, const struct onnx_node *n, c
                                 return onnx_invalid(im, n,
                                                     "shape[%d] is 0, but the operand is of rank %d",
                                                     i, x->rank);
-                        dims[i] = x->dims[i];
+                        dims[i] = type_extent(x, i);
                 } else if (shape[i] == -1) {
                         if (open >= 0)
                                 return onnx_invalid(im, n, "shape has two extents of -1");
@@ -49,8 +49,8 @@ static bool reshape_resolve(struct onnx_import *im, const struct onnx_node *n, c
 bool onnx_import_reshape(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
-        int64_t shape[RANK_MAX], allow_zero = 0;
-        dim_t dims[RANK_MAX];
+        int64_t shape[RANK_MAX], extents[RANK_MAX], allow_zero = 0;
+        const struct type *to;
         int rank;
         bool known;
 
@@ -58,11 +58,13 @@ bool onnx_import_reshape(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (!onnx_operand_ints(im, n, 1, shape, RANK_MAX, &rank, &known))
                 return false;
-        if (known)
-                return reshape_resolve(im, n, x->type, shape, rank, allow_zero, dims) &&
-                       onnx_type(im, n, onnx_element(x), rank, dims) &&
-                       onnx_output(n, 0, onnx_reshape(im, x, rank, dims));
-        const struct type *to = onnx_declared_as(im, n, 0, onnx_element(x), -1);
+        if (known) {
+                if (!reshape_resolve(im, n, x->type, shape, rank, allow_zero, extents))
+                        return false;
+                to = onnx_type_static(im, n, onnx_element(x), rank, extents);
+                return to && onnx_output(n, 0, onnx_reshape(im, x, rank, to->dims));
+        }
+        to = onnx_declared_as(im, n, 0, onnx_element(x), -1);
         if (!to)
                 return false;
         if (type_elements(to) != type_elements(x->type))
@@ -78,14 +80,15 @@ bool onnx_import_flatten(struct onnx_import *im, struct onnx_node *n)
         struct value *x = n->inputs[0];
         int rank = onnx_rank(x);
         int64_t axis;
-        dim_t dims[2] = { 1, 1 };
+        dim_t dims[2] = { dim_of(1), dim_of(1) };
 
         if (!onnx_int_range(im, n, "axis", 1, n->opset < 11 ? 0 : -rank, rank, &axis))
                 return false;
         if (axis < 0)
                 axis += rank;
         for (int d = 0; d < rank; d++)
-                dims[d < axis ? 0 : 1] *= onnx_dim(x, d);
+                dims[d < axis ? 0 : 1] =
+                        dim_of(dim_extent(dims[d < axis ? 0 : 1]) * onnx_dim(x, d));
         return onnx_type(im, n, onnx_element(x), 2, dims) &&
                onnx_output(n, 0, onnx_reshape(im, x, 2, dims));
 }
@@ -122,7 +125,7 @@ bool onnx_import_squeeze(struct onnx_import *im, struct onnx_node *n)
                         return onnx_invalid(im, n, "axis %d is of extent %lld, want 1", d,
                                             (long long)onnx_dim(x, d));
                 if (!(axes.state == AXES_ABSENT ? onnx_dim(x, d) == 1 : named))
-                        dims[rank++] = onnx_dim(x, d);
+                        dims[rank++] = dim_of(onnx_dim(x, d));
         }
         return onnx_output(n, 0, onnx_reshape(im, x, rank, dims));
 }
@@ -157,10 +160,10 @@ bool onnx_import_unsqueeze(struct onnx_import *im, struct onnx_node *n)
                 return reshape_declared(im, n, rank);
         for (int d = 0, a = 0; d < rank; d++) {
                 if (a < axes.count && axes.axes[a] == d) {
-                        dims[d] = 1;
+                        dims[d] = dim_of(1);
                         a++;
                 } else {
-                        dims[d] = onnx_dim(x, d - a);
+                        dims[d] = dim_of(onnx_dim(x, d - a));
                 }
         }
         return onnx_output(n, 0, onnx_reshape(im, x, rank, dims));
@@ -183,13 +186,13 @@ bool onnx_import_expand(struct onnx_import *im, struct onnx_node *n)
         if (known) {
                 for (int d = 0; d < rank; d++) {
                         int a = d - (rank - t->rank), b = d - (rank - count);
-                        int64_t have = a >= 0 ? t->dims[a] : 1, want = b >= 0 ? shape[b] : 1;
+                        int64_t have = a >= 0 ? type_extent(t, a) : 1, want = b >= 0 ? shape[b] : 1;
                         if (want < 0 || (have != 1 && want != 1 && have != want))
                                 return onnx_invalid(
                                         im, n,
                                         "extent %lld at dimension %d cannot be expanded to %lld",
                                         (long long)have, d, (long long)want);
-                        dims[d] = have == 1 ? want : have;
+                        dims[d] = dim_of(have == 1 ? want : have);
                 }
         } else {
                 const struct type *to = onnx_declared_as(im, n, 0, onnx_element(x), -1);
@@ -200,7 +203,7 @@ bool onnx_import_expand(struct onnx_import *im, struct onnx_node *n)
                         dims[d] = to->dims[d];
                 for (int d = 0; d < t->rank; d++) {
                         int at = rank - t->rank + d;
-                        if (at < 0 || (t->dims[d] != 1 && t->dims[d] != dims[at]))
+                        if (at < 0 || (!dim_is(t->dims[d], 1) && !dim_equal(t->dims[d], dims[at])))
                                 return onnx_invalid(im, n,
                                                     "%s cannot be expanded to the declared %s",
                                                     type_text(im->arena, im->m, t),
@@ -222,21 +225,21 @@ static struct value *tile_some(struct onnx_import *im, struct value *x, int64_t 
         int row_rank = 0, rank = 0, count = 0;
 
         for (int d = 0; d < onnx_rank(x); d++) {
-                dim_t extent = dims[d] = onnx_dim(x, d);
+                int64_t extent = dim_extent(dims[d] = dim_of(onnx_dim(x, d)));
                 bool repeated = repeats[d] != 1 && count < TILED_MAX;
                 if (repeated) {
                         count++;
-                        tiled[rank++] = repeats[d];
-                        dims[d] *= repeats[d];
+                        tiled[rank++] = dim_of(repeats[d]);
+                        dims[d] = dim_of(dim_extent(dims[d]) * repeats[d]);
                         repeats[d] = 1;
                 }
                 if (repeated || row_rank == 0) {
                         place[row_rank] = rank;
-                        rows[row_rank++] = extent;
-                        tiled[rank++] = extent;
+                        rows[row_rank++] = dim_of(extent);
+                        tiled[rank++] = dim_of(extent);
                 } else {
-                        rows[row_rank - 1] *= extent;
-                        tiled[rank - 1] *= extent;
+                        rows[row_rank - 1] = dim_of(dim_extent(rows[row_rank - 1]) * extent);
+                        tiled[rank - 1] = dim_of(dim_extent(tiled[rank - 1]) * extent);
                 }
         }
         const struct type *to = type_tensor(im->m, onnx_element(x), rank, tiled);
@@ -248,8 +251,7 @@ bool onnx_import_tile(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
         const struct type *to;
-        int64_t repeats[RANK_MAX];
-        dim_t dims[RANK_MAX];
+        int64_t repeats[RANK_MAX], extents[RANK_MAX];
         int count, rank = onnx_rank(x);
         bool known;
 
@@ -260,18 +262,19 @@ bool onnx_import_tile(struct onnx_import *im, struct onnx_node *n)
                         return onnx_invalid(im, n, "repeats has %d values for a tensor of rank %d",
                                             count, rank);
                 for (int d = 0; d < rank; d++)
-                        if (repeats[d] < 0 || !int_mul(onnx_dim(x, d), repeats[d], &dims[d]))
+                        if (repeats[d] < 0 || !int_mul(onnx_dim(x, d), repeats[d], &extents[d]))
                                 return onnx_invalid(im, n, "repeats[%d] is %lld", d,
                                                     (long long)repeats[d]);
-                to = onnx_type(im, n, onnx_element(x), rank, dims);
+                to = onnx_type_static(im, n, onnx_element(x), rank, extents);
         } else {
                 to = onnx_declared_as(im, n, 0, onnx_element(x), rank);
                 for (int d = 0; to && d < rank; d++) {
-                        repeats[d] = onnx_dim(x, d) ? to->dims[d] / onnx_dim(x, d) : 1;
-                        if (repeats[d] * onnx_dim(x, d) != to->dims[d])
+                        repeats[d] = onnx_dim(x, d) ? type_extent(to, d) / onnx_dim(x, d) : 1;
+                        if (!dim_is(to->dims[d], repeats[d] * onnx_dim(x, d)))
                                 return onnx_invalid(
                                         im, n, "extent %lld at dimension %d is no multiple of %lld",
-                                        (long long)to->dims[d], d, (long long)onnx_dim(x, d));
+                                        (long long)type_extent(to, d), d,
+                                        (long long)onnx_dim(x, d));
                 }
         }
         if (!to)
@@ -295,7 +298,7 @@ bool onnx_import_shape(struct onnx_import *im, struct onnx_node *n)
         start = onnx_min(onnx_max(start < 0 ? start + t->rank : start, 0), t->rank);
         end = onnx_min(onnx_max(end < 0 ? end + t->rank : end, 0), t->rank);
         return onnx_output(n, 0,
-                           constant_ints(im->m, t->dims + start, (int)onnx_max(end - start, 0)));
+                           constant_dims(im->m, (int)onnx_max(end - start, 0), t->dims + start));
 }
 
 bool onnx_import_size(struct onnx_import *im, struct onnx_node *n)

@@ -34,7 +34,8 @@ static struct value *cosines(struct onnx_import *im, struct value *i, struct val
 static struct value *roots(struct onnx_import *im, const struct onnx_node *n,
                            const struct transform *t)
 {
-        const dim_t dims[4] = { t->in, t->in_parts, t->out, t->out_parts };
+        const dim_t dims[4] = { dim_of(t->in), dim_of(t->in_parts), dim_of(t->out),
+                                dim_of(t->out_parts) };
         const struct type *index = onnx_type(im, n, E_I64, 4, dims);
 
         if (!index)
@@ -57,7 +58,7 @@ struct value *onnx_fitted(struct onnx_import *im, struct value *x, int axis, int
         dim_t dims[RANK_MAX];
 
         for (int d = 0; d < onnx_rank(x); d++)
-                dims[d] = d == axis ? extent : onnx_dim(x, d);
+                dims[d] = dim_of(d == axis ? extent : onnx_dim(x, d));
         if (extent == onnx_dim(x, axis))
                 return x;
         struct value *operands[3] = { x, build_scalar(&im->b, onnx_element(x), 0),
@@ -90,7 +91,7 @@ static struct value *twiddled(struct onnx_import *im, struct value *y, bool inve
                 return NULL;
         struct value *i = build_iota(&im->b, index, 0), *part = build_iota(&im->b, index, 1),
                      *k = build_iota(&im->b, index, 2);
-        int64_t period = index->dims[0] * index->dims[2];
+        int64_t period = type_extent(index, 0) * type_extent(index, 2);
         struct value *same = cosines(im, i, k, onnx_with(im, OP_mul, part, 0), period);
         struct value *quarters = onnx_with(im, OP_sub, onnx_with(im, OP_mul, part, 2), 1);
         struct value *other =
@@ -124,7 +125,8 @@ static struct value *spectrum(struct onnx_import *im, const struct onnx_node *n,
                                      .inverse = inverse };
         struct value *matrix = onnx_cast(im, roots(im, n, &t), onnx_element(x));
         matrix = matrix ? build_transpose(&im->b, matrix, (const int64_t[]){ 1, 0, 3, 2 }) : NULL;
-        x = onnx_reshape(im, x, 4, (const dim_t[]){ rows, t.in_parts, p, q });
+        x = onnx_reshape(im, x, 4,
+                         (const dim_t[]){ dim_of(rows), dim_of(t.in_parts), dim_of(p), dim_of(q) });
         if (!x || !matrix)
                 return NULL;
         attr_set_ints(im->m, attrs, OP_dot, "contract_a", over_x, 2);
@@ -133,12 +135,16 @@ static struct value *spectrum(struct onnx_import *im, const struct onnx_node *n,
         if (q > 1) {
                 x = twiddled(im, x, inverse);
                 x = x ? build_transpose(&im->b, x, (const int64_t[]){ 0, 3, 2, 1 }) : NULL;
-                x = spectrum(im, n, onnx_reshape(im, x, 3, (const dim_t[]){ rows * p, 2, q }),
-                             inverse);
-                x = onnx_reshape(im, x, 4, (const dim_t[]){ rows, p, 2, q });
+                x = spectrum(
+                        im, n,
+                        onnx_reshape(im, x, 3,
+                                     (const dim_t[]){ dim_of(rows * p), dim_of(2), dim_of(q) }),
+                        inverse);
+                x = onnx_reshape(im, x, 4,
+                                 (const dim_t[]){ dim_of(rows), dim_of(p), dim_of(2), dim_of(q) });
                 x = x ? build_transpose(&im->b, x, (const int64_t[]){ 0, 2, 3, 1 }) : NULL;
         }
-        return onnx_reshape(im, x, 3, (const dim_t[]){ rows, 2, length });
+        return onnx_reshape(im, x, 3, (const dim_t[]){ dim_of(rows), dim_of(2), dim_of(length) });
 }
 
 /* x, whose last dimension is the parts, transformed along axis in steps */
@@ -156,14 +162,19 @@ static struct value *in_steps(struct onnx_import *im, const struct onnx_node *n,
         for (int d = 0; d < rank; d++) {
                 back[perm[d]] = d;
                 steps[d] = 1;
-                dims[d] = d < rank - 2 ? onnx_dim(x, (int)perm[d]) : d == rank - 2 ? 2 : t->period;
-                rows *= d < rank - 2 ? dims[d] : 1;
+                dims[d] = dim_of(d < rank - 2    ? onnx_dim(x, (int)perm[d])
+                                 : d == rank - 2 ? 2
+                                                 : t->period);
+                rows *= d < rank - 2 ? dim_extent(dims[d]) : 1;
         }
         x = build_transpose(&im->b, x, perm);
-        x = spectrum(im, n, onnx_reshape(im, x, 3, (const dim_t[]){ rows, t->in_parts, t->period }),
+        x = spectrum(im, n,
+                     onnx_reshape(im, x, 3,
+                                  (const dim_t[]){ dim_of(rows), dim_of(t->in_parts),
+                                                   dim_of(t->period) }),
                      t->inverse);
         x = onnx_reshape(im, x, rank, dims);
-        dims[rank - 1] = t->out;
+        dims[rank - 1] = dim_of(t->out);
         x = x ? build_slice(&im->b, x, starts, steps, dims) : NULL;
         return x ? build_transpose(&im->b, x, back) : NULL;
 }
@@ -197,7 +208,7 @@ static struct value *transformed(struct onnx_import *im, const struct onnx_node 
 static bool transform_read(const struct type *x, int axis, int64_t length, bool inverse,
                            bool onesided, struct transform *t)
 {
-        int64_t extent = x->dims[axis], parts = x->dims[x->rank - 1];
+        int64_t extent = type_extent(x, axis), parts = type_extent(x, x->rank - 1);
 
         *t = (struct transform){ .inverse = inverse, .folded = inverse && onesided, .in_parts = parts };
         t->period = length >= 0 ? length : t->folded ? 2 * (extent - 1) : extent;
@@ -247,7 +258,9 @@ bool onnx_import_dft(struct onnx_import *im, struct onnx_node *n)
                         continue;
                 }
                 for (int k = 0; k < rank; k++)
-                        dims[k] = k == d ? t.out : k == rank - 1 ? t.out_parts : onnx_dim(x, k);
+                        dims[k] = dim_of(k == d          ? t.out
+                                         : k == rank - 1 ? t.out_parts
+                                                         : onnx_dim(x, k));
                 const struct type *type = onnx_type(im, n, onnx_element(x), rank, dims);
                 if (!type)
                         return false;
@@ -278,7 +291,8 @@ struct frames {
 static struct value *frames_of(struct onnx_import *im, const struct onnx_node *n, const struct frames *f,
                                int64_t length, int64_t other)
 {
-        const dim_t dims[4] = { onnx_dim(f->x, 0), f->count, length, onnx_dim(f->x, 2) };
+        const dim_t dims[4] = { dim_of(onnx_dim(f->x, 0)), dim_of(f->count), dim_of(length),
+                                dim_of(onnx_dim(f->x, 2)) };
         const struct type *cut = onnx_type(im, n, onnx_element(f->x), 4, dims),
                           *table = cut ? onnx_type(im, n, E_I64, 2, dims + 1) : NULL;
         struct transform t;
@@ -303,7 +317,8 @@ static struct value *frames_of(struct onnx_import *im, const struct onnx_node *n
                 onnx_invalid(im, n, "the signal is %s", type_text(im->arena, im->m, n->inputs[0]->type));
                 return NULL;
         }
-        return onnx_type(im, n, onnx_element(x), 4, (const dim_t[]){ dims[0], f->count, t.out, 2 })
+        return onnx_type(im, n, onnx_element(x), 4,
+                         (const dim_t[]){ dims[0], dim_of(f->count), dim_of(t.out), dim_of(2) })
                        ? transformed(im, n, x, 2, &t)
                        : NULL;
 }
@@ -359,13 +374,14 @@ bool onnx_import_stft(struct onnx_import *im, struct onnx_node *n)
                 known && length_known ? NULL : onnx_declared_as(im, n, 0, onnx_element(n->inputs[0]), 4);
         if (!(known && length_known) && !to)
                 return false;
-        f.count = to ? to->dims[1] : (onnx_dim(f.x, 1) - length) / step + 1;
+        f.count = to ? type_extent(to, 1) : (onnx_dim(f.x, 1) - length) / step + 1;
         f.onesided = onesided;
         f.step = onnx_cast(im, onnx_scalar(im, n, 1), E_I64);
         f.window = onnx_wide(im, f.window);
         if (!f.step)
                 return false;
-        struct value *y = length_known ? frames_of(im, n, &f, length, -1) : frames_open(im, n, &f, to->dims[2]);
+        struct value *y = length_known ? frames_of(im, n, &f, length, -1)
+                                       : frames_open(im, n, &f, type_extent(to, 2));
         return onnx_output(n, 0, onnx_cast(im, y, onnx_element(n->inputs[0])));
 }
 
@@ -386,12 +402,12 @@ bool onnx_import_window(struct onnx_import *im, struct onnx_node *n)
             !onnx_int_range(im, n, "periodic", 1, 0, 1, &periodic) ||
             !onnx_operand_int(im, n, 0, 0, &size, &known))
                 return false;
-        const struct type *to = known ? onnx_type(im, n, E_F64, 1, (const dim_t[]){ size })
+        const struct type *to = known ? onnx_type(im, n, E_F64, 1, (const dim_t[]){ dim_of(size) })
                                       : onnx_declared_as(im, n, 0, e, 1);
         if (!to)
                 return false;
-        int64_t period = periodic ? to->dims[0] : to->dims[0] - 1;
-        struct value *i = onnx_iota(im, E_F64, to->dims[0]);
+        int64_t period = periodic ? type_extent(to, 0) : type_extent(to, 0) - 1;
+        struct value *i = onnx_iota(im, E_F64, type_extent(to, 0));
         struct value *x = onnx_with(im, OP_mul, i, period > 0 ? turn / (double)period : 0);
         struct value *w =
                 onnx_from(im, OP_sub, a[0], onnx_with(im, OP_mul, onnx_unary(im, OP_cos, x), a[1]));

@@ -12,7 +12,7 @@ static struct value *argsort(struct onnx_import *im, struct value *x, int axis, 
         dim_t dims[RANK_MAX];
 
         for (int d = 0; x && d < onnx_rank(x); d++)
-                dims[d] = d == axis ? count : onnx_dim(x, d);
+                dims[d] = dim_of(d == axis ? count : onnx_dim(x, d));
         attr_set(attrs, OP_argsort, "axis", axis);
         attr_set(attrs, OP_argsort, "descending", descending);
         return x ? value_build(&im->b, OP_argsort, &x, 1, attrs,
@@ -40,7 +40,7 @@ bool onnx_import_top_k(struct onnx_import *im, struct onnx_node *n)
                         onnx_declared_as(im, n, 0, onnx_element(x), onnx_rank(x));
                 if (!declared)
                         return false;
-                k = declared->dims[axis];
+                k = type_extent(declared, axis);
         }
         if (k < 0 || k > onnx_dim(x, axis))
                 return onnx_invalid(im, n, "the %lld first of %lld elements", (long long)k,
@@ -77,7 +77,8 @@ static struct value *positions(struct onnx_import *im, struct value *flags, int6
         struct value *start =
                 onnx_select(im, fits, onnx_integer(im, E_I64, 0), onnx_integer(im, E_I64, -1));
         struct value *step = constant_ints(im->m, (const int64_t[]){ 1 }, 1);
-        struct value *operands[3] = { order, onnx_reshape(im, start, 1, (const dim_t[]){ 1 }),
+        struct value *operands[3] = { order,
+                                      onnx_reshape(im, start, 1, (const dim_t[]){ dim_of(1) }),
                                       step };
 
         return order && operands[1] ? value_build(&im->b, OP_slice, operands, 3, NULL, order->type)
@@ -96,7 +97,7 @@ static bool how_many(struct onnx_import *im, struct onnx_node *n, const struct v
         const struct type *declared = onnx_declared_as(im, n, 0, e, rank);
         if (!declared)
                 return false;
-        *count = declared->dims[dimension];
+        *count = type_extent(declared, dimension);
         return *count <= onnx_dim(flags, 0) ||
                onnx_invalid(im, n, "output 0 is declared as %s, at most %lld are possible",
                             type_text(im->arena, im->m, declared), (long long)onnx_dim(flags, 0));
@@ -110,7 +111,7 @@ bool onnx_import_non_zero(struct onnx_import *im, struct onnx_node *n)
         int64_t elements = type_elements(x->type), count, inner = 1;
 
         struct value *flags = onnx_reshape(im, onnx_binary(im, OP_ne, x, build_like(&im->b, x, 0)),
-                                           1, (const dim_t[]){ elements });
+                                           1, (const dim_t[]){ dim_of(elements) });
         if (!flags || !onnx_want_rank(im, n, 0, 1, RANK_MAX) ||
             !how_many(im, n, flags, E_I64, 2, 1, &count))
                 return false;
@@ -119,7 +120,7 @@ bool onnx_import_non_zero(struct onnx_import *im, struct onnx_node *n)
                 struct value *index = inner > 1 ? onnx_with(im, OP_div, at, (double)inner) : at;
                 index = d ? onnx_with(im, OP_rem, index, (double)onnx_max(1, onnx_dim(x, d)))
                           : index;
-                rows[d] = onnx_reshape(im, index, 2, (const dim_t[]){ 1, count });
+                rows[d] = onnx_reshape(im, index, 2, (const dim_t[]){ dim_of(1), dim_of(count) });
                 inner *= onnx_max(1, onnx_dim(x, d));
         }
         return onnx_output(n, 0, build_concat(&im->b, rows, rank, 0));
@@ -138,7 +139,7 @@ bool onnx_import_compress(struct onnx_import *im, struct onnx_node *n)
             (onnx_has(n, "axis") && !onnx_axis(im, n, stated, onnx_rank(x), &axis)))
                 return false;
         if (!onnx_has(n, "axis"))
-                x = onnx_reshape(im, x, 1, (const dim_t[]){ type_elements(x->type) });
+                x = onnx_reshape(im, x, 1, (const dim_t[]){ dim_of(type_elements(x->type)) });
         if (!x)
                 return false;
         if (onnx_dim(flags, 0) > onnx_dim(x, axis))
@@ -220,8 +221,9 @@ static struct value *suppressed(struct onnx_import *im, struct value *scores, st
                                 struct value *trip, int64_t room)
 {
         const struct type *t = scores->type,
-                          *list = type_tensor(im->m, E_I64, 3,
-                                              (const dim_t[]){ t->dims[0], t->dims[1], room });
+                          *list = type_tensor(
+                                  im->m, E_I64, 3,
+                                  (const dim_t[]){ t->dims[0], t->dims[1], dim_of(room) });
         struct value *first[2] = { alive, constant_number(im->m, list, -1) }, *yielded[3];
         const struct onnx_loop_parts parts = { .trip = trip,
                                                .go = constant_number(im->m,
@@ -273,16 +275,19 @@ bool onnx_import_non_max_suppression(struct onnx_import *im, struct onnx_node *n
             !onnx_operand_int(im, n, 2, 0, &most, &known))
                 return false;
         const struct type *t = scores->type, *boxes = n->inputs[0]->type;
-        if (boxes->dims[0] != t->dims[0] || boxes->dims[1] != t->dims[2] || boxes->dims[2] != 4)
+        if (!dim_equal(boxes->dims[0], t->dims[0]) || !dim_equal(boxes->dims[1], t->dims[2]) ||
+            !dim_is(boxes->dims[2], 4))
                 return onnx_invalid(im, n, "boxes are %s for scores %s",
                                     type_text(im->arena, im->m, boxes),
                                     type_text(im->arena, im->m, t));
-        int64_t room = known ? onnx_min(onnx_max(most, 0), t->dims[2]) : t->dims[2];
+        int64_t room = known ? onnx_min(onnx_max(most, 0), type_extent(t, 2)) : type_extent(t, 2);
         if (!room || !type_elements(t))
                 return onnx_output(
                         n, 0,
                         constant_number(im->m,
-                                        type_tensor(im->m, E_I64, 2, (const dim_t[]){ 0, 3 }), 0));
+                                        type_tensor(im->m, E_I64, 2,
+                                                    (const dim_t[]){ dim_of(0), dim_of(3) }),
+                                        0));
         if (onnx_input(n, 2))
                 trip = onnx_with(im, OP_min, onnx_cast(im, onnx_scalar(im, n, 2), E_I64),
                                  (double)room);
@@ -294,16 +299,19 @@ bool onnx_import_non_max_suppression(struct onnx_import *im, struct onnx_node *n
         struct value *alive = low ? onnx_binary(im, OP_gt, scores, low)
                                   : onnx_unary(im, OP_not, onnx_unary(im, OP_is_nan, scores));
         struct value *taken = suppressed(im, scores, alive, &all, threshold, trip, room);
-        taken = onnx_reshape(im, taken, 1, (const dim_t[]){ t->dims[0] * t->dims[1] * room });
+        taken = onnx_reshape(
+                im, taken, 1,
+                (const dim_t[]){ dim_of(type_extent(t, 0) * type_extent(t, 1) * room) });
         struct value *flags = onnx_with(im, OP_ge, taken, 0);
         if (!flags || !how_many(im, n, flags, E_I64, 2, 0, &count))
                 return false;
         struct value *at = positions(im, flags, count);
-        columns[0] = onnx_with(im, OP_div, at, (double)(t->dims[1] * room));
-        columns[1] =
-                onnx_with(im, OP_rem, onnx_with(im, OP_div, at, (double)room), (double)t->dims[1]);
+        columns[0] = onnx_with(im, OP_div, at, (double)(type_extent(t, 1) * room));
+        columns[1] = onnx_with(im, OP_rem, onnx_with(im, OP_div, at, (double)room),
+                               (double)type_extent(t, 1));
         columns[2] = build_gather(&im->b, taken, at, 0);
         for (int k = 0; k < 3; k++)
-                columns[k] = onnx_reshape(im, columns[k], 2, (const dim_t[]){ count, 1 });
+                columns[k] = onnx_reshape(im, columns[k], 2,
+                                          (const dim_t[]){ dim_of(count), dim_of(1) });
         return onnx_output(n, 0, build_concat(&im->b, columns, 3, 1));
 }

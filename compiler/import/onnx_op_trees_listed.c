@@ -247,7 +247,7 @@ static struct value *forest_read(struct onnx_import *im, struct onnx_node *n, co
                 void *data = constant_room(im->m, (size_t)(count * element_info[e].bytes));
                 for (int64_t k = 0; k < count; k++)
                         element_store(e, data, (size_t)k, base[k]);
-                f->base = constant_dense(im->m, type_tensor(im->m, e, 1, &count), data, NULL);
+                f->base = constant_dense(im->m, type_static(im->m, e, 1, &count), data, NULL);
         }
         return x;
 }

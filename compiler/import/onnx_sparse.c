@@ -19,7 +19,7 @@ struct sparse {
         const struct value *values;     /* [count] */
         const struct value *places;     /* [count], or [count, rank] */
         int64_t count;
-        const dim_t *dims;
+        const int64_t *dims;
         int rank;
 };
 
@@ -110,10 +110,10 @@ static bool parts_read(struct sparse *s, const Onnx__SparseTensorProto *t, const
         s->rank = t->n_dims <= RANK_MAX ? (int)t->n_dims : RANK_MAX + 1;
         if (values->type->rank != 1 || !places || places->type->element != E_I64)
                 return sparse_error(s, "want values of one dimension, and indices of i64");
-        s->count = values->type->dims[0];
-        bool listed = places->type->rank == 1 && places->type->dims[0] == s->count,
-             indexed = places->type->rank == 2 && places->type->dims[0] == s->count &&
-                       places->type->dims[1] == s->rank;
+        s->count = type_extent(values->type, 0);
+        bool listed = places->type->rank == 1 && dim_is(places->type->dims[0], s->count),
+             indexed = places->type->rank == 2 && dim_is(places->type->dims[0], s->count) &&
+                       dim_is(places->type->dims[1], s->rank);
         return (s->rank >= 1 && s->rank <= RANK_MAX && (listed || indexed)) ||
                onnx_error(s->im, "%s: indices are %s for %" PRId64 " values of rank %zu", s->what,
                           type_text(s->im->arena, s->im->m, places->type), s->count, t->n_dims);
@@ -138,7 +138,7 @@ bool onnx_sparse_read(struct onnx_import *im, const Onnx__SparseTensorProto *t, 
                 return false;
         const char *name = t->values->name.len ? onnx_string(im->arena, t->values->name) : NULL;
         *value = constant_dense(
-                im->m, type_tensor(im->m, (enum element)s.values->type->element, s.rank, s.dims),
+                im->m, type_static(im->m, (enum element)s.values->type->element, s.rank, s.dims),
                 data, name);
         return true;
 }

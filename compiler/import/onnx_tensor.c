@@ -289,7 +289,7 @@ bool onnx_tensor_read(struct onnx_import *im, const Onnx__TensorProto *t, const 
                 data = r.count ? typed_values(&r) : arena_alloc(im->m->arena, 1);
         if (!data)
                 return false;
-        const struct type *type = type_tensor(im->m, r.element, (int)t->n_dims, t->dims);
+        const struct type *type = type_static(im->m, r.element, (int)t->n_dims, t->dims);
         *value = constant_dense(im->m, type, data, t->name.len ? onnx_string(im->arena, t->name) : NULL);
         return true;
 }

@@ -103,7 +103,7 @@ enum column { FEATURE, SPLIT, MISSING, MODE, FALSE_WAY, TRUE_WAY };
 static struct value *column(struct onnx_import *im, const struct forest *f, enum element e, enum column which)
 {
         const int64_t count = f->node_count + f->leaf_count;
-        const struct type *t = type_tensor(im->m, e, 1, &count);
+        const struct type *t = type_static(im->m, e, 1, &count);
         void *data = constant_room(im->m, (size_t)(count * element_info[e].bytes));
 
         for (int64_t k = 0; k < count; k++) {
@@ -209,7 +209,7 @@ static struct value *single_weights(struct onnx_import *im, const struct forest 
                 union scalar s = { .f = !is_there ? none : one ? 1 : f->weight[f->first[k]].f };
                 element_store(e, data, (size_t)k, s);
         }
-        return constant_dense(im->m, type_tensor(im->m, e, 1, &f->leaf_count), data, NULL);
+        return constant_dense(im->m, type_static(im->m, e, 1, &f->leaf_count), data, NULL);
 }
 
 static struct value *single_targets(struct onnx_import *im, const struct forest *f)
@@ -218,7 +218,7 @@ static struct value *single_targets(struct onnx_import *im, const struct forest 
 
         for (int64_t k = 0; k < f->leaf_count; k++)
                 data[k] = f->first[k] < f->first[k + 1] ? (int32_t)f->target[f->first[k]] : -1;
-        return constant_dense(im->m, type_tensor(im->m, E_I32, 1, &f->leaf_count), data, NULL);
+        return constant_dense(im->m, type_static(im->m, E_I32, 1, &f->leaf_count), data, NULL);
 }
 
 static double joined(enum reducer kind, double x, double y)
@@ -229,10 +229,11 @@ static double joined(enum reducer kind, double x, double y)
 static struct value *all_weights(struct onnx_import *im, const struct forest *f, enum element e, bool one,
                                  enum reducer kind, double none)
 {
-        const dim_t dims[2] = { f->leaf_count, f->targets };
-        void *data = constant_room(im->m, (size_t)(dims[0] * dims[1] * element_info[e].bytes));
+        const dim_t dims[2] = { dim_of(f->leaf_count), dim_of(f->targets) };
+        void *data = constant_room(
+                im->m, (size_t)(dim_extent(dims[0]) * dim_extent(dims[1]) * element_info[e].bytes));
 
-        for (int64_t k = 0; k < dims[0] * dims[1]; k++)
+        for (int64_t k = 0; k < dim_extent(dims[0]) * dim_extent(dims[1]); k++)
                 element_store(e, data, (size_t)k, (union scalar){ .f = none });
         for (int64_t leaf = 0; leaf < f->leaf_count; leaf++)
                 for (int64_t k = f->first[leaf]; k < f->first[leaf + 1]; k++) {
@@ -256,8 +257,10 @@ static struct value *combined(struct onnx_import *im, const struct forest *f, st
         if (!are_single(f)) {
                 said = build_gather(&im->b, all_weights(im, f, e, one, kind, none), leaves, 0);
         } else {
-                const struct type *to = type_tensor(
-                        im->m, e, 3, (const dim_t[]){ onnx_dim(leaves, 0), onnx_dim(leaves, 1), f->targets });
+                const struct type *to = type_tensor(im->m, e, 3,
+                                                    (const dim_t[]){ dim_of(onnx_dim(leaves, 0)),
+                                                                     dim_of(onnx_dim(leaves, 1)),
+                                                                     dim_of(f->targets) });
                 said = build_gather(&im->b, single_weights(im, f, e, one, none), leaves, 0);
                 said = onnx_spread(im, said, to, over);
                 if (f->targets > 1) {
@@ -309,7 +312,7 @@ static bool votes_check(struct onnx_import *im, const struct onnx_node *n, const
 
 struct value *onnx_forest(struct onnx_import *im, const struct onnx_node *n, struct value *x, struct forest *f)
 {
-        const dim_t dims[2] = { onnx_dim(x, 0), f->tree_count };
+        const dim_t dims[2] = { dim_of(onnx_dim(x, 0)), dim_of(f->tree_count) };
         struct walk w = { .x = onnx_wide(im, x) };
         bool missing = false;
         int64_t depth;
@@ -331,7 +334,7 @@ struct value *onnx_forest(struct onnx_import *im, const struct onnx_node *n, str
         }
         enum element e = onnx_element(w.x);
         if (!forest_depth(im, n, f, &depth) || !votes_check(im, n, f) ||
-            !onnx_type(im, n, e, 3, (const dim_t[]){ dims[0], dims[1], f->targets }))
+            !onnx_type(im, n, e, 3, (const dim_t[]){ dims[0], dims[1], dim_of(f->targets) }))
                 return NULL;
         const struct type *places = type_tensor(im->m, E_I32, 2, dims);
         int32_t *roots = constant_room(im->m, (size_t)f->tree_count * sizeof *roots);

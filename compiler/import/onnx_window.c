@@ -27,7 +27,7 @@ static bool numbers_read(struct onnx_import *im, struct onnx_node *n, const char
         return true;
 }
 
-bool onnx_window_read(struct onnx_import *im, struct onnx_node *n, int rank, const dim_t *kernel,
+bool onnx_window_read(struct onnx_import *im, struct onnx_node *n, int rank, const int64_t *kernel,
                       bool dilations, struct onnx_window *w)
 {
         static const char *const auto_pads[] = { "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID",
@@ -65,8 +65,9 @@ bool onnx_window_place(struct onnx_import *im, const struct onnx_node *n, struct
                 int64_t extent = onnx_window_extent(w, d), stride = w->strides[d];
                 int64_t *low = &w->pads[d], *high = &w->pads[w->rank + d];
                 if (w->auto_pad == PAD_SAME_UPPER || w->auto_pad == PAD_SAME_LOWER) {
-                        w->out[d] = divide_up(in[d], stride);
-                        int64_t total = onnx_max(0, (w->out[d] - 1) * stride + extent - in[d]);
+                        w->out[d] = divide_up(dim_extent(in[d]), stride);
+                        int64_t total =
+                                onnx_max(0, (w->out[d] - 1) * stride + extent - dim_extent(in[d]));
                         *low = w->auto_pad == PAD_SAME_UPPER ? total / 2 : total - total / 2;
                         *high = total - *low;
                         w->high[d] = *high;
@@ -74,7 +75,7 @@ bool onnx_window_place(struct onnx_import *im, const struct onnx_node *n, struct
                 }
                 if (w->auto_pad == PAD_VALID)
                         *low = *high = 0;
-                int64_t slack = in[d] + *low + *high - extent;
+                int64_t slack = dim_extent(in[d]) + *low + *high - extent;
                 if (slack < 0)
                         return onnx_invalid(
                                 im, n,
@@ -85,9 +86,10 @@ bool onnx_window_place(struct onnx_import *im, const struct onnx_node *n, struct
                 if (ceil_mode) {
                         w->out[d] = divide_up(slack, stride) + 1;
                         /* a last window that would start in the end padding is dropped */
-                        if ((w->out[d] - 1) * stride >= in[d] + *low)
+                        if ((w->out[d] - 1) * stride >= dim_extent(in[d]) + *low)
                                 w->out[d]--;
-                        w->high[d] = onnx_max(0, (w->out[d] - 1) * stride + extent - in[d] - *low);
+                        w->high[d] = onnx_max(0, (w->out[d] - 1) * stride + extent -
+                                                         dim_extent(in[d]) - *low);
                 }
         }
         return true;

@@ -40,8 +40,7 @@ static struct group *group_new(struct exposing *x, struct region *in)
 
 static struct value *flat(struct builder *b, struct value *v)
 {
-        const dim_t count = type_elements(v->type);
-        return build_reshape(b, v, 1, &count);
+        return build_reshape(b, v, 1, (const dim_t[]){ dim_of(type_elements(v->type)) });
 }
 
 /* ---- what goes out of a region ---- */
@@ -81,7 +80,7 @@ static void flag_groups(struct exposing *x, struct region *branch)
         for (int i = 0; i < x->group_count; i++) {
                 struct group *g = x->groups[i];
                 if (g->in == branch && !g->ran)
-                        g->ran = constant_number(x->m, type_tensor(x->m, E_U8, 1, &g->times), 1);
+                        g->ran = constant_number(x->m, type_static(x->m, E_U8, 1, &g->times), 1);
         }
 }
 
@@ -326,8 +325,8 @@ static bool gather(struct exposing *x, struct value *const *values)
         for (int i = 0; i < x->count; i++) {
                 struct value *v = values[i];
                 struct region *r = value_region(v);
-                const dim_t elements = type_elements(v->type);
-                const struct type *all = type_tensor(x->m, v->type->element, 1, &elements);
+                const int64_t elements = type_elements(v->type);
+                const struct type *all = type_static(x->m, v->type->element, 1, &elements);
                 x->e->values[i] = (struct exposed){ .elements = elements, .times = 1, .flags = -1 };
                 x->group_of[i] = r->owner ? group_in(x, r) : NULL;
                 struct builder b = at_end(x, r);

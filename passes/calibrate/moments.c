@@ -30,7 +30,8 @@ struct view {
         int64_t inner;
         /* of a convolution (else spatial is -1) */
         int spatial;
-        const int64_t *window, *result, *strides, *dilations, *spread, *pads;
+        const dim_t *window, *result;
+        const int64_t *strides, *dilations, *spread, *pads;
         int64_t channels, taps;         /* of a group; of the window */
         int64_t *offsets;               /* [taps] in a channel of x; -1: zero */
 };
@@ -42,10 +43,10 @@ static struct view view_of(struct arena *arena, const struct op *op)
         struct view v = { .x = x, .groups = 1, .inner = 1, .spatial = -1 };
         if (op->code == OP_dot) {
                 const int64_t along = op_ints(op, "contract_a", NULL)[0];
-                v.depth = x->dims[along];
+                v.depth = type_extent(x, along);
                 v.places = type_elements(x) / v.depth;
                 for (int d = (int)along + 1; d < x->rank; d++)
-                        v.inner *= x->dims[d];
+                        v.inner *= type_extent(x, d);
                 return v;
         }
         v.spatial = x->rank - 2;
@@ -56,10 +57,10 @@ static struct view view_of(struct arena *arena, const struct op *op)
         v.dilations = op_ints(op, "dilations", NULL);
         v.spread = op_ints(op, "input_dilations", NULL);
         v.pads = op_ints(op, "pads", NULL);
-        v.channels = w->dims[1];
-        v.depth = type_elements(w) / w->dims[0];
+        v.channels = type_extent(w, 1);
+        v.depth = type_elements(w) / type_extent(w, 0);
         v.taps = v.depth / v.channels;
-        v.places = type_elements(y) / y->dims[1];
+        v.places = type_elements(y) / type_extent(y, 1);
         v.offsets = arena_array(arena, (size_t)v.taps, sizeof *v.offsets);
         return v;
 }
@@ -68,13 +69,14 @@ static struct view view_of(struct arena *arena, const struct op *op)
 static int64_t offset_of(const struct view *v, int64_t place, int64_t tap)
 {
         int64_t offset = 0, step = 1;
-        for (int d = v->spatial; d-- > 0; place /= v->result[d], tap /= v->window[d]) {
-                int64_t at = place % v->result[d] * v->strides[d] +
-                             tap % v->window[d] * v->dilations[d] - v->pads[d];
-                if (at < 0 || at % v->spread[d] || at / v->spread[d] >= v->x->dims[d + 2])
+        for (int d = v->spatial; d-- > 0;
+             place /= dim_extent(v->result[d]), tap /= dim_extent(v->window[d])) {
+                int64_t at = place % dim_extent(v->result[d]) * v->strides[d] +
+                             tap % dim_extent(v->window[d]) * v->dilations[d] - v->pads[d];
+                if (at < 0 || at % v->spread[d] || at / v->spread[d] >= type_extent(v->x, d + 2))
                         return -1;
                 offset += at / v->spread[d] * step;
-                step *= v->x->dims[d + 2];
+                step *= type_extent(v->x, d + 2);
         }
         return offset;
 }
@@ -89,12 +91,13 @@ static void gather(const struct view *v, const float *x, int64_t place, int64_t 
         }
         int64_t area = 1, results = 1;
         for (int d = 0; d < v->spatial; d++) {
-                area *= v->x->dims[d + 2];
-                results *= v->result[d];
+                area *= type_extent(v->x, d + 2);
+                results *= dim_extent(v->result[d]);
         }
         for (int64_t t = 0; t < v->taps; t++)
                 v->offsets[t] = offset_of(v, place % results, t);
-        const float *from = x + (place / results * v->x->dims[1] + group * v->channels) * area;
+        const float *from =
+                x + (place / results * type_extent(v->x, 1) + group * v->channels) * area;
         for (int64_t c = 0; c < v->channels; c++, from += area)
                 for (int64_t t = 0; t < v->taps; t++)
                         *row++ = v->offsets[t] < 0 ? 0 : from[v->offsets[t]];

@@ -127,7 +127,8 @@ static struct op *find_first(const struct value *x)
                         const struct value *read = captures ? captures[i] : op_operand(kernel, i);
                         if (read && read->kind == VALUE_RESULT &&
                             attention_same_rows(read->type, x->type) &&
-                            (!next || read->type->dims[COLUMN] > next->type->dims[COLUMN]))
+                            (!next ||
+                             type_extent(read->type, COLUMN) > type_extent(next->type, COLUMN)))
                                 next = read;
                 }
                 arena_free(arena);
@@ -229,7 +230,9 @@ static bool find_caches(const struct candidates *c, const struct target *target,
         add_concat(with, second, op_operand(product, 1));
         for (int i = 1; i < with->result_count; i++)
                 stored += type_bytes(with->results[i]->type);
-        return with->count > c->count && grid_stores_beside(target_grid(target), op_result(product)->type->dims[GROUP], (double)stored);
+        return with->count > c->count &&
+               grid_stores_beside(target_grid(target), type_extent(op_result(product)->type, GROUP),
+                                  (double)stored);
 }
 
 /* ---- how ---- */
@@ -239,7 +242,7 @@ struct tiles { int64_t count, size; };
 
 static struct tiles tiles_of(const struct attention *a, int columns)
 {
-        int64_t rows = a->scores->type->dims[ROW], count = divide_up(rows, columns);
+        int64_t rows = type_extent(a->scores->type, ROW), count = divide_up(rows, columns);
         return (struct tiles){ count, divide_up(rows, count) };
 }
 
@@ -270,7 +273,7 @@ static int64_t block_tiles(const struct attention *a, struct tiles tiles,
                 return 0;
         int64_t threads = machine->threads > 1 ? machine->threads : 1,
                 blocks = divide_up(tiles.count, most ? most : 1);
-        while (a->scores->type->dims[GROUP] * blocks % threads && blocks < tiles.count)
+        while (type_extent(a->scores->type, GROUP) * blocks % threads && blocks < tiles.count)
                 blocks++;
         return divide_up(tiles.count, blocks);
 }
@@ -279,7 +282,8 @@ static int64_t block_tiles(const struct attention *a, struct tiles tiles,
  * the second cache. */
 static int64_t block_keys(const struct attention *a, const struct schedule_machine *machine)
 {
-        int64_t depth = op_int(a->first, "channels") + op_result(a->second)->type->dims[COLUMN];
+        int64_t depth =
+                op_int(a->first, "channels") + type_extent(op_result(a->second)->type, COLUMN);
         int64_t keys = room_part(machine->target) /
                        (depth * element_info[op_operand(a->first, 1)->type->element].bytes) /
                        LEAST_KEYS * LEAST_KEYS;
@@ -309,10 +313,11 @@ static bool hides_much(const struct attention *a, int64_t rows)
         for (int64_t from = 0; from < band.rows; from += rows) {
                 int64_t to = from + rows < band.rows ? from + rows : band.rows;
                 int64_t low = from + band.low > 0 ? from + band.low : 0;
-                int64_t high = to + band.high < t->dims[COLUMN] ? to + band.high : t->dims[COLUMN];
+                int64_t high = to + band.high < type_extent(t, COLUMN) ? to + band.high
+                                                                       : type_extent(t, COLUMN);
                 seen += high > low ? (high - low) * (to - from) : 0;
         }
-        return (double)seen < .9 * (double)band.rows * (double)t->dims[COLUMN];
+        return (double)seen < .9 * (double)band.rows * (double)type_extent(t, COLUMN);
 }
 
 /* Should rows be cut into blocks of columns? The same answer for every number of threads. *hides:
@@ -335,8 +340,8 @@ static bool reads_less(const struct attention *a, int64_t blocks,
         const struct type *scores = a->scores->type;
         int64_t again = (type_bytes(op_operand(a->first, 1)->type) +
                          type_bytes(op_operand(a->second, 1)->type)) /
-                        scores->dims[GROUP];
-        int64_t spared = 2 * scores->dims[ROW] * columns_of(a, machine) * score_bytes(a);
+                        type_extent(scores, GROUP);
+        int64_t spared = 2 * type_extent(scores, ROW) * columns_of(a, machine) * score_bytes(a);
         return again <= room_whole(machine->target) || again <= spared / blocks;
 }
 

@@ -169,11 +169,11 @@ static bool is_row_of_bytes(const struct op *dot, const struct op *op, int opera
         if (!x || op->code != OP_cast || element_info[op_operand(op, 0)->type->element].bytes != 1)
                 return false;
         const int64_t *batch = op_ints(dot, "batch_a", &batches), *contract = op_ints(dot, "contract_a", &contracted);
-        dim_t known = 1;
+        int64_t known = 1;
         for (int i = 0; i < batches; i++)
-                known *= x->dims[batch[i]];
+                known *= type_extent(x, batch[i]);
         for (int i = 0; i < contracted; i++)
-                known *= x->dims[contract[i]];
+                known *= type_extent(x, contract[i]);
         return type_elements(x) == known;
 }
 
@@ -221,7 +221,7 @@ static unsigned repeats_along(const struct op *op, const struct type *shape)
         if (op->code != OP_broadcast || !type_same_dims(op_result(op)->type, shape))
                 return 0;
         for (int d = 0; d < shape->rank; d++)
-                along |= (unsigned)(shape->dims[d] != 1) << d;
+                along |= (unsigned)(!dim_is(shape->dims[d], 1)) << d;
         return along & ~relation_depends(op, 0);
 }
 

@@ -57,8 +57,10 @@ bool fuse_is_halo(const struct op *op)
 static bool are_words(const struct op *pad, const struct op *contraction, int64_t low)
 {
         const struct type *x = op_operand(pad, 0)->type, *around = op_result(pad)->type;
-        return low == 0 && contraction->code == OP_convolve_packed && around->dims[1] == 1 &&
-               x->dims[x->rank - 1] % packed_group(around, op_operand(contraction, 1)->type) == 0;
+        return low == 0 && contraction->code == OP_convolve_packed && dim_is(around->dims[1], 1) &&
+               type_extent(x, x->rank - 1) %
+                               packed_group(around, op_operand(contraction, 1)->type) ==
+                       0;
 }
 
 bool fuse_is_border(const struct op *op)
@@ -106,14 +108,14 @@ static bool unite_halos(const struct value *v, int64_t lows[RANK_MAX], dim_t dim
                 *number = other;
                 any = true;
                 for (int d = 0; d < v->type->rank; d++) {
-                        int64_t high =
-                                op_result(u->user)->type->dims[d] - v->type->dims[d] - own[d];
+                        int64_t high = type_extent(op_result(u->user)->type, d) -
+                                       type_extent(v->type, d) - own[d];
                         lows[d] = own[d] > lows[d] ? own[d] : lows[d];
                         highs[d] = high > highs[d] ? high : highs[d];
                 }
         }
         for (int d = 0; d < v->type->rank; d++)
-                dims[d] = lows[d] + v->type->dims[d] + highs[d];
+                dims[d] = dim_of(lows[d] + type_extent(v->type, d) + highs[d]);
         return any;
 }
 
@@ -224,7 +226,7 @@ int fuse_share_halos(struct region *region, struct diag *diag)
                 if (!v || !op_is_stack(op) || !unite_halos(v, lows, dims, &number))
                         continue;
                 int axis = (int)op_int(op, "axis");
-                if (dims[axis] != v->type->dims[axis])
+                if (!dim_equal(dims[axis], v->type->dims[axis]))
                         continue;
                 if ((!value_has_one_use(v) && !share_halo(v, lows, dims, number, &b)) || !push_halo(op, &b))
                         return -1;

@@ -71,7 +71,7 @@ static bool widens(const struct op *map)
 static bool pays(const struct op *map, const struct schedule *s, const struct target *target)
 {
         const struct type *y = op_result(map)->type;
-        int64_t bytes = type_bytes(y) / y->dims[0];
+        int64_t bytes = type_bytes(y) / type_extent(y, 0);
         return widens(map) || (s->strip && s->panel_tasks == 1 &&
                                (is_in_place(map) ? bytes : 2 * bytes) > room_whole(target));
 }

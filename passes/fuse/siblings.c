@@ -62,7 +62,7 @@ static bool is_concat(const struct op *op)
 {
         int64_t before = 1;
         for (int64_t d = 0; op->code == OP_concat && d < op_int(op, "axis"); d++)
-                before *= op->results[0].type->dims[d];
+                before *= type_extent(op->results[0].type, d);
         return op->code == OP_concat && before > 1;
 }
 
@@ -92,7 +92,7 @@ static bool find_walk(struct op *kernel, struct walk *w)
                         return false;
         w->rows = type_elements(w->shape);
         for (int d = 0; d < w->shape->rank && w->rows; d++)
-                w->rows /= w->along >> d & 1 ? w->shape->dims[d] : 1;
+                w->rows /= w->along >> d & 1 ? type_extent(w->shape, d) : 1;
         return true;
 }
 

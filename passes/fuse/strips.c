@@ -37,7 +37,10 @@ static bool find_chain(struct op *kernel, struct chain *chain)
 }
 
 /* of an image */
-static int64_t bytes_of(const struct value *v) { return type_bytes(v->type) / v->type->dims[0]; }
+static int64_t bytes_of(const struct value *v)
+{
+        return type_bytes(v->type) / type_extent(v->type, 0);
+}
 
 static int64_t weights_bytes(const struct op *op)
 {
@@ -69,7 +72,7 @@ static bool pays(const struct chain *first, const struct chain *second, const st
 /* rows of a tile: as many as the schedule says, where they divide the rows of the result */
 static int tile_rows(const struct chain *chain, int i, const struct schedule *s)
 {
-        int64_t rows = op_result(chain->links[i].op)->type->dims[CHAIN_ROWS];
+        int64_t rows = type_extent(op_result(chain->links[i].op)->type, CHAIN_ROWS);
         int most = i < chain->wide ? 1 : s->rows;
         while (rows % most)
                 most--;
@@ -84,10 +87,10 @@ static int64_t strip_rows(const struct chain *chain, const struct schedule_machi
         int64_t room = room_strip(machine->target), each = 0;
         const struct op *wide = chain->links[chain->wide].op;
         int64_t stride = chain->wide ? chain_stride(wide) : 1;
-        int64_t rows = op_result(chain->links[chain->count - 1].op)->type->dims[CHAIN_ROWS];
+        int64_t rows = type_extent(op_result(chain->links[chain->count - 1].op)->type, CHAIN_ROWS);
         for (int i = 1; i < chain->count; i++) {
                 const struct value *x = op_operand(chain->links[i].op, 0);
-                int64_t row = bytes_of(x) / x->type->dims[CHAIN_ROWS];
+                int64_t row = bytes_of(x) / type_extent(x->type, CHAIN_ROWS);
                 each += i <= chain->wide ? row * stride : row;
                 if (i <= chain->wide)
                         room -= row * (chain_reach(wide) - stride);

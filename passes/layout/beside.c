@@ -25,8 +25,9 @@ static bool is_candidate(const struct op *op)
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
         op_ints(op, "batch_a", &batches);
         const int64_t *a = op_ints(op, "contract_a", &contracted), *b = op_ints(op, "contract_b", NULL);
-        return !batches && contracted == 1 && x->type->rank == 3 && x->type->dims[0] == 1 && a[0] == COLUMNS && type_is_static(x->type) &&
-               value_is_constant(w) && w->constant->kind == CONSTANT_DENSE && w->type->rank == 2 && b[0] == 0 &&
+        return !batches && contracted == 1 && x->type->rank == 3 && dim_is(x->type->dims[0], 1) &&
+               a[0] == COLUMNS && type_is_static(x->type) && value_is_constant(w) &&
+               w->constant->kind == CONSTANT_DENSE && w->type->rank == 2 && b[0] == 0 &&
                element_is_float((enum element)w->type->element);
 }
 
@@ -49,18 +50,20 @@ static struct value *constants_beside(struct layout *l, struct value *const *par
 {
         const struct type *first = parts[0]->type;
         const int last = first->rank - 1;
-        const int64_t rows = last ? first->dims[0] : 1, bytes = element_info[first->element].bytes;
-        dim_t dims[2] = { first->dims[0], 0 };
+        const int64_t rows = last ? type_extent(first, 0) : 1,
+                      bytes = element_info[first->element].bytes;
+        dim_t dims[2] = { first->dims[0], dim_of(0) };
         int64_t at = 0;
-        dims[last] = 0;
+        dims[last] = dim_of(0);
         for (int i = 0; i < count; i++)
-                dims[last] += parts[i]->type->dims[last];
+                dims[last] = dim_of(dim_extent(dims[last]) + type_extent(parts[i]->type, last));
         const struct type *type = type_tensor(l->m, (enum element)first->element, first->rank, dims);
         char *data = constant_room(l->m, (size_t)type_bytes(type));
         for (int i = 0; i < count; i++) {
-                const size_t width = (size_t)(parts[i]->type->dims[last] * bytes);
+                const size_t width = (size_t)(type_extent(parts[i]->type, last) * bytes);
                 for (int64_t r = 0; r < rows; r++)
-                        memcpy(data + r * dims[last] * bytes + at, (const char *)parts[i]->constant->data + (size_t)r * width, width);
+                        memcpy(data + r * dim_extent(dims[last]) * bytes + at,
+                               (const char *)parts[i]->constant->data + (size_t)r * width, width);
                 at += (int64_t)width;
         }
         return constant_dense(l->m, type, data, parts[0]->constant->name);
@@ -146,10 +149,11 @@ static int64_t head_of(const struct beside *s)
         for (int k = 0; k < s->count; k++)
                 for (const struct use *u = s->ends[k]->uses; u; u = u->next) {
                         const struct type *x = s->ends[k]->type, *y = op_result(u->user)->type;
-                        if (u->user->code != OP_reshape || y->rank != 4 || y->dims[0] != 1 || y->dims[1] != x->dims[1] ||
-                            (channels && y->dims[3] != channels))
+                        if (u->user->code != OP_reshape || y->rank != 4 || !dim_is(y->dims[0], 1) ||
+                            !dim_equal(y->dims[1], x->dims[1]) ||
+                            (channels && !dim_is(y->dims[3], channels)))
                                 return 0;
-                        channels = y->dims[3];
+                        channels = type_extent(y, 3);
                 }
         return channels;
 }
@@ -157,12 +161,18 @@ static int64_t head_of(const struct beside *s)
 static void put_heads(struct layout *l, const struct beside *s, int64_t channels)
 {
         static const int64_t swap[] = { 0, 2, 1, 3 }, ones[] = { 1, 1, 1, 1 };
-        const int64_t rows = s->all->type->dims[1];
-        struct value *heads = build_reshape(&l->b, s->all, 4, (dim_t[]){ 1, rows, s->all->type->dims[COLUMNS] / channels, channels });
+        const int64_t rows = type_extent(s->all->type, 1);
+        struct value *heads =
+                build_reshape(&l->b, s->all, 4,
+                              (dim_t[]){ dim_of(1), dim_of(rows),
+                                         dim_of(type_extent(s->all->type, COLUMNS) / channels),
+                                         dim_of(channels) });
         heads = build_transpose(&l->b, heads, swap);
         for (int64_t k = 0, from = 0; heads && k < s->count; k++) {
-                const int64_t count = s->ends[k]->type->dims[COLUMNS] / channels;
-                struct value *own = layout_slice(&l->b, heads, (int64_t[]){ 0, from, 0, 0 }, ones, (dim_t[]){ 1, count, rows, channels });
+                const int64_t count = type_extent(s->ends[k]->type, COLUMNS) / channels;
+                struct value *own = layout_slice(
+                        &l->b, heads, (int64_t[]){ 0, from, 0, 0 }, ones,
+                        (dim_t[]){ dim_of(1), dim_of(count), dim_of(rows), dim_of(channels) });
                 own = own ? build_transpose(&l->b, own, swap) : NULL;
                 own = own ? build_reshape(&l->b, own, 3, s->ends[k]->type->dims) : NULL;
                 l->failed |= !own;

@@ -19,15 +19,25 @@ static struct value *in_panels(struct layout *l, struct value *v, int64_t vector
 {
         static const int64_t perm[] = { 0, 3, 4, 1, 2, 5 };
         const dim_t *d = v->type->dims;
-        int64_t panels = divide_up(d[0], vectors * lanes), blocks = d[1],
-                words = type_elements(v->type) / (d[0] * blocks) / group;
-        struct value *x = layout_reshape(&l->b, v, 3, (dim_t[]){ d[0], blocks, words * group });
-        x = x ? layout_pack(&l->b, x, (dim_t[]){ panels * vectors * lanes, blocks, words * group }, 6,
-                            (dim_t[]){ panels, vectors, lanes, blocks, words, group }, perm)
+        int64_t panels = divide_up(dim_extent(d[0]), vectors * lanes), blocks = dim_extent(d[1]),
+                words = type_elements(v->type) / (dim_extent(d[0]) * blocks) / group;
+        struct value *x = layout_reshape(&l->b, v, 3,
+                                         (dim_t[]){ d[0], dim_of(blocks), dim_of(words * group) });
+        x = x ? layout_pack(&l->b, x,
+                            (dim_t[]){ dim_of(panels * vectors * lanes), dim_of(blocks),
+                                       dim_of(words * group) },
+                            6,
+                            (dim_t[]){ dim_of(panels), dim_of(vectors), dim_of(lanes),
+                                       dim_of(blocks), dim_of(words), dim_of(group) },
+                            perm)
               : NULL;
         if (v->type->rank == 4)         /* scales: a number of each output */
-                return layout_reshape(&l->b, x, 4, (dim_t[]){ panels, blocks, vectors, lanes });
-        return layout_reshape(&l->b, x, 5, (dim_t[]){ panels, blocks, words, vectors, lanes * group });
+                return layout_reshape(&l->b, x, 4,
+                                      (dim_t[]){ dim_of(panels), dim_of(blocks), dim_of(vectors),
+                                                 dim_of(lanes) });
+        return layout_reshape(&l->b, x, 5,
+                              (dim_t[]){ dim_of(panels), dim_of(blocks), dim_of(words),
+                                         dim_of(vectors), dim_of(lanes * group) });
 }
 
 /* Zeros behind the last output take little memory. */
@@ -51,7 +61,7 @@ bool layout_dot_blocks(struct layout *l, struct op *op)
             (zeros && !value_is_constant(op_operand(op, ZEROS))))
                 return layout_refuse(l, REMARK_layout_packing);
         struct value *operands[OPERAND_ROW_MAX];
-        int64_t rows = op_operand(op, 0)->type->dims[2], outputs = op_int(op, "outputs"),
+        int64_t rows = type_extent(op_operand(op, 0)->type, 2), outputs = op_int(op, "outputs"),
                 vectors = multiply_few(l->context->target, m, outputs, rows);
         if (!stays_small(&p, outputs, vectors * m->outputs))
                 return layout_refuse(l, REMARK_layout_padding);

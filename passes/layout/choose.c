@@ -72,18 +72,21 @@ static void add_cost(struct layout *l, struct value *v, int kind, double cycles)
 
 static double bytes_of(const struct layout *l, const struct type *t, int kind)
 {
-        int64_t lanes = kind == LAST ? t->dims[1] : l->block,
-                stored = layout_blocks(t->dims[1], lanes) * lanes;
-        return (double)type_bytes(t) / (double)t->dims[1] * (double)stored;
+        int64_t lanes = kind == LAST ? type_extent(t, 1) : l->block,
+                stored = layout_blocks(type_extent(t, 1), lanes) * lanes;
+        return (double)type_bytes(t) / (double)type_extent(t, 1) * (double)stored;
 }
 
 static bool is_whole(const struct layout *l, const struct type *t)
 {
-        return t->dims[1] % l->block == 0;
+        return type_extent(t, 1) % l->block == 0;
 }
 
 /* less than a block: one block either way, with lanes that pad it or without */
-static bool is_few(const struct layout *l, const struct type *t) { return t->dims[1] < l->block; }
+static bool is_few(const struct layout *l, const struct type *t)
+{
+        return type_extent(t, 1) < l->block;
+}
 
 /* the blocks that a value of this kind has where a contraction makes or wants them */
 static int blocks_in(const struct layout *l, const struct type *t, int kind)
@@ -95,9 +98,10 @@ static int blocks_in(const struct layout *l, const struct type *t, int kind)
 static double conversion(const struct layout *l, const struct type *t, int kind)
 {
         const struct target *target = l->context->target;
-        double positions = (double)type_elements(t) / ((double)t->dims[0] * (double)t->dims[1]);
+        double positions =
+                (double)type_elements(t) / ((double)type_extent(t, 0) * (double)type_extent(t, 1));
         int blocks = blocks_in(l, t, kind);
-        bool same = (blocks == LAST || is_whole(l, t)) && (positions <= 1 || t->dims[1] == 1);
+        bool same = (blocks == LAST || is_whole(l, t)) && (positions <= 1 || dim_is(t->dims[1], 1));
         double bytes = (double)type_bytes(t) + bytes_of(l, t, blocks);
         return same ? 0 : layout_conversion_cost(bytes, is_whole(l, t), target);
 }
@@ -148,7 +152,8 @@ static bool carries(const struct value *v)
 
 static bool keeps_channels(const struct type *x, const struct type *y)
 {
-        return y->rank >= 2 && y->dims[0] == x->dims[0] && y->dims[1] == x->dims[1];
+        return y->rank >= 2 && dim_equal(y->dims[0], x->dims[0]) &&
+               dim_equal(y->dims[1], x->dims[1]);
 }
 
 /* made anew in any form */
@@ -263,7 +268,7 @@ static bool is_simple(const struct op *op)
 static bool may_stay(const struct op *op)
 {
         const struct type *w = op_operand(op, 1)->type;
-        return is_simple(op) && w->dims[w->rank - 1] <= VECTOR_JOINED_MAX;
+        return is_simple(op) && type_extent(w, w->rank - 1) <= VECTOR_JOINED_MAX;
 }
 
 static void choose_depthwise(struct layout *l, struct op *op)
@@ -312,7 +317,7 @@ static void choose_convolve(struct layout *l, struct op *op)
         const struct target *target = l->context->target;
         double cycles = packed_cycles(l, op);
         const struct multiply *bytes = layout_bytes(l, op);
-        bool tiled = w->rank == 4 && w->dims[2] == 3 && w->dims[3] == 3 &&
+        bool tiled = w->rank == 4 && dim_is(w->dims[2], 3) && dim_is(w->dims[3], 3) &&
                      x->type->element == E_F32;
         bool stay = stays(l, op);
         layout_form(l, y)->stays = stay;
@@ -336,7 +341,7 @@ static void choose_convolve(struct layout *l, struct op *op)
         if (bytes) {                    /* words of a block are few, and want to be whole */
                 double lost = layout_short_cost(cycles, bytes->group, target);
                 add_cost(l, x, BLOCKS, is_few(l, x->type) ? 0 : lost);
-                add_cost(l, x, LAST, x->type->dims[1] % bytes->group ? cycles : 0);
+                add_cost(l, x, LAST, type_extent(x->type, 1) % bytes->group ? cycles : 0);
                 return;
         }
         add_cost(l, x, LAST, is_few(l, x->type) ? 0 : layout_far_cost(cycles, target));
@@ -372,7 +377,7 @@ static bool choose_moves(struct layout *l, struct op *op)
                         return false;
                 choose_parts(l, op,
                              starts[1] % l->block == 0 &&
-                                     (steps[1] == 1 || y->type->dims[1] == 1));
+                                     (steps[1] == 1 || dim_is(y->type->dims[1], 1)));
                 return true;
         case OP_reshape:
         case OP_reduce_window:

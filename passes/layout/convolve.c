@@ -23,8 +23,8 @@ struct convolution {
 
 static bool is_depthwise(const struct convolution *c)
 {
-        return c->groups > 1 && c->w->type->dims[1] == 1 && c->w->type->dims[0] == c->groups &&
-               !(c->multiply && c->multiply->streams);
+        return c->groups > 1 && dim_is(c->w->type->dims[1], 1) &&
+               dim_is(c->w->type->dims[0], c->groups) && !(c->multiply && c->multiply->streams);
 }
 
 /* ---- groups ---- */
@@ -32,7 +32,7 @@ static bool is_depthwise(const struct convolution *c)
 /* each channel `times` times */
 static struct value *repeat_channels(struct builder *b, struct value *x, int64_t times)
 {
-        dim_t dims[RANK_MAX] = { x->type->dims[0], x->type->dims[1], times };
+        dim_t dims[RANK_MAX] = { x->type->dims[0], x->type->dims[1], dim_of(times) };
         int64_t onto[RANK_MAX] = { 0, 1 };
         int rank = x->type->rank;
         for (int d = 2; d < rank; d++) {
@@ -40,7 +40,7 @@ static struct value *repeat_channels(struct builder *b, struct value *x, int64_t
                 onto[d] = d + 1;
         }
         x = build_broadcast(b, x, type_tensor(b->m, x->type->element, rank + 1, dims), onto);
-        dims[1] *= times;
+        dims[1] = dim_of(dim_extent(dims[1]) * times);
         memmove(dims + 2, dims + 3, (size_t)(rank - 2) * sizeof *dims);
         return build_reshape(b, x, rank, dims);
 }
@@ -52,20 +52,28 @@ static struct value *merge_groups(struct builder *b, struct value *w, int64_t gr
                                   int64_t merged)
 {
         const dim_t *old = w->type->dims;
-        int64_t outputs = old[0] / groups, channels = old[1], left = groups / merged, window = 1;
+        int64_t outputs = dim_extent(old[0]) / groups, channels = dim_extent(old[1]),
+                left = groups / merged, window = 1;
         for (int d = 2; d < w->type->rank; d++)
-                window *= old[d];
-        dim_t dims[RANK_MAX] = { left, merged, outputs, channels, window };
-        dim_t padded[] = { left, merged, outputs, (merged + 1) * channels, window };
+                window *= dim_extent(old[d]);
+        dim_t dims[RANK_MAX] = { dim_of(left), dim_of(merged), dim_of(outputs), dim_of(channels),
+                                 dim_of(window) };
+        dim_t padded[] = { dim_of(left), dim_of(merged), dim_of(outputs),
+                           dim_of((merged + 1) * channels), dim_of(window) };
         static const int64_t swap[] = { 0, 2, 1, 3, 4 };
         struct value *v = layout_pack(b, layout_reshape(b, w, 5, dims), padded, 5, padded, swap);
         v = layout_reshape(b, v, 4,
-                           (dim_t[]){ left, outputs, merged * (merged + 1) * channels, window });
-        v = layout_slice_to(b, v, (dim_t[]){ left, outputs, merged * merged * channels, window });
-        v = layout_reshape(b, v, 5, (dim_t[]){ left, outputs, merged, merged * channels, window });
+                           (dim_t[]){ dim_of(left), dim_of(outputs),
+                                      dim_of(merged * (merged + 1) * channels), dim_of(window) });
+        v = layout_slice_to(b, v,
+                            (dim_t[]){ dim_of(left), dim_of(outputs),
+                                       dim_of(merged * merged * channels), dim_of(window) });
+        v = layout_reshape(b, v, 5,
+                           (dim_t[]){ dim_of(left), dim_of(outputs), dim_of(merged),
+                                      dim_of(merged * channels), dim_of(window) });
         v = layout_transpose(b, v, swap);
         memcpy(dims, old, (size_t)w->type->rank * sizeof *dims);
-        dims[1] *= merged;
+        dims[1] = dim_of(dim_extent(dims[1]) * merged);
         return layout_reshape(b, v, w->type->rank, dims);
 }
 
@@ -77,7 +85,7 @@ static void pad_groups(struct convolution *c)
         dim_t padded[RANK_MAX];
         int64_t perm[RANK_MAX];
         for (int d = 0; d < rank; d++) {
-                padded[d] = d ? c->w->type->dims[d] : groups;
+                padded[d] = dim_of(d ? type_extent(c->w->type, d) : groups);
                 perm[d] = d;
         }
         c->w = layout_pack(&c->l->b, c->w, padded, rank, padded, perm);
@@ -88,7 +96,8 @@ static void pad_groups(struct convolution *c)
  * much */
 static bool bring_groups(struct convolution *c)
 {
-        int64_t channels = c->w->type->dims[1], outputs = c->w->type->dims[0] / c->groups;
+        int64_t channels = type_extent(c->w->type, 1),
+                outputs = type_extent(c->w->type, 0) / c->groups;
         if (c->groups == 1 || is_depthwise(c) ||
             (channels % c->l->block == 0 && outputs % c->l->block == 0))
                 return true;
@@ -124,8 +133,8 @@ static struct value *few_channels(struct layout *l, struct value *x)
         for (int d = 0; channels_last && d < rank; d++)
                 channels_last = perm[d] == (d == 0 ? 0 : d == 1 ? rank - 1 : d - 1);
         memcpy(dims, x->type->dims, (size_t)rank * sizeof *dims);
-        dims[rank] = channels_last ? dims[1] : 1;
-        dims[1] = channels_last ? 1 : dims[1];
+        dims[rank] = dim_of(channels_last ? dim_extent(dims[1]) : 1);
+        dims[1] = dim_of(channels_last ? 1 : dim_extent(dims[1]));
         return layout_reshape(&l->b, channels_last ? op_operand(x->op, 0) : x, rank + 1, dims);
 }
 
@@ -136,7 +145,7 @@ static struct value *grouped_channels(struct layout *l, struct value *x, int gro
         int rank = x->type->rank;
         dim_t dims[RANK_MAX];
         int64_t perm[RANK_MAX] = { 0 },
-                missing = round_up(x->type->dims[1], group) - x->type->dims[1];
+                missing = round_up(type_extent(x->type, 1), group) - type_extent(x->type, 1);
         const enum element e = (enum element)x->type->element;
         bool rounded = element_is_small(e) && op_is(x, OP_cast) &&
                        op_operand(x->op, 0)->type->element == E_F32;
@@ -148,7 +157,7 @@ static struct value *grouped_channels(struct layout *l, struct value *x, int gro
                 return NULL;
         memcpy(dims + 2, x->type->dims + 1, (size_t)(rank - 1) * sizeof *dims);
         dims[0] = x->type->dims[0];
-        dims[1] = 1;
+        dims[1] = dim_of(1);
         x = layout_reshape(&l->b, x, rank + 1, dims);
         return layout_halo(&l->b, rounded ? build_cast(&l->b, x, e) : x, rank,
                            (int64_t[]){ 0, missing }, 1);
@@ -163,16 +172,16 @@ static struct value *words_of_blocks(struct layout *l, struct value *w, int64_t 
         memcpy(padded, w->type->dims, (size_t)rank * sizeof *padded);
         memcpy(whole, padded, sizeof padded);
         memcpy(dims + 2, padded + 1, (size_t)(rank - 1) * sizeof *dims);
-        padded[1] = blocks * channels;
+        padded[1] = dim_of(blocks * channels);
         dims[0] = padded[0];
-        dims[1] = blocks;
-        dims[2] = channels;
+        dims[1] = dim_of(blocks);
+        dims[2] = dim_of(channels);
         for (int d = 0; d <= rank; d++)
                 perm[d] = d;
         w = layout_pack(&l->b, w, padded, rank + 1, dims, perm);
-        dims[2] = inner;
+        dims[2] = dim_of(inner);
         w = w ? layout_pack(&l->b, w, dims, rank + 1, dims, perm) : NULL;
-        whole[1] = blocks * inner;
+        whole[1] = dim_of(blocks * inner);
         return w ? layout_reshape(&l->b, w, rank, whole) : NULL;
 }
 
@@ -186,15 +195,17 @@ static struct value *pack_panels(struct layout *l, struct value *w, const struct
         struct schedule_product product = { .groups = groups, .positions = positions, .outputs = stored,
                                             .channels = blocks * inner };
         for (int d = 2; d < w->type->rank; d++)
-                product.channels *= old[d];
+                product.channels *= dim_extent(old[d]);
         int64_t vectors = multiply_panel(l->context->target, m, &product);
         int window = w->type->rank - 2;
-        int64_t outputs = old[0] / groups, panel = vectors * m->outputs;
+        int64_t outputs = dim_extent(old[0]) / groups, panel = vectors * m->outputs;
         int64_t panels = divide_up(stored, panel);
-        dim_t split[RANK_MAX] = { groups, outputs, old[1] };
-        dim_t padded[RANK_MAX] = { groups, panels * panel, blocks * inner };
+        dim_t split[RANK_MAX] = { dim_of(groups), dim_of(outputs), old[1] };
+        dim_t padded[RANK_MAX] = { dim_of(groups), dim_of(panels * panel), dim_of(blocks * inner) };
         int pair = m->group, pairs = pair > 1;
-        dim_t dims[RANK_MAX] = { groups, panels, vectors, m->outputs, blocks, inner / pair, pair };
+        dim_t dims[RANK_MAX] = { dim_of(groups),     dim_of(panels), dim_of(vectors),
+                                 dim_of(m->outputs), dim_of(blocks), dim_of(inner / pair),
+                                 dim_of(pair) };
         int64_t perm[RANK_MAX] = { 0, 1, 4 };
         for (int d = 0; d < window; d++) {
                 split[3 + d] = padded[3 + d] = dims[6 + pairs + d] = old[2 + d];
@@ -208,8 +219,8 @@ static struct value *pack_panels(struct layout *l, struct value *w, const struct
                 return NULL;
         int rank = 6 + window;
         memcpy(dims, packed->type->dims, (size_t)rank * sizeof *dims);
-        dims[1] *= groups;
-        dims[rank - 1] *= pair;
+        dims[1] = dim_of(dim_extent(dims[1]) * groups);
+        dims[rank - 1] = dim_of(dim_extent(dims[rank - 1]) * pair);
         return layout_reshape(&l->b, packed, rank - 1, dims + 1);
 }
 
@@ -253,18 +264,18 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
         if (!x || !w)
                 return NULL;
         if (lanes) {
-                w = pack_lanes(l, w, x->type->dims[x->type->rank - 1]);
+                w = pack_lanes(l, w, type_extent(x->type, x->type->rank - 1));
         } else {
-                int64_t outputs = w->type->dims[0] / c->groups, block = block_of(c, outputs);
+                int64_t outputs = type_extent(w->type, 0) / c->groups, block = block_of(c, outputs);
                 int64_t stored = layout_blocks(outputs, block) * block;
-                int64_t positions =
-                        type_elements(op_result(c->op)->type) / op_result(c->op)->type->dims[1];
-                int64_t inner = x->type->dims[x->type->rank - 1],
-                        blocks = x->type->dims[1] / c->groups;
+                int64_t positions = type_elements(op_result(c->op)->type) /
+                                    type_extent(op_result(c->op)->type, 1);
+                int64_t inner = type_extent(x->type, x->type->rank - 1),
+                        blocks = type_extent(x->type, 1) / c->groups;
                 attr_set(attrs, code, "groups", c->groups);
                 /* which take whole blocks: zeros behind the channels */
                 bool whole = c->multiply->registers || c->multiply->sum == E_I32;
-                attr_set(attrs, code, "channels", whole ? blocks * inner : w->type->dims[1]);
+                attr_set(attrs, code, "channels", whole ? blocks * inner : type_extent(w->type, 1));
                 attr_set(attrs, code, "outputs", outputs);
                 attr_set(attrs, code, "block", block);
                 attr_set(attrs, code, "limit", multiply_limit(op_operand(c->op, 1)));
@@ -305,8 +316,8 @@ struct phases {
 static struct phase phase_in(const struct phases *p, int d, int64_t r)
 {
         const struct convolution *c = p->c;
-        return phase_of(r, p->steps[d], p->pads[d], c->w->type->dims[2 + d],
-                        c->x->type->dims[2 + d], p->count[d]);
+        return phase_of(r, p->steps[d], p->pads[d], type_extent(c->w->type, 2 + d),
+                        type_extent(c->x->type, 2 + d), p->count[d]);
 }
 
 static struct value *contract_phase(const struct phases *p, const int64_t *r)
@@ -324,17 +335,18 @@ static struct value *contract_phase(const struct phases *p, const int64_t *r)
                 struct phase phase = phase_in(p, d, r[d]);
                 starts[2 + d] = phase.first;
                 steps[2 + d] = p->steps[d];
-                dims[2 + d] = phase.taps;
+                dims[2 + d] = dim_of(phase.taps);
                 from[2 + d] = p->low[d] - phase.low;
-                part[2 + d] = p->count[d] + phase.taps - 1;
+                part[2 + d] = dim_of(p->count[d] + phase.taps - 1);
                 none |= !phase.taps;
         }
         if (none) {                     /* no weight meets an element */
                 memcpy(part + 2, p->count, (size_t)p->c->spatial * sizeof *part);
-                int64_t outputs = w->type->dims[0] / p->c->groups, block = block_of(p->c, outputs);
+                int64_t outputs = type_extent(w->type, 0) / p->c->groups,
+                        block = block_of(p->c, outputs);
                 if (!is_depthwise(p->c)) {      /* whose results lie as x does */
-                        part[1] = p->c->groups * layout_blocks(outputs, block);
-                        part[p->x->type->rank - 1] = block;
+                        part[1] = dim_of(p->c->groups * layout_blocks(outputs, block));
+                        part[p->x->type->rank - 1] = dim_of(block);
                 }
                 enum element e = (enum element)op_result(p->c->op)->type->element;
                 return constant_number(b->m, type_tensor(b->m, e, p->x->type->rank, part), 0);
@@ -352,8 +364,8 @@ static struct value *interleave(const struct phases *p, struct value *parts, con
         dim_t dims[RANK_MAX];
         int64_t perm[RANK_MAX] = { spatial, spatial + 1 };
         for (int d = 0; d < spatial; d++) {
-                dims[d] = p->steps[d];
-                dims[spatial + 2 + d] = p->count[d];
+                dims[d] = dim_of(p->steps[d]);
+                dims[spatial + 2 + d] = dim_of(p->count[d]);
                 perm[2 + 2 * d] = spatial + 2 + d;
                 perm[3 + 2 * d] = d;
         }
@@ -365,7 +377,7 @@ static struct value *interleave(const struct phases *p, struct value *parts, con
         dims[0] = y->dims[0];
         dims[1] = parts->type->dims[1];
         for (int d = 0; d < spatial; d++)
-                dims[2 + d] = p->count[d] * p->steps[d];
+                dims[2 + d] = dim_of(p->count[d] * p->steps[d]);
         dims[2 + spatial] = parts->type->dims[spatial + 2];
         v = build_reshape(b, v, spatial + 3, dims);
         memcpy(dims + 2, y->dims + 2, (size_t)spatial * sizeof *dims);
@@ -379,7 +391,7 @@ static struct phases phases_of(const struct convolution *c)
                             .steps = op_ints(c->op, "input_dilations", NULL),
                             .pads = op_ints(c->op, "pads", NULL) };
         for (int d = 0; d < c->spatial; d++)
-                p.count[d] = divide_up(y->dims[2 + d], p.steps[d]);
+                p.count[d] = divide_up(type_extent(y, 2 + d), p.steps[d]);
         return p;
 }
 
@@ -426,7 +438,7 @@ static bool phases_alike(const struct convolution *c, struct phases *p)
                                 return false;
                 }
         }
-        return c->groups == 1 && c->w->type->dims[0] < c->l->block;
+        return c->groups == 1 && type_extent(c->w->type, 0) < c->l->block;
 }
 
 static struct value *weights_of_phases(const struct convolution *c, const struct phases *p,
@@ -443,7 +455,7 @@ static struct value *weights_of_phases(const struct convolution *c, const struct
                         struct phase phase = phase_in(p, d, r[d]);
                         starts[2 + d] = phase.first;
                         steps[2 + d] = p->steps[d];
-                        dims[2 + d] = phase.taps;
+                        dims[2 + d] = dim_of(phase.taps);
                 }
                 parts[i] = layout_slice(&b, c->w, starts, steps, dims);
                 for (int d = c->spatial - 1; d >= 0 && ++r[d] == p->steps[d]; d--)
@@ -465,12 +477,12 @@ static struct value *contract_phases_at_once(const struct convolution *c, struct
                 halo[d] = phase.low;
                 halo[c->spatial + d] = phase.high;
                 total *= p->steps[d];
-                split[1 + d] = p->steps[d];
-                dims[2 + d] = split[2 + c->spatial + d] = p->count[d];
+                split[1 + d] = dim_of(p->steps[d]);
+                dims[2 + d] = split[2 + c->spatial + d] = dim_of(p->count[d]);
                 perm[2 + 2 * d] = 2 + c->spatial + d;
                 perm[3 + 2 * d] = 1 + d;
         }
-        dims[1] = total * y->dims[1];
+        dims[1] = dim_of(total * type_extent(y, 1));
         split[1 + c->spatial] = y->dims[1];
         struct value *w = weights_of_phases(c, p, total);
         struct value *v = contract(c, layout_halo(b, x, 2, halo, c->spatial), w);
@@ -478,7 +490,7 @@ static struct value *contract_phases_at_once(const struct convolution *c, struct
         v = build_transpose(b, build_reshape(b, v, 2 * c->spatial + 2, split), perm);
         dims[1] = y->dims[1];
         for (int d = 0; d < c->spatial; d++)
-                dims[2 + d] = p->count[d] * p->steps[d];
+                dims[2 + d] = dim_of(p->count[d] * p->steps[d]);
         v = build_reshape(b, v, y->rank, dims);
         return v ? layout_slice_to(b, v, y->dims) : NULL;
 }
@@ -489,7 +501,8 @@ static struct value *contract_phases_at_once(const struct convolution *c, struct
 static struct value *whole_words(struct layout *l, struct value *x, int group)
 {
         int last = x ? x->type->rank - 1 : 0;
-        int64_t inner = x ? x->type->dims[last] : 0, missing = round_up(inner, group) - inner;
+        int64_t inner = x ? type_extent(x->type, last) : 0,
+                missing = round_up(inner, group) - inner;
         return missing ? layout_halo(&l->b, x, last, (int64_t[]){ 0, missing }, 1) : x;
 }
 
@@ -539,8 +552,8 @@ bool layout_has_phases(const struct op *convolve)
 bool layout_is_depthwise(const struct op *convolve)
 {
         const struct type *w = op_operand(convolve, 1)->type;
-        return op_int(convolve, "groups") > 1 && w->dims[1] == 1 &&
-               w->dims[0] == op_int(convolve, "groups");
+        return op_int(convolve, "groups") > 1 && dim_is(w->dims[1], 1) &&
+               dim_is(w->dims[0], op_int(convolve, "groups"));
 }
 
 bool layout_is_direct(const struct op *convolve)
@@ -559,8 +572,12 @@ bool layout_convolve(struct layout *l, struct op *op)
                                  .spatial = op_operand(op, 0)->type->rank - 2 };
         bool whole = op_all_ones(op, "input_dilations");
         const struct type *result = op_result(op)->type;
-        const struct schedule_product product = { .groups = c.groups, .positions = type_elements(result) / result->dims[1], .outputs = result->dims[1] / c.groups,
-                                                  .channels = type_elements(c.w->type) / c.w->type->dims[0] };
+        const struct schedule_product product = {
+                .groups = c.groups,
+                .positions = type_elements(result) / type_extent(result, 1),
+                .outputs = type_extent(result, 1) / c.groups,
+                .channels = type_elements(c.w->type) / type_extent(c.w->type, 0)
+        };
         c.multiply = multiply_of_product(l->context, layout_multiply(l, op, c.w), &product);
         if (!c.multiply && needs_multiply(l, op))
                 return layout_refuse(l, REMARK_layout_multiply);
@@ -574,13 +591,13 @@ bool layout_convolve(struct layout *l, struct op *op)
                 return layout_refuse(l, REMARK_layout_phases);
         if (!bring_groups(&c))
                 return layout_refuse(l, REMARK_layout_groups);
-        bool few = !is_depthwise(&c) && !blocks_of(c.x) && c.x->type->dims[1] < l->block;
+        bool few = !is_depthwise(&c) && !blocks_of(c.x) && type_extent(c.x->type, 1) < l->block;
         int group = whole_group(&c);
         struct value *x = few && group > 1    ? grouped_channels(l, c.x, group)
                           : few               ? few_channels(l, c.x)
                           : is_depthwise(&c)  ? layout_blocked_as(l, c.x, is_last(l, op_result(op)))  /* x may be new, of rows: its result knows */
                                               : layout_blocked(l, c.x);
-        c.block = x ? x->type->dims[x->type->rank - 1] : 0;
+        c.block = x ? type_extent(x->type, x->type->rank - 1) : 0;
         if (!few)
                 x = whole_words(l, x, group);
         if (x && !is_depthwise(&c))

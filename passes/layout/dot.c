@@ -56,7 +56,7 @@ static struct matrix matrix_of(const struct op *op, int operand)
         for (int r = 0; r < ROLE_COUNT; r++) {
                 m.extent[r] = 1;
                 for (int k = 0; k < m.count[r]; k++)
-                        m.extent[r] *= t->dims[m.dims[r][k]];
+                        m.extent[r] *= type_extent(t, m.dims[r][k]);
         }
         return m;
 }
@@ -73,7 +73,7 @@ static void order_of(const struct matrix *m, const int order[ROLE_COUNT], int64_
                 for (int k = 0; k < m->count[order[i]]; k++) {
                         int64_t d = m->dims[order[i]][k];
                         perm[n++] = d;
-                        if (m->value->type->dims[d] == 1)
+                        if (dim_is(m->value->type->dims[d], 1))
                                 continue;
                         *straight &= d > last;
                         last = d;
@@ -87,7 +87,8 @@ static struct value *as_matrix(struct layout *l, const struct matrix *m,
         int64_t perm[RANK_MAX];
         bool straight;
         order_of(m, order, perm, &straight);
-        dim_t dims[] = { m->extent[order[0]], m->extent[order[1]], m->extent[order[2]] };
+        dim_t dims[] = { dim_of(m->extent[order[0]]), dim_of(m->extent[order[1]]),
+                         dim_of(m->extent[order[2]]) };
         struct value *x = straight ? m->value : layout_transpose(&l->b, m->value, perm);
         return layout_reshape(&l->b, x, 3, dims);
 }
@@ -117,19 +118,30 @@ static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64
         if (!w)
                 return NULL;
         if (columns)
-                w = layout_pack(&l->b, w, (dim_t[]){ batch, panels * panel, inner }, 5 + pairs,
-                                (dim_t[]){ batch, panels, vectors, lanes, inner / pair, pair },
+                w = layout_pack(&l->b, w,
+                                (dim_t[]){ dim_of(batch), dim_of(panels * panel), dim_of(inner) },
+                                5 + pairs,
+                                (dim_t[]){ dim_of(batch), dim_of(panels), dim_of(vectors),
+                                           dim_of(lanes), dim_of(inner / pair), dim_of(pair) },
                                 columns_perm[pairs]);
         else if (pairs)
-                w = layout_pack(&l->b, w, (dim_t[]){ batch, inner, panels * panel }, 6,
-                                (dim_t[]){ batch, inner / pair, pair, panels, vectors, lanes },
+                w = layout_pack(&l->b, w,
+                                (dim_t[]){ dim_of(batch), dim_of(inner), dim_of(panels * panel) },
+                                6,
+                                (dim_t[]){ dim_of(batch), dim_of(inner / pair), dim_of(pair),
+                                           dim_of(panels), dim_of(vectors), dim_of(lanes) },
                                 rows_perm[pairs]);
         else
-                w = layout_pack(&l->b, w, (dim_t[]){ batch, inner, panels * panel }, 5,
-                                (dim_t[]){ batch, inner, panels, vectors, lanes },
+                w = layout_pack(&l->b, w,
+                                (dim_t[]){ dim_of(batch), dim_of(inner), dim_of(panels * panel) },
+                                5,
+                                (dim_t[]){ dim_of(batch), dim_of(inner), dim_of(panels),
+                                           dim_of(vectors), dim_of(lanes) },
                                 rows_perm[pairs]);
         return layout_reshape(&l->b, w, 6,
-                              (dim_t[]){ batch * panels, 1, 1, inner / pair, vectors, lanes * pair });
+                              (dim_t[]){ dim_of(batch * panels), dim_of(1), dim_of(1),
+                                         dim_of(inner / pair), dim_of(vectors),
+                                         dim_of(lanes * pair) });
 }
 
 /* computed from constants alone: weights of 8 bits, which the kernel that reads them decodes */
@@ -261,7 +273,8 @@ bool layout_dot(struct layout *l, struct op *op)
         int limit = turned ? 0 : multiply_limit(op_operand(op, 1));
         struct value *w = pack_matrix(l, &b, padded, panel_vectors(l, &a, &b, m, padded), m),
                      *x = as_matrix(l, &a, order);
-        x = layout_reshape(&l->b, x, 4, (dim_t[]){ 1, batch, rows, inner });
+        x = layout_reshape(&l->b, x, 4,
+                           (dim_t[]){ dim_of(1), dim_of(batch), dim_of(rows), dim_of(inner) });
         x = padded == inner ? x : layout_halo(&l->b, x, 3, (int64_t[]){ 0, padded - inner }, 1);
         x = x ? build_cast(&l->b, x, multiply_reads(l->context, m)) : NULL;
         struct attr *attrs = attrs_new(l->m, OP_convolve_packed);
@@ -303,14 +316,14 @@ static struct value *broadcast_rows(struct layout *l, const struct op *op, const
         for (int part = 0, d = 0; part < 3; part++) {
                 int64_t whole = 1, own = 1;
                 for (; d < ends[part]; d++)
-                        whole *= t->dims[d];
+                        whole *= type_extent(t, d);
                 for (; k < x->type->rank && onto[k] < ends[part]; k++)
-                        own *= x->type->dims[k];
+                        own *= type_extent(x->type, k);
                 if (own != 1 && own != whole)
                         return NULL;
                 if (own == 1)
                         continue;
-                dims[rank] = own;
+                dims[rank] = dim_of(own);
                 to[rank++] = part + 1;
         }
         x = layout_reshape(&l->b, x, rank, dims);
@@ -357,15 +370,15 @@ static bool split_rows(const struct type *t, const struct value *rows, struct fo
         int64_t product = 1;
         int d = 0;
         *form = (struct form){ .rows = (struct value *)(uintptr_t)rows };
-        for (; d < t->rank && product < rows->type->dims[1]; d++)
-                product *= t->dims[d];
+        for (; d < t->rank && product < type_extent(rows->type, 1); d++)
+                product *= type_extent(t, d);
         form->batch = d;
-        if (product != rows->type->dims[1])
+        if (!dim_is(rows->type->dims[1], product))
                 return false;
-        for (product = 1; d < t->rank && product < rows->type->dims[2]; d++)
-                product *= t->dims[d];
+        for (product = 1; d < t->rank && product < type_extent(rows->type, 2); d++)
+                product *= type_extent(t, d);
         form->free = d - form->batch;
-        return product == rows->type->dims[2];
+        return dim_is(rows->type->dims[2], product);
 }
 
 /* Whether rows of v may become part of the epilogue: what others read, too, is stored, and what

@@ -65,12 +65,12 @@ static inline bool is_plain(const struct value *v) { return layout_kind_of(v) ==
  * wants in its place. */
 static inline bool is_last(const struct layout *l, const struct value *v)
 {
-        return layout_kind_of(v) == LAYOUT_LAST || (is_plain(v) && v->type->dims[1] < l->block);
+        return layout_kind_of(v) == LAYOUT_LAST || (is_plain(v) && type_extent(v->type, 1) < l->block);
 }
 /* channels of a block of [N, C, ..] */
 static inline int64_t layout_lanes(const struct layout *l, const struct type *t, bool last)
 {
-        return last ? t->dims[1] : l->block;
+        return last ? type_extent(t, 1) : l->block;
 }
 static inline struct value *rows_of(const struct value *v)
 {

@@ -26,14 +26,15 @@ static struct value *broadcast_blocked(struct layout *l, const struct op *op, co
         int rank = x->type->rank, at = -1;
         for (int k = 0; k < rank; k++) {
                 dims[k] = old[k];
-                if (old[k] == 1 && x->type->dims[k] > 1)
+                if (old[k] == 1 && type_extent(x->type, k) > 1)
                         at = k;
         }
         if (at < 0)
                 return build_broadcast(&l->b, x, to, dims);
         dims[rank] = to->rank - 1;
-        int64_t lanes = to->dims[to->rank - 1];
-        bool same = at == 1 && blocks_of(x) && blocks_of(x)->type->dims[x->type->rank] == lanes;
+        int64_t lanes = type_extent(to, to->rank - 1);
+        bool same =
+                at == 1 && blocks_of(x) && dim_is(blocks_of(x)->type->dims[x->type->rank], lanes);
         x = same ? blocks_of(x) : layout_split(&l->b, x, at, lanes);
         return build_broadcast(&l->b, x, to, dims);
 }
@@ -87,13 +88,14 @@ static const struct type *result_type(struct layout *l, const struct op *op)
 static struct value *zero_behind(struct layout *l, struct value *blocks, int64_t channels)
 {
         const struct type *t = blocks->type;
-        int64_t lanes = t->dims[t->rank - 1], count = t->dims[1] * lanes;
+        int64_t lanes = type_extent(t, t->rank - 1), count = type_extent(t, 1) * lanes;
         if (channels == count)
                 return blocks;
         uint8_t *there = arena_array(l->m->arena, (size_t)count, sizeof *there);
         for (int64_t i = 0; i < count; i++)
                 there[i] = i < channels;
-        const struct type *mask = type_tensor(l->m, E_BOOL, 2, (dim_t[]){ t->dims[1], lanes });
+        const struct type *mask =
+                type_tensor(l->m, E_BOOL, 2, (dim_t[]){ t->dims[1], dim_of(lanes) });
         struct value *live =
                 build_broadcast(&l->b, constant_dense(l->m, mask, there, NULL),
                                 type_with_element(l->m, t, E_BOOL), (int64_t[]){ 1, t->rank - 1 });
@@ -112,7 +114,7 @@ static struct value *elementwise(struct layout *l, struct op *op)
                         return NULL;
         }
         if (any && op->code == OP_cast && op_int(op, "to") == E_BF16)
-                operands[0] = zero_behind(l, operands[0], op_result(op)->type->dims[1]);
+                operands[0] = zero_behind(l, operands[0], type_extent(op_result(op)->type, 1));
         return any ? value_build(&l->b, op->code, operands, op->operand_count, op->attrs, NULL)
                    : NULL;
 }
@@ -178,7 +180,7 @@ struct value *layout_shuffled(const struct op *op)
         for (int d = 0; d <= rank; d++) {
                 bool swapped = d == 1 || d == 2;
                 if (perm[d] != (swapped ? 3 - d : d) ||
-                    (!swapped && split->type->dims[d] != x->type->dims[d ? d - 1 : 0]))
+                    (!swapped && !dim_equal(split->type->dims[d], x->type->dims[d ? d - 1 : 0])))
                         return NULL;
         }
         return x;
@@ -211,7 +213,8 @@ static struct value *reshape(struct layout *l, struct op *op)
 {
         struct value *x = op_operand(op, 0);
         const struct type *y = op_result(op)->type;
-        if (y->rank < 2 || y->dims[0] != x->type->dims[0] || y->dims[1] != x->type->dims[1])
+        if (y->rank < 2 || !dim_equal(y->dims[0], x->type->dims[0]) ||
+            !dim_equal(y->dims[1], x->type->dims[1]))
                 return refuse(l, REMARK_layout_channels);
         const struct type *to = result_type(l, op);
         return build_reshape(&l->b, blocks_of(x), to->rank, to->dims);
@@ -244,7 +247,8 @@ static struct value *concat(struct layout *l, struct op *op)
         for (int i = 0; i < op->operand_count; i++) {
                 const struct value *x = op_operand(op, i);
                 any |= blocks_of(x) != NULL;
-                if (axis == 1 && !last && i + 1 < op->operand_count && x->type->dims[1] % l->block)
+                if (axis == 1 && !last && i + 1 < op->operand_count &&
+                    type_extent(x->type, 1) % l->block)
                         return refuse(l, REMARK_layout_uneven);
         }
         for (int i = 0; any && i < op->operand_count; i++)
@@ -264,7 +268,7 @@ static struct value *slice(struct layout *l, struct op *op)
                 return refuse(l, REMARK_layout_uneven);
         bool last = is_last(l, x);
         const struct type *to = result_type(l, op);
-        if (op_result(op)->type->dims[1] == 1)
+        if (dim_is(op_result(op)->type->dims[1], 1))
                 steps[1] = 1;
         if (!last && (steps[1] != 1 || starts[1] % l->block))
                 return refuse(l, REMARK_layout_uneven);

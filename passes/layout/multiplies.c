@@ -19,7 +19,8 @@ static bool fits(const struct pass_context *context, const struct multiply *m, i
 static bool pays(const struct multiply *m, const struct op *op)
 {
         int64_t products = whole_products(op),
-                channels = op->code == OP_convolve ? op_operand(op, 1)->type->dims[1] : products;
+                channels = op->code == OP_convolve ? type_extent(op_operand(op, 1)->type, 1)
+                                                   : products;
         return !m->least || (products >= m->least && 3 * round_up(channels, m->group) <= 4 * channels);
 }
 

@@ -79,9 +79,9 @@ struct value *layout_split(struct builder *b, struct value *x, int at, int64_t b
                 if (d == at)
                         k++;
         }
-        dims[at] = layout_blocks(x->type->dims[at], block);
-        dims[at + 1] = block;
-        padded[at] = dims[at] * block;
+        dims[at] = dim_of(layout_blocks(type_extent(x->type, at), block));
+        dims[at + 1] = dim_of(block);
+        padded[at] = dim_of(dim_extent(dims[at]) * block);
         perm[rank] = at + 1;
         return layout_pack(b, x, padded, rank + 1, dims, perm);
 }
@@ -90,8 +90,8 @@ const struct type *layout_type(struct module *m, const struct type *t, int64_t b
 {
         dim_t dims[RANK_MAX];
         memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
-        dims[1] = layout_blocks(t->dims[1], block);
-        dims[t->rank] = block;
+        dims[1] = dim_of(layout_blocks(type_extent(t, 1), block));
+        dims[t->rank] = dim_of(block);
         return type_tensor(m, t->element, t->rank + 1, dims);
 }
 
@@ -106,7 +106,7 @@ struct value *layout_halo(struct builder *b, struct value *x, int first, const i
         memcpy(dims, x->type->dims, (size_t)x->type->rank * sizeof *dims);
         for (int d = 0; d < count; d++) {
                 low[first + d] = pads[d];
-                dims[first + d] += pads[d] + pads[count + d];
+                dims[first + d] = dim_of(dim_extent(dims[first + d]) + (pads[d] + pads[count + d]));
                 none &= !pads[d] && !pads[count + d];
         }
         return none ? x : pad_to(b, x, low, dims);
@@ -128,7 +128,7 @@ struct value *layout_unblock(struct builder *b, struct value *x, const struct ty
         dim_t dims[RANK_MAX];
         int64_t perm[RANK_MAX] = { 0, 1, t->rank };
         memcpy(dims, x->type->dims, (size_t)x->type->rank * sizeof *dims);
-        if (dims[1] == 1) {
+        if (dim_is(dims[1], 1)) {
                 dims[t->rank] = t->dims[1];
                 x = layout_slice_to(b, x, dims);
         }
@@ -137,6 +137,6 @@ struct value *layout_unblock(struct builder *b, struct value *x, const struct ty
         x = build_transpose(b, x, perm);
         memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
         if (x)
-                dims[1] = x->type->dims[1] * x->type->dims[2];
+                dims[1] = dim_of(type_extent(x->type, 1) * type_extent(x->type, 2));
         return x ? layout_slice_to(b, build_reshape(b, x, t->rank, dims), t->dims) : NULL;
 }

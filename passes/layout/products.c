@@ -52,19 +52,22 @@ static struct value *upright(struct builder *b, struct value *x)
 {
         static const int64_t swap[] = { 1, 0 };
         const struct op *op = op_is(x, OP_reshape) ? x->op : NULL;
-        const dim_t dims[] = { 1, x->type->dims[1], x->type->dims[0], 1 };
-        if (op && x->type->dims[0] == 1 && op_operand(op, 0)->type->rank == 4 && !memcmp(op_operand(op, 0)->type->dims, dims, sizeof dims))
+        const dim_t dims[] = { dim_of(1), x->type->dims[1], x->type->dims[0], dim_of(1) };
+        if (op && dim_is(x->type->dims[0], 1) && op_operand(op, 0)->type->rank == 4 &&
+            !memcmp(op_operand(op, 0)->type->dims, dims, sizeof dims))
                 return op_operand(op, 0);
-        return layout_reshape(b, x->type->dims[0] == 1 ? x : layout_transpose(b, x, swap), 4, dims);
+        return layout_reshape(b, dim_is(x->type->dims[0], 1) ? x : layout_transpose(b, x, swap), 4,
+                              dims);
 }
 
 static struct value *lying(struct builder *b, struct value *y)
 {
         static const int64_t swap[] = { 1, 0 };
-        const dim_t rows = y->type->dims[2], columns = y->type->dims[1];
+        const int64_t rows = type_extent(y->type, 2), columns = type_extent(y->type, 1);
         if (rows == 1)
-                return build_reshape(b, y, 2, (dim_t[]){ 1, columns });
-        return build_transpose(b, build_reshape(b, y, 2, (dim_t[]){ columns, rows }), swap);
+                return build_reshape(b, y, 2, (dim_t[]){ dim_of(1), dim_of(columns) });
+        return build_transpose(
+                b, build_reshape(b, y, 2, (dim_t[]){ dim_of(columns), dim_of(rows) }), swap);
 }
 
 /* The numbers of a constant [M, N] whose rows are equal, [N]; or NULL. */
@@ -76,14 +79,15 @@ static struct value *equal_rows(struct layout *l, const struct value *x, int64_t
         for (int64_t r = 1; r < type_elements(x->type) / columns; r++)
                 if (memcmp(data, data + (size_t)r * row, row))
                         return NULL;
-        return constant_dense(l->m, type_tensor(l->m, (enum element)x->type->element, 1, &columns), arena_copy(l->m->arena, data, row), c->name);
+        return constant_dense(l->m, type_static(l->m, (enum element)x->type->element, 1, &columns),
+                              arena_copy(l->m->arena, data, row), c->name);
 }
 
 /* An operand of what follows, in that form; NULL: it has none. */
 static struct value *upright_operand(struct layout *l, struct value *v, const struct type *like)
 {
         const struct type *type = type_with_element(l->m, like, (enum element)v->type->element);
-        const int64_t columns = like->dims[1];
+        const int64_t columns = type_extent(like, 1);
         double number;
         int count;
         if (value_is_splat(v, &number))
@@ -91,7 +95,8 @@ static struct value *upright_operand(struct layout *l, struct value *v, const st
         const bool spread = op_is(v, OP_broadcast);
         const struct value *x = spread ? op_operand(v->op, 0) : v;
         const int64_t *dims = spread ? op_ints(v->op, "dims", &count) : NULL;
-        if (!value_is_constant(x) || x->constant->kind != CONSTANT_DENSE || type_elements(x->type) != (spread ? 1 : like->dims[2]) * columns ||
+        if (!value_is_constant(x) || x->constant->kind != CONSTANT_DENSE ||
+            type_elements(x->type) != (spread ? 1 : type_extent(like, 2)) * columns ||
             (spread && dims[count - 1] != 1))
                 return NULL;
         struct value *row = equal_rows(l, x, columns);
@@ -150,7 +155,10 @@ static void convolve_rows(struct layout *l, struct op *op)
         begin(l, op);
         if (b[0] == 0)
                 w = layout_transpose(&l->b, w, swap);
-        w = w ? layout_reshape(&l->b, w, 4, (dim_t[]){ w->type->dims[0], w->type->dims[1], 1, 1 }) : NULL;
+        w = w ? layout_reshape(
+                        &l->b, w, 4,
+                        (dim_t[]){ w->type->dims[0], w->type->dims[1], dim_of(1), dim_of(1) })
+              : NULL;
         x = upright(&l->b, x);
         struct attr *attrs = attrs_new(l->m, OP_convolve);
         attr_set(attrs, OP_convolve, "accumulator", E_I32);
@@ -187,7 +195,7 @@ static bool find_reduce(const struct op *op, struct sums *s)
         for (int k = 0; k < x->rank - 2; k++) {
                 int64_t axis = constant_element(axes->constant, k).i;
                 all |= 1u << (axis < 0 ? axis + x->rank : axis);
-                s->window[k] = x->dims[2 + k];
+                s->window[k] = type_extent(x, 2 + k);
                 s->strides[k] = 1;
         }
         return all == (1u << x->rank) - 4;
@@ -219,7 +227,8 @@ static struct value *surround(struct layout *l, const struct sums *s)
         bool none = true;
         for (int d = 0; d < spatial; d++) {
                 low[2 + d] = s->pads[d];
-                dims[2 + d] = s->x->type->dims[2 + d] + s->pads[d] + s->pads[spatial + d];
+                dims[2 + d] =
+                        dim_of(type_extent(s->x->type, 2 + d) + s->pads[d] + s->pads[spatial + d]);
                 none &= !s->pads[d] && !s->pads[spatial + d];
         }
         struct value *operands[] = { s->x, build_scalar(&l->b, E_I8, s->zero), constant_ints(l->m, low, spatial + 2) };
@@ -242,11 +251,11 @@ static void convolve_windows(struct layout *l, struct op *mul)
             !(whole ? find_reduce(v->op, &s) : find_window(v->op, &s)))
                 return;
         const int spatial = s.x->type->rank - 2;
-        const int64_t channels = s.x->type->dims[1];
-        dim_t dims[RANK_MAX] = { channels, 1 };
+        const int64_t channels = type_extent(s.x->type, 1);
+        dim_t dims[RANK_MAX] = { dim_of(channels), dim_of(1) };
         double elements = 1;
         for (int d = 0; d < spatial; d++)
-                elements *= (double)(dims[2 + d] = s.window[d]);
+                elements *= (double)dim_extent(dims[2 + d] = dim_of(s.window[d]));
         begin(l, mul);
         struct attr *attrs = attrs_new(l->m, OP_convolve);
         attr_set_ints(l->m, attrs, OP_convolve, "strides", s.strides, spatial);
@@ -256,8 +265,8 @@ static void convolve_windows(struct layout *l, struct op *mul)
         struct value *y = x ? value_build(&l->b, OP_convolve, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
         y = y && s.zero != 0 ? build_binary(&l->b, OP_add, y, constant_number(l->m, y->type, -elements * number * s.zero)) : y;
         if (whole && op_result(mul)->type->rank == 2 && y) {
-                const dim_t point[] = { 1, channels, 1, 1 };
-                if (s.x->type->dims[0] == 1)
+                const dim_t point[] = { dim_of(1), dim_of(channels), dim_of(1), dim_of(1) };
+                if (dim_is(s.x->type->dims[0], 1))
                         replace_rows(l, mul, build_reshape(&l->b, y, 4, point));
                 else
                         replace(l, mul, build_reshape(&l->b, y, 2, op_result(mul)->type->dims));
@@ -339,10 +348,10 @@ static struct value *turned_inputs(struct layout *l, struct value *x, const stru
         int64_t high[2 * FEW_SPATIAL] = { 0 }, perm[RANK_MAX] = { 0 };
         dim_t dims[RANK_MAX] = { x->type->dims[0], x->type->dims[1] }, to[RANK_MAX] = { dims[0], dims[1] };
         for (int d = 0; d < spatial; d++) {
-                high[spatial + d] = f[d].positions * f[d].times - x->type->dims[2 + d];
-                dims[2 + 2 * d] = to[2 + d] = f[d].positions;
-                dims[3 + 2 * d] = f[d].times;
-                to[1] *= f[d].times;
+                high[spatial + d] = f[d].positions * f[d].times - type_extent(x->type, 2 + d);
+                dims[2 + 2 * d] = to[2 + d] = dim_of(f[d].positions);
+                dims[3 + 2 * d] = dim_of(f[d].times);
+                to[1] = dim_of(dim_extent(to[1]) * f[d].times);
                 perm[1 + d] = 3 + 2 * d;
                 perm[2 + spatial + d] = 2 + 2 * d;
         }
@@ -359,10 +368,11 @@ static struct value *folded_inputs(struct layout *l, struct value *x, const stru
         int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX] = { 1, 1 }, high[2 * FEW_SPATIAL] = { 0 }, parts = 1;
         dim_t dims[RANK_MAX] = { x->type->dims[0], x->type->dims[1] };
         for (int d = 0; d < spatial; d++) {
-                const int64_t reach = (f[d].positions - 1) * f[d].step + f[d].times, extent = x->type->dims[2 + d];
+                const int64_t reach = (f[d].positions - 1) * f[d].step + f[d].times,
+                              extent = type_extent(x->type, 2 + d);
                 high[spatial + d] = reach > extent ? reach - extent : 0;
                 steps[2 + d] = f[d].step;
-                dims[2 + d] = f[d].positions;
+                dims[2 + d] = dim_of(f[d].positions);
                 parts *= f[d].times;
         }
         x = layout_halo(&l->b, x, 2, high, spatial);
@@ -386,10 +396,10 @@ static struct value *folded_weights(struct layout *l, struct value *w, const str
               to[RANK_MAX] = { padded[0], padded[1] };
         int64_t perm[RANK_MAX] = { 0 };
         for (int d = 0; d < spatial; d++) {
-                padded[2 + d] = f[d].taps * f[d].times;
-                dims[2 + 2 * d] = to[2 + d] = f[d].taps;
-                dims[3 + 2 * d] = f[d].times;
-                to[1] *= f[d].times;
+                padded[2 + d] = dim_of(f[d].taps * f[d].times);
+                dims[2 + 2 * d] = to[2 + d] = dim_of(f[d].taps);
+                dims[3 + 2 * d] = dim_of(f[d].times);
+                to[1] = dim_of(dim_extent(to[1]) * f[d].times);
                 perm[1 + d] = 3 + 2 * d;
                 perm[2 + spatial + d] = 2 + 2 * d;
         }
@@ -416,12 +426,20 @@ static const struct multiply *multiply_of_few(const struct layout *l, const stru
         if (!m || op_result(op)->type->element != m->sum)
                 return NULL;
         if (machine)
-                return m->streams && x->element == E_I8 && x->dims[0] == 1 && x->dims[1] < machine->block_in ? m : NULL;
+                return m->streams && x->element == E_I8 && dim_is(x->dims[0], 1) &&
+                                       type_extent(x, 1) < machine->block_in
+                               ? m
+                               : NULL;
         const struct type *y = op_result(op)->type;
-        const struct schedule_product product = { .groups = 1, .positions = type_elements(y) / y->dims[1], .outputs = y->dims[1],
-                                                  .channels = type_elements(w->type) / y->dims[1] };
+        const struct schedule_product product = { .groups = 1,
+                                                  .positions = type_elements(y) / type_extent(y, 1),
+                                                  .outputs = type_extent(y, 1),
+                                                  .channels = type_elements(w->type) /
+                                                              type_extent(y, 1) };
         m = multiply_of_product(l->context, m, &product);
-        return multiply_in_warps(m) && !multiply_in_groups(m) && x->dims[1] < multiply_row(m) ? m : NULL;
+        return multiply_in_warps(m) && !multiply_in_groups(m) && type_extent(x, 1) < multiply_row(m)
+                       ? m
+                       : NULL;
 }
 
 static void fold_channels(struct layout *l, struct op *op)
@@ -437,13 +455,15 @@ static void fold_channels(struct layout *l, struct op *op)
         double least = INFINITY;
         int64_t results = 1, parts = 1;
         for (int d = 0; d < spatial; d++)
-                results *= y->dims[2 + d];
+                results *= type_extent(y, 2 + d);
         for (int way = 0; way < (spatial == 1 ? 3 : 9); way++) {
                 for (int d = 0; d < spatial; d++)
-                        f[d] = folding_of(d ? way / 3 : way % 3, w->type->dims[2 + d], strides[d], y->dims[2 + d]);
+                        f[d] = folding_of(d ? way / 3 : way % 3, type_extent(w->type, 2 + d),
+                                          strides[d], type_extent(y, 2 + d));
                 if (f[0].times * (spatial > 1 ? f[1].times : 1) > PARTS_MOST)
                         continue;
-                const double cycles = price(l, multiply, f, spatial, x->type->dims[0], x->type->dims[1], y->dims[1], results);
+                const double cycles = price(l, multiply, f, spatial, type_extent(x->type, 0),
+                                            type_extent(x->type, 1), type_extent(y, 1), results);
                 if (cycles >= least)
                         continue;
                 least = cycles;

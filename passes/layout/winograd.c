@@ -80,16 +80,18 @@ static struct value *transform_weights(struct module *m, const struct constant *
                                        int64_t width)
 {
         const dim_t *old = c->value.type->dims;
-        int64_t inner = old[4], run = old[5] * old[6], panels = divide_up(outputs, width);
-        dim_t dims[] = { f->size * f->size, panels, channels, width / old[6], old[6] };
+        int64_t inner = dim_extent(old[4]), run = dim_extent(old[5]) * dim_extent(old[6]),
+                panels = divide_up(outputs, width);
+        dim_t dims[] = { dim_of(f->size * f->size), dim_of(panels), dim_of(channels),
+                         dim_of(width / dim_extent(old[6])), old[6] };
         const struct type *type = type_tensor(m, E_F32, 5, dims);
-        int64_t u_step = type_elements(type) / dims[0];
+        int64_t u_step = type_elements(type) / dim_extent(dims[0]);
         float *u = constant_room(m, (size_t)type_bytes(type));
         if (panels * width > outputs)
                 memset(u, 0, (size_t)type_bytes(type));
         for (int64_t n = 0; n < outputs; n += BATCH)
                 for (int64_t i = 0; i < channels; i++) {
-                        int64_t panel = n / run * old[1] + i / inner;
+                        int64_t panel = n / run * dim_extent(old[1]) + i / inner;
                         int64_t from = (panel * 9 * inner + i % inner) * run + n % run;
                         windows w;
                         load_windows(c, from, inner * run, w);
@@ -110,10 +112,10 @@ static struct value *extend(struct builder *b, struct value *x, int64_t rows, in
         int64_t low[RANK_MAX] = { 0 };
         dim_t dims[5];
         memcpy(dims, x->type->dims, sizeof dims);
-        if (dims[2] >= rows && dims[3] >= columns)
+        if (dim_extent(dims[2]) >= rows && dim_extent(dims[3]) >= columns)
                 return x;
-        dims[2] = dims[2] > rows ? dims[2] : rows;
-        dims[3] = dims[3] > columns ? dims[3] : columns;
+        dims[2] = dim_of(dim_extent(dims[2]) > rows ? dim_extent(dims[2]) : rows);
+        dims[3] = dim_of(dim_extent(dims[3]) > columns ? dim_extent(dims[3]) : columns);
         if (op_is(x, OP_pad) && relation_surrounds_zeros(x->op, low))
                 x = op_operand(x->op, 0);
         else
@@ -143,10 +145,10 @@ static bool can_be_tiled(const struct op *op, const struct target *target)
                 return false;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1), *y = op_result(op);
         int64_t line = schedule_winograd_line(packed_lanes(x->type, w->type), target);
-        return x->type->rank == 5 && w->type->dims[2] == WINOGRAD_WINDOW &&
-               w->type->dims[3] == WINOGRAD_WINDOW && x->type->element == E_F32 &&
+        return x->type->rank == 5 && dim_is(w->type->dims[2], WINOGRAD_WINDOW) &&
+               dim_is(w->type->dims[3], WINOGRAD_WINDOW) && x->type->element == E_F32 &&
                y->type->element == E_F32 && value_is_constant(w) &&
-               x->type->dims[4] % line == 0 && op_int(op, "block") % line == 0 &&
+               type_extent(x->type, 4) % line == 0 && op_int(op, "block") % line == 0 &&
                line % BATCH == 0 && packed_panel(x->type, w->type) % line == 0 &&
                op_int(op, "groups") == 1 && !is_whole(y) && op_all_ones(op, "strides") &&
                op_all_ones(op, "dilations") && type_elements(y->type);
@@ -161,20 +163,21 @@ static bool replace(struct op *op, const struct winograd *f, const struct pass_c
                              .location = op->location,
                              .diag = context->diag };
         const dim_t *y = op_result(op)->type->dims;
-        int64_t rows = round_up(y[2], f->tile), columns = round_up(y[3], f->tile);
+        int64_t rows = round_up(dim_extent(y[2]), f->tile),
+                columns = round_up(dim_extent(y[3]), f->tile);
         struct value *x = extend(&b, op_operand(op, 0), rows + WINOGRAD_WINDOW - 1,
                                  columns + WINOGRAD_WINDOW - 1);
         const struct type *w = op_operand(op, 1)->type;
         int64_t line = schedule_winograd_line(packed_lanes(op_operand(op, 0)->type, w),
                                               context->target),
-                outputs = y[1] * y[4];
+                outputs = dim_extent(y[1]) * dim_extent(y[4]);
         struct value *u =
                 transform_weights(m, op_operand(op, 1)->constant, f, op_int(op, "channels"),
                                   outputs, schedule_winograd_panel(outputs / line) * line);
         struct attr *attrs = attrs_new(m, OP_convolve_winograd);
         attr_set(attrs, OP_convolve_winograd, "tile", f->tile);
-        attr_set(attrs, OP_convolve_winograd, "rows", y[2]);
-        attr_set(attrs, OP_convolve_winograd, "columns", y[3]);
+        attr_set(attrs, OP_convolve_winograd, "rows", dim_extent(y[2]));
+        attr_set(attrs, OP_convolve_winograd, "columns", dim_extent(y[3]));
         attr_set(attrs, OP_convolve_winograd, "outputs", op_int(op, "outputs"));
         attr_set(attrs, OP_convolve_winograd, "block", op_int(op, "block"));
         struct value *result = x ? value_build(&b, OP_convolve_winograd, (struct value *[]){ x, u },

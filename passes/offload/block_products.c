@@ -26,19 +26,19 @@ struct value *offload_spread(struct builder *b, const struct type *like, struct 
 
 struct value *offload_diagonal(struct offloading *o, int number)
 {
-        const dim_t size = (dim_t)o->lanes * o->lanes;
+        const int64_t size = (int64_t)o->lanes * o->lanes;
         int8_t *numbers = arena_array(o->m->arena, (size_t)size, 1);
         for (int i = 0; i < o->lanes; i++)
                 numbers[i * o->lanes + i] = (int8_t)number;
-        return constant_dense(o->m, type_tensor(o->m, E_I8, 1, &size), numbers, "factor");
+        return constant_dense(o->m, type_static(o->m, E_I8, 1, &size), numbers, "factor");
 }
 
 const struct type *offload_weights(struct offloading *o, const struct type *x)
 {
         dim_t dims[RANK_MAX] = { x->dims[1] };
         for (int d = 1; d < x->rank + 1; d++)
-                dims[d] = 1;
-        dims[x->rank + 1] = (int64_t)o->lanes * o->lanes;
+                dims[d] = dim_of(1);
+        dims[x->rank + 1] = dim_of((int64_t)o->lanes * o->lanes);
         return type_tensor(o->m, E_I8, x->rank + 2, dims);
 }
 
@@ -46,7 +46,7 @@ const struct type *offload_weights(struct offloading *o, const struct type *x)
 struct value *offload_products(struct offloading *o, struct builder *b, struct value *x, struct value *w, int limit)
 {
         struct attr *attrs = attrs_new(o->m, OP_convolve_packed);
-        attr_set(attrs, OP_convolve_packed, "groups", x->type->dims[1]);
+        attr_set(attrs, OP_convolve_packed, "groups", type_extent(x->type, 1));
         attr_set(attrs, OP_convolve_packed, "channels", o->lanes);
         attr_set(attrs, OP_convolve_packed, "outputs", o->lanes);
         attr_set(attrs, OP_convolve_packed, "block", o->lanes);
@@ -73,8 +73,9 @@ static bool join_bytes(struct offloading *o, struct op *mul)
 {
         double number;
         struct value *x = offload_multiplied(mul, &number), *old = op_result(mul);
-        if (!x || !value_has_one_use(old) || old->type->element != E_I32 || x->type->rank != op_result(o->convolve)->type->rank ||
-            x->type->dims[x->type->rank - 1] != o->lanes)
+        if (!x || !value_has_one_use(old) || old->type->element != E_I32 ||
+            x->type->rank != op_result(o->convolve)->type->rank ||
+            !dim_is(x->type->dims[x->type->rank - 1], o->lanes))
                 return false;
         struct builder b = builder_before(mul, o->context->diag);
         struct value *block = offload_diagonal(o, (int)number);
@@ -116,14 +117,16 @@ static int64_t pieces_of(int64_t number, int lanes, int8_t *pieces)
 /* an element for all positions, by pieces of numbers for each output, of which they are the less */
 static struct value *fixed_products(struct offloading *o, struct builder *b, const struct type *y, int64_t *numbers)
 {
-        const int64_t outputs = y->dims[1] * o->lanes, size = (int64_t)o->lanes * o->lanes;
-        int8_t *pieces = arena_array(o->m->arena, (size_t)(y->dims[1] * size), 1), *element = arena_array(o->m->arena, (size_t)o->lanes, 1);
+        const int64_t outputs = type_extent(y, 1) * o->lanes, size = (int64_t)o->lanes * o->lanes;
+        int8_t *pieces = arena_array(o->m->arena, (size_t)(type_extent(y, 1) * size), 1),
+               *element = arena_array(o->m->arena, (size_t)o->lanes, 1);
         for (int64_t i = 0; i < outputs; i++)
                 numbers[i] = pieces_of(numbers[i], o->lanes, pieces + i * o->lanes);
         for (int k = 0; k < o->lanes; k++)
                 element[k] = k ? PIECE_MOST : 1;
-        const dim_t lanes = o->lanes;
-        struct value *one = constant_dense(o->m, type_tensor(o->m, E_I8, 1, &lanes), element, "one");
+        const int64_t lanes = o->lanes;
+        struct value *one =
+                constant_dense(o->m, type_static(o->m, E_I8, 1, &lanes), element, "one");
         struct value *x = build_broadcast(b, one, type_with_element(o->m, y, E_I8), (int64_t[]){ y->rank - 1 });
         return offload_products(o, b, x, constant_dense(o->m, offload_weights(o, y), pieces, "bias"), PIECE_MOST);
 }
@@ -147,10 +150,11 @@ static bool join_numbers(struct offloading *o, struct op *op)
         bool splat;
         const struct constant *c = added(op, &at, &splat);
         const struct type *y = op_result(op)->type;
-        const int64_t outputs = y->dims[1] * o->lanes;
+        const int64_t outputs = type_extent(y, 1) * o->lanes;
         if (target_accelerator(o->context->target)->activates)
                 return false;           /* what activates adds them */
-        if (!c || y->element != E_I32 || y->rank != op_result(o->convolve)->type->rank || y->dims[y->rank - 1] != o->lanes ||
+        if (!c || y->element != E_I32 || y->rank != op_result(o->convolve)->type->rank ||
+            !dim_is(y->dims[y->rank - 1], o->lanes) ||
             (!splat && type_elements(c->value.type) != outputs))
                 return false;
         int64_t *numbers = arena_array(o->m->arena, (size_t)outputs, sizeof *numbers);
@@ -174,13 +178,16 @@ static void spread_constant(struct offloading *o, struct op *op, int at)
 {
         const struct value *v = op_operand(op, at);
         const struct type *y = op_result(op)->type;
-        const int64_t lanes = o->lanes, outputs = y->dims[1] * lanes, positions = type_elements(y) / outputs;
-        if (!value_is_constant(v) || v->constant->kind != CONSTANT_DENSE || v->type->element != E_I32 || positions < 2 || y->dims[0] != 1 ||
-            y->rank != op_result(o->convolve)->type->rank || y->dims[y->rank - 1] != lanes || o->count == REWRITES)
+        const int64_t lanes = o->lanes, outputs = type_extent(y, 1) * lanes,
+                      positions = type_elements(y) / outputs;
+        if (!value_is_constant(v) || v->constant->kind != CONSTANT_DENSE ||
+            v->type->element != E_I32 || positions < 2 || !dim_is(y->dims[0], 1) ||
+            y->rank != op_result(o->convolve)->type->rank || !dim_is(y->dims[y->rank - 1], lanes) ||
+            o->count == REWRITES)
                 return;
         const int32_t *from = v->constant->data;
         int32_t *numbers = arena_array(o->m->arena, (size_t)outputs, sizeof *numbers);
-        for (int64_t b = 0; b < y->dims[1]; b++)
+        for (int64_t b = 0; b < type_extent(y, 1); b++)
                 for (int64_t k = 0; k < positions * lanes; k++) {
                         const int32_t number = from[b * positions * lanes + k];
                         int32_t *own = &numbers[b * lanes + k % lanes];
@@ -189,7 +196,9 @@ static void spread_constant(struct offloading *o, struct op *op, int at)
                         *own = number;
                 }
         struct builder b = builder_before(op, o->context->diag);
-        struct value *x = constant_dense(o->m, type_tensor(o->m, E_I32, 2, (dim_t[]){ y->dims[1], lanes }), numbers, v->constant->name);
+        struct value *x = constant_dense(
+                o->m, type_tensor(o->m, E_I32, 2, (dim_t[]){ y->dims[1], dim_of(lanes) }), numbers,
+                v->constant->name);
         replace_operand(o, op, at, build_broadcast(&b, x, y, (int64_t[]){ 1, y->rank - 1 }));
 }
 
@@ -197,16 +206,19 @@ static void spread_constant(struct offloading *o, struct op *op, int at)
 static bool join_blocks(struct offloading *o)
 {
         struct value *w = op_operand(o->convolve, 1);
-        const dim_t size = (dim_t)o->lanes * o->lanes;
-        if (!value_is_constant(w) || w->constant->kind != CONSTANT_DENSE || w->type->element != E_I8 ||
-            w->type->dims[w->type->rank - 1] != size || type_elements(w->type) == size)
+        const int64_t size = (int64_t)o->lanes * o->lanes;
+        if (!value_is_constant(w) || w->constant->kind != CONSTANT_DENSE ||
+            w->type->element != E_I8 || !dim_is(w->type->dims[w->type->rank - 1], size) ||
+            type_elements(w->type) == size)
                 return false;
         const int8_t *numbers = w->constant->data;
         for (int64_t k = size; k < type_elements(w->type); k++)
                 if (numbers[k] != numbers[k % size])
                         return false;
         struct builder b = builder_before(o->convolve, o->context->diag);
-        struct value *block = constant_dense(o->m, type_tensor(o->m, E_I8, 1, &size), arena_copy(o->m->arena, numbers, (size_t)size), "block");
+        struct value *block =
+                constant_dense(o->m, type_static(o->m, E_I8, 1, &size),
+                               arena_copy(o->m->arena, numbers, (size_t)size), "block");
         return replace_operand(o, o->convolve, 1, offload_spread(&b, w->type, block));
 }
 

@@ -22,8 +22,9 @@ int offload_elements(struct op *kernel, const struct partition *p)
                         return 0;
         for (struct op *op = region ? region->first : NULL; op; op = op->next) {
                 struct value *x = op->code == OP_mul ? offload_multiplied(op, &number) : NULL, *old = x ? op_result(op) : NULL;
-                if (!x || old->type->element != E_I32 || x->type->rank < 4 || x->type->dims[0] != 1 ||
-                    x->type->dims[x->type->rank - 1] != lanes)
+                if (!x || old->type->element != E_I32 || x->type->rank < 4 ||
+                    !dim_is(x->type->dims[0], 1) ||
+                    !dim_is(x->type->dims[x->type->rank - 1], lanes))
                         continue;
                 struct offloading o = { .m = region->function->module, .context = context, .lanes = lanes };
                 struct builder b = builder_before(op, context->diag);

@@ -7,8 +7,9 @@ static struct op *pool_of(struct op *kernel, int lanes)
 {
         struct op *op = kernel->code == OP_fusion ? kernel->regions[0]->first : kernel;
         const struct type *x = op->code == OP_reduce_window ? op_operand(op, 0)->type : NULL;
-        return x && x->element == E_I8 && op_int(op, "kind") == REDUCE_max && x->rank >= 4 && x->dims[x->rank - 1] == lanes &&
-                               kernel->result_count == 1 && !offload_convolve(kernel)
+        return x && x->element == E_I8 && op_int(op, "kind") == REDUCE_max && x->rank >= 4 &&
+                               dim_is(x->dims[x->rank - 1], lanes) && kernel->result_count == 1 &&
+                               !offload_convolve(kernel)
                        ? op
                        : NULL;
 }

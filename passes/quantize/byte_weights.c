@@ -25,7 +25,7 @@ static bool encode(struct module *m, struct constant *c, struct encoded *out)
 {
         const struct type *t = c->value.type;
         int64_t count = type_elements(t),
-                rows = t->rank && count / t->dims[0] >= ROW_LEAST ? t->dims[0] : 1;
+                rows = t->rank && count / type_extent(t, 0) >= ROW_LEAST ? type_extent(t, 0) : 1;
         enum element wide = element_info[t->element].compute;
         unsigned char *numbers = constant_room(m, (size_t)count),
                       *zeros = constant_room(m, (size_t)rows);
@@ -41,8 +41,8 @@ static bool encode(struct module *m, struct constant *c, struct encoded *out)
         }
         int rank = rows > 1;
         out->numbers = constant_dense(m, type_with_element(m, t, E_U8), numbers, c->name);
-        out->zeros = constant_dense(m, type_tensor(m, E_U8, rank, &rows), zeros, c->name);
-        out->steps = constant_dense(m, type_tensor(m, wide, rank, &rows), steps, c->name);
+        out->zeros = constant_dense(m, type_static(m, E_U8, rank, &rows), zeros, c->name);
+        out->steps = constant_dense(m, type_static(m, wide, rank, &rows), steps, c->name);
         return true;
 }
 

@@ -39,7 +39,7 @@ static int64_t channel_of(const struct channels *c, const struct op *op, const s
                           int64_t g, int64_t k)
 {
         const struct type *w = op_operand(op, 1)->type;
-        int64_t channels = op->code == OP_convolve ? w->dims[1] : m->depth,
+        int64_t channels = op->code == OP_convolve ? type_extent(w, 1) : m->depth,
                 fine = g * channels + k / (m->depth / channels);
         return fine / c->each % c->count;
 }
@@ -50,10 +50,10 @@ static struct channels gather(struct quantizing *q, int first)
         struct layer *l = &q->layers[first];
         struct value *x = op_operand(l->op, 0);
         const int d = channels_of(l->op);
-        struct channels c = { .x = x, .count = x->type->dims[d], .inner = 1 };
+        struct channels c = { .x = x, .count = type_extent(x->type, d), .inner = 1 };
         c.readers = arena_array(q->arena, (size_t)q->layer_count, sizeof *c.readers);
         for (int e = d + 1; e < x->type->rank; e++)
-                c.inner *= x->type->dims[e];
+                c.inner *= type_extent(x->type, e);
         for (int i = first; i < q->layer_count; i++) {
                 struct layer *other = &q->layers[i];
                 if (is_candidate(other) && op_operand(other->op, 0) == x &&
@@ -232,7 +232,7 @@ static bool scale_apart(struct quantizing *q, const struct channels *c, const fl
         struct builder b = { .m = q->m, .region = maker->region, .before = maker->next,
                              .location = maker->location, .diag = q->context->diag };
         const int d = channels_of(c->readers[0]->op);
-        const int64_t all = c->x->type->dims[d];
+        const int64_t all = type_extent(c->x->type, d);
         float *inverse = arena_array(q->arena, (size_t)all, sizeof *inverse);
         for (int64_t i = 0; i < all; i++)
                 inverse[i] = 1 / scales[i / c->each % c->count];

@@ -24,7 +24,7 @@ static int64_t stride_of(const struct type *t, int d)
 {
         int64_t stride = 1;
         while (++d < t->rank)
-                stride *= t->dims[d];
+                stride *= type_extent(t, d);
         return stride;
 }
 
@@ -35,12 +35,12 @@ static int find_dimension(struct path *p, const struct type *t)
         struct channels *c = p->c;
         for (int d = t->rank - 1; d >= 0; d--) {
                 int64_t stride = stride_of(t, d), more = stride / p->inner;
-                if (stride * t->dims[d] != p->inner * c->count || stride % p->inner)
+                if (stride * type_extent(t, d) != p->inner * c->count || stride % p->inner)
                         continue;
                 if (more > 1 && c->added_count)
                         return -1;      /* by finer channels */
                 c->each *= more;
-                c->count = t->dims[d];
+                c->count = type_extent(t, d);
                 p->inner = stride;
                 return d;
         }
@@ -72,7 +72,8 @@ static struct value *through_pad(struct path *p, const struct op *op)
         struct value *x = op_operand(op, 0);
         int d = find_dimension(p, op_result(op)->type);
         double number = 0;
-        if (d < 0 || op_int(op, "mode") || x->type->dims[d] != op_result(op)->type->dims[d] ||
+        if (d < 0 || op_int(op, "mode") ||
+            !dim_equal(x->type->dims[d], op_result(op)->type->dims[d]) ||
             (around && (!value_is_splat(around, &number) || number != 0)))
                 return NULL;
         int64_t low[RANK_MAX];
@@ -95,9 +96,9 @@ static struct value *through_reduce(struct path *p, const struct op *op)
                 bool goes = false;
                 for (int i = 0; i < count; i++)
                         goes |= axes[i] == e;
-                if (!goes && inner == p->inner && x->type->dims[e] == p->c->count)
+                if (!goes && inner == p->inner && dim_is(x->type->dims[e], p->c->count))
                         return through(p, e, x);
-                inner *= goes ? 1 : x->type->dims[e];
+                inner *= goes ? 1 : type_extent(x->type, e);
         }
         return NULL;
 }

@@ -12,9 +12,9 @@ struct weight_places weight_places_of(const struct op *op)
         const struct type *t = op_operand(op, 1)->type;
         struct weight_places w = { .along = whole_outputs(op), .outputs = 1, .inner = 1 };
         if (w.along >= 0)
-                w.outputs = t->dims[w.along];
+                w.outputs = type_extent(t, w.along);
         for (int d = w.along + 1; d < t->rank && w.along >= 0; d++)
-                w.inner *= t->dims[d];
+                w.inner *= type_extent(t, d);
         w.depth = type_elements(t) / w.outputs;
         return w;
 }
@@ -56,7 +56,7 @@ float *numbers_along(struct arena *arena, struct builder *b, struct value *v, in
                 return NULL;
         int64_t there = type_elements(from->type);
         for (int d = 0; d < from->type->rank; d++)
-                if (from->type->dims[d] != 1 && onto[d] != along)
+                if (!dim_is(from->type->dims[d], 1) && onto[d] != along)
                         return NULL;
         bool splat = from->constant->kind == CONSTANT_SPLAT || there == 1;
         if (!splat && there != count)
@@ -72,6 +72,6 @@ struct value *spread_along(struct builder *b, const struct type *to, int along, 
 {
         float *data = constant_room(b->m, (size_t)count * sizeof *data);
         memcpy(data, numbers, (size_t)count * sizeof *data);
-        struct value *v = constant_dense(b->m, type_tensor(b->m, E_F32, 1, &count), data, name);
+        struct value *v = constant_dense(b->m, type_static(b->m, E_F32, 1, &count), data, name);
         return build_broadcast(b, v, to, (const int64_t[]){ along });
 }

@@ -60,14 +60,14 @@ static bool fits_tiles(const struct op *op, const struct multiply *m)
         if (x->rank < 3 || x->rank - 2 > SPATIAL_MAX ||
             !(layout_is_direct(op) || layout_has_phases(op)))
                 return false;
-        int64_t groups = op_int(op, "groups"), channels = w->dims[1];
+        int64_t groups = op_int(op, "groups"), channels = type_extent(w, 1);
         if (multiply_in_warps(m) && groups == 1)      /* zeros behind the channels */
                 return true;
         if (narrow_few(w, m))
                 return groups == 1 && layout_is_direct(op) &&
                        (narrow_line(w, m) <= row || narrow_line(w, m) % row == 0) &&
                        op_ints(op, "dilations", NULL)[x->rank - 3] == 1;
-        return groups == 1 || (channels % row == 0 && w->dims[0] / groups % row == 0);
+        return groups == 1 || (channels % row == 0 && type_extent(w, 0) / groups % row == 0);
 }
 
 /* its weights come from memory, all of them for each run, and the target has vectors of e */
@@ -84,11 +84,10 @@ static bool fits_words(const struct op *op, const struct target *target)
         if (op->code == OP_dot)
                 return true;
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
-        int64_t groups = op_int(op, "groups"), channels = w->dims[1];
+        int64_t groups = op_int(op, "groups"), channels = type_extent(w, 1);
         int block = target_block(target);
         return x->rank >= 3 && x->rank - 2 <= SPATIAL_MAX && layout_is_direct(op) &&
-               (groups == 1 ||
-                (channels % block == 0 && w->dims[0] / groups % block == 0));
+               (groups == 1 || (channels % block == 0 && type_extent(w, 0) / groups % block == 0));
 }
 
 /* Those of op's tiles that are no slower than words and faster than sums in f32. */
@@ -163,7 +162,7 @@ static int64_t row_count(const struct op *op)
                 int count;
                 const int64_t *dims = op_ints(op, names[i], &count);
                 for (int k = 0; k < count; k++)
-                        rows /= x->dims[dims[k]];
+                        rows /= type_extent(x, dims[k]);
         }
         return rows;
 }

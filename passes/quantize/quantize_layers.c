@@ -177,7 +177,9 @@ static struct value *decoded_weights(struct quantizing *q, struct builder *b, co
         memcpy(scales, w->scales, (size_t)w->outputs * sizeof *scales);
         int64_t dims[RANK_MAX] = { w->places.along };
         struct value *scale = constant_dense(
-                q->m, type_tensor(q->m, E_F32, w->places.along >= 0 && !q->policy->one_step, &w->outputs), scales, "scales");
+                q->m,
+                type_static(q->m, E_F32, w->places.along >= 0 && !q->policy->one_step, &w->outputs),
+                scales, "scales");
         return build_dequantize(b, bytes, build_broadcast(b, scale, old->type, dims), NULL);
 }
 

@@ -86,7 +86,7 @@ static bool moves_rows(const struct value *v)
         if (op->code == OP_transpose)
                 return op_ints(op, "perm", &count)[last] == last;
         const struct type *from = op->code == OP_reshape ? op_operand(op, 0)->type : NULL;
-        return from && from->rank && from->dims[from->rank - 1] == v->type->dims[last];
+        return from && from->rank && dim_equal(from->dims[from->rank - 1], v->type->dims[last]);
 }
 
 /* it has rows of inputs among others */

@@ -20,13 +20,14 @@ static int64_t extent_along(const struct type *t, const int64_t *dims, int count
 {
         int64_t extent = 1;
         for (int i = 0; i < count; i++)
-                extent *= t->dims[dims[i]];
+                extent *= type_extent(t, dims[i]);
         return extent;
 }
 
 static bool is_depthwise(const struct op *op)
 {
-        return op->code == OP_convolve && op_int(op, "groups") > 1 && op_operand(op, 1)->type->dims[1] == 1;
+        return op->code == OP_convolve && op_int(op, "groups") > 1 &&
+               dim_is(op_operand(op, 1)->type->dims[1], 1);
 }
 
 /* why weights w stay as they are, whatever reads them; NULL: nothing says so */
@@ -51,7 +52,7 @@ static const char *obstacle_of_product(struct product *p, const struct products 
         if (!type_elements(x->type))
                 return "it multiplies nothing";
         if (op->code == OP_convolve) {
-                p->outputs = w->type->dims[0];
+                p->outputs = type_extent(w->type, 0);
         } else {
                 int batch, inner;
                 const int64_t *contracted = op_ints(op, "contract_b", &inner);
@@ -84,7 +85,7 @@ static const char *obstacle_of_table(struct product *p, const struct products *q
                 return "it gathers other than rows";
         if (!type_is_static(at->type))
                 return "how many rows it gathers is not known";
-        p->outputs = table->type->dims[0];
+        p->outputs = type_extent(table->type, 0);
         p->inner = type_elements(table->type) / p->outputs;
         return NULL;
 }

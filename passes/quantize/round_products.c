@@ -16,7 +16,7 @@ float *product_weights(struct arena *arena, const struct product *p)
         int count, order[RANK_MAX], rank = 0;
         const int64_t *contracted = op_ints(op, "contract_b", &count);
         int64_t strides[RANK_MAX], stride = 1, index[RANK_MAX] = { 0 }, at = 0;
-        for (int d = t->rank - 1; d >= 0; stride *= t->dims[d--])
+        for (int d = t->rank - 1; d >= 0; stride *= type_extent(t, d--))
                 strides[d] = stride;
         for (int d = 0; d < t->rank; d++) {
                 bool inner = false;
@@ -33,7 +33,7 @@ float *product_weights(struct arena *arena, const struct product *p)
                 for (int k = rank - 1; k >= 0; k--) {
                         int d = order[k];
                         at += strides[d];
-                        if (++index[d] < t->dims[d])
+                        if (++index[d] < type_extent(t, d))
                                 break;
                         at -= index[d] * strides[d];
                         index[d] = 0;

@@ -67,7 +67,7 @@ static struct walk walk_from(const struct type *t, unsigned kept, dim_t *dims, i
         for (int d = t->rank - 1; d >= 0; d--)
                 if (kept >> d & 1) {
                         w.strides[d] = stride;
-                        stride *= t->dims[d];
+                        stride *= type_extent(t, d);
                 }
         return w;
 }
@@ -76,10 +76,10 @@ static void walk_on(struct walk *w)
 {
         for (int d = w->t->rank - 1; d >= 0; d--) {
                 w->at += w->strides[d];
-                if (++w->index[d] < w->t->dims[d])
+                if (++w->index[d] < type_extent(w->t, d))
                         return;
                 w->index[d] = 0;
-                w->at -= w->strides[d] * w->t->dims[d];
+                w->at -= w->strides[d] * type_extent(w->t, d);
         }
 }
 
@@ -175,7 +175,7 @@ bool weights_widen(struct op *user, const struct stored_weights *s, struct pass_
 static bool is_depthwise(const struct op *op)
 {
         return op->code == OP_convolve && op_int(op, "groups") > 1 &&
-               op_operand(op, 1)->type->dims[1] == 1;
+               dim_is(op_operand(op, 1)->type->dims[1], 1);
 }
 
 /* What keeps a reader of weights in f32, part of a sentence; NULL: nothing does. op->number: it is

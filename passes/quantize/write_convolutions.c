@@ -31,7 +31,12 @@ static struct value *block_zeros(struct builder *b, const struct rounded *r)
         const size_t count = (size_t)(r->outputs * r->blocks);
         unsigned char *data = constant_room(b->m, count);
         memcpy(data, r->zero, count);
-        return r->zeros ? constant_dense(b->m, type_tensor(b->m, E_U8, 2, (dim_t[]){ r->outputs, r->blocks }), data, "zeros") : NULL;
+        return r->zeros ? constant_dense(
+                                  b->m,
+                                  type_tensor(b->m, E_U8, 2,
+                                              (dim_t[]){ dim_of(r->outputs), dim_of(r->blocks) }),
+                                  data, "zeros")
+                        : NULL;
 }
 
 static bool replace(struct op *op, struct value *y)
@@ -140,7 +145,7 @@ bool table_write(const struct products *q, struct product *p, const struct round
         }
         const struct rounded grid = product_grid(q->policy, p);
         const struct type *to = op_result(op)->type;
-        const dim_t count = type_elements(op_operand(op, 1)->type);
+        const dim_t count = dim_of(type_elements(op_operand(op, 1)->type));
         struct value *at = build_reshape(&b, op_operand(op, 1), 1, &count), *rows = build_gather(&b, p->bytes, at, 0),
                      *steps = build_gather(&b, p->steps, at, 0), *zeros = p->zeros ? build_gather(&b, p->zeros, at, 0) : NULL, *y;
         if (!rows || !steps || (p->zeros && !zeros))

@@ -34,16 +34,17 @@ static struct value *rows_of(struct builder *b, const struct op *op, int64_t inn
         }
         memcpy(perm + rank, contracted, sizeof *perm * (size_t)count);
         int64_t rows = type_elements(x->type) / inner;
-        return build_reshape(b, build_transpose(b, x, perm), 2, (dim_t[]){ rows, inner });
+        return build_reshape(b, build_transpose(b, x, perm), 2,
+                             (dim_t[]){ dim_of(rows), dim_of(inner) });
 }
 
 /* x with zeros behind each row, up to `extent` */
 static struct value *padded(struct builder *b, struct value *x, int64_t extent)
 {
-        if (!x || x->type->dims[1] == extent)
+        if (!x || dim_is(x->type->dims[1], extent))
                 return x;
         struct value *operands[] = { x, build_scalar(b, E_F32, 0), constant_ints(b->m, (int64_t[]){ 0, 0 }, 2) };
-        const dim_t dims[] = { x->type->dims[0], extent };
+        const dim_t dims[] = { x->type->dims[0], dim_of(extent) };
         return value_build(b, OP_pad, operands, 3, NULL, type_tensor(b->m, E_F32, 2, dims));
 }
 
@@ -65,7 +66,7 @@ static struct value *product_of(struct builder *b, struct value *x, struct value
 
 struct value *rounded_numbers(struct builder *b, const struct rounded *r, bool zeros)
 {
-        const dim_t dims[] = { r->outputs };
+        const dim_t dims[] = { dim_of(r->outputs) };
         size_t count = (size_t)r->outputs;
         void *data = constant_room(b->m, count * (zeros ? 1 : sizeof *r->scales));
         memcpy(data, zeros ? (void *)r->zero : (void *)r->scales, count * (zeros ? 1 : sizeof *r->scales));
@@ -76,7 +77,8 @@ struct value *rounded_numbers(struct builder *b, const struct rounded *r, bool z
 /* bytes, [outputs, inner], or turned [inner, outputs]; u8, or i8 where there are no zero points */
 struct value *rounded_bytes(struct builder *b, const struct rounded *r, bool turned, const char *name)
 {
-        const dim_t dims[] = { turned ? r->inner : r->outputs, turned ? r->outputs : r->inner };
+        const dim_t dims[] = { dim_of(turned ? r->inner : r->outputs),
+                               dim_of(turned ? r->outputs : r->inner) };
         unsigned char *bytes = constant_room(b->m, (size_t)(r->outputs * r->inner));
         for (int64_t o = 0; o < r->outputs; o++)
                 for (int64_t k = 0; k < r->inner; k++)
@@ -103,8 +105,9 @@ static struct value *packed(struct builder *b, const unsigned char *numbers, int
 struct block_weights rounded_blocks(struct builder *b, const struct rounded *r, const char *name)
 {
         struct block_weights w = block_weights_of(r->outputs, r->inner, r->bits, r->block);
-        const dim_t numbers[] = { r->outputs, w.blocks, w.bytes }, scales[] = { r->outputs, w.blocks },
-                    zeros[] = { r->outputs, divide_up(w.blocks * r->bits, 8) };
+        const dim_t numbers[] = { dim_of(r->outputs), dim_of(w.blocks), dim_of(w.bytes) },
+                    scales[] = { dim_of(r->outputs), dim_of(w.blocks) },
+                    zeros[] = { dim_of(r->outputs), dim_of(divide_up(w.blocks * r->bits, 8)) };
         size_t count = (size_t)(r->outputs * w.blocks) * sizeof *r->scales;
         float *data = constant_room(b->m, count);
         memcpy(data, r->scales, count);
@@ -162,8 +165,8 @@ static struct value *divided(struct builder *b, struct value *x, const float *fa
         if (!x || !factors)
                 return x;
         const dim_t *inner = x->type->dims + 1;
-        float *data = constant_room(b->m, (size_t)*inner * sizeof *data);
-        for (int64_t k = 0; k < *inner; k++)
+        float *data = constant_room(b->m, (size_t)dim_extent(*inner) * sizeof *data);
+        for (int64_t k = 0; k < dim_extent(*inner); k++)
                 data[k] = 1 / factors[k];
         struct value *c = constant_dense(b->m, type_tensor(b->m, E_F32, 1, inner), data, "factors");
         return build_binary(b, OP_mul, x, rounded_over(b, c, x->type, 1));

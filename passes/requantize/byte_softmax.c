@@ -128,8 +128,8 @@ static struct value *table_of(struct builder *b, const struct softmax *s)
         bits = bits + room > 30 ? 30 - room : bits;
         for (int i = 0; i < BYTES; i++)
                 numbers[i] = (int32_t)rint(ldexp(exp(-s->step * ((BYTES - i) % BYTES)), bits));
-        const dim_t bytes = BYTES;
-        return constant_dense(b->m, type_tensor(b->m, E_I32, 1, &bytes),
+        const int64_t bytes = BYTES;
+        return constant_dense(b->m, type_static(b->m, E_I32, 1, &bytes),
                               arena_copy(b->m->arena, numbers, sizeof numbers), "exponentials");
 }
 

@@ -44,7 +44,7 @@ static int64_t stride_of(const struct type *t, int d)
 {
         int64_t stride = 1;
         while (++d < t->rank)
-                stride *= t->dims[d];
+                stride *= type_extent(t, d);
         return stride;
 }
 
@@ -57,7 +57,7 @@ static bool lies_along(const struct constant *c, int d)
         const char *data = c->data;
         for (int64_t i = 0; i < count; i++)
                 if (memcmp(data + (size_t)i * bytes,
-                           data + (size_t)(i / stride % t->dims[d] * stride) * bytes, bytes))
+                           data + (size_t)(i / stride % type_extent(t, d) * stride) * bytes, bytes))
                         return false;
         return true;
 }
@@ -79,7 +79,7 @@ bool spread_find(const struct value *v, int *along, struct spread *s)
         if (value_is_splat(v, NULL) || type_elements(v->type) == 1)
                 return true;
         for (int d = 0; d < v->type->rank && dimension < 0; d++)
-                if (v->type->dims[d] > 1 && (*along < 0 || *along == place[d]) &&
+                if (type_extent(v->type, d) > 1 && (*along < 0 || *along == place[d]) &&
                     lies_along(v->constant, d))
                         dimension = d;
         if (dimension < 0)
@@ -192,7 +192,7 @@ static struct whole_range *ranges_of_products(struct arena *arena, const struct 
         bool contraction = op && (op->code == OP_convolve || op->code == OP_dot) &&
                            type_elements(op_operand(op, 1)->type);
         struct whole_range *known = contraction ? whole_ranges_of_sums(arena, op) : NULL;
-        *count = known ? op_operand(op, 1)->type->dims[whole_outputs(op)] : 0;
+        *count = known ? type_extent(op_operand(op, 1)->type, whole_outputs(op)) : 0;
         return known;
 }
 
@@ -367,13 +367,13 @@ struct value *spread_build(struct builder *b, const struct type *like, int along
                 same &= !memcmp(numbers, (const char *)numbers + (size_t)i * bytes, bytes);
         if (same)
                 return constant_splat(b->m, to, numbers);
-        const dim_t dims = count;
+        const int64_t dims = count;
         const int64_t onto = along;
-        return build_broadcast(b, constant_dense(b->m, type_tensor(b->m, e, 1, &dims),
-                                                 arena_copy(b->m->arena, numbers,
-                                                            (size_t)count * bytes),
-                                                 name),
-                               to, &onto);
+        return build_broadcast(
+                b,
+                constant_dense(b->m, type_static(b->m, e, 1, &dims),
+                               arena_copy(b->m->arena, numbers, (size_t)count * bytes), name),
+                to, &onto);
 }
 
 static struct value *multiplied(struct builder *b, const struct chain *c,
@@ -421,7 +421,7 @@ int requantize_sum(struct op *op, struct pass_context *context, bool always)
         if (!find_chain(op, &c) || (!always && !is_cheaper(&c, false, context)))
                 return 0;
         struct arena *arena = arena_new();
-        int64_t count = c.along < 0 ? 1 : c.type->dims[c.along];
+        int64_t count = c.along < 0 ? 1 : type_extent(c.type, c.along);
         const struct thresholds *t = find_ends(&c, count) ? all_thresholds(arena, &c, count) : NULL;
         if (!t && always) {             /* with its bias a sum may wrap: it is added before */
                 c.sum = c.total;

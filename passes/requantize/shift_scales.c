@@ -129,8 +129,8 @@ static bool find_layer(struct arena *arena, struct value *v, int *along, struct 
                 return false;
         *l = (struct layer){ .product = v->op, .zero = zero_of(arena, op_operand(op, 0)) };
         l->along = op->code == OP_convolve ? 1 : v->type->rank - 1;
-        l->outputs = w->type->dims[whole_outputs(op)];
-        if ((*along >= 0 && *along != l->along) || l->outputs != v->type->dims[l->along])
+        l->outputs = type_extent(w->type, whole_outputs(op));
+        if ((*along >= 0 && *along != l->along) || !dim_is(v->type->dims[l->along], l->outputs))
                 return false;
         l->factors = arena_array(arena, (size_t)l->outputs, sizeof *l->factors);
         l->added = arena_array(arena, (size_t)l->outputs, sizeof *l->added);

@@ -134,7 +134,7 @@ bool shifted_weights_find(struct arena *arena, const struct op *op, const double
         s->magnitudes = arena_array(arena, outputs, sizeof *s->magnitudes);
         int64_t window = 1;             /* weights of the same channel stand beside each other */
         for (int d = 2; d < t->rank && op->code == OP_convolve; d++)
-                window *= t->dims[d];
+                window *= type_extent(t, d);
         struct arena *own = arena_new();
         struct rest *rests = arena_array(own, (size_t)s->places.depth, sizeof *rests);
         s->exact = arena_array(own, (size_t)type_elements(t), sizeof *s->exact);

@@ -161,7 +161,7 @@ bool terms_find(struct arena *arena, const struct op *op, struct terms *t)
         if (!element_is_integer(to) || element_info[to].bytes != 1 || !type_is_static(t->type) ||
             !type_elements(t->type) || !find_ending(t, op, &e) || !find_sources(t, e.line, 0))
                 return false;
-        t->places = t->along < 0 ? 1 : t->type->dims[t->along];
+        t->places = t->along < 0 ? 1 : type_extent(t->type, t->along);
         t->lines = arena_array(arena, (size_t)t->places, sizeof *t->lines);
         const struct line zero = { .one = t->zero };
         for (int64_t i = 0; i < t->places; i++)

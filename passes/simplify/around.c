@@ -63,7 +63,7 @@ static unsigned large_dims(const struct type *t)
 {
         unsigned dims = 0;
         for (int d = 0; d < t->rank; d++)
-                dims |= (unsigned)(t->dims[d] != 1) << d;
+                dims |= (unsigned)(!dim_is(t->dims[d], 1)) << d;
         return dims;
 }
 
@@ -125,7 +125,7 @@ static unsigned spread_along(const struct op *broadcast)
         const int64_t *onto = op_ints(broadcast, "dims", &count);
         unsigned dims = 0;
         for (int k = 0; k < count; k++)
-                dims |= (unsigned)(op_operand(broadcast, 0)->type->dims[k] != 1) << onto[k];
+                dims |= (unsigned)(!dim_is(op_operand(broadcast, 0)->type->dims[k], 1)) << onto[k];
         return dims;
 }
 
@@ -180,10 +180,16 @@ static void move_dims(const struct around *a, const int64_t *from, int64_t *to)
                 to[a->at[d]] = from[d];
 }
 
+static void move_type_dims(const struct around *a, const struct type *t, dim_t *to)
+{
+        for (int d = 0; d < t->rank; d++)
+                to[a->at[d]] = t->dims[d];
+}
+
 static const struct type *moved_type(const struct around *a, const struct type *t)
 {
         dim_t dims[RANK_MAX];
-        move_dims(a, t->dims, dims);
+        move_type_dims(a, t, dims);
         return type_tensor(a->b->m, (enum element)t->element, t->rank, dims);
 }
 
@@ -224,7 +230,7 @@ static struct value *move_broadcast(struct around *a, const struct op *broadcast
         const int64_t *onto = op_ints(broadcast, "dims", NULL);
         struct value *row = move_row(a, op_operand(broadcast, 0));
         for (int k = 0; row && k < row->type->rank; k++)
-                if (row->type->dims[k] != 1) {
+                if (!dim_is(row->type->dims[k], 1)) {
                         dims[rank] = row->type->dims[k];
                         to[rank++] = a->at[onto[k]];
                 }
@@ -235,7 +241,8 @@ static struct value *move_broadcast(struct around *a, const struct op *broadcast
 
 static struct value *move_slice(struct around *a, const struct op *slice)
 {
-        int64_t starts[RANK_MAX], steps[RANK_MAX], sizes[RANK_MAX];
+        int64_t starts[RANK_MAX], steps[RANK_MAX];
+        dim_t sizes[RANK_MAX];
         int count;
         struct value *x = move(a, op_operand(slice, 0));
         int64_t given[RANK_MAX];
@@ -243,7 +250,7 @@ static struct value *move_slice(struct around *a, const struct op *slice)
         move_dims(a, given, starts);
         value_ints(op_operand(slice, 2), given, RANK_MAX, &count);
         move_dims(a, given, steps);
-        move_dims(a, slice->results[0].type->dims, sizes);
+        move_type_dims(a, slice->results[0].type, sizes);
         return x ? build_slice(a->b, x, starts, steps, sizes) : NULL;
 }
 

@@ -291,11 +291,11 @@ static struct value *shifts_of(struct module *m, const struct value *w, int alon
 {
         const struct type *t = w->type;
         int64_t inner = 1, count = type_elements(t);
-        uint32_t *shifts = arena_array(m->arena, (size_t)t->dims[along], sizeof *shifts);
+        uint32_t *shifts = arena_array(m->arena, (size_t)type_extent(t, along), sizeof *shifts);
         for (int d = along + 1; d < t->rank; d++)
-                inner *= t->dims[d];
+                inner *= type_extent(t, d);
         for (int64_t i = 0; i < count; i++)
-                shifts[i / inner % t->dims[along]] -=
+                shifts[i / inner % type_extent(t, along)] -=
                         (uint32_t)constant_element(w->constant, i).i * (uint32_t)(int64_t)c;
         return constant_dense(m, type_tensor(m, E_I32, 1, &t->dims[along]), shifts, "shift");
 }
@@ -347,7 +347,7 @@ static struct value *contract_padded(struct builder *b, const struct op *op, str
         spatial = count / 2;
         for (int d = 0; d < spatial; d++) {
                 low[2 + d] = pads[d];
-                dims[2 + d] += pads[d] + pads[spatial + d];
+                dims[2 + d] = dim_of(dim_extent(dims[2 + d]) + (pads[d] + pads[spatial + d]));
         }
         const struct type *scalar = type_tensor(b->m, x->type->element, 0, NULL),
                           *whole = type_tensor(b->m, x->type->element, x->type->rank, dims);
@@ -419,7 +419,8 @@ static struct value *change_sign(struct builder *b, struct op *op, struct pass_c
 {
         struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
         enum element from = (enum element)x->type->element, to = multiply_sign(context);
-        bool alone = op->code == OP_convolve && w->type->dims[1] == 1 && op_int(op, "groups") > 1;
+        bool alone =
+                op->code == OP_convolve && dim_is(w->type->dims[1], 1) && op_int(op, "groups") > 1;
         bool changes = (from == E_I8 && to == E_U8) || (from == E_U8 && to == E_I8);
         if (!changes || alone || w->type->element != E_I8 || !value_is_constant(w) ||
             op_result(op)->type->element != E_I32 || !type_is_static(op_result(op)->type) ||

@@ -481,7 +481,7 @@ static bool span_of(const struct value *v, struct span *s, int depth)
                 return false;
         switch (v->op->code) {
         case OP_iota:
-                *s = (struct span){ 0, (double)v->type->dims[op_int(v->op, "axis")] - 1 };
+                *s = (struct span){ 0, (double)type_extent(v->type, op_int(v->op, "axis")) - 1 };
                 break;
         case OP_broadcast: *s = x; break;
         case OP_neg:       *s = (struct span){ -x.most, -x.least }; break;

@@ -21,13 +21,13 @@ static int reshape_blocks(const struct type *x, const struct type *y, struct blo
         for (int i = 0, j = 0; i < x->rank || j < y->rank;) {
                 struct block *block = &blocks[count++];
                 *block = (struct block){ .x_first = i, .y_first = j };
-                int64_t in_x = i < x->rank ? x->dims[i++] : 1,
-                        in_y = j < y->rank ? y->dims[j++] : 1;
+                int64_t in_x = i < x->rank ? type_extent(x, i++) : 1,
+                        in_y = j < y->rank ? type_extent(y, j++) : 1;
                 while (in_x != in_y)
                         if (in_x < in_y)
-                                in_x *= x->dims[i++];
+                                in_x *= type_extent(x, i++);
                         else
-                                in_y *= y->dims[j++];
+                                in_y *= type_extent(y, j++);
                 block->x_end = i;
                 block->y_end = j;
         }
@@ -47,9 +47,9 @@ static bool broadcast_onto(const struct op *broadcast, const struct type *y, int
         for (int i = 0; i < count; i++) {
                 int64_t whole = 1, own = 1;
                 for (int d = blocks[i].x_first; d < blocks[i].x_end; d++)
-                        whole *= x->dims[d];
+                        whole *= type_extent(x, d);
                 for (; k < source->rank && onto[k] < blocks[i].x_end; k++)
-                        own *= source->dims[k];
+                        own *= type_extent(source, k);
                 if (own != 1 && own != whole)
                         return false;
                 for (int d = blocks[i].y_first; own != 1 && d < blocks[i].y_end; d++) {
@@ -121,11 +121,14 @@ static int axis_in_form(const struct type *x, int axis, const struct type *y)
         if (i == count)
                 return -1;
         for (d = axis + 1; d < blocks[i].x_end; d++)
-                if (x->dims[d] != 1)
+                if (!dim_is(x->dims[d], 1))
                         return -1;
-        for (d = blocks[i].y_end - 1; d > blocks[i].y_first && y->dims[d] == 1;)
+        for (d = blocks[i].y_end - 1; d > blocks[i].y_first && dim_is(y->dims[d], 1);)
                 d--;
-        return d >= blocks[i].y_first && x->dims[axis] && y->dims[d] % x->dims[axis] == 0 ? d : -1;
+        return d >= blocks[i].y_first && type_extent(x, axis) &&
+                               type_extent(y, d) % type_extent(x, axis) == 0
+                       ? d
+                       : -1;
 }
 
 /* Indices along dimensions of `from` that are to become some of `to`: those of the operand at hand
@@ -154,8 +157,9 @@ static int axis_of(const struct value *v, const struct indices *x)
 {
         int64_t axis = op_int(v->op, "axis");
         int whole = x->axes[axis];
-        return v->type->dims[axis] == x->from->dims[whole] ? axis_in_form(x->from, whole, x->to)
-                                                           : -1;
+        return dim_equal(v->type->dims[axis], x->from->dims[whole])
+                       ? axis_in_form(x->from, whole, x->to)
+                       : -1;
 }
 
 static bool indices_have_form(const struct value *v, const struct indices *x)
@@ -179,11 +183,11 @@ static struct value *indices_in_form(struct builder *b, struct value *v, const s
         if (value_is_constant(v))
                 return constant_splat(b->m, type, v->constant->data);
         if (v->op->code == OP_iota) {
-                int64_t extent = v->type->dims[op_int(v->op, "axis")];
+                int64_t extent = type_extent(v->type, op_int(v->op, "axis"));
                 int d = axis_of(v, x);
                 struct value *index = build_iota(b, type, d),
                              *period = constant_number(b->m, type, (double)extent);
-                return type->dims[d] == extent || !index
+                return dim_is(type->dims[d], extent) || !index
                                ? index
                                : value_build(b, OP_rem, (struct value *[]){ index, period }, 2,
                                              NULL, NULL);
@@ -259,7 +263,7 @@ static int only_large(const struct type *t, int first, int end)
 {
         int found = -1;
         for (int d = first; d < end; d++)
-                if (t->dims[d] != 1) {
+                if (!dim_is(t->dims[d], 1)) {
                         if (found >= 0)
                                 return -1;
                         found = d;
@@ -333,10 +337,11 @@ struct value *rewrite_gather_constant(struct builder *b, struct op *op,
         int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
         dim_t sizes[RANK_MAX];
         if (!value_is_constant(indices) || !type_is_static(x->type) ||
-            !evenly_spaced(indices, x->type->dims[axis], &starts[axis], &steps[axis]))
+            !evenly_spaced(indices, type_extent(x->type, axis), &starts[axis], &steps[axis]))
                 return NULL;
         for (int d = 0; d < x->type->rank; d++) {
-                sizes[d] = d == axis ? type_elements(indices->type) : x->type->dims[d];
+                sizes[d] =
+                        dim_of(d == axis ? type_elements(indices->type) : type_extent(x->type, d));
                 steps[d] = d == axis ? steps[d] : 1;
         }
         struct value *part = build_slice(b, x, starts, steps, sizes);
@@ -461,7 +466,7 @@ struct value *simplify_result_factor(struct builder *b, const struct op *dot, in
         if (!source)
                 return NULL;
         for (int k = 0; k < source->type->rank; k++) {
-                if (source->type->dims[k] == 1)
+                if (dim_is(source->type->dims[k], 1))
                         continue;
                 int64_t d = result_dim(dot, i, onto[k]);
                 if (d <= last)
@@ -533,7 +538,7 @@ static struct value *factor_of_first(struct builder *b, const struct op *dot, st
         if (!source || value_is_constant(source))
                 return NULL;
         for (int k = 0; k < source->type->rank; k++) {
-                if (source->type->dims[k] == 1)
+                if (dim_is(source->type->dims[k], 1))
                         continue;
                 int64_t d = met_dim(dot, onto[k]);
                 if (d <= last)
@@ -589,17 +594,17 @@ static bool repeats_of(struct builder *b, struct value *v, struct repeated *r)
         dim_t dims[RANK_MAX];
         unsigned put_in = 0;
         for (int d = 0; d < wide->rank; d++)
-                put_in |= (unsigned)(wide->dims[d] != 1) << d;
+                put_in |= (unsigned)(!dim_is(wide->dims[d], 1)) << d;
         for (int k = 0; k < x->rank; k++)
-                if (x->dims[k] == wide->dims[onto[k]])
+                if (dim_equal(x->dims[k], wide->dims[onto[k]]))
                         put_in &= ~(1u << onto[k]);
         if (wide->rank != v->type->rank + 1 || __builtin_popcount(put_in) != 1 || put_in == 1)
                 return false;
         r->dim = __builtin_ctz(put_in) - 1;
-        r->times = wide->dims[r->dim + 1];
+        r->times = type_extent(wide, r->dim + 1);
         for (int d = 0; d < v->type->rank; d++) {
                 dims[d] = wide->dims[d + (d > r->dim)];
-                if (v->type->dims[d] != dims[d] * (d == r->dim ? r->times : 1))
+                if (!dim_is(v->type->dims[d], dim_extent(dims[d]) * (d == r->dim ? r->times : 1)))
                         return false;
         }
         return (r->y = build_reshape(b, op_operand(broadcast, 0), v->type->rank, dims)) != NULL;
@@ -626,8 +631,8 @@ struct value *rewrite_dot_repeated(struct builder *b, struct op *op, struct pass
         dim_t dims[RANK_MAX], results[RANK_MAX];
         memcpy(dims, x->type->dims, sizeof *dims * (size_t)x->type->rank);
         memcpy(results, t->dims, sizeof *results * (size_t)t->rank);
-        dims[head] = results[count - 1] /= r.times;
-        dims[head + 1] = results[count] *= r.times;
+        dims[head] = results[count - 1] = dim_of(dim_extent(results[count - 1]) / r.times);
+        dims[head + 1] = results[count] = dim_of(dim_extent(results[count]) * r.times);
         struct value *operands[] = { build_reshape(b, x, x->type->rank, dims),
                                      perm ? build_transpose(b, r.y, perm) : r.y };
         struct value *y = value_build(b, OP_dot, operands, 2, op->attrs,

@@ -53,7 +53,7 @@ struct value *rewrite_transpose_reshape(struct builder *b, struct op *op,
         const int64_t *perm = op_ints(op, "perm", &rank);
         int64_t last = -1;
         for (int i = 0; i < rank; i++) {
-                if (x->type->dims[perm[i]] == 1)
+                if (dim_is(x->type->dims[perm[i]], 1))
                         continue;
                 if (perm[i] < last)
                         return NULL;
@@ -105,7 +105,7 @@ struct value *rewrite_slice_all(struct builder *b, struct op *op, struct pass_co
         if (!same_dims(op_operand(op, 0), op) || !slice_bounds(op, starts, steps))
                 return NULL;
         for (int i = 0; i < op->results[0].type->rank; i++)
-                if (op->results[0].type->dims[i] > 1 && (starts[i] != 0 || steps[i] != 1))
+                if (type_extent(op->results[0].type, i) > 1 && (starts[i] != 0 || steps[i] != 1))
                         return NULL;
         return op_operand(op, 0);
 }
@@ -120,7 +120,7 @@ struct value *rewrite_slice_slice(struct builder *b, struct op *op, struct pass_
                 return NULL;
         const struct type *t = op->results[0].type;
         for (int i = 0; i < t->rank; i++) {
-                if (t->dims[i] == 0)
+                if (dim_is(t->dims[i], 0))
                         return NULL;
                 starts[i] = inner_starts[i] + starts[i] * inner_steps[i];       /* within x: no overflow */
                 if (!int_mul(steps[i], inner_steps[i], &steps[i]))
@@ -149,7 +149,7 @@ struct value *rewrite_concat_one(struct builder *b, struct op *op, struct pass_c
         int count = 0;
         int axis = (int)op_int(op, "axis");
         for (int i = 0; i < op->operand_count; i++)
-                if (op_operand(op, i)->type->dims[axis] != 0)
+                if (!dim_is(op_operand(op, i)->type->dims[axis], 0))
                         kept[count++] = op_operand(op, i);
         if (count == op->operand_count && count > 1)
                 return NULL;
@@ -209,13 +209,13 @@ static int joined_slices(struct builder *b, const struct op *op, int first, stru
                 }
                 if (!neighbour)
                         break;
-                end = starts[axis] + x->type->dims[axis];
+                end = starts[axis] + type_extent(x->type, axis);
         }
         if (count < 2)
                 return count;
         dim_t dims[RANK_MAX];
         memcpy(dims, op->results[0].type->dims, (size_t)source->type->rank * sizeof *dims);
-        dims[axis] = end - begin[axis];
+        dims[axis] = dim_of(end - begin[axis]);
         for (int d = 0; d < source->type->rank; d++)
                 steps[d] = 1;
         *part = build_slice(b, source, begin, steps, dims);
@@ -244,7 +244,7 @@ static int64_t repeats(const struct value *indices, int64_t extent)
         if (!value_is_constant(indices) || indices->constant->kind != CONSTANT_DENSE ||
             indices->type->rank != 1 || !extent)
                 return 1;
-        int64_t count = indices->type->dims[0], times = count / extent;
+        int64_t count = type_extent(indices->type, 0), times = count / extent;
         for (int64_t i = 0; i < count; i++)
                 if (count % extent || constant_element(indices->constant, i).i != i / times)
                         return 1;
@@ -260,7 +260,7 @@ struct value *rewrite_gather_repeated(struct builder *b, struct op *op,
         if (!target_has_vectors(context->target) || !type_is_static(x->type) ||
             rank == RANK_MAX)
                 return NULL;
-        int64_t times = repeats(op_operand(op, 1), x->type->dims[axis]), onto[RANK_MAX];
+        int64_t times = repeats(op_operand(op, 1), type_extent(x->type, axis)), onto[RANK_MAX];
         dim_t dims[RANK_MAX];
         if (times < 2)
                 return NULL;
@@ -268,7 +268,7 @@ struct value *rewrite_gather_repeated(struct builder *b, struct op *op,
                 onto[d] = d + (d > axis);
                 dims[onto[d]] = x->type->dims[d];
         }
-        dims[axis + 1] = times;
+        dims[axis + 1] = dim_of(times);
         const struct type *wide = type_tensor(b->m, x->type->element, rank + 1, dims);
         return build_reshape(b, build_broadcast(b, x, wide, onto), rank, y->dims);
 }
@@ -282,7 +282,7 @@ static struct value *without_axes(struct builder *b, const struct op *op)
             !value_ints(op_operand(op, 1), axes, RANK_MAX, &n))
                 return NULL;
         for (int i = 0; i < n; i++)
-                if (x->type->dims[axes[i] < 0 ? axes[i] + x->type->rank : axes[i]] != 1)
+                if (!dim_is(x->type->dims[axes[i] < 0 ? axes[i] + x->type->rank : axes[i]], 1))
                         return NULL;
         return build_reshape(b, x, op->results[0].type->rank, op->results[0].type->dims);
 }
@@ -326,7 +326,7 @@ struct value *rewrite_pad_into_convolve(struct builder *b, struct op *op,
         if (pad_count != 2 * spatial || !type_is_static(source->type) || !type_is_static(x->type))
                 return NULL;
         for (int i = 0; i < x->type->rank; i++) {
-                int64_t high = x->type->dims[i] - source->type->dims[i] - low[i];
+                int64_t high = type_extent(x->type, i) - type_extent(source->type, i) - low[i];
                 if (low[i] < 0 || high < 0 || (i < 2 && (low[i] || high)) ||
                     (i >= 2 && dilations[i - 2] != 1))
                         return NULL;

@@ -39,7 +39,7 @@ static bool add_piece(struct chain *c, int64_t extent, int64_t stride)
 static void row_major(const struct type *t, int64_t strides[RANK_MAX])
 {
         for (int d = t->rank - 1; d >= 0; d--)
-                strides[d] = d + 1 < t->rank ? strides[d + 1] * t->dims[d + 1] : 1;
+                strides[d] = d + 1 < t->rank ? strides[d + 1] * type_extent(t, d + 1) : 1;
 }
 
 /* a piece of the transpose's result as pieces of its operand, outermost first: cut where dimensions
@@ -54,7 +54,7 @@ static bool cut_piece(const struct op *op, struct piece p, struct chain *out)
         row_major(t, strides);
         row_major(x, old);
         for (int d = t->rank - 1; d >= 0 && p.extent > 1; d--) {
-                int64_t end = strides[d] * t->dims[d];
+                int64_t end = strides[d] * type_extent(t, d);
                 if (p.stride >= end)
                         continue;
                 int64_t room = end / p.stride;
@@ -79,7 +79,7 @@ static bool trace(struct value *v, struct chain *c, bool alone)
                 return false;
         row_major(v->type, strides);
         for (int d = 0; d < v->type->rank; d++)
-                add_piece(c, v->type->dims[d], strides[d]);
+                add_piece(c, type_extent(v->type, d), strides[d]);
         for (int hops = 0;
              hops < HOPS_MAX && (op_is(c->source, OP_reshape) || op_is(c->source, OP_transpose));
              hops++) {
@@ -121,7 +121,7 @@ static struct value *build_chain(struct builder *b, const struct chain *c, const
                             (largest < 0 || c->pieces[k].stride > c->pieces[largest].stride))
                                 largest = k;
                 placed[largest] = true;
-                dims[i] = c->pieces[largest].extent;
+                dims[i] = dim_of(c->pieces[largest].extent);
                 perm[largest] = i;
         }
         struct value *x = build_reshape(b, c->source, c->count, dims);
@@ -165,11 +165,11 @@ static struct chain blocks_of_rows(const struct type *y, int64_t block)
         int64_t strides[RANK_MAX];
         int last = y->rank - 1;
         row_major(y, strides);
-        add_piece(&c, y->dims[0], strides[0]);
-        add_piece(&c, y->dims[1], strides[1]);
-        add_piece(&c, y->dims[last] / block, block);
+        add_piece(&c, type_extent(y, 0), strides[0]);
+        add_piece(&c, type_extent(y, 1), strides[1]);
+        add_piece(&c, type_extent(y, last) / block, block);
         for (int d = 2; d < last; d++)
-                add_piece(&c, y->dims[d], strides[d]);
+                add_piece(&c, type_extent(y, d), strides[d]);
         add_piece(&c, block, 1);
         return c;
 }
@@ -211,7 +211,7 @@ static bool can_block(const struct value *v, int depth)
                         const struct type *from = op_operand(x->op, 0)->type;
                         if (from->rank != 1 ||
                             op_ints(x->op, "dims", NULL)[0] != v->type->rank - 1 ||
-                            v->type->dims[1] != 1)
+                            !dim_is(v->type->dims[1], 1))
                                 return false;
                         continue;
                 }
@@ -244,7 +244,7 @@ static struct value *build_blocked(struct builder *b, const struct value *v, int
                 if (value_is_splat(x, NULL)) {
                         operands[i] = constant_splat(b->m, to, x->constant->data);
                 } else if (op_is(x, OP_broadcast)) {
-                        dim_t dims[] = { to->dims[1], block };
+                        dim_t dims[] = { to->dims[1], dim_of(block) };
                         struct value *vector = build_reshape(b, op_operand(x->op, 0), 2, dims);
                         operands[i] =
                                 build_broadcast(b, vector, to, (int64_t[]){ 1, to->rank - 1 });
@@ -262,7 +262,8 @@ static struct value *build_blocked(struct builder *b, const struct value *v, int
 static struct value *build_rows(struct builder *b, struct value *blocked, const struct type *y)
 {
         int64_t perm[RANK_MAX] = { 0, 1 };
-        dim_t dims[RANK_MAX] = { y->dims[0], y->dims[1], blocked->type->dims[1] / y->dims[1] };
+        dim_t dims[RANK_MAX] = { y->dims[0], y->dims[1],
+                                 dim_of(type_extent(blocked->type, 1) / type_extent(y, 1)) };
         for (int d = 2; d < y->rank; d++) {
                 dims[d + 1] = blocked->type->dims[d];
                 perm[d] = d + 1;
@@ -283,7 +284,8 @@ struct value *rewrite_blocks_of_packed(struct builder *b, struct op *op,
                 return NULL;
         const struct type *y = c.source->type;
         int64_t block = c.pieces[c.count - 1].extent;
-        if (c.pieces[c.count - 1].stride != 1 || block % lanes_of(c.source) || y->dims[y->rank - 1] % block)
+        if (c.pieces[c.count - 1].stride != 1 || block % lanes_of(c.source) ||
+            type_extent(y, y->rank - 1) % block)
                 return NULL;
         struct chain wanted = blocks_of_rows(y, block);
         if (!same_pieces(&c, &wanted))
@@ -312,21 +314,21 @@ struct value *rewrite_packed_of_blocks(struct builder *b, struct op *op,
         const struct type *t = x->type;
         int last = t->rank - 1;
         for (int d = 2; d < last; d++)
-                if (w->type->dims[d] != 1)
+                if (!dim_is(w->type->dims[d], 1))
                         return NULL;
         if (!trace(x, &c, false) || !c.transposes || !c.count || c.pieces[c.count - 1].stride != 1)
                 return NULL;
         int64_t block = c.pieces[c.count - 1].extent;
-        if (block < LEAST_BLOCK || t->dims[last] % block)
+        if (block < LEAST_BLOCK || type_extent(t, last) % block)
                 return NULL;
         /* the source is <N x blocks x parts x S.. x block>, read as <N x blocks x S.. x parts x
          * block> */
-        int64_t parts = t->dims[last] / block, positions = 1;
+        int64_t parts = type_extent(t, last) / block, positions = 1;
         for (int d = 2; d < last; d++)
-                positions *= t->dims[d];
-        int64_t image = positions * t->dims[last];
-        add_piece(&wanted, t->dims[0], image * t->dims[1]);
-        add_piece(&wanted, t->dims[1], image);
+                positions *= type_extent(t, d);
+        int64_t image = positions * type_extent(t, last);
+        add_piece(&wanted, type_extent(t, 0), image * type_extent(t, 1));
+        add_piece(&wanted, type_extent(t, 1), image);
         add_piece(&wanted, positions, block);
         add_piece(&wanted, parts, positions * block);
         add_piece(&wanted, block, 1);
@@ -335,12 +337,12 @@ struct value *rewrite_packed_of_blocks(struct builder *b, struct op *op,
         dim_t dims[RANK_MAX], window[RANK_MAX];
         memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
         memcpy(window, w->type->dims, (size_t)w->type->rank * sizeof *window);
-        dims[1] *= parts;
-        window[1] *= parts;
+        dims[1] = dim_of(dim_extent(dims[1]) * parts);
+        window[1] = dim_of(dim_extent(window[1]) * parts);
         if (block % packed_group(t, w->type))
                 return NULL;
-        dims[last] = block;
-        window[last] = block / packed_group(t, w->type);
+        dims[last] = dim_of(block);
+        window[last] = dim_of(block / packed_group(t, w->type));
         struct value *operands[] = { build_reshape(b, c.source, t->rank, dims),
                                      build_reshape(b, w, w->type->rank, window) };
         return operands[0] && operands[1]
@@ -362,8 +364,8 @@ static bool through_reshape(const struct type *x, const struct type *v, struct p
         row_major(x, strides);
         row_major(v, inner);
         for (int d = 0; d < x->rank; d++) {
-                bool ends =
-                        x->dims[d] > 1 && strides[d] * x->dims[d] == inner[p.dim] * v->dims[p.dim];
+                bool ends = type_extent(x, d) > 1 &&
+                            strides[d] * type_extent(x, d) == inner[p.dim] * type_extent(v, p.dim);
                 if (!ends || inner[p.dim] % strides[d])
                         continue;
                 int64_t times = inner[p.dim] / strides[d];
@@ -377,7 +379,7 @@ static const struct type *part_type(struct module *m, const struct type *t, stru
 {
         dim_t dims[RANK_MAX];
         memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
-        dims[p.dim] = p.size;
+        dims[p.dim] = dim_of(p.size);
         return type_tensor(m, t->element, t->rank, dims);
 }
 
@@ -397,7 +399,8 @@ static bool is_of_array(const struct op *op)
         enum { WORD_MOST = 8 };
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         const int64_t group = packed_group(x, w);
-        return group > WORD_MOST && group == x->dims[x->rank - 1] && group == lanes_of(op_result(op));
+        return group > WORD_MOST && dim_is(x->dims[x->rank - 1], group) &&
+               group == lanes_of(op_result(op));
 }
 
 /* outputs that fill no vector, without the lanes behind them */
@@ -410,7 +413,8 @@ static bool is_tail(const struct op *op, struct part p)
 static bool is_panels(const struct op *op, struct part p)
 {
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
-        return type_elements(y) > y->dims[p.dim] && op_int(op, "block") == op_int(op, "outputs") &&
+        return type_elements(y) > type_extent(y, p.dim) &&
+               op_int(op, "block") == op_int(op, "outputs") &&
                value_is_constant(op_operand(op, 1)) &&
                p.start % packed_panel(op_operand(op, 0)->type, w) == 0;
 }
@@ -460,7 +464,7 @@ static struct value *build_part_packed(struct builder *b, const struct op *op, s
                 starts[RANK_MAX] = { p.start / panel }, steps[RANK_MAX];
         dim_t dims[RANK_MAX];
         memcpy(dims, w->type->dims, (size_t)w->type->rank * sizeof *dims);
-        dims[0] = divide_up(p.size, panel);
+        dims[0] = dim_of(divide_up(p.size, panel));
         for (int d = 0; d < RANK_MAX; d++)
                 steps[d] = 1;
         w = constant_sliced(b->m, w->constant, starts, steps, dims);
@@ -472,7 +476,7 @@ static struct value *build_part_broadcast(struct builder *b, const struct op *op
         struct value *x = op_operand(op, 0);
         const int64_t *dims = op_ints(op, "dims", NULL);
         for (int k = 0; x && k < op_operand(op, 0)->type->rank; k++)
-                if (dims[k] == p.dim && x->type->dims[k] != 1)
+                if (dims[k] == p.dim && !dim_is(x->type->dims[k], 1))
                         x = build_part_slice(b, x, (struct part){ k, p.start, p.size });
         return build_broadcast(b, x, part_type(b->m, op_result(op)->type, p), dims);
 }
@@ -522,11 +526,11 @@ static bool part_of(const struct op *op, struct part *p)
                 return false;
         p->dim = -1;
         for (int d = 0; d < x->rank; d++) {
-                if (x->dims[d] == y->dims[d] && (steps[d] == 1 || y->dims[d] == 1))
+                if (dim_equal(x->dims[d], y->dims[d]) && (steps[d] == 1 || dim_is(y->dims[d], 1)))
                         continue;
-                if (p->dim >= 0 || (steps[d] != 1 && y->dims[d] != 1))
+                if (p->dim >= 0 || (steps[d] != 1 && !dim_is(y->dims[d], 1)))
                         return false;
-                *p = (struct part){ d, starts[d], y->dims[d] };
+                *p = (struct part){ d, starts[d], type_extent(y, d) };
         }
         return p->dim >= 0 && type_elements(y) > 0;
 }
@@ -544,5 +548,5 @@ struct value *rewrite_part_of_packed(struct builder *b, struct op *op, struct pa
                         return NULL;
                 total += other.size;
         }
-        return total <= v->type->dims[p.dim] ? build_part(b, v, p, 0) : NULL;
+        return total <= type_extent(v->type, p.dim) ? build_part(b, v, p, 0) : NULL;
 }

@@ -50,12 +50,12 @@ double whole_largest_sum(struct arena *arena, const struct value *w, int along)
 {
         const struct type *t = w->type;
         int64_t inner = 1, count = type_elements(t);
-        double largest = 0, *sums = arena_array(arena, (size_t)t->dims[along], sizeof *sums);
+        double largest = 0, *sums = arena_array(arena, (size_t)type_extent(t, along), sizeof *sums);
         for (int d = along + 1; d < t->rank; d++)
-                inner *= t->dims[d];
+                inner *= type_extent(t, d);
         for (int64_t i = 0; i < count; i++)
-                sums[i / inner % t->dims[along]] += fabs(constant_element(w->constant, i).f);
-        for (int64_t i = 0; i < t->dims[along]; i++)
+                sums[i / inner % type_extent(t, along)] += fabs(constant_element(w->constant, i).f);
+        for (int64_t i = 0; i < type_extent(t, along); i++)
                 largest = fmax(largest, sums[i]);
         return largest;
 }
@@ -77,11 +77,11 @@ int64_t whole_products(const struct op *op)
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         int count = 0;
         if (op->code == OP_convolve)
-                return w->dims[0] ? type_elements(w) / w->dims[0] : 0;
+                return type_extent(w, 0) ? type_elements(w) / type_extent(w, 0) : 0;
         const int64_t *contract = op_ints(op, "contract_a", &count);
         int64_t products = 1;
         for (int k = 0; k < count; k++)
-                products *= x->dims[contract[k]];
+                products *= type_extent(x, contract[k]);
         return products;
 }
 
@@ -103,10 +103,10 @@ struct whole_range *whole_ranges_of_sums(struct arena *arena, const struct op *o
         const struct whole_range numbers = whole_range_of(x);
         const double low = fmin(numbers.low, 0), high = fmax(numbers.high, 0);
         const struct type *t = w->type;
-        int64_t inner = 1, count = type_elements(t), outputs = t->dims[along];
+        int64_t inner = 1, count = type_elements(t), outputs = type_extent(t, along);
         struct whole_range *sums = arena_array(arena, (size_t)outputs + 1, sizeof *sums);
         for (int d = along + 1; d < t->rank; d++)
-                inner *= t->dims[d];
+                inner *= type_extent(t, d);
         for (int64_t i = 0; i < count; i++) {
                 double number = (double)constant_element(w->constant, i).i;
                 struct whole_range *sum = &sums[i / inner % outputs];

@@ -7,7 +7,7 @@
 #include <math.h>
 
 /* the dimensions of a mask, ascending; how many */
-static int dims_of(unsigned mask, int rank, int64_t dims[RANK_MAX])
+static int masked_dims(unsigned mask, int rank, int64_t dims[RANK_MAX])
 {
         int count = 0;
         for (int d = 0; d < rank; d++)
@@ -67,7 +67,7 @@ struct value *rewrite_sub_variance(struct builder *b, struct op *op, struct pass
             !simplify_axes(sum_of_squares, &other) || mask != other)
                 return NULL;
         int64_t kept[RANK_MAX];
-        dims_of(~mask, x->type->rank, kept);
+        masked_dims(~mask, x->type->rank, kept);
         struct value *from_mean =
                 build_binary(b, OP_sub, x, build_broadcast(b, mean, x->type, kept));
         struct value *spread = simplify_reduce(b, sum_of_squares,
@@ -142,8 +142,8 @@ struct value *rewrite_log_sum_exp(struct builder *b, struct op *op, struct pass_
                 return NULL;
         struct value *x = op_operand(e->op, 0);
         int64_t axes[RANK_MAX], kept[RANK_MAX];
-        int count = dims_of(mask, x->type->rank, axes);
-        dims_of(~mask, x->type->rank, kept);
+        int count = masked_dims(mask, x->type->rank, axes);
+        masked_dims(~mask, x->type->rank, kept);
         struct value *most = build_reduce(b, REDUCE_max, x, axes, count),
                      *size = build_unary(b, OP_abs, most);
         most = size ? build_select(b, build_binary(b, OP_lt, size, build_like(b, size, INFINITY)),

@@ -23,9 +23,9 @@ static bool is_repeated(const struct constant *c, int d)
         if (c->kind == CONSTANT_SPLAT)
                 return true;
         for (int k = d + 1; k < t->rank; k++)
-                inner *= t->dims[k];
+                inner *= type_extent(t, k);
         for (int64_t i = 0; i < type_elements(t); i++) {
-                int64_t first = i - i / inner % t->dims[d] * inner;
+                int64_t first = i - i / inner % type_extent(t, d) * inner;
                 if (memcmp((const char *)c->data + (size_t)i * bytes,
                            (const char *)c->data + (size_t)first * bytes, bytes))
                         return false;
@@ -49,11 +49,11 @@ struct value *simplify_spread_source(struct builder *b, struct value *v, int64_t
         if (!value_is_constant(v))
                 return NULL;
         for (int d = 0; d < v->type->rank; d++) {
-                bool varies = type_elements(v->type) > SMALL ? v->type->dims[d] != 1
+                bool varies = type_elements(v->type) > SMALL ? !dim_is(v->type->dims[d], 1)
                                                              : !is_repeated(v->constant, d);
                 ones[d] = 1;
-                first[d] = varies ? v->type->dims[d] : 1;
-                less |= first[d] != v->type->dims[d];
+                first[d] = dim_of(varies ? type_extent(v->type, d) : 1);
+                less |= !dim_equal(first[d], v->type->dims[d]);
                 if (varies) {
                         kept[rank] = first[d];
                         onto[rank++] = d;
@@ -118,7 +118,7 @@ static struct value *factor_along(struct builder *b, struct value *s, int along,
         if (!value_is_constant(x))
                 return NULL;
         for (int k = 0; k < x->type->rank; k++)
-                if (x->type->dims[k] != 1 && dims[k] != along)
+                if (!dim_is(x->type->dims[k], 1) && dims[k] != along)
                         return NULL;
         if (type_elements(x->type) == 1)        /* one number for all */
                 return x->constant->kind == CONSTANT_SPLAT
@@ -310,10 +310,11 @@ static bool is_part(const struct op *op, int along, int64_t *start)
                 return false;
         for (int d = 0; d < x->rank; d++)
                 if ((d == along ? steps[d] != 1
-                                : x->dims[d] != y->dims[d] || (steps[d] != 1 && y->dims[d] > 1)))
+                                : !dim_equal(x->dims[d], y->dims[d]) ||
+                                          (steps[d] != 1 && type_extent(y, d) > 1)))
                         return false;
         *start = starts[along];
-        return y->dims[along] > 0;
+        return type_extent(y, along) > 0;
 }
 
 struct value *rewrite_part_of_contraction(struct builder *b, struct op *op,

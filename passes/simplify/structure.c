@@ -135,7 +135,7 @@ static int extents_of_one(const struct type *t)
 {
         int count = 0;
         for (int d = 0; d < t->rank; d++)
-                count += t->dims[d] == 1;
+                count += dim_is(t->dims[d], 1);
         return count;
 }
 
@@ -155,7 +155,7 @@ struct value *rewrite_broadcast_reshape(struct builder *b, struct op *op,
         if (extents_of_one(v->type) <= kept)
                 return NULL;
         for (int k = 0; k < v->type->rank; k++) {
-                if (v->type->dims[k] == 1 && kept-- <= 0)
+                if (dim_is(v->type->dims[k], 1) && kept-- <= 0)
                         continue;
                 extents[count] = v->type->dims[k];
                 dims[count++] = onto[k];
@@ -176,7 +176,7 @@ static bool cut_of(const struct op *op, struct cut *cut)
 /* the first and last index that the slice reads along d, in ascending order */
 static void reach_of(const struct op *op, const struct cut *cut, int d, int64_t *low, int64_t *high)
 {
-        int64_t end = cut->starts[d] + (op_result(op)->type->dims[d] - 1) * cut->steps[d];
+        int64_t end = cut->starts[d] + (type_extent(op_result(op)->type, d) - 1) * cut->steps[d];
         *low = cut->starts[d] < end ? cut->starts[d] : end;
         *high = cut->starts[d] < end ? end : cut->starts[d];
 }
@@ -193,11 +193,11 @@ struct value *rewrite_slice_concat(struct builder *b, struct op *op, struct pass
         reach_of(op, &cut, axis, &low, &high);
         for (int i = 0; i < v->op->operand_count; i++) {
                 struct value *x = op_operand(v->op, i);
-                if (low >= offset && high < offset + x->type->dims[axis]) {
+                if (low >= offset && high < offset + type_extent(x->type, axis)) {
                         cut.starts[axis] -= offset;
                         return build_slice(b, x, cut.starts, cut.steps, op_result(op)->type->dims);
                 }
-                offset += x->type->dims[axis];
+                offset += type_extent(x->type, axis);
         }
         return NULL;
 }
@@ -213,7 +213,7 @@ struct value *rewrite_slice_pad(struct builder *b, struct op *op, struct pass_co
         struct value *x = op_operand(v->op, 0);
         for (int d = 0; d < v->type->rank; d++) {
                 reach_of(op, &cut, d, &low, &high);
-                if (low < pads[d] || high >= pads[d] + x->type->dims[d])
+                if (low < pads[d] || high >= pads[d] + type_extent(x->type, d))
                         return NULL;
                 cut.starts[d] -= pads[d];
         }
@@ -234,7 +234,8 @@ struct value *rewrite_slice_of_pad(struct builder *b, struct op *op, struct pass
         const struct type *t = op_result(op)->type;
         for (int d = 0; d < t->rank; d++) {
                 pads[d] -= cut.starts[d];
-                if (cut.steps[d] != 1 || pads[d] >= t->dims[d] || pads[d] + x->type->dims[d] <= 0)
+                if (cut.steps[d] != 1 || pads[d] >= type_extent(t, d) ||
+                    pads[d] + type_extent(x->type, d) <= 0)
                         return NULL;
         }
         struct value *operands[] = { x, op_operand(v->op, 1), constant_ints(b->m, pads, t->rank) };
@@ -254,10 +255,10 @@ struct value *rewrite_slice_broadcast(struct builder *b, struct op *op,
         int64_t starts[RANK_MAX], steps[RANK_MAX];
         dim_t dims[RANK_MAX];
         for (int k = 0; k < x->type->rank; k++) {
-                bool spread = x->type->dims[k] == 1;
+                bool spread = dim_is(x->type->dims[k], 1);
                 starts[k] = spread ? 0 : cut.starts[onto[k]];
                 steps[k] = spread ? 1 : cut.steps[onto[k]];
-                dims[k] = spread ? 1 : op_result(op)->type->dims[onto[k]];
+                dims[k] = dim_of(spread ? 1 : type_extent(op_result(op)->type, onto[k]));
         }
         return build_broadcast(b, build_slice(b, x, starts, steps, dims), op_result(op)->type,
                                onto);
@@ -273,7 +274,7 @@ static bool pad_of(const struct op *op, int64_t low[RANK_MAX], int64_t high[RANK
             !type_is_static(y) || !amounts(op, 2, low))
                 return false;
         for (int d = 0; d < x->rank; d++) {
-                high[d] = y->dims[d] - x->dims[d] - low[d];
+                high[d] = type_extent(y, d) - type_extent(x, d) - low[d];
                 if (low[d] < 0 || high[d] < 0)
                         return false;
         }
@@ -315,7 +316,7 @@ struct value *rewrite_pad_crop(struct builder *b, struct op *op, struct pass_con
         for (int d = 0; d < t->rank; d++) {
                 low[d] = -low[d];
                 steps[d] = 1;
-                if (low[d] < 0 || low[d] + t->dims[d] > x->type->dims[d])
+                if (low[d] < 0 || low[d] + type_extent(t, d) > type_extent(x->type, d))
                         return NULL;
         }
         return build_slice(b, x, low, steps, t->dims);
@@ -393,10 +394,10 @@ static struct value *met_once(struct builder *b, const struct op *op, int64_t *t
         int count = 0;
         *times = 1;
         for (int d = 0; d < v->type->rank; d++)
-                *times *= mask >> d & 1 ? v->type->dims[d] : 1;
+                *times *= mask >> d & 1 ? type_extent(v->type, d) : 1;
         for (int k = 0; k < x->type->rank; k++) {
                 if (mask >> onto[k] & 1) {
-                        if (x->type->dims[k] != 1)
+                        if (!dim_is(x->type->dims[k], 1))
                                 return NULL;
                         continue;
                 }
@@ -510,9 +511,9 @@ struct value *rewrite_pad_into_window(struct builder *b, struct op *op,
         const int64_t *dilations = op_ints(op, "dilations", NULL);
         for (int d = 0; d < n; d++) {
                 int64_t reach = (window[d] - 1) * dilations[d] + 1,
-                        room = v->type->dims[d] + old[d] + old[n + d] - reach;
+                        room = type_extent(v->type, d) + old[d] + old[n + d] - reach;
                 if (old[d] < 0 || old[n + d] < 0 || room < 0 ||
-                    room / strides[d] + 1 != op_result(op)->type->dims[d])
+                    !dim_is(op_result(op)->type->dims[d], room / strides[d] + 1))
                         return NULL;    /* a last window that only begins inside is no longer one */
                 pads[d] = old[d] + low[d];
                 pads[n + d] = old[n + d] + high[d];
@@ -530,7 +531,7 @@ struct value *rewrite_iota_of_one(struct builder *b, struct op *op, struct pass_
 {
         (void)context;
         const struct type *t = op_result(op)->type;
-        return t->dims[op_int(op, "axis")] == 1 ? build_like(b, op_result(op), 0) : NULL;
+        return dim_is(t->dims[op_int(op, "axis")], 1) ? build_like(b, op_result(op), 0) : NULL;
 }
 
 /* whole numbers up to here are exact in the type */
@@ -556,8 +557,8 @@ struct value *rewrite_cast_iota(struct builder *b, struct op *op, struct pass_co
                 return NULL;
         int axis = (int)op_int(x->op, "axis");
         dim_t extent = x->type->dims[axis];
-        if (!dim_is_static(extent) || (double)extent > whole_limit(x->type->element) ||
-            (double)extent > whole_limit(to))
+        if (!dim_is_static(extent) || (double)dim_extent(extent) > whole_limit(x->type->element) ||
+            (double)dim_extent(extent) > whole_limit(to))
                 return NULL;
         return build_iota(b, op_result(op)->type, axis);
 }

@@ -87,12 +87,12 @@ static struct value *of_each(struct builder *b, const struct mapping *m, struct 
 
 static struct value *all_bytes(struct builder *b, const struct mapping *m)
 {
-        const dim_t count = BYTES;
+        const int64_t count = BYTES;
         unsigned char *numbers = constant_room(b->m, BYTES);
         for (int i = 0; i < BYTES; i++)
                 numbers[i] = (unsigned char)i;
         enum element e = (enum element)m->source->type->element;
-        return constant_dense(b->m, type_tensor(b->m, e, 1, &count), numbers, "bytes");
+        return constant_dense(b->m, type_static(b->m, e, 1, &count), numbers, "bytes");
 }
 
 struct value *mapping_table(struct builder *b, const struct mapping *m,

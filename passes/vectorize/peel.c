@@ -68,7 +68,7 @@ static struct value *slice_rows(struct builder *b, struct value *x, int64_t from
         dim_t dims[RANK_MAX];
         for (int d = 0; d < x->type->rank; d++) {
                 ones[d] = 1;
-                dims[d] = d ? x->type->dims[d] : count;
+                dims[d] = dim_of(d ? type_extent(x->type, d) : count);
         }
         return build_slice(b, x, starts, ones, dims);
 }
@@ -77,13 +77,13 @@ static struct value *slice_rows(struct builder *b, struct value *x, int64_t from
 static struct value *first_row(struct builder *b, struct value *x, bool backward,
                                const struct type *row)
 {
-        return build_reshape(b, slice_rows(b, x, backward ? x->type->dims[0] - 1 : 0, 1), row->rank,
-                             row->dims);
+        return build_reshape(b, slice_rows(b, x, backward ? type_extent(x->type, 0) - 1 : 0, 1),
+                             row->rank, row->dims);
 }
 
 static struct value *other_rows(struct builder *b, struct value *x, bool backward)
 {
-        return slice_rows(b, x, backward ? 0 : 1, x->type->dims[0] - 1);
+        return slice_rows(b, x, backward ? 0 : 1, type_extent(x->type, 0) - 1);
 }
 
 /* a copy of the body before the loop; afterwards the scratch of what it yields is what the first
@@ -145,12 +145,12 @@ static bool stack(struct op *op, const struct op_loop *loop, struct builder *b, 
 {
         struct value *rest = &loop->stacks[i];
         const struct type *all = rest->type;
-        dim_t dims[RANK_MAX] = { 1 };
+        dim_t dims[RANK_MAX] = { dim_of(1) };
         for (int d = 1; d < all->rank; d++)
                 dims[d] = all->dims[d];
         struct value *row = build_reshape(b, yielded(&loop->stacked_rows[i]), all->rank, dims);
         bool backward = op_ints(op, "stack_backward", NULL)[i];
-        dims[0] = all->dims[0] - 1;
+        dims[0] = dim_of(type_extent(all, 0) - 1);
         rest->type = type_tensor(b->m, all->element, all->rank, dims);
         struct value *joined = row ? build_concat(b,
                                                   (struct value *[]){ backward ? rest : row,

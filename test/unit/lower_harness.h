@@ -24,6 +24,9 @@
 #include "ir/lower.h"
 #include "passes/pass.h"
 
+/* tables of extents leave out the braces of each dim_t */
+#pragma GCC diagnostic ignored "-Wmissing-braces"
+
 enum { INPUTS_MAX = 16, FAILED_INDEX = -3, FAILED_EXTENT = -4 };
 
 struct fixture {
@@ -152,8 +155,8 @@ static inline struct value *operand(struct fixture *x, struct array a, bool cons
 static inline void index_of(const struct type *t, int64_t position, int64_t *index)
 {
         for (int d = t->rank - 1; d >= 0; d--) {
-                index[d] = position % t->dims[d];
-                position /= t->dims[d];
+                index[d] = position % type_extent(t, d);
+                position /= type_extent(t, d);
         }
 }
 
@@ -161,7 +164,7 @@ static inline int64_t position_of(const struct type *t, const int64_t *index)
 {
         int64_t position = 0;
         for (int d = 0; d < t->rank; d++)
-                position = position * t->dims[d] + index[d];
+                position = position * type_extent(t, d) + index[d];
         return position;
 }
 

@@ -106,7 +106,7 @@ static void test_broadcast(void **state)
                         int64_t yi[4], ai[4];
                         index_of(to, i, yi);
                         for (int k = 0; k < a.type->rank; k++)
-                                ai[k] = a.type->dims[k] == 1 ? 0 : yi[cases[c].dims[k]];
+                                ai[k] = dim_is(a.type->dims[k], 1) ? 0 : yi[cases[c].dims[k]];
                         copy_element(want, i, a, position_of(a.type, ai));
                 }
                 check(x, y, want);
@@ -231,11 +231,11 @@ static void check_pad(enum element e, int64_t mode, const dim_t *shape, const di
         if (computed) { /* what is padded has statements of its own: a sum over three copies */
                 struct array wide = array_random(x, TYPE(x, e, shape[0], 3, shape[1]), -9, 9);
                 source = array_new(x, a.type);
-                for (int64_t i = 0; i < shape[0] * shape[1]; i++) {
+                for (int64_t i = 0; i < dim_extent(shape[0]) * dim_extent(shape[1]); i++) {
                         int64_t sum = 0;
                         for (int k = 0; k < 3; k++)
-                                sum += (int64_t)number(wide, (i / shape[1] * 3 + k) * shape[1] +
-                                                                     i % shape[1]);
+                                sum += (int64_t)number(wide, (i / dim_extent(shape[1]) * 3 + k) * dim_extent(shape[1]) +
+                                                                     i % dim_extent(shape[1]));
                         put(source, i, sum);
                 }
                 struct attr *at = attrs(x, OP_pad);
@@ -250,7 +250,7 @@ static void check_pad(enum element e, int64_t mode, const dim_t *shape, const di
                 int64_t yi[2], xi[2];
                 index_of(y->type, i, yi);
                 for (int d = 0; d < 2; d++)
-                        xi[d] = padded(mode, yi[d], low[d], shape[d], size[d]);
+                        xi[d] = padded(mode, yi[d], low[d], dim_extent(shape[d]), dim_extent(size[d]));
                 if (xi[0] < 0 || xi[1] < 0)
                         copy_element(want, i, value, 0);
                 else
@@ -314,7 +314,7 @@ static void test_concat(void **state)
                                 struct value *values[9];
                                 dim_t dims[3] = { axis == 2 ? 2 : 1, 3, 4 };
                                 for (int k = 0; k < count; k++) {
-                                        dims[axis] = k == 2 ? 0 : k % 3 + 1;
+                                        dims[axis] = dim_of(k == 2 ? 0 : k % 3 + 1);
                                         parts[k] = array_random(x, type_tensor(x->m, E_I8, 3, dims),
                                                                 -99, 99);
                                         values[k] = operand(x, parts[k], k == 4);
@@ -338,7 +338,7 @@ static void test_concat(void **state)
                                                 put(want, position_of(y->type, at),
                                                     computed && k % 2 ? -n : n);
                                         }
-                                        offset += parts[k].type->dims[axis];
+                                        offset += type_extent(parts[k].type, axis);
                                 }
                                 check(x, y, want);
                         }
@@ -406,7 +406,7 @@ static void check_gather(enum element e, int axis, int rank, bool constant)
         struct fixture *x = fixture_new();
         struct array a = array_random(x, TYPE(x, E_BF16, 3, 4, 5), -99, 99);
         const struct type *it = type_tensor(x->m, e, rank, (dim_t[]){ 2, 3 });
-        struct array indices = random_indices(x, it, a.type->dims[axis]);
+        struct array indices = random_indices(x, it, type_extent(a.type, axis));
         struct attr *at = attrs(x, OP_gather);
         attr_set(at, OP_gather, "axis", axis);
         struct value *v = input(x, a);
@@ -418,7 +418,7 @@ static void check_gather(enum element e, int axis, int rank, bool constant)
                 for (int d = 0; d < 3; d++)
                         if (d != axis)
                                 xi[d] = yi[d < axis ? d : d - 1 + rank];
-                xi[axis] = wrapped(indices, position_of(it, yi + axis), a.type->dims[axis]);
+                xi[axis] = wrapped(indices, position_of(it, yi + axis), type_extent(a.type, axis));
                 copy_element(want, i, a, position_of(a.type, xi));
         }
         check(x, y, want);
@@ -440,12 +440,12 @@ static void test_gather_elements(void **state)
         static const dim_t shapes[][2] = { { 3, 4 }, { 5, 4 }, { 3, 2 }, { 1, 1 }, { 3, 7 } };
         for (int axis = 0; axis < 2; axis++)
                 for (size_t s = 0; s < COUNT(shapes); s++) {
-                        if (shapes[s][1 - axis] > (axis ? 3 : 4))
+                        if (dim_extent(shapes[s][1 - axis]) > (axis ? 3 : 4))
                                 continue;
                         struct fixture *x = fixture_new();
                         struct array a = array_random(x, TYPE(x, E_F64, 3, 4), -99, 99);
                         struct array indices = random_indices(
-                                x, type_tensor(x->m, E_I32, 2, shapes[s]), a.type->dims[axis]);
+                                x, type_tensor(x->m, E_I32, 2, shapes[s]), type_extent(a.type, axis));
                         struct attr *at = attrs(x, OP_gather_elements);
                         attr_set(at, OP_gather_elements, "axis", axis);
                         struct value *y = apply(x, OP_gather_elements, at, NULL, 2, input(x, a),
@@ -454,7 +454,7 @@ static void test_gather_elements(void **state)
                         for (int64_t i = 0; i < type_elements(y->type); i++) {
                                 int64_t xi[2];
                                 index_of(y->type, i, xi);
-                                xi[axis] = wrapped(indices, i, a.type->dims[axis]);
+                                xi[axis] = wrapped(indices, i, type_extent(a.type, axis));
                                 copy_element(want, i, a, position_of(a.type, xi));
                         }
                         check(x, y, want);
@@ -467,7 +467,7 @@ static void check_gather_nd(int batch, int width, bool constant)
         struct array a = array_random(x, TYPE(x, E_I32, 2, 3, 4), -99, 99);
         struct array indices = array_new(x, TYPE(x, E_I64, 2, 5, width));
         for (int64_t i = 0; i < 10 * width; i++) {
-                int64_t n = a.type->dims[batch + i % width];
+                int64_t n = type_extent(a.type, batch + i % width);
                 put(indices, i, random_between(-n, n - 1));
         }
         struct attr *at = attrs(x, OP_gather_nd);
@@ -483,7 +483,7 @@ static void check_gather_nd(int batch, int width, bool constant)
                         if (d < batch)
                                 xi[d] = yi[d];
                         else if (d < batch + width)
-                                xi[d] = wrapped(indices, tuple + d - batch, a.type->dims[d]);
+                                xi[d] = wrapped(indices, tuple + d - batch, type_extent(a.type, d));
                         else
                                 xi[d] = yi[2 + d - batch - width];
                 copy_element(want, i, a, position_of(a.type, xi));

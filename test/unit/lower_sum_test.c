@@ -164,8 +164,8 @@ static void check_convolution(const struct convolution *c, enum element e)
               wd[5] = { c->groups * c->filters, c->channels };
         int64_t pads[6];
         for (int d = 0; d < c->spatial; d++) {
-                xd[d + 2] = c->extent[d];
-                wd[d + 2] = c->window[d];
+                xd[d + 2] = dim_of(c->extent[d]);
+                wd[d + 2] = dim_of(c->window[d]);
                 pads[d] = c->low[d];
                 pads[c->spatial + d] = c->high[d];
         }
@@ -246,7 +246,7 @@ static void want_reduce(enum reducer kind, struct array a, unsigned axes, struct
                 index_of(a.type, p, ai);
                 for (int d = 0; d < a.type->rank; d++)
                         if (!(axes >> d & 1))
-                                at = at * a.type->dims[d] + ai[d];
+                                at = at * type_extent(a.type, d) + ai[d];
                 so_far[at] = seen[at] ? combine(kind, so_far[at], number(a, p)) : number(a, p);
                 seen[at] = true;
         }
@@ -274,11 +274,11 @@ static void check_reduce(enum reducer kind, enum element e, int rank, const dim_
                         list[count++] = form != KNOWN && d % 2 ? d - rank : d;
         for (int d = 0; d < rank; d++) {
                 if (!(axes >> d & 1))
-                        kept[kept_rank++] = dims[d];
+                        kept[kept_rank++] = dim_extent(dims[d]);
                 else if (form == RUN_TIME_KEPT)
                         kept[kept_rank++] = 1;
         }
-        const struct type *t = type_tensor(x->m, e, kept_rank, kept);
+        const struct type *t = type_static(x->m, e, kept_rank, kept);
         struct attr *at = attrs(x, OP_reduce);
         attr_set(at, OP_reduce, "kind", kind);
         struct value *y = apply(x, OP_reduce, at, form == KNOWN ? NULL : t, 2, input(x, a),
@@ -383,7 +383,7 @@ static void check_windows(int i)
         int64_t window[RANK], strides[RANK], dilations[RANK], pads[2 * RANK];
         for (int d = 0; d < RANK; d++) {
                 bool plain = d == 0 && i % 4;
-                dims[d] = random_between(1, 6);
+                dims[d] = dim_of(random_between(1, 6));
                 window[d] = plain ? 1 : random_between(1, 3);
                 strides[d] = plain ? 1 : random_between(1, 3);
                 dilations[d] = plain ? 1 : random_between(1, 2);
@@ -394,7 +394,7 @@ static void check_windows(int i)
         for (int d = 0; d < RANK && i % 3 == 0; d++) {  /* windows that reach back to the first element, or the one before */
                 bool along = d == i % RANK;
                 int one_less = along && i % 2;
-                window[d] = along ? dims[d] + i % 4 / 3 : 1;
+                window[d] = along ? dim_extent(dims[d]) + i % 4 / 3 : 1;
                 strides[d] = dilations[d] = 1;
                 pads[d] = window[d] - 1 + one_less;
                 pads[RANK + d] = -one_less;

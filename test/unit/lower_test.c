@@ -202,13 +202,15 @@ static struct value *pick_like(struct pool *p, const struct value *v)
 
 static struct value *random_slice(struct builder *b, struct value *v)
 {
-        int64_t starts[RANK_MAX], steps[RANK_MAX], sizes[RANK_MAX];
+        int64_t starts[RANK_MAX], steps[RANK_MAX], extents[RANK_MAX];
+        dim_t sizes[RANK_MAX];
         for (int d = 0; d < v->type->rank; d++) {
-                int64_t n = v->type->dims[d];
-                sizes[d] = random_between(1, n);
-                steps[d] = sizes[d] > 1 && sizes[d] == n ? (random_between(0, 1) ? 1 : -1) : 1;
-                starts[d] = steps[d] > 0 ? random_between(0, n - sizes[d]) : n - 1;
+                int64_t n = type_extent(v->type, d);
+                extents[d] = random_between(1, n);
+                steps[d] = extents[d] > 1 && extents[d] == n ? (random_between(0, 1) ? 1 : -1) : 1;
+                starts[d] = steps[d] > 0 ? random_between(0, n - extents[d]) : n - 1;
         }
+        dims_of(sizes, v->type->rank, extents);
         return build_slice(b, v, starts, steps, sizes);
 }
 
@@ -218,11 +220,11 @@ static struct value *random_pad(struct pool *p, struct value *v)
         int64_t low[RANK_MAX];
         dim_t size[RANK_MAX];
         for (int d = 0; d < v->type->rank; d++) {
-                low[d] = random_between(v->type->dims[d] > 1 ? -1 : 0, 2) *
+                low[d] = random_between(type_extent(v->type, d) > 1 ? -1 : 0, 2) *
                          (random_between(0, 2) == 0);
-                size[d] = v->type->dims[d] + low[d] +
-                          random_between(0, 2) * (random_between(0, 2) == 0);
-                size[d] = size[d] < 1 ? 1 : size[d];
+                size[d] = dim_of(type_extent(v->type, d) + low[d] +
+                          random_between(0, 2) * (random_between(0, 2) == 0));
+                size[d] = dim_of(dim_extent(size[d]) < 1 ? 1 : dim_extent(size[d]));
         }
         struct attr *at = attrs(p->x, OP_pad);
         attr_set(at, OP_pad, "mode", random_between(0, 3));
@@ -238,9 +240,9 @@ static struct value *random_broadcast(struct pool *p, struct value *v)
         int rank = 0;
         for (int d = 0; d < v->type->rank; d++) {
                 if (random_between(0, 2) == 0 && rank < 5)
-                        dims[rank++] = random_between(1, 3);
+                        dims[rank++] = dim_of(random_between(1, 3));
                 onto[d] = rank;
-                dims[rank++] = v->type->dims[d] == 1 ? random_between(1, 3) : v->type->dims[d];
+                dims[rank++] = dim_of(dim_is(v->type->dims[d], 1) ? random_between(1, 3) : type_extent(v->type, d));
         }
         return build_broadcast(&p->x->b, v, type_tensor(p->x->m, v->type->element, rank, dims),
                                onto);
@@ -264,10 +266,10 @@ static struct value *random_reshape(struct pool *p, struct value *v)
         int64_t left = type_elements(v->type);
         for (int64_t f = 2; f <= left && rank < 5; f++)
                 if (left % f == 0 && random_between(0, 1)) {
-                        dims[rank++] = f;
+                        dims[rank++] = dim_of(f);
                         left /= f;
                 }
-        dims[rank++] = left;
+        dims[rank++] = dim_of(left);
         return build_reshape(&p->x->b, v, rank, dims);
 }
 

@@ -48,19 +48,19 @@ static void check_scatter_tuples(enum element e, int kind, int width, bool const
         struct array a = array_random(x, TYPE(x, e, 3, 2, 4), -2, 2), want = copied(x, a);
         struct array indices = array_new(x, TYPE(x, E_I64, 5, 2, width));      /* some more than once */
         for (int64_t i = 0; i < 10 * width; i++) {
-                int64_t n = a.type->dims[i % width];
+                int64_t n = type_extent(a.type, i % width);
                 put(indices, i, random_between(-n, n - 1));
         }
-        dim_t dims[5] = { 5, 2 }, slice = 1;
+        dim_t dims[5] = { 5, 2 }, slice = dim_of(1);
         for (int d = width; d < 3; d++)
-                slice *= dims[2 + d - width] = a.type->dims[d];
+                slice = dim_of(dim_extent(slice) * dim_extent(dims[2 + d - width] = a.type->dims[d]));
         struct array updates = array_random(x, type_tensor(x->m, e, 5 - width, dims), -2, 2);
         for (int64_t u = 0; u < 10; u++) {
                 int64_t at = 0;
                 for (int k = 0; k < width; k++)
-                        at = at * a.type->dims[k] + wrapped(indices, u * width + k, a.type->dims[k]);
-                for (int64_t s = 0; s < slice; s++)
-                        put(want, at * slice + s, (int64_t)joined(kind, number(want, at * slice + s), number(updates, u * slice + s)));
+                        at = at * type_extent(a.type, k) + wrapped(indices, u * width + k, type_extent(a.type, k));
+                for (int64_t s = 0; s < dim_extent(slice); s++)
+                        put(want, at * dim_extent(slice) + s, (int64_t)joined(kind, number(want, at * dim_extent(slice) + s), number(updates, u * dim_extent(slice) + s)));
         }
         struct value *iv = operand(x, indices, constant);
         check(x, scatter(x, a, iv, updates, kind, -1), want);
@@ -84,17 +84,17 @@ static void test_scatter_along(void **state)
         for (int kind = 0; kind < KINDS; kind++)
                 for (int axis = 0; axis < 2; axis++)
                         for (size_t s = 0; s < COUNT(shapes); s++) {
-                                if (shapes[s][1 - axis] > (axis ? 3 : 4))
+                                if (dim_extent(shapes[s][1 - axis]) > (axis ? 3 : 4))
                                         continue;
                                 struct fixture *x = fixture_new();
                                 struct array a = array_random(x, TYPE(x, E_F64, 3, 4), -2, 2), want = copied(x, a);
-                                int64_t extent = a.type->dims[axis];
+                                int64_t extent = type_extent(a.type, axis);
                                 struct array indices = array_random(x, type_tensor(x->m, E_I32, 2, shapes[s]), -extent, extent - 1);
                                 struct array updates = array_random(x, type_tensor(x->m, E_F64, 2, shapes[s]), -2, 2);
                                 for (int64_t i = 0; i < type_elements(updates.type); i++) {
                                         int64_t to[2];
                                         index_of(updates.type, i, to);
-                                        to[axis] = wrapped(indices, i, a.type->dims[axis]);
+                                        to[axis] = wrapped(indices, i, type_extent(a.type, axis));
                                         int64_t at = position_of(a.type, to);
                                         put(want, at, (int64_t)joined(kind, number(want, at), number(updates, i)));
                                 }
@@ -159,8 +159,8 @@ static void check_argsort(struct fixture *x, struct array a, int axis, bool desc
 {
         dim_t dims[3];
         memcpy(dims, a.type->dims, sizeof dims);
-        int64_t count = dims[axis];
-        dims[axis] = kept;
+        int64_t count = dim_extent(dims[axis]);
+        dims[axis] = dim_of(kept);
         const struct type *t = type_tensor(x->m, E_I64, 3, dims);
         struct array want = array_new(x, t);
         int64_t index[3], line[64];
@@ -191,7 +191,7 @@ static void test_argsort(void **state)
                                 dims[axis] = extents[n];
                                 bool truths = all_types[k] == E_BOOL;
                                 struct array a = array_random(x, type_tensor(x->m, all_types[k], 3, dims), truths ? 0 : -4, truths ? 1 : 9);
-                                check_argsort(x, a, axis, (k + n) % 2, n % 3 ? extents[n] : (extents[n] + 1) / 2);
+                                check_argsort(x, a, axis, (k + n) % 2, n % 3 ? dim_extent(extents[n]) : (dim_extent(extents[n]) + 1) / 2);
                         }
 }
 

@@ -109,7 +109,7 @@ static struct rows rows_of(struct subject *s, int which)
         const struct type *y = op_result(op)->type;
         bool convolution = op->code == OP_convolve;
         int along = convolution ? 0 : w->type->rank - 1 - (int)*op_ints(op, "contract_b", NULL);
-        int64_t outputs = w->type->dims[along], per = type_elements(y) / outputs;
+        int64_t outputs = type_extent(w->type, along), per = type_elements(y) / outputs;
         struct rows r = { convolution ? op_int(op, "groups") : 1, type_elements(w->type) / outputs, SAMPLES * per, NULL };
         r.x = arena_array(s->x.m->arena, (size_t)(r.groups * r.count * r.depth), sizeof *r.x);
         struct array weights = s->arrays[0][w->index], got[INPUTS_MAX];

@@ -30,13 +30,13 @@ static void random_inputs(struct generator *g)
                 rank = image ? 4 : rank;
                 for (int i = 0; i < rank; i++) {
                         if (g->empties && chance(g, 20)) {
-                                dims[i] = elements = 0;
+                                dims[i] = dim_of(elements = 0);
                                 continue;
                         }
-                        dims[i] = image && i == 0 ? 1 + (chance(g, 20)) : extents[pick(g, chance(g, 50) ? 6 : 11)];
-                        if (elements * dims[i] > ELEMENTS_MAX / 2)
-                                dims[i] = 1;
-                        elements *= dims[i];
+                        dims[i] = dim_of(image && i == 0 ? 1 + (chance(g, 20)) : dim_extent(extents[pick(g, chance(g, 50) ? 6 : 11)]));
+                        if (elements * dim_extent(dims[i]) > ELEMENTS_MAX / 2)
+                                dims[i] = dim_of(1);
+                        elements *= dim_extent(dims[i]);
                 }
                 char name[16];
                 snprintf(name, sizeof name, "in%d", k);

@@ -162,30 +162,30 @@ static void step_reshape(struct generator *g)
         if (!e)
                 return;
         for (int i = 0; i < rank_of(e->v); i++) {
-                dim_t d = e->v->type->dims[i];
+                int64_t d = type_extent(e->v->type, i);
                 if (rank && chance(g, 30)) {
-                        dims[rank - 1] *= d;
+                        dims[rank - 1] = dim_of(dim_extent(dims[rank - 1]) * d);
                 } else if (i == split && d > 1 && chance(g, 60)) {
-                        dim_t factor = 2;
+                        int64_t factor = 2;
                         while (d % factor)
                                 factor++;
-                        dims[rank++] = chance(g, 50) ? factor : d / factor;
-                        dims[rank] = d / dims[rank - 1];
+                        dims[rank++] = dim_of(chance(g, 50) ? factor : d / factor);
+                        dims[rank] = dim_of(d / dim_extent(dims[rank - 1]));
                         rank++;
                 } else {
-                        dims[rank++] = d;
+                        dims[rank++] = dim_of(d);
                 }
         }
         if (rank < 6 && chance(g, 25)) {
                 int at = pick(g, rank + 1);
                 memmove(dims + at + 1, dims + at, (size_t)(rank++ - at) * sizeof *dims);
-                dims[at] = 1;
+                dims[at] = dim_of(1);
         }
         for (int i = 0, none = pick(g, rank + 1); i < rank; i++)        /* one 0 is enough for no elements */
                 if (!type_elements(e->v->type) && i != none && chance(g, 50))
-                        dims[i] = pick_extent(g, 7);
+                        dims[i] = dim_of(pick_extent(g, 7));
         for (int i = 0; i < rank; i++)
-                elements *= dims[i];
+                elements *= dim_extent(dims[i]);
         if (rank <= 6 && elements == type_elements(e->v->type))
                 keep(g, build_reshape(&g->b, e->v, rank, dims), e->bound);
 }
@@ -214,12 +214,12 @@ static void step_broadcast(struct generator *g)
                 return;
         for (int i = 0; i <= rank_of(e->v); i++) {
                 if (i == at)
-                        dims[rank++] = pick_extent(g, 3);
+                        dims[rank++] = dim_of(pick_extent(g, 3));
                 if (i == rank_of(e->v))
                         break;
                 onto[i] = rank;
                 dim_t d = e->v->type->dims[i];
-                dims[rank++] = d == 1 && type_elements(e->v->type) < 300 ? pick_extent(g, 4) : d;
+                dims[rank++] = dim_of(dim_is(d, 1) && type_elements(e->v->type) < 300 ? pick_extent(g, 4) : dim_extent(d));
         }
         keep(g, build_broadcast(&g->b, e->v, type_of(g, element_at(e->v), rank, dims), onto), e->bound);
 }
@@ -234,11 +234,11 @@ static void step_slice(struct generator *g)
         for (int i = 0; i < rank_of(e->v); i++) {
                 static const int by[] = { 1, 1, 1, 2, -1, 3 };
                 dim_t d = e->v->type->dims[i];
-                bool whole = chance(g, 40) || !d;
-                starts[i] = whole ? 0 : pick(g, (int)d);
+                bool whole = chance(g, 40) || dim_is(d, 0);
+                starts[i] = whole ? 0 : pick(g, (int)dim_extent(d));
                 steps[i] = whole ? 1 : by[pick(g, 6)];
-                int64_t room = steps[i] > 0 ? (d - 1 - starts[i]) / steps[i] + 1 : starts[i] / -steps[i] + 1;
-                sizes[i] = whole || chance(g, 50) ? room : pick_extent(g, (int)room);
+                int64_t room = steps[i] > 0 ? (dim_extent(d) - 1 - starts[i]) / steps[i] + 1 : starts[i] / -steps[i] + 1;
+                sizes[i] = dim_of(whole || chance(g, 50) ? room : pick_extent(g, (int)room));
         }
         keep(g, build_slice(&g->b, e->v, starts, steps, sizes), e->bound);
 }
@@ -252,9 +252,9 @@ static void step_pad(struct generator *g)
                 return;
         int mode = pick(g, 3);          /* constant, reflect, edge */
         for (int i = 0; i < rank_of(e->v); i++) {
-                int d = (int)e->v->type->dims[i], most = mode == 1 ? (d > 2 ? 2 : d - 1) : mode && !d ? 0 : 2;
+                int d = (int)type_extent(e->v->type, i), most = mode == 1 ? (d > 2 ? 2 : d - 1) : mode && !d ? 0 : 2;
                 low[i] = chance(g, 50) ? 0 : pick(g, most + 1);
-                dims[i] = d + low[i] + (chance(g, 50) ? 0 : pick(g, most + 1));
+                dims[i] = dim_of(d + low[i] + (chance(g, 50) ? 0 : pick(g, most + 1)));
         }
         struct attr *attrs = attrs_new(g->m, OP_pad);
         attr_set(attrs, OP_pad, "mode", mode);
@@ -290,16 +290,16 @@ static void step_split(struct generator *g)
         if (!e)
                 return;
         int rank = rank_of(e->v), axis = pick(g, rank);
-        dim_t d = e->v->type->dims[axis], cut = pick_extent(g, (int)d - 1);
-        if (!cut && !g->empties)
+        dim_t d = e->v->type->dims[axis], cut = dim_of(pick_extent(g, (int)dim_extent(d) - 1));
+        if (dim_is(cut, 0) && !g->empties)
                 return;
         memcpy(sizes, e->v->type->dims, (size_t)rank * sizeof *sizes);
         for (int i = 0; i < rank; i++)
                 steps[i] = 1;
         sizes[axis] = cut;
         struct value *a = build_slice(&g->b, e->v, starts, steps, sizes);
-        starts[axis] = cut;
-        sizes[axis] = d - cut;
+        starts[axis] = dim_extent(cut);
+        sizes[axis] = dim_of(dim_extent(d) - dim_extent(cut));
         struct value *c = build_slice(&g->b, e->v, starts, steps, sizes);
         keep(g, a, e->bound);
         keep(g, c, e->bound);
@@ -312,7 +312,7 @@ static void step_gather(struct generator *g)
         int64_t indices[6];
         if (!e || rank_of(e->v) > 5)
                 return;
-        int axis = pick(g, rank_of(e->v)), d = (int)e->v->type->dims[axis], count = d ? pick_extent(g, 6) : 0;
+        int axis = pick(g, rank_of(e->v)), d = (int)type_extent(e->v->type, axis), count = d ? pick_extent(g, 6) : 0;
         if (d && type_elements(e->v->type) / d * count > ELEMENTS_MAX)
                 return;
         for (int i = 0, start = pick(g, d), even = pick(g, 2); i < count; i++)
@@ -329,7 +329,7 @@ static void step_order(struct generator *g)
         int axis = pick(g, rank_of(e->v));
         dim_t dims[RANK_MAX];
         memcpy(dims, e->v->type->dims, sizeof *dims * (size_t)rank_of(e->v));
-        dims[axis] = chance(g, 50) ? dims[axis] : pick_extent(g, (int)dims[axis]);
+        dims[axis] = dim_of(chance(g, 50) ? dim_extent(dims[axis]) : pick_extent(g, (int)dim_extent(dims[axis])));
         struct attr *attrs = attrs_new(g->m, OP_argsort), *to = attrs_new(g->m, OP_scatter);
         attr_set(attrs, OP_argsort, "axis", axis);
         attr_set(attrs, OP_argsort, "descending", pick(g, 2));
@@ -353,7 +353,7 @@ static void step_scatter(struct generator *g)
         int64_t to[6], from[6];
         if (!e || g->real || rank_of(e->v) > 5 || !is_number(e) || 7 * e->bound > exact_limit(g, element_at(e->v)))
                 return;
-        int d = (int)e->v->type->dims[0], count = d ? pick_extent(g, 6) : 0;
+        int d = (int)type_extent(e->v->type, 0), count = d ? pick_extent(g, 6) : 0;
         for (int i = 0; i < count; i++) {
                 to[i] = pick(g, 2 * d) - d;
                 from[i] = pick(g, d);
@@ -381,7 +381,7 @@ static int some_axes(struct generator *g, const struct value *v, int64_t *axes, 
         for (int i = 0; i < rank_of(v); i++)
                 if (chance(g, 45)) {
                         axes[count++] = i;
-                        *elements *= v->type->dims[i];
+                        *elements *= type_extent(v->type, i);
                 }
         return count;
 }
@@ -411,7 +411,7 @@ static void step_window(struct generator *g)
                 return;
         int rank = rank_of(e->v);
         for (int i = 0; i < rank; i++) {
-                int d = (int)e->v->type->dims[i];
+                int d = (int)type_extent(e->v->type, i);
                 window[i] = i < rank - 2 && rank > 2 ? 1 : 1 + pick(g, d < 3 ? d : 3);
                 strides[i] = window[i] > 1 ? 1 + pick(g, 2) : 1;
                 pads[i] = window[i] > 1 ? pick(g, (int)window[i]) : 0;
@@ -443,7 +443,7 @@ static int64_t rest_of(const struct value *v, int along)
 {
         int64_t elements = 1;
         for (int i = 0; i < rank_of(v); i++)
-                elements *= i == along ? 1 : v->type->dims[i];
+                elements *= i == along ? 1 : type_extent(v->type, i);
         return elements;
 }
 
@@ -454,7 +454,7 @@ static void step_dot(struct generator *g)
                 return;
         struct value *x = e->v;
         int rank = rank_of(x), along = chance(g, 70) ? rank - 1 : pick(g, rank);
-        int64_t k = x->type->dims[along], outputs = pick_extent(g, chance(g, 40) ? 40 : 9);
+        int64_t k = type_extent(x->type, along), outputs = pick_extent(g, chance(g, 40) ? 40 : 9);
         double most = factor_bound(g, element_at(x), (double)k);
         if (!most || rest_of(x, along) * outputs > ELEMENTS_MAX)
                 return;
@@ -465,7 +465,7 @@ static void step_dot(struct generator *g)
         struct value *y = chance(g, 25) ? pick_like(g, x, &other) : NULL;      /* x times something like it */
         struct attr *attrs = attrs_new(g->m, OP_dot);
         int64_t contract_a[] = { along }, contract_b[] = { turned };
-        bool square = y && rank == 2 && x->type->dims[1 - along] <= 40;
+        bool square = y && rank == 2 && type_extent(x->type, 1 - along) <= 40;
         attr_set_ints(g->m, attrs, OP_dot, "contract_a", contract_a, 1);
         attr_set_ints(g->m, attrs, OP_dot, "contract_b", square ? contract_a : contract_b, 1);
         struct entry right = { square ? y : w, square ? other : most };
@@ -485,7 +485,7 @@ static void step_batched_dot(struct generator *g)
         if (!y)
                 return;
         int rank = rank_of(y), count = rank - 2;
-        int64_t k = y->type->dims[rank - 1], rows = y->type->dims[rank - 2], batch[RANK_MAX];
+        int64_t k = type_extent(y->type, rank - 1), rows = type_extent(y->type, rank - 2), batch[RANK_MAX];
         double most = factor_bound(g, element_at(y), (double)k);
         if (!most || rest_of(y, rank - 1) * rows > ELEMENTS_MAX)
                 return;
@@ -512,8 +512,8 @@ static void step_convolve(struct generator *g)
                 return;
         struct value *x = e->v;
         int spatial = rank_of(x) - 2;
-        int64_t channels = x->type->dims[1], groups = 1, outputs = pick_extent(g, chance(g, 30) ? 33 : 6);
-        int64_t strides[3], dilations[3], gaps[3], pads[6], products, positions = x->type->dims[0];
+        int64_t channels = type_extent(x->type, 1), groups = 1, outputs = pick_extent(g, chance(g, 30) ? 33 : 6);
+        int64_t strides[3], dilations[3], gaps[3], pads[6], products, positions = type_extent(x->type, 0);
         if (channels && chance(g, 35)) {          /* depthwise, or two groups */
                 groups = chance(g, 70) || channels % 2 ? channels : 2;
                 outputs = groups * pick_extent(g, 2);
@@ -522,18 +522,18 @@ static void step_convolve(struct generator *g)
         products = channels / groups;
         bool same = chance(g, 50);
         for (int i = 0; i < spatial; i++) {
-                int d = (int)x->type->dims[2 + i];
-                window[2 + i] = chance(g, 60) ? 3 : 1 + pick(g, 4);
+                int d = (int)type_extent(x->type, 2 + i);
+                window[2 + i] = dim_of(chance(g, 60) ? 3 : 1 + pick(g, 4));
                 strides[i] = chance(g, 70) ? 1 : 2;
                 dilations[i] = chance(g, 85) ? 1 : 2;
                 gaps[i] = chance(g, 90) ? 1 : 2;
-                int64_t reach = (window[2 + i] - 1) * dilations[i] + 1, extent = d ? (d - 1) * gaps[i] + 1 : 0;
+                int64_t reach = (dim_extent(window[2 + i]) - 1) * dilations[i] + 1, extent = d ? (d - 1) * gaps[i] + 1 : 0;
                 pads[i] = same ? reach / 2 : pick(g, (int)reach);
                 pads[spatial + i] = same ? reach / 2 : chance(g, 8) && extent > reach + 1 ? -1 : pick(g, (int)reach);
                 if (extent + pads[i] + pads[spatial + i] < reach)
                         return;
                 positions *= (extent + pads[i] + pads[spatial + i] - reach) / strides[i] + 1;
-                products *= window[2 + i];
+                products *= dim_extent(window[2 + i]);
         }
         double most = factor_bound(g, element_at(x), (double)products);
         if (!most || positions * outputs > ELEMENTS_MAX || positions * outputs * products > 200000)
@@ -561,7 +561,7 @@ static struct value *reduced_and_back(struct generator *g, struct value *x, enum
         dim_t dims[RANK_MAX];
         int64_t onto[RANK_MAX], axis = rank - 1;
         for (int i = 0; i < rank; i++) {
-                dims[i] = i == rank - 1 ? 1 : x->type->dims[i];
+                dims[i] = dim_of(i == rank - 1 ? 1 : type_extent(x->type, i));
                 onto[i] = i;
         }
         struct value *y = build_reduce(&g->b, kind, x, &axis, 1);
@@ -583,7 +583,7 @@ static void step_norm(struct generator *g)
         struct entry *e = pick_value(g, is_real_rows);
         if (!e || !g->real)
                 return;
-        struct value *x = clamped(g, e, 16), *n = splat(g, x, (double)x->type->dims[rank_of(x) - 1]);
+        struct value *x = clamped(g, e, 16), *n = splat(g, x, (double)type_extent(x->type, rank_of(x) - 1));
         struct value *centred = build_binary(&g->b, OP_sub, x, build_binary(&g->b, OP_div, reduced_and_back(g, x, REDUCE_sum), n));
         struct value *square = build_binary(&g->b, OP_mul, centred, centred);
         struct value *variance = build_binary(&g->b, OP_div, reduced_and_back(g, square, REDUCE_sum), n);

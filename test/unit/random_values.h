@@ -9,6 +9,9 @@
 
 #include "ir/tensor.h"
 
+/* tables of extents leave out the braces of each dim_t */
+#pragma GCC diagnostic ignored "-Wmissing-braces"
+
 enum { VALUES_MAX = 256, ELEMENTS_MAX = 3000 };
 
 struct entry { struct value *v; double bound; };        /* no element is larger in magnitude */
@@ -160,7 +163,7 @@ static struct value *spread(struct generator *g, const struct value *v, int most
         dim_t dims[RANK_MAX];
         int64_t onto[RANK_MAX];
         for (int i = 0; i < rank; i++) {
-                dims[i] = i == d ? t->dims[i] : 1;
+                dims[i] = dim_of(i == d ? type_extent(t, i) : 1);
                 onto[i] = i;
         }
         return build_broadcast(&g->b, dense(g, type_of(g, t->element, rank, dims), most), t, onto);

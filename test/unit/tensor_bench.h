@@ -15,6 +15,9 @@
 #include "base/text.h"
 #include "ir/tensor.h"
 
+/* tables of extents leave out the braces of each dim_t */
+#pragma GCC diagnostic ignored "-Wmissing-braces"
+
 struct bench {
         struct diag diag;
         char *said;
