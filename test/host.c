@@ -19,34 +19,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "descriptor.h"
+
 #ifndef DESCRIBE
 #define DESCRIBE model_describe
 #endif
 
-#ifndef DNNCC_ABI_1
-#define DNNCC_ABI_1
-struct dnncc_tensor_1 {
-        const char *name;
-        int32_t type, rank;
-        const int64_t *shape;
-        const char *const *symbols;
-        uint64_t bytes;
-};
-struct dnncc_region_1 {
-        const char *name;
-        uint64_t size, align;
-        int32_t kind;
-};
-struct dnncc_model_1 {
-        uint32_t abi, struct_size;
-        const char *name;
-        uint32_t region_count, input_count, output_count, extent_count;
-        const struct dnncc_region_1 *regions;
-        const struct dnncc_tensor_1 *inputs, *outputs;
-        int (*run)(void *const *regions, const void *const *inputs, void *const *outputs,
-                   int64_t *extents);
-};
-#endif
 const struct dnncc_model_1 *DESCRIBE(void);
 
 enum { EXIT_USAGE = 1, EXIT_FILES = 2, EXIT_RUN = 3, EXIT_DIFFERENT = 4 };

@@ -27,18 +27,7 @@
 
 #include "probe.h"
 #include "runtime/dnncc_runtime.h"
-
-/* docs/interface.md */
-struct dnncc_tensor_1 { const char *name; int32_t type, rank; const int64_t *shape; const char *const *symbols; uint64_t bytes; };
-struct dnncc_region_1 { const char *name; uint64_t size, align; int32_t kind; };
-struct dnncc_model_1 {
-        uint32_t abi, struct_size;
-        const char *name;
-        uint32_t region_count, input_count, output_count, extent_count;
-        const struct dnncc_region_1 *regions;
-        const struct dnncc_tensor_1 *inputs, *outputs;
-        int (*run)(void *const *regions, const void *const *inputs, void *const *outputs, int64_t *extents);
-};
+#include "test/descriptor.h"
 
 static void *library;
 static const struct dnncc_model_1 *model;

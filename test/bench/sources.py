@@ -20,18 +20,11 @@ TYPES = {"float": (1, 4), "uint8_t": (2, 1), "int8_t": (3, 1), "int16_t": (5, 2)
          "_Bool": (9, 1), "double": (11, 8)}           # ONNX's number of a type of C, and bytes
 PORT = re.compile(r"\s*(const )?(\w+) \w+((?:\[(?:restrict )?\d+\])+)\s*")
 
+DESCRIPTOR = pathlib.Path(__file__).resolve().parents[1] / "descriptor.h"
 WRAPPER = """\
 /* The interface of a generated model in front of a peer's C. */
 #include "peer.c"
-struct dnncc_tensor_1 {{ const char *name; int32_t type, rank; const int64_t *shape; const char *const *symbols; uint64_t bytes; }};
-struct dnncc_model_1 {{
-        uint32_t abi, struct_size;
-        const char *name;
-        uint32_t region_count, input_count, output_count, extent_count;
-        const void *regions;
-        const struct dnncc_tensor_1 *inputs, *outputs;
-        int (*run)(void *const *regions, const void *const *inputs, void *const *outputs, int64_t *extents);
-}};
+#include "{descriptor}"
 static const struct dnncc_tensor_1 inputs[] = {{ {inputs} }}, outputs[] = {{ {outputs} }};
 static int run(void *const *regions, const void *const *in, void *const *out, int64_t *extents)
 {{
@@ -117,7 +110,7 @@ def wrap(text, entry, load):
         arguments.append(f"{('in', 'out')[is_output]}[{count[is_output]}]")
         count[is_output] += 1
     inputs, outputs = (", ".join(tensor(kind, shape) for output, kind, shape in all_ports if output == which) for which in (False, True))
-    return WRAPPER.format(inputs=inputs, outputs=outputs, entry=entry, arguments=", ".join(arguments), load=load)
+    return WRAPPER.format(descriptor=DESCRIPTOR, inputs=inputs, outputs=outputs, entry=entry, arguments=", ".join(arguments), load=load)
 
 
 def build(peer, model, folder, compiler):

@@ -177,7 +177,7 @@ class Compiler:
         self.dnncc, self.cc, self.out, self.flags = pathlib.Path(dnncc).resolve(), cc, out, flags
         self.cc_version = subprocess.run([*cc.split(), "--version"], capture_output=True, text=True).stdout.splitlines()[0]
         self.runner = out / "runner"
-        sources = [HERE / "runner.c", HERE / "probe.h", *(ROOT / "runtime" / f for f in ("memory.c", "dnncc_runtime.h"))]
+        sources = [HERE / "runner.c", HERE / "probe.h", *(ROOT / "runtime" / f for f in ("memory.c", "dnncc_runtime.h")), ROOT / "test" / "descriptor.h"]
         if not self.runner.exists() or self.runner.stat().st_mtime < max(s.stat().st_mtime for s in sources):
             call(["cc", "-std=c11", "-O2", "-rdynamic", f"-I{ROOT}", sources[0], sources[2], "-o", self.runner, "-ldl", "-lpthread"], "runner.c")
 

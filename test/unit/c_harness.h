@@ -20,6 +20,7 @@
 #include "ir/interp.h"
 #include "passes/pass.h"
 #include "test/unit/processor.h"
+#include "test/descriptor.h"
 
 #define STRICT                                                                                              \
         "-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wdouble-promotion -Wcast-align " \
@@ -140,25 +141,7 @@ static inline char *slurp(const char *name)
         return copy;
 }
 
-/* ---- the descriptor, declared here once more: it is the ABI ---- */
-
-struct dnncc_tensor_1 {
-        const char *name;
-        int32_t type, rank;
-        const int64_t *shape;
-        const char *const *symbols;
-        uint64_t bytes;
-};
-struct dnncc_region_1 { const char *name; uint64_t size, align; int32_t kind; };
-struct dnncc_model_1 {
-        uint32_t abi, struct_size;
-        const char *name;
-        uint32_t region_count, input_count, output_count, extent_count;
-        const struct dnncc_region_1 *regions;
-        const struct dnncc_tensor_1 *inputs, *outputs;
-        int (*run)(void *const *regions, const void *const *inputs, void *const *outputs,
-                   int64_t *extents);
-};
+/* ---- compiled models ---- */
 
 static inline const struct dnncc_model_1 *load(const char *prefix, const char *compiler)
 {
