@@ -31,30 +31,24 @@ static void put_part(const char *name, struct part p)
                 fputs("null", stderr);
 }
 
-/* what stands between `head`, with which the text begins, and `tail` */
-static struct part between(const char *text, const char *head, const char *tail)
+enum { MARK_NODE = 1, MARK_OUTPUT, MARK_OPERATOR, MARK_LINE, MARK_HINT, MARK_END = 7 };
+
+static bool is_mark(char c) { return c >= MARK_NODE && c <= MARK_END; }
+
+void diag_unmark(char *text)
 {
-        size_t length = strlen(head);
-        const char *end = strncmp(text, head, length) != 0 ? NULL : strstr(text + length, tail);
-        return end ? (struct part){ text + length, (size_t)(end - text) - length }
-                   : (struct part){ 0 };
+        char *to = text;
+        for (; *text; text++)
+                if (!is_mark(*text))
+                        *to++ = *text;
+        *to = 0;
 }
 
-/* "node 'conv1' (Conv): .." or "node of output 'y' (Conv): .."; the operator is a word */
-static void put_node(const char *text)
+/* the first part of a kind */
+static struct part marked(const char *text, char mark)
 {
-        static const char *const heads[] = { "node '", "node of output '" }, *const names[] = {
-                "node", "output"
-        };
-        struct part node = { 0 };
-        int which = 0;
-        for (int i = 0; i < 2 && !node.at; i++) {
-                node = between(text, heads[i], "' (");
-                which = i;
-        }
-        const char *operator = node.at ? node.at + node.length + strlen("' (") : "";
-        put_part(names[node.at ? which : 0], node);
-        put_part("operator", node.at ? (struct part){ operator, strcspn(operator, ",): ") } : node);
+        const char *at = strchr(text, mark);
+        return at ? (struct part){ at + 1, strcspn(at + 1, "\007") } : (struct part){ 0 };
 }
 
 static void put_numbers(const char *text)
@@ -75,46 +69,30 @@ static void put_numbers(const char *text)
         fputs("]", stderr);
 }
 
-/* the end of a message that says how to go on: "(raise it with --limit nodes=N)", ", did you mean
- * 'x'?", ": there are 'a', 'b'", or the line of a long one that begins with "try" */
-static struct part hint_of(const char *text)
+/* text has marks, and loses them */
+static void speak_json(const struct diag *diag, const char *kind, enum exit_code code, char *text)
 {
-        static const char *const marks[] = { "\n  try ", ", did you mean ", ": raise with ",
-                                             ": there are ", ": there is " };
-        size_t length = strlen(text);
-        const char *open = strrchr(text, '(');
-        if (length && text[length - 1] == ')' && open && strstr(open, "--"))
-                return (struct part){ open + 1, (size_t)(text + length - open) - 2 };
-        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-                const char *found = strstr(text, marks[i]);
-                if (!found)
-                        continue;
-                found += i ? strspn(found, ":, ") : strlen(marks[i]);
-                found += strspn(found, " ");
-                return (struct part){ found, strlen(found) };
-        }
-        return (struct part){ 0 };
-}
-
-static void speak_json(const struct diag *diag, const char *kind, enum exit_code code,
-                       const char *text)
-{
-        struct part file = { diag->subject && strcmp(diag->subject, "dnncc") != 0 ? diag->subject
-                                                                                  : NULL,
-                             0 };
-        const char *place = diag->place ? diag->place : text,
-                   *line = strncmp(place, "line ", 5) != 0 ? NULL : place + strlen("line ");
-        file.length = file.at ? strlen(file.at) : 0;
+        const char *file = diag->subject && strcmp(diag->subject, "dnncc") != 0 ? diag->subject : NULL;
+        struct part node = marked(text, MARK_NODE), output = marked(text, MARK_OUTPUT),
+                    line = marked(diag->place ? diag->place : text, MARK_LINE);
         fprintf(stderr, "{\"kind\": \"%s\"", kind);
         if (code)
                 fprintf(stderr, ", \"code\": %d", (int)code);
-        put_part("file", file);
-        fprintf(stderr, ", \"line\": %.*s", line ? (int)strspn(line, "0123456789") : 4,
-                line ? line : "null");
-        put_node(text);
-        put_numbers(text);
-        put_part("hint", hint_of(text));
-        put_part("text", (struct part){ text, strlen(text) });
+        put_part("file", (struct part){ file, file ? strlen(file) : 0 });
+        fprintf(stderr, ", \"line\": %.*s", line.at ? (int)line.length : 4, line.at ? line.at : "null");
+        put_part(output.at && !node.at ? "output" : "node", node.at ? node : output);
+        put_part("operator", marked(text, MARK_OPERATOR));
+        const struct part hint = marked(text, MARK_HINT);
+        char *plain = malloc(strlen(text) + 1);         /* parts point into the text */
+        if (plain) {
+                strcpy(plain, text);
+                diag_unmark(plain);
+                put_numbers(plain);
+        }
+        put_part("hint", hint);
+        if (plain)
+                put_part("text", (struct part){ plain, strlen(plain) });
+        free(plain);
         fputs("}\n", stderr);
 }
 
@@ -134,6 +112,24 @@ static char *formatted(char *room, size_t size, const char *format, va_list list
         return text ? text : room;
 }
 
+static void speak_text(const struct diag *diag, const char *kind, int color, char *text, FILE *out)
+{
+        fprintf(out, "%s: ", diag->subject ? diag->subject : "dnncc");
+        if (diag_color && !diag->stream)
+                fprintf(out, "\033[1;%dm%s:\033[0m ", color, kind);
+        else
+                fprintf(out, "%s: ", kind);
+        for (const char *p = diag->place; p && *p; p++)
+                if (!is_mark(*p))
+                        fputc(*p, out);
+        if (diag->place)
+                fputs(": ", out);
+        if (!diag_json)
+                diag_unmark(text);
+        fputs(text, out);
+        fputc('\n', out);
+}
+
 /* colour: what terminals make of SGR 31 (red), 35 (magenta), 36 (cyan) */
 static void speak(struct diag *diag, const char *kind, enum exit_code code, int color,
                   const char *format, va_list list)
@@ -141,24 +137,14 @@ static void speak(struct diag *diag, const char *kind, enum exit_code code, int 
         if (diag->silent)
                 return;
         FILE *out = diag->stream ? diag->stream : stderr;
+        char room[1024], *text = formatted(room, sizeof room, format, list);
         make_room(true);
-        if (diag_json && !diag->stream) {
-                char room[1024], *text = formatted(room, sizeof room, format, list);
+        if (diag_json && !diag->stream)
                 speak_json(diag, kind, code, text);
-                if (text != room)
-                        free(text);
-                make_room(false);
-                return;
-        }
-        fprintf(out, "%s: ", diag->subject ? diag->subject : "dnncc");
-        if (diag_color && !diag->stream)
-                fprintf(out, "\033[1;%dm%s:\033[0m ", color, kind);
         else
-                fprintf(out, "%s: ", kind);
-        if (diag->place)
-                fprintf(out, "%s: ", diag->place);
-        vfprintf(out, format, list);
-        fputc('\n', out);
+                speak_text(diag, kind, color, text, out);
+        if (text != room)
+                free(text);
         make_room(false);
 }
 
@@ -235,11 +221,10 @@ void diag_say_again(const struct diag *diag, const char *lines)
         for (const char *line = lines, *end; *line; line = *end ? end + 1 : end) {
                 end = line + strcspn(line, "\n");
                 for (int i = 0; i < 3; i++) {
-                        struct part head = between(line + subject, ": ", ": ");
-                        if (!head.at || head.length != strlen(kinds[i]) ||
-                            strncmp(head.at, kinds[i], head.length) != 0)
+                        size_t head = subject + strlen(": "), length = strlen(kinds[i]);
+                        if ((size_t)(end - line) < head + length + strlen(": ") || strncmp(line + head, kinds[i], length) != 0)
                                 continue;
-                        const char *text = head.at + head.length + strlen(": ");
+                        const char *text = line + head + length + strlen(": ");
                         char room[1024];
                         snprintf(room, sizeof room, "%.*s", (int)(end - text), text);
                         speak_json(diag, kinds[i], i ? 0 : diag->code, room);

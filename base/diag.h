@@ -28,7 +28,7 @@ struct diag {
         int verbosity;                  /* -q: -1, default 0, -v: 1 */
         int errors, warnings;
         enum exit_code code;            /* of the first error */
-        FILE *stream;                   /* NULL: standard error */
+        FILE *stream;                   /* NULL: standard error; messages keep their marks there where they are to be JSON */
         bool silent;                    /* counts, but says nothing: for attempts that may fail */
 };
 
@@ -39,6 +39,16 @@ void diag_hint(struct diag *diag, const char *format, ...)     /* a note that is
         __attribute__((format(printf, 2, 3)));
 void diag_note(struct diag *diag, const char *format, ...)     /* shown with -v */
         __attribute__((format(printf, 2, 3)));
+/* Parts of a message for which lines of JSON have members, marked where the message is made: each takes a literal or a
+ * conversion, DIAG_NODE("%s"). The marks are control characters, which text of models never has (base/text.h); they are taken
+ * away before a message is shown. Of several parts of a kind the first counts. */
+#define DIAG_NODE(text) "\001" text "\007"                /* a node of the model */
+#define DIAG_OUTPUT(text) "\002" text "\007"              /* the output of a node without a name */
+#define DIAG_OPERATOR(text) "\003" text "\007"            /* what the node computes */
+#define DIAG_LINE(text) "\004" text "\007"                /* the number of a line of a text */
+#define DIAG_HINT(text) "\005" text "\007"                /* how to go on */
+void diag_unmark(char *text);           /* takes the marks away */
+
 /* The words error, warning and note are in colour, on standard error. */
 extern bool diag_color;
 /* Each message on standard error is a line of JSON (--error-format=json):
@@ -46,7 +56,8 @@ extern bool diag_color;
  *      {"kind": "error", "code": 3, "file": "m.onnx", "line": null, "node": "conv1", "operator": "Conv", "numbers": [3, 4],
  *       "hint": null, "text": "node 'conv1' (Conv): pads has 3 values, want 4"}
  *
- * code is of errors alone. numbers: the whole ones in the text outside of quotes, in order. hint: what the text proposes. */
+ * code is of errors alone. numbers: the whole ones in the text outside of quotes, in order. line, node, operator, hint: the
+ * parts that are marked so; output instead of node. */
 extern bool diag_json;
 
 /* A line that was asked for (--check, --stats): as it is, with its newline, on standard error whatever the

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/diag.h"
 #include "base/text.h"
 
 enum { LENGTH_MAX = 64, DISTANCE_MAX = 2, SHORT = 4 };
@@ -68,15 +69,14 @@ const char *suggest_text(const struct suggest *s, bool all)
         int count = related ? s->related_count : all ? s->count : 0;
         struct text text = { 0 };
         if (s->near)
-                return arena_printf(s->arena, ", did you mean '%s'?", s->near);
+                return arena_printf(s->arena, ", " DIAG_HINT("did you mean '%s'?"), s->near);
         if (!count)
                 return "";
-        text_add(&text, count > 1 ? ": there are" : ": there is");
         for (int i = 0; i < count && i < SUGGEST_MOST; i++)
                 text_add(&text, "%s '%s'", i ? "," : "", related ? s->related[i] : s->first[i]);
         if (count > SUGGEST_MOST)
                 text_add(&text, ", .. (%d more)", count - SUGGEST_MOST);
-        const char *end = arena_string(s->arena, text.data);
+        const char *end = arena_printf(s->arena, ": " DIAG_HINT("there %s%s"), count > 1 ? "are" : "is", text.data);
         text_free(&text);
         return end;
 }

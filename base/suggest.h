@@ -22,7 +22,7 @@ struct suggest {
 };
 struct suggest suggest_new(struct arena *arena, const char *wanted, size_t length);
 void suggest_add(struct suggest *s, const char *name);
-/* The end of a message. ", did you mean 'target'?" where a name differs in case, or by two letters at
+/* The end of a message, marked as its hint (base/diag.h). ", did you mean 'target'?" where a name differs in case, or by two letters at
  * most (in names of three letters one, in shorter ones none) that are missing, more, other, or two in the other order (optimal
  * string alignment: Damerau-Levenshtein without edits of what was swapped); ": there are 'a', 'b', .. (9
  * more)" of names that hold the wanted one, else, where `all`, of all; else "". */

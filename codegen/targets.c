@@ -126,7 +126,7 @@ static const struct target *listed(struct arena *arena, const char *name, size_t
         const char *meant = target_meant(word);
         if (meant) {
                 diag_error(diag, EXIT_USAGE,
-                           "no target is called '%s': %s (--target=help lists all)",
+                           "no target is called '%s': %s (" DIAG_HINT("--target=help lists all") ")",
                            text_argument(arena, word), meant + 1);
                 return NULL;
         }
@@ -134,7 +134,7 @@ static const struct target *listed(struct arena *arena, const char *name, size_t
         suggest_add(&known, "native");
         for (int i = 0; i < TARGET_COUNT; i++)
                 suggest_add(&known, targets[i]->name);
-        diag_error(diag, EXIT_USAGE, "no target is called '%s'%s (--target=help lists them)",
+        diag_error(diag, EXIT_USAGE, "no target is called '%s'%s (" DIAG_HINT("--target=help lists them") ")",
                    text_argument(arena, word), suggest_text(&known, true));
         return NULL;
 }

@@ -153,7 +153,7 @@ bool program_ran(struct run *run, const char *option, int status)
                 return false;
         if (status == COMMAND_LATE)
                 diag_error(diag, EXIT_INTERNAL,
-                           "%s: '%s' (--runner) took more than %" PRId64 " s and was ended; --limit run_seconds=N allows more",
+                           "%s: '%s' (--runner) took more than %" PRId64 " s and was ended; " DIAG_HINT("--limit run_seconds=N allows more"),
                            option, by, run->context.limits.run_seconds);
         else if (WIFEXITED(status) && WEXITSTATUS(status) > FAILED && WEXITSTATUS(status) < 2 * FAILED)
                 diag_error(diag, EXIT_INTERNAL, "%s: the run ended with code %d: %s", option,

@@ -131,8 +131,8 @@ static void report_ram_error(struct run *run, int64_t ram)
                    "\n  %-9s %" PRId64
                    " bytes, of all ways that were tried; in any order these kernels take %" PRId64
                    " or more"
-                   "%s%s%s%s\n  %-9s --max-ram=%" PRId64
-                   ", which is enough; a smaller shape (--input, --dim)%s",
+                   "%s%s%s%s\n  %-9s " DIAG_HINT("--max-ram=%" PRId64
+                   ", which is enough; a smaller shape (--input, --dim)%s"),
                    run->state.program->region_count ? " and the regions take" : " takes", ram,
                    run->options.max_ram, "least", ram, facts.best,
                    facts.where ? arena_printf(arena, "\n  %-9s where '%s' runs", "most",
@@ -155,7 +155,7 @@ bool report_budgets(struct run *run)
                 diag_error(
                         &run->diag, EXIT_BUDGET,
                         "the constants take %" PRId64 " bytes, --max-consts allows %" PRId64
-                        "%s\n  %-9s %s",
+                        "%s\n  %-9s " DIAG_HINT("%s"),
                         constants, o->max_consts, largest_constants(run), "try",
                         is_in_bytes(run)
                                 ? arena_printf(run->arena,

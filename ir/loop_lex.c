@@ -34,7 +34,7 @@ bool loop_lex_error(struct loop_parser *p, const char *format, ...)
         for (const char *c = p->text; c < p->token.start && c < p->end; c++)
                 line += *c == '\n';
         if (p->kind == TEXT_PROGRAM)
-                diag_error(p->diag, EXIT_INVALID, "line %d: %s", line, message);
+                diag_error(p->diag, EXIT_INVALID, "line " DIAG_LINE("%d") ": %s", line, message);
         else if (p->kind == TEXT_LIBRARY)
                 diag_error(p->diag, EXIT_INTERNAL, "bug in the library, line %d: %s", line,
                            message);

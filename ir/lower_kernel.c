@@ -418,7 +418,7 @@ static const char *describe(struct arena *arena, const struct kernel_request *re
 {
         const struct op *op = request->region ? request->region->owner : request->op;
         if (op && op->location)
-                return arena_printf(arena, "node '%s' (%s)", op->location, op_info[op->code].name);
+                return arena_printf(arena, "node '" DIAG_NODE("%s") "' (" DIAG_OPERATOR("%s") ")", op->location, op_info[op->code].name);
         return op ? op_info[op->code].name : "copy";
 }
 

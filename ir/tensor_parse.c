@@ -347,8 +347,12 @@ static bool read_head(struct reader *r)
         int64_t version;
         if (!reader_accept_word(r, "dnn"))
                 return reader_fail(r, "the text does not begin with dnn and a version");
-        if (!reader_int(r, "the version", 1, 1, &version))
+        if (!reader_int(r, "the version", 1, INT32_MAX, &version))
                 return false;
+        if (version > TENSOR_VERSION)
+                return reader_fail(r, "this is version %lld of the format, 1 to %d are known: it is of a later dnncc",
+                                   (long long)version, TENSOR_VERSION);
+        r->version = (int)version;
         if (!reader_accept_word(r, "module"))
                 return reader_fail(r, "the module line is missing");
         if (!(r->m->name = reader_remark(r, "the module's name")))

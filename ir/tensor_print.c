@@ -296,7 +296,7 @@ void tensor_print(struct text *out, struct module *m, const struct tensor_print 
 {
         struct printer p = { .out = out, .m = m, .options = options, .arena = arena_new() };
         module_settle_constants(m);
-        text_add(out, "dnn 1\nmodule \"%s\"", m->name);
+        text_add(out, "dnn %d\nmodule \"%s\"", TENSOR_VERSION, m->name);
         if (m->source[0])
                 text_add(out, " source \"%s\"", m->source);
         if (m->command[0])

@@ -15,7 +15,8 @@ struct reader {
         int line;
         struct diag *diag;
         bool failed;
-        char place[32];
+        int version;                    /* of the text, from 1 to TENSOR_VERSION; 0: it is not read yet */
+        char place[96];
         struct map *constants;          /* by the text's name: struct value */
         struct map *functions;          /* by name */
         struct map *values;             /* of the function at hand: struct name_entry */
@@ -29,7 +30,7 @@ struct reader {
  * the line ---- */
 
 bool reader_fail(struct reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-const char *reader_place(struct reader *r);               /* "line 7", where the cursor stands */
+const char *reader_place(struct reader *r);               /* "line 7", where the cursor stands, and the version of an older text */
 bool reader_check_text(struct reader *r);                 /* UTF-8 without control characters */
 void reader_skip(struct reader *r);
 bool reader_at(struct reader *r, const char *mark);       /* is it next? the cursor is then there,

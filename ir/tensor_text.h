@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The text form of Tensor IR: what its printer and its parser share.
  *
- *   text      dnn 1, module, then data, symbol, const and func lines
+ *   text      dnn TENSOR_VERSION, module, then data, symbol, const and func lines
  *   data      data "FILE" sha256 "HEX" bytes N
  *   symbol    symbol N <= BOUND
  *   const     const @NAME : TYPE = VALUE

@@ -98,7 +98,7 @@ static void unknown_pass(const char *name, size_t length, const char *what, stru
         struct suggest known = suggest_new(scratch, name, length);
         for (int i = 0; i < pass_count; i++)
                 suggest_add(&known, passes[i].name);
-        diag_error(diag, EXIT_USAGE, "no pass is called '%s'%s%s (--help-passes lists them)",
+        diag_error(diag, EXIT_USAGE, "no pass is called '%s'%s%s (" DIAG_HINT("--help-passes lists them") ")",
                    text_argument_part(scratch, name, length), what, suggest_text(&known, true));
         arena_free(scratch);
 }

@@ -100,7 +100,7 @@ struct schedule_book *schedule_book_read(struct arena *arena, const char *text, 
                 if (size && !read_line(book, arena, line, size)) {
                         diag_error(
                                 diag, EXIT_INVALID,
-                                "line %d: want 'operation: words of a schedule'",
+                                "line " DIAG_LINE("%d") ": want 'operation: words of a schedule'",
                                 number);
                         return NULL;
                 }

@@ -161,7 +161,7 @@ struct machine_command *commands_parse(struct arena *arena, const char *text, si
                 struct machine_command c = { 0 };
                 const char *wrong = read_line(arena, (struct line){ at, stop ? stop : end }, &c, &is_command);
                 if (wrong) {
-                        diag_error(diag, EXIT_INVALID, "line %" PRId64 ": %s", number, wrong);
+                        diag_error(diag, EXIT_INVALID, "line " DIAG_LINE("%" PRId64) ": %s", number, wrong);
                         return NULL;
                 }
                 if (is_command) {

@@ -386,7 +386,7 @@ static void ask_for_option(struct onnx_import *im, const Onnx__ValueInfoProto *v
         const char *port = arena_printf(im->arena, "%s: %s", SAFE(im, v->name), onnx_type_text(im, v)),
                    *command = onnx_binding_command(im);
         if (d->rank < 0) {
-                onnx_error(im, "input '%s' has no shape: %s, add --input %s=1x3x224x224 with its extents, as in: %s",
+                onnx_error(im, "input '%s' has no shape: %s, add --input %s=1x3x224x224 with its extents, as in: " DIAG_HINT("%s"),
                            SAFE(im, v->name), port, SAFE(im, v->name), command);
                 return;
         }
@@ -395,7 +395,7 @@ static void ask_for_option(struct onnx_import *im, const Onnx__ValueInfoProto *v
                 if (d->dims[i] >= 0)
                         continue;
                 if (!symbol_of(im, dim)) {
-                        onnx_error(im, "input '%s' has an open dimension %d: %s, add --input with its %d extents, as in: %s",
+                        onnx_error(im, "input '%s' has an open dimension %d: %s, add --input with its %d extents, as in: " DIAG_HINT("%s"),
                                    SAFE(im, v->name), i, port, d->rank, command);
                         return;
                 }
@@ -404,7 +404,7 @@ static void ask_for_option(struct onnx_import *im, const Onnx__ValueInfoProto *v
                         continue;
                 map_set(im->model->asked, (const char *)dim->dim_param.data, dim->dim_param.len,
                         im);
-                onnx_error(im, "input '%s' has an open dimension '%s': %s, add --dim %s=.., as in: %s",
+                onnx_error(im, "input '%s' has an open dimension '%s': %s, add --dim %s=.., as in: " DIAG_HINT("%s"),
                            SAFE(im, v->name), symbol_of(im, dim), port, symbol_of(im, dim), command);
         }
 }

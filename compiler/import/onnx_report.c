@@ -35,17 +35,17 @@ static const char *in_function(struct onnx_import *im)
 static const char *place_text(struct onnx_import *im, const Onnx__NodeProto *node)
 {
         if (node->name.len)
-                return arena_printf(im->arena, "node '%s'", SAFE(im, node->name));
+                return arena_printf(im->arena, "node '" DIAG_NODE("%s") "'", SAFE(im, node->name));
         for (size_t i = 0; i < node->n_output; i++)
                 if (node->output[i].len)
-                        return arena_printf(im->arena, "node of output '%s'",
+                        return arena_printf(im->arena, "node of output '" DIAG_OUTPUT("%s") "'",
                                             SAFE(im, node->output[i]));
         return "a node without name and outputs";
 }
 
 const char *onnx_node_text(struct onnx_import *im, const Onnx__NodeProto *node)
 {
-        return arena_printf(im->arena, "%s (%s)%s", place_text(im, node), SAFE(im, node->op_type),
+        return arena_printf(im->arena, "%s (" DIAG_OPERATOR("%s") ")%s", place_text(im, node), SAFE(im, node->op_type),
                             in_function(im));
 }
 
@@ -56,7 +56,7 @@ static const char *operator_text(struct onnx_import *im, const Onnx__NodeProto *
                 domain.len ? arena_printf(im->arena, ", domain '%s'", SAFE(im, domain)) : "";
         int opset = onnx_opset(im, domain);
         const char *version = opset ? arena_printf(im->arena, ", opset %d", opset) : "";
-        return arena_printf(im->arena, "(%s%s%s)", SAFE(im, node->op_type), where, version);
+        return arena_printf(im->arena, "(" DIAG_OPERATOR("%s") "%s%s)", SAFE(im, node->op_type), where, version);
 }
 
 /* ---- errors ---- */
@@ -93,7 +93,7 @@ bool onnx_error(struct onnx_import *im, const char *format, ...)
 bool onnx_over_limit(struct onnx_import *im, const char *what, const char *limit, int64_t value)
 {
         diag_error(im->diag, EXIT_INVALID,
-                   "%s: more than the limit of %" PRId64 " (raise it with --limit %s=N)", what,
+                   "%s: more than the limit of %" PRId64 " (" DIAG_HINT("raise it with --limit %s=N") ")", what,
                    value, limit);
         return false;
 }

@@ -162,7 +162,7 @@ static bool charge(struct scan *s, uint64_t bytes)
                 return true;
         diag_error(s->diag, EXIT_INVALID,
                    "the file's messages unpack into more than three times its size and %" PRId64
-                   " bytes (raise it with --limit unpack_bytes=N)",
+                   " bytes (" DIAG_HINT("raise it with --limit unpack_bytes=N") ")",
                    s->limits->unpack_bytes);
         return false;
 }
@@ -254,7 +254,7 @@ static bool enter(struct scan *s, const ProtobufCFieldDescriptor *field,
 {
         if (s->depth + 1 > s->limits->wire_depth || s->depth + 1 > DEPTH_MAX) {
                 diag_error(s->diag, EXIT_INVALID,
-                           "messages are nested more than %d deep (--limit wire_depth=N, at most %d)", s->depth,
+                           "messages are nested more than %d deep (" DIAG_HINT("--limit wire_depth=N, at most %d") ")", s->depth,
                            DEPTH_MAX);
                 return false;
         }

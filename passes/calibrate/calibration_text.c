@@ -90,7 +90,7 @@ static bool fail(struct reader *r, const char *format, ...)
         va_start(list, format);
         const char *what = arena_vprintf(r->arena, format, list);
         va_end(list);
-        diag_error(r->diag, EXIT_INVALID, "line %d of the ranges: %s", r->line, what);
+        diag_error(r->diag, EXIT_INVALID, "line " DIAG_LINE("%d") " of the ranges: %s", r->line, what);
         return false;
 }
 
@@ -273,7 +273,7 @@ static bool take_room(struct reader *r)
         r->taken += RANGE_BINS * (int64_t)sizeof(uint64_t) + (int64_t)sizeof(struct range);
         return r->taken <= r->room ||
                fail(r, "its tensors take more than %" PRId64
-                       " bytes (raise it with --limit range_bytes=N)",
+                       " bytes (" DIAG_HINT("raise it with --limit range_bytes=N") ")",
                     r->room);
 }
 
