@@ -61,10 +61,6 @@ static bool is_possible(struct run *run)
         const struct options *o = &run->options;
         const char *obstacle = !run->state.program || !run->state.program->planned
                                        ? "--bench wants a compiled model: --passes must end in plan"
-                               : emits_tensors(o) || o->emit == EMIT_LOOPS || emits_launches(o)
-                                       ? "--bench times C: not with --emit"
-                               : run->target_count > 1 ? "--bench is for one target: run it for each of a list"
-                               : o->no_descriptor ? "--bench needs the descriptor: not with --no-descriptor"
                                : o->tests.count > 1 ? "--bench takes the inputs of one --test DIR"
                                                     : NULL;
         if (obstacle)

@@ -200,7 +200,7 @@ static bool prepare(struct calibrating *c)
                         "there is nothing to calibrate: no tensor of floats depends on an input");
                 return false;
         }
-        c->calibration = calibration_new(arena, (enum channel_axis)run->options.channels);
+        c->calibration = calibration_new(arena, run->options.channels);
         calibration_digest(m, c->calibration->digest);
         c->samples = samples_open(run, run->options.calibrate, m->functions, run->options.samples);
         if (!c->samples)

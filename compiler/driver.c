@@ -21,187 +21,6 @@
 #include "passes/quantize/quantize.h"
 #include "schedule/book.h"
 
-/* ---- options to context ---- */
-
-static bool set_limit(struct run *run, const char *text)
-{
-        static const struct { const char *name; size_t field; } table[] = {
-#define LIMIT(name, preset, doc) { #name, offsetof(struct limits, name) },
-#include "passes/limits.def"
-        };
-        enum { COUNT = sizeof table / sizeof *table };
-        size_t length = strcspn(text, "=");
-        struct suggest known = suggest_new(run->arena, text, length);
-        for (size_t i = 0; i < COUNT; i++) {
-                uint64_t value;
-                suggest_add(&known, table[i].name);
-                if (strlen(table[i].name) != length || strncmp(table[i].name, text, length))
-                        continue;
-                if (!text[length] || !size_parse(text + length + 1, &value)) {
-                        diag_error(&run->diag, EXIT_USAGE,
-                                   "--limit %s wants a number such as 1000 or 64K: --limit %s=N, not '%s'",
-                                   table[i].name, table[i].name, text_argument(run->arena, text));
-                        return false;
-                }
-                *(int64_t *)(void *)((char *)&run->context.limits + table[i].field) = (int64_t)value;
-                return true;
-        }
-        diag_error(&run->diag, EXIT_USAGE,
-                   "--limit wants NAME=N with a name from --limit help, not '%s'%s",
-                   text_argument(run->arena, text), suggest_text(&known, true));
-        return false;
-}
-
-/* the machine of --sizes in place of the target's */
-static bool resize_machine(struct run *run)
-{
-        const struct target **target = &run->targets[run->target_count - 1];
-        const struct machine *machine = target_accelerator(*target);
-        if (run->target_count > 1 || !machine) {
-                diag_error(&run->diag, EXIT_USAGE, "--sizes is for one target with a machine, such as vta, not for %s", (*target)->name);
-                return false;
-        }
-        machine = machine_sized(run->arena, machine, run->options.sizes, &run->diag);
-        *target = machine ? target_with(run->arena, *target, machine, &run->diag) : NULL;
-        return *target != NULL;
-}
-
-static bool choose_targets(struct run *run)
-{
-        struct options *o = &run->options;
-        run->targets = target_list(run->arena, o->target, &run->target_count, &run->diag);
-        if (!run->targets)
-                return false;
-        if (o->sizes && !resize_machine(run))
-                return false;
-        if (run->target_count > 1 && (o->tune || o->emit == EMIT_LOOPS || emits_launches(o))) {
-                diag_error(
-                        &run->diag, EXIT_USAGE,
-                        o->tune ? "--tune is for one target: what it writes holds for the best of a list"
-                                : "--emit=loops, vta and program are for one target: its loops are those of no other");
-                return false;
-        }
-        if (o->emit == EMIT_COMMANDS && (run->target_count > 1 || !target_commands(run->targets[0]))) {
-                diag_error(&run->diag, EXIT_USAGE, "--emit=commands is for one target that has commands: --target=sections");
-                return false;
-        }
-        if (o->activation_memory >= 0 && o->emit != EMIT_COMMANDS) {
-                diag_error(&run->diag, EXIT_USAGE, "--activation-memory is for --emit=commands");
-                return false;
-        }
-        if (o->exact && (o->fast_libm || o->flush_denormals)) {
-                diag_error(&run->diag, EXIT_USAGE, "--exact keeps every bit: not with %s",
-                           o->fast_libm ? "--fast-libm" : "--flush-denormals");
-                return false;
-        }
-        if (o->runner && !o->bench && !o->tune && !o->calibrate && !o->check && !(runs_model(o) && o->cc)) {
-                diag_error(&run->diag, EXIT_USAGE, "--runner=%s runs nothing: it is for what --cc compiles%s",
-                           text_argument(run->arena, o->runner),
-                           runs_model(o) ? arena_printf(run->arena, ", so %s wants --cc=CMD, too", o->run ? "--run" : "--test")
-                                         : ", with --bench, --tune, --test, --run, --check or --calibrate");
-                return false;
-        }
-        if (o->flush_denormals && !target_control(run->targets[run->target_count - 1])) {
-                diag_error(&run->diag, EXIT_USAGE,
-                           "--flush-denormals wants a target of a processor, as --target=native: plain C has no such state");
-                return false;
-        }
-        o->target = run->targets[0]->name;      /* "native" is no name for another machine, and order does not matter */
-        for (int i = 1; i < run->target_count; i++)
-                o->target = arena_printf(run->arena, "%s,%s", o->target, run->targets[i]->name);
-        return true;
-}
-
-static bool prepare_context(struct run *run)
-{
-        const struct options *o = &run->options;
-        struct pass_context *context = &run->context;
-        context->diag = &run->diag;
-        context->limits = limits_preset;
-        context->exact = o->exact;
-        context->precision = options_precision(o);
-        context->assume_finite = o->assume_finite;
-        context->lower = (struct lower_options){ .unchecked = o->unchecked,
-                                                 .views = o->level > 0 && !o->no_alias,
-                                                 .threads = o->threads };
-        context->threads = o->threads;
-        if (o->requantize && o->emit == EMIT_ONNX) {
-                diag_error(&run->diag, EXIT_USAGE, "--requantize shapes code: not with --emit=onnx");
-                return false;
-        }
-        if (!choose_targets(run))
-                return false;
-        context->target = run->targets[run->target_count - 1];
-        context->least = run->targets[0];
-        context->lower.target = context->target;
-        context->shifted = target_accelerator(context->target) ? target_accelerator(context->target)->block_out : 0;
-        context->lower.scheduler = &kernels_scheduler;
-        for (int i = 0; i < o->limits.count; i++)
-                if (!set_limit(run, o->limits.items[i]))
-                        return false;
-        context->memory = o->goal == GOAL_MEMORY;
-        context->all_on_machine = o->partition == PARTITION_MACHINE;
-        context->narrow_sums = target_commands(context->target) != NULL;
-        struct loop_library *library = loop_library_new(run->arena, &run->diag);
-        if (library)
-                loop_library_machines(library, o->sizes ? machines_with(run->arena, target_accelerator(context->target)) : machines);
-        context->library = library;
-        return context->library && regions_parse(run) && remarks_prepare(run);
-}
-
-static bool choose_names(struct run *run)
-{
-        const struct printer *printer = target_printer(run->context.target);
-        const char *const suffixes[] = { [EMIT_C] = printer->suffix,
-                                         [EMIT_IR] = ".dnn",
-                                         [EMIT_LOOPS] = ".loops",
-                                         [EMIT_DOT] = ".dot",
-                                         [EMIT_JSON] = ".json",
-                                         [EMIT_ONNX] = ".onnx",
-                                         [EMIT_ASSEMBLY] = ".vta.s",
-                                         [EMIT_PROGRAM] = ".vta",
-                                         [EMIT_COMMANDS] = ".commands" };
-        const struct options *o = &run->options;
-        const char *suffix = writes_ranges(o) ? ".ranges" : suffixes[o->emit];
-        bool from_stdin = !strcmp(o->model, "-");
-        if (!o->output)
-                run->output = from_stdin ? arena_printf(run->arena, "model%s", suffix)
-                                         : arena_printf(run->arena, "%s%s",
-                                                        path_stem(run->arena, o->model, false),
-                                                        suffix);
-        else
-                run->output = strcmp(o->output, "-") ? o->output : NULL;
-        if (o->name && !text_is_identifier(o->name)) {
-                diag_error(
-                        &run->diag, EXIT_USAGE,
-                        "--name wants a C identifier of at most 31 characters that is no reserved "
-                        "word, not '%s'",
-                        text_argument(run->arena, o->name));
-                return false;
-        }
-        const char *stem = run->output ? path_stem(run->arena, run->output, false)
-                           : from_stdin ? "model" : path_stem(run->arena, o->model, false);
-        run->prefix = o->name ? o->name
-                              : text_identifier(names_new(run->arena), stem, strlen(stem), "model");
-        if (!run->output && o->emit == EMIT_C && o->weights > WEIGHTS_INLINE) {
-                diag_error(
-                        &run->diag, EXIT_USAGE,
-                        "--weights=incbin and file write a second file beside the C: not with -o -");
-                return false;
-        }
-        if (run->output && o->emit == EMIT_C && !writes_ranges(o)) {
-                size_t length = strlen(run->output), tail = strlen(printer->suffix);
-                if (length <= tail || strcmp(run->output + length - tail, printer->suffix)) {
-                        diag_error(&run->diag, EXIT_USAGE,
-                                   "the output is %s: its name must end in %s, not '%s'",
-                                   printer->language, printer->suffix,
-                                   text_argument(run->arena, run->output));
-                        return false;
-                }
-        }
-        return true;
-}
-
 /* ---- the model ---- */
 
 const struct loop_buffer **run_ports(const struct run *run, struct arena *arena, int space, int *count)
@@ -242,10 +61,10 @@ static void warn_idle(struct run *run)
                              !silent   ? "none of its lines is for an operation of this model"
                              : o->exact ? "with --exact no schedules are followed"
                                         : arena_printf(run->arena, "code for %s follows no schedules: it has no vectors", t->name));
-        const enum element e = options_precision(o);
+        const enum element e = o->precision;
         if (e == E_TF32 && !silent && !multiply_for(t, e, e, true))
                 diag_warning(&run->diag, "--precision=tf32 changes nothing for %s, which does not multiply such numbers", t->name);
-        if (o->precision && silent)
+        if (e != options_preset.precision && silent)
                 diag_warning(&run->diag, "--precision=%s changes nothing %s",
                              element_info[e].text,
                              o->exact ? "with --exact"
@@ -341,30 +160,6 @@ static const char *passes_asked(const struct run *run)
         return is_model && (more || !list) ? pipeline_model(run->arena, list) : list;
 }
 
-/* --tune, and --calibrate unless it gives passes samples, write a file of their own, and nothing else that may be asked for. */
-static bool check_alone(struct run *run)
-{
-        const struct options *o = &run->options;
-        enum { RANGES = 1, TUNE = 2, BOTH = 3 };
-        const struct { bool given; int not_with; const char *name; } others[] = {
-                { o->emit != EMIT_C, BOTH, "--emit" },   { o->tests.count, BOTH, "--test" },     { o->run != NULL, BOTH, "--run" },
-                { o->tune, RANGES, "--tune" },           { o->bench != NULL, BOTH, "--bench" },  { o->passes != NULL, RANGES, "--passes" },
-                { o->report != NULL, BOTH, "--report" }, { o->output != NULL, TUNE, "-o" },      { o->depfile, TUNE, "-MD" },
-                { o->depfile_name != NULL, TUNE, "-MF" },
-        };
-        int writes = writes_ranges(o) ? RANGES : o->tune ? TUNE : 0;
-        for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-                if (!others[i].given || !(others[i].not_with & writes))
-                        continue;
-                diag_error(&run->diag, EXIT_USAGE, writes_ranges(o)
-                                   ? "--calibrate writes ranges alone: not with %s, unless --quantize or --quantize-weights takes them"
-                                   : "--tune writes schedules alone: not with %s, which --schedule=FILE goes with afterwards",
-                           others[i].name);
-                return false;
-        }
-        return true;
-}
-
 /* what compiles and runs code, where no commands are run */
 static bool check_commands(struct run *run)
 {
@@ -382,11 +177,6 @@ static bool check_commands(struct run *run)
 static bool check_calibration(struct run *run)
 {
         const struct options *o = &run->options;
-        if (!o->calibrate && (o->samples || o->channels)) {
-                diag_error(&run->diag, EXIT_USAGE, "%s wants --calibrate",
-                           o->samples ? "--samples" : "--channels");
-                return false;
-        }
         if (o->calibrate && !run->state.module) {
                 diag_error(&run->diag, EXIT_USAGE, "--calibrate looks at Tensor IR, and this is Loop IR");
                 return false;
@@ -415,7 +205,7 @@ static bool compile_as_asked(struct run *run)
 {
         const struct options *o = &run->options;
         double start = clock_seconds();
-        if (!check_alone(run) || !check_commands(run) || !trace_is_possible(run) ||
+        if (!check_commands(run) || !trace_is_possible(run) ||
             !read_model(run) || !read_schedules(run) || !check_calibration(run) ||
             !quantization_read(run) || !report_read_against(run))
                 return false;
@@ -552,18 +342,14 @@ static bool compile_model(struct run *run)
 static bool merge_files(struct run *run)
 {
         const struct options *o = &run->options;
-        if (o->model || !o->output) {
-                diag_error(&run->diag, EXIT_USAGE,
-                           o->model ? "--merge joins files of ranges, without a model: '%s' is one too many"
-                                    : "--merge wants -o FILE.ranges%s",
-                           o->model ? text_argument(run->arena, o->model) : "");
+        if (o->model) {
+                diag_error(&run->diag, EXIT_USAGE, "--merge joins files of ranges, without a model: '%s' is one too many",
+                           text_argument(run->arena, o->model));
                 return false;
         }
+        if (!options_agree(o, 0, run->arena, &run->diag) || !set_limits(run))
+                return false;
         run->output = strcmp(o->output, "-") ? o->output : NULL;
-        run->context.limits = limits_preset;
-        for (int i = 0; i < o->limits.count; i++)
-                if (!set_limit(run, o->limits.items[i]))
-                        return false;
         return merge_ranges(run);
 }
 
@@ -597,7 +383,7 @@ enum exit_code driver_main(int argc, char **argv)
         bool fine = options_parse(&run.options, argc, argv, run.arena, &run.diag);
         run.diag.verbosity = run.options.verbose - run.options.quiet;
         choose_color(&run.options);
-        diag_json = run.options.error_format;
+        diag_json = run.options.error_format == MESSAGES_JSON;
         bool help = fine && print_help(&run, &fine);
         if (fine && !help && run.options.merge.count)
                 return finish(&run, merge_files(&run));

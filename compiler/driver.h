@@ -44,6 +44,12 @@ struct run {
 enum exit_code driver_main(int argc, char **argv);
 enum exit_code driver_run(const struct options *options); /* all but reading the command line */
 
+/* Options as passes and printers are told them (prepare.c): limits; targets and the context; where outputs go and what
+ * symbols begin with. False after an error. */
+bool set_limits(struct run *run);
+bool prepare_context(struct run *run);
+bool choose_names(struct run *run);
+
 /* --dim and --input on the symbols of a .dnn text (bind.c). Symbols stay open with --emit=ir
  * only. */
 bool bind_symbols(struct module *m, const struct options *options, struct arena *arena,

@@ -6,8 +6,7 @@
 #include <sys/stat.h>
 
 #include "codegen/sections/sections.h"
-#include "compiler/emit_graph.h"
-#include "compiler/emit_launches.h"
+#include "compiler/emit.h"
 #include "compiler/export/export.h"
 #include "compiler/process.h"
 #include "compiler/report.h"
@@ -116,46 +115,81 @@ static bool has_data_file(const struct run *run)
                  export_bytes(run->state.module) > EXPORT_WITHIN));
 }
 
-static bool check_model(struct run *run)
+/* ---- formats ---- */
+
+bool files_of_text(struct run *run, const char *stem, const char *beside[2])
 {
-        bool fits = export_bytes(run->state.module) <= EXPORT_WITHIN;
-        const char *why = run->options.weights == WEIGHTS_INCBIN ? "--weights=incbin is for C"
-                          : has_data_file(run) && !run->output
+        (void)run, (void)stem, (void)beside;
+        return true;
+}
+
+bool files_of_code(struct run *run, const char *stem, const char *beside[2])
+{
+        if (!run->state.program->planned) {
+                diag_error(&run->diag, EXIT_USAGE,
+                           "the passes given do not place the buffers: --passes must end in plan");
+                return false;
+        }
+        if (run->output)
+                beside[0] = arena_printf(run->arena, "%s.h", stem);
+        if (run->options.weights > WEIGHTS_INLINE)
+                beside[1] = arena_printf(run->arena, "%s.weights", stem);
+        return true;
+}
+
+bool write_code(struct run *run, const struct emit_files *files)
+{
+        return emit_code(run, files->stem, files->out, files->beside[0], files->beside[1]);
+}
+
+bool files_of_onnx(struct run *run, const char *stem, const char *beside[2])
+{
+        const bool apart = has_data_file(run);
+        const char *why = apart && !run->output
                                   ? "constants in a file beside the model want -o FILE"
-                          : !has_data_file(run) && !fits
+                          : !apart && export_bytes(run->state.module) > EXPORT_WITHIN
                                   ? "more constants than an ONNX file holds: --weights=file puts them beside it"
                                   : NULL;
+        (void)stem;
         if (why)
                 diag_error(&run->diag, EXIT_USAGE, "%s", why);
+        else if (apart)
+                beside[0] = arena_printf(run->arena, "%s.data", run->output);
         return !why;
 }
 
-static bool emit_model(struct run *run, FILE *out, FILE *data, const char *data_path)
+bool write_onnx(struct run *run, const struct emit_files *files)
 {
-        struct export_options options = { .version = DNNCC_VERSION,
-                                          .data = data,
-                                          .data_name = data ? path_base(data_path) : NULL };
-        return export_model(out, run->state.module, &options, &run->diag);
+        struct export_options options = { .version = DNNCC_VERSION, .data = files->beside[0],
+                                          .data_name = files->paths[0] ? path_base(files->paths[0]) : NULL };
+        return export_model(files->out, run->state.module, &options, &run->diag);
 }
 
-/* --emit=commands, with parameters beside the text and what --report asks for */
-static bool emit_commands(struct run *run, FILE *out, FILE *parameters, const char *parameters_path)
+/* parameters stand beside the text */
+bool files_of_commands(struct run *run, const char *stem, const char *beside[2])
+{
+        (void)stem;
+        if (run->output)
+                beside[0] = arena_printf(run->arena, "%s.bin", run->output);
+        return true;
+}
+
+/* and what --report asks for */
+bool write_commands(struct run *run, const struct emit_files *files)
 {
         const struct options *o = &run->options;
         struct sections_options options = { .memory = o->activation_memory < 0 ? 0 : o->activation_memory,
-                                            .parameters_name = parameters_path ? path_base(parameters_path) : NULL,
+                                            .parameters_name = files->paths[0] ? path_base(files->paths[0]) : NULL,
                                             .stats = o->stats, .version = DNNCC_VERSION };
         if (o->report && !(options.report = outputs_open(run->outputs, o->report, &run->diag)))
                 return false;
-        return sections_write(run->state.module, target_commands(run->context.target), &options, out, parameters, &run->diag);
+        return sections_write(run->state.module, target_commands(run->context.target), &options, files->out,
+                              files->beside[0], &run->diag);
 }
 
-static bool print_ir(struct run *run, FILE *out)
+/* Large constants go into a file beside a text with a name. */
+static bool write_texts(struct run *run, FILE *out, bool tensors)
 {
-        if (run->options.emit == EMIT_DOT || run->options.emit == EMIT_JSON) {
-                (run->options.emit == EMIT_DOT ? emit_dot : emit_json)(out, run->state.module);
-                return true;
-        }
         struct text text = { 0 }, blob = { 0 };
         const char *blob_path =
                 run->output ? arena_printf(run->arena, "%s.bin", run->output) : NULL;
@@ -164,7 +198,7 @@ static bool print_ir(struct run *run, FILE *out)
                 options.blob = &blob;
                 options.file_name = path_base(blob_path);
         }
-        if (run->options.emit == EMIT_IR)
+        if (tensors)
                 tensor_print(&text, run->state.module, &options);
         else
                 loop_print(&text, run->state.program, &options);
@@ -180,6 +214,11 @@ static bool print_ir(struct run *run, FILE *out)
         text_free(&blob);
         return fine;
 }
+
+bool write_tensor_text(struct run *run, const struct emit_files *files) { return write_texts(run, files->out, true); }
+bool write_loop_text(struct run *run, const struct emit_files *files) { return write_texts(run, files->out, false); }
+
+/* ---- the dependency file ---- */
 
 /* spaces, $ and # as make wants them */
 static void print_make_path(FILE *out, const char *path)
@@ -198,11 +237,6 @@ bool emit_depfile(struct run *run, const char *const beside[2])
         const struct options *o = &run->options;
         if (!o->depfile && !o->depfile_name)
                 return true;
-        if (!run->output && !o->depfile_name) {
-                diag_error(&run->diag, EXIT_USAGE,
-                           "-MD needs -MF FILE when the output goes to standard output");
-                return false;
-        }
         const char *path = o->depfile_name ? o->depfile_name
                                            : arena_printf(run->arena, "%s.d",
                                                           path_stem(run->arena, run->output, true));
@@ -279,10 +313,18 @@ static void hint_at_weights(struct run *run, const char *header)
                   text_shell_word(arena, run->output), run->prefix, text_argument(arena, stem));
 }
 
+static const struct {
+        bool (*files)(struct run *run, const char *stem, const char *beside[2]);
+        bool (*write)(struct run *run, const struct emit_files *files);
+} formats[] = {
+#define EMIT(id, word, suffix, stage, files, write) { files, write },
+#include "compiler/emit_formats.def"
+};
+
 bool emit_outputs(struct run *run)
 {
-        bool is_code = run->options.emit == EMIT_C, tensors = emits_tensors(&run->options), fine;
-        if (tensors ? !run->state.module : !run->state.program) {
+        const bool is_code = run->options.emit == EMIT_C;
+        if (emits_tensors(&run->options) ? !run->state.module : !run->state.program) {
                 diag_error(
                         &run->diag, EXIT_USAGE,
                         run->state.program
@@ -290,51 +332,20 @@ bool emit_outputs(struct run *run)
                                 : "the passes given do not lower the model: --passes must contain lower");
                 return false;
         }
-        const bool is_commands = run->options.emit == EMIT_COMMANDS;
-        if (is_commands && run->options.report && report_is_page(run)) {
-                diag_error(&run->diag, EXIT_USAGE, "the report on commands is JSON: --report=FILE.json");
-                return false;
-        }
-        if (run->options.report && !run->state.program && !is_commands) {
-                diag_error(&run->diag, EXIT_USAGE,
-                           "--report is about kernels: not with --emit=ir, dot, json, onnx");
-                return false;
-        }
-        if (is_code && !run->state.program->planned) {
-                diag_error(&run->diag, EXIT_USAGE,
-                           "the passes given do not place the buffers: --passes must end in plan");
-                return false;
-        }
-        bool is_model = run->options.emit == EMIT_ONNX;
-        if (is_model && !check_model(run))
-                return false;
         const char *stem = path_stem(run->arena, run->output ? run->output : "", true);
-        const char *beside[2] = { 0 };  /* header, weights; of a model its data */
-        FILE *files[2] = { 0 };
-        if (is_code && run->output)
-                beside[0] = arena_printf(run->arena, "%s.h", stem);
-        if (is_code && run->options.weights > WEIGHTS_INLINE)
-                beside[1] = arena_printf(run->arena, "%s.weights", stem);
-        if (is_model && has_data_file(run))
-                beside[0] = arena_printf(run->arena, "%s.data", run->output);
-        if (is_commands && run->output)
-                beside[0] = arena_printf(run->arena, "%s.bin", run->output);
-        for (int i = 0; i < 2 && beside[i]; i++)
-                if (!(files[i] = outputs_open(run->outputs, beside[i], &run->diag)))
-                        return false;
-        FILE *out = run->output ? outputs_open(run->outputs, run->output, &run->diag) : stdout;
-        if (!out)
+        struct emit_files files = { .stem = path_base(stem) };
+        if (!formats[run->options.emit].files(run, stem, files.paths))
                 return false;
-        fine = is_code    ? emit_code(run, path_base(stem), out, files[0], files[1])
-               : is_model ? emit_model(run, out, files[0], beside[0])
-               : is_commands ? emit_commands(run, out, files[0], beside[0])
-               : emits_launches(&run->options) ? emit_launches(run, out)
-                          : print_ir(run, out);
-        fine = fine && emit_depfile(run, beside) && (is_commands || emit_report(run));
+        for (int i = 0; i < 2; i++)
+                if (files.paths[i] && !(files.beside[i] = outputs_open(run->outputs, files.paths[i], &run->diag)))
+                        return false;
+        files.out = run->output ? outputs_open(run->outputs, run->output, &run->diag) : stdout;
+        bool fine = files.out && formats[run->options.emit].write(run, &files);
+        fine = fine && emit_depfile(run, files.paths) && (!run->state.program || emit_report(run));
         fine = fine && outputs_commit(run->outputs, &run->diag);
         if (fine && is_code && run->output && run->diag.verbosity > 0)
-                note_outputs(run, beside);
+                note_outputs(run, files.paths);
         if (fine && is_code)
-                hint_at_weights(run, beside[0]);
+                hint_at_weights(run, files.paths[0]);
         return fine;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tensor IR for other tools: --emit=dot, a drawing for Graphviz, and --emit=json. Values are called
  * as in the IR's text. */
-#include "compiler/emit_graph.h"
+#include "compiler/emit.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -134,8 +134,10 @@ static void put_function_dot(struct graph *g, struct function *f)
                 put_operation(g, op);
 }
 
-void emit_dot(FILE *out, struct module *m)
+bool write_dot_graph(struct run *run, const struct emit_files *files)
 {
+        FILE *out = files->out;
+        struct module *m = run->state.module;
         struct graph g = { .out = out, .m = m, .arena = arena_new() };
         module_settle_constants(m);
         fprintf(out,
@@ -145,6 +147,7 @@ void emit_dot(FILE *out, struct module *m)
                 put_function_dot(&g, f);
         fputs("}\n", out);
         arena_free(g.arena);
+        return true;
 }
 
 /* ---- JSON ---- */
@@ -287,11 +290,14 @@ static void put_function_json(struct graph *g, struct function *f)
         fputs(f->next ? "},\n" : "}\n", g->out);
 }
 
-void emit_json(FILE *out, struct module *m)
+bool write_json_graph(struct run *run, const struct emit_files *files)
 {
+        FILE *out = files->out;
+        struct module *m = run->state.module;
         struct graph g = { .out = out, .m = m, .arena = arena_new() };
         module_settle_constants(m);
-        json_member(out, "{\n  \"dnn\": 1, ", "module", m->name);
+        fprintf(out, "{\n  \"dnn\": %d, ", TENSOR_VERSION);
+        json_member(out, "", "module", m->name);
         json_member(out, ", ", "source", m->source);
         json_member(out, ", ", "passes", m->passes_done);
         fputs(",\n  \"symbols\": [", out);
@@ -313,4 +319,5 @@ void emit_json(FILE *out, struct module *m)
                 put_function_json(&g, f);
         fputs("  ]\n}\n", out);
         arena_free(g.arena);
+        return true;
 }

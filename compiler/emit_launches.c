@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* --emit=vta, --emit=program: each call of a stream as a program of its machine, with what memory holds before and after it. Inputs of
  * the model are numbers by chance; all else the interpreter says, which runs main once, part by part: up to a launch, and the launch. */
-#include "compiler/emit_launches.h"
+#include "compiler/emit.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -175,7 +175,7 @@ static FILE *file_of(struct run *run, int number, FILE *out)
         return outputs_open(run->outputs, arena_printf(run->arena, "%.*s_%d%s", (int)stem, run->output, number, dot ? dot : ""), &run->diag);
 }
 
-bool emit_launches(struct run *run, FILE *out)
+bool write_launches(struct run *run, const struct emit_files *files)
 {
         struct launching l = { .run = run, .arena = run->arena, .p = run->state.program };
         int number = 0;
@@ -186,7 +186,7 @@ bool emit_launches(struct run *run, FILE *out)
         for (struct loop_stmt *s = from; s && fine; s = s->next) {
                 if (s->kind != STMT_CALL || s->function->kind != FUNCTION_STREAM)
                         continue;
-                FILE *file = file_of(run, ++number, out);
+                FILE *file = file_of(run, ++number, files->out);
                 fine = file && run_part(&l, from, s) && write_launch(&l, s, file);
                 from = s->next;
         }

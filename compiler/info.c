@@ -41,8 +41,9 @@ static void add_missing(struct run *run, struct info *info, const char *said)
                         continue;
                 text += strlen("error: ");
                 ARENA_GROW(run->arena, info->missing, info->missing_count);
-                info->missing[info->missing_count++] =
-                        arena_printf(run->arena, "%.*s", (int)(end - text), text);
+                char *missing = arena_printf(run->arena, "%.*s", (int)(end - text), text);
+                diag_unmark(missing);
+                info->missing[info->missing_count++] = missing;
         }
 }
 
@@ -136,10 +137,6 @@ bool model_info(struct run *run)
         char *said = NULL;
         size_t length = 0;
         struct diag own = run->diag;
-        if (run->options.output) {
-                diag_error(&run->diag, EXIT_USAGE, "--info writes no file: not with -o");
-                return false;
-        }
         if (!(own.stream = open_memstream(&said, &length)))
                 memory_exhausted();
         run->diag.stream = own.stream;

@@ -17,21 +17,42 @@ static bool refuse(const struct option_reader *r, const struct option *option, c
         return false;
 }
 
-/* the index of the value among the words "a|b|c" of a choice; -1 after an error */
-static int choice_of(const struct option_reader *r, const struct option *option, const char *value)
+static bool is_of(const struct option_choice *choice, const struct option *option)
 {
+        return !strcmp(choice->field, option->name);
+}
+
+const struct option_choice *option_choice_of(const struct option_choice *choices, const struct option *option, int value)
+{
+        for (; choices->field; choices++)
+                if (is_of(choices, option) && choices->value == value)
+                        return choices;
+        return NULL;
+}
+
+const struct option_choice *option_choice_called(const struct option_choice *choices, const struct option *option,
+                                                 const char *word, size_t length)
+{
+        for (; choices->field; choices++)
+                if (is_of(choices, option) && strlen(choices->word) == length && !strncmp(choices->word, word, length))
+                        return choices;
+        return NULL;
+}
+
+static bool set_choice(const struct option_reader *r, const struct option *option, const char *value, void *field)
+{
+        const struct option_choice *chosen = option_choice_called(r->choices, option, value, strlen(value));
         struct suggest known = suggest_new(r->arena, value, strlen(value));
-        int which = 0;
-        for (const char *p = option->argument; *p; which++) {
-                size_t length = strcspn(p, "|");
-                if (strlen(value) == length && !strncmp(p, value, length))
-                        return which;
-                suggest_add(&known, arena_printf(r->arena, "%.*s", (int)length, p));
-                p += length + (p[length] == '|');
+        if (chosen) {
+                *(int *)field = chosen->value;
+                return true;
         }
+        for (const struct option_choice *c = r->choices; c->field; c++)
+                if (is_of(c, option))
+                        suggest_add(&known, c->word);
         diag_error(r->diag, EXIT_USAGE, "%s wants one of %s, not '%s'%s", option->text, option->argument,
                    text_argument(r->arena, value), suggest_text(&known, false));
-        return -1;
+        return false;
 }
 
 static bool set_number(const struct option_reader *r, const struct option *option, const char *value, void *field)
@@ -60,7 +81,6 @@ static bool set_size(const struct option_reader *r, const struct option *option,
 static bool set_field(const struct option_reader *r, const struct option *option, const char *value)
 {
         void *field = (char *)r->fields + option->field;
-        int which;
         switch (option->kind) {
         case OPTION_FLAG:
                 *(int *)field = 1;
@@ -85,10 +105,7 @@ static bool set_field(const struct option_reader *r, const struct option *option
         case OPTION_COUNT: case OPTION_NUMBER: case OPTION_WHOLE:
                 return set_number(r, option, value, field);
         case OPTION_CHOICE:
-                which = choice_of(r, option, value);
-                if (which >= 0)
-                        *(int *)field = which;
-                return which >= 0;
+                return set_choice(r, option, value, field);
         }
         return false;
 }

@@ -11,17 +11,63 @@
 #include "base/suggest.h"
 #include "base/text.h"
 
+#define CHOICES(field) const char option_##field##_words[] = ""
+#define CHOICE(field, constant, word) "|" word
+#define END(field) ;
+#define CHOICES_AS(field, type) CHOICES(field)
+#define CHOICE_AS(field, constant, word) "|" word
+#define END_AS(field) ;
+#include "compiler/option_choices.def"
+
 static const struct option option_table[] = {
-#define OPTION(text, argument, kind, field, doc) { text, argument, OPTION_##kind, offsetof(struct options, field), doc, NULL },
+#define OPTION(text, argument, kind, field, said, doc) \
+        { text, argument, OPTION_##kind, offsetof(struct options, field), doc, NULL, #field, SAID_##said },
 #include "compiler/options.def"
 };
 enum { ROWS = sizeof option_table / sizeof *option_table };
 
+const struct option_choice options_choices[] = {
+#define CHOICES(field)
+#define CHOICE(field, constant, word) { #field, word, constant },
+#define END(field)
+#define CHOICES_AS(field, type)
+#define CHOICE_AS(field, constant, word) CHOICE(field, constant, word)
+#define END_AS(field)
+#include "compiler/option_choices.def"
+        { NULL, NULL, 0 }
+};
+
+const struct options options_preset = {
+        .level = 2, .threads = 1, .max_ram = -1, .max_consts = -1, .activation_memory = -1, .target = "generic",
+};
+
+const struct option *options_row(const char *text, size_t length)
+{
+        for (int i = 0; i < ROWS; i++)
+                if (strlen(option_table[i].text) == length && !strncmp(option_table[i].text, text, length))
+                        return &option_table[i];
+        return NULL;
+}
+
+/* ---- what --emit writes ---- */
+
+enum stage { STAGE_MODULE, STAGE_PROGRAM };
+
+static const struct { const char *suffix; enum stage stage; } formats[] = {
+#define EMIT(id, word, suffix, stage, files, write) { suffix, STAGE_##stage },
+#include "compiler/emit_formats.def"
+};
+
+bool emits_tensors(const struct options *o) { return formats[o->emit].stage == STAGE_MODULE; }
+const char *emit_suffix(const struct options *o) { return formats[o->emit].suffix; }
+
+/* ---- reading ---- */
+
 bool options_parse(struct options *options, int argc, char **argv, struct arena *arena,
                    struct diag *diag)
 {
-        *options = (struct options){ .level = 2, .threads = 1, .max_ram = -1, .max_consts = -1, .activation_memory = -1, .target = "generic" };
-        const struct option_reader reader = { option_table, ROWS, options, arena, diag };
+        *options = options_preset;
+        const struct option_reader reader = { option_table, ROWS, options_choices, options, arena, diag };
         bool only_files = false;
         int apart = 0;                  /* the word behind an option whose argument would stand behind = */
         for (int i = 1; i < argc; i++) {
@@ -113,9 +159,10 @@ bool options_help(const char *topic, struct arena *arena, struct diag *diag)
         return true;
 }
 
+/* ---- the head of a generated file ---- */
+
 /* " --dim NAME=N" */
-static void add_binding(struct text *text, struct arena *arena, const char *option,
-                        const char *value)
+static void say_binding(struct text *text, struct arena *arena, const char *option, const char *value)
 {
         const char *equal = strrchr(value, '=');
         text_add(text, " %s %s", option,
@@ -124,92 +171,89 @@ static void add_binding(struct text *text, struct arena *arena, const char *opti
                 text_add(text, "=%s", text_safe(arena, equal + 1, strlen(equal + 1)));
 }
 
-static const char *remark(const char *text) { return text_is_remark(text, strlen(text)) ? text : "?"; }
-
-/* by which ranges, is a path; the type of weights has been checked, or an error is to come */
-static void add_quantization(struct text *text, const struct options *o)
+static void say_list(struct text *text, struct arena *arena, const struct option *row, const struct list *list)
 {
-        if (o->quantize)
-                text_add(text, " --quantize%s%s", *o->quantize ? "=" : "",
-                         *o->quantize && strcmp(o->quantize, QUANTIZE_DYNAMIC) ? "FILE" : o->quantize);
-        if (o->quantize_weights)
-                text_add(text, " --quantize-weights=%s", remark(o->quantize_weights));
-        if (o->calibrate && !writes_ranges(o))
-                text_add(text, " --calibrate=PATH");
-        if (o->samples && !writes_ranges(o))
-                text_add(text, " --samples=%" PRId64, o->samples);
-        if (o->observer)
-                text_add(text, " --observer=%s", remark(o->observer));
-        if (o->activations)
-                text_add(text, " --activations=%s", remark(o->activations));
-        if (o->quantize_steps)
-                text_add(text, " --quantize-steps=%s", remark(o->quantize_steps));
+        for (int i = 0; i < list->count; i++)
+                if (row->said == SAID_SAFE)
+                        say_binding(text, arena, row->text, list->items[i]);
+                else
+                        text_add(text, " %s=%s", row->text, list->items[i]);        /* it was checked */
 }
 
-enum element options_precision(const struct options *options)
+/* "[=FILE|dynamic]" has the word dynamic, and FILE for any other value */
+static const char *path_or_word(struct arena *arena, const char *argument, const char *value)
 {
-        static const enum element elements[] = { E_F32, E_BF16, E_F16, E_TF32 };        /* as --precision has them */
-        return elements[options->precision];
+        const char *name = argument + (*argument == '[' ? strlen("[=") : 0), *end;
+        for (const char *p = name; *p && *p != ']'; p = end + (*end == '|')) {
+                end = p + strcspn(p, "|]");
+                if (strlen(value) == (size_t)(end - p) && !strncmp(value, p, (size_t)(end - p)))
+                        return value;
+        }
+        return arena_printf(arena, "%.*s", (int)strcspn(name, "|]"), name);
+}
+
+/* a text that is not empty, or what stands behind = of an option that may do without */
+static void say_text(struct text *text, struct arena *arena, const struct option *row, const char *value)
+{
+        if (*value)
+                text_add(text, " %s=%s", row->text,
+                         row->said == SAID_PATH    ? path_or_word(arena, row->argument, value)
+                         : row->said == SAID_SAFE  ? text_safe(arena, value, strlen(value))
+                         : row->said == SAID_VALUE ? value
+                         : text_is_remark(value, strlen(value)) ? value
+                                                                : "?");
+        else if (row->kind == OPTION_PERHAPS)
+                text_add(text, " %s", row->text);
+}
+
+/* inline weights are what auto makes of them */
+static bool is_preset(const struct options *o, const struct option *row, int value, int preset)
+{
+        return value == preset || (row->field == offsetof(struct options, weights) && o->weights == WEIGHTS_INLINE);
+}
+
+static void say(struct text *text, struct arena *arena, const struct options *o, const struct option *row)
+{
+        const void *field = (const char *)o + row->field, *preset = (const char *)&options_preset + row->field;
+        switch (row->kind) {
+        case OPTION_FLAG:
+                if (*(const int *)field)
+                        text_add(text, " %s", row->text);
+                break;
+        case OPTION_COUNT:
+                if (*(const int *)field != *(const int *)preset)
+                        text_add(text, " %s=%d", row->text, *(const int *)field);
+                break;
+        case OPTION_CHOICE:
+                if (!is_preset(o, row, *(const int *)field, *(const int *)preset))
+                        text_add(text, " %s=%s", row->text, option_choice_of(options_choices, row, *(const int *)field)->word);
+                break;
+        case OPTION_SIZE: case OPTION_NUMBER: case OPTION_WHOLE:
+                if (*(const int64_t *)field != *(const int64_t *)preset)
+                        text_add(text, " %s=%" PRId64, row->text, *(const int64_t *)field);
+                break;
+        case OPTION_TEXT: case OPTION_PERHAPS: {
+                const char *value = *(const char *const *)field, *usual = *(const char *const *)preset;
+                if (value && !(usual && !strcmp(value, usual)))
+                        say_text(text, arena, row, value);
+                break;
+        }
+        case OPTION_LIST:
+                say_list(text, arena, row, field);
+                break;
+        case OPTION_SET_0: case OPTION_SET_1: case OPTION_SET_2: case OPTION_SET_3:
+                break;
+        }
 }
 
 char *options_canonical(struct arena *arena, const struct options *options)
 {
         struct text text = { 0 };
         text_add(&text, "-O%d", options->level);
-        if (strcmp(options->target, "generic")) /* names of the table */
-                text_add(&text, " --target=%s", options->target);
-        if (options->sizes)
-                text_add(&text, " --sizes=%s", options->sizes);
-        if (options->weights > WEIGHTS_INLINE)
-                text_add(&text, " --weights=%s",
-                         options->weights == WEIGHTS_FILE ? "file" : "incbin");
-        if (options->threads > 1)
-                text_add(&text, " --threads=%d", options->threads);
-        if (options->precision)
-                text_add(&text, " --precision=%s", element_info[options_precision(options)].text);
-        if (options->requantize)
-                text_add(&text, " --requantize=%s", options->requantize == REQUANTIZE_SHIFT ? "shift" : "integer");
-        add_quantization(&text, options);
-        if (options->partition == PARTITION_MACHINE)
-                text_add(&text, " --partition=machine");
-        if (options->goal == GOAL_MEMORY)
-                text_add(&text, " --goal=memory");
-        if (options->activation_memory >= 0)
-                text_add(&text, " --activation-memory=%" PRId64, options->activation_memory);
-        if (options->max_ram >= 0)
-                text_add(&text, " --max-ram=%" PRId64, options->max_ram);
-        static const struct { const char *text; size_t field; } lists[] = {
-                { "--dim", offsetof(struct options, dims) }, { "--input", offsetof(struct options, inputs) },
-                { "--output", offsetof(struct options, outputs) }, { "--keep", offsetof(struct options, keep) },
-                { "--limit", offsetof(struct options, limits) },
-                { "--keep-float", offsetof(struct options, keep_float) },
-                { "--quantize-port", offsetof(struct options, quantize_ports) },
-        };
-        for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-                const struct list *list = (const void *)((const char *)options + lists[i].field);
-                for (int j = 0; j < list->count; j++)
-                        add_binding(&text, arena, lists[i].text, list->items[j]);
-        }
-        for (int i = 0; i < options->regions.count; i++)
-                text_add(&text, " --region=%s", options->regions.items[i]);         /* checked */
-        static const struct { const char *text; size_t field; } flags[] = {
-                { "--exact", offsetof(struct options, exact) }, { "--assume-finite", offsetof(struct options, assume_finite) },
-                { "--unchecked", offsetof(struct options, unchecked) }, { "--no-alias", offsetof(struct options, no_alias) },
-                { "--fast-libm", offsetof(struct options, fast_libm) },
-                { "--flush-denormals", offsetof(struct options, flush_denormals) },
-                { "--no-descriptor", offsetof(struct options, no_descriptor) },
-        };
-        for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-                if (*(const int *)(const void *)((const char *)options + flags[i].field))
-                        text_add(&text, " %s", flags[i].text);
-        if (options->profile)
-                text_add(&text, *options->profile ? " --profile=%s" : " --profile%s",
-                         text_safe(arena, options->profile, strlen(options->profile)));
-        if (options->passes && *options->passes)        /* names from a table and commas, or an
-                                                         * error to come */
-                text_add(&text, " --passes=%s",
-                         text_is_remark(options->passes, strlen(options->passes)) ? options->passes
-                                                                                  : "?");
+        for (int lists = 0; lists < 2; lists++)
+                for (int i = 0; i < ROWS; i++)
+                        if (option_table[i].said != SAID_NOT && (option_table[i].kind == OPTION_LIST) == lists)
+                                say(&text, arena, options, &option_table[i]);
         char *copy = arena_string(arena, text.data);
         text_free(&text);
         return copy;

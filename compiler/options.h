@@ -10,54 +10,67 @@
 #include "base/memory.h"
 #include "compiler/option_reader.h"
 #include "ir/element.h"
+#include "passes/calibrate/calibration.h"
 
 #define DNNCC_VERSION "0.1.0"
 #define OPTIONS_PRESET "-O2"            /* options_canonical of no options */
 
-enum { EMIT_C, EMIT_IR, EMIT_LOOPS, EMIT_DOT, EMIT_JSON, EMIT_ONNX, EMIT_ASSEMBLY, EMIT_PROGRAM, EMIT_COMMANDS };
-enum { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE };
+/* ---- choices (option_choices.def) ---- */
 
-enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
-enum { GOAL_SPEED, GOAL_MEMORY };
-enum { PARTITION_TIME, PARTITION_MACHINE };
-enum { REQUANTIZE_FLOAT, REQUANTIZE_INTEGER, REQUANTIZE_SHIFT };
+#define CHOICES(field) typedef enum {
+#define CHOICE(field, constant, word) constant,
+#define END(field) } option_##field##_t;
+#include "compiler/option_choices.def"
+#define CHOICES_AS(field, type) typedef type option_##field##_t;
+#define CHOICE_AS(field, constant, word)
+#define END_AS(field)
+#include "compiler/option_choices.def"
 
-#define QUANTIZE_DYNAMIC "dynamic"      /* of --quantize; else a path */
+/* The words of each choice, "|c|ir|loops"; WORDS(emit), "c|ir|loops", is the argument of its row in options.def. */
+#define CHOICES(field) extern const char option_##field##_words[];
+#define CHOICE(field, constant, word)
+#define END(field)
+#define CHOICES_AS(field, type) CHOICES(field)
+#define CHOICE_AS(field, constant, word)
+#define END_AS(field)
+#include "compiler/option_choices.def"
+#define WORDS(field) (option_##field##_words + 1)
+
+/* ---- fields ---- */
+
+/* by kind, as option_reader.h says; of the rows SET_n of one field the first declares it */
+#define OPTION_FIELD_FLAG(field) int field;
+#define OPTION_FIELD_SET_0(field) int field;
+#define OPTION_FIELD_SET_1(field)
+#define OPTION_FIELD_SET_2(field)
+#define OPTION_FIELD_SET_3(field)
+#define OPTION_FIELD_TEXT(field) const char *field;
+#define OPTION_FIELD_PERHAPS(field) const char *field;
+#define OPTION_FIELD_LIST(field) struct list field;
+#define OPTION_FIELD_SIZE(field) int64_t field;
+#define OPTION_FIELD_COUNT(field) int field;
+#define OPTION_FIELD_NUMBER(field) int64_t field;
+#define OPTION_FIELD_WHOLE(field) int64_t field;
+#define OPTION_FIELD_CHOICE(field) option_##field##_t field;
 
 struct options {
         const char *model;              /* a path, or "-" */
-        const char *output, *name, *target, *sizes, *depfile_name, *external, *cc, *report, *report_against,
-                *schedule, *calibrate, *run, *runner, *bench, *remarks, *explain;
-        const char *profile;            /* "": calls alone; else the file of a trace */
-        const char *quantize;           /* ranges; "": those of --calibrate; QUANTIZE_DYNAMIC */
-        const char *quantize_weights, *observer, *activations, *quantize_steps;
-        const char *passes, *print_after, *print_before, *dump_dir;
-        int emit, weights, level, threads, precision, requantize, goal, partition, no_alias;
-        int no_descriptor, depfile, if_changed, exact, assume_finite, unchecked, fast_libm, flush_denormals,
-                no_verify, check, time_passes, stats, tune;
-        const char *help;               /* "": all, "json", or a group; NULL: none is asked for */
-        int color;                      /* enum below */
-        int error_format;               /* 1: JSON */
-        int verbose, quiet, short_help, version, help_passes, help_ops;
-        int info;                       /* 1: as text, 2: as JSON; so is help */
-        int64_t max_ram, max_consts;    /* -1: no budget */
-        int64_t activation_memory;      /* of a machine with commands; -1: what it has */
-        int64_t samples;                /* 0: all */
-        int channels;                   /* enum channel_axis */
-        struct list dims, inputs, outputs, keep, regions, limits, tests, merge, keep_float, quantize_ports;
+        int info;                       /* INFO_TEXT and the others of info.c; 0: the model is compiled */
+#define OPTION(text, argument, kind, field, said, doc) OPTION_FIELD_##kind(field)
+#include "compiler/options.def"
 };
 
-/* that contractions may read */
-enum element options_precision(const struct options *o);
+/* What fields hold where an option is not given: NULL and 0, but a level, one thread, the target generic, and -1 for sizes,
+ * of which 0 is one: no budget, or the memory that a machine has. */
+extern const struct options options_preset;
+extern const struct option_choice options_choices[];     /* option_choices.def, until field is NULL */
 
-/* programs of a machine: streams that main calls */
-static inline bool emits_launches(const struct options *o) { return o->emit == EMIT_ASSEMBLY || o->emit == EMIT_PROGRAM; }
+#define QUANTIZE_DYNAMIC "dynamic"      /* of --quantize; else a path, or "": ranges of --calibrate */
 
 /* Tensor IR is what is written, in one form or another: passes stop before `lower`. */
-static inline bool emits_tensors(const struct options *o)
-{
-        return o->emit != EMIT_C && o->emit != EMIT_LOOPS && !emits_launches(o);
-}
+bool emits_tensors(const struct options *o);
+/* of --emit, by emit_formats.def: the suffix of an output without a name, NULL: that of the target's printer */
+const char *emit_suffix(const struct options *o);
 
 /* --calibrate by itself: ranges are what is written. Else passes look at its samples. */
 static inline bool writes_ranges(const struct options *o)
@@ -74,8 +87,19 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
 /* All options, or those of a group ("code"); false: there is no such group, and an error was reported. */
 bool options_help(const char *topic, struct arena *arena, struct diag *diag);
 void options_json(void);                /* the tables, for programs (options_json.c) */
-/* The options that shape the output, in the table's order, as text for the head of the generated
- * file: no paths, nothing that only looks inside. */
+/* The row of an option, as "--emit"; length: of its text. NULL: there is none. */
+const struct option *options_row(const char *text, size_t length);
+/* The options that shape the output, as text for the head of the generated file, nothing that only looks inside: the level,
+ * those with one value in the table's order, then those that are given for names. Column `said` of options.def: VALUE as
+ * it is, NAMES words of tables ("?" where it is none), SAFE any text (base/text.h), PATH a word of its own or the
+ * argument's name in place of a path, NOT not at all. */
 char *options_canonical(struct arena *arena, const struct options *options);
+
+/* ---- options that do not go together (option_conflicts.c) ---- */
+
+/* False after an EXIT_USAGE error, by option_conflicts.def; targets: how many the code is for. */
+bool options_agree(const struct options *options, int targets, struct arena *arena, struct diag *diag);
+/* the text of each row's error, as it stands in the manual page; NULL behind the last */
+const char **options_conflicts(struct arena *arena);
 
 #endif

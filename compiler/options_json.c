@@ -32,7 +32,7 @@ void options_json(void)
         json_member(stdout, "{\n  ", "version", DNNCC_VERSION);
         fputs(",\n  \"options\": [", stdout);
 #define GROUP(title) group = title;
-#define OPTION(text, argument, kind, field, doc) \
+#define OPTION(text, argument, kind, field, said, doc) \
         option_json(&(struct option_words){ group, text, argument, #kind, #field, NULL, doc }, first), first = false;
 #include "compiler/options.def"
         fputs("],\n  \"run_codes\": [", stdout);

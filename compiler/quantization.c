@@ -33,7 +33,7 @@ static bool is_unknown(struct run *run, const char *option, const char *name,
                        const char *const *names, int count)
 {
         size_t length = strcspn(name, ",:");
-        diag_error(&run->diag, EXIT_USAGE, "%s: nothing is called '%s'%s (%s=help says more)",
+        diag_error(&run->diag, EXIT_USAGE, "%s: nothing is called '%s'%s (" DIAG_HINT("%s=help says more") ")",
                    option, text_argument_part(run->arena, name, length),
                    suggest_of(run->arena, name, length, names, count), option);
         return false;
@@ -106,7 +106,7 @@ static bool read_choices(struct run *run, struct quantize_policy *p)
                                   sizeof observers / sizeof *observers);
         if (o->activations && !grid_from_text(o->activations, &p->grid)) {
                 diag_error(&run->diag, EXIT_USAGE,
-                           "--activations=%s: want u8, s8, u16, s16, u4 or s4, with -symmetric behind it, or -powers, or -symmetric-powers (--activations=help says more)",
+                           "--activations=%s: want u8, s8, u16, s16, u4 or s4, with -symmetric behind it, or -powers, or -symmetric-powers (" DIAG_HINT("--activations=help says more") ")",
                            text_argument(run->arena, o->activations));
                 return false;
         }
@@ -148,23 +148,6 @@ static bool read_ports(struct run *run, struct quantize_policy *p)
         return true;
 }
 
-/* options that say how, without those that say that */
-static bool has_owner(struct run *run)
-{
-        const struct options *o = &run->options;
-        bool any = o->quantize || o->quantize_weights;
-        const char *general = o->keep_float.count ? "--keep-float"
-                              : o->quantize_steps ? "--quantize-steps" : NULL,
-                   *of_ranges = o->observer ? "--observer" : o->activations ? "--activations" : NULL;
-        if (general && !any)
-                diag_error(&run->diag, EXIT_USAGE, "%s wants --quantize or --quantize-weights", general);
-        else if (of_ranges && (!o->quantize || is_dynamic(o)))
-                diag_error(&run->diag, EXIT_USAGE, "%s wants --quantize=FILE, with ranges", of_ranges);
-        else
-                return true;
-        return false;
-}
-
 static bool read_ranges(struct run *run, struct quantize_policy *p)
 {
         const char *file = run->options.quantize, *subject = run->diag.subject;
@@ -186,14 +169,8 @@ bool quantization_read(struct run *run)
         const struct options *o = &run->options;
         struct quantize_policy *p = ARENA_NEW(run->arena, struct quantize_policy);
         const char *option = o->quantize ? "--quantize" : o->quantize_weights ? "--quantize-weights" : "--quantize-port";
-        if (!has_owner(run))
-                return false;
         if (!o->quantize && !o->quantize_weights && !o->quantize_ports.count)
                 return true;
-        if (o->exact) {
-                diag_error(&run->diag, EXIT_USAGE, "%s approximates: not with --exact", option);
-                return false;
-        }
         if (!run->state.module) {
                 diag_error(&run->diag, EXIT_USAGE, "%s works on Tensor IR, and this is Loop IR",
                            option);
@@ -205,11 +182,6 @@ bool quantization_read(struct run *run)
                 diag_error(&run->diag, EXIT_USAGE,
                            "--quantize-weights=%s keeps floats: not with --quantize, which multiplies integers",
                            p->weights->name);
-                return false;
-        }
-        if (p->layers && !*o->quantize && !o->calibrate) {
-                diag_error(&run->diag, EXIT_USAGE,
-                           "--quantize wants ranges: --quantize=FILE, which --calibrate wrote, or samples, by --calibrate=PATH beside it");
                 return false;
         }
         run->context.quantize = p;

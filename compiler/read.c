@@ -134,10 +134,6 @@ bool read_schedules(struct run *run)
         const char *path = run->options.schedule;
         unsigned char *bytes;
         size_t length;
-        if (run->options.tune && !path) {
-                diag_error(&run->diag, EXIT_USAGE, "--tune wants --schedule=FILE, which it writes");
-                return false;
-        }
         if (!path || run->options.tune)
                 return true;
         if (!file_read(path, run->context.limits.file_bytes, &bytes, &length, &run->diag))

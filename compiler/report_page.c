@@ -147,10 +147,6 @@ bool report_read_against(struct run *run)
         size_t length;
         if (!path)
                 return true;
-        if (!report_is_page(run)) {
-                diag_error(&run->diag, EXIT_USAGE, "--report-against wants --report=FILE.html");
-                return false;
-        }
         if (!file_read(path, run->context.limits.file_bytes, &bytes, &length, &run->diag))
                 return false;
         char *text = arena_array(run->arena, length + 1, 1);

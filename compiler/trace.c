@@ -40,19 +40,11 @@ void trace_table(struct run *run, struct print_options *options)
 
 bool trace_is_possible(struct run *run)
 {
-        const struct options *o = &run->options;
-        const char *obstacle = !trace_wanted(o) ? NULL
-                               : run->target_count > 1
-                                       ? "is for one target: the calls of each of a list are others"
-                               : target_grid(run->context.target)
-                                       ? "is for what runs on a processor, not with a GPU, whose "
-                                         "launches --profile alone times"
-                               : runs_model(o) && !o->bench
-                                       ? "is for code, or for --bench: not with --test or --run"
-                                       : NULL;
-        if (obstacle)
-                diag_error(&run->diag, EXIT_USAGE, "--profile=FILE %s", obstacle);
-        return !obstacle;
+        if (!trace_wanted(&run->options) || !target_grid(run->context.target))
+                return true;
+        diag_error(&run->diag, EXIT_USAGE, "--profile=FILE is for what runs on a processor, not with a GPU, whose "
+                                           "launches --profile alone times");
+        return false;
 }
 
 /* ---- for --bench ---- */

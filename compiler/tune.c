@@ -456,10 +456,8 @@ bool tune(struct run *run)
 {
         struct tuning t = { .run = run, .arena = run->arena,
                             .machine = { .target = run->context.target, .threads = run->context.threads } };
-        if (!target_has_vectors(run->context.target) || run->options.exact) {
-                diag_error(
-                        &run->diag, EXIT_USAGE,
-                        "--tune wants a target with vectors, and no --exact: nothing is scheduled");
+        if (!target_has_vectors(run->context.target)) {
+                diag_error(&run->diag, EXIT_USAGE, "--tune wants a target with vectors: nothing is scheduled");
                 return false;
         }
         if (run->context.limits.tune_seconds && !harness_runs(run, "--tune"))

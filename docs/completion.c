@@ -417,7 +417,7 @@ static void print_fish(void)
 static void add_dnncc(void)
 {
         program = (struct program){ .name = "dnncc", .file = "MODEL", .endings = { "onnx", "dnn", "loops" } };
-#define OPTION(text, argument, kind, field, doc) add_row(text, argument, #kind, doc);
+#define OPTION(text, argument, kind, field, said, doc) add_row(text, argument, #kind, doc);
 #include "compiler/options.def"
 }
 

@@ -27,7 +27,7 @@ void print_man(void)
                ".SH SYNOPSIS\n.B dnncc\n[\\fIoptions\\fR] \\fIMODEL\\fR\n.SH DESCRIPTION\nCompiles MODEL (.onnx, .dnn, .loops, or \\- for "
                "standard input) to a C99 source file and its header.\n.SH OPTIONS\n");
 #define GROUP(title) printf(".SS %s\n", title);
-#define OPTION(text, argument, kind, field, doc)                                        \
+#define OPTION(text, argument, kind, field, said, doc)                                  \
         {                                                                               \
                 const char *arg = argument;                                             \
                 fputs(".TP\n.B ", stdout);                                              \
@@ -42,6 +42,11 @@ void print_man(void)
                 putchar('\n');                                                          \
         }
 #include "compiler/options.def"
+        puts(".SH OPTIONS THAT DO NOT GO TOGETHER");
+        struct arena *arena = arena_new();
+        for (const char **said = options_conflicts(arena); *said; said++)
+                puts(".PP"), roff(*said), puts(".");
+        arena_free(arena);
         puts(".SH OBSERVERS\nWhich numbers of a tensor its steps are to hold, of what \\-\\-calibrate has seen:");
 #define OBSERVER(id, name, function, argument, doc) \
         fputs(".TP\n.B ", stdout), roff(name), putchar('\n'), roff(doc), putchar('\n');
@@ -122,10 +127,10 @@ void print_man_ir(void)
         puts("Both are written by\n.B dnncc \\-\\-emit=ir\nand\n.BR \"dnncc \\-\\-emit=loops\" ,\nby \\-\\-dump\\-dir after each pass, and are "
              "accepted wherever a model is; compiling goes on where a dump was taken. Names of values begin with %, of constants, buffers and functions with @; "
              "a semicolon begins a comment, which behind an operation names the model's node.\n.PP\n"
-             "A .dnn file begins with \"dnn 1\": whole tensors with their types, each value assigned once. A .loops file begins with \"loop 1\": "
+             "A .dnn file begins with \"dnn 2\": whole tensors with their types, each value assigned once. A .loops file begins with \"loop 1\": "
              "buffers, kernels that are loops over their elements, and main, which calls them.");
         puts(".SH EXAMPLES");
-        lines("dnn 1\nmodule \"relu\"\nfunc @main(%x \"x\": <2 x 3 x f32>) -> (\"y\") {\n  %0 = max(%x, 0.0) : <2 x 3 x f32>    ; \"r\"\n  yield(%0)\n}\n");
+        lines("dnn 2\nmodule \"relu\"\nfunc @main(%x \"x\": <2 x 3 x f32>) -> (\"y\") {\n  %0 = max(%x, 0.0) : <2 x 3 x f32>    ; \"r\"\n  yield(%0)\n}\n");
         puts(".PP");
         lines("loop 1\nprogram \"relu\" source \"\"\nbuffer @x : f32[6] input \"x\" shape <2 x 3>\nbuffer @y : f32[6] output \"y\" shape <2 x 3>\n"
               "kernel @r(%x: in f32[6] class 1, %y: out f32[6] class 1) {\n  for %i = 0 to 6 {\n    store %y[%i] = max(%x[%i], 0.0)\n  }\n}\n"

@@ -13,7 +13,7 @@
 #include "compiler/options.h"
 
 static const struct option option_table[] = {
-#define OPTION(text, argument, kind, field, commands, doc) { text, argument, OPTION_##kind, offsetof(struct vta_options, field), doc, commands },
+#define OPTION(text, argument, kind, field, commands, doc) { text, argument, OPTION_##kind, offsetof(struct vta_options, field), doc, commands, NULL, SAID_NOT },
 #include "compiler/vta/options.def"
 };
 enum { ROWS = sizeof option_table / sizeof *option_table };
@@ -59,7 +59,7 @@ static bool take_option(const struct option_reader *reader, const struct vta_opt
 bool vta_options_parse(struct vta_options *o, int argc, char **argv, struct arena *arena, struct diag *diag)
 {
         *o = (struct vta_options){ .command = COMMANDS, .sizes = "", .poison = 0xa5, .steps = VTA_WORK_MOST, .most = 20 };
-        const struct option_reader reader = { option_table, ROWS, o, arena, diag };
+        const struct option_reader reader = { option_table, ROWS, NULL, o, arena, diag };
         for (int k = 1; k < argc; k++) {
                 bool word = argv[k][0] != '-' || !argv[k][1];
                 if (!word) {
