@@ -246,13 +246,21 @@ static void say(struct text *text, struct arena *arena, const struct options *o,
         }
 }
 
+enum { PLACES = 4 };
+
+/* where an option is said: values, names of the model, flags, free text */
+static int place_of(const struct option *row)
+{
+        return row->kind == OPTION_LIST ? 1 : row->kind == OPTION_FLAG ? 2 : row->said == SAID_SAFE ? 3 : 0;
+}
+
 char *options_canonical(struct arena *arena, const struct options *options)
 {
         struct text text = { 0 };
         text_add(&text, "-O%d", options->level);
-        for (int lists = 0; lists < 2; lists++)
+        for (int place = 0; place < PLACES; place++)
                 for (int i = 0; i < ROWS; i++)
-                        if (option_table[i].said != SAID_NOT && (option_table[i].kind == OPTION_LIST) == lists)
+                        if (option_table[i].said != SAID_NOT && place_of(&option_table[i]) == place)
                                 say(&text, arena, options, &option_table[i]);
         char *copy = arena_string(arena, text.data);
         text_free(&text);

@@ -90,9 +90,9 @@ void options_json(void);                /* the tables, for programs (options_jso
 /* The row of an option, as "--emit"; length: of its text. NULL: there is none. */
 const struct option *options_row(const char *text, size_t length);
 /* The options that shape the output, as text for the head of the generated file, nothing that only looks inside: the level,
- * those with one value in the table's order, then those that are given for names. Column `said` of options.def: VALUE as
- * it is, NAMES words of tables ("?" where it is none), SAFE any text (base/text.h), PATH a word of its own or the
- * argument's name in place of a path, NOT not at all. */
+ * values, what is given for names of the model, flags, and free text, each in the table's order. Column `said` of
+ * options.def: VALUE as it is, NAMES words of tables ("?" where it is none), SAFE any text (base/text.h), PATH a word of
+ * its own or the argument's name in place of a path, NOT not at all. */
 char *options_canonical(struct arena *arena, const struct options *options);
 
 /* ---- options that do not go together (option_conflicts.c) ---- */
