@@ -39,7 +39,8 @@ void step_middle_rows(const struct section_step *s, int64_t from, int64_t to, in
         window_rows(&s->pool_rows, from, to, s->middle_rows, first, last);
 }
 
-void step_rows(const struct network *n, const struct section_step *s, int64_t from, int64_t to, int64_t *first, int64_t *last)
+/* rows of what step s reads that rows from..to-1 of what it makes need */
+static void step_rows(const struct network *n, const struct section_step *s, int64_t from, int64_t to, int64_t *first, int64_t *last)
 {
         if (s->pooled)
                 step_middle_rows(s, from, to, &from, &to);
@@ -161,7 +162,8 @@ void leaf_life(const struct section_plan *p, int volume, int *first, int *last)
                 *last = p->time[v->readers[i]] > *last ? p->time[v->readers[i]] : *last;
 }
 
-int64_t leaf_bytes(const struct section_plan *p, int volume)
+/* of the rows that are kept */
+static int64_t leaf_bytes(const struct section_plan *p, int volume)
 {
         const struct volume *v = &p->n->volumes[volume];
         const struct section_storage *s = &p->n->storages[v->storage];

@@ -178,17 +178,14 @@ int64_t step_array_steps(const struct network *n, const struct section_step *s, 
 /* Calls `visit` with the slices of step s, one after the other; returns their number. Inputs and uploads have none. */
 int plan_slices(const struct section_plan *p, int s, void (*visit)(const struct slice *slice, void *context), void *context);
 struct slice_room plan_slice_room(const struct section_plan *p, int s);
-/* rows of what step s reads that rows from..to-1 of what it makes need */
-void step_rows(const struct network *n, const struct section_step *s, int64_t from, int64_t to, int64_t *first, int64_t *last);
 /* of a convolution with a pool: rows that the pool reads for these */
 void step_middle_rows(const struct section_step *s, int64_t from, int64_t to, int64_t *first, int64_t *last);
 
 /* from its maker to who reads it last */
 void leaf_life(const struct section_plan *p, int volume, int *first, int *last);
-/* bytes of the rows that are kept; of its tail, and until when that is there: before its maker where it never is; of its tail from `again` on */
-int64_t leaf_bytes(const struct section_plan *p, int volume);
+/* bytes of its tail, and until when that is there: before its maker where it never is */
 int64_t leaf_tail(const struct section_plan *p, int volume, int *last);
-/* the tail of a storage is there at a time */
+/* bytes of the rows of its tail that are there at a time, once it has come back */
 int64_t leaf_again(const struct section_plan *p, int volume);
 static inline bool tail_is_again(const struct section_plan *p, int storage, int time) { return time >= p->again[storage]; }
 static inline bool tail_is_there(const struct section_plan *p, int storage, int time) { return p->until[storage] >= time || tail_is_again(p, storage, time); }
