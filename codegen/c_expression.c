@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static enum element element_of(const struct loop_expr *e) { return (enum element)e->type.element; }
+static enum element element_of(const struct loop_expr *e) { return e->type.element; }
 static enum element_class class_of(const struct loop_expr *e)
 {
         return element_info[e->type.element].class;

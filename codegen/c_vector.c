@@ -75,7 +75,7 @@ const char *c_attribute(struct c_writer *w)
 const char *c_value_type(struct c_writer *w, struct loop_type type)
 {
         if (type.lanes == 1)
-                return c_type_here(w, (enum element)type.element);
+                return c_type_here(w, type.element);
         const struct spelling *row = spelling_of_type(target(w), type);
         if (!row)
                 fail_on(w, "vectors", type);
@@ -200,7 +200,7 @@ static bool is_zero(const struct loop_expr *e)
                 e = e->args[0];
         if (e->op != LOOP_LITERAL)
                 return false;
-        return element_is_float((enum element)e->type.element)
+        return element_is_float(e->type.element)
                        ? e->literal.f == 0 && !signbit(e->literal.f)
                        : e->literal.u == 0;
 }
@@ -235,7 +235,7 @@ static void put_load(struct c_writer *w, const struct spelling *row, const struc
 /* the numbers of all lanes */
 static void put_ramp(struct c_writer *w, const struct spelling *row, const struct loop_expr *e)
 {
-        enum element t = (enum element)e->type.element;
+        enum element t = e->type.element;
         struct text list = { 0 };
         for (int l = 0; l < e->type.lanes; l++) {
                 union scalar n = { 0 }, start = e->args[0]->literal, step = e->args[1]->literal;
@@ -348,8 +348,8 @@ bool c_vector(struct c_writer *w, const struct loop_expr *e, struct c_shape *pri
         if (!row && !vector)
                 return false;
         w->computes_floats |=
-                element_is_float((enum element)e->type.element) ||
-                (e->arity && element_is_float((enum element)e->args[0]->type.element));
+                element_is_float(e->type.element) ||
+                (e->arity && element_is_float(e->args[0]->type.element));
         if (!row && e->op == LOOP_CALL && w->in_kernel)
                 *printed = put_vector_call(w, e);
         else if (!row)

@@ -337,7 +337,7 @@ static const struct multiply *multiply_of(const struct c_writer *w, const struct
         const struct loop_tiles *t = &s->tiles;
         const struct multiply *m = multiply_find(w->target, loop_multiplied_element(s), s->weights->element, true, s->variable->type.lanes,
                                                  t->group * t->line, 0);
-        bool fits = unit_of(m) && m->sum == (enum element)s->variable->type.element && t->line == MULTIPLY_LINE &&
+        bool fits = unit_of(m) && m->sum == s->variable->type.element && t->line == MULTIPLY_LINE &&
                     t->positions == t->rows && t->rows * MULTIPLY_WARPS == m->positions && s->variable->warps % MULTIPLY_WARPS == 0 &&
                     t->vectors * m->outputs <= MULTIPLY_WIDE;
         if (fits && s->buffer)

@@ -346,7 +346,7 @@ static void put_launches(struct c_writer *w, struct loop_function *f, int first)
                 c_put(w, "%s%s *%s," C_SOFT, f->buffers[i]->access == ACCESS_IN ? "const " : "",
                       c_memory_type(w, f->buffers[i]->element), c_name(w, f->buffers[i])->text);
         for (int i = 0; i < f->scalar_count; i++)
-                c_put(w, "%s %s," C_SOFT, c_type((enum element)f->scalars[i]->type.element), c_name(w, f->scalars[i])->text);
+                c_put(w, "%s %s," C_SOFT, c_type(f->scalars[i]->type.element), c_name(w, f->scalars[i])->text);
         c_put(w, can_fail ? "void *stream," C_SOFT "unsigned *failed," C_SOFT "unsigned call)" : "void *stream)");
         c_end(w);
         c_line(w, "{");

@@ -542,7 +542,7 @@ void cuda_load_own(struct c_writer *w, const struct loop_stmt *s)
 
 static void put_unloading(struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct cuda_product p = { .sum = (enum element)s->variable->type.element,
+        const struct cuda_product p = { .sum = s->variable->type.element,
                                         .rows = 1,
                                         .vectors = s->tiles.columns ? s->tiles.columns : s->tiles.vectors,
                                         .row = s->tiles.rows == 1 };
@@ -565,7 +565,7 @@ static void put_unloading(struct c_writer *w, const struct loop_stmt *s)
 
 static void put_scaling(struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct cuda_product p = { .sum = (enum element)s->variable->type.element, .rows = 1, .vectors = s->tiles.vectors, .scales = true };
+        const struct cuda_product p = { .sum = s->variable->type.element, .rows = 1, .vectors = s->tiles.vectors, .scales = true };
         const char *name = cuda_product_use(w, p), *sums = c_use(w, s->variable);
         for (int i = 0; i < s->tiles.positions / s->tiles.rows; i++) {
                 c_put(w, "%s(%s[%d]," C_SOFT, name, sums, i);
@@ -589,7 +589,7 @@ static void put_sums(struct c_writer *w, const struct loop_stmt *s)
 {
         struct loop_variable *v = s->variable;
         enum { ROWS = 16 };             /* of a fragment, which has four sums of each lane */
-        const enum element e = (enum element)v->type.element;
+        const enum element e = v->type.element;
         const bool rows = v->rows < ROWS;         /* each lane has parts of them */
         if (cuda_pairs(w, v))
                 return;

@@ -12,7 +12,7 @@ struct value *build_rounded(struct builder *b, struct value *real, struct value 
         double number;
         real = build_unary(b, OP_round, real);
         if (real && zero && !(value_is_splat(zero, &number) && number == 0)) {
-                zero = build_cast(b, zero, (enum element)real->type->element);
+                zero = build_cast(b, zero, real->type->element);
                 real = build_binary(b, OP_add, real, spread(b, zero, real->type));
         }
         return build_cast(b, real, to);
@@ -61,10 +61,10 @@ struct value *build_dequantize(struct builder *b, struct value *x, struct value 
                 return NULL;
         if (is_weights(x))
                 own.fold = NULL;
-        enum element e = (enum element)x->type->element;
+        enum element e = x->type->element;
         /* 32-bit differences are taken in integers, which wrap only where the difference itself has
          * no place */
         x = build_centered(b, x, zero, element_info[e].bytes < 4 ? E_I32 : e);
-        return build_binary(&own, OP_mul, build_cast(&own, x, (enum element)scale->type->element),
+        return build_binary(&own, OP_mul, build_cast(&own, x, scale->type->element),
                             scale);
 }

@@ -109,7 +109,7 @@ int load_code(const struct compiler *c, enum element e)
         return loads[interp_element(e, c->options->as_double)];
 }
 
-static enum element element_of(const struct loop_expr *e) { return (enum element)e->type.element; }
+static enum element element_of(const struct loop_expr *e) { return e->type.element; }
 
 static bool expr_is_leaf(const struct loop_expr *e)
 {

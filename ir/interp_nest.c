@@ -137,7 +137,7 @@ static bool find_operation(const struct compiler *c, struct pattern *p)
         for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
                 const struct nest_row *row = &rows[r];
                 if (row->code < first || row->code >= end ||
-                    row->kind != kind_of(c, (enum element)v->type.element) ||
+                    row->kind != kind_of(c, v->type.element) ||
                     interp_element(p->loads[0]->buffer->element, as_double) != row->x ||
                     (count == 2 &&
                      interp_element(p->loads[1]->buffer->element, as_double) != row->y))

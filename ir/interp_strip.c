@@ -196,7 +196,7 @@ static bool fits(struct body *b)
                         break;
                 case STMT_SET:
                         good = accumulated(s) &&
-                               folds[s->a->op][kind_of(b->c, (enum element)s->a->type.element)] &&
+                               folds[s->a->op][kind_of(b->c, s->a->type.element)] &&
                                straight(b, s->a) && only_accumulates(b, s);
                         break;
                 default: break;
@@ -247,7 +247,7 @@ static void compile_fold(struct compiler *c, const struct loop_stmt *s)
         if (lanes.lanes == 1)
                 lanes = splat(c, lanes, c->strip, -1);
         emit(c, (struct instruction){
-                        .code = folds[s->a->op][kind_of(c, (enum element)s->a->type.element)],
+                        .code = folds[s->a->op][kind_of(c, s->a->type.element)],
                         .lanes = (uint16_t)c->strip,
                         .a = bound_of(c, s->variable)->value.slot,
                         .b = lanes.slot });

@@ -52,7 +52,7 @@ void compile_warp_variable(struct compiler *c, const struct loop_stmt *s)
         w->plain->columns = v->columns;
         bind_variable(c, w->plain, bound_of(c, v)->value, -1);
         w->memory = ARENA_NEW(arena, struct loop_buffer);
-        *w->memory = (struct loop_buffer){ .name = v->name, .element = (enum element)v->type.element,
+        *w->memory = (struct loop_buffer){ .name = v->name, .element = v->type.element,
                                            .extent = (int64_t)v->warps * size_of(v),
                                            .space = SPACE_STACK, .offset = -1,
                                            .access = ACCESS_INOUT };

@@ -154,7 +154,7 @@ static struct loop_range computed(const struct loop_bounds *bounds, const struct
 static struct loop_range range_of(const struct loop_bounds *bounds, const struct loop_expr *e,
                                   int depth)
 {
-        enum element element = (enum element)e->type.element;
+        enum element element = e->type.element;
         struct loop_range type = range_of_type(element), r;
         int64_t value;
         if (e->type.lanes != 1 || depth > DEPTH_MAX ||
@@ -171,7 +171,7 @@ static struct loop_range range_of(const struct loop_bounds *bounds, const struct
                 return known ? *known : type;
         }
         bool from_float =
-                e->op == LOOP_CAST && element_is_float((enum element)e->args[0]->type.element);
+                e->op == LOOP_CAST && element_is_float(e->args[0]->type.element);
         if (e->op > LOOP_CAST || from_float)
                 return type;
         r = computed(bounds, e, depth);
@@ -212,7 +212,7 @@ static void declare(struct loop_stmt *s, void *context)
         if (s->kind == STMT_FOR)
                 loop_bounds_set(bounds, s->variable, loop_bounds_for(bounds, s->a, s->b, s->step));
         else if (s->kind == STMT_LET && s->a->type.lanes == 1 &&
-                 !element_is_float((enum element)s->a->type.element))
+                 !element_is_float(s->a->type.element))
                 loop_bounds_set(bounds, s->variable, loop_bounds_of(bounds, s->a));
 }
 
@@ -234,7 +234,7 @@ struct loop_bounds *loop_bounds_launched(struct arena *arena, const struct loop_
         bounds->ranges = map_new(arena);
         for (int i = 0; i < loop_scalar_count(launch); i++) {
                 struct loop_type type = task->scalars[i]->type;
-                if (type.lanes == 1 && !element_is_float((enum element)type.element))
+                if (type.lanes == 1 && !element_is_float(type.element))
                         loop_bounds_set(bounds, task->scalars[i],
                                         loop_bounds_of(kernel, launch->scalars[i]));
         }

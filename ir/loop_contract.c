@@ -22,7 +22,7 @@ static struct loop_function *find_twin(const struct loop_library *library,
                 return NULL;
         memcpy(name, f->name, length);
         memcpy(name + length, "_fused", 7);
-        return loop_library_find(library, name, (enum element)f->scalars[0]->type.element);
+        return loop_library_find(library, name, f->scalars[0]->type.element);
 }
 
 /* ---- expressions ---- */
@@ -67,7 +67,7 @@ static struct loop_expr *contracted(struct contracting *c, const struct loop_exp
                 c->count += twin != NULL;
         }
         if ((e->op != LOOP_ADD && e->op != LOOP_SUB) || c->rounded ||
-            !element_is_float((enum element)e->type.element))
+            !element_is_float(e->type.element))
                 return copy;
         struct loop_expr *a = copy->args[0], *b = copy->args[1];
         if (b->op == LOOP_MUL)

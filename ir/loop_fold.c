@@ -8,7 +8,7 @@
 
 #include "base/size.h"
 
-static enum element element_of(const struct loop_expr *e) { return (enum element)e->type.element; }
+static enum element element_of(const struct loop_expr *e) { return e->type.element; }
 static bool is_signed(enum element e) { return element_info[e].class == CLASS_SINT; }
 static bool is_literal(const struct loop_expr *e) { return e->op == LOOP_LITERAL; }
 static bool is_value(const struct loop_expr *e, int64_t value)
@@ -282,7 +282,7 @@ struct loop_expr *loop_op(struct arena *arena, enum loop_opcode op, struct loop_
                 return loop_node(arena, op, type, a, b, c);
         if (is_literal(a) && (!b || is_literal(b))) {
                 uint64_t bits = compute(op, e, a->literal, b ? b->literal : a->literal);
-                return loop_literal(arena, type, element_wrap((enum element)type.element, bits));
+                return loop_literal(arena, type, element_wrap(type.element, bits));
         }
         if (b && is_literal(a) && is_commutative(op)) {
                 struct loop_expr *swap = a;

@@ -473,7 +473,7 @@ static struct loop_function *parse_instance(struct loop_parser *p)
         if (!parse_function_head(p, f) || !loop_parse_block(p, f->body))
                 return NULL;
         if (loop_overload(p->overloads, f->name, strlen(f->name),
-                          (enum element)f->scalars[0]->type.element)) {
+                          f->scalars[0]->type.element)) {
                 loop_lex_error(p, "%s of %s is defined twice", f->name,
                                loop_type_text(p->arena, f->scalars[0]->type));
                 return NULL;

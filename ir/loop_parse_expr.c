@@ -38,7 +38,7 @@ static bool resolve(struct loop_parser *p, struct loop_expr *e, struct loop_type
         if (e->op == LOOP_LITERAL) {
                 const struct loop_pending *pending = (const struct loop_pending *)e;
                 return loop_lex_literal(p, &pending->token, pending->negative,
-                                        (enum element)type.element, &e->literal);
+                                        type.element, &e->literal);
         }
         for (int i = 0; i < e->arity; i++)
                 if (!resolve(p, e->args[i], type))
@@ -50,7 +50,7 @@ static bool resolve(struct loop_parser *p, struct loop_expr *e, struct loop_type
 
 static struct loop_type default_type(const struct loop_parser *p, int form)
 {
-        enum element fallback = (enum element)p->fallback.element;
+        enum element fallback = p->fallback.element;
         if (!p->fallback.lanes || form == E_BOOL || (form == E_F32 && !element_is_float(fallback)))
                 return LOOP_TYPE(form);
         return p->fallback;
@@ -373,7 +373,7 @@ static struct loop_expr *parse_library_call(struct loop_parser *p, const struct 
                         return NULL;
                 if (!f)
                         f = loop_overload(p->overloads, word->start, word->length,
-                                          (enum element)a->type.element);
+                                          a->type.element);
                 if (!f || count >= f->scalar_count || count >= 3) {
                         loop_lex_error(p,
                                        f ? "too many arguments for %s"

@@ -116,7 +116,7 @@ static bool parse_multiplied(struct loop_parser *p, struct loop_stmt *s)
 /* "by function"; version 2 of the format had no other */
 static bool parse_product(struct loop_parser *p, struct loop_stmt *s)
 {
-        enum element sum = (enum element)s->variable->type.element;
+        enum element sum = s->variable->type.element;
         const char *name = p->version < 3             ? "add_product"
                            : loop_lex_expect(p, "by") ? loop_lex_word(p, "a function")
                                                       : NULL;

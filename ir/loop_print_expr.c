@@ -42,11 +42,11 @@ void print_number(struct loop_printer *p, enum element e, union scalar value)
 static bool is_default(const struct loop_printer *p, struct loop_type type)
 {
         int form = type.element == E_BOOL ? E_BOOL : E_INDEX;
-        if (element_is_float((enum element)type.element))
+        if (element_is_float(type.element))
                 form = E_F32;
         struct loop_type preset = LOOP_TYPE(form);
         if (p->fallback.lanes && form != E_BOOL &&
-            (form != E_F32 || element_is_float((enum element)p->fallback.element)))
+            (form != E_F32 || element_is_float(p->fallback.element)))
                 preset = p->fallback;
         return loop_type_same(type, preset);
 }
@@ -85,7 +85,7 @@ static void print_expr(struct loop_printer *p, const struct loop_expr *e, enum k
 
 static void print_literal(struct loop_printer *p, const struct loop_expr *e, enum known known)
 {
-        print_number(p, (enum element)e->type.element, e->literal);
+        print_number(p, e->type.element, e->literal);
         if (known == KNOWN || is_default(p, e->type))
                 return;
         text_add(p->out, ":");

@@ -75,7 +75,7 @@ static void load_weights(struct arena *arena, struct loop_block *block, const st
                         else if (t->line)
                                 every = loop_op(arena, LOOP_ADD, every, words_of_line(arena, number, lanes, group), NULL);
                         struct loop_expr *value =
-                                loop_cast(arena, (enum element)type.element,
+                                loop_cast(arena, type.element,
                                           loop_load(arena, s->weights, every));
                         w[i * t->vectors + j] =
                                 declare(arena, block, "weights", value->type, value);
@@ -87,7 +87,7 @@ static void add_group(struct arena *arena, struct loop_block *block, const struc
                       struct loop_variable *parts, struct loop_expr *number, struct positions p)
 {
         const struct loop_tiles *t = &s->tiles;
-        enum element sums = (enum element)parts->type.element;
+        enum element sums = parts->type.element;
         int group = t->group;
         struct loop_variable **w = arena_array(arena, (size_t)(group * t->vectors), sizeof *w);
         load_weights(arena, block, s, number, parts->type, w);
@@ -223,7 +223,7 @@ static struct loop_expr *own_place(struct arena *arena, const struct loop_stmt *
 
 static void take_or_give(struct arena *arena, struct loop_block *block, const struct loop_stmt *s, struct loop_variable *sums)
 {
-        struct loop_buffer *rows = in_memory(arena, block, sums, (enum element)sums->type.element);
+        struct loop_buffer *rows = in_memory(arena, block, sums, sums->type.element);
         for (int i = 0; i < sums->rows / TILE_OWN_ROWS * sums->columns * TILE_OWN; i++) {
                 struct loop_stmt *store = loop_append(arena, block, STMT_STORE);
                 struct loop_expr *place = own_place(arena, s, sums, i), *own = loop_index(arena, i);

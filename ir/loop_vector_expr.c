@@ -4,7 +4,7 @@
 #include "base/size.h"
 #include "ir/loop_vectorizer.h"
 
-static enum element element_of(const struct loop_expr *e) { return (enum element)e->type.element; }
+static enum element element_of(const struct loop_expr *e) { return e->type.element; }
 
 bool lane_refuse(struct vectorizer *v)
 {

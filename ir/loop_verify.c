@@ -87,7 +87,7 @@ bool verify_own_of_lanes(struct verifier *v, const struct loop_variable *x) { re
 bool verify_sound(struct loop_type type)
 {
         return type.element < ELEMENT_COUNT &&
-               (element_is_stored((enum element)type.element) || type.element == E_INDEX) &&
+               (element_is_stored(type.element) || type.element == E_INDEX) &&
                type.lanes >= 1 && type.lanes <= LANES_MAX;
 }
 
@@ -378,7 +378,7 @@ static bool check_parameters(struct verifier *v)
                 const struct loop_variable *x = f->scalars[i];
                 if (!declare(v, x->name, x))
                         return false;
-                bool computes = loop_is_compute((enum element)x->type.element);
+                bool computes = loop_is_compute(x->type.element);
                 if (x->kind != VARIABLE_PARAMETER || x->rows || !verify_sound(x->type) ||
                     (f->kind == FUNCTION_KERNEL && (!computes || x->type.lanes > 1 || x->type.tile)) ||
                     (f->kind == FUNCTION_TASK && x->type.tile))

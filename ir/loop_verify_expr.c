@@ -78,7 +78,7 @@ static bool check_vector_op(struct verifier *v, const struct loop_expr *e)
 static bool check_op(struct verifier *v, const struct loop_expr *e)
 {
         const struct loop_op_info *info = &loop_op_info[e->op];
-        enum element element = (enum element)e->args[0]->type.element;
+        enum element element = e->args[0]->type.element;
         if (e->arity != info->arity)
                 return verify_error(v, "%s has %d operands, want %d", info->text, e->arity,
                                     info->arity);
@@ -110,7 +110,7 @@ static bool check_op(struct verifier *v, const struct loop_expr *e)
 
 static bool check_literal(struct verifier *v, const struct loop_expr *e)
 {
-        enum element element = (enum element)e->type.element;
+        enum element element = e->type.element;
         if (e->type.tile)
                 return verify_error(v, "a literal tile");
         if (element_is_float(element)) {
@@ -182,7 +182,7 @@ static bool check_variable(struct verifier *v, const struct loop_expr *e)
 static bool check_conversion(struct verifier *v, const struct loop_expr *e)
 {
         struct loop_type from = e->args[0]->type;
-        enum element a = (enum element)from.element, b = (enum element)e->type.element;
+        enum element a = from.element, b = e->type.element;
         bool good = from.lanes == e->type.lanes && !from.tile;
         if (e->op == LOOP_CAST)
                 good = good && (loop_is_compute(a) || loop_is_compute(b));

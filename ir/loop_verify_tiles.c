@@ -98,7 +98,7 @@ static bool check_shapes(struct verifier *v, const struct loop_tiles *t)
  * times as wide, of its element's kind? */
 static bool check_tile_words(struct verifier *v, const struct loop_stmt *s)
 {
-        enum element sum = (enum element)s->variable->type.element;
+        enum element sum = s->variable->type.element;
         const enum element operands[] = { loop_multiplied_element(s), s->weights->element };
         for (int i = 0; i < 2; i++) {
                 const struct element_info *info = &element_info[operands[i]];

@@ -25,7 +25,7 @@ struct loop_expr *loop_load_words(struct arena *arena, struct loop_buffer *b,
 /* element number k of each word, in its place */
 static struct loop_expr *share(struct arena *arena, const struct loop_expr *e, int k)
 {
-        enum element word = (enum element)e->type.element, own = e->buffer->element;
+        enum element word = e->type.element, own = e->buffer->element;
         int lanes = e->type.lanes, bits = 8 * element_info[word].bytes / e->group;
         struct loop_expr *at = loop_op(arena, LOOP_ADD, e->args[0], loop_index(arena, k), NULL);
         if (lanes > 1)

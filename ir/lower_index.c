@@ -13,7 +13,7 @@ struct loop_expr *emit_op(struct emit *e, enum loop_opcode op, struct loop_expr 
 
 struct loop_expr *emit_op_int(struct emit *e, enum loop_opcode op, struct loop_expr *a, int64_t b)
 {
-        return loop_op(e->arena, op, a, loop_int(e->arena, (enum element)a->type.element, b), NULL);
+        return loop_op(e->arena, op, a, loop_int(e->arena, a->type.element, b), NULL);
 }
 
 struct loop_expr *emit_int(struct emit *e, int64_t value) { return loop_index(e->arena, value); }
@@ -160,7 +160,7 @@ struct loop_expr *emit_subscript(struct emit *e, const struct op *op, const stru
 {
         enum element compute = element_info[indices->type->element].compute;
         bool is_signed = element_info[compute].class == CLASS_SINT;
-        int found = possible_indices((enum element)indices->type->element, extent);
+        int found = possible_indices(indices->type->element, extent);
         if (value_is_constant(indices)) {       /* looked at once */
                 unsigned char *known = *emit_state(e, op);
                 if (!known)

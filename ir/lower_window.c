@@ -195,7 +195,7 @@ void running_next(struct emit *e, const struct op *op, struct loop_expr *const *
 static struct loop_expr *is_better(struct emit *e, struct loop_expr *v, struct loop_variable *best)
 {
         struct loop_expr *larger = emit_op(e, LOOP_GT, v, loop_use(e->arena, best));
-        if (!element_is_float((enum element)v->type.element))
+        if (!element_is_float(v->type.element))
                 return larger;
         struct loop_expr *nan = emit_op(e, LOOP_NE, v, v);
         struct loop_expr *number =

@@ -80,7 +80,7 @@ int spelling_shift(const struct loop_expr *e)
 static bool lane_of(const struct loop_expr *e, int l, union scalar *value)
 {
         const struct loop_expr *start = e->op == LOOP_SPLAT || e->op == LOOP_RAMP ? e->args[0] : e;
-        enum element element = (enum element)e->type.element;
+        enum element element = e->type.element;
         if (start->op != LOOP_LITERAL || (element != E_I32 && element != E_U32))
                 return false;
         uint64_t steps = e->op == LOOP_RAMP ? (uint64_t)l * e->args[1]->literal.u : 0;

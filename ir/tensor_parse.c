@@ -395,7 +395,7 @@ static bool read_module(struct reader *r)
 static bool check_codes(const struct op *op, struct diag *diag)
 {
         const struct value *w = op->code == OP_convolve_packed ? op_operand(op, 1) : NULL;
-        const struct element_code *code = w ? element_code((enum element)w->type->element) : NULL;
+        const struct element_code *code = w ? element_code(w->type->element) : NULL;
         if (!code || (value_is_constant(w) && element_codes_finite(code, w->constant->data,
                                                                    w->constant->kind == CONSTANT_SPLAT ? 1 : type_elements(w->type))))
                 return true;

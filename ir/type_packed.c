@@ -231,7 +231,7 @@ bool type_dot_blocks(struct module *m, struct op *op, struct diag *diag)
                                  UINT8_MAX);
         return want_type(m, op, STEPS, E_F32, 4, rows, diag) &&
                want_type(m, op, SUMS, E_I32, 4, rows, diag) &&
-               want_type(m, op, SCALES, (enum element)operand_type(op, SCALES)->element, 4, columns,
+               want_type(m, op, SCALES, operand_type(op, SCALES)->element, 4, columns,
                          diag) &&
                (!op_operand(op, ZEROS) || want_type(m, op, ZEROS, E_U8, 4, columns, diag)) &&
                rule_shape(m, op, E_F32, 4, (dim_t[]){ x[0], dim_of(1), x[2], dim_of(outputs) },

@@ -178,7 +178,7 @@ static void find_memory(struct block *b, struct loop_buffer *result)
                                          .stride = { 0, 0, b->width, 1 } };
         b->multiplied = b->scores;
         if (rounds(b))
-                b->multiplied = (struct emit_place){ .buffer = emit_scratch(e, "shares", (enum element)b->a.multiplied->type->element,
+                b->multiplied = (struct emit_place){ .buffer = emit_scratch(e, "shares", b->a.multiplied->type->element,
                                                                             b->tasks * b->rows *
                                                                                     width_read(b)),
                                                      .stride = { 0, 0, width_read(b), 1 } };

@@ -84,7 +84,7 @@ static struct value *unrounded(struct value *v)
         bool padded = op_is(v, OP_pad) && relation_surrounds_zeros(v->op, low) && !low[COLUMN] &&
                       attention_same_rows(v->type, op_operand(v->op, 0)->type);
         v = padded ? op_operand(v->op, 0) : v;
-        bool rounded = element_is_small((enum element)v->type->element);
+        bool rounded = element_is_small(v->type->element);
         return rounded && op_is(v, OP_cast) ? op_operand(v->op, 0) : v;
 }
 

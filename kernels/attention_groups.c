@@ -19,7 +19,7 @@ const struct multiply *attention_group_multiply(const struct attention *a, const
         const struct type *x = op_operand(a->first, 0)->type, *w = op_operand(a->first, 1)->type, *shares = op_operand(a->second, 0)->type,
                           *values = op_operand(a->second, 1)->type;
         const int channels = MULTIPLY_LINE * COPY_BYTES / element_info[x->element].bytes;
-        const struct multiply *m = multiply_find(target, (enum element)x->element, (enum element)w->element, true, TILE_OWN_LANES, channels, 0);
+        const struct multiply *m = multiply_find(target, x->element, w->element, true, TILE_OWN_LANES, channels, 0);
         return m && multiply_in_groups(m) && shares->element == x->element && values->element == x->element ? m : NULL;
 }
 

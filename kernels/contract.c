@@ -209,7 +209,7 @@ const struct multiply *contract_multiply(const struct op *op, const struct targe
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         const struct multiply *m = multiply_find(
-                target, (enum element)x->element, (enum element)w->element, tiles,
+                target, x->element, w->element, tiles,
                 tiles ? (int)packed_lanes(x, w) : 0, (int)packed_group(x, w), (int)op_int(op, "limit"));
         int spatial = w->rank - 5;
         bool near = tiles && op_ints(op, "dilations", NULL)[spatial - 1] == 1, merged;

@@ -46,7 +46,7 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
 {
         enum { STAGES = 3 };            /* what is multiplied, what may still be, what is copied */
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
-        const struct multiply *m = multiply_find(target, (enum element)x->element, (enum element)w->element, true,
+        const struct multiply *m = multiply_find(target, x->element, w->element, true,
                                                  (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
         if (!m || !multiply_in_groups(m))
                 return false;

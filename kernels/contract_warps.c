@@ -180,7 +180,7 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         const struct multiply *m =
-                multiply_find(target, (enum element)x->element, (enum element)w->element, true,
+                multiply_find(target, x->element, w->element, true,
                               (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
         if (!m || m->x.place != PLACE_WARP)
                 return false;
@@ -563,7 +563,7 @@ struct stage *warps_prepare(const struct stage *common)
         if ((!warp_tile_of(op, target, &w->s.schedule, &w->tile) && !group_tile_of(op, target, &w->s.schedule, &w->tile)) || common->prologue || common->pad ||
             common->x.stride[common->rank - 1] != 1 || (common->pool && !w->tile.pooled))
                 return NULL;
-        w->s.multiply = multiply_find(target, (enum element)x->element, (enum element)wt->element, true,
+        w->s.multiply = multiply_find(target, x->element, wt->element, true,
                                       w->tile.lanes, (int)packed_group(x, wt), 0);
         if (common->pool && common->result->type->element != w->s.multiply->sum)
                 return NULL;

@@ -20,7 +20,7 @@ static int64_t words_of(const struct op *op)
 bool row_tile_of(const struct op *op, const struct target *target, const struct schedule *s, struct row_tile *t)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type, *y = op_result(op)->type;
-        const struct multiply *m = multiply_find_rows(target, (enum element)x->element, (enum element)w->element, (int)packed_lanes(x, w),
+        const struct multiply *m = multiply_find_rows(target, x->element, w->element, (int)packed_lanes(x, w),
                                                       (int)packed_group(x, w));
         if (!m || x->rank != 4 || w->rank != 6 || !dim_is(x->dims[0], 1) ||
             !dim_is(x->dims[1], 1) || op_int(op, "groups") != 1 || !dim_is(w->dims[1], 1) ||

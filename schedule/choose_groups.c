@@ -65,7 +65,7 @@ struct schedule groups_choose(const struct op *op, const struct schedule_machine
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type, *x = op_operand(op, 0)->type;
         struct choice c = { .target = machine->target, .judged = INFINITY, .best = schedule_preset(),
                             .result_bytes = element_info[y->element].bytes };
-        const struct multiply *m = c.multiply = multiply_find(machine->target, (enum element)x->element, (enum element)w->element, true,
+        const struct multiply *m = c.multiply = multiply_find(machine->target, x->element, w->element, true,
                                                               (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
         c.groups = (double)op_int(op, "groups");
         c.panels = (double)type_extent(w, 0) / c.groups;

@@ -150,7 +150,7 @@ static bool choose_rows(const struct op *op, const struct target *target, struct
                 for (int steps = 1; steps <= STEPS_MOST; steps++) {
                         struct schedule s = schedule_preset();
                         struct row_tile t;
-                        const struct multiply *m = multiply_find_rows(target, (enum element)op_operand(op, 0)->type->element, (enum element)w->element,
+                        const struct multiply *m = multiply_find_rows(target, op_operand(op, 0)->type->element, w->element,
                                                                       (int)packed_lanes(op_operand(op, 0)->type, w), (int)packed_group(op_operand(op, 0)->type, w));
                         if (!m || y->rank != 4)
                                 return false;
@@ -179,7 +179,7 @@ struct schedule warps_choose(const struct op *op, const struct schedule_machine 
         struct choice c = { .op = op, .target = machine->target, .cold = machine->cold, .judged = INFINITY, .best = schedule_preset() };
         if (choose_rows(op, machine->target, arena, &c.best))
                 return c.best;
-        c.multiply = multiply_find(machine->target, (enum element)x->element, (enum element)w->element, true,
+        c.multiply = multiply_find(machine->target, x->element, w->element, true,
                                    (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
         c.groups = (double)op_int(op, "groups");
         c.panels = (double)type_extent(w, 0) / c.groups;

@@ -217,7 +217,7 @@ void write_expm1(struct export *e, const struct op *op, const struct plan *plan)
         const struct type *t = op_result(op)->type;
         struct made *power = export_unary(e, "Exp", t, export_over(e, op, 0, plan));
         finish(e, op,
-               export_binary(e, "Sub", t, power, export_scalar(e, (enum element)t->element, 1)));
+               export_binary(e, "Sub", t, power, export_scalar(e, t->element, 1)));
 }
 
 static void write_logic(struct export *e, const struct op *op, const struct plan *plan, const char *of_bools,

@@ -138,7 +138,7 @@ bool onnx_sparse_read(struct onnx_import *im, const Onnx__SparseTensorProto *t, 
                 return false;
         const char *name = t->values->name.len ? onnx_string(im->arena, t->values->name) : NULL;
         *value = constant_dense(
-                im->m, type_static(im->m, (enum element)s.values->type->element, s.rank, s.dims),
+                im->m, type_static(im->m, s.values->type->element, s.rank, s.dims),
                 data, name);
         return true;
 }

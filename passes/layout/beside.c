@@ -28,7 +28,7 @@ static bool is_candidate(const struct op *op)
         return !batches && contracted == 1 && x->type->rank == 3 && dim_is(x->type->dims[0], 1) &&
                a[0] == COLUMNS && type_is_static(x->type) && value_is_constant(w) &&
                w->constant->kind == CONSTANT_DENSE && w->type->rank == 2 && b[0] == 0 &&
-               element_is_float((enum element)w->type->element);
+               element_is_float(w->type->element);
 }
 
 static void find_dots(struct beside *s, struct op *first)
@@ -57,7 +57,7 @@ static struct value *constants_beside(struct layout *l, struct value *const *par
         dims[last] = dim_of(0);
         for (int i = 0; i < count; i++)
                 dims[last] = dim_of(dim_extent(dims[last]) + type_extent(parts[i]->type, last));
-        const struct type *type = type_tensor(l->m, (enum element)first->element, first->rank, dims);
+        const struct type *type = type_tensor(l->m, first->element, first->rank, dims);
         char *data = constant_room(l->m, (size_t)type_bytes(type));
         for (int i = 0; i < count; i++) {
                 const size_t width = (size_t)(type_extent(parts[i]->type, last) * bytes);
@@ -118,7 +118,7 @@ static bool follow_alike(const struct beside *s)
 static struct value *operand_beside(struct layout *l, const struct beside *s, int i)
 {
         struct value *parts[MOST], *first = op_operand(s->ends[0]->uses->user, i);
-        const struct type *type = type_with_element(l->m, s->all->type, (enum element)first->type->element);
+        const struct type *type = type_with_element(l->m, s->all->type, first->type->element);
         double number;
         if (first == s->ends[0])
                 return s->all;

@@ -285,7 +285,7 @@ static void choose_depthwise(struct layout *l, struct op *op)
                 make(l, y, k, k != PLAIN);
         }
         region_of(l, y)->blocked_cost += layout_reached_cost(packed, target);
-        bool may = may_stay(op) && element_is_float((enum element)x->type->element);
+        bool may = may_stay(op) && element_is_float(x->type->element);
         add_cost(l, y, PLAIN, may ? plain_cycles(l, op) : INFINITY);
         add_cost(l, x, LAST,
                  !layout_is_direct(op) ? INFINITY
@@ -415,7 +415,7 @@ static void choose_op(struct layout *l, struct op *op)
             carries(op_operand(op, 0))) {
                 bool bytes = op->code == OP_convolve && layout_bytes(l, op) &&
                              (!layout_is_depthwise(op) || layout_lanes_sum(l, op));
-                enum element x = (enum element)op_operand(op, 0)->type->element;
+                enum element x = op_operand(op, 0)->type->element;
                 if (op->code == OP_convolve && (x == E_F32 || element_is_small(x) || bytes)) {
                         if (layout_is_depthwise(op))
                                 choose_depthwise(l, op);

@@ -146,7 +146,7 @@ static struct value *grouped_channels(struct layout *l, struct value *x, int gro
         dim_t dims[RANK_MAX];
         int64_t perm[RANK_MAX] = { 0 },
                 missing = round_up(type_extent(x->type, 1), group) - type_extent(x->type, 1);
-        const enum element e = (enum element)x->type->element;
+        const enum element e = x->type->element;
         bool rounded = element_is_small(e) && op_is(x, OP_cast) &&
                        op_operand(x->op, 0)->type->element == E_F32;
         x = rounded ? op_operand(x->op, 0) : x;
@@ -259,7 +259,7 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
         struct attr *attrs = attrs_new(l->m, code);
         copy_ints(l->m, attrs, code, c->op, "strides");
         copy_ints(l->m, attrs, code, c->op, "dilations");
-        bool bytes = lanes && element_is_integer((enum element)c->x->type->element);
+        bool bytes = lanes && element_is_integer(c->x->type->element);
         attr_set(attrs, code, "accumulator", bytes ? E_F32 : op_int(c->op, "accumulator"));
         if (!x || !w)
                 return NULL;
@@ -285,7 +285,7 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
                 w = layout_crossed(l, w, c->multiply, attrs);
         }
         w = w ? value_build(&l->b, code, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
-        return bytes ? build_cast(&l->b, w, (enum element)op_result(c->op)->type->element) : w;
+        return bytes ? build_cast(&l->b, w, op_result(c->op)->type->element) : w;
 }
 
 /* ---- transposed convolution ---- */
@@ -348,7 +348,7 @@ static struct value *contract_phase(const struct phases *p, const int64_t *r)
                         part[1] = dim_of(p->c->groups * layout_blocks(outputs, block));
                         part[p->x->type->rank - 1] = dim_of(block);
                 }
-                enum element e = (enum element)op_result(p->c->op)->type->element;
+                enum element e = op_result(p->c->op)->type->element;
                 return constant_number(b->m, type_tensor(b->m, e, p->x->type->rank, part), 0);
         }
         struct value *weights = layout_slice(b, w, starts, steps, dims);
@@ -508,7 +508,7 @@ static struct value *whole_words(struct layout *l, struct value *x, int group)
 
 bool layout_lanes_sum(const struct layout *l, const struct op *depthwise)
 {
-        enum element x = (enum element)op_operand(depthwise, 0)->type->element;
+        enum element x = op_operand(depthwise, 0)->type->element;
         return !element_is_integer(x) ||
                (layout_bytes(l, depthwise) && whole_in_floats(depthwise));
 }
@@ -517,11 +517,11 @@ bool layout_lanes_sum(const struct layout *l, const struct op *depthwise)
 static const struct multiply *layout_multiply(const struct layout *l, const struct op *op,
                                               const struct value *w)
 {
-        enum element x = (enum element)op_operand(op, 0)->type->element;
+        enum element x = op_operand(op, 0)->type->element;
         if (element_is_integer(x))
                 return layout_bytes(l, op);
         return op_result(op)->type->element == E_F32
-                       ? multiply_in(l->context, x, (enum element)w->type->element)
+                       ? multiply_in(l->context, x, w->type->element)
                        : NULL;
 }
 

@@ -213,11 +213,11 @@ static int64_t panel_vectors(const struct layout *l, const struct matrix *a, con
 static const struct multiply *multiply_of(const struct layout *l, const struct op *op,
                                           const struct matrix *a, const struct matrix *b)
 {
-        enum element x = (enum element)a->value->type->element;
+        enum element x = a->value->type->element;
         if (element_is_integer(x))
                 return layout_bytes(l, op);
         return op_result(op)->type->element == E_F32
-                       ? multiply_in(l->context, x, (enum element)b->value->type->element)
+                       ? multiply_in(l->context, x, b->value->type->element)
                        : NULL;
 }
 
@@ -238,7 +238,7 @@ static struct value *bytes_of_panel(const struct layout *l, const struct matrix 
         if (!op_is(b->value, OP_cast) || b->value->type->element != E_F32)
                 return b->value;
         narrow.value = op_operand(b->value->op, 0);
-        const enum element e = (enum element)narrow.value->type->element;
+        const enum element e = narrow.value->type->element;
         const struct multiply *m = element_is_integer(e) && element_info[e].bytes == 1 && !value_is_constant(narrow.value)
                                            ? multiply_in(l->context, E_F32, e)
                                            : NULL;

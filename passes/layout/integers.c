@@ -23,7 +23,7 @@ static struct value *decoded(struct builder *b, struct value *v, int depth)
 {
         if (value_is_constant(v))       /* floats of fewer bits stay so */
                 return (element_is_float(v->type->element) && element_info[v->type->element].bytes < 4) ||
-                                       element_code((enum element)v->type->element)
+                                       element_code(v->type->element)
                                ? NULL
                                : v;
         if (v->kind != VALUE_RESULT || depth == DEPTH_MAX)
@@ -66,7 +66,7 @@ static bool all_finite(const struct constant *c, const struct element_code *code
 struct value *layout_stored(const struct layout *l, struct value *w)
 {
         struct value *narrow = op_is(w, OP_cast) ? op_operand(w->op, 0) : w;
-        enum element e = (enum element)narrow->type->element;
+        enum element e = narrow->type->element;
         return w->type->element == E_F32 && value_is_constant(narrow) && multiply_in(l->context, E_F32, e) &&
                                (!element_code(e) || all_finite(narrow->constant, element_code(e)))
                        ? narrow

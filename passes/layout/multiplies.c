@@ -73,8 +73,8 @@ int multiply_limit(const struct value *w)
 
 const struct multiply *multiply_of_bytes(const struct pass_context *context, const struct op *op)
 {
-        enum element x = (enum element)op_operand(op, 0)->type->element,
-                     w = (enum element)op_operand(op, 1)->type->element;
+        enum element x = op_operand(op, 0)->type->element,
+                     w = op_operand(op, 1)->type->element;
         bool bytes = element_is_integer(x) && element_is_integer(w) && element_info[x].bytes == 1 &&
                      element_info[w].bytes == 1 && op_result(op)->type->element == E_I32;
         return bytes && target_has_blocks(context->target)

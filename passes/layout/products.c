@@ -79,14 +79,14 @@ static struct value *equal_rows(struct layout *l, const struct value *x, int64_t
         for (int64_t r = 1; r < type_elements(x->type) / columns; r++)
                 if (memcmp(data, data + (size_t)r * row, row))
                         return NULL;
-        return constant_dense(l->m, type_static(l->m, (enum element)x->type->element, 1, &columns),
+        return constant_dense(l->m, type_static(l->m, x->type->element, 1, &columns),
                               arena_copy(l->m->arena, data, row), c->name);
 }
 
 /* An operand of what follows, in that form; NULL: it has none. */
 static struct value *upright_operand(struct layout *l, struct value *v, const struct type *like)
 {
-        const struct type *type = type_with_element(l->m, like, (enum element)v->type->element);
+        const struct type *type = type_with_element(l->m, like, v->type->element);
         const int64_t columns = type_extent(like, 1);
         double number;
         int count;
@@ -422,7 +422,7 @@ static const struct multiply *multiply_of_few(const struct layout *l, const stru
 {
         const struct type *x = op_operand(op, 0)->type;
         const struct machine *machine = target_accelerator(l->context->target);
-        const struct multiply *m = machine ? multiply_of_bytes(l->context, op) : multiply_in(l->context, (enum element)x->element, (enum element)w->type->element);
+        const struct multiply *m = machine ? multiply_of_bytes(l->context, op) : multiply_in(l->context, x->element, w->type->element);
         if (!m || op_result(op)->type->element != m->sum)
                 return NULL;
         if (machine)
@@ -480,8 +480,8 @@ static void fold_channels(struct layout *l, struct op *op)
         struct attr *attrs = attrs_new(l->m, OP_convolve);
         attr_set_ints(l->m, attrs, OP_convolve, "strides", steps, spatial);
         attr_set(attrs, OP_convolve, "accumulator", op_int(op, "accumulator"));
-        const bool rounded = op_is(x, OP_cast) && element_is_small((enum element)x->type->element);      /* on its way */
-        const enum element element = (enum element)x->type->element;
+        const bool rounded = op_is(x, OP_cast) && element_is_small(x->type->element);      /* on its way */
+        const enum element element = x->type->element;
         x = layout_halo(&l->b, rounded ? op_operand(x->op, 0) : x, 2, pads, spatial);
         x = x ? folded_inputs(l, x, best, spatial) : NULL;
         x = x && rounded ? build_cast(&l->b, x, element) : x;

@@ -53,7 +53,7 @@ static void transform_windows(const struct winograd *f, windows w, float *u, int
 
 static float weight_at(const struct constant *c, int64_t at)
 {
-        const struct element_code *code = element_code((enum element)c->value.type->element);
+        const struct element_code *code = element_code(c->value.type->element);
         union scalar x = constant_element(c, at);
         return (float)(code ? element_code_number(code, (unsigned)x.u) : x.f);
 }

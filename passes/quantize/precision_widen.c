@@ -86,7 +86,7 @@ static bool widen(struct widening *w, struct op *op)
         }
         struct value *wide = value_build(&b, op->code, operands, op->operand_count, op->attrs,
                                          type_with_element(w->m, y->type, E_F32));
-        struct value *rounded = wide ? build_cast(&b, wide, (enum element)y->type->element) : NULL;
+        struct value *rounded = wide ? build_cast(&b, wide, y->type->element) : NULL;
         if (!rounded)
                 return false;
         value_replace(y, rounded);

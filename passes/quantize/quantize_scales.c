@@ -89,7 +89,7 @@ static bool quantize_find_decoded(const struct value *v, enum element to, struct
         if (op_is(v, OP_cast) && v->type->element == E_I32)
                 v = op_operand(v->op, 0);
         *a = (struct affine){ (float)scale, (int32_t)zero };
-        return (enum element)v->type->element == to && scale > 0;
+        return v->type->element == to && scale > 0;
 }
 
 /* ---- numbers ---- */

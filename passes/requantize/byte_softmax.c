@@ -177,7 +177,7 @@ int requantize_softmax(struct op *op, struct pass_context *context)
         if (!find_softmax(op, &s))
                 return 0;
         struct builder b = builder_before(op, context->diag);
-        struct value *y = softmax_of(&b, &s, (enum element)op_result(op)->type->element);
+        struct value *y = softmax_of(&b, &s, op_result(op)->type->element);
         if (!y)
                 return -1;
         value_replace(op_result(op), y);

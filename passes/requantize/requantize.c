@@ -136,7 +136,7 @@ static bool find_chain(const struct op *op, struct chain *c)
                 return false;
         struct value *v = op_operand(op, 0), *next;
         *c = (struct chain){ .along = -1, .type = op_result(op)->type };
-        enum element to = (enum element)c->type->element;
+        enum element to = c->type->element;
         if (!element_is_integer(to) || element_info[to].bytes != 1 ||
             !type_is_static(c->type) || !type_elements(c->type))
                 return false;
@@ -262,7 +262,7 @@ static bool formula_of(const struct chain *c, int64_t i, struct formula *f)
 static bool find_ends(struct chain *c, int64_t count)
 {
         const struct whole_range bytes =
-                whole_range_of_element((enum element)c->type->element);
+                whole_range_of_element(c->type->element);
         int low = (int)bytes.high, high = (int)bytes.low;
         c->low = (int)bytes.low;
         c->high = (int)bytes.high;
@@ -398,7 +398,7 @@ static struct value *multiplied(struct builder *b, const struct chain *c,
         attr_set(attrs, OP_requantize, "shift", form->shift);
         attr_set(attrs, OP_requantize, "to", c->type->element);
         const struct whole_range bytes =
-                whole_range_of_element((enum element)c->type->element);
+                whole_range_of_element(c->type->element);
         if (c->low > bytes.low)
                 attr_set(attrs, OP_requantize, "low", c->low);
         if (c->high < bytes.high)

@@ -120,7 +120,7 @@ struct ending {
 /* takes the conversion to bytes off, and the bounds before it, which are numbers of the byte's */
 static bool find_ending(struct terms *t, const struct op *op, struct ending *e)
 {
-        const struct whole_range bytes = whole_range_of_element((enum element)t->type->element);
+        const struct whole_range bytes = whole_range_of_element(t->type->element);
         struct value *v = op_operand(op, 0);
         *e = (struct ending){ .factor = 1 };
         t->low = bytes.low;
@@ -157,7 +157,7 @@ bool terms_find(struct arena *arena, const struct op *op, struct terms *t)
         if (op->code != OP_cast) /* a yield has no result */
                 return false;
         t->type = op_result(op)->type;
-        const enum element to = (enum element)t->type->element;
+        const enum element to = t->type->element;
         if (!element_is_integer(to) || element_info[to].bytes != 1 || !type_is_static(t->type) ||
             !type_elements(t->type) || !find_ending(t, op, &e) || !find_sources(t, e.line, 0))
                 return false;
@@ -176,5 +176,5 @@ struct value *terms_byte(struct builder *b, const struct terms *t, struct value 
                 y = build_binary(b, OP_max, y, constant_number(b->m, y->type, t->low));
         if (y)
                 y = build_binary(b, OP_min, y, constant_number(b->m, y->type, t->high));
-        return y ? build_cast(b, y, (enum element)t->type->element) : NULL;
+        return y ? build_cast(b, y, t->type->element) : NULL;
 }

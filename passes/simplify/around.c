@@ -190,7 +190,7 @@ static const struct type *moved_type(const struct around *a, const struct type *
 {
         dim_t dims[RANK_MAX];
         move_type_dims(a, t, dims);
-        return type_tensor(a->b->m, (enum element)t->element, t->rank, dims);
+        return type_tensor(a->b->m, t->element, t->rank, dims);
 }
 
 static struct value *move_reduce(struct around *a, const struct op *reduce)

@@ -8,7 +8,7 @@ enum { OPS_MAX = 40, DEAR = 8 };        /* what a division costs, in additions *
 
 static bool is_byte(const struct value *v)
 {
-        return element_is_integer((enum element)v->type->element) &&
+        return element_is_integer(v->type->element) &&
                element_info[v->type->element].bytes == 1;
 }
 
@@ -130,7 +130,7 @@ static bool find_polynomial(struct formula *f, struct value *v, struct op *sprea
                             struct polynomial *p)
 {
         double number;
-        enum element e = (enum element)v->type->element;
+        enum element e = v->type->element;
         *p = unbounded;
         if (value_is_splat(v, &number)) {
                 p->one = number;
@@ -208,7 +208,7 @@ bool formula_find_bytes(struct formula *f)
 bool formula_find(struct op *op, bool shared, struct formula *f)
 {
         struct value *x = op_operand(op, 0);
-        *f = (struct formula){ .to = (enum element)op_result(op)->type->element, .shared = shared };
+        *f = (struct formula){ .to = op_result(op)->type->element, .shared = shared };
         struct polynomial *p = &f->p;
         if (!is_byte(op_result(op)) || x->type->element != E_F32)
                 return false;

@@ -262,8 +262,8 @@ static struct value *center_weights(struct builder *b, struct op *op, struct pas
         const struct value *bytes = uncast(op_is(x, OP_sub) ? op_operand(x->op, 0) : x);        /* before its zero point goes, too */
         const struct type *t = op_result(op)->type;
         if (!value_is_constant(plain) || w->type->element != E_I32 || !type_is_static(t) ||
-            !whole_multiplies(context, (enum element)bytes->type->element,
-                             (enum element)plain->type->element))
+            !whole_multiplies(context, bytes->type->element,
+                             plain->type->element))
                 return NULL;
         int count;
         const int64_t *contracted = op_ints(op, "contract_a", &count);
@@ -418,7 +418,7 @@ static struct value *shift_whole(struct builder *b, struct op *op, struct pass_c
 static struct value *change_sign(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
-        enum element from = (enum element)x->type->element, to = multiply_sign(context);
+        enum element from = x->type->element, to = multiply_sign(context);
         bool alone =
                 op->code == OP_convolve && dim_is(w->type->dims[1], 1) && op_int(op, "groups") > 1;
         bool changes = (from == E_I8 && to == E_U8) || (from == E_U8 && to == E_I8);

@@ -24,7 +24,7 @@ enum { STEPS = 2, SHIFTS = 8 };                 /* factors and sums that are tri
 
 static bool is_byte(const struct value *v)
 {
-        return element_is_integer((enum element)v->type->element) &&
+        return element_is_integer(v->type->element) &&
                element_info[v->type->element].bytes == 1;
 }
 

@@ -181,10 +181,10 @@ static bool bounds_of(enum element e, double *least)
 struct value *rewrite_cast_rectified(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
-        enum element to = (enum element)op_result(op)->type->element;
+        enum element to = op_result(op)->type->element;
         double least, zero, added = 0;
         struct value *v = op_operand(op, 0), *shift = NULL;
-        if (!bounds_of(to, &least) || !element_is_float((enum element)v->type->element))
+        if (!bounds_of(to, &least) || !element_is_float(v->type->element))
                 return NULL;
         if (op_is(v, OP_add) && value_is_splat(op_operand(v->op, 1), &added)) {
                 shift = op_operand(v->op, 1);
@@ -205,14 +205,14 @@ static struct value *bound_before(struct builder *b, struct op *op, bool inside)
         struct value *v = op_operand(op, 0), *x = op_is(v, OP_cast) ? op_operand(v->op, 0) : NULL;
         double c, least;
         if (!x || !value_has_one_use(v) || x->type->element != E_F32 ||
-            !bounds_of((enum element)v->type->element, &least) ||
+            !bounds_of(v->type->element, &least) ||
             !value_is_splat(op_operand(op, 1), &c) || (inside ? c > 0 : c < 0))
                 return NULL;
         struct value *bound = constant_number(b->m, x->type, c);
         bool rounded = op_is(x, OP_round) && value_has_one_use(x);
         x = build_binary(b, op->code, rounded ? op_operand(x->op, 0) : x, bound);
         return build_cast(b, rounded ? build_unary(b, OP_round, x) : x,
-                          (enum element)v->type->element);
+                          v->type->element);
 }
 
 struct value *rewrite_max_before(struct builder *b, struct op *op, struct pass_context *context)
@@ -253,7 +253,7 @@ static bool is_mover(const struct op *op)
 static struct value *bounded_bytes(struct builder *b, const struct op *op, struct value *x,
                                    double s, struct value *zero)
 {
-        const struct whole_range range = whole_range_of_element((enum element)x->type->element);
+        const struct whole_range range = whole_range_of_element(x->type->element);
         double c, less = 0;
         if (!value_is_splat(op_operand(op, 1), &c) || (zero && !value_is_splat(zero, &less)))
                 return NULL;
@@ -293,9 +293,9 @@ static struct value *move_bytes(struct builder *b, const struct op *op, double s
         if (*zero)
                 value_is_splat(*zero, &number);
         if (op->code == OP_pad && op_operand(op, 1))
-                operands[1] = constant_number(b->m, type_scalar(b->m, (enum element)t->element), number);
+                operands[1] = constant_number(b->m, type_scalar(b->m, t->element), number);
         return value_build(b, op->code, operands, count, op->attrs,
-                           type_with_element(b->m, op_result(op)->type, (enum element)t->element));
+                           type_with_element(b->m, op_result(op)->type, t->element));
 }
 
 static struct value *moved_bytes(struct builder *b, struct value *v, double s, struct value **zero)
@@ -324,7 +324,7 @@ static struct value *moved_bytes(struct builder *b, struct value *v, double s, s
                 v = op_operand(v->op, 0);
                 v = op_is(v, OP_cast) ? op_operand(v->op, 0) : v;
         }
-        bool bytes = element_is_integer((enum element)v->type->element) &&
+        bool bytes = element_is_integer(v->type->element) &&
                      element_info[v->type->element].bytes == 1;
         return bytes ? v : NULL;
 }
@@ -388,7 +388,7 @@ static bool is_number(const struct value *v, int depth)
         if (v->kind != VALUE_RESULT || depth == DEPTH_MAX)
                 return false;
         switch (v->op->code) {
-        case OP_cast: return element_is_integer((enum element)op_operand(v->op, 0)->type->element);
+        case OP_cast: return element_is_integer(op_operand(v->op, 0)->type->element);
         case OP_add: case OP_mul: case OP_max: case OP_min:
                 return is_number(op_operand(v->op, 0), depth + 1) &&
                        is_number(op_operand(v->op, 1), depth + 1);
@@ -422,7 +422,7 @@ static bool is_multiplied(const struct value *v, int depth)
 struct value *rewrite_cast_sign(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *x = op_operand(op, 0), *sum = x;
-        enum element from = (enum element)op_result(op)->type->element;
+        enum element from = op_result(op)->type->element;
         double shift = 0;
         if ((from != E_I8 && from != E_U8) || x->type->element != E_F32 ||
             !target_has_blocks(context->target))

@@ -25,7 +25,7 @@ struct whole_range whole_range_of_element(enum element e)
 static struct whole_range range_of(const struct value *v, int depth)
 {
         const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
-        const struct whole_range own = whole_range_of_element((enum element)v->type->element);
+        const struct whole_range own = whole_range_of_element(v->type->element);
         struct whole_range x, y = { 0, 0 };
         if (value_is_splat(v, &x.low))
                 return (struct whole_range){ x.low, x.low };

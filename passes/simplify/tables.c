@@ -22,7 +22,7 @@ enum { OF_FUNCTION = 8, OF_DIVISION = 2, SEVERAL = 8 };           /* operations 
 
 static bool is_byte(const struct value *v)
 {
-        return element_is_integer((enum element)v->type->element) &&
+        return element_is_integer(v->type->element) &&
                element_info[v->type->element].bytes == 1;
 }
 
@@ -65,7 +65,7 @@ bool mapping_find(struct mapping *m, struct op *op)
         const struct type *t = op_result(op)->type;
         *m = (struct mapping){ .count = 0 };
         if (op->code != OP_cast || !is_byte(op_result(op)) || !type_is_static(t) ||
-            !element_is_float((enum element)op_operand(op, 0)->type->element) ||
+            !element_is_float(op_operand(op, 0)->type->element) ||
             !add_value(m, op_operand(op, 0)) || !m->source || !type_same_dims(m->source->type, t))
                 return false;
         m->ops[m->count++] = op;
@@ -91,7 +91,7 @@ static struct value *all_bytes(struct builder *b, const struct mapping *m)
         unsigned char *numbers = constant_room(b->m, BYTES);
         for (int i = 0; i < BYTES; i++)
                 numbers[i] = (unsigned char)i;
-        enum element e = (enum element)m->source->type->element;
+        enum element e = m->source->type->element;
         return constant_dense(b->m, type_static(b->m, e, 1, &count), numbers, "bytes");
 }
 

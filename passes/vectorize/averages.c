@@ -22,7 +22,7 @@ static void enter(struct map *map, struct loop_variable *v, void *what)
 
 static bool is_float(const struct loop_expr *e)
 {
-        return element_is_float((enum element)e->type.element);
+        return element_is_float(e->type.element);
 }
 
 /* ---- sums ---- */

@@ -124,7 +124,7 @@ static bool reduces(const struct grid_row *row, struct loop_stmt *loop)
         struct loop_stmt *inner = innermost(loop);
         int sets = 0;
         for (const struct loop_stmt *s = inner->body->first; s; s = s->next) {
-                const enum element e = s->variable ? (enum element)s->variable->type.element : E_BOOL;
+                const enum element e = s->variable ? s->variable->type.element : E_BOOL;
                 if (s->kind == STMT_LET)
                         continue;
                 if (s->kind != STMT_SET || !vectorize_accumulates(loop, s) || e == E_BOOL ||
@@ -300,7 +300,7 @@ static void put_parts(struct arena *arena, struct loop_stmt *set, struct jam_cop
         struct loop_variable *whole = set->variable, *own[SIDE_MOST], *joined[JOINED];
         const enum loop_opcode op = set->a->op;
         struct loop_buffer *parts = ARENA_NEW(arena, struct loop_buffer);
-        *parts = (struct loop_buffer){ .name = "parts", .element = (enum element)whole->type.element, .extent = GRID_LANES,
+        *parts = (struct loop_buffer){ .name = "parts", .element = whole->type.element, .extent = GRID_LANES,
                                        .space = SPACE_STACK, .offset = -1, .access = ACCESS_INOUT };
         loop_append(arena, before, STMT_ALLOC)->buffer = parts;
         declare_parts(arena, "part", set, own, copy->times, lane->body);

@@ -125,7 +125,7 @@ static void take_sum(struct loop_stmt *stmt, void *context)
                           sum->args[0]->op == LOOP_VARIABLE &&
                           sum->args[0]->variable == stmt->variable;
         s->good &= is_product;
-        s->floats &= element_is_float((enum element)sum->type.element);
+        s->floats &= element_is_float(sum->type.element);
         s->products++;
         if (is_product)
                 loop_expr_walk(sum->args[1], take_load, s);

@@ -140,7 +140,7 @@ static bool interval_of(const struct loop_expr *e, struct interval *r)
                 return true;
         }
         if (e->op == LOOP_CAST && e->args[0]->op == LOOP_LOAD) {
-                enum element from = (enum element)e->args[0]->type.element;
+                enum element from = e->args[0]->type.element;
                 *r = from == E_U8 ? (struct interval){ 0, 255 } : (struct interval){ -128, 127 };
                 return from == E_U8 || from == E_I8;
         }
@@ -212,7 +212,7 @@ static void write_zeros(struct strip *s, struct loop_block *out)
 {
         struct loop_stmt *each = append_columns(s, out);
         const struct loop_stmt *sum = s->nest->sum;
-        enum element e = (enum element)sum->variable->type.element;
+        enum element e = sum->variable->type.element;
         store_sum(s, each, sum->a                ? loop_expr_copy(s->arena, sum->a)
                            : element_is_float(e) ? loop_float(s->arena, e, 0)
                                                  : loop_int(s->arena, e, 0));
@@ -360,7 +360,7 @@ static struct loop_buffer *append_sums(struct strip *s, int64_t columns, struct 
         struct loop_stmt *alloc = loop_append(s->arena, out, STMT_ALLOC);
         struct loop_buffer *b = ARENA_NEW(s->arena, struct loop_buffer);
         b->name = s->nest->sum->variable->name;
-        b->element = (enum element)s->nest->sum->variable->type.element;
+        b->element = s->nest->sum->variable->type.element;
         b->extent = columns * s->jam->rows;
         b->space = SPACE_STACK;
         b->offset = -1;

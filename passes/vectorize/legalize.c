@@ -23,7 +23,7 @@
 #include "ir/loop_vector.h"
 #include "passes/pass.h"
 
-static enum element element_of(const struct loop_expr *e) { return (enum element)e->type.element; }
+static enum element element_of(const struct loop_expr *e) { return e->type.element; }
 
 static struct loop_type vector_type(enum element e, int lanes)
 {
@@ -66,7 +66,7 @@ static bool is_zero(const struct loop_expr *e)
 
 static struct loop_expr *splat_int(struct arena *arena, struct loop_type type, int64_t value)
 {
-        return loop_splat(arena, type.lanes, loop_int(arena, (enum element)type.element, value));
+        return loop_splat(arena, type.lanes, loop_int(arena, type.element, value));
 }
 
 /* ---- maxima ----
@@ -403,7 +403,7 @@ struct lift {
 
 static struct loop_type lifted_type(const struct lift *l, struct loop_type type)
 {
-        return vector_type((enum element)type.element, l->lanes);
+        return vector_type(type.element, l->lanes);
 }
 
 static struct loop_expr *lifted(const struct lift *l, const struct loop_expr *e)

@@ -29,7 +29,7 @@ struct lanes {
         bool failed;
 };
 
-static enum element element_of(const struct loop_expr *e) { return (enum element)e->type.element; }
+static enum element element_of(const struct loop_expr *e) { return e->type.element; }
 
 static struct loop_expr *settled(struct lanes *l, struct loop_expr *e);
 
@@ -94,7 +94,7 @@ static struct loop_buffer *new_array(struct lanes *l, struct loop_type type)
         struct loop_stmt *s = loop_append(l->arena, l->out, STMT_ALLOC);
         struct loop_buffer *b = ARENA_NEW(l->arena, struct loop_buffer);
         b->name = "lanes";
-        b->element = stored((enum element)type.element);
+        b->element = stored(type.element);
         b->extent = type.lanes;
         b->space = SPACE_STACK;
         b->offset = -1;

@@ -96,7 +96,7 @@ static bool find_reductions(struct reducing *r)
                 if (s->kind != STMT_SET || r->count == REDUCTIONS_MAX || !vectorize_accumulates(r->loop, s) ||
                     averages_has(r->v->averages, s->variable))
                         return false;
-                enum element e = (enum element)s->a->type.element;
+                enum element e = s->a->type.element;
                 /* lanes of bool are masks */
                 if (e == E_BOOL || (r->v->exact && element_is_float(e)))
                         return false;
