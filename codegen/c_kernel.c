@@ -73,7 +73,7 @@ static void put_for(struct c_writer *w, const struct loop_stmt *s)
         const char *name = c_use(w, s->variable), *end = NULL;
         if (s->for_kind == FOR_UNROLL && w->dialect->unroll)
                 c_line(w, "%s", w->dialect->unroll);
-        c_put(w, "for (%s %s = ", c_type_here(w, (enum element)s->variable->type.element), name);
+        c_put(w, "for (%s %s = ", c_type_here(w, s->variable->type.element), name);
         c_expression(w, s->a);
         if (!is_constant_in_loop(s->b, 0)) {
                 end = c_local(w, arena_printf(w->arena, "%s_end", name));
@@ -157,7 +157,7 @@ static void put_value(struct c_writer *w, const struct loop_expr *a)
  * the type of the memory: gcc looks through one that is followed by another, and warns. */
 static void put_stored(struct c_writer *w, const struct loop_buffer *b, const struct loop_expr *a)
 {
-        enum element e = (enum element)a->type.element;
+        enum element e = a->type.element;
         bool convert = element_is_integer(e) &&
                        (a->op == LOOP_CAST || a->op == LOOP_BITCAST || a->op == LOOP_SELECT);
         if (!convert && e != E_BOOL) {
@@ -166,7 +166,7 @@ static void put_stored(struct c_writer *w, const struct loop_buffer *b, const st
         }
         c_put(w, " = (%s)", b->space == SPACE_STACK ? element_info[e].c_type : c_memory_type(w, e));
         bool integers = convert && a->op == LOOP_CAST &&
-                        element_is_integer((enum element)a->args[0]->type.element);
+                        element_is_integer(a->args[0]->type.element);
         c_operand(w, integers ? a->args[0] : a, C_UNARY);
         c_put(w, ";");
         c_end(w);
@@ -211,7 +211,7 @@ static bool put_update(struct c_writer *w, const struct loop_stmt *s, const char
 {
         const struct loop_expr *a = s->a;
         bool plain = a->op == LOOP_ADD || a->op == LOOP_SUB || a->op == LOOP_MUL;
-        enum element e = (enum element)a->type.element;
+        enum element e = a->type.element;
         bool wraps = (element_info[e].class == CLASS_SINT && e != E_INDEX) ||
                      (w->dialect->is_device && element_is_float(e) && a->op == LOOP_MUL);
         if (!plain || wraps || a->args[0]->variable != s->variable || a->type.lanes != 1)
@@ -263,7 +263,7 @@ static void count_call(struct loop_stmt *s, void *context)
 static void put_profile(struct c_writer *w, const struct loop_stmt *call)
 {
         struct call_number n = { .wanted = call };
-        loop_block_walk(w->p->main->body, count_call, NULL, &n);
+        loop_walk_mains(w->p, count_call, NULL, &n);
         c_line(w, "dnncc_profile(%d);", n.before);
 }
 
@@ -487,7 +487,7 @@ void c_parameters(struct c_writer *w, const struct loop_function *f)
         }
         for (int i = 0; i < f->scalar_count; i++)
                 c_put(w, "%s%s %s", i || f->buffer_count ? "," C_SOFT : "",
-                      c_type((enum element)f->scalars[i]->type.element),
+                      c_type(f->scalars[i]->type.element),
                       c_name(w, f->scalars[i])->text);
 }
 

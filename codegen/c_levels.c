@@ -55,8 +55,8 @@ void c_levels_begin(struct c_writer *w)
                 w->levels[i] = (struct c_level){ .p = p,
                                                  .target = target,
                                                  .suffix = suffix_of(w->arena, target) };
-                if (p->workspace_size > w->workspace_size)
-                        w->workspace_size = p->workspace_size;
+                if (loop_workspace_size(p) > w->workspace_size)
+                        w->workspace_size = loop_workspace_size(p);
                 if (p->workspace_align > w->workspace_align)
                         w->workspace_align = p->workspace_align;
                 for (int r = 0; r < p->region_count; r++)

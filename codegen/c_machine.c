@@ -151,7 +151,7 @@ bool c_machine_begin(struct c_writer *w)
         m->program_size = round_up(C_PREPARED_BYTES, m->align);
         w->workspace_align = w->workspace_align > m->align ? w->workspace_align : m->align;
         w->workspace_size = round_up(w->workspace_size ? w->workspace_size : 1, m->align);
-        loop_block_walk(w->p->main->body, find_launch, NULL, w);
+        loop_walk_mains(w->p, find_launch, NULL, w);
         sha256_init(&sha);
         sha256_update(&sha, w->p->source, strlen(w->p->source));
         for (int k = 0; k < m->launch_count && encode(w, &m->launches[k], &sha); k++)

@@ -140,7 +140,7 @@ static void put_workspace_pointer(struct c_writer *w, const struct loop_buffer *
                        (long long)b->offset);
         else if (b->region)
                 c_line(w, "%s;", w->regions[b->region - 1]);
-        else if (b->offset && w->p->workspace_size > 0)
+        else if (b->offset && loop_workspace_size(w->p) > 0)
                 c_line(w, "(memory + %lld);", (long long)b->offset);
         else
                 c_line(w, "memory;");
@@ -178,7 +178,7 @@ void c_run_pointers(struct c_writer *w)
                 reached[b->region] = true;
                 put_workspace_pointer(w, b);
         }
-        if (!any && (c_run_is_split(w) || w->options->unchecked || w->p->workspace_size <= 0))
+        if (!any && (c_run_is_split(w) || w->options->unchecked || loop_workspace_size(w->p) <= 0))
                 c_line(w, "(void)workspace;");
         for (int i = 0; i < w->p->region_count; i++)
                 if (!reached[i + 1] &&
@@ -223,8 +223,8 @@ struct text c_main_text(struct c_writer *w)
         w->uses_status = w->uses_weights = false;
         w->out = &body;
         w->in_run = true;
-        c_find_entries(w, w->p->main);
-        c_block(w, w->p->main->body);
+        c_find_entries(w, loop_main(w->p));
+        c_block(w, loop_main(w->p)->body);
         w->in_run = false;
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
                 if (b->space == SPACE_VIEW && is_named(w, b))

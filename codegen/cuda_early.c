@@ -34,7 +34,7 @@ static void look_at_call(struct loop_stmt *s, void *context)
 static struct arguments arguments_of(const struct c_writer *w, const struct loop_function *f, const struct loop_buffer *parameter)
 {
         struct arguments a = { f, parameter, parameter->access == ACCESS_IN, parameter->access == ACCESS_IN };
-        loop_block_walk(w->p->main->body, look_at_call, NULL, &a);
+        loop_walk_mains(w->p, look_at_call, NULL, &a);
         return a;
 }
 

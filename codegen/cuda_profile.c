@@ -31,7 +31,7 @@ static void note_call(struct loop_stmt *s, void *context)
 static struct rows find_rows(struct c_writer *w)
 {
         struct rows r = { .w = w };
-        loop_block_walk(w->p->main->body, note_call, NULL, &r);
+        loop_walk_mains(w->p, note_call, NULL, &r);
         return r;
 }
 

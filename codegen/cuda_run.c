@@ -262,7 +262,7 @@ static void find_maker(struct loop_stmt *s, void *context)
 static const char *made_by(const struct loop_program *p, struct loop_buffer *b)
 {
         struct making m = { loop_buffer_root(b, NULL), NULL };
-        loop_block_walk(p->main->body, find_maker, NULL, &m);
+        loop_walk_mains(p, find_maker, NULL, &m);
         return m.location ? m.location : b->name;
 }
 
@@ -291,7 +291,7 @@ static void check_control(struct loop_stmt *s, void *context)
 static bool check_main(struct c_writer *w)
 {
         struct control c = { .w = w, .list = (char *)(uintptr_t)"" };
-        loop_block_walk(w->p->main->body, check_control, NULL, &c);
+        loop_walk_mains(w->p, check_control, NULL, &c);
         if (c.count)
                 c_fail(w, EXIT_UNSUPPORTED,
                        "target %s has no control flow by data that only the device knows: a condition, a number of iterations or a "

@@ -93,7 +93,7 @@ static bool is_aligned(struct c_writer *w, const struct loop_buffer *b, int need
         for (int i = 0; i < w->kernel->buffer_count; i++)
                 if (w->kernel->buffers[i] == b) {
                         struct calls calls = { w, w->kernel, i, element_info[b->element].bytes, true, needs };
-                        loop_block_walk(w->p->main->body, look_at_call, NULL, &calls);
+                        loop_walk_mains(w->p, look_at_call, NULL, &calls);
                         return calls.aligned;
                 }
         return false;

@@ -78,7 +78,7 @@ static void make_memory(struct launching *l)
 /* Runs statements of main, on what memory holds: all that is held is an output for that while, so that it stays. */
 static bool run_part(struct launching *l, struct loop_stmt *first, struct loop_stmt *behind)
 {
-        struct loop_block *whole = l->p->main->body, *part = loop_block_new(l->arena);
+        struct loop_block *whole = loop_main(l->p)->body, *part = loop_block_new(l->arena);
         struct loop_stmt *last = NULL;
         int outputs = 0, count = 0;
         for (struct loop_stmt *s = first; s != behind; s = s->next)
@@ -99,14 +99,14 @@ static bool run_part(struct launching *l, struct loop_stmt *first, struct loop_s
         }
         part->first = first;
         last->next = NULL;
-        l->p->main->body = part;
+        loop_main(l->p)->body = part;
         struct interp *interp = interp_new(l->p, false, 0, &l->run->diag);
         const int code = interp ? interp_run(interp, l->inputs, given, STEPS_MOST, NULL) : INTERP_OK;
         if (interp && code)
                 diag_error(&l->run->diag, EXIT_INVALID, "the program ends with code %d before its launches are done", code);
         interp_free(interp);
         last->next = behind;
-        l->p->main->body = whole;
+        loop_main(l->p)->body = whole;
         number_buffers(l);
         for (struct loop_buffer *b = l->p->buffers; b; b = b->next)
                 b->space = spaces[b->number];
@@ -180,7 +180,7 @@ bool write_launches(struct run *run, const struct emit_files *files)
         struct launching l = { .run = run, .arena = run->arena, .p = run->state.program };
         int number = 0;
         bool fine = true;
-        struct loop_stmt *from = l.p->main->body->first;        /* what has not run */
+        struct loop_stmt *from = loop_main(l.p)->body->first;        /* what has not run */
         make_inputs(&l);
         make_memory(&l);
         for (struct loop_stmt *s = from; s && fine; s = s->next) {

@@ -93,7 +93,7 @@ struct plan_facts report_memory(struct run *run)
 
 int64_t report_ram(const struct loop_program *p)
 {
-        int64_t ram = p->workspace_size;
+        int64_t ram = loop_workspace_size(p);
         for (int i = 0; i < p->region_count; i++)
                 ram += p->regions[i].size;
         return ram;
@@ -181,7 +181,7 @@ static void add_call(struct loop_stmt *s, void *context)
 struct calls report_calls(struct run *run)
 {
         struct calls calls = { .arena = run->arena };
-        loop_block_walk(run->state.program->main->body, add_call, NULL, &calls);
+        loop_walk_mains(run->state.program, add_call, NULL, &calls);
         return calls;
 }
 
@@ -203,8 +203,8 @@ void report_stats(struct run *run)
         const struct loop_program *p = run->state.program;
         struct calls calls = report_calls(run);
         fprintf(stderr, "stats: workspace  %" PRId64 " bytes, live peak %" PRId64 " (%.3fx)\n",
-                p->workspace_size, p->live_peak,
-                p->live_peak ? (double)p->workspace_size / (double)p->live_peak : 1.0);
+                loop_workspace_size(p), loop_live_peak(p),
+                loop_live_peak(p) ? (double)loop_workspace_size(p) / (double)loop_live_peak(p) : 1.0);
         struct plan_facts facts = report_memory(run);
         fprintf(stderr, "stats: memory     LB_op %" PRId64 ", LB_order %" PRId64 ", BEST %" PRId64,
                 facts.largest, facts.live_peak, facts.best);

@@ -305,7 +305,7 @@ void report_json(struct run *run, FILE *out)
         fprintf(out,
                 "  \"workspace\": %" PRId64 ", \"live_peak\": %" PRId64 ", \"constants\": %" PRId64
                 ",\n",
-                p->workspace_size, p->live_peak, report_constant_bytes(p));
+                loop_workspace_size(p), loop_live_peak(p), report_constant_bytes(p));
         fprintf(out, "  \"kernels\": %d, \"flops\": %.0f, \"again\": %.0f,\n  \"calls\": [",
                 report_kernel_count(p), calls.flops, calls.again);
         put_calls(out, &calls, run);

@@ -32,7 +32,7 @@ void trace_table(struct run *run, struct print_options *options)
         struct lifetimes l = lifetimes_planned(run->arena, run->state.program);
         int peak;
         struct table t = { .run = run, .live = lifetimes_live(&l, &peak) };
-        loop_block_walk(run->state.program->main->body, note_statement, NULL, &t);
+        loop_walk_mains(run->state.program, note_statement, NULL, &t);
         options->trace = run->options.profile;
         options->kernels = t.kernels;
         options->kernel_count = t.count;

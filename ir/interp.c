@@ -32,6 +32,13 @@ bool interp_reserve(struct interp *interp, int64_t count, int bytes,
 
 /* ---- buffers ---- */
 
+/* what another entry has is not there */
+static bool is_of_other(const struct loop_buffer *b, int entry)
+{
+        const struct loop_buffer *root = loop_buffer_root((struct loop_buffer *)(uintptr_t)b, NULL);
+        return root->space != SPACE_CONSTANT && root->entry != entry;
+}
+
 static bool is_converted(const struct loop_buffer *b, bool as_double)
 {
         bool outside = b->space == SPACE_INPUT || b->space == SPACE_CONSTANT;
@@ -67,7 +74,7 @@ static bool place_converted(struct interp *interp, const struct loop_program *p,
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
                 struct descriptor *d = &interp->descriptors[b->number];
                 int64_t extent = b->splat && b->space == SPACE_CONSTANT ? 1 : b->extent;
-                if (is_converted(b, options->as_double) &&
+                if (!is_of_other(b, options->entry) && is_converted(b, options->as_double) &&
                     !interp_reserve(interp, extent, d->bytes, options, &d->offset, diag))
                         return false;
         }
@@ -80,22 +87,22 @@ static bool place_workspace(struct interp *interp, const struct loop_program *p,
                             const struct interp_options *options, struct diag *diag)
 {
         bool planned = p->planned && !options->as_double;
+        const int64_t size = p->entries[options->entry].workspace_size;
         int64_t bases[REGIONS_MAX + 1] = { 0 };
         for (int i = 0; planned && i <= p->region_count; i++)
-                if (!interp_reserve(interp, i ? p->regions[i - 1].size : p->workspace_size, 1,
+                if (!interp_reserve(interp, i ? p->regions[i - 1].size : size, 1,
                                     options, &bases[i], diag))
                         return false;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
                 struct descriptor *d = &interp->descriptors[b->number];
-                if (b->space != SPACE_WORKSPACE)
+                if (b->space != SPACE_WORKSPACE || b->entry != options->entry)
                         continue;
                 if (!planned) {
                         if (!interp_reserve(interp, b->extent, d->bytes, options, &d->offset, diag))
                                 return false;
                         continue;
                 }
-                int64_t room = (b->region ? p->regions[b->region - 1].size : p->workspace_size) -
-                               b->offset;
+                int64_t room = (b->region ? p->regions[b->region - 1].size : size) - b->offset;
                 d->offset = bases[b->region] + b->offset;
                 if (b->offset < 0 || room < 0)
                         d->offset = d->extent = 0;
@@ -116,8 +123,18 @@ static bool place_buffers(struct interp *interp, const struct loop_program *p,
                 memory_alloc((size_t)interp->buffer_count * sizeof *interp->descriptors);
         interp->buffers = memory_alloc((size_t)interp->buffer_count * sizeof *interp->buffers);
         int number = 0;
-        for (struct loop_buffer *b = p->buffers; b; b = b->next)
-                describe(interp, b, number++, &inputs, &outputs);
+        for (struct loop_buffer *b = p->buffers; b; b = b->next) {
+                int none = 0;
+                bool other = is_of_other(b, options->entry);
+                describe(interp, b, number, other ? &none : &inputs, other ? &none : &outputs);
+                if (other) {
+                        interp->descriptors[number].extent = 0;
+                        interp->buffers[number].space = SPACE_WORKSPACE;
+                        if (interp->buffers[number].root == number)
+                                interp->descriptors[number].offset = 0;
+                }
+                number++;
+        }
         if (!place_converted(interp, p, options, diag))
                 return false;
         interp->garbage_from = interp->memory_bytes;
@@ -194,7 +211,13 @@ struct interp *interp_new_with(const struct loop_program *p, const struct interp
 struct interp *interp_new(const struct loop_program *p, bool as_double, uint64_t max_bytes,
                           struct diag *diag)
 {
-        const struct interp_options options = { .as_double = as_double, .max_bytes = max_bytes };
+        return interp_new_entry(p, (int)(loop_only_entry(p) - p->entries), as_double, max_bytes, diag);
+}
+
+struct interp *interp_new_entry(const struct loop_program *p, int entry, bool as_double, uint64_t max_bytes,
+                                struct diag *diag)
+{
+        const struct interp_options options = { .entry = entry, .as_double = as_double, .max_bytes = max_bytes };
         return interp_new_with(p, &options, diag);
 }
 

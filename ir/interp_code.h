@@ -81,6 +81,7 @@ struct interp {
 };
 
 struct interp_options {
+        int entry;                      /* which is run, of the program's */
         bool as_double;
         bool plain;                     /* nothing hoisted, shared or fused: for comparison in
                                          * tests */

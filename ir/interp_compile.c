@@ -365,7 +365,7 @@ static struct list compile_program(struct compiler *c)
         struct chunk all, chunk;
         chunk_open(c, &all, false);
         chunk_open(c, &chunk, false);
-        compile_block(c, c->p->main->body);
+        compile_block(c, c->p->entries[c->options->entry].main->body);
         emit(c, (struct instruction){ .code = I_END });
         chunk_close(c, &chunk);
         c->nodes[chunk.code.last].i.d = (int32_t)chunk.code.cost;

@@ -3,6 +3,8 @@
  * Operations are made in loop_fold.c. */
 #include "ir/loop_grid.h"
 
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct loop_op_info loop_op_info[LOOP_CAST] = {
@@ -22,10 +24,45 @@ struct loop_program *loop_program_new(struct arena *arena, const char *name,
         p->command = p->within = p->passes_done = "";
         p->buffers_end = &p->buffers;
         p->kernels_end = &p->kernels;
-        p->main = loop_function_new(arena, FUNCTION_MAIN, "main");
         p->library = library;
         p->names = names_new(arena);
+        loop_entry_add(p, "main");
         return p;
+}
+
+struct loop_entry *loop_entry_add(struct loop_program *p, const char *name)
+{
+        ARENA_GROW(p->arena, p->entries, p->entry_count);
+        struct loop_entry *entry = &p->entries[p->entry_count++];
+        *entry = (struct loop_entry){ .name = arena_string(p->arena, name),
+                                      .main = loop_function_new(p->arena, FUNCTION_MAIN, name) };
+        return entry;
+}
+
+struct loop_entry *loop_only_entry(const struct loop_program *p)
+{
+        if (p->entry_count == 1)
+                return &p->entries[0];
+        assert(!"a program of several entries where one is meant");
+        abort();
+}
+
+struct loop_function *loop_main(const struct loop_program *p) { return loop_only_entry(p)->main; }
+
+int64_t loop_workspace_size(const struct loop_program *p)
+{
+        int64_t size = 0;
+        for (int i = 0; i < p->entry_count; i++)
+                size = p->entries[i].workspace_size > size ? p->entries[i].workspace_size : size;
+        return size;
+}
+
+int64_t loop_live_peak(const struct loop_program *p)
+{
+        int64_t peak = 0;
+        for (int i = 0; i < p->entry_count; i++)
+                peak = p->entries[i].live_peak > peak ? p->entries[i].live_peak : peak;
+        return peak;
 }
 
 struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, enum element e,
@@ -249,7 +286,7 @@ struct loop_expr *loop_call(struct arena *arena, struct loop_function *f,
 bool loop_is_int(const struct loop_expr *e, int64_t *value)
 {
         if (e->op != LOOP_LITERAL || e->type.lanes != 1 ||
-            !element_is_integer((enum element)e->type.element))
+            !element_is_integer(e->type.element))
                 return false;
         if (element_info[e->type.element].class == CLASS_UINT && e->literal.u > INT64_MAX)
                 return false;
@@ -314,4 +351,11 @@ void loop_block_walk(struct loop_block *b, void (*stmt)(struct loop_stmt *s, voi
                 if (s->other)
                         loop_block_walk(s->other, stmt, expr, context);
         }
+}
+
+void loop_walk_mains(const struct loop_program *p, void (*stmt)(struct loop_stmt *s, void *context),
+                     void (*expr)(struct loop_expr *e, void *context), void *context)
+{
+        for (int i = 0; i < p->entry_count; i++)
+                loop_block_walk(p->entries[i].main->body, stmt, expr, context);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Loop IR: a program of buffers, kernels, and main. This header is the definition.
  *
- *   program    buffers, functions (kernels, tasks, and library functions it uses), and main
+ *   program    buffers, functions (kernels, tasks, and library functions it uses), and entries
+ *   entry      a main with ports of its own; entries share constants, kernels and the workspace's memory
  *   function   KERNEL: buffer and scalar parameters, a body; may fail with a code
  *              TASK: an iteration of a parallel loop; buffer and scalar parameters, the last of
  *              them the iteration's index; a kernel behind it launches it
@@ -70,9 +71,9 @@
 /* tile: of a register tile whose vectors lie in hardware tiles; touched by MULTIPLY and UNLOAD
  * only */
 enum { LANES_MAX = 256, WORD_GROUP_MAX = 8, MULTIPLY_GROUP_MAX = 16 };
-struct loop_type { uint8_t element; uint16_t lanes; bool tile; };
+struct loop_type { enum element element : 8; unsigned lanes : 16; bool tile : 1; };
 #define LOOP_TYPE(e) LOOP_VECTOR(e, 1)
-#define LOOP_VECTOR(e, n) ((struct loop_type){ .element = (uint8_t)(e), .lanes = (uint16_t)(n) })
+#define LOOP_VECTOR(e, n) ((struct loop_type){ .element = (e), .lanes = (unsigned)(n) })
 static inline bool loop_type_same(struct loop_type a, struct loop_type b)
 {
         return a.element == b.element && a.lanes == b.lanes && a.tile == b.tile;
@@ -81,7 +82,7 @@ static inline bool loop_is_compute(enum element e) { return element_info[e].comp
 
 /* Expressions and blocks nest no deeper than this (verified): whoever walks them may recurse. */
 enum { EXPR_DEPTH_MAX = 1000, BLOCK_DEPTH_MAX = 200, TILE_MAX = 64 };     /* TILE_MAX: rows, columns */
-enum { LOOP_VERSION = 4 };              /* of the text form, the newest */
+enum { LOOP_VERSION = 5 };              /* of the text form, the newest */
 #define EXTENT_MAX (INT64_C(1) << 59)             /* elements of a buffer; bytes fit int64_t */
 
 /* ---- buffers ---- */
@@ -104,6 +105,8 @@ struct loop_buffer {
         enum element element;
         int64_t extent;                 /* elements (upper bound) */
         enum loop_space space;
+        /* inputs, outputs and workspace: which of the program's entries they belong to; constants are those of all */
+        int entry;
         /* inputs and outputs */
         const char *port;               /* the model's own name */
         const struct type *type;        /* shape as the caller sees it; may be NULL elsewhere */
@@ -322,6 +325,16 @@ struct loop_region {
 };
 
 struct loop_library;
+/* What a program is called by: a main, whose ports are the buffers of spaces INPUT and OUTPUT with its number in `entry`, in
+ * their order, and whose own part of the plan begins at the workspace's begin, because one entry runs at a time. */
+struct loop_entry {
+        const char *name;               /* unique among entries: an identifier, or "main" */
+        struct loop_function *main;
+        /* filled in by planning, bytes */
+        int64_t workspace_size;
+        int64_t live_peak;              /* largest sum of live bytes over main: no plan is below it */
+};
+
 struct loop_program {
         struct arena *arena;
         const char *name;
@@ -331,13 +344,12 @@ struct loop_program {
         const char *passes_done;        /* comma list of the passes it and its module went through, or "" */
         struct loop_buffer *buffers, **buffers_end;
         struct loop_function *kernels, **kernels_end;     /* tasks stand before who launches them */
-        struct loop_function *main;
+        struct loop_entry *entries;     /* at least one */
+        int entry_count;
         const struct loop_library *library;
         struct names *names;            /* of buffers and kernels */
         /* filled in by planning, bytes */
-        int64_t workspace_size, workspace_align;
-        int64_t live_peak;              /* largest sum of live bytes over main: no plan is below
-                                         * it */
+        int64_t workspace_align;
         bool planned;
         struct loop_region *regions;
         int region_count;
@@ -347,6 +359,14 @@ struct loop_program {
 
 struct loop_program *loop_program_new(struct arena *arena, const char *name,
                                       const struct loop_library *library);
+/* A new program has one entry, main; a further one, with an empty main. */
+struct loop_entry *loop_entry_add(struct loop_program *p, const char *name);
+/* The only entry, for what does not know several yet: it ends the compiler where there are more. And its main. */
+struct loop_entry *loop_only_entry(const struct loop_program *p);
+struct loop_function *loop_main(const struct loop_program *p);
+/* of the entry that needs most */
+int64_t loop_workspace_size(const struct loop_program *p);
+int64_t loop_live_peak(const struct loop_program *p);
 struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, enum element e,
                                     int64_t extent, enum loop_space space); /* name made unique */
 struct loop_function *loop_function_new(struct arena *arena, enum loop_function_kind kind,
@@ -430,6 +450,9 @@ void loop_expr_walk(struct loop_expr *e, void (*visit)(struct loop_expr *e, void
                     void *context);
 void loop_block_walk(struct loop_block *b, void (*stmt)(struct loop_stmt *s, void *context),
                      /* in order, nested too */
+                     void (*expr)(struct loop_expr *e, void *context), void *context);
+/* the same of each entry's main */
+void loop_walk_mains(const struct loop_program *p, void (*stmt)(struct loop_stmt *s, void *context),
                      void (*expr)(struct loop_expr *e, void *context), void *context);
 
 /* a statement on sums in hardware tiles, TILES apart */

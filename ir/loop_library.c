@@ -38,7 +38,7 @@ void loop_overload_add(struct map *overloads, struct loop_function *f)
 {
         char key[NAME_LENGTH + 1];
         size_t size = overload_key(key, f->name, strlen(f->name),
-                                   (enum element)f->scalars[0]->type.element);
+                                   f->scalars[0]->type.element);
         if (size)
                 map_set(overloads, key, size, f);
 }
@@ -118,7 +118,7 @@ struct loop_function **loop_library_used(struct arena *arena, const struct loop_
         int n = 0, kept = 0;
         for (struct loop_function *k = p->kernels; k; k = k->next)
                 loop_block_walk(k->body, NULL, mark_call, used);
-        loop_block_walk(p->main->body, NULL, mark_call, used);
+        loop_walk_mains(p, NULL, mark_call, used);
         for (struct loop_function *f = p->library ? p->library->first : NULL; f; f = f->next) {
                 ARENA_GROW(arena, all, n);
                 all[n++] = f;

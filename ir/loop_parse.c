@@ -174,6 +174,16 @@ static bool parse_workspace(struct loop_parser *p, struct loop_buffer *b)
                loop_lex_int(p, "an offset", 0, INT64_MAX, &b->offset);
 }
 
+/* "entry 1" of a port or a place in the workspace; nothing of entry 0 */
+static bool parse_entry_number(struct loop_parser *p, struct loop_buffer *b)
+{
+        int64_t number = 0;
+        if (loop_lex_accept(p, "entry") && !loop_lex_int(p, "an entry's number", 1, p->program->entry_count - 1, &number))
+                return false;
+        b->entry = (int)number;
+        return true;
+}
+
 static bool parse_space(struct loop_parser *p, struct loop_buffer *b)
 {
         static const char *const words[] = { [SPACE_INPUT] = "input",
@@ -186,9 +196,10 @@ static bool parse_space(struct loop_parser *p, struct loop_buffer *b)
                 space++;
         b->space = (enum loop_space)space;
         switch (space) {
-        case SPACE_INPUT: case SPACE_OUTPUT: return (b->port = loop_lex_string(p, "a port's name"));
+        case SPACE_INPUT: case SPACE_OUTPUT:
+                return (b->port = loop_lex_string(p, "a port's name")) && parse_entry_number(p, b);
         case SPACE_CONSTANT: return true;
-        case SPACE_WORKSPACE: return parse_workspace(p, b);
+        case SPACE_WORKSPACE: return parse_entry_number(p, b) && parse_workspace(p, b);
         case SPACE_VIEW: return parse_view(p, b);
         default: return loop_lex_error(p, "want a space, found %s", loop_lex_shown(p));
         }
@@ -340,12 +351,59 @@ static bool parse_head(struct program_reader *r)
                 return false;
         if (!loop_lex_accept(p, "workspace"))
                 return true;
+        struct loop_entry *entry = &p->program->entries[0];
         p->program->planned = true;
-        return loop_lex_int(p, "a size", 0, INT64_MAX, &p->program->workspace_size) &&
+        return loop_lex_int(p, "a size", 0, INT64_MAX, &entry->workspace_size) &&
                loop_lex_expect(p, "align") &&
                loop_lex_int(p, "an alignment", 1, 4096, &p->program->workspace_align) &&
-               loop_lex_expect(p, "live") &&
-               loop_lex_int(p, "a size", 0, INT64_MAX, &p->program->live_peak);
+               loop_lex_expect(p, "live") && loop_lex_int(p, "a size", 0, INT64_MAX, &entry->live_peak);
+}
+
+/* entry @NAME, with a plan: workspace N live N. In place of the entry that a new program has. */
+static bool parse_entry(struct loop_parser *p, bool first)
+{
+        struct loop_program *program = p->program;
+        char *name;
+        if (!loop_lex_expect(p, "@") || !(name = loop_lex_word(p, "a name")))
+                return false;
+        for (int i = 0; i < program->entry_count; i++)
+                if (!first && !strcmp(program->entries[i].name, name))
+                        return loop_lex_error(p, "two entries are called %s", name);
+        if (first)
+                program->entry_count = 0;
+        struct loop_entry *entry = loop_entry_add(program, name);
+        return !program->planned ||
+               (loop_lex_expect(p, "workspace") && loop_lex_int(p, "a size", 0, INT64_MAX, &entry->workspace_size) &&
+                loop_lex_expect(p, "live") && loop_lex_int(p, "a size", 0, INT64_MAX, &entry->live_peak));
+}
+
+/* none where the only one is called main; the head says the largest of their sizes */
+static bool parse_entries(struct loop_parser *p)
+{
+        struct loop_program *program = p->program;
+        const int64_t size = loop_workspace_size(program), peak = loop_live_peak(program);
+        for (bool first = true; loop_lex_accept(p, "entry"); first = false)
+                if (!parse_entry(p, first))
+                        return false;
+        if (loop_workspace_size(program) != size || loop_live_peak(program) != peak)
+                return loop_lex_error(p, "the workspace is not that of the largest entry");
+        return true;
+}
+
+/* main {, or of several entries each: main @NAME { */
+static bool parse_main(struct loop_parser *p, const struct loop_entry *entry)
+{
+        char *name;
+        if (!loop_lex_expect(p, "main"))
+                return false;
+        if (p->program->entry_count > 1 || strcmp(entry->name, "main") != 0) {
+                if (!loop_lex_expect(p, "@") || !(name = loop_lex_word(p, "an entry's name")))
+                        return false;
+                if (strcmp(name, entry->name) != 0)
+                        return loop_lex_error(p, "this is main of %s, want that of %s", name, entry->name);
+        }
+        loop_parse_function_start(p, entry->main);
+        return loop_parse_block(p, entry->main->body);
 }
 
 /* data "FILE" sha256 "HEX" bytes N */
@@ -405,6 +463,8 @@ static bool parse_program(struct program_reader *r)
         struct loop_parser *p = &r->p;
         if (!parse_head(r))
                 return false;
+        if (!parse_entries(p))
+                return false;
         while (loop_lex_accept(p, "region"))
                 if (!parse_region(p))
                         return false;
@@ -416,11 +476,9 @@ static bool parse_program(struct program_reader *r)
         for (enum loop_function_kind kind; accept_kind(p, &kind);)
                 if (!parse_kernel(p, kind))
                         return false;
-        if (!loop_lex_expect(p, "main"))
-                return false;
-        loop_parse_function_start(p, p->program->main);
-        if (!loop_parse_block(p, p->program->main->body))
-                return false;
+        for (int i = 0; i < p->program->entry_count; i++)
+                if (!parse_main(p, &p->program->entries[i]))
+                        return false;
         return p->token.kind == TOKEN_END ||
                loop_lex_error(p, "there is more behind main: %s", loop_lex_shown(p));
 }

@@ -452,7 +452,7 @@ static void print_function(struct loop_printer *p, const struct loop_function *f
                 print_library_head(p, f);
                 p->fallback = loop_fallback(f);
         } else if (f->kind == FUNCTION_MAIN)
-                text_add(p->out, "main {");
+                text_add(p->out, p->entry ? "main @%s {" : "main {", p->entry ? p->entry->name : "");
         else
                 print_kernel_head(p, f);
         text_add(p->out, "\n");
@@ -559,6 +559,12 @@ static void print_file(struct loop_printer *p, const struct loop_program *progra
 
 /* ---- buffers and programs ---- */
 
+static void print_entry_number(struct loop_printer *p, const struct loop_buffer *b)
+{
+        if (b->entry)
+                text_add(p->out, " entry %d", b->entry);
+}
+
 static void print_buffer(struct loop_printer *p, const struct loop_buffer *b,
                          const struct tensor_print *options)
 {
@@ -568,16 +574,19 @@ static void print_buffer(struct loop_printer *p, const struct loop_buffer *b,
         case SPACE_INPUT:
                 text_add(p->out, " input ");
                 quoted_print(p->out, b->port);
+                print_entry_number(p, b);
                 break;
         case SPACE_OUTPUT:
                 text_add(p->out, " output ");
                 quoted_print(p->out, b->port);
+                print_entry_number(p, b);
                 break;
         case SPACE_CONSTANT:
                 text_add(p->out, " constant");
                 break;
         case SPACE_WORKSPACE:
                 text_add(p->out, " workspace");
+                print_entry_number(p, b);
                 if (b->region)
                         text_add(p->out, " region %d", b->region);
                 if (b->offset >= 0)
@@ -610,20 +619,25 @@ static void find_new(struct loop_stmt *s, void *context)
 {
         int *version = context;
         enum loop_stmt_kind kind = s->kind;
-        if (kind == STMT_FOR && loop_for_is_grid(s->for_kind))
+        if (kind == STMT_FOR && loop_for_is_grid(s->for_kind) && *version < 4)
                 *version = 4;
         if (*version < 3 && (kind == STMT_TILES || kind == STMT_MULTIPLY || kind == STMT_UNLOAD ||
                              kind == STMT_KEEP))
                 *version = 3;
 }
 
+static bool has_entry_lines(const struct loop_program *p)
+{
+        return p->entry_count > 1 || strcmp(p->entries[0].name, "main") != 0;
+}
+
 /* the least that has all that the program holds */
 static int version_of(const struct loop_program *program)
 {
-        int version = 1;
+        int version = has_entry_lines(program) ? LOOP_VERSION : 1;
         for (const struct loop_function *k = program->kernels; k; k = k->next)
                 if (k->kind == FUNCTION_STREAM)
-                        version = LOOP_VERSION;
+                        version = version > 4 ? version : 4;
                 else
                         loop_block_walk(k->body, find_new, NULL, &version);
         return version;
@@ -643,9 +657,16 @@ void loop_print(struct text *out, const struct loop_program *program,
                 text_add(out, " passes \"%s\"", program->passes_done);
         if (program->planned)
                 text_add(out, " workspace %lld align %lld live %lld",
-                         (long long)program->workspace_size, (long long)program->workspace_align,
-                         (long long)program->live_peak);
+                         (long long)loop_workspace_size(program), (long long)program->workspace_align,
+                         (long long)loop_live_peak(program));
         text_add(out, "\n");
+        for (int i = 0; i < program->entry_count && has_entry_lines(program); i++) {
+                const struct loop_entry *e = &program->entries[i];
+                text_add(out, "entry @%s", e->name);
+                if (program->planned)
+                        text_add(out, " workspace %lld live %lld", (long long)e->workspace_size, (long long)e->live_peak);
+                text_add(out, "\n");
+        }
         for (int i = 0; i < program->region_count; i++) {
                 const struct loop_region *r = &program->regions[i];
                 text_add(out, "region \"%s\" limit %lld align %lld section \"%s\" size %lld\n",
@@ -657,6 +678,9 @@ void loop_print(struct text *out, const struct loop_program *program,
                 print_buffer(&p, b, options);
         for (const struct loop_function *f = program->kernels; f; f = f->next)
                 print_function(&p, f);
-        print_function(&p, program->main);
+        for (int i = 0; i < program->entry_count; i++) {
+                p.entry = has_entry_lines(program) ? &program->entries[i] : NULL;
+                print_function(&p, program->entries[i].main);
+        }
         arena_free(p.numbers);
 }

@@ -10,6 +10,7 @@ struct loop_printer {
         struct arena *numbers;          /* of text_number; made when needed */
         struct loop_type fallback;      /* as the reader's */
         const struct machine *machine;  /* of the stream that is printed */
+        const struct loop_entry *entry; /* whose main is printed with its name; or NULL */
         size_t file_offset;             /* of the next constant in the file beside the text */
 };
 

@@ -22,6 +22,7 @@ struct verifier {
         enum exit_code code;
         const struct loop_program *program;       /* NULL: of the library */
         struct map *buffers, *kernels;  /* of the program, by name */
+        const struct loop_entry *entry; /* whose main is looked at; else NULL */
         struct map *functions;          /* library functions there are, by address */
         const struct loop_function *function;
         const struct loop_stmt *stmt;

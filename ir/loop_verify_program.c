@@ -11,7 +11,10 @@ enum { VIEW_DEPTH_MAX = 64 };           /* views of views */
 
 bool verify_has_buffer(const struct verifier *v, const struct loop_buffer *b)
 {
-        return b && v->buffers && map_get(v->buffers, b->name, strlen(b->name)) == b;
+        if (!b || !v->buffers || map_get(v->buffers, b->name, strlen(b->name)) != b)
+                return false;
+        const struct loop_buffer *root = loop_buffer_root((struct loop_buffer *)(uintptr_t)b, NULL);
+        return !v->entry || root->space == SPACE_CONSTANT || &v->program->entries[root->entry] == v->entry;
 }
 
 bool verify_has_function(const struct verifier *v, const struct loop_function *f)
@@ -20,7 +23,7 @@ bool verify_has_function(const struct verifier *v, const struct loop_function *f
                 return map_get(v->functions, (const char *)&f, sizeof f) != NULL;
         return v->program->library && f->scalar_count > 0 &&
                loop_library_find(v->program->library, f->name,
-                                 (enum element)f->scalars[0]->type.element) == f;
+                                 f->scalars[0]->type.element) == f;
 }
 
 bool verify_has_kernel(const struct verifier *v, const struct loop_function *f)
@@ -72,7 +75,7 @@ static bool check_place(struct verifier *v, const struct loop_buffer *b)
         if (!v->program->planned)
                 return true;
         int64_t size =
-                b->region ? v->program->regions[b->region - 1].size : v->program->workspace_size;
+                b->region ? v->program->regions[b->region - 1].size : v->program->entries[b->entry].workspace_size;
         if (b->offset < 0 || b->offset % element_info[b->element].bytes ||
             !int_add(b->offset, bytes, &end) || end > size)
                 return verify_error(v, "buffer %s lies outside its region", b->name);
@@ -87,6 +90,8 @@ static bool check_program_buffer(struct verifier *v, const struct loop_buffer *b
                 return verify_error(v, "two buffers are called %s", b->name);
         if (!element_is_stored(b->element) || b->extent < 0 || b->extent > EXTENT_MAX)
                 return verify_error(v, "buffer %s has no storage", b->name);
+        if (b->entry < 0 || b->entry >= v->program->entry_count)
+                return verify_error(v, "buffer %s belongs to no entry", b->name);
         if (!check_port(v, b))
                 return false;
         if (b->space == SPACE_VIEW ? !check_view(v, b)
@@ -254,15 +259,29 @@ static bool check_region(struct verifier *v, int number)
         return true;
 }
 
+static bool check_entry(struct verifier *v, int number)
+{
+        const struct loop_entry *e = &v->program->entries[number];
+        bool twice = false;
+        for (int i = 0; i < number; i++)
+                twice |= !strcmp(v->program->entries[i].name, e->name);
+        if (twice || !(text_is_identifier(e->name) || !strcmp(e->name, "main")) || e->main->kind != FUNCTION_MAIN)
+                return verify_error(v, "entry '%s' makes no sense", e->name);
+        if (v->program->planned && (e->workspace_size < 0 || e->live_peak < 0))
+                return verify_error(v, "the plan's size and alignment make no sense");
+        return true;
+}
+
 static bool check_program(struct verifier *v)
 {
         const struct loop_program *p = v->program;
         if (!p->name || !text_is_remark(p->name, strlen(p->name)))
                 return verify_error(v, "the program's name is no safe text");
-        if (p->planned &&
-            (p->workspace_size < 0 || p->workspace_align < 1 || p->workspace_align > 4096 ||
-             !is_power_of_two(p->workspace_align) || p->live_peak < 0))
+        if (p->planned && (p->workspace_align < 1 || p->workspace_align > 4096 || !is_power_of_two(p->workspace_align)))
                 return verify_error(v, "the plan's size and alignment make no sense");
+        for (int i = 0; i < p->entry_count; i++)
+                if (!check_entry(v, i))
+                        return false;
         for (int i = 0; i < p->region_count; i++)
                 if (!check_region(v, i))
                         return false;
@@ -282,7 +301,12 @@ static bool check_program(struct verifier *v)
                 v->function = NULL;
                 v->stmt = NULL;
         }
-        return verify_function(v, p->main);
+        for (int i = 0; i < p->entry_count; i++) {
+                v->entry = &p->entries[i];
+                if (!verify_function(v, p->entries[i].main))
+                        return false;
+        }
+        return p->entry_count > 0 || verify_error(v, "the program has no entry");
 }
 
 bool loop_verify_program(const struct loop_program *p, enum exit_code code, struct diag *diag)

@@ -189,13 +189,13 @@ static void fail_if(struct lowering *l, struct loop_block *block, struct loop_ex
         struct loop_stmt *s = loop_append(l->p->arena, block, STMT_IF);
         s->a = condition;
         loop_append(l->p->arena, s->body, STMT_FAIL)->code = FAIL_EXTENT;
-        l->p->main->can_fail = true;
+        loop_main(l->p)->can_fail = true;
 }
 
 static struct loop_expr *compare(struct lowering *l, enum loop_opcode op, struct loop_expr *a,
                                  int64_t b)
 {
-        return loop_op(l->p->arena, op, a, loop_int(l->p->arena, (enum element)a->type.element, b),
+        return loop_op(l->p->arena, op, a, loop_int(l->p->arena, a->type.element, b),
                        NULL);
 }
 

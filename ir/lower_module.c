@@ -272,7 +272,7 @@ static bool lower_function(struct lowering *l, struct function *f)
                 outputs[i] = port_place(l, f->output_ports ? &f->output_ports[i] : NULL, "output",
                                         op_operand(yield, i)->type, SPACE_OUTPUT);
         place_yields(l, &f->body, outputs);
-        return lower_region(l, l->p->main->body, &f->body, outputs);
+        return lower_region(l, loop_main(l->p)->body, &f->body, outputs);
 }
 
 struct loop_program *lower_module(struct module *m, struct function *f,

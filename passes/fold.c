@@ -93,7 +93,7 @@ static void *evaluate(struct module *m, const struct op *op, struct pass_context
                 lower_kernel(p, op, &options, &inputs, &input_count, &silent);
         if (kernel) {
                 const struct type *type = op->results[0].type;
-                struct loop_stmt *call = loop_append(arena, p->main->body, STMT_CALL);
+                struct loop_stmt *call = loop_append(arena, loop_main(p)->body, STMT_CALL);
                 call->function = kernel;
                 call->buffers =
                         arena_array(arena, (size_t)kernel->buffer_count, sizeof *call->buffers);

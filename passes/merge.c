@@ -54,7 +54,7 @@ static const char *role_in(const struct loop_expr *e)
         switch (e->op) {
         case LOOP_ADD: case LOOP_SUB: return "offset";
         case LOOP_MUL: case LOOP_FMA: return "scale";
-        case LOOP_DIV: return element_is_float((enum element)e->type.element) ? "scale" : NULL;
+        case LOOP_DIV: return element_is_float(e->type.element) ? "scale" : NULL;
         case LOOP_MIN_ORDERED: case LOOP_MAX_ORDERED: return "bound";
         default: return NULL;
         }
@@ -77,7 +77,7 @@ static struct loop_expr *add_slot(struct merging *m, struct loop_expr *literal, 
  * that of e itself. */
 static struct loop_expr *with_slots(struct merging *m, struct loop_expr *e, const char *role)
 {
-        enum element element = (enum element)e->type.element;
+        enum element element = e->type.element;
         if (!is_number(element) || e->op == LOOP_LOAD)
                 return e;
         if (e->op == LOOP_LITERAL)
@@ -101,7 +101,7 @@ static void find_slots(struct loop_stmt *s, void *context)
         bool names = s->kind == STMT_LET || s->kind == STMT_VAR || s->kind == STMT_SET;
         if (s->kind == STMT_STORE)
                 s->b = with_slots(context, s->b, "value");
-        else if (names && s->a && element_is_float((enum element)s->variable->type.element))
+        else if (names && s->a && element_is_float(s->variable->type.element))
                 s->a = with_slots(context, s->a, NULL);
 }
 
@@ -320,7 +320,7 @@ int pass_merge(struct loop_program *p, struct pass_context *context)
                 for (int k = 0; k < groups[i]->count && !merged; k++)
                         close_slots(groups[i]->members[k]);
         }
-        loop_block_walk(p->main->body, move_call, NULL, &moving);
+        loop_walk_mains(p, move_call, NULL, &moving);
         drop_moved(p, moving.moved);
         arena_free(m.scratch);
         return count;

@@ -63,11 +63,11 @@ static struct range range_of_type(enum element e)
 /* of a literal, of a widened narrow integer, or of the type */
 static struct range range_of(const struct loop_expr *e)
 {
-        struct range r = range_of_type((enum element)e->type.element);
+        struct range r = range_of_type(e->type.element);
         if (e->op == LOOP_LITERAL && r.known) {
                 r.least = r.largest = e->literal;
         } else if (e->op == LOOP_CAST && r.known) {
-                struct range a = range_of_type((enum element)e->args[0]->type.element);
+                struct range a = range_of_type(e->args[0]->type.element);
                 if (a.known && !a.is_signed && a.largest.u <= r.largest.u)
                         r.largest = a.largest, r.least.u = 0;
                 else if (a.known && a.is_signed && r.is_signed && a.largest.i <= r.largest.i)
@@ -442,7 +442,9 @@ static int prune_buffers(struct loop_program *p)
 int pass_prune(struct loop_program *p, struct pass_context *context)
 {
         (void)context;
-        int count = prune_function(p, p->main);
+        int count = 0;
+        for (int i = 0; i < p->entry_count; i++)
+                count += prune_function(p, p->entries[i].main);
         for (struct loop_function *k = p->kernels; k; k = k->next) {
                 if (k->kind != FUNCTION_STREAM)
                         count += prune_function(p, k);
@@ -452,6 +454,6 @@ int pass_prune(struct loop_program *p, struct pass_context *context)
         }
         for (struct loop_buffer *b = p->buffers; b; b = b->next)
                 b->number = 0;
-        loop_block_walk(p->main->body, mark_call, mark_load, NULL);
+        loop_walk_mains(p, mark_call, mark_load, NULL);
         return count + prune_kernels(p) + settle_views(p) + prune_buffers(p);
 }

@@ -244,10 +244,10 @@ static void add_overlays(struct building *b, int step, const struct loop_stmt *c
 bool arrange_graph(struct arena *arena, struct loop_program *p, bool shares, struct step_graph *g)
 {
         struct building b = { .arena = arena, .scratch = arena_new(), .g = g };
-        int statements = statements_count(p->main->body), time = 0;
+        int statements = statements_count(loop_main(p)->body), time = 0;
         *g = (struct step_graph){ 0 };
         b.step_of = arena_array(b.scratch, (size_t)statements + 1, sizeof *b.step_of);
-        for (const struct loop_stmt *s = p->main->body->first; s; s = s->next) {
+        for (const struct loop_stmt *s = loop_main(p)->body->first; s; s = s->next) {
                 if (!can_move(s)) {
                         arena_free(b.scratch);
                         return false;
@@ -270,7 +270,7 @@ bool arrange_graph(struct arena *arena, struct loop_program *p, bool shares, str
                 if (b.roots[i].touch_count)
                         build_root(&b, &b.roots[i]);
         int step = 0;
-        for (const struct loop_stmt *s = p->main->body->first; s; s = s->next, step++)
+        for (const struct loop_stmt *s = loop_main(p)->body->first; s; s = s->next, step++)
                 if (shares && s->kind == STMT_CALL)
                         add_overlays(&b, step, s);
         arena_free(b.scratch);
@@ -378,7 +378,7 @@ struct arranging {
 
 static void put_in_order(const struct arranging *a, const int *order)
 {
-        struct loop_block *body = a->p->main->body;
+        struct loop_block *body = loop_main(a->p)->body;
         body->end = &body->first;
         for (int i = 0; i < a->g.count; i++) {
                 *body->end = a->statements[order[i]];
@@ -497,7 +497,7 @@ int arrange_statements(struct loop_program *p, struct pass_context *context, int
                 a.order = arena_array(arena, count, sizeof *a.order);
                 a.best = arena_array(arena, count, sizeof *a.best);
                 int i = 0;
-                for (struct loop_stmt *s = p->main->body->first; s; s = s->next, i++) {
+                for (struct loop_stmt *s = loop_main(p)->body->first; s; s = s->next, i++) {
                         a.statements[i] = s;
                         a.order[i] = a.best[i] = i;
                 }

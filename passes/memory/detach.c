@@ -135,7 +135,7 @@ static struct loop_stmt **number_statements(struct arena *arena, const struct lo
 {
         struct loop_stmt **list = arena_array(arena, (size_t)count + 1, sizeof *list);
         int time = 0;
-        for (struct loop_stmt *s = p->main->body->first; s; s = s->next) {
+        for (struct loop_stmt *s = loop_main(p)->body->first; s; s = s->next) {
                 list[time] = s;
                 time += 1 + statements_count(s->body) + statements_count(s->other);
         }
@@ -182,14 +182,14 @@ static struct snapshot take_snapshot(struct arena *arena, const struct loop_prog
         int count = 0;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next)
                 count++;
-        for (const struct loop_stmt *t = p->main->body->first; t; t = t->next)
+        for (const struct loop_stmt *t = loop_main(p)->body->first; t; t = t->next)
                 s.count++;
         s.buffers = arena_array(arena, (size_t)count + 1, sizeof *s.buffers);
         s.statements = arena_array(arena, (size_t)s.count + 1, sizeof *s.statements);
         count = s.count = 0;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next)
                 s.buffers[count++] = *b;
-        for (struct loop_stmt *t = p->main->body->first; t; t = t->next)
+        for (struct loop_stmt *t = loop_main(p)->body->first; t; t = t->next)
                 s.statements[s.count++] = t;
         return s;
 }
@@ -201,7 +201,7 @@ static void go_back(struct loop_program *p, const struct snapshot *s)
         *(p->kernels_end = s->kernels_end) = NULL;
         for (struct loop_buffer *b = p->buffers; b; b = b->next)
                 *b = s->buffers[i++];
-        struct loop_block *body = p->main->body;
+        struct loop_block *body = loop_main(p)->body;
         body->end = &body->first;
         for (i = 0; i < s->count; i++) {
                 *body->end = s->statements[i];
@@ -283,7 +283,7 @@ static void detach(struct detaching *d, struct part *part)
         add_kernel(p, part->copy);
         struct loop_block one = { .end = &one.first };
         struct loop_stmt *call = loop_append(p->arena, &one, STMT_CALL),
-                         **at = &p->main->body->first;
+                         **at = &loop_main(p)->body->first;
         call->function = part->copy;
         call->buffers = arena_array(p->arena, 2, sizeof *call->buffers);
         call->buffers[0] = part->joins ? own : hole;
@@ -386,7 +386,7 @@ int pass_detach(struct loop_program *p, struct pass_context *context)
         int count = 0;
         d.size = size_of(&d, PLACE_QUICKLY);
         d.enough = arrange_enough(p, context);
-        bool larger = d.size > d.enough && statements_count(p->main->body) <= STATEMENTS_MAX;
+        bool larger = d.size > d.enough && statements_count(loop_main(p)->body) <= STATEMENTS_MAX;
         if (larger)
                 d.size = size_of(&d, PLACE_WELL);       /* as it will be planned: copies are worth
                                                          * no less */

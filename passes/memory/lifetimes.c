@@ -107,7 +107,7 @@ int touches_walk(struct arena *arena, const struct loop_program *p,
                  void (*visit)(const struct touch *t, void *context), void *context)
 {
         struct walk w = { .arena = arena, .visit = visit, .context = context };
-        walk_block(&w, p->main->body, false);
+        walk_block(&w, loop_main(p)->body, false);
         return w.time;
 }
 
@@ -452,7 +452,7 @@ static void share_block(struct sharing *s, const struct loop_block *block)
 void lifetimes_share_saying(struct lifetimes *l, struct loop_program *p, bool shares, struct remarks *remarks)
 {
         struct sharing s = { l, shares, remarks, 0 };
-        share_block(&s, p->main->body);
+        share_block(&s, loop_main(p)->body);
 }
 
 /* Where a kernel may overwrite an operand (equal positive alias classes) that is used there for the
@@ -563,5 +563,5 @@ int64_t lifetimes_largest(struct lifetimes *l, const struct loop_program *p)
                 }
         }
         int time = 0;
-        return largest_in(l, p->main->body, touched, &time);
+        return largest_in(l, loop_main(p)->body, touched, &time);
 }

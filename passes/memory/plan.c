@@ -176,8 +176,8 @@ int pass_plan(struct loop_program *p, struct pass_context *context)
                 arena_free(arena);
                 return -1;
         }
-        p->live_peak = plan.live_peak;
-        p->workspace_size = plan.size;
+        loop_only_entry(p)->workspace_size = plan.size;
+        loop_only_entry(p)->live_peak = plan.live_peak;
         p->workspace_align = target_workspace_align(context->target);
         for (int i = 0; i < plan.lifetimes.count; i++) {
                 struct storage *s = &plan.lifetimes.storages[i], *root = s;

@@ -197,7 +197,7 @@ static void drop_streams(struct loop_program *p)
 {
         for (struct loop_function *f = p->kernels; f; f = f->next)
                 f->number = 0;
-        loop_block_walk(p->main->body, mark_call, NULL, NULL);
+        loop_walk_mains(p, mark_call, NULL, NULL);
         p->kernels_end = &p->kernels;
         for (struct loop_function *f = p->kernels; f; f = f->next)
                 if (f->kind != FUNCTION_STREAM || f->number) {
@@ -209,7 +209,9 @@ static void drop_streams(struct loop_program *p)
 
 int pass_join(struct loop_program *p, struct pass_context *context)
 {
-        int count = join_block(p, p->main->body);
+        int count = 0;
+        for (int i = 0; i < p->entry_count; i++)
+                count += join_block(p, p->entries[i].main->body);
         if (count)
                 drop_streams(p);
         const int stays = stream_reside(p, context->diag);

@@ -406,7 +406,7 @@ static void drop_values(struct loop_program *p)
 {
         for (struct loop_buffer *b = p->buffers; b; b = b->next)
                 b->number = 0;
-        loop_block_walk(p->main->body, mark_used, mark_load, NULL);
+        loop_walk_mains(p, mark_used, mark_load, NULL);
         p->buffers_end = &p->buffers;
         for (struct loop_buffer *b = p->buffers; b; b = b->next)
                 if (b->number || loop_buffer_root(b, NULL)->number || loop_buffer_root(b, NULL)->space != SPACE_WORKSPACE) {
@@ -442,7 +442,7 @@ static bool is_needed(struct residing *r, const struct loop_stmt *call, const st
         for (int k = 0; k < r->f->buffer_count; k++)
                 if (r->f->buffers[k] == parameter)
                         o.root = loop_buffer_root(call->buffers[k], NULL);
-        loop_block_walk(r->p->main->body, find_other_use, find_other_load, &o);
+        loop_walk_mains(r->p, find_other_use, find_other_load, &o);
         return o.found || !o.root || o.root->space != SPACE_WORKSPACE;
 }
 
@@ -492,13 +492,13 @@ static void find_placed(struct loop_stmt *s, void *found) { *(bool *)found |= s-
 int stream_reside(struct loop_program *p, struct diag *diag)
 {
         int count = 0;
-        for (struct loop_stmt *s = p->main->body->first; s; s = s->next) {
+        for (struct loop_stmt *s = loop_main(p)->body->first; s; s = s->next) {
                 struct others o = { .call = s };
                 bool placed = false;
                 if (s->kind != STMT_CALL || s->function->kind != FUNCTION_STREAM || !s->function->machine->activates)
                         continue;
                 loop_block_walk(s->function->body, find_placed, NULL, &placed);
-                loop_block_walk(p->main->body, find_call, NULL, &o);
+                loop_walk_mains(p, find_call, NULL, &o);
                 if (!placed && !reside(p, s, o.found, diag, &count))
                         return -1;
         }

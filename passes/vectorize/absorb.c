@@ -417,7 +417,7 @@ void absorb_drop(struct loop_program *p, const struct loop_buffer *b)
 int absorb_uses(const struct loop_program *p, const struct loop_buffer *b)
 {
         struct uses uses = { .buffer = b };
-        loop_block_walk(p->main->body, count_call, count_load, &uses);
+        loop_walk_mains(p, count_call, count_load, &uses);
         return uses.count;
 }
 
@@ -449,17 +449,17 @@ int pass_absorb(struct loop_program *p, struct pass_context *context)
         if (!target_grid(context->target))
                 return 0;
         a.cold = grid_is_cold(context->target, p);
-        for (struct loop_stmt **at = &p->main->body->first; *at;)
+        for (struct loop_stmt **at = &loop_main(p)->body->first; *at;)
                 if ((*at)->kind == STMT_CALL && (absorb(&a, *at) || absorb_rows(&a, *at))) {
                         *at = (*at)->next;
                         count++;
                 } else {
                         at = &(*at)->next;
                 }
-        for (struct loop_stmt *s = p->main->body->first; s && !context->memory; s = s->next)
+        for (struct loop_stmt *s = loop_main(p)->body->first; s && !context->memory; s = s->next)
                 while (s->kind == STMT_CALL && absorb_beside(&a, s))
                         count++;
-        for (p->main->body->end = &p->main->body->first; *p->main->body->end;)
-                p->main->body->end = &(*p->main->body->end)->next;
+        for (loop_main(p)->body->end = &loop_main(p)->body->first; *loop_main(p)->body->end;)
+                loop_main(p)->body->end = &(*loop_main(p)->body->end)->next;
         return count;
 }

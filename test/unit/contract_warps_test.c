@@ -94,7 +94,7 @@ static void put_module(struct text *t, const struct shape *s, const char *elemen
         window[0] = s->channels / 8;
         window[1] = s->vectors;
         window[2] = 64;
-        text_add(t, "dnn 1\nmodule \"test\"\nfunc @main(%%x \"x\": ");
+        text_add(t, "dnn 2\nmodule \"test\"\nfunc @main(%%x \"x\": ");
         put_dims(t, element, rank, x);
         text_add(t, ", %%w \"w\": ");
         put_dims(t, element, rank + 2, w);

@@ -362,7 +362,7 @@ static struct loop_program *random_program(struct generator *g)
         struct arena *arena = g->h.arena;
         struct loop_program *p = loop_program_new(arena, "random", g->h.library);
         struct loop_function *kernel = loop_function_new(arena, FUNCTION_KERNEL, "kernel");
-        struct loop_stmt *call = loop_append(arena, p->main->body, STMT_CALL);
+        struct loop_stmt *call = loop_append(arena, loop_main(p)->body, STMT_CALL);
         struct loop_buffer **const parameters[] = { &g->x, &g->u, &g->b, &g->y, &g->z, &g->m };
         call->function = kernel;
         call->buffers = arena_array(arena, 6, sizeof *call->buffers);

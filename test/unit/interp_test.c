@@ -178,7 +178,7 @@ static void one_open(struct one *o, enum element from, enum element to, int arit
         o->p = loop_program_new(arena, "one", o->h.library);
         o->kernel = loop_function_new(arena, FUNCTION_KERNEL, "k");
         o->lanes = lanes;
-        struct loop_stmt *call = loop_append(arena, o->p->main->body, STMT_CALL);
+        struct loop_stmt *call = loop_append(arena, loop_main(o->p)->body, STMT_CALL);
         call->function = o->kernel;
         call->buffers = arena_array(arena, 4, sizeof *call->buffers);
         for (int i = 0; i < arity; i++) {

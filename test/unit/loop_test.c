@@ -399,7 +399,7 @@ static void test_names_and_walks(void **state)
         assert_int_equal(counts[0], 17);
         assert_int_equal(counts[1], 4);
         counts[0] = 0;
-        loop_block_walk(p->main->body, count_statement, NULL, counts);
+        loop_walk_mains(p, count_statement, NULL, counts);
         assert_int_equal(counts[0], 5);
         assert_string_equal(loop_buffer_add(p, "image", E_F32, 1, SPACE_WORKSPACE)->name,
                             "image_2");

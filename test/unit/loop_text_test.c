@@ -17,9 +17,9 @@ static void test_everything_round_trips(void **state)
         assert_string_equal(p->kernels->location, "conv1, relu1");
         assert_string_equal(p->kernels->summary, "convolve <1 x 784 x f32>");
         assert_true(p->kernels->flops == 123456 && p->kernels->can_fail &&
-                    !p->kernels->next->can_fail && p->main->can_fail);
-        assert_true(p->planned && p->workspace_size == 4096 && p->workspace_align == 64 &&
-                    p->live_peak == 256);
+                    !p->kernels->next->can_fail && loop_main(p)->can_fail);
+        assert_true(p->planned && loop_workspace_size(p) == 4096 && p->workspace_align == 64 &&
+                    loop_live_peak(p) == 256);
         int64_t offset;
         struct loop_buffer *part = p->buffers;
         while (strcmp(part->name, "part"))

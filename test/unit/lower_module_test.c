@@ -30,7 +30,7 @@ static int kernels(const struct loop_program *p)
 static int calls(const struct loop_program *p)
 {
         int count = 0;
-        for (const struct loop_stmt *s = p->main->body->first; s; s = s->next)
+        for (const struct loop_stmt *s = loop_main(p)->body->first; s; s = s->next)
                 count += s->kind == STMT_CALL;
         return count;
 }

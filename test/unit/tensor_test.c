@@ -296,7 +296,8 @@ static void test_refused_texts(void **state)
         (void)state;
         static const char *const cases[][2] = {
                 { "", "line 1: the text does not begin with dnn and a version" },
-                { "dnn 2\n", "line 1: the version is 2, want 1 to 1" },
+                { "dnn 3\n", "line 1: this is version 3 of the format, 1 to 2 are known: it is of a later dnncc" },
+                { "dnn 0\n", "line 1: the version is 0, want 1 to 2147483647" },
                 { "dnn 2\n", "line 1: the module line is missing" },
                 { "dnn 2\nmodule \"a*/b\"", "line 2: the module's name holds what may not stand in a comment of C" },
                 { "dnn 2\nmodule \"a", "line 2: the quotes around the module's name are not closed" },
