@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-#include "cost/grid.h"
+#include "engines/grid/launch_cost.h"
 #include "ir/loop_bounds.h"
 
 enum { SHARED_ALIGN = 128, LINES_ALIGN = 1024 };  /* eight lines of warps together */

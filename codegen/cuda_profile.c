@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "cost/grid.h"
+#include "engines/grid/launch_cost.h"
 
 enum { REPLAYS = 10 };
 

@@ -82,7 +82,7 @@ static bool has_winograd(const struct region *region)
 /* Can doing this change what came of the try before it? */
 static bool is_promising(struct run *run, int doing)
 {
-        bool blocked = target_has_vectors(run->context.target) && !run->context.exact;
+        bool blocked = target_engine(run->context.target)->vectors && !run->context.exact;
         switch (doing) {
         case IN_ORDER:                  /* the least that any order of these kernels takes is
                                          * known */

@@ -55,7 +55,7 @@ static void warn_idle(struct run *run)
 {
         const struct options *o = &run->options;
         const struct target *t = run->context.target;
-        bool silent = !target_has_products(t) || o->exact;
+        bool silent = !target_engine(t)->float_schedules || o->exact;
         if (run->context.book && schedule_book_is_idle(run->context.book))
                 diag_warning(&run->diag, "--schedule=%s: %s", text_argument(run->arena, o->schedule),
                              !silent   ? "none of its lines is for an operation of this model"

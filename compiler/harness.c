@@ -34,7 +34,7 @@ bool harness_cannot_write(const struct harness *h)
 bool harness_runs(struct run *run, const char *option)
 {
         const struct target *t = run->context.target;
-        if (target_grid(t) || (target_accelerator(t) && !run->options.exact)) {
+        if (target_engine(t)->launches || (target_accelerator(t) && !run->options.exact)) {
                 diag_error(&run->diag, EXIT_USAGE, "%s compiles and runs C, and target %s is for a device", option, t->name);
                 return false;
         }

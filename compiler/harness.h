@@ -24,7 +24,7 @@ struct harness_times {
  * processors, which C compilers use where they can. */
 static inline int harness_lanes(const struct target *t)
 {
-        return target_has_vectors(t) ? target_lanes(t, E_F32) : 4;
+        return target_engine(t)->vectors ? target_lanes(t, E_F32) : 4;
 }
 
 /* May such code run here, or by --runner? An error where not. */

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "compiler/harness.h"
 #include "cost/code.h"
-#include "cost/grid.h"
+#include "engines/grid/launch_cost.h"
 #include "ir/rates.h"
 #include "passes/memory/lifetimes.h"
 
@@ -73,7 +73,7 @@ static double predicted_cycles(const struct loop_function *kernel, bool schedule
         double bytes = (double)(t->read + t->written) / rate_l2(target), cycles = report_machine_cycles(kernel);
         if (cycles >= 0)
                 return cycles;
-        if (target_grid(target))
+        if (target_engine(target)->launches)
                 return launched_seconds(kernel, target, is_cold(run)) * target_grid(target)->clock;
         if (scheduled) {
                 cycles = kernel->flops / (2 * rate_issue(target) * target_lanes(target, E_F32));
@@ -142,7 +142,7 @@ static void put_call(FILE *out, const struct loop_stmt *call, int number, struct
                 ", \"written\": %" PRId64 ", \"cycles\": %.0f",
                 kernel->flops, kernel->again, t.read, t.constants, t.written,
                 predicted_cycles(kernel, schedule, &t, run));
-        if (target_grid(run->context.target))
+        if (target_engine(run->context.target)->launches)
                 put_launches(out, kernel, run->context.target, is_cold(run));
         if (run->bench)
                 fprintf(out, ", \"seconds\": %.9f", run->bench->each->calls[number]);

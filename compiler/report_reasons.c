@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "kernels/streams.h"
+#include "engines/stream/streams.h"
 #include "passes/remark.h"
 
 bool report_is_launch(const struct loop_stmt *call) { return call->function->kind == FUNCTION_STREAM; }

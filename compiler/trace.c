@@ -40,7 +40,7 @@ void trace_table(struct run *run, struct print_options *options)
 
 bool trace_is_possible(struct run *run)
 {
-        if (!trace_wanted(&run->options) || !target_grid(run->context.target))
+        if (!trace_wanted(&run->options) || !target_engine(run->context.target)->launches)
                 return true;
         diag_error(&run->diag, EXIT_USAGE, "--profile=FILE is for what runs on a processor, not with a GPU, whose "
                                            "launches --profile alone times");

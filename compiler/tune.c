@@ -84,14 +84,15 @@ static void find_units(struct tuning *t, struct function *f)
                 if (is_fusion(op->region->owner))
                         continue;
                 struct region *region = is_fusion(op) ? op->regions[0] : NULL;
-                struct op *contraction = kernels_contraction(region, op);
+                const struct target *target = t->run->context.target;
+                struct op *contraction = kernels_contraction(region, op, target);
                 if (!contraction || !contraction->schedule || (!region && contraction != op))
                         continue;
                 bool several = region && contraction->next &&
-                               kernels_contraction(NULL, contraction->next);
+                               kernels_contraction(NULL, contraction->next, target);
                 for (struct op *next = contraction->next; region && next && !several;
                      next = next->next)
-                        several = kernels_contraction(NULL, next) == next;
+                        several = kernels_contraction(NULL, next, target) == next;
                 ARENA_GROW(t->arena, t->kind_of_unit, t->unit_count);
                 t->kind_of_unit[t->unit_count++] = several ? -1 : find_kind(t, contraction);
         }
@@ -456,7 +457,7 @@ bool tune(struct run *run)
 {
         struct tuning t = { .run = run, .arena = run->arena,
                             .machine = { .target = run->context.target, .threads = run->context.threads } };
-        if (!target_has_vectors(run->context.target)) {
+        if (!target_engine(run->context.target)->vectors) {
                 diag_error(&run->diag, EXIT_USAGE, "--tune wants a target with vectors: nothing is scheduled");
                 return false;
         }

@@ -301,7 +301,7 @@ struct kernel_request {
 /* Another way to write a kernel than by loops over its result: into buffer, its first result; others
  * are emit->results. False when it cannot, and then the kernel is begun anew without it. */
 struct kernel_scheduler {
-        bool (*wants)(const struct kernel_request *request);
+        bool (*wants)(const struct kernel_request *request, const struct target *target);
         bool (*write)(struct emit *e, const struct kernel_request *request,
                       struct loop_buffer *buffer);
 };

@@ -251,7 +251,7 @@ static void write_nest(struct emit *e, const struct nest *nest, const struct op 
 }
 
 /* each nest is a launch, of lanes that load while others wait */
-static bool is_launched(const struct emit *e) { return e->options->target && target_grid(e->options->target); }
+static bool is_launched(const struct emit *e) { return e->options->target && target_engine(e->options->target)->launches; }
 
 /* A concat that is stored as it is: a nest for each operand, no choice for each element; but where
  * each nest is a launch. */
@@ -443,7 +443,7 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
                                            .access = ACCESS_OUT, .offset = -1 };
         }
         const struct kernel_scheduler *scheduler = options->scheduler;
-        if (scheduler && scheduler->wants(request)) {
+        if (scheduler && scheduler->wants(request, options->target)) {
                 if (!scheduler->write(&e, request, outputs[0].buffer) && !e.failed) {
                         struct lower_options canonical = *options;
                         canonical.scheduler = NULL;

@@ -117,6 +117,9 @@ static inline bool multiply_in_groups(const struct multiply *m) { return m->x.pl
 /* in fragments, of one warp or of several */
 static inline bool multiply_in_warps(const struct multiply *m) { return m->x.place >= PLACE_WARP; }
 
+/* A step takes a whole row of channels: those behind the last are zeros in memory. */
+static inline bool multiply_takes_rows(const struct multiply *m) { return multiply_in_warps(m); }
+
 struct target;
 
 /* The first multiply of the target that takes such operands, w being no larger than `limit` (0: not

@@ -52,7 +52,7 @@
  * of them writing, are ordered by tokens, or awaits; no token is popped that is not there, none is left, and queues do not overflow. A FIFO
  * (ir/machine.h) orders itself: blocks of weights are put into its elements in turn, and read in that order, all of them.
  *
- * Passes (passes/stream/) make instructions of it step by step, each in this same form:
+ * Passes (engines/stream/) make instructions of it step by step, each in this same form:
  *
  *     overlap     alloc %a : i8[12544] in inp at 0, 1024     places in the memory, in elements, that executions take in turn
  *     flatten     transfer %inp[16384] = %x[12544] ..        no loops but those around a single step, no allocs but whole memories

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "ir/element.h"
+#include "ir/engine.h"
 #include "ir/machine.h"
 #include "ir/multiply.h"
 
@@ -66,6 +67,7 @@ struct target {
                                              * NULL: an instruction set, native wherever its own
                                              * `attribute` is, or all of its own `machine` are; to
                                              * no processor with neither */
+        const struct engine *engine;    /* what computes; NULL: the base's */
         const struct printer *printer;  /* what writes the code; NULL: the base's */
         bool big_endian;                /* constants are written as numbers, not as bytes */
         int64_t workspace_align;        /* bytes; 0: the base's */
@@ -108,7 +110,7 @@ struct target {
         const char *compilers;          /* the same in words, for who has another: "gcc or clang for
                                          * 64-bit x86"; or NULL */
         const char *keep;               /* asm constraint of a vector register, where gcc needs it:
-                                         * passes/vectorize/keep.c */
+                                         * engines/vector/keep.c */
         const char *gcc_optimize;       /* what gcc must not do to kernels with register tiles, as
                                          * #pragma GCC optimize says it; or NULL */
         const struct float_control *control;      /* says what becomes of denormal numbers; NULL: nothing
@@ -124,6 +126,7 @@ struct target {
         {                                                                                          \
                 return t->field || !t->base ? t->field : target_##field(t->base);                  \
         }
+TARGET_FIELD(const struct engine *, engine)
 TARGET_FIELD(const struct printer *, printer)
 TARGET_FIELD(const struct grid_machine *, grid)
 TARGET_FIELD(int64_t, workspace_align)
@@ -163,14 +166,7 @@ static inline const struct target *target_widest(const struct target *t) { retur
 /* what a kernel is written for, whose schedule is so */
 static inline const struct target *target_of_width(const struct target *t, bool wide) { return wide ? target_widest(t) : t; }
 
-static inline bool target_has_vectors(const struct target *t) { return target_vector_bytes(t) > 0; }
-/* blocks of warps multiply, by multiplies of their own, which no grid's base has */
-static inline bool target_has_warps(const struct target *t) { return target_grid(t) && multiply_registers(t); }
 static inline bool target_begins_early(const struct target *t) { return target_grid(t) && target_grid(t)->early; }
-/* contractions are written by schedules: with sums in vectors, or by blocks of warps */
-static inline bool target_has_products(const struct target *t) { return target_has_vectors(t) || target_has_warps(t); }
-/* contractions are computed in blocks of channels: by schedules, or by a machine */
-static inline bool target_has_blocks(const struct target *t) { return target_has_products(t) || target_accelerator(t); }
 
 /* Elements of type e that a native vector computes with at a time: f32, i32, u32, and what is
  * converted to them (i8, f16, ..., bool) one for every four bytes, 64-bit types one for every

@@ -112,7 +112,7 @@ static struct stage *prepare_product(struct block *b, const struct op *op)
                 common.y = b->keys ? (struct access){ .stride = { 0, 0, depth_of(b), 1 } } : b->a.y;
         if (common.y.stride[COLUMN] != 1)
                 return NULL;
-        struct stage *s = kernels_lowering(op)->prepare(&common);
+        struct stage *s = kernels_prepare(&common);
         return s && s->spatial_count == 1 && !s->write_all ? s : NULL;
 }
 
@@ -524,8 +524,8 @@ bool attention_kernel(struct emit *e, const struct kernel_request *request,
         struct block b = { .e = e, .region = request->region };
         if (!attention_find(request->region, request->results[0], &b.a))
                 return false;
-        if (target_grid(e->options->target))
-                return (b.a.first->code == OP_dot ? attention_rows_kernel : attention_warps_kernel)(e, request, &b.a, buffer);
+        if (target_engine(e->options->target)->attention)
+                return target_engine(e->options->target)->attention(e, request, &b.a, buffer);
         if (!prepare(&b))
                 return false;
         for (const struct op *op = b.region->first; op != b.region->last; op = op->next)

@@ -226,20 +226,13 @@ bool contract_fits_width(const struct op *op, const struct target *width)
         return packed_lanes(x, w) == lanes || (packed_group(x, w) == 1 && packed_panel(x, w) % lanes == 0);
 }
 
-/* of few rows, where the schedule's tile is so; or by fragments */
-static struct stage *in_warps(const struct stage *common)
-{
-        struct stage *s = row_warps_prepare(common);
-        return s ? s : warps_prepare(common);
-}
-
 struct stage *contract_prepare(const struct stage *common)
 {
         struct stage *s = NULL;
         for (int tiles = 1; tiles >= 0 && !s; tiles--) {
                 const struct multiply *m =
                         contract_multiply(common->op, common->target, tiles);
-                s = !m ? NULL : multiply_in_warps(m) ? in_warps(common) : prepare(common, m);
+                s = m ? prepare(common, m) : NULL;
         }
         return s;
 }

@@ -1,89 +1,88 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/kernels.h"
 
+#include "ir/engine.h"
 #include "kernels/attention.h"
 #include "kernels/rings.h"
 #include "kernels/stage.h"
-#include "kernels/streams.h"
 
-#define OF(e) (1u << E_##e)
-#define HEED(word) (UINT64_C(1) << WORD_##word)
-#define GRID (HEED(tile) | HEED(warps) | HEED(panels) | HEED(stages) | HEED(depth) | HEED(parts) | HEED(runs) | HEED(whole) | HEED(pooled))
-#define TASKS (HEED(row_tasks) | HEED(panel_tasks))
-static const struct lowering lowerings[] = {
-        { OP_convolve_packed, OF(F32) | OF(BF16) | OF(F16) | OF(TF32) | OF(I8) | OF(U8) | OF(I16),
-          HEED(rows) | HEED(columns) | HEED(vectors) | HEED(wide) | HEED(unroll) | HEED(split) | HEED(ahead) | HEED(strip) |
-                  HEED(flat) | HEED(pack) | HEED(prefetch) | GRID | TASKS,
-          contract_prepare },
-        { OP_convolve_lanes, OF(F32) | OF(I8) | OF(U8),
-          HEED(rows) | HEED(columns) | HEED(unroll) | TASKS, lanes_prepare },
-        { OP_convolve_winograd, OF(F32),
-          HEED(columns) | HEED(vectors) | HEED(wide) | HEED(unroll) | HEED(split) | HEED(ahead) | HEED(prefetch) |
-                  HEED(group) | TASKS,
-          winograd_prepare },
-        { OP_dot_blocks, OF(I8), HEED(columns) | HEED(vectors) | TASKS, blocks_prepare },
-        { OP_reduce_window, OF(F32) | OF(BF16) | OF(F16), HEED(columns) | TASKS, windows_prepare },
-};
-enum { LOWERING_COUNT = sizeof lowerings / sizeof *lowerings };
+/* each row of the target's engine, and of its bases */
+#define EACH_ROW(row, target)                                                                      \
+        for (const struct engine *engine = target_engine(target); engine; engine = engine->base) \
+                for (const struct lowering *row = engine->lowerings; row && row->reads; row++)
 
-const struct lowering *kernels_lowering(const struct op *op)
+static bool row_serves(const struct lowering *row, const struct op *op, const struct target *target)
 {
-        for (int i = 0; i < LOWERING_COUNT; i++)
-                if (lowerings[i].code == op->code &&
-                    lowerings[i].reads >> op_operand(op, 0)->type->element & 1)
-                        return &lowerings[i];
+        return row->code == op->code && row->reads >> op_operand(op, 0)->type->element & 1 &&
+               (!row->serves || row->serves(op, target));
+}
+
+const struct lowering *kernels_lowering(const struct op *op, const struct target *target)
+{
+        EACH_ROW (row, target)
+                if (row_serves(row, op, target))
+                        return row;
         return NULL;
 }
 
-bool kernels_code(enum opcode code)
+bool kernels_code(enum opcode code, const struct target *target)
 {
-        for (int i = 0; i < LOWERING_COUNT; i++)
-                if (lowerings[i].code == code)
+        EACH_ROW (row, target)
+                if (row->code == code)
                         return true;
         return false;
 }
 
-bool kernels_heed(const struct op *op, enum schedule_word word)
+bool kernels_heed(const struct op *op, enum schedule_word word, const struct target *target)
 {
-        const struct lowering *lowering = kernels_lowering(op);
+        const struct lowering *lowering = kernels_lowering(op, target);
         return lowering && lowering->heeds >> word & 1;
 }
 
-struct op *kernels_contraction(const struct region *region, struct op *op)
+struct stage *kernels_prepare(const struct stage *common)
+{
+        struct stage *s;
+        EACH_ROW (row, common->target)
+                if (row->prepare && row_serves(row, common->op, common->target) && (s = row->prepare(common)))
+                        return s;
+        return NULL;
+}
+
+struct op *kernels_contraction(const struct region *region, struct op *op, const struct target *target)
 {
         for (op = region ? region->first : op; op; op = region ? op->next : NULL)
-                if (kernels_lowering(op))
+                if (kernels_lowering(op, target))
                         return op;
         return NULL;
 }
 
 /* has a lowering of its own, or (dot) has one as a part of attention, whose pass gave it a schedule */
-static bool is_scheduled(const struct op *op)
+static bool is_scheduled(const struct op *op, const struct target *target)
 {
-        return kernels_lowering(op) || (op->code == OP_dot && op->schedule);
+        return kernels_lowering(op, target) || (op->code == OP_dot && op->schedule);
 }
 
 /* another one of the same region */
-static bool is_followed(const struct op *contraction)
+static bool is_followed(const struct op *contraction, const struct target *target)
 {
         for (const struct op *op = contraction->next; op; op = op->next)
-                if (is_scheduled(op))
+                if (is_scheduled(op, target))
                         return true;
         return false;
 }
 
-static struct op *find_contraction(const struct kernel_request *request)
+static struct op *find_contraction(const struct kernel_request *request, const struct target *target)
 {
         struct op *op = request->region ? request->region->first : (struct op *)(uintptr_t)request->op;
-        while (op && !is_scheduled(op))
+        while (op && !is_scheduled(op, target))
                 op = request->region ? op->next : NULL;
         return op;
 }
 
 /* of several results only attention of few rows, which may store what it reads */
-static bool wants(const struct kernel_request *request)
+static bool wants(const struct kernel_request *request, const struct target *target)
 {
-        const struct op *op = find_contraction(request);
+        const struct op *op = find_contraction(request, target);
         if (request->result_count != 1)
                 return op && op->code == OP_dot && op->schedule;
         return (op && op->schedule) || rings_wanted(request);
@@ -94,15 +93,16 @@ static bool write_kernel(struct emit *e, const struct kernel_request *request,
 {
         if (rings_wanted(request))
                 return rings_kernel(e, request, buffer);
-        struct op *op = find_contraction(request);
-        if (target_accelerator(e->options->target))
-                return stream_kernel(e, request, op, buffer);
-        if (request->region && is_followed(op) && op->code != OP_convolve_winograd)
+        const struct target *target = e->options->target;
+        struct op *op = find_contraction(request, target);
+        if (target_engine(target)->kernel)
+                return target_engine(target)->kernel(e, request, op, buffer);
+        if (request->region && is_followed(op, target) && op->code != OP_convolve_winograd)
                 return attention_find(request->region, request->results[0],
                                       &(struct attention){ 0 })
                                ? attention_kernel(e, request, buffer)
                                : strips_kernel(e, request, buffer);
-        return stage_kernel(e, request, op, buffer, kernels_lowering(op)->prepare);
+        return stage_kernel(e, request, op, buffer);
 }
 
 const struct kernel_scheduler kernels_scheduler = { wants, write_kernel };

@@ -15,27 +15,41 @@
 #include "ir/target.h"
 #include "ir/tensor.h"
 
+struct schedule_machine;                /* schedule/schedule.h */
 struct stage;
 /* The lowering of one contraction (stage.h): what the stages of all lowerings have is filled in,
  * and it fills in the rest. NULL where it cannot be scheduled so. */
 typedef struct stage *(*stage_prepare)(const struct stage *common);
+/* A good schedule for op, with words in arena. */
+typedef struct schedule (*schedule_choice)(const struct op *op,
+                                           const struct schedule_machine *machine,
+                                           struct arena *arena);
 
+/* A row of an engine's lowerings (ir/engine.h); one that reads nothing ends them. */
 struct lowering {
         enum opcode code;
-        unsigned reads;                 /* elements of x */
-        uint64_t heeds;                 /* words of a schedule */
-        stage_prepare prepare;
+        unsigned reads;                 /* elements of x: READS of each */
+        bool (*serves)(const struct op *op, const struct target *target);      /* NULL: all such operations */
+        uint64_t heeds;                 /* words of a schedule: HEED of each */
+        stage_prepare prepare;          /* NULL: the engine's `kernel` writes such operations */
+        schedule_choice choose;         /* NULL: the engine's `schedule` chooses */
 };
+#define READS(element) (1u << E_##element)
+#define HEED(word) (UINT64_C(1) << WORD_##word)
+/* what contractions of packed operands read (convolve_packed) */
+#define CONTRACT_READS (READS(F32) | READS(BF16) | READS(F16) | READS(TF32) | READS(I8) | READS(U8) | READS(I16))
 
-/* the one that can write op; NULL: none */
-const struct lowering *kernels_lowering(const struct op *op);
-/* one that can write such operations, of some elements */
-bool kernels_code(enum opcode code);
+/* the first of the target's engine, or of its bases, that can write op; NULL: none */
+const struct lowering *kernels_lowering(const struct op *op, const struct target *target);
+/* There is one that can write such operations, of some elements. */
+bool kernels_code(enum opcode code, const struct target *target);
 /* Does it do what the word of a schedule says? */
-bool kernels_heed(const struct op *op, enum schedule_word word);
+bool kernels_heed(const struct op *op, enum schedule_word word, const struct target *target);
+/* The stage of the first lowering that can be scheduled as common->schedule says; NULL: none. */
+struct stage *kernels_prepare(const struct stage *common);
 /* what a scheduled lowering could write of a fusion's region (or, region NULL, of op): its
  * contraction, or NULL */
-struct op *kernels_contraction(const struct region *region, struct op *op);
+struct op *kernels_contraction(const struct region *region, struct op *op, const struct target *target);
 /* Can a kernel be written so? */
 bool kernels_accept(const struct op *kernel, const struct lower_options *options,
                     const struct loop_library *library, struct diag *diag);

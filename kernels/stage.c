@@ -4,7 +4,6 @@
 
 #include "ir/loop_vector.h"
 #include "ir/relation.h"
-#include "kernels/contract_warps.h"
 
 /* ---- tiles ---- */
 
@@ -466,8 +465,9 @@ static bool is_made_of(const struct value *v, const struct op *pool)
 /* what is stored is made of a reduction over positions of result */
 static void find_reduction(struct stage *s)
 {
-        struct op *pool = s->region && s->schedule.pooled ? s->region->first : NULL;
-        while (pool && !warps_pools(s->op, pool))
+        bool (*pools)(const struct op *contraction, const struct op *reduce) = target_engine(s->target)->pools;
+        struct op *pool = s->region && pools && s->schedule.pooled ? s->region->first : NULL;
+        while (pool && !pools(s->op, pool))
                 pool = pool->next;
         if (!pool || s->pad || !type_same_dims(s->result->type, op_result(pool)->type) || !is_made_of(s->result, pool))
                 return;
@@ -532,21 +532,21 @@ bool stage_begin(struct stage *s, struct emit *e, const struct region *region, c
         if (!op->schedule)
                 return false;
         s->schedule = *op->schedule;
-        stage_set_width(s, target_of_width(target, s->schedule.wide && kernels_heed(op, WORD_wide)));
+        stage_set_width(s, target_of_width(target, s->schedule.wide && kernels_heed(op, WORD_wide, target)));
         bool vectors = s->lanes > 1 && s->multiply;
         return (vectors || s->schedule.tile) && can_store(op_operand(op, 0)) && can_store(op_result(op)) &&
                type_elements(op_operand(op, 0)->type);
 }
 
 bool stage_kernel(struct emit *e, const struct kernel_request *request, struct op *op,
-                  struct loop_buffer *buffer, stage_prepare prepare)
+                  struct loop_buffer *buffer)
 {
         struct stage common;
         if (!stage_begin(&common, e, request->region, op) || !can_store(request->results[0]) ||
             !find_access(&common, request->results[0]))
                 return false;
         common.ys = buffer;
-        struct stage *s = prepare(&common);
+        struct stage *s = kernels_prepare(&common);
         if (!s)
                 return false;
         s->x_start = number(e, s->x.offset);

@@ -3,8 +3,8 @@
  * the moves around it, its positions cut into tiles, tasks, the epilogue on a vector of sums, the
  * halo.
  *
- * A lowering is a row in kernels.c: it prepares a stage and writes its rows; stage.c writes what is
- * around them. */
+ * A lowering is a row of an engine (engines/): it prepares a stage and writes its rows; stage.c writes
+ * what is around them. */
 #ifndef KERNELS_STAGE_H
 #define KERNELS_STAGE_H
 
@@ -78,15 +78,9 @@ struct stage {
         struct loop_expr *tile_number;  /* among those that this call of write is for */
 };
 
-/* ---- the lowerings of kernels.c, each in a file of its name ---- */
+/* ---- contract.c: convolve_packed in register tiles of vectors, or in hardware tiles ---- */
 
 struct stage *contract_prepare(const struct stage *common);
-struct stage *warps_prepare(const struct stage *common);   /* of contract_prepare */
-struct stage *row_warps_prepare(const struct stage *common);
-struct stage *lanes_prepare(const struct stage *common);
-struct stage *winograd_prepare(const struct stage *common);
-struct stage *windows_prepare(const struct stage *common);
-struct stage *blocks_prepare(const struct stage *common);
 
 /* ---- prologue.c: x, computed or gathered once for a strip of the positions ---- */
 
@@ -106,11 +100,6 @@ bool prologue_write(struct stage *s, struct loop_expr *from, struct loop_expr *t
 /* a kernel of two products and rows between them: attention.c */
 bool attention_kernel(struct emit *e, const struct kernel_request *request,
                       struct loop_buffer *buffer);
-struct attention;
-bool attention_warps_kernel(struct emit *e, const struct kernel_request *request, const struct attention *a,
-                            struct loop_buffer *buffer);
-bool attention_rows_kernel(struct emit *e, const struct kernel_request *request, const struct attention *a,
-                           struct loop_buffer *buffer);
 /* a kernel of several contractions: strips.c */
 bool strips_kernel(struct emit *e, const struct kernel_request *request,
                    struct loop_buffer *buffer);
@@ -119,7 +108,7 @@ bool strips_kernel(struct emit *e, const struct kernel_request *request,
 
 /* A whole kernel, of one contraction. False: it cannot be written so. */
 bool stage_kernel(struct emit *e, const struct kernel_request *request, struct op *op,
-                  struct loop_buffer *buffer, stage_prepare prepare);
+                  struct loop_buffer *buffer);
 /* What all stages begin with: fields up to rank, the schedule. False where no contraction can be
  * scheduled so. */
 bool stage_begin(struct stage *s, struct emit *e, const struct region *region, const struct op *op);

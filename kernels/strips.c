@@ -81,8 +81,7 @@ static int64_t common_multiple(int64_t a, int64_t b)
         return multiple;
 }
 
-static bool prepare_stage(struct strips *s, int i, const struct kernel_request *request,
-                          stage_prepare prepare)
+static bool prepare_stage(struct strips *s, int i, const struct kernel_request *request)
 {
         const struct chain_link *link = &s->chain.links[i];
         struct stage common;
@@ -105,7 +104,7 @@ static bool prepare_stage(struct strips *s, int i, const struct kernel_request *
         else
                 common.y = s->chain.y;
         common.pad = common.between ? NULL : link->pad;
-        struct stage *stage = s->stages[i] = prepare(&common);
+        struct stage *stage = s->stages[i] = kernels_prepare(&common);
         return stage && !stage->write_all && stage->y.stride[LANES] == 1 &&
                (!i || type_extent(s->between[i].type, LANES) % stage->lanes == 0);
 }
@@ -129,7 +128,7 @@ static bool prepare_strips(struct strips *s, const struct kernel_request *reques
         for (int i = 1; i < chain->count; i++)
                 find_strip(s, i);
         for (int i = 0; i < chain->count; i++)
-                if (!prepare_stage(s, i, request, kernels_lowering(chain->links[i].op)->prepare))
+                if (!prepare_stage(s, i, request))
                         return false;
         return true;
 }

@@ -323,7 +323,7 @@ void check_reproduce(struct check *c, const struct pass *pass)
 static bool is_exact(const struct pass *pass, const struct pass_context *context)
 {
         return pass->class == CLASS_E || context->exact ||
-               (pass->level == LEVEL_LOWER && !target_has_products(context->target));
+               (pass->level == LEVEL_LOWER && !target_engine(context->target)->float_schedules);
 }
 
 bool check_after(struct check *c, const struct pipeline_state *state, const struct pass *pass)

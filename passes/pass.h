@@ -30,7 +30,7 @@ struct pass_context {
         const struct loop_library *library;
         struct limits limits;
         struct lower_options lower;
-        const struct stream_memo *memo; /* tiles of streams that were looked for (cost/stream_memo.h) */
+        const struct stream_memo *memo; /* tiles of streams that were looked for (engines/stream/stream_memo.h) */
         bool all_on_machine;            /* what the target's machine can do it does, even where the processor is faster */
         int64_t fold_steps;             /* spent so far, of limits.fold_total_steps */
         int64_t fold_bytes;             /* of limits.fold_total_bytes */

@@ -7,17 +7,16 @@
  * From the user's file of schedules (--schedule) where that has one for operations like it. Behind
  * a semicolon stands why: what it is predicted to cost, and which one comes next. Nothing else
  * changes: a schedule says how, not what. */
-#include "kernels/contract.h"
 #include "kernels/kernels.h"
 #include "passes/remark.h"
 #include "schedule/book.h"
 #include "schedule/schedule.h"
 
-/* by vectors, or products by blocks of warps or a machine */
+/* by a lowering of the engine, or by what chooses schedules for all of its operations */
 static bool can_follow(const struct op *op, const struct target *target)
 {
-        return !target_has_warps(target) ? target_has_blocks(target)
-                                         : op->code == OP_convolve_packed && contract_multiply(op, target, true);
+        const struct engine *engine = target_engine(target);
+        return engine->launches ? kernels_lowering(op, target) != NULL : engine->blocks;
 }
 
 static enum remark_reason choose(struct op *op, const struct module *m, const struct schedule_machine *machine, struct pass_context *context)
@@ -28,8 +27,8 @@ static enum remark_reason choose(struct op *op, const struct module *m, const st
                 return REMARK_schedule_no_vectors;
         if (context->exact)
                 return REMARK_schedule_in_order;
-        if (!kernels_lowering(op))
-                return kernels_code(op->code) ? REMARK_schedule_elements : REMARK_schedule_own_layout;
+        if (!kernels_lowering(op, context->target))
+                return kernels_code(op->code, context->target) ? REMARK_schedule_elements : REMARK_schedule_own_layout;
         const struct schedule *given = context->book ? schedule_book_find(context->book, m, op) : NULL;
         op->schedule = given ? given : schedule_for(op, machine, m->arena);
         return given ? REMARK_schedule_given : REMARK_schedule_chosen;
@@ -52,7 +51,7 @@ int pass_schedule(struct function *f, struct pass_context *context)
         if (context->remarks && f == f->module->functions)
                 remarks_begin(context->remarks, "schedule");
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
-                if (!kernels_code(op->code) && !(op_info[op->code].traits & TRAIT_CONTRACTION))
+                if (!kernels_code(op->code, context->target) && !(op_info[op->code].traits & TRAIT_CONTRACTION))
                         continue;
                 enum remark_reason why = choose(op, f->module, &machine, context);
                 count += why == REMARK_schedule_chosen || why == REMARK_schedule_given;

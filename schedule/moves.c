@@ -24,9 +24,9 @@ static bool is_sound(const struct op *op, const struct schedule *s, const struct
 {
         int registers = target_vector_registers(target);
         if (s->rows < 1 || s->columns < 1 || s->vectors < 1 || s->prefetch < 0 ||
-            (s->pack && !kernels_heed(op, WORD_pack)))
+            (s->pack && !kernels_heed(op, WORD_pack, target)))
                 return false;
-        if (!kernels_heed(op, WORD_vectors))
+        if (!kernels_heed(op, WORD_vectors, target))
                 return s->rows * s->columns + 2 <= registers;
         return s->rows * s->columns * s->vectors * s->split + s->vectors + 1 <= registers;
 }
@@ -45,10 +45,10 @@ static int64_t row_tiles(const struct op *op, const struct schedule *s)
 
 /* Does the word say anything about this operation? Strips of all rows are no strips; without rows
  * there is nothing to make one. */
-static bool is_heeded(const struct op *op, enum schedule_word word, const struct schedule *s)
+static bool is_heeded(const struct op *op, enum schedule_word word, const struct schedule *s, const struct target *target)
 {
         const struct type *y = op_result(op)->type;
-        if (!kernels_heed(op, word))
+        if (!kernels_heed(op, word, target))
                 return false;
         if (word == WORD_rows || word == WORD_flat)
                 return y->rank > 4 && (word == WORD_flat || !s->flat) &&
@@ -71,7 +71,7 @@ bool schedule_move(const struct op *op, const struct schedule_machine *machine, 
         *word = m->how == SET ? m->value : m->how == ADD ? old + m->value : old >> m->value;
         if (m->word == WORD_ahead && m->value && !core_waits(target))
                 return false;           /* where loads do not wait for each other, C compilers put them where they like */
-        if ((m->word == WORD_wide && !machine->target->wide) || *word == old || (m->how == HALVE && !*word) || !is_heeded(op, m->word, s))
+        if ((m->word == WORD_wide && !machine->target->wide) || *word == old || (m->how == HALVE && !*word) || !is_heeded(op, m->word, s, machine->target))
                 return false;
         if (m->word == WORD_wide && s->wide && s->vectors > 1)
                 s->vectors /= 2;

@@ -13,9 +13,9 @@ struct schedule_machine {
         const struct target *target;
         int threads;
         bool cold;                              /* constants come from memory in every run (schedule_is_cold) */
-        const struct stream_memo **memo;        /* of an accelerator's tiles (cost/stream_memo.h); NULL: none is kept */
+        const struct stream_memo **memo;        /* of an accelerator's tiles (engines/stream/stream_memo.h); NULL: none is kept */
 };
-/* Does f read more constants than the second cache of a target with a grid keeps from one run to the next? */
+/* Does f read more constants than the target keeps in a cache from one run to the next (engine->cold)? */
 bool schedule_is_cold(const struct function *f, const struct target *target);
 /* A good schedule for an operation, the one of least predicted time, which may say why; in arena.
  * NULL: nothing would follow it (schedule.c: a table by operation). */
@@ -38,10 +38,9 @@ double schedule_winograd_gain(const struct op *packed, int tile,
 int64_t schedule_winograd_line(int64_t lanes, const struct target *target);
 int64_t schedule_winograd_panel(int64_t lines);
 
-/* A product, before its weights are packed: channels of a sum, with the window's offsets. Vectors of
- * outputs of a panel, where warps multiply together by m: those of least predicted time. (choose_groups.c) */
-struct schedule_product { int64_t groups, positions, outputs, channels; };
-int64_t schedule_panel(const struct target *target, const struct multiply *m, const struct schedule_product *p);
+/* A product, before its weights are packed: channels of a sum, with the window's offsets; matrix: its positions are
+ * the rows of a matrix, by constant weights. */
+struct schedule_product { int64_t groups, positions, outputs, channels; bool matrix; };
 
 /* What --tune tries (moves.c): *s with move number `move` made; false where that changes nothing or
  * cannot be followed. */

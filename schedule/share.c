@@ -20,10 +20,10 @@ static bool moves(const struct op *op)
 }
 
 /* the operation that a kernel is about: the contraction, if it has one */
-static const struct op *heart(const struct op *op)
+static const struct op *heart(const struct op *op, const struct target *target)
 {
         const struct op *contraction =
-                op->code == OP_fusion ? kernels_contraction(op->regions[0], NULL) : NULL;
+                op->code == OP_fusion ? kernels_contraction(op->regions[0], NULL, target) : NULL;
         return contraction ? contraction : op;
 }
 
@@ -44,11 +44,11 @@ static const struct value *handed_on(const struct value *v)
 }
 
 /* the operation whose kernel makes v; NULL: it comes from outside */
-static const struct op *maker(const struct value *v)
+static const struct op *maker(const struct value *v, const struct target *target)
 {
         for (const struct value *next; (next = handed_on(v));)
                 v = next;
-        return v->kind == VALUE_RESULT ? heart(v->op) : NULL;
+        return v->kind == VALUE_RESULT ? heart(v->op, target) : NULL;
 }
 
 /* how many tasks made it; where nobody scheduled long loops, and for what comes from outside, as
@@ -69,7 +69,7 @@ static bool is_long(const struct op *kernel, const struct target *target)
 /* Loops that nobody scheduled are shared from outside: by blocks of channels. */
 static struct making made(const struct value *x, const struct schedule_machine *machine)
 {
-        const struct op *op = maker(x);
+        const struct op *op = maker(x, machine->target);
         const struct schedule *s = op ? op->schedule : NULL;
         int threads = !op || is_long(op, machine->target) ? machine->threads : 1;
         if (!s)
@@ -80,9 +80,9 @@ static struct making made(const struct value *x, const struct schedule_machine *
 }
 
 /* Does op add up all channels of what the kernel `made` makes? */
-static bool reads_all(const struct op *op, const struct op *made)
+static bool reads_all(const struct op *op, const struct op *made, const struct target *target)
 {
-        bool sums = kernels_contraction(NULL, (struct op *)(uintptr_t)op) && !is_apart(op);
+        bool sums = kernels_contraction(NULL, (struct op *)(uintptr_t)op, target) && !is_apart(op);
         const struct value *x = sums ? op_operand(op, 0) : NULL;
         while (x && !(x->kind == VALUE_RESULT && kernel_of(x->op) == made))
                 x = handed_on(x);
@@ -92,17 +92,17 @@ static bool reads_all(const struct op *op, const struct op *made)
 /* How those who read what op makes are going to share it. What reads all channels does so by rows
  * best. What reads its own channels, or elements beside its own results, follows those who read
  * these; but of several nobody is followed. */
-static enum sharing wanted(const struct op *op)
+static enum sharing wanted(const struct op *op, const struct target *target)
 {
         for (const struct op *next;; op = next) {
                 const struct op *kernel = kernel_of(op);
                 bool several = false, loops = false;
                 next = NULL;
                 for (const struct use *use = op_result(kernel)->uses; use; use = use->next) {
-                        const struct op *reader = heart(kernel_of(use->user));
-                        if (reader->code == OP_yield || reads_all(reader, kernel))
+                        const struct op *reader = heart(kernel_of(use->user), target);
+                        if (reader->code == OP_yield || reads_all(reader, kernel, target))
                                 return BY_ROWS;
-                        loops |= !kernels_contraction(NULL, (struct op *)(uintptr_t)reader) &&
+                        loops |= !kernels_contraction(NULL, (struct op *)(uintptr_t)reader, target) &&
                                  !moves(reader);
                         several |= next && next != reader;
                         next = reader;
@@ -140,7 +140,7 @@ double schedule_share(struct schedule *s, const struct op *op, const struct shar
                 const struct type *y = op_result(op)->type;
                 shared.result = (double)(type_elements(y) * element_info[y->element].bytes);
                 of.made = made(op_operand(op, 0), machine);
-                of.wanted = wanted(op);
+                of.wanted = wanted(op, machine->target);
         }
         struct shared_how alone = how_of(&of, 1, 1);
         double best = shared_cost(&shared, &alone, machine->target);

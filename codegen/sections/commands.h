@@ -26,9 +26,9 @@ enum command_field {
 };
 
 /* Commands of one engine run one after the other. */
-enum engine { ENGINE_ARRAY, ENGINE_POOL, ENGINE_ELTWISE, ENGINE_DOWNLOAD, ENGINE_UPLOAD, ENGINE_HOST, ENGINE_COUNT };
+enum section_engine { ENGINE_ARRAY, ENGINE_POOL, ENGINE_ELTWISE, ENGINE_DOWNLOAD, ENGINE_UPLOAD, ENGINE_HOST, ENGINE_COUNT };
 
-struct command_info { const char *name, *doc; enum engine engine; bool comment; const unsigned char *fields; int field_count; };
+struct command_info { const char *name, *doc; enum section_engine engine; bool comment; const unsigned char *fields; int field_count; };
 extern const struct command_info command_info[COMMAND_COUNT];
 
 struct machine_command {

@@ -202,7 +202,7 @@ void commands_schedule(struct arena *arena, struct command_list *list, int64_t n
                 }
                 if (is_remark(c))
                         continue;
-                const enum engine engine = command_info[c->code].engine;
+                const enum section_engine engine = command_info[c->code].engine;
                 touched[k] = touched_by(c, all, declared, number_bytes);
                 c->slot = done[engine] + 1 > touched[k].least ? done[engine] + 1 : touched[k].least;
                 for (int j = 0; j < k; j++)

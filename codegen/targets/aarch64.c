@@ -106,6 +106,7 @@ const struct target target_aarch64 = {
         .name = "aarch64",
         .doc = "any 64-bit ARM: NEON",
         .base = &target_generic,
+        .engine = &engine_vector,
         .machine = "defined(__aarch64__) && defined(__GNUC__)",
         ARM64_PROCESSOR,
         .include = "<arm_neon.h>",

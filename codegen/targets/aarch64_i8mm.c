@@ -68,6 +68,7 @@ const struct target target_aarch64_i8mm = {
         .name = "aarch64-i8mm",
         .doc = "what aarch64-fp16 has, and products of bytes with and without a sign, and of matrices of them (i8mm), and of bf16",
         .base = &target_aarch64_fp16,
+        .engine = &engine_tile,
         .attribute = "i8mm,bf16,fp16fml,fullfp16,dotprod",
         .gcc_attribute = "arch=armv8.2-a+dotprod+fp16fml+i8mm+bf16",
         .gcc_optimize = ARM_GCC,

@@ -12,6 +12,7 @@ const struct target target_aarch64_sve128 = {
         .name = "aarch64-sve128",
         .doc = "64-bit ARM with SVE, 4 lanes: registers of any length",
         .base = &target_generic,
+        .engine = &engine_vector,
         .machine = "defined(__aarch64__) && defined(__GNUC__)",
         ARM64_PROCESSOR,
         .attribute = "sve",

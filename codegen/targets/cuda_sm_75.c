@@ -25,6 +25,7 @@ const struct target target_cuda_sm_75 = {
         .name = "cuda-sm_75",
         .doc = "CUDA C for GPUs from Turing on (RTX 20, T4)",
         .base = &target_generic,
+        .engine = &engine_grid,
         .machine = CUDA_MACHINE,
         .grid = &machine,
         .rates = &rates,

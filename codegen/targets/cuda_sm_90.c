@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Hopper, as the H100 is (its data sheet). Rates of the second cache and of products were measured on an H200 (cost/warps.c); launches that begin
+/* Hopper, as the H100 is (its data sheet). Rates of the second cache and of products were measured on an H200 (engines/grid/warp_cost.c); launches that begin
  * early, and what blocks of a cluster of four or eight read of each other, on an H100 (test/bench/cuda/machine.cu). Of blocks that have a multiprocessor
  * each, thirty clusters of four are there at a time, or fifteen of eight, of two 66 (cudaOccupancyMaxActiveClusters). */
 #include "codegen/targets/cuda.h"

@@ -21,6 +21,7 @@ static const struct multiply multiplies[] = {
 const struct target target_generic = {
         .name = "generic",
         .doc = "plain C99, any compiler and machine",
+        .engine = &engine_scalar,
         .printer = &c_printer,
         .workspace_align = 64,          /* a cache line */
         .stack_bytes = 4096,

@@ -38,6 +38,7 @@ const struct target target_riscv64_v = {
         .name = "riscv64-v",
         .doc = "64-bit RISC-V with V 1.0, 8 lanes: two registers of 128 bits or more",
         .base = &target_riscv64,
+        .engine = &engine_vector,
         .attribute = "arch=+v",
         .include = "<riscv_vector.h>",
         .length = "__riscv_vsetvlmax_e8m2()",

@@ -56,6 +56,7 @@ const struct target target_sapphirerapids = {
         .name = "sapphirerapids",
         .doc = "Xeon since 2023: what x86-64-v4-fp16 has, tiles for bf16 and 8-bit integers (AMX), larger caches",
         .base = &target_x86_64_v4_fp16,
+        .engine = &engine_tile,
         .multiplies = multiplies,
         .tile_shapes = &tile_shapes,
         .l1_bytes = 49152,

@@ -18,6 +18,7 @@ const struct target target_unified = {
         .name = "unified",
         .doc = "plain C99, and a machine with a unified buffer, like the first TPU, for quantized convolutions",
         .base = &target_generic,
+        .engine = &engine_stream,
         .multiplies = multiplies,
         .accelerator = &machine_unified,
         .workspace_align = 256,

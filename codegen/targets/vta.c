@@ -18,6 +18,7 @@ const struct target target_vta = {
         .name = "vta",
         .doc = "plain C99, and TVM's accelerator for quantized convolutions",
         .base = &target_generic,
+        .engine = &engine_stream,
         .multiplies = multiplies,
         .accelerator = &machine_vta,
         .workspace_align = 256,         /* of the largest element of its memories */

@@ -242,6 +242,7 @@ const struct target target_x86_64 = {
         .name = "x86-64",
         .doc = "any 64-bit x86: SSE2",
         .base = &target_generic,
+        .engine = &engine_vector,
         .vector_bytes = 16,
         .vector_registers = 16,
         .rates = &(const struct rates){ .issue = 2, .l2 = 32, .memory = 6 },

@@ -26,7 +26,6 @@
  * Where something else reads what is between, or the scheduled lowering (kernels/attention.c)
  * cannot write it, nothing changes; nor where a tile of whole rows is needed and does not fit into
  * half of that cache. */
-#include "cost/grid.h"
 #include "cost/room.h"
 #include "passes/fuse/join.h"
 #include "kernels/attention.h"
@@ -224,15 +223,15 @@ static bool find_caches(const struct candidates *c, const struct target *target,
         const struct op *second = c->kernels[c->count - 1], *product = product_of(c->kernels[c->count - 1]);
         int64_t stored = 0;
         *with = *c;
-        if (!target_grid(target) || product->code != OP_dot)
+        const struct engine *engine = target_engine(target);
+        if (!engine->stores_caches || product->code != OP_dot)
                 return false;
         add_concat(with, second, op_operand(product_of(find_first(op_operand(product, 0))), 1));
         add_concat(with, second, op_operand(product, 1));
         for (int i = 1; i < with->result_count; i++)
                 stored += type_bytes(with->results[i]->type);
         return with->count > c->count &&
-               grid_stores_beside(target_grid(target), type_extent(op_result(product)->type, GROUP),
-                                  (double)stored);
+               engine->stores_caches(target, type_extent(op_result(product)->type, GROUP), (double)stored);
 }
 
 /* ---- how ---- */
@@ -346,10 +345,10 @@ static bool reads_less(const struct attention *a, int64_t blocks,
 }
 
 /* blocks of warps are the only ones that can be, and go over blocks of columns */
-static bool set_warps(const struct attention *a, const struct target *target, struct pass_context *context, struct arena *arena)
+static bool set_by_engine(const struct attention *a, const struct target *target, struct pass_context *context, struct arena *arena)
 {
         struct schedule second;
-        if (!a->sum || context->exact || !attention_choose(a, target, arena, &second))
+        if (!a->sum || context->exact || !target_engine(target)->attention_schedule(a, target, arena, &second))
                 return false;
         if (a->first->code == OP_dot)
                 a->first->schedule = schedule_keep(arena, schedule_preset());
@@ -360,8 +359,8 @@ static bool set_warps(const struct attention *a, const struct target *target, st
 static bool set_schedules(const struct attention *a, const struct schedule_machine *machine,
                           struct pass_context *context, struct arena *arena)
 {
-        if (target_grid(machine->target))
-                return set_warps(a, machine->target, context, arena);
+        if (target_engine(machine->target)->attention_schedule)
+                return set_by_engine(a, machine->target, context, arena);
         struct schedule first = *a->first->schedule, second = *a->second->schedule;
         int columns = first.columns * first.rows < second.columns * second.rows
                               ? first.columns * first.rows
@@ -408,7 +407,7 @@ static bool join_candidates(const struct candidates *c, struct pass_context *con
 static bool join(struct op *second, struct pass_context *context)
 {
         struct candidates c, with;
-        return find_kernels(second, &c, target_grid(context->target)) &&
+        return find_kernels(second, &c, target_engine(context->target)->launches) &&
                ((find_caches(&c, context->target, &with) && join_candidates(&with, context)) || join_candidates(&c, context));
 }
 

@@ -653,8 +653,8 @@ static void remark_all(const struct region *region, const struct member *members
 static int fuse_region(struct region *region, struct pass_context *context)
 {
         struct fusing f = { .limit = (int)context->limits.kernel_operations,
-                            .vectors = target_has_blocks(context->target),
-                            .borders = target_has_warps(context->target) };
+                            .vectors = target_engine(context->target)->blocks,
+                            .borders = target_engine(context->target)->reads_borders };
         int count = 0, halos = f.borders ? 0 : fuse_share_halos(region, context->diag),
             narrow = fuse_narrow(region, context->diag);
         int fused = halos < 0 || narrow < 0 ? -1 : halos + narrow;

@@ -8,21 +8,21 @@
  *   %2 = fusion(%1) { reduce ... }
  *
  * A block that has all positions of an image then stores what becomes of their reduction, and no position
- * (kernels/warps_pool.c): a launch less. Exact to the bit: positions are reduced in the same order. */
-#include "kernels/contract_warps.h"
+ * (engines/grid/warps_pool.c): a launch less. Exact to the bit: positions are reduced in the same order. */
 #include "kernels/kernels.h"
 #include "passes/fuse/join.h"
 
 /* what makes the positions that the kernel reduces; NULL: it reduces none, or others read them */
-static struct op *find_maker(struct op *kernel)
+static struct op *find_maker(struct op *kernel, const struct target *target)
 {
         struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
+        bool (*pools)(const struct op *contraction, const struct op *reduce) = target_engine(target)->pools;
         for (struct op *op = region ? region->first : kernel; op; op = region ? op->next : NULL) {
                 const struct value *x = op->code == OP_reduce ? op_operand(op, 0) : NULL;
                 struct op *made = x && x->kind == VALUE_RESULT && value_has_one_use(x) ? x->op : NULL, *contraction = NULL;
                 if (made && made->region == kernel->region && made->result_count == 1)
-                        contraction = kernels_contraction(made->code == OP_fusion ? made->regions[0] : NULL, made);
-                if (contraction && contraction->schedule && contraction->schedule->pooled && warps_pools(contraction, op))
+                        contraction = kernels_contraction(made->code == OP_fusion ? made->regions[0] : NULL, made, target);
+                if (contraction && contraction->schedule && contraction->schedule->pooled && pools(contraction, op))
                         return made;
         }
         return NULL;
@@ -30,7 +30,7 @@ static struct op *find_maker(struct op *kernel)
 
 static bool join(struct op *kernel, struct pass_context *context)
 {
-        struct op *maker = kernel->result_count == 1 ? find_maker(kernel) : NULL;
+        struct op *maker = kernel->result_count == 1 ? find_maker(kernel, context->target) : NULL;
         struct op *joined = maker ? kernel_join((struct op *const[]){ maker, kernel }, 2, context->diag) : NULL;
         if (!joined || !kernels_accept(joined, &context->lower, context->library, context->diag)) {
                 if (joined)

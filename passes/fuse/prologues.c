@@ -80,7 +80,7 @@ static bool join(struct op *kernel, struct pass_context *context)
 {
         struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
         struct op *contraction =
-                kernel->result_count == 1 ? kernels_contraction(region, kernel) : NULL;
+                kernel->result_count == 1 ? kernels_contraction(region, kernel, context->target) : NULL;
         if (!contraction || !fuse_is_packed(contraction) || !contraction->schedule)
                 return false;
         struct op *map = find_map(kernel, contraction);

@@ -11,7 +11,7 @@
  *   - one of the two that meet is a depthwise convolution or a pool, and so bound by memory, or the
  *     second makes the outputs of one vector;
  *   - what lies between them is larger than the cache (or a good part of it, when there are strips
- *     already), or a pool follows weights that stay in it, or (tile by tile: kernels/winograd.c)
+ *     already), or a pool follows weights that stay in it, or (tile by tile: engines/vector/convolve_winograd.c)
  *     Winograd's algorithm;
  *   - the scheduled lowering (kernels/strips.c) can write both.
  *
@@ -151,20 +151,20 @@ static bool replace(struct op *first, struct op *second, struct op *joined,
         return true;
 }
 
-static struct op *contraction_of(struct op *kernel)
+static struct op *contraction_of(struct op *kernel, const struct target *target)
 {
-        return kernels_contraction(kernel->code == OP_fusion ? kernel->regions[0] : NULL, kernel);
+        return kernels_contraction(kernel->code == OP_fusion ? kernel->regions[0] : NULL, kernel, target);
 }
 
 /* windows of what Winograd's algorithm makes, tile by tile */
 static bool join_windows(struct op *second, struct pass_context *context)
 {
-        struct op *pool = second->result_count == 1 ? contraction_of(second) : NULL;
+        struct op *pool = second->result_count == 1 ? contraction_of(second, context->target) : NULL;
         struct value *x = pool && pool->code == OP_reduce_window ? op_operand(pool, 0) : NULL;
         if (!x || x->kind != VALUE_RESULT || x->op->region != second->region ||
             !value_has_one_use(x) || x->op->result_count != 1)
                 return false;
-        struct op *first = x->op, *contraction = contraction_of(first);
+        struct op *first = x->op, *contraction = contraction_of(first, context->target);
         if (!contraction || contraction->code != OP_convolve_winograd || !contraction->schedule)
                 return false;
         struct op *joined = kernel_join((struct op *const[]){ first, second }, 2, context->diag);

@@ -298,7 +298,7 @@ static void choose_depthwise(struct layout *l, struct op *op)
 static bool stays(struct layout *l, const struct op *op)
 {
         const struct type *y = op_result(op)->type;
-        return may_stay(op) && is_few(l, y) && !target_has_warps(l->context->target) && layout_form(l, op_operand(op, 0))->logical[BLOCKS] &&
+        return may_stay(op) && is_few(l, y) && target_engine(l->context->target)->layout == LAYOUT_OF_LEAST_COST && layout_form(l, op_operand(op, 0))->logical[BLOCKS] &&
                plain_cycles(l, op) <
                        WORTH * (layout_reached_cost(packed_cycles(l, op), l->context->target) +
                                 conversion(l, y, LAST));
@@ -490,15 +490,14 @@ bool layout_stays(const struct op *convolve)
                        : y->scratch && ((const struct form *)y->scratch)->stays;
 }
 
-/* what the target says, whatever costs are: a machine has blocks, and no others; lanes of a warp are neighbours in
- * memory, where all channels are */
+/* what the engine says, or what costs least */
 static enum layout_kind kind_of(const struct layout *l, const struct form *region)
 {
-        const struct target *target = l->context->target;
-        if (target_accelerator(target))
-                return LAYOUT_BLOCKS;
-        if (target_has_warps(target))
-                return region->cost[LAST] < INFINITY ? LAYOUT_LAST : LAYOUT_BLOCKS;
+        switch (target_engine(l->context->target)->layout) {
+        case LAYOUT_IN_BLOCKS: return LAYOUT_BLOCKS;
+        case LAYOUT_CHANNELS_LAST: return region->cost[LAST] < INFINITY ? LAYOUT_LAST : LAYOUT_BLOCKS;
+        case LAYOUT_OF_LEAST_COST: break;
+        }
         return best_kind(region);
 }
 
@@ -510,7 +509,7 @@ void layout_choose(struct layout *l, struct region *region)
         for (int i = 0; i < l->formed_count; i++) {
                 const struct form *root = region_of(l, l->formed[i]);
                 layout_form(l, l->formed[i])->kind = kind_of(l, root);
-                layout_form(l, l->formed[i])->stays &= !target_accelerator(l->context->target);
+                layout_form(l, l->formed[i])->stays &= target_engine(l->context->target)->layout != LAYOUT_IN_BLOCKS;
         }
         if (l->context->notes)
                 add_notes(l);

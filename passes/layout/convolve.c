@@ -525,17 +525,17 @@ static const struct multiply *layout_multiply(const struct layout *l, const stru
                        : NULL;
 }
 
-/* depthwise, of floats: lanes of a warp need none */
+/* depthwise convolutions of floats may stay canonical nests, which need none */
 static bool needs_multiply(const struct layout *l, const struct op *op)
 {
-        return !layout_is_depthwise(op) || !target_has_warps(l->context->target) ||
+        return !layout_is_depthwise(op) || !target_engine(l->context->target)->canonical_depthwise ||
                op_operand(op, 0)->type->element != E_F32 || op_result(op)->type->element != E_F32;
 }
 
 /* channels that a word, or a step of a warp, has: those behind the last are zeros in memory */
 static int whole_group(const struct convolution *c)
 {
-        return is_depthwise(c) ? 1 : multiply_in_warps(c->multiply) ? multiply_row(c->multiply) : c->multiply->group;
+        return is_depthwise(c) ? 1 : multiply_takes_rows(c->multiply) ? multiply_row(c->multiply) : c->multiply->group;
 }
 
 bool layout_has_phases(const struct op *convolve)

@@ -15,7 +15,6 @@
  * not blocked: a row of a is all of its K channels, a row of the result all of its N outputs.
  * Element-wise operations that follow are built on the rows, so that they can be the contraction's
  * epilogue; the logical value is a reshape away. */
-#include "kernels/row_warps.h"
 #include "passes/layout/layout.h"
 
 #include <string.h>
@@ -196,13 +195,11 @@ static int64_t panel_vectors(const struct layout *l, const struct matrix *a, con
                              const struct multiply *m, int64_t channels)
 {
         const struct schedule_product product = { .groups = a->extent[BATCH], .positions = a->extent[FREE], .outputs = b->extent[FREE],
-                                                  .channels = channels };
+                                                  .channels = channels, .matrix = true };
         int line = target_line(l->context->target, m->sum);
         int64_t outputs = b->extent[FREE];
         if (is_panel(l, b, m))
                 return outputs / m->outputs;
-        if (multiply_in_warps(m) && value_is_constant(b->value) && a->extent[FREE] <= ROW_WARPS_MOST)
-                return 1;               /* the more panels for blocks to share */
         if (value_is_constant(b->value))
                 return multiply_panel(l->context->target, m, &product);
         int64_t width = outputs % (2 * line) == line || outputs <= line ? line : 2 * line;

@@ -155,7 +155,7 @@ static void remark(const struct layout *l, const struct op *op, bool converted)
 /* why nothing has another form */
 static bool refuses(const struct pass_context *context, enum remark_reason *why)
 {
-        *why = !target_has_blocks(context->target) ? REMARK_layout_vectors
+        *why = !target_engine(context->target)->blocks ? REMARK_layout_vectors
                : context->exact                     ? REMARK_layout_exact
                                                     : REMARK_layout_unblocked;
         return *why != REMARK_layout_unblocked || context->unblocked;
@@ -212,7 +212,7 @@ static const struct multiply *find_tiles(const struct function *f,
                 if ((op->code == OP_convolve || op->code == OP_dot) &&
                     op_operand(op, 0)->type->element == E_BF16) {
                         const struct multiply *m = multiply_in_tiles(context, E_BF16, E_BF16);
-                        return m && !multiply_in_warps(m) ? m : NULL;
+                        return m && target_engine(context->target)->layout == LAYOUT_OF_LEAST_COST ? m : NULL;
                 }
         return NULL;
 }
@@ -228,7 +228,7 @@ int pass_layout(struct function *f, struct pass_context *context)
                                 remark_op(context->remarks, none, op, NULL);
                 return 0;
         }
-        const bool beside = target_has_warps(context->target);
+        const bool beside = target_engine(context->target)->joins_products;
         if (beside)
                 pass_dce(f, context);
         const struct multiply *tiles = find_tiles(f, context);

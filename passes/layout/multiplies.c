@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "passes/layout/multiplies.h"
 
-#include "cost/groups.h"
 #include "cost/tiles.h"
 #include "passes/simplify/ranges.h"
 
 static bool fits(const struct pass_context *context, const struct multiply *m, int limit)
 {
-        bool vectors = !target_has_warps(context->target) && m->outputs == target_lanes(context->target, m->sum);
+        bool vectors = target_engine(context->target)->vectors && m->outputs == target_lanes(context->target, m->sum);
         bool native = m->registers || m->streams || vectors;
         bool plain = element_is_float(m->sum);    /* what canonical nests read, too */
         return native && (!context->least || plain ||
@@ -77,7 +76,7 @@ const struct multiply *multiply_of_bytes(const struct pass_context *context, con
                      w = op_operand(op, 1)->type->element;
         bool bytes = element_is_integer(x) && element_is_integer(w) && element_info[x].bytes == 1 &&
                      element_info[w].bytes == 1 && op_result(op)->type->element == E_I32;
-        return bytes && target_has_blocks(context->target)
+        return bytes && target_engine(context->target)->blocks
                        ? find(context, x, w, IN_VECTORS | IN_TILES, multiply_limit(op_operand(op, 1)), op)
                        : NULL;
 }
@@ -120,30 +119,23 @@ int64_t multiply_panel(const struct target *target, const struct multiply *m, co
         const int64_t outputs = p->outputs, positions = p->positions;
         if (m->streams)
                 return 1;               /* a block of weights */
+        const struct engine *engine = target_engine(target);
+        int64_t panel = engine->panel ? engine->panel(target, m, p) : 0;
+        if (panel)
+                return panel;
         int line = target_line(target, m->sum);
         bool loads = m->group > 2 && !m->registers;
         int64_t lines = outputs <= line ? 1 : outputs > 2 * line && (positions == 1 || loads) ? 4 : 2;
         int64_t vectors = lines * line > m->outputs ? lines * line / m->outputs : 1;
         /* tiles of sums, as many for other positions, and what goes into them */
         int64_t most = m->registers / (positions == 1 ? 2 : 4);
-        if (multiply_in_groups(m))
-                return schedule_panel(target, m, p);
         return !m->registers || vectors < most ? vectors : positions == 1 ? most : tiled_panel(target, m, outputs, most);
 }
 
 const struct multiply *multiply_of_product(const struct pass_context *context, const struct multiply *m, const struct schedule_product *p)
 {
-        const struct target *target = context->target;
-        const struct multiply *other;
-        if (!m || !multiply_in_groups(m))
-                return m;
-        for (int i = 0; (other = multiply_at(target, i)); i++)
-                if (other->x.memory == m->x.memory && other->w.memory == m->w.memory && other->x.place == PLACE_WARP)
-                        break;
-        bool faster = !other || groups_products(target, m, p->positions, p->outputs, p->channels) <
-                                        groups_products(target, other, p->positions, p->outputs, p->channels) *
-                                                (double)context->limits.together_percent / 100;
-        return faster && p->positions >= m->positions ? m : other;
+        const struct engine *engine = target_engine(context->target);
+        return m && engine->multiply ? engine->multiply(context->target, m, p, context->limits.together_percent) : m;
 }
 
 int64_t multiply_few(const struct target *target, const struct multiply *m, int64_t outputs,

@@ -17,7 +17,6 @@
  * Of all combinations the one of least cycles: the machine's, or what it reads, and the processor's, which moves a byte in each. What
  * another contraction makes is in blocks already, and stays.
  * Element-wise operations with constants that follow on rows go on in the same form. Exact. */
-#include "cost/warps.h"
 #include "ir/machine.h"
 #include "passes/layout/layout.h"
 
@@ -28,7 +27,7 @@
 static const struct multiply *machine_multiply(const struct layout *l)
 {
         const struct multiply *m = multiply_in(l->context, E_I8, E_I8);
-        return target_accelerator(l->context->target) && m && m->streams ? m : NULL;
+        return m && m->streams ? m : NULL;
 }
 
 static void begin(struct layout *l, struct op *op)
@@ -327,7 +326,7 @@ static double price_of_machine(const struct layout *l, int64_t channels, int64_t
         return fmax(computed, moved / m->cycles.beat_bytes) + moved;
 }
 
-/* predicted cycles, or seconds of warps */
+/* predicted time: cycles of a machine, or as the engine has it */
 static double price(const struct layout *l, const struct multiply *m, const struct folding *f, int spatial, int64_t images, int64_t channels, int64_t outputs,
                     int64_t results)
 {
@@ -335,11 +334,15 @@ static double price(const struct layout *l, const struct multiply *m, const stru
         int64_t taps;
         double positions;
         count_folded(f, spatial, &channels, &taps, &positions);
-        if (!multiply_in_warps(m))
+        const struct engine *engine = target_engine(l->context->target);
+        if (!engine->window_cost)
                 return price_of_machine(l, channels, outputs, results, taps, positions);
         const int copies = is_turned(f, spatial) ? 0 : (int)(channels / before);
         channels = round_up(channels, multiply_row(m));
-        return warps_window_cost(l->context->target, m, images * results, outputs, taps, channels, (double)images * positions * (double)channels, copies);
+        const struct window_products w = { .positions = images * results, .outputs = outputs, .taps = taps, .channels = channels,
+                                           .inputs = (double)images * positions * (double)channels,
+                                           .copies = copies };
+        return engine->window_cost(l->context->target, m, &w);
 }
 
 /* All elements go to one place each: x [N, C, (P, times)..] as [N, times.., C, P..]. */
@@ -492,7 +495,7 @@ static void fold_channels(struct layout *l, struct op *op)
 void layout_products(struct layout *l, struct region *region)
 {
         const bool machine = machine_multiply(l) != NULL;
-        if (!machine && !target_has_warps(l->context->target))
+        if (!machine && !target_engine(l->context->target)->folds_channels)
                 return;
         for (struct op *op = region->first, *next; op && !l->failed; op = next) {
                 next = op->next;

@@ -270,7 +270,7 @@ static struct winograd_choice *find_choices(struct function *f, const struct pas
 int pass_winograd(struct function *f, struct pass_context *context)
 {
         int count, replaced = 0;
-        if (!target_has_vectors(context->target) || context->exact || context->direct)
+        if (!target_engine(context->target)->vectors || context->exact || context->direct)
                 return 0;
         struct winograd_choice *choices = find_choices(f, context, &count);
         winograd_afford(choices, count, winograd_constants(f->module) *

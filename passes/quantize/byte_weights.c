@@ -107,7 +107,7 @@ static struct constant *by_outputs(struct function *f, struct constant *c,
                                    const struct pass_context *context)
 {
         struct op *op = value_has_one_use(&c->value) ? c->value.uses->user : NULL;
-        if (!op || op->code != OP_dot || target_has_vectors(context->target))
+        if (!op || op->code != OP_dot || target_engine(context->target)->vectors)
                 return c;
         struct builder b = {
                 .m = f->module, .region = op->region, .before = op, .location = op->location

@@ -178,7 +178,7 @@ static bool round_operands(struct rounding *r, struct op *op)
 int pass_precision(struct function *f, struct pass_context *context)
 {
         const enum element e = context->precision;
-        if (context->exact || !target_has_products(context->target))
+        if (context->exact || !target_engine(context->target)->float_schedules)
                 return 0;
         const int widened = precision_widen(f, context);
         if (widened < 0 || !element_is_small(e))

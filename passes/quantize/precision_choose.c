@@ -61,7 +61,7 @@ static bool fits_tiles(const struct op *op, const struct multiply *m)
             !(layout_is_direct(op) || layout_has_phases(op)))
                 return false;
         int64_t groups = op_int(op, "groups"), channels = type_extent(w, 1);
-        if (multiply_in_warps(m) && groups == 1)      /* zeros behind the channels */
+        if (multiply_takes_rows(m) && groups == 1)      /* zeros behind the channels */
                 return true;
         if (narrow_few(w, m))
                 return groups == 1 && layout_is_direct(op) &&
@@ -201,7 +201,7 @@ int precision_choose(struct function *f, const struct pass_context *context)
         if (!tile)
                 return words ? choose_words(f, context, words, share)
                              : choose_narrow(f, target, e, share);
-        if (multiply_in_warps(tile))
+        if (target_engine(target)->launches)
                 return choose_units(f, tile, e);
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
                 op->number = 0;

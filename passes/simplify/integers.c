@@ -37,7 +37,7 @@ static struct value *uncast(struct value *v)
  * zero point */
 static bool is_for(const struct pass_context *context, struct value *w)
 {
-        return !target_has_blocks(context->target) ||
+        return !target_engine(context->target)->blocks ||
                value_is_constant(op_is(w, OP_sub) ? uncast(op_operand(w->op, 0)) : w);
 }
 
@@ -255,7 +255,7 @@ struct value *rewrite_dot_narrow(struct builder *b, struct op *op, struct pass_c
 static struct value *center_weights(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
-        if (!target_has_blocks(context->target) || whole_outputs(op) < 0 ||
+        if (!target_engine(context->target)->blocks || whole_outputs(op) < 0 ||
             op_result(op)->type->element != E_I32 || !op_is(w, OP_sub))
                 return NULL;
         struct value *plain = uncast(op_operand(w->op, 0)), *zero = op_operand(w->op, 1);
@@ -331,7 +331,7 @@ static bool can_be_inside(const struct op *op, const struct pass_context *contex
         for (int i = 0; pads && i < count; i++)
                 if (pads[i] < 0)
                         return false;
-        return is_inside(op) || (target_has_blocks(context->target) &&
+        return is_inside(op) || (target_engine(context->target)->blocks &&
                                  op_all_ones(op, "input_dilations"));
 }
 

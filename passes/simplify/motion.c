@@ -420,7 +420,7 @@ static bool is_one_sum(const struct op *op, const struct target *target)
  * by side, too. Those of one sum lie so where it is all that compilers want. */
 struct value *rewrite_dot_rows(struct builder *b, struct op *op, struct pass_context *context)
 {
-        return target_has_vectors(context->target)
+        return target_engine(context->target)->vectors
                        ? NULL
                        : dot_turned(b, op, is_one_sum(op, context->target));
 }

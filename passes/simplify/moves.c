@@ -257,7 +257,7 @@ struct value *rewrite_gather_repeated(struct builder *b, struct op *op,
         struct value *x = op_operand(op, 0);
         const struct type *y = op->results[0].type;
         int axis = (int)op_int(op, "axis"), rank = x->type->rank;
-        if (!target_has_vectors(context->target) || !type_is_static(x->type) ||
+        if (!target_engine(context->target)->vectors || !type_is_static(x->type) ||
             rank == RANK_MAX)
                 return NULL;
         int64_t times = repeats(op_operand(op, 1), type_extent(x->type, axis)), onto[RANK_MAX];

@@ -425,7 +425,7 @@ struct value *rewrite_cast_sign(struct builder *b, struct op *op, struct pass_co
         enum element from = op_result(op)->type->element;
         double shift = 0;
         if ((from != E_I8 && from != E_U8) || x->type->element != E_F32 ||
-            !target_has_blocks(context->target))
+            !target_engine(context->target)->blocks)
                 return NULL;
         enum element to = multiply_sign(context);
         if (to == from || to == E_BOOL)

@@ -10,7 +10,7 @@ enum { DEPTH_MAX = 8 };
 
 bool whole_multiplies(const struct pass_context *context, enum element x, enum element w)
 {
-        return element_is_integer(x) && target_has_blocks(context->target) &&
+        return element_is_integer(x) && target_engine(context->target)->blocks &&
                multiply_in(context, x, w);
 }
 

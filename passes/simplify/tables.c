@@ -122,7 +122,7 @@ struct value *mapping_table(struct builder *b, const struct mapping *m,
 struct value *rewrite_cast_table(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct mapping m;
-        bool vectors = target_has_vectors(context->target);
+        bool vectors = target_engine(context->target)->vectors;
         if (!mapping_find(&m, op) || type_elements(op_result(op)->type) <= BYTES ||
             (vectors ? !m.function : m.cost < SEVERAL))
                 return NULL;

@@ -49,7 +49,7 @@ static void expand_block(struct expansion *x, struct loop_block *block)
 
 int legalize_statements(struct arena *arena, const struct target *t, struct loop_function *f)
 {
-        struct expansion x = { arena, t, !multiply_registers(t), 0 };
+        struct expansion x = { arena, t, !target_engine(t)->hardware_tiles, 0 };
         expand_block(&x, f->body);
         if (x.count)
                 loop_function_rename(arena, f);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""--profile on GPUs: a function that times each launch, and a table of what they are (codegen/cuda_profile.c, cost/grid.c)."""
+"""--profile on GPUs: a function that times each launch, and a table of what they are (codegen/cuda_profile.c, engines/grid/launch_cost.c)."""
 import json
 import pathlib
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Attention as one kernel of blocks of warps (kernels/attention_warps.c): run by the executor, looked at by nvcc."""
+"""Attention as one kernel of blocks of warps (engines/grid/attention_warps.c): run by the executor, looked at by nvcc."""
 import pathlib
 import re
 import sys

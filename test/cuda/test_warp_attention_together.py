@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Attention by warps that multiply together (kernels/attention_groups.c): run by the executor, looked at by nvcc."""
+"""Attention by warps that multiply together (engines/grid/attention_warp_groups.c): run by the executor, looked at by nvcc."""
 import pathlib
 import re
 import sys

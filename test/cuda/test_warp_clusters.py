@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Parts of products in clusters of blocks (kernels/contract_warps.c, from cuda-sm_90 on): one launch, the bits of two."""
+"""Parts of products in clusters of blocks (engines/grid/contract_warps.c, from cuda-sm_90 on): one launch, the bits of two."""
 import pathlib
 import re
 import sys

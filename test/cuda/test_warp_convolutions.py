@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Convolutions by tensor cores (kernels/contract_warps.c): nothing gathered in memory, borders as zeros of the copies. Whole numbers, whose
+"""Convolutions by tensor cores (engines/grid/contract_warps.c): nothing gathered in memory, borders as zeros of the copies. Whole numbers, whose
 sums f32 holds and whose parts are exact, so that any order of them is the same; and floats within their bound."""
 import pathlib
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Products of four warps together (kernels/contract_groups.c, target cuda-sm_90a): run by the executor, looked at by nvcc."""
+"""Products of four warps together (engines/grid/contract_warp_groups.c, target cuda-sm_90a): run by the executor, looked at by nvcc."""
 import re
 import pathlib
 import sys

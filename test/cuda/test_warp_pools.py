@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reductions over all positions of an image behind a convolution, by the blocks that have these (kernels/warps_pool.c): one launch, the bits of two."""
+"""Reductions over all positions of an image behind a convolution, by the blocks that have these (engines/grid/warps_pool.c): one launch, the bits of two."""
 import pathlib
 import re
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Products of matrices by tensor cores (kernels/contract_warps.c): run by the executor, looked at by nvcc."""
+"""Products of matrices by tensor cores (engines/grid/contract_warps.c): run by the executor, looked at by nvcc."""
 import pathlib
 import re
 import shutil

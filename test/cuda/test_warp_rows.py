@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rows that a warp computes together (passes/vectorize/grid_rows.c): softmax, norms, sums over neighbours in memory."""
+"""Rows that a warp computes together (engines/grid/grid_rows.c): softmax, norms, sums over neighbours in memory."""
 import pathlib
 import re
 import sys

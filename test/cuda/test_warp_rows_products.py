@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Products of few rows (kernels/row_warps.c), as decoder steps have them: weights in 16 bytes a lane, run by the executor, looked at by nvcc."""
+"""Products of few rows (engines/grid/row_warps.c), as decoder steps have them: weights in 16 bytes a lane, run by the executor, looked at by nvcc."""
 import pathlib
 import sys
 

@@ -21,6 +21,22 @@ def test_dependencies_point_one_way():
     assert not wrong, wrong
 
 
+# Who asks which kind of machine it is, rather than for a fact of its engine (ir/engine.h).
+KIND = (r"target_grid\(|target_accelerator\(|target_commands\(|target_begins_early\(|multiply_in_(warps|groups)\(|multiply_registers\(|"
+        r"target_tile_shapes\(|PLACE_(TILE|WARP|GROUP)\b|engine_(scalar|vector|tile|grid|stream|commands)\b")
+DEFINED = ("ir/target.h", "ir/multiply.h", "ir/multiply.c", "ir/engine.h")        # where these are defined
+KINDS_MOST = 25
+
+
+def test_few_lines_ask_for_the_kind_of_machine():
+    """outside engines/ and codegen/, which are about machines"""
+    found = [f"{path.relative_to(TOP)}:{number}" for room in ("base", "ir", "cost", "kernels", "schedule", "passes", "compiler")
+             for path in sorted((TOP / room).rglob("*.[ch]")) if str(path.relative_to(TOP)) not in DEFINED
+             for number, line in enumerate(path.read_text().splitlines(), 1) if re.search(KIND, line)]
+    assert found, "the words have other names: nothing was looked for"
+    assert len(found) <= KINDS_MOST, found
+
+
 LICENCE = "SPDX-License-Identifier: MIT"
 INTO_OUTPUTS = ("compiler/page/", "compiler/harness/main.c")      # what dnncc writes of them is the user's
 

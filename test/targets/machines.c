@@ -98,7 +98,7 @@ const struct target *target_find(const char *name)
         if (!t)
                 return strcmp(name, "generic") ? NULL : &target_generic;
         *t = (struct target){
-                .name = name, .doc = "made up", .base = &target_generic, .vector_bytes = 4 * lanes, .vector_registers = registers,
+                .name = name, .doc = "made up", .base = &target_generic, .engine = &engine_vector, .vector_bytes = 4 * lanes, .vector_registers = registers,
                 .has_fma = strstr(name, "-fma") != NULL, .has_masks = strstr(name, "-masks") != NULL, .spellings = all_spellings(),
                 .multiplies = multiplies_of(lanes, name),
         };

@@ -60,6 +60,7 @@ const struct target target_vectors = {
         .name = "vectors",
         .doc = "vectors of GNU C",
         .base = &target_generic,
+        .engine = &engine_vector,
         .machine = "defined(__GNUC__)",
         .vector_bytes = 16,
         .vector_registers = 16,

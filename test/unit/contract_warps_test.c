@@ -23,9 +23,9 @@ extern const struct target target_generic;
           .w = { .memory = E_##x_, .word = E_##sum_, .place = PLACE_WARP }, .sum = E_##sum_, .body = "add_product", \
           .order = ORDER_APART, .instructions = 1, .registers = 32 }
 static const struct multiply multiplies[] = { WARP("f16", F16, F32), WARP("bf16", BF16, F32), { 0 } };
-static const struct target warps = { .name = "warps", .base = &target_generic, .multiplies = multiplies };
+static const struct target warps = { .name = "warps", .base = &target_generic, .engine = &engine_grid, .multiplies = multiplies };
 static const struct grid_machine machine = { .multiprocessors = 3, .cluster = 4, .shared_bytes = 65536 };
-static const struct target clusters = { .name = "clusters", .base = &target_generic, .multiplies = multiplies, .grid = &machine };
+static const struct target clusters = { .name = "clusters", .base = &target_generic, .engine = &engine_grid, .multiplies = multiplies, .grid = &machine };
 
 /* x [1, blocks, positions.., block], w [panels, blocks, window.., block / 8, vectors, 64]; the fusion adds b [outputs] and takes
  * the greater of that and 0, or is nothing */

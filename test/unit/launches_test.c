@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cost/launches.h"
+#include "engines/stream/launch_partition.h"
 
 enum { MOST = 9 };
 

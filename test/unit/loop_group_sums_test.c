@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Warps that multiply sums together, as attention does (kernels/attention_groups.c): words across in lines, several products under way, of which
+/* Warps that multiply sums together, as attention does (engines/grid/attention_warp_groups.c): words across in lines, several products under way, of which
  * each settle lets some be done. */
 #include "test/unit/interp_harness.h"
 

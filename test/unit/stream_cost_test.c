@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cost/stream.c against worked figures: programs written by hand (test/vta/vta_convolution.py), whose cycles the cycle model counts
+/* engines/stream/stream_cost.c against worked figures: programs written by hand (test/vta/vta_convolution.py), whose cycles the cycle model counts
  * instruction by instruction. */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "codegen/vta/vta.h"
-#include "cost/stream.h"
+#include "engines/stream/stream_cost.h"
 
 static const struct layer { int size, inputs, outputs, window, stride, tile[3]; int64_t cycles; } layers[] = {
         { 56, 64, 64, 3, 1, { 4, 14, 14 }, 532662 },
@@ -57,7 +57,7 @@ static void worked(void **state)
         }
 }
 
-/* what is chosen, with biases as products (passes/offload), takes no longer than what was worked by hand, nor than that tile would
+/* what is chosen, with biases as products (engines/stream/offload.c), takes no longer than what was worked by hand, nor than that tile would
  * but for half a percent */
 static void chosen(void **state)
 {

@@ -581,6 +581,23 @@ static void nearest_targets(void **state)
         assert_ptr_equal(target_nearest(target_find("native")), target_find("native"));
 }
 
+/* Each target has what its engine needs, and names the most able engine that it has it for. */
+static void test_engines(void **state)
+{
+        (void)state;
+        static const struct engine *const able[] = { &engine_stream, &engine_commands, &engine_grid, &engine_tile, &engine_vector,
+                                                     &engine_scalar };
+        for (int i = 0; target_at(i); i++) {
+                const struct target *t = target_at(i);
+                const struct engine *engine = target_engine(t);
+                size_t k = 0;
+                while (!able[k]->fits(t))
+                        k++;
+                if (engine != able[k])
+                        fail_msg("target %s: engine %s, want %s", t->name, engine->name, able[k]->name);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -590,6 +607,7 @@ int main(void)
                 cmocka_unit_test(branching_while),
                 cmocka_unit_test(every_vector_function),
                 cmocka_unit_test(nearest_targets),
+                cmocka_unit_test(test_engines),
         };
         return say_left_out(cmocka_run_group_tests(tests, set_up, tear_down));
 }

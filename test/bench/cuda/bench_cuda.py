@@ -5,7 +5,7 @@
     bench_cuda.py --models=resnet50             # see --help
 
 0. All processors compile: dnncc, nvcc; and compute what is to come out (onnxruntime where it is installed, else dnncc's interpreter).
-   What a launch, a barrier of the grid, of a cluster, and copies take (machine.cu): what targets and cost/warps.c say of a GPU.
+   What a launch, a barrier of the grid, of a cluster, and copies take (machine.cu): what targets and engines/grid/warp_cost.c say of a GPU.
 1. Every leaf (test/cuda/leaves_check.cu) against the executor to the bit; sums of products, and exponentials, within 2^-20 of the sum of their magnitudes. On an
    sm_90 what the instructions of sm_90a mean (groups_leaves.cu).
 2. All models against what is to come out; the smallest under compute-sanitizer (memcheck, racecheck, synccheck).

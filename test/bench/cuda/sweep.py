@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Products by blocks of warps, layer by layer under many schedules, as a GPU measures them; what cost/warps.c is fitted with.
+"""Products by blocks of warps, layer by layer under many schedules, as a GPU measures them; what engines/grid/warp_cost.c is fitted with.
 
     sweep.py OUT.json [--layers=a,b] [--count=14] [--target=cuda-sm_90] [--architecture=sm_90] [--made=FOLDER]
 

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* The commands engine: text of commands for a machine that runs whole networks (codegen/sections). */
+#include "ir/engine.h"
+#include "ir/target.h"
+
+static bool fits(const struct target *target) { return target_commands(target); }
+
+const struct engine engine_commands = {
+        .name = "commands",
+        .doc = "text of commands for a machine that runs whole networks",
+        .base = &engine_scalar,
+        .fits = fits,
+};

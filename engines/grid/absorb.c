@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: MIT */
+/* absorb: what a kernel of one block makes for one other kernel, each block of that makes for itself. A launch takes longer than the block.
+ *
+ *     kernel @norm(%x, %y) {                         kernel @product(%x, %w, %z) {
+ *       for %block = 0 to 1 gpu_block {                for %b = 0 to 288 gpu_block {
+ *         for %warp = 0 to 1 gpu_warp {                  alloc %xs : f16[768] shared
+ *           ... store %y[%i] = ..                        for %w = 0 to 3 gpu_warp {
+ *     kernel @product(%x, %w, %z) {                        if %w < 1 {
+ *       for %b = 0 to 288 gpu_block {          ->            ... store %xs[%i] = ..
+ *         alloc %xs : f16[768] shared                      }
+ *         for %w = 0 to 3 gpu_warp {                     }
+ *           ... copy %xs[%i] = %x[%i] of 8               ...
+ *         }                                          main {
+ *         commit                                       call @product(@a, @weights, @c)
+ *         wait 0
+ *         ...
+ *     main {
+ *       call @norm(@a, @t)
+ *       call @product(@t, @weights, @c)
+ *
+ * The reader copies all of what it reads of that as it lies, and nothing else. Of elements that blocks of lanes make its warps make
+ * some each, as long as they are few. Blocks of a later wave make it again; where there are so many
+ * waves that this takes longer than the launch, blocks that copy nothing else become turns of those of one wave:
+ *
+ *       for %block = 0 to 1257 gpu_block {
+ *         ...
+ *         for %turn = 0 to 5 {
+ *           let %b : index = %block * 5 + %turn
+ *           if %b < 6283 {
+ *
+ * Kernels of rows go on in the clusters that have these (absorb_rows.c); what is small and stands
+ * alone is done beside something else (absorb_beside.c). Exact to the bit: nothing is
+ * computed otherwise. */
+#include "engines/grid/absorb.h"
+
+#include <string.h>
+
+#include "engines/grid/launch_cost.h"
+#include "ir/loop_vector.h"
+#include "ir/lower_emit.h"
+#include "engines/grid/grid_turns.h"
+
+/* ---- who makes, who reads ---- */
+
+const struct loop_stmt *absorb_phase(const struct loop_function *f)
+{
+        const struct loop_stmt *phase = loop_is_grid(f) ? f->body->first : NULL;
+        return phase && !phase->next && phase->for_kind == FOR_GPU_BLOCK && !f->can_fail && !f->scalar_count ? phase : NULL;
+}
+
+bool absorb_is_warps(const struct loop_stmt *s) { return s && s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP; }
+
+/* elements, of a lane each, that few lanes can make one after the other */
+static bool is_of_lanes(const struct loop_stmt *phase, const struct loop_stmt *warps)
+{
+        const struct loop_stmt *lanes = warps->body->first;
+        return phase->b->literal.i * warps->b->literal.i <= GRID_TURNS_MAX && lanes && !lanes->next && lanes->kind == STMT_FOR &&
+               lanes->for_kind == FOR_GPU_LANE && grid_turns_can(lanes->body);
+}
+
+/* its result; NULL: it is no block of one warp that has one, and no few elements */
+static struct loop_buffer *made_by(const struct loop_function *f)
+{
+        const struct loop_stmt *phase = absorb_phase(f), *warps = phase ? phase->body->first : NULL;
+        struct loop_buffer *made = NULL;
+        if (!absorb_is_warps(warps) || warps->next || ((phase->b->literal.i != 1 || warps->b->literal.i != 1) && !is_of_lanes(phase, warps)))
+                return NULL;
+        for (int i = 0; i < f->buffer_count; i++)
+                if (f->buffers[i]->access == ACCESS_INOUT || (f->buffers[i]->access == ACCESS_OUT && made))
+                        return NULL;
+                else if (f->buffers[i]->access == ACCESS_OUT)
+                        made = f->buffers[i];
+        return made;
+}
+
+struct reading {
+        const struct loop_buffer *x;    /* that is read */
+        struct loop_buffer *xs;         /* that it is copied into */
+        int copies, others;             /* statements that copy it as it lies; all that touch it, or copy others */
+        bool more;                      /* a loop over warps does more than copy */
+};
+
+static void count_use(struct loop_expr *e, void *context)
+{
+        struct reading *r = context;
+        r->others += e->buffer == r->x;
+}
+
+static void count_copy(struct loop_stmt *s, void *context)
+{
+        struct reading *r = context;
+        const bool copy = s->kind == STMT_COPY;
+        if (copy && s->source == r->x && !s->c && s->code * element_info[s->buffer->element].bytes <= COPY_BYTES && loop_expr_same(s->a, s->b) &&
+            (!r->xs || r->xs == s->buffer)) {
+                r->copies++;
+                r->xs = s->buffer;
+        } else {
+                r->others += copy || s->buffer == r->x || s->weights == r->x;
+        }
+        r->more |= !copy && s->kind != STMT_FOR && s->kind != STMT_IF && s->kind != STMT_LET;
+}
+
+/* the loop over warps of the reader that does nothing but copy x as it lies, with a commit and a wait behind it; NULL: it reads x otherwise */
+static struct loop_stmt *copies_of(const struct loop_function *reader, const struct loop_buffer *x, struct loop_buffer **xs)
+{
+        const struct loop_stmt *phase = absorb_phase(reader);
+        struct loop_stmt *found = NULL;
+        struct reading all = { .x = x };
+        if (!phase)
+                return NULL;
+        loop_block_walk(phase->body, count_copy, count_use, &all);
+        for (struct loop_stmt *s = phase->body->first; s; s = s->next) {
+                struct reading r = { .x = x };
+                if (!absorb_is_warps(s))
+                        continue;
+                loop_block_walk(s->body, count_copy, count_use, &r);
+                if (r.copies && !r.more && r.copies == all.copies)
+                        found = s;
+        }
+        const struct loop_stmt *commit = found ? found->next : NULL, *wait = commit ? commit->next : NULL;
+        if (!found || all.others || !wait || commit->kind != STMT_COMMIT || wait->kind != STMT_WAIT || wait->code)
+                return NULL;
+        *xs = all.xs;
+        return found;
+}
+
+static void find_copy(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_COPY || s->kind == STMT_COMMIT || s->kind == STMT_WAIT; }
+
+/* Can what stands behind the reader's copies be done again and again? */
+static bool repeats(const struct loop_stmt *copies)
+{
+        struct loop_block behind = { .first = copies->next->next->next };       /* commit and wait */
+        bool found = false;
+        loop_block_walk(&behind, find_copy, NULL, &found);
+        return !found;
+}
+
+/* A launch less, for which all waves of the reader's blocks make it again: how many of its blocks are one's turns, so that this pays. 0: it does not */
+static int64_t turns_of(const struct absorbing *a, const struct loop_function *maker, const struct loop_function *reader, const struct loop_stmt *copies)
+{
+        const struct grid_machine *g = target_grid(a->target);
+        const struct grid_cost made = grid_cost_of(a->target, maker, maker->body->first, a->cold), read = grid_cost_of(a->target, reader, reader->body->first, a->cold);
+        if (read.waves * (made.seconds - g->launch) < made.seconds)
+                return 1;
+        const int64_t resident = read.resident > 1 ? read.resident / 2 : read.resident;         /* of both a compiler makes code of more registers */
+        return repeats(copies) && resident ? divide_up(read.blocks, resident * g->multiprocessors) : 0;
+}
+
+/* ---- both as one ---- */
+
+int absorb_argument(const struct loop_function *f, const struct loop_buffer *parameter)
+{
+        int i = 0;
+        while (f->buffers[i] != parameter)
+                i++;
+        return i;
+}
+
+/* the only block and warp of the maker, which are the reader's first (NULL: there are several); where its result goes */
+struct moving { struct arena *arena; const struct loop_variable *block, *warp; const struct loop_buffer *from; struct loop_buffer *to; };
+
+static void move_expr(struct loop_expr *e, void *context)
+{
+        const struct moving *m = context;
+        if (e->buffer == m->from)
+                e->buffer = m->to;
+        if (e->op == LOOP_VARIABLE && m->block && (e->variable == m->block || e->variable == m->warp))
+                *e = *loop_index(m->arena, 0);
+}
+
+static void move_stmt(struct loop_stmt *s, void *context)
+{
+        const struct moving *m = context;
+        if (s->buffer == m->from)
+                s->buffer = m->to;
+}
+
+/* in front of a number that was given here */
+static int stem(const char *name)
+{
+        int length = (int)strlen(name), end = length;
+        while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9')
+                end--;
+        return end > 1 && end < length && name[end - 1] == '_' ? end - 1 : length;
+}
+
+static bool is_taken(struct loop_buffer *const *all, int count, const char *name)
+{
+        for (int i = 0; i < count; i++)
+                if (!strcmp(all[i]->name, name))
+                        return true;
+        return false;
+}
+
+void absorb_parameters(struct arena *arena, const struct loop_function *maker, const struct loop_buffer *made, struct loop_function *f, const struct loop_buffer *read)
+{
+        struct loop_buffer **all = arena_array(arena, (size_t)(maker->buffer_count + f->buffer_count), sizeof *all);
+        int count = 0;
+        for (int i = 0; i < maker->buffer_count; i++)
+                if (maker->buffers[i] != made) {
+                        maker->buffers[i]->alias_class = 0;
+                        all[count++] = maker->buffers[i];
+                }
+        for (int i = 0; i < f->buffer_count; i++)
+                if (f->buffers[i] != read)
+                        all[count++] = f->buffers[i];
+        f->buffers = all;
+        f->buffer_count = count;
+        for (int i = 0; i < count; i++) {
+                const char *name = all[i]->name;
+                all[i]->number = i;
+                for (int number = i; is_taken(all, i, all[i]->name); number++)
+                        all[i]->name = arena_printf(arena, "%.*s_%d", stem(name), name, number);
+        }
+}
+
+/* So many blocks become one's turns: all that stands in them, but memory and the warps that make x. */
+static void take_turns(struct arena *arena, struct loop_stmt *phase, const struct loop_stmt *makes, int64_t turns)
+{
+        const int64_t blocks = phase->b->literal.i;
+        struct loop_variable *number = phase->variable;
+        struct loop_block *old = phase->body, *once = phase->body = loop_block_new(arena), *again = loop_block_new(arena);
+        phase->variable = loop_variable_new(arena, "block", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        phase->b = loop_index(arena, divide_up(blocks, turns));
+        struct loop_stmt *turn = loop_append(arena, again, STMT_FOR), *let = loop_append(arena, turn->body, STMT_LET);
+        turn->variable = loop_variable_new(arena, "turn", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        turn->a = loop_index(arena, 0);
+        turn->b = loop_index(arena, turns);
+        number->kind = VARIABLE_LET;
+        let->variable = number;
+        let->a = loop_op(arena, LOOP_ADD, loop_op(arena, LOOP_MUL, loop_use(arena, phase->variable), loop_index(arena, turns), NULL), loop_use(arena, turn->variable), NULL);
+        struct loop_block *each = turn->body;
+        if (blocks % turns) {
+                struct loop_stmt *inside = loop_append(arena, each, STMT_IF);
+                inside->a = loop_op(arena, LOOP_LT, loop_use(arena, number), loop_index(arena, blocks), NULL);
+                each = inside->body;
+        }
+        for (struct loop_stmt *s = old->first, *next; s; s = next) {
+                struct loop_block *to = s->kind == STMT_ALLOC || s == makes ? once : each;
+                next = s->next;
+                s->next = NULL;
+                *to->end = s;
+                to->end = &s->next;
+        }
+        *once->end = turn;
+        once->end = &turn->next;
+}
+
+static struct loop_stmt *let(struct arena *arena, struct loop_block *block, struct loop_variable *v, struct loop_expr *value)
+{
+        struct loop_stmt *s = loop_append(arena, block, STMT_LET);
+        s->variable = v;
+        v->kind = VARIABLE_LET;
+        s->a = value;
+        return s;
+}
+
+/* All warps of the maker, in turns of the reader's: elements of a lane, all computed before it stores any. */
+static void share_elements(struct arena *arena, const struct loop_stmt *block, const struct loop_stmt *warps, struct loop_stmt *reader)
+{
+        const int64_t of_block = warps->b->literal.i, all = block->b->literal.i * of_block, sharing = reader->b->literal.i;
+        struct loop_stmt *lanes = warps->body->first;
+        struct loop_variable *turn = loop_variable_new(arena, "turn", LOOP_TYPE(E_INDEX), VARIABLE_LOOP), *number = loop_variable_new(arena, "number", LOOP_TYPE(E_INDEX), VARIABLE_LET);
+        struct loop_block *body = loop_block_new(arena), *inside = body, *elements = lanes->body;
+        let(arena, body, number, loop_op(arena, LOOP_ADD, loop_op(arena, LOOP_MUL, loop_use(arena, turn), loop_index(arena, sharing), NULL), loop_use(arena, reader->variable), NULL));
+        if (all % sharing) {
+                struct loop_stmt *there = loop_append(arena, body, STMT_IF);
+                there->a = loop_op(arena, LOOP_LT, loop_use(arena, number), loop_index(arena, all), NULL);
+                inside = there->body;
+        }
+        let(arena, inside, block->variable, loop_op(arena, LOOP_DIV, loop_use(arena, number), loop_index(arena, of_block), NULL));
+        let(arena, inside, warps->variable, loop_op(arena, LOOP_REM, loop_use(arena, number), loop_index(arena, of_block), NULL));
+        *inside->end = elements->first;
+        inside->end = elements->end;
+        lanes->body = loop_block_new(arena);
+        grid_turns_write(arena, turn, (all + sharing - 1) / sharing, body, lanes->body);
+        reader->body = warps->body;
+}
+
+static struct loop_function *join(struct absorbing *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader, const struct loop_buffer *x)
+{
+        struct arena *arena = a->p->arena;
+        struct loop_function *m = kernel_copy(arena, maker), *f = kernel_copy(arena, reader);
+        struct loop_buffer *made = m->buffers[absorb_argument(maker, y)], *read = f->buffers[absorb_argument(reader, x)], *xs;
+        struct loop_stmt *copies = copies_of(f, read, &xs), *phase = f->body->first, *block = m->body->first, *warps = block->body->first;
+        const int64_t turns = turns_of(a, maker, reader, copies);
+        const bool one = block->b->literal.i == 1 && warps->b->literal.i == 1;
+        struct moving moving = { arena, one ? block->variable : NULL, one ? warps->variable : NULL, made, xs };
+        loop_block_walk(warps->body, move_stmt, move_expr, &moving);
+        if (one) {
+                copies->body = loop_block_new(arena);
+                struct loop_stmt *first = loop_append(arena, copies->body, STMT_IF);
+                first->a = loop_op(arena, LOOP_LT, loop_use(arena, copies->variable), loop_index(arena, 1), NULL);
+                first->body = warps->body;
+        } else {
+                share_elements(arena, block, warps, copies);
+        }
+        copies->next = copies->next->next->next;        /* behind commit and wait */
+        if (!copies->next)
+                phase->body->end = &copies->next;
+        if (turns > 1)
+                take_turns(arena, phase, copies, turns);
+        absorb_parameters(arena, m, made, f, read);
+        loop_function_rename(arena, f);
+        const double times = (double)phase->b->literal.i;
+        absorb_describe(arena, maker, reader, f);
+        f->flops = reader->flops + maker->flops * times;
+        f->again = reader->again + maker->again * times + maker->flops * (times - 1);
+        return f;
+}
+
+void absorb_describe(struct arena *arena, const struct loop_function *maker, const struct loop_function *reader, struct loop_function *f)
+{
+        f->location = maker->location && reader->location ? arena_printf(arena, "%s, %s", maker->location, reader->location) : reader->location;
+        f->summary = maker->summary && reader->summary ? arena_printf(arena, "%s; %s", maker->summary, reader->summary) : reader->summary;
+}
+
+struct loop_function *absorb_joined(struct absorbing *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader,
+                                    const struct loop_buffer *x, absorb_join how)
+{
+        for (int i = 0; i < a->pair_count; i++)
+                if (a->pairs[i].maker == maker && a->pairs[i].reader == reader && a->pairs[i].join == how)
+                        return a->pairs[i].made;
+        struct absorb_pair pair = { maker, reader, how, how(a, maker, y, reader, x) };
+        if (pair.made)
+                loop_kernel_add(a->p, pair.made);
+        ARENA_GROW(a->p->arena, a->pairs, a->pair_count);
+        a->pairs[a->pair_count++] = pair;
+        return pair.made;
+}
+
+/* ---- calls ---- */
+
+struct uses { const struct loop_buffer *buffer; int count; };
+
+static void count_call(struct loop_stmt *s, void *context)
+{
+        struct uses *u = context;
+        for (int i = 0; s->kind == STMT_CALL && i < s->function->buffer_count; i++)
+                u->count += loop_buffer_root(s->buffers[i], NULL) == u->buffer;
+}
+
+static void count_load(struct loop_expr *e, void *context)
+{
+        struct uses *u = context;
+        u->count += e->buffer && loop_buffer_root(e->buffer, NULL) == u->buffer;
+}
+
+/* does the call write what the other one reads? */
+static bool writes(const struct loop_stmt *call, const struct loop_stmt *other)
+{
+        for (int i = 0; i < call->function->buffer_count; i++)
+                for (int k = 0; k < other->function->buffer_count; k++)
+                        if (call->function->buffers[i]->access != ACCESS_IN && other->function->buffers[k]->access == ACCESS_IN &&
+                            loop_buffer_root(call->buffers[i], NULL) == loop_buffer_root(other->buffers[k], NULL))
+                                return true;
+        return false;
+}
+
+struct loop_stmt *absorb_reader(const struct loop_stmt *maker, const struct loop_buffer *made, int *at)
+{
+        for (struct loop_stmt *s = maker->next; s && s->kind == STMT_CALL && s->function->kind == FUNCTION_KERNEL; s = s->next) {
+                if (writes(s, maker))
+                        return NULL;
+                for (*at = 0; *at < s->function->buffer_count; ++*at)
+                        if (s->buffers[*at] == made)
+                                return s;
+        }
+        return NULL;
+}
+
+bool absorb_has_offsets(const struct loop_stmt *call)
+{
+        for (int i = 0; call->offsets && i < call->function->buffer_count; i++)
+                if (call->offsets[i])
+                        return true;
+        return false;
+}
+
+void absorb_call(struct absorbing *a, const struct loop_stmt *maker, int made_at, struct loop_stmt *reader, int read_at, struct loop_function *f)
+{
+        struct loop_buffer **buffers = arena_array(a->p->arena, (size_t)f->buffer_count, sizeof *buffers);
+        const char *made = loop_call_location(maker), *read = loop_call_location(reader);
+        int count = 0;
+        for (int i = 0; i < maker->function->buffer_count; i++)
+                if (i != made_at)
+                        buffers[count++] = maker->buffers[i];
+        for (int i = 0; i < reader->function->buffer_count; i++)
+                if (i != read_at)
+                        buffers[count++] = reader->buffers[i];
+        reader->function = f;
+        reader->buffers = buffers;
+        reader->offsets = NULL;
+        reader->location = NULL;
+        if (made && read)
+                loop_call_locate(a->p->arena, reader, arena_printf(a->p->arena, "%s, %s", made, read));
+}
+
+bool absorb_has_views(const struct loop_program *p, const struct loop_buffer *b)
+{
+        for (const struct loop_buffer *v = p->buffers; v; v = v->next)
+                if (v->space == SPACE_VIEW && v->view_of == b)
+                        return true;
+        return false;
+}
+
+void absorb_drop(struct loop_program *p, const struct loop_buffer *b)
+{
+        struct loop_buffer **at = &p->buffers;
+        while (*at != b)
+                at = &(*at)->next;
+        *at = b->next;
+        if (!*at)
+                p->buffers_end = at;
+}
+
+int absorb_uses(const struct loop_program *p, const struct loop_buffer *b)
+{
+        struct uses uses = { .buffer = b };
+        loop_walk_mains(p, count_call, count_load, &uses);
+        return uses.count;
+}
+
+static bool absorb(struct absorbing *a, const struct loop_stmt *maker)
+{
+        struct loop_buffer *y = maker->function->kind == FUNCTION_KERNEL ? made_by(maker->function) : NULL, *xs;
+        const int made_at = y ? absorb_argument(maker->function, y) : 0;
+        int read_at;
+        struct loop_buffer *made = y ? maker->buffers[made_at] : NULL;
+        if (!made || made->space != SPACE_WORKSPACE || absorb_has_views(a->p, made) || absorb_has_offsets(maker))
+                return false;
+        struct loop_stmt *reader = absorb_uses(a->p, made) == 2 ? absorb_reader(maker, made, &read_at) : NULL;
+        if (!reader || absorb_has_offsets(reader))
+                return false;
+        const struct loop_buffer *x = reader->function->buffers[read_at];
+        const struct loop_stmt *copies = x->access == ACCESS_IN && x->element == y->element && !x->alias_class ? copies_of(reader->function, x, &xs) : NULL;
+        const int64_t turns = copies && xs->extent >= y->extent ? turns_of(a, maker->function, reader->function, copies) : 0;
+        if (!turns)
+                return false;
+        absorb_call(a, maker, made_at, reader, read_at, absorb_joined(a, maker->function, y, reader->function, x, join));
+        absorb_drop(a->p, made);
+        return true;
+}
+
+int pass_absorb(struct loop_program *p, struct pass_context *context)
+{
+        struct absorbing a = { .p = p, .target = context->target };
+        int count = 0;
+        if (!target_grid(context->target))
+                return 0;
+        a.cold = grid_is_cold(context->target, p);
+        for (struct loop_stmt **at = &loop_main(p)->body->first; *at;)
+                if ((*at)->kind == STMT_CALL && (absorb(&a, *at) || absorb_rows(&a, *at))) {
+                        *at = (*at)->next;
+                        count++;
+                } else {
+                        at = &(*at)->next;
+                }
+        for (struct loop_stmt *s = loop_main(p)->body->first; s && !context->memory; s = s->next)
+                while (s->kind == STMT_CALL && absorb_beside(&a, s))
+                        count++;
+        for (loop_main(p)->body->end = &loop_main(p)->body->first; *loop_main(p)->body->end;)
+                loop_main(p)->body->end = &(*loop_main(p)->body->end)->next;
+        return count;
+}

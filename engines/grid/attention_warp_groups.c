@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* Attention by warps that multiply together, four at a time (attention_warps.c). A block has 64 rows for each four warps; queries, keys and values
+ * lie in lines, which the instruction reads itself: queries and keys as they are, values across. So scores of 64 rows read keys once, where a warp by
+ * itself reads them for its 16.
+ *
+ *      units     scores 0 |         scores 1, sums 0   |         scores 2, sums 1   |                sums 2
+ *      lanes              | shares 0                   | shares 1                   | shares 2
+ *
+ * While lanes make shares of a block of keys, the units multiply those of the one before by its values: a turn begins both products, and
+ * lets only the scores be done before it goes on. Shares and sums are touched when all is. Keys come a turn ahead of values: two stages of each. */
+#include "engines/grid/attention_block.h"
+
+enum { STAGES = 2 };
+
+/* ---- what fits ---- */
+
+const struct multiply *attention_group_multiply(const struct attention *a, const struct target *target)
+{
+        const struct type *x = op_operand(a->first, 0)->type, *w = op_operand(a->first, 1)->type, *shares = op_operand(a->second, 0)->type,
+                          *values = op_operand(a->second, 1)->type;
+        const int channels = MULTIPLY_LINE * COPY_BYTES / element_info[x->element].bytes;
+        const struct multiply *m = multiply_find(target, x->element, w->element, true, TILE_OWN_LANES, channels, 0);
+        return m && multiply_in_groups(m) && shares->element == x->element && values->element == x->element ? m : NULL;
+}
+
+/* Has every row keys that it sees? */
+static bool sees_keys(const struct attention *a)
+{
+        const struct band band = attention_band(a);
+        return band.high >= 0 && band.rows - 1 + band.low < type_extent(a->scores->type, COLUMN);
+}
+
+bool attention_group_of(const struct attention *a, const struct target *target, const struct schedule *s, struct attention_tile *t)
+{
+        const struct multiply *m = attention_group_multiply(a, target);
+        const struct type *x = op_operand(a->first, 0)->type, *scores = a->scores->type;
+        if (!m || m->sum != E_F32 || element_info[x->element].bytes != 2 ||
+            !dim_equal(x->dims[GROUP], scores->dims[GROUP]) ||
+            !dim_equal(x->dims[ROW], scores->dims[ROW]) || s->keys <= 0 || s->parts != 1 ||
+            !sees_keys(a))
+                return false;
+        *t = (struct attention_tile){ .rows = s->tile,
+                                      .warps = s->warps,
+                                      .parts = 1,
+                                      .keys = s->keys,
+                                      .depth = (int)type_extent(x, COLUMN),
+                                      .width = (int)type_extent(op_result(a->second)->type, COLUMN),
+                                      .fragment = m->positions / MULTIPLY_WARPS,
+                                      .lanes = m->outputs,
+                                      .group = m->group / MULTIPLY_LINE,
+                                      .bytes = element_info[x->element].bytes,
+                                      .turns = divide_up(type_extent(scores, COLUMN), s->keys),
+                                      .together = true };
+        return t->rows > 0 && t->rows == t->warps * t->fragment && t->warps % MULTIPLY_WARPS == 0 && t->warps <= GRID_WARPS_MAX && t->turns > 1 &&
+               t->keys % MULTIPLY_ACROSS == 0 && t->keys <= MULTIPLY_WIDE && t->width <= MULTIPLY_WIDE && t->depth % m->group == 0 && t->width % m->group == 0 &&
+               attention_group_shared(t) <= GRID_SHARED_MAX;
+}
+
+int64_t attention_group_shared(const struct attention_tile *t)
+{
+        enum { ALIGN = 1024 };          /* of what stands in lines, and so of all */
+        const int64_t of_row = round_up((int64_t)t->rows * 4, ALIGN), of_lanes = round_up((int64_t)t->rows * TILE_ROW_LANES * 4, ALIGN);
+        const int64_t operands = (int64_t)t->rows * t->depth + STAGES * (int64_t)t->keys * (t->depth + t->width);
+        return operands * t->bytes + 3 * of_row + 2 * of_lanes + ALIGN;
+}
+
+/* ---- products ---- */
+
+static void make_lines(struct loop_stmt *s)
+{
+        s->tiles.line = MULTIPLY_LINE;
+        s->tiles.together = true;
+}
+
+/* queries by the keys of a turn, one line of channels after the other */
+static void multiply_keys(struct block *b, struct loop_expr *turn)
+{
+        const struct attention_tile *t = &b->t;
+        const int line = t->group * MULTIPLY_LINE;
+        b->number = turn;
+        for (int i = 0; i < t->depth / line; i++) {
+                struct loop_stmt *s = attention_multiply(b, b->tile, b->qs, number(b->e, (int64_t)i * t->rows * line), b->ks, line);
+                s->b = plus(b->e, s->b, number(b->e, (int64_t)i * t->keys * line));
+                s->tiles.step = line;
+                s->tiles.jump = t->fragment * line;
+                make_lines(s);
+        }
+}
+
+/* shares by the values of a turn */
+static void multiply_values(struct block *b, struct loop_expr *turn)
+{
+        b->number = turn;
+        struct loop_stmt *s = attention_multiply(b, b->acc, NULL, loop_use(b->e->arena, b->shares), b->vs, b->t.keys);
+        s->tiles.across = true;
+        make_lines(s);
+}
+
+/* ---- turns ---- */
+
+/* what lanes make of a turn's scores; meanwhile keys and values come */
+static void write_scores(struct block *b, struct loop_expr *turn, struct loop_expr *to)
+{
+        struct emit *e = b->e;
+        begin_warps(b);
+        struct loop_expr *next = emit_let(e, "next", plus(e, turn, number(e, 1)));
+        emit_if(e, emit_op(e, LOOP_LT, next, to));
+        attention_copy_keys(b, next);
+        emit_end(e);
+        attention_copy_values(b, turn);
+        b->key_at = emit_let(e, "first_key", times(e, turn, b->t.keys));
+        attention_scores(b);
+        attention_shares(b);
+        attention_rows(b);
+        emit_end(e);
+}
+
+static void begin_block(struct block *b, struct loop_expr *from)
+{
+        begin_warps(b);
+        attention_copy_queries(b);
+        attention_copy_keys(b, from);
+        attention_begin_rows(b);
+        emit_end(b->e);
+        wait_for_all(b);
+}
+
+void attention_group_turns(struct block *b, struct loop_expr *from, struct loop_expr *to)
+{
+        struct emit *e = b->e;
+        b->shares = attention_new_tile(b, "shares", b->t.keys);
+        begin_block(b, from);
+        b->tile = attention_new_tile(b, "scores", b->t.keys);
+        multiply_keys(b, from);
+        add(b, STMT_SETTLE);
+        write_scores(b, from, to);
+        begin_warps(b);
+        attention_give_shares(b);
+        emit_end(e);
+        wait_for_all(b);
+        struct loop_expr *turn = emit_for(e, "turn", plus(e, from, number(e, 1)), to);
+        b->tile = attention_new_tile(b, "scores", b->t.keys);
+        multiply_keys(b, turn);
+        multiply_values(b, minus(e, turn, number(e, 1)));
+        add(b, STMT_SETTLE)->code = 1;
+        write_scores(b, turn, to);
+        add(b, STMT_SETTLE);
+        begin_warps(b);
+        on_tile(b, STMT_SCALE, b->acc, b->factor, first_of_warp(b));
+        attention_give_shares(b);
+        emit_end(e);
+        wait_for_all(b);
+        emit_end(e);
+        multiply_values(b, minus(e, to, number(e, 1)));
+        add(b, STMT_SETTLE);
+}

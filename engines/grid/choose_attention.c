@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* Attention by blocks of warps (engines/grid/attention_warps.c): the rows of a block, its warps and keys of least predicted time. */
+#include "engines/grid/grid_engine.h"
+#include <math.h>
+
+#include "engines/grid/warp_group_cost.h"
+#include "ir/loop_grid.h"
+#include "engines/grid/attention_row_warps.h"
+#include "engines/grid/attention_warps.h"
+#include "schedule/choose.h"
+
+enum { GROUP = 1, ROW = 2, COLUMN = 3, WARPS = 8 };         /* of a block, at most */
+
+/* of the columns, those that blocks of so many rows and keys look at, as far as a band of them is not hidden */
+static double seen(struct band band, const struct attention_tile *t)
+{
+        const int64_t all = t->turns, keys = attention_tile_keys(t);
+        double count = 0, blocks = 0;
+        for (int64_t from = 0; from < band.rows; from += t->rows, blocks++) {
+                int64_t low = (from + band.low > 0 ? from + band.low : 0) / keys, high = divide_up(from + t->rows + band.high, keys);
+                high = high < all ? high : all;
+                count += high > low ? (double)(high - low) : 0;
+        }
+        return count / (blocks * (double)all);
+}
+
+static struct attention_work work_of(const struct attention *a, struct band band, const struct attention_tile *t, const struct multiply *m)
+{
+        /* Instructions, as nvcc 13 makes of attention of f16: of a score, more where its share is not rounded (exp_negative of ir/library);
+         * of a sum that is brought to the largest score; of what a lane has of a row; of a copy; of a result, more where parts are added up; of a block. */
+        enum { OF_SCORE = 9, OF_EXACT = 13, OF_SUM = 1, OF_ROW = 34, OF_COPY = 4, OF_RESULT = 8, OF_PART = 2, OF_BLOCK = 100 };
+        const struct type *scores = a->scores->type;
+        const int warps = attention_tile_warps(t), rows = t->rows / t->warps;
+        const double keys = attention_tile_keys(t), depths = t->depth + t->width,
+                     groups = (double)type_extent(scores, GROUP),
+                     lanes = (double)warps * GRID_LANES;
+        const double down = (double)divide_up(type_extent(scores, ROW), t->rows),
+                     columns = (double)type_extent(scores, COLUMN);
+        const double copied = keys * depths * t->bytes, queries = (double)t->rows * t->depth * t->bytes, turns = ceil((double)t->turns * seen(band, t));
+        const double score = t->bytes < (int)sizeof(float) ? OF_SCORE : OF_SCORE + OF_EXACT, again = t->turns > 1 ? t->width * OF_SUM : 0;
+        const double results = t->rows * (double)t->width / lanes * (OF_RESULT + (t->parts > 1 ? t->parts * OF_PART : 0));
+        const double left = t->parts > 1 ? rows * (t->width * OF_SUM + TILE_ROW_LANES * OF_ROW) / (double)GRID_LANES : 0;
+        const double of_turn = rows * (t->keys * score + again + TILE_ROW_LANES * OF_ROW) / GRID_LANES, copies = copied / COPY_BYTES / lanes * OF_COPY;
+        return (struct attention_work){
+                .of = { .blocks = groups * down,
+                        .turns = turns,
+                        .multiplies = t->rows * keys * depths /
+                                      (m->positions * m->outputs * (double)multiply_row(m)),
+                        .copied = copied,
+                        .read = warps * (double)rows * t->depth * t->bytes + t->warps * copied,
+                        .instructions = of_turn + (t->turns > 1 ? copies : 0),
+                        .operands = groups * (columns + (double)type_extent(scores, ROW)) * depths *
+                                    t->bytes,
+                        .results = groups * (double)type_extent(scores, ROW) * t->width *
+                                   element_info[a->result->type->element].bytes,
+                        .stages = attention_tile_stages(t),
+                        .warps = warps,
+                        .registers = warps_attention_registers(m, rows, t->keys, t->width),
+                        .shared = attention_tile_shared(t) },
+                .scores = t->depth / depths,
+                .once = OF_BLOCK + copies + results + left,
+                .first = queries + keys * (t->turns > 1 ? depths : t->depth) * t->bytes
+        };
+}
+
+/* of few rows: as many warps as have room, and as many parts as are worth a cluster, on multiprocessors that would have nothing to do */
+static bool choose_rows(const struct attention *a, const struct target *target, struct arena *arena, struct schedule *best)
+{
+        static const double worth = 1.2;        /* predictions are no better than that */
+        const struct grid_machine *g = target_grid(target);
+        const struct type *scores = a->scores->type;
+        struct row_attention of = {
+                .depth = (double)type_extent(op_operand(a->first, 0)->type, COLUMN),
+                .width = (double)type_extent(op_result(a->second)->type, COLUMN)
+        };
+        double least = INFINITY;
+        for (int warps = WARPS; warps && least == INFINITY; warps /= 2)
+                for (int parts = 1; parts == 1 || parts <= g->cluster; parts *= 2) {
+                        struct schedule s = schedule_preset();
+                        s.warps = of.warps = warps;
+                        s.parts = of.parts = parts;
+                        of.blocks = (double)(type_extent(scores, GROUP) * type_extent(scores, ROW) *
+                                             parts);
+                        of.keys = (double)divide_up(type_extent(scores, COLUMN), parts);
+                        if (!attention_row_fits(a, target, &s) || (parts > 1 && of.blocks > g->multiprocessors))
+                                continue;
+                        const struct row_turns turns = attention_row_turns(a, &s);
+                        of.turns = (double)turns.all;
+                        of.times = (double)turns.times;
+                        const double cycles = warps_row_attention_cost(g, &of), judged = cycles * (parts > 1 ? worth : 1);
+                        if (judged >= least)
+                                continue;
+                        least = judged;
+                        *best = s;
+                        best->why = arena_printf(arena, "%.3g us", (g->launch + cycles / g->clock) * 1e6);
+                }
+        return least < INFINITY;
+}
+
+struct choice {
+        const struct attention *attention;
+        const struct target *target;
+        struct band band;
+        struct schedule best;
+        double least, waves;
+        int registers;
+};
+
+static void try_tile(struct choice *c, int rows, int warps, int parts, int keys, bool together)
+{
+        struct schedule s = schedule_preset();
+        struct attention_tile t;
+        s.tile = rows;
+        s.warps = warps;
+        s.parts = parts;
+        s.keys = keys;
+        s.together = together;
+        if (!attention_tile_of(c->attention, c->target, &s, &t))
+                return;
+        const struct multiply *m = attention_tile_multiply(c->attention, c->target, &t);
+        const struct attention_work work = work_of(c->attention, c->band, &t, m);
+        if (!warps_resident(target_grid(c->target), &work.of))
+                return;
+        const double seconds = (together ? groups_attention_cost : warps_attention_cost)(c->target, m, &work);
+        if (seconds >= c->least)
+                return;
+        c->least = seconds;
+        c->waves = warps_waves(target_grid(c->target), &work.of);
+        c->registers = work.of.registers;
+        c->best = s;
+}
+
+bool attention_choose(const struct attention *a, const struct target *target, struct arena *arena, struct schedule *best)
+{
+        if (a->first->code == OP_dot)
+                return choose_rows(a, target, arena, best);
+        struct choice c = { .attention = a, .target = target, .band = attention_band(a), .least = INFINITY };
+        for (int rows = 16; rows <= GRID_LANES; rows *= 2)
+                for (int warps = 1; warps <= WARPS; warps++)
+                        for (int parts = 1; parts * warps <= WARPS; parts++)
+                                for (int keys = 16; keys <= 128; keys *= 2)
+                                        try_tile(&c, rows * warps, warps, parts, keys, false);
+        for (int warps = MULTIPLY_WARPS; warps <= WARPS; warps += MULTIPLY_WARPS)
+                for (int keys = 32; keys <= 128; keys *= 2)
+                        try_tile(&c, warps * TILE_OWN_ROWS, warps, 1, keys, true);
+        if (c.least == INFINITY)
+                return false;
+        *best = c.best;
+        best->why = arena_printf(arena, "%.3g us in %.0f waves, %d registers", c.least * 1e6, c.waves, c.registers);
+        return true;
+}

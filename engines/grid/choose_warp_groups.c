@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Which schedule, where warps multiply together (engines/grid/contract_warp_groups.c): the tile of a block, its stages and parts of least
+ * predicted time (engines/grid/warp_group_cost.c); and before weights are packed, how many outputs a panel has. */
+#include "engines/grid/grid_engine.h"
+#include <math.h>
+
+#include "engines/grid/warp_group_cost.h"
+#include "engines/grid/contract_warps.h"
+#include "schedule/choose.h"
+
+enum { PARTS_MOST = 32, TILE_MOST = 256, STAGES_LEAST = 3, STAGES_MOST = 5 };
+
+struct choice {
+        const struct target *target;
+        const struct multiply *multiply;
+        double groups, positions, panels, turns;
+        int result_bytes;
+        struct schedule best;
+        double judged, seconds, waves;
+        int registers;
+};
+
+static struct warp_work work_of(const struct choice *c, const struct warp_tile *t)
+{
+        const struct multiply *m = c->multiply;
+        const double width = t->vectors * t->lanes, line = (double)t->words * t->group * t->bytes, sums = c->groups * c->positions * c->panels * width;
+        return (struct warp_work){
+                .blocks = t->parts * (double)warp_tile_count(t, (int64_t)c->groups, (int64_t)c->positions, (int64_t)c->panels),
+                .turns = c->turns / t->parts, .multiplies = (double)t->positions / m->positions * t->vectors,
+                .copied = (t->positions + width) * line, .read = (t->positions + t->positions / m->positions * width) * line,
+                .operands = (c->groups * c->positions + c->groups * c->panels * width) * c->turns * line,
+                .results = sums * c->result_bytes, .partial = t->parts > 1 ? sums * t->parts * 4 : 0, .cluster = t->cluster ? t->parts : 0,
+                .stages = t->stages, .warps = t->warps, .registers = group_tile_registers(t), .shared = group_tile_shared(t)
+        };
+}
+
+static void try_tile(struct choice *c, const struct schedule *s, const struct warp_tile *t)
+{
+        const struct warp_work work = work_of(c, t);
+        const struct grid_machine *g = target_grid(c->target);
+        if (!warps_resident(g, &work))
+                return;
+        const double seconds = groups_cost(c->target, c->multiply, &work), judged = warps_judged(&work, seconds, 0);
+        if (judged >= c->judged)
+                return;
+        c->judged = judged;
+        c->seconds = seconds;
+        c->waves = warps_waves(g, &work);
+        c->registers = work.registers;
+        c->best = *s;
+}
+
+static struct schedule schedule_of(const struct multiply *m, int tile, int stages, int parts)
+{
+        struct schedule s = schedule_preset();
+        s.tile = tile;
+        s.warps = tile / m->positions * MULTIPLY_WARPS;
+        s.depth = multiply_row(m);
+        s.stages = stages;
+        s.parts = parts;
+        return s;
+}
+
+struct schedule groups_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena)
+{
+        const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type, *x = op_operand(op, 0)->type;
+        struct choice c = { .target = machine->target, .judged = INFINITY, .best = schedule_preset(),
+                            .result_bytes = element_info[y->element].bytes };
+        const struct multiply *m = c.multiply = multiply_find(machine->target, x->element, w->element, true,
+                                                              (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
+        c.groups = (double)op_int(op, "groups");
+        c.panels = (double)type_extent(w, 0) / c.groups;
+        c.turns = (double)(type_elements(w) / type_extent(w, 0) / packed_panel(x, w)) /
+                  multiply_row(m);
+        c.positions = (double)type_extent(y, 0);
+        for (int d = 2; d + 1 < y->rank; d++)
+                c.positions *= (double)type_extent(y, d);
+        for (int tile = m->positions; tile <= TILE_MOST; tile += m->positions)
+                for (int stages = STAGES_MOST; stages >= STAGES_LEAST; stages--)         /* of equal ones the most */
+                        for (int parts = 1; parts <= PARTS_MOST; parts *= 2) {
+                                struct schedule s = schedule_of(m, tile, stages, parts);
+                                struct warp_tile t;
+                                s.runs = op_int(op, "crossed") != 0;
+                                if (group_tile_of(op, machine->target, &s, &t))
+                                        try_tile(&c, &s, &t);
+                        }
+        if (c.best.tile)
+                c.best.why = arena_printf(arena, "%.3g us in %.0f waves, %d registers", c.seconds * 1e6, c.waves, c.registers);
+        return c.best;
+}
+
+int64_t group_panel(const struct target *target, const struct multiply *m, const struct schedule_product *p)
+{
+        double least = INFINITY;
+        int64_t best = 1;
+        for (int width = 64; width <= MULTIPLY_WIDE; width += 64) {
+                struct choice c = { .target = target, .multiply = m, .judged = INFINITY, .groups = (double)p->groups,
+                                    .positions = (double)p->positions, .panels = (double)divide_up(p->outputs, width),
+                                    .turns = (double)divide_up(p->channels, multiply_row(m)), .result_bytes = sizeof(float) };
+                for (int tile = m->positions; tile <= TILE_MOST; tile += m->positions) {
+                        const struct schedule s = schedule_of(m, tile, STAGES_MOST - 1, 1);
+                        const struct warp_tile t = { .positions = tile, .warps = s.warps, .panels = 1, .stages = s.stages, .words = MULTIPLY_LINE,
+                                                     .parts = 1, .rows = m->positions / MULTIPLY_WARPS, .vectors = width / m->outputs, .lanes = m->outputs,
+                                                     .group = m->group / MULTIPLY_LINE, .bytes = element_info[m->x.memory].bytes, .together = true };
+                        if (group_tile_shared(&t) <= target_grid(target)->shared_bytes)
+                                try_tile(&c, &s, &t);
+                }
+                if (c.seconds <= least) {        /* the wider, which reads positions less often */
+                        least = c.seconds;
+                        best = width / m->outputs;
+                }
+        }
+        return best;
+}

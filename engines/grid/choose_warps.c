@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* Which schedule, where sums are in fragments of warps (engines/grid/contract_warps.c): the tile of a
+ * block, its warps and stages of least predicted time (engines/grid/warp_cost.c). */
+#include "engines/grid/grid_engine.h"
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "engines/grid/warp_cost.h"
+#include "ir/loop_grid.h"
+#include "ir/lower.h"
+#include "engines/grid/contract_warps.h"
+#include "kernels/kernels.h"
+#include "engines/grid/row_warps.h"
+#include "schedule/choose.h"
+
+/* STAGES_GOOD: of equal ones; five leave the next launch's first blocks no room */
+enum { PARTS_MOST = 32, ROW_PANELS_MOST = 16, STAGES_GOOD = 4 };
+
+struct choice {
+        const struct op *op;
+        const struct target *target;
+        const struct multiply *multiply;
+        double groups, positions, panels, channels;       /* channels: with the window's offsets */
+        bool windows, cold;
+        double behind;                  /* seconds of what sums over rows of the results, where that is a launch; 0: nothing does */
+        double pool;                    /* the same of what reduces over their positions */
+        struct schedule best;
+        double judged, seconds, waves;
+        int registers;
+};
+
+static struct warp_work work_of(const struct choice *c, const struct warp_tile *t)
+{
+        double width = t->vectors * t->lanes, depth = (double)t->words * t->group;
+        double blocks = t->parts * (double)warp_tile_count(t, (int64_t)c->groups, (int64_t)c->positions, (int64_t)c->panels);
+        double warps = t->warps * t->panels, own = (double)t->positions / t->warps;
+        const struct multiply *m = c->multiply;
+        double sums = c->groups * c->positions * c->panels * width;
+        return (struct warp_work){
+                .blocks = blocks, .turns = ceil(c->channels / depth) / t->parts,
+                .multiplies = warps * own / m->positions * t->vectors * depth / multiply_row(m),
+                .copied = (t->positions + t->panels * width) * depth * t->bytes, .copied_w = t->panels * width * depth * t->bytes,
+                .read = warps * (own + width) * depth * t->bytes,
+                .x_copies = ceil(t->positions * (double)t->words / (warps * GRID_LANES)),
+                .w_copies = ceil(t->panels * width * t->words / (warps * GRID_LANES)),
+                .windows = c->windows, .cold = c->cold, .rows = own,
+                .operands = (c->groups * c->positions + c->groups * c->panels * width) * c->channels * t->bytes,
+                .results = sums * element_info[op_result(c->op)->type->element].bytes / (t->pooled ? (double)warps_of_image(c->op) : 1),
+                .partial = t->cluster || t->parts > 1 ? sums * t->parts * 4 : 0, .cluster = t->cluster ? warp_tile_members(t) : 0,
+                .across = t->whole ? t->across : 0, .length = (double)t->length, .tile = t->positions,
+                .pooled = t->pooled ? (double)warps_of_image(c->op) : 0, .columns = t->pooled ? (double)(warp_tile_images(c->op, t) * warp_tile_pooled(t)) : 0,
+                .stages = t->stages, .warps = t->warps * t->panels, .registers = warp_tile_registers(m, t),
+                .shared = warp_tile_shared(t)
+        };
+}
+
+static void try_one(struct choice *c, struct schedule s)
+{
+        struct warp_tile t;
+        if (!warp_tile_of(c->op, c->target, &s, &t) || t.whole != s.whole || t.pooled != s.pooled)
+                return;
+        const struct warp_work work = work_of(c, &t);
+        const struct grid_machine *g = target_grid(c->target);
+        if (!warps_resident(g, &work))
+                return;
+        const double seconds = warps_cost(c->target, c->multiply, &work), judged = warps_judged(&work, seconds, c->behind) + (t.pooled ? 0 : c->pool);
+        if (judged > c->judged || (judged == c->judged && abs(s.stages - STAGES_GOOD) >= abs(c->best.stages - STAGES_GOOD)))
+                return;
+        c->judged = judged;
+        c->seconds = seconds;
+        c->waves = warps_waves(g, &work);
+        c->registers = work.registers;
+        c->best = s;
+}
+
+/* what blocks make: results, whole rows of them, or what reduces over their positions */
+enum kind { RESULTS, ROWS, POOL };
+
+/* all tiles of so many panels, and as many parts */
+static void try_all(struct choice *c, int panels, int parts_most, enum kind kind)
+{
+        for (int tile = 16; tile <= 256; tile += tile < 64 ? 16 : tile < 128 ? 32 : 64)
+                for (int warps = 1; warps <= 8; warps *= 2)
+                        for (int depth = multiply_row(c->multiply); depth <= 128; depth *= 2)
+                                for (int stages = 2; stages <= 5; stages++)
+                                        for (int parts = 1; parts <= parts_most; parts *= 2) {
+                                                struct schedule s = schedule_preset();
+                                                s.tile = tile;
+                                                s.warps = warps;
+                                                s.panels = panels;
+                                                s.depth = depth;
+                                                s.stages = stages;
+                                                s.parts = parts;
+                                                s.whole = kind == ROWS;
+                                                s.pooled = kind == POOL;
+                                                try_one(c, s);
+                                        }
+}
+
+/* of the innermost dimension of `shape` alone */
+static bool sums_rows(const struct region *region, const struct type *shape, const struct target *target)
+{
+        bool found = false;
+        for (struct op *op = region->first; op; op = op->next) {
+                unsigned along;
+                if (kernels_lowering(op, target))
+                        return false;
+                found |= op->code == OP_reduce && type_same_dims(op_operand(op, 0)->type, shape) && rows_reduce(op, shape, &along) && along == 1u << (shape->rank - 1);
+        }
+        return found;
+}
+
+/* Does a kernel that sums over rows of the results, and has an element for each of them, read what is made of the sums? */
+static bool is_summed_over(const struct op *op, const struct target *target)
+{
+        const struct op *kernel = op->region->owner && op->region->owner->code == OP_fusion ? op->region->owner : op;
+        const struct type *y = op_result(op)->type;
+        if (kernel->result_count != 1 || !type_same_dims(kernel->results[0].type, y) || kernel->results[0].type->element != y->element || !type_is_static(y))
+                return false;
+        for (const struct use *u = kernel->results[0].uses; u; u = u->next) {
+                const struct op *reader = u->user;
+                while (reader && reader->region != kernel->region)
+                        reader = reader->region->owner;
+                if (reader && reader->code == OP_fusion && type_same_dims(reader->results[0].type, y) && sums_rows(reader->regions[0], y, target))
+                        return true;
+        }
+        return false;
+}
+
+/* Is a reduction over positions, in a kernel that may be one with this, all that reads what is made of the sums? */
+static bool is_pooled(const struct op *op)
+{
+        const struct op *kernel = op->region->owner && op->region->owner->code == OP_fusion ? op->region->owner : op;
+        const struct value *made = &kernel->results[0];
+        const struct op *reader = value_has_one_use(made) ? made->uses->user : NULL;
+        if (!reader || kernel->result_count != 1 || made->type->element != op_result(op)->type->element || !warps_pools(op, reader))
+                return false;
+        return reader->region == kernel->region || (reader->region->owner->code == OP_fusion && reader->region->owner->region == kernel->region);
+}
+
+/* Few rows: as many warps that each has a few words under way, of which there are a whole number. */
+static bool choose_rows(const struct op *op, const struct target *target, struct arena *arena, struct schedule *best)
+{
+        enum { STEPS_MOST = 8, WARPS_MOST = 16 };
+        const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
+        const struct grid_machine *g = target_grid(target);
+        const int64_t words = type_extent(w, w->rank - 3);
+        int least = INT_MAX;
+        for (int warps = 1; warps <= WARPS_MOST; warps++)
+                for (int steps = 1; steps <= STEPS_MOST; steps++) {
+                        struct schedule s = schedule_preset();
+                        struct row_tile t;
+                        const struct multiply *m = multiply_find_rows(target, op_operand(op, 0)->type->element, w->element,
+                                                                      (int)packed_lanes(op_operand(op, 0)->type, w), (int)packed_group(op_operand(op, 0)->type, w));
+                        if (!m || y->rank != 4)
+                                return false;
+                        s.tile = type_extent(y, 2) <= ROW_WARPS_MOST ? (int)type_extent(y, 2) : 0;
+                        s.warps = warps;
+                        s.depth = steps * multiply_row(m);
+                        if (!s.tile || !row_tile_of(op, target, &s, &t))
+                                continue;
+                        const int turns = (int)(words / (warps * t.words));
+                        if (turns >= least)
+                                continue;
+                        least = turns;
+                        *best = s;
+                }
+        if (least == INT_MAX)
+                return false;
+        enum { ARRIVAL = 800 };         /* cycles until memory answers */
+        double seconds = g->launch + (least + 1) * ARRIVAL / g->clock + (double)type_bytes(w) / g->memory_rate;
+        best->why = arena_printf(arena, "%.3g us, %d turns", seconds * 1e6, least);
+        return true;
+}
+
+struct schedule warps_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena)
+{
+        const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type, *x = op_operand(op, 0)->type;
+        struct choice c = { .op = op, .target = machine->target, .cold = machine->cold, .judged = INFINITY, .best = schedule_preset() };
+        if (choose_rows(op, machine->target, arena, &c.best))
+                return c.best;
+        c.multiply = multiply_find(machine->target, x->element, w->element, true,
+                                   (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
+        c.groups = (double)op_int(op, "groups");
+        c.panels = (double)type_extent(w, 0) / c.groups;
+        c.positions = (double)type_extent(y, 0);
+        for (int d = 2; d + 1 < y->rank; d++)
+                c.positions *= (double)type_extent(y, d);
+        for (int d = 2; d + 3 < w->rank; d++)
+                c.windows |= type_extent(w, d) > 1;
+        c.channels = (double)(type_elements(w) / type_extent(w, 0) / packed_panel(x, w));
+        if (is_summed_over(op, machine->target))
+                c.behind = warps_rows_cost(target_grid(machine->target), c.positions,
+                                           (double)type_extent(y, y->rank - 1));
+        if (is_pooled(op))
+                c.pool = warps_pool_cost(target_grid(machine->target), (double)warps_of_image(op),
+                                         (double)type_extent(y, 0) * c.groups *
+                                                 (double)op_int(op, "outputs"));
+        for (int panels = 1; panels <= 8; panels += panels < 4 ? 1 : 2) {
+                try_all(&c, panels, PARTS_MOST, RESULTS);
+                if (c.pool)
+                        try_all(&c, panels, PARTS_MOST, POOL);
+        }
+        for (int panels = 1; c.behind && panels <= ROW_PANELS_MOST; panels++)
+                try_all(&c, panels, target_grid(machine->target)->cluster, ROWS);
+        if (c.best.tile)
+                c.best.why = arena_printf(arena, "%.3g us in %.0f waves, %d registers", c.seconds * 1e6, c.waves, c.registers);
+        return c.best;
+}

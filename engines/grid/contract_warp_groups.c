@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* Products of four warps together (contract_warps.c): a block has one panel, and its warps one fragment's rows of positions each. A
+ * turn is a line of eight words, of each position and each output, whose order is that of ir/loop_tiles.h: the same word of eight lines lies
+ * in eight banks, for the copies that write lines and for the instruction that reads words.
+ *
+ *      turn t      wait for its copies, which lanes make; those of weights the machine, where they lie in that order already (`runs`)
+ *                  multiply, all warps as one; settle but for this product: while it runs
+ *                  copy turn t + stages - 2, whose stage all warps had settled when they waited
+ *
+ * The sums leave fragments a few vectors at a time: all of them would not fit beside the stages. */
+#include "engines/grid/warps.h"
+
+/* ---- what fits ---- */
+
+/* vectors of a warp's sums that leave their fragments at a time */
+static int part_of(const struct warp_tile *t)
+{
+        int part = t->vectors * t->lanes < GRID_LANES ? t->vectors : GRID_LANES / t->lanes;
+        while (t->vectors % part)
+                part--;
+        return part;
+}
+
+int64_t group_tile_out(const struct warp_tile *t)
+{
+        enum { PAD = 8 };               /* four rows of fragments in banks of their own */
+        return part_of(t) * t->lanes + PAD;
+}
+
+int64_t group_tile_shared(const struct warp_tile *t)
+{
+        enum { ALIGN = 1024 };          /* of stages, eight lines each; what stands in front of them may take as much */
+        const int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + ALIGN;
+        if (t->parts > 1)
+                return stages + (t->cluster ? round_up(warp_tile_part(t) * 4, ALIGN) : 0);
+        return stages + round_up(t->rows * group_tile_out(t) * 4, STORAGE_ALIGN) * t->warps;
+}
+
+int group_tile_registers(const struct warp_tile *t)
+{
+        enum { PLACES = 64 };           /* subscripts, an epilogue: no fewer than nvcc 13 takes */
+        return t->vectors * t->rows * t->lanes / GRID_LANES + PLACES;
+}
+
+bool group_tile_of(const struct op *op, const struct target *target, const struct schedule *s, struct warp_tile *t)
+{
+        enum { STAGES = 3 };            /* what is multiplied, what may still be, what is copied */
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        const struct multiply *m = multiply_find(target, x->element, w->element, true,
+                                                 (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
+        if (!m || !multiply_in_groups(m))
+                return false;
+        int64_t turns = type_elements(w) / type_extent(w, 0) / packed_panel(x, w) / m->group;
+        *t = (struct warp_tile){ .positions = s->tile,
+                                 .warps = s->warps,
+                                 .panels = 1,
+                                 .stages = s->stages,
+                                 .words = MULTIPLY_LINE,
+                                 .parts = s->parts,
+                                 .across = 1,
+                                 .rows = m->positions / MULTIPLY_WARPS,
+                                 .vectors = (int)type_extent(w, w->rank - 2),
+                                 .lanes = m->outputs,
+                                 .group = m->group / MULTIPLY_LINE,
+                                 .bytes = element_info[x->element].bytes,
+                                 .together = true,
+                                 .runs = s->runs && op_int(op, "crossed") &&
+                                         target_grid(target)->runs };
+        t->cluster = t->positions > 0 && warp_tile_clusters(t, target, group_tile_shared(t));
+        return s->depth == m->group && s->panels == 1 && t->positions > 0 && t->positions % m->positions == 0 &&
+               t->positions == t->warps * t->rows && turns % t->parts == 0 && t->stages >= STAGES &&
+               t->vectors * t->lanes <= MULTIPLY_WIDE && t->warps <= GRID_WARPS_MAX && group_tile_shared(t) <= GRID_SHARED_MAX;
+}
+
+/* ---- sums ---- */
+
+static void copy_turn(struct warps *w, struct loop_expr *turn)
+{
+        struct emit *e = w->s.e;
+        if (w->tile.runs)
+                warps_run_w(w, turn);
+        struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
+        warps_copy_x(w, warp, turn);
+        if (!w->tile.runs)
+                warps_copy_w(w, warp, turn);
+        emit_end(e);
+}
+
+static void add_product(struct warps *w, struct loop_expr *turn)
+{
+        struct loop_tiles *t = &warps_add_product(w, NULL, turn)->tiles;
+        t->line = MULTIPLY_LINE;
+        t->together = true;
+}
+
+void groups_add_up(struct warps *w)
+{
+        struct emit *e = w->s.e;
+        const int ahead = w->tile.stages - 2;
+        const int64_t turns = w->turns / w->tile.parts, first = turns < ahead ? turns : ahead;
+        warps_copy_first(w, first);
+        for (int64_t i = first; i < ahead; i++)
+                warps_add(w, STMT_COMMIT, 0);   /* of nothing: waits count groups */
+        struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns));
+        warps_add(w, STMT_WAIT, ahead - 1);
+        add_product(w, warps_turn(w, turn));
+        warps_add(w, STMT_SETTLE, 1);
+        if (turns > ahead) {
+                struct loop_expr *next = emit_let(e, "next", plus(e, turn, number(e, ahead)));
+                emit_if(e, warps_less(w, next, turns));
+                copy_turn(w, warps_turn(w, next));
+                emit_end(e);
+        }
+        warps_add(w, STMT_COMMIT, 0);
+        emit_end(e);
+        warps_add(w, STMT_SETTLE, 0);
+        warps_add(w, STMT_WAIT, 0);
+}
+
+/* 16 positions of a warp, from vector `first` on */
+static void write_rows(struct warps *w, struct loop_expr *warp, struct loop_expr *sums_at, int first)
+{
+        struct emit *e = w->s.e;
+        const struct warp_tile *t = &w->tile;
+        const int width = part_of(t) * t->lanes, lanes = width < GRID_LANES ? width : GRID_LANES;
+        const bool some = w->positions % t->positions != 0, few = w->outputs % ((int64_t)t->vectors * t->lanes) != 0;
+        struct loop_expr *row = emit_for(e, "row", number(e, 0), number(e, t->rows));
+        struct loop_expr *p = emit_let(e, "p", plus(e, plus(e, w->position, warps_row(w, warp)), row));
+        if (some)
+                emit_if(e, warps_less(w, p, w->positions));
+        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, lanes);
+        struct loop_expr *o = plus(e, times(e, w->panel, t->vectors * t->lanes), plus(e, number(e, first * t->lanes), lane));
+        o = emit_let(e, "o", o);
+        if (few)
+                emit_if(e, warps_less(w, o, w->outputs));
+        struct loop_expr *at = plus(e, sums_at, plus(e, times(e, row, group_tile_out(t)), lane));
+        warps_write_output(w, o, p, loop_load(e->arena, w->out, at));
+        for (int closes = 2 + few + some; closes > 0; closes--)
+                emit_end(e);
+}
+
+void groups_write_results(struct warps *w)
+{
+        struct emit *e = w->s.e;
+        const struct warp_tile *t = &w->tile;
+        const int part = part_of(t);
+        struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
+        struct loop_expr *at = emit_let(e, "sums_at", times(e, warp, t->rows * group_tile_out(t)));
+        for (int first = 0; first < t->vectors; first += part) {
+                struct loop_stmt *s = warps_add(w, STMT_UNLOAD, 0);
+                s->variable = w->sums;
+                s->buffer = w->out;
+                s->a = at;
+                s->tiles = warps_shape(w);
+                s->tiles.column = first;
+                s->tiles.columns = part < t->vectors ? part : 0;
+                s->tiles.step = group_tile_out(t);
+                if (!warps_write_words(w, warp, at, 0, first * t->lanes, part * t->lanes))
+                        write_rows(w, warp, at, first);
+        }
+        emit_end(e);
+}

@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums in fragments that warps have: a block of the grid for each tile of positions and panels.
+ *
+ *                    panels of w
+ *                  +-----+-----+
+ *        tile of   | w 0 | w 2 |      a warp's sums: tile / warps positions by one panel
+ *      positions   +-----+-----+
+ *                  | w 1 | w 3 |      2 (warps) x 2 (panels) warps
+ *                  +-----+-----+
+ *
+ * What is added up is cut into turns of `depth` channels of one offset of the window. `stages` turns
+ * lie in shared memory: while one is multiplied, the next ones are copied, 16 bytes a lane.
+ *
+ *     x   rows of `depth` channels of a position (where those of a row of the window follow each other, of all of these), straight from x,
+ *         zeros behind the last position and where a border around x is; 16 bytes lie between two rows, so that eight of them begin in
+ *         banks of their own
+ *     w   a panel's words of a turn, which follow each other in w: the order of its memory is that of
+ *         the turns. A schedule may say that the machine copies them by itself (`runs`)
+ *
+ * What is added to the sums out of memory (a residual) is on its way while they are made: the block copies it, too, behind the first
+ * turns, and lanes find it in shared memory.
+ *
+ * Where tiles are too few for the machine, `parts` blocks share the turns of one. Where these can be a cluster, their sums go to its
+ * memory, and each block adds up a share of them, in order, and makes of it what the fusion says. Else they go to memory of the kernel's
+ * own, and a second phase does that. Where something sums over rows of the results, the blocks that have all outputs of a tile can be one
+ * cluster, too (warps_whole.c); where something reduces over all positions of an image, blocks that have these do (warps_pool.c).
+ *
+ * Nothing is gathered in memory: a product of matrices and a convolution differ in where a position's
+ * row begins. Positions of all images follow each other, so that only the last tile may have fewer. The sums leave the fragments 16 positions at a time, through shared memory of the warp,
+ * and each lane makes of a sum what the fusion says, neighbours along the outputs. */
+#include "engines/grid/grid_engine.h"
+#include "engines/grid/warps.h"
+
+#include "engines/grid/warp_cost.h"
+
+/* ---- what fits ---- */
+
+int64_t warp_tile_row(const struct warp_tile *t) { return (t->words + !t->together) * t->group; }
+
+int64_t warps_x_stage(const struct warp_tile *t) { return t->positions * warp_tile_row(t); }
+int64_t warps_w_panel(const struct warp_tile *t)
+{
+        return (int64_t)t->words * t->vectors * t->lanes * t->group;
+}
+int64_t warps_w_stage(const struct warp_tile *t) { return t->panels * warps_w_panel(t); }
+
+int64_t warp_tile_out(const struct warp_tile *t)
+{
+        enum { PAD = 8 };               /* of a row: four rows of fragments in banks of their own */
+        return t->together ? group_tile_out(t) : (int64_t)t->vectors * t->lanes + PAD;
+}
+
+enum { SUM_BYTES = 4, PART_ALIGN = 1024 };      /* of a block's part of the cluster's memory, what stands behind it being aligned so */
+
+int64_t warp_tile_part_row(const struct warp_tile *t)
+{
+        enum { PAD = 8 };               /* as above */
+        return (int64_t)t->vectors * t->lanes + PAD;
+}
+int64_t warp_tile_part(const struct warp_tile *t) { return t->panels * t->positions * warp_tile_part_row(t); }
+
+int64_t warp_tile_added_row(const struct warp_tile *t)
+{
+        enum { BANKS = 128, HALF = 64 };        /* bytes: lanes of two rows of a panel read all banks */
+        const int64_t width = (int64_t)t->panels * t->vectors * t->lanes;
+        return width + (t->added && width * t->added % BANKS == 0 ? HALF / t->added : 0);
+}
+
+static bool is_fused(const struct op *op) { return op->region->owner && op->region->owner->code == OP_fusion; }
+
+/* Does the kernel read v as it is? */
+static bool is_from_memory(const struct op *op, const struct value *v) { return !is_fused(op) || !value_is_inside(v, op->region); }
+
+const struct value *warps_added(const struct op *op)
+{
+        const struct type *y = op_result(op)->type;
+        if (!is_fused(op))
+                return NULL;
+        for (const struct op *o = op->region->first; o; o = o->next)
+                for (int i = 0; op_info[o->code].traits & TRAIT_ELEMENTWISE && i < o->operand_count; i++) {
+                        const struct value *v = op_operand(o, i);
+                        if (is_from_memory(op, v) && v->kind != VALUE_CONSTANT && type_is_static(v->type) && type_same_dims(v->type, y))
+                                return v;
+                }
+        return NULL;
+}
+
+/* Whole words of it, which lanes have side by side? */
+static int added_bytes(const struct op *op, const struct warp_tile *t)
+{
+        const struct value *v = warps_added(op);
+        const int bytes = v ? element_info[v->type->element].bytes : 0, width = t->vectors * t->lanes;
+        const bool words = bytes == 2 || bytes == 4;
+        return words && width % GRID_LANES == 0 && op_int(op, "block") * bytes % COPY_BYTES == 0 &&
+                               type_extent(op_result(op)->type, 1) / op_int(op, "groups") *
+                                               op_int(op, "block") * bytes % COPY_BYTES ==
+                                       0
+                       ? bytes
+                       : 0;
+}
+
+int warp_tile_members(const struct warp_tile *t) { return t->parts * t->across; }
+
+bool warp_tile_clusters(const struct warp_tile *t, const struct target *target, int64_t shared)
+{
+        const struct grid_machine *g = target_grid(target);
+        const int64_t share = (int64_t)t->positions / t->parts * t->panels * t->vectors * t->lanes;
+        return g && warp_tile_members(t) > 1 && warp_tile_members(t) <= g->cluster && t->positions % t->parts == 0 && share % (t->warps * t->panels * GRID_LANES) == 0 &&
+               shared + round_up(warp_tile_part(t) * SUM_BYTES, PART_ALIGN) <= g->shared_bytes;
+}
+
+int64_t warps_row_length(const struct warp_tile *t) { return round_up(t->length, GRID_LANES); }
+
+int64_t warp_tile_shared(const struct warp_tile *t)
+{
+        enum { ROW_SUMS = 1024 };       /* of a warp: what else it may have of a row */
+        int warps = t->warps * t->panels;
+        int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + (t->runs ? GRID_RUNS_BYTES : 0);
+        stages += round_up(t->positions * warp_tile_added_row(t) * t->added, STORAGE_ALIGN);
+        if (t->whole)
+                stages += warps * (warps_row_length(t) * SUM_BYTES + ROW_SUMS);
+        if (t->parts > 1 || t->whole || t->pooled)
+                return stages + (t->cluster || t->pooled ? round_up(warp_tile_part(t) * SUM_BYTES, PART_ALIGN) : 0);
+        return stages + round_up((int64_t)t->rows * warp_tile_out(t) * SUM_BYTES, STORAGE_ALIGN) * warps;
+}
+
+int warp_tile_registers(const struct multiply *m, const struct warp_tile *t)
+{
+        int rows = t->positions / t->warps / t->rows, lane = t->rows * t->lanes / GRID_LANES;
+        int64_t words = (t->positions * (int64_t)t->words + warps_w_stage(t) / t->group) / (t->warps * t->panels * GRID_LANES);
+        return warps_registers(m, rows, t->vectors, lane, (int)words) + t->added;
+}
+
+/* The same tile without whole rows. */
+static void warp_tile_apart(struct warp_tile *t, const struct target *target)
+{
+        t->whole = t->cluster = false;
+        t->across = 1;
+        t->cluster = warp_tile_clusters(t, target, warp_tile_shared(t));
+}
+
+/* Blocks side by side that have all outputs become a cluster, where these can. */
+static void make_whole(struct warp_tile *t, const struct op *op, const struct target *target)
+{
+        const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
+        t->across = (int)divide_up(type_extent(w, 0), t->panels);
+        t->length = type_extent(y, y->rank - 1);
+        t->whole = true;
+        t->cluster = t->across <= GRID_CLUSTER_MAX && dim_is(y->dims[1], 1) &&
+                     op_int(op, "groups") == 1 && t->vectors * t->lanes % GRID_LANES == 0 &&
+                     warp_tile_clusters(t, target, warp_tile_shared(t));
+        if (!t->cluster)
+                warp_tile_apart(t, target);
+}
+
+/* Do all offsets of the window along its last dimension, of all channels, follow each other in memory, and in that of the weights? They are
+ * deeper channels then, of a window without that dimension. */
+static bool is_row_of_window(const struct op *op)
+{
+        const struct value *x = op_operand(op, 0);
+        const struct type *w = op_operand(op, 1)->type;
+        const int64_t channels = type_extent(w, w->rank - 3) * packed_group(x->type, w);
+        int spatial;
+        const int64_t *dilations = op_ints(op, "dilations", &spatial);
+        return type_extent(w, w->rank - 4) > 1 && dim_is(w->dims[1], 1) &&
+               op_int(op, "groups") == 1 && dilations[spatial - 1] == 1 &&
+               op_int(op, "channels") == channels &&
+               dim_is(x->type->dims[x->type->rank - 1], channels) && is_from_memory(op, x);
+}
+
+/* words of a block of channels, or of those of a row of the window */
+static int64_t inner_words(const struct op *op)
+{
+        const struct type *w = op_operand(op, 1)->type;
+        return type_extent(w, w->rank - 3) *
+               (is_row_of_window(op) ? type_extent(w, w->rank - 4) : 1);
+}
+
+bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule *s,
+                  struct warp_tile *t)
+{
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        const struct multiply *m =
+                multiply_find(target, x->element, w->element, true,
+                              (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
+        if (!m || m->x.place != PLACE_WARP)
+                return false;
+        int64_t inner = inner_words(op),
+                turns = type_elements(w) / type_extent(w, 0) / packed_panel(x, w) / s->depth;
+        int bytes = element_info[x->element].bytes;
+        *t = (struct warp_tile){ .positions = s->tile,
+                                 .warps = s->warps,
+                                 .panels = s->panels,
+                                 .stages = s->stages,
+                                 .words = s->depth / m->group,
+                                 .parts = s->parts,
+                                 .rows = m->positions,
+                                 .vectors = (int)type_extent(w, w->rank - 2),
+                                 .lanes = m->outputs,
+                                 .group = m->group,
+                                 .bytes = bytes,
+                                 .across = 1 };
+        const int64_t panels = type_extent(w, 0) / op_int(op, "groups");
+        t->runs = s->runs && target_grid(target)->runs && panels % t->panels == 0;
+        t->added = t->parts > 1 || s->whole ? 0 : added_bytes(op, t);      /* else another phase adds it, which does not have the block's memory */
+        if (t->positions > 0)
+                warp_tile_apart(t, target);
+        if (t->positions > 0 && s->whole)
+                make_whole(t, op, target);
+        t->pooled = t->positions > 0 && s->pooled && !t->whole && (t->parts == 1 || t->cluster) && warp_tile_images(op, t) > 0 &&
+                    t->panels * t->vectors * t->lanes % t->parts == 0;
+        return t->positions > 0 && s->depth % multiply_row(m) == 0 && inner % t->words == 0 && turns % t->parts == 0 &&
+               t->positions % (t->warps * m->positions) == 0 &&
+               t->positions / t->warps <= TILE_MAX && t->words <= TILE_MAX &&
+               t->warps * t->panels <= GRID_WARPS_MAX && m->group * bytes == COPY_BYTES &&
+               warp_tile_shared(t) <= GRID_SHARED_MAX;
+}
+
+struct loop_stmt *warps_add(struct warps *w, enum loop_stmt_kind kind, int code)
+{
+        struct loop_stmt *s = loop_append(w->s.arena, w->s.e->scope->block, kind);
+        s->code = code;
+        return s;
+}
+
+/* ---- sums ---- */
+
+int warps_count(const struct warps *w) { return w->tile.warps * w->tile.panels; }
+
+/* warp number w has row w % warps of positions, and panel w / warps */
+struct loop_expr *warps_row(struct warps *w, struct loop_expr *warp)
+{
+        const struct warp_tile *t = &w->tile;
+        if (t->warps == 1)
+                return number(w->s.e, 0);
+        struct loop_expr *row = t->panels > 1 ? emit_op_int(w->s.e, LOOP_REM, warp, t->warps) : warp;
+        return times(w->s.e, row, t->positions / t->warps);
+}
+
+struct loop_expr *warps_panel(struct warps *w, struct loop_expr *warp)
+{
+        return w->tile.panels > 1 ? emit_op_int(w->s.e, LOOP_DIV, warp, w->tile.warps) : number(w->s.e, 0);
+}
+
+struct loop_tiles warps_shape(const struct warps *w)
+{
+        const struct warp_tile *t = &w->tile;
+        return (struct loop_tiles){ .positions = t->positions / t->warps, .vectors = t->vectors,
+                                    .rows = t->rows };
+}
+
+void warps_split_position(struct warps *w, struct loop_expr *p, struct loop_expr **along, struct loop_expr **image)
+{
+        struct emit *e = w->s.e;
+        for (int d = w->s.spatial_count - 1; d >= 0; d--) {
+                const int64_t extent = w->s.spatial[d].extent;
+                const bool last = !d && w->images == 1;
+                along[d] = last ? p : emit_let(e, "i", emit_op_int(e, LOOP_REM, p, extent));
+                p = last ? number(e, 0) : emit_let(e, "p", emit_op_int(e, LOOP_DIV, p, extent));
+        }
+        *image = w->images == 1 ? number(e, 0) : p;
+}
+
+struct loop_expr *warps_stage(struct warps *w, struct loop_expr *turn, int64_t size)
+{
+        return times(w->s.e, emit_op_int(w->s.e, LOOP_REM, turn, w->tile.stages), size);
+}
+
+struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
+{
+        struct emit *e = w->s.e;
+        const struct warp_tile *t = &w->tile;
+        struct loop_stmt *s = warps_add(w, STMT_MULTIPLY, 0);
+        s->variable = w->sums;
+        s->buffer = w->xs;
+        s->weights = w->ws;
+        s->a = warps_stage(w, turn, warps_x_stage(t));
+        s->b = warps_stage(w, turn, warps_w_stage(t));
+        if (warp) {
+                s->a = plus(e, s->a, times(e, warps_row(w, warp), warp_tile_row(t)));
+                s->b = plus(e, s->b, times(e, warps_panel(w, warp), warps_w_panel(t)));
+        }
+        s->tiles = warps_shape(w);
+        s->tiles.depth = t->words;
+        s->tiles.group = t->group;
+        s->tiles.step = warp_tile_row(t);
+        s->tiles.jump = t->rows * warp_tile_row(t);
+        s->function = stage_product(&w->s);
+        return s;
+}
+
+struct loop_expr *warps_turn(struct warps *w, struct loop_expr *i)
+{
+        struct emit *e = w->s.e;
+        return w->tile.parts > 1 ? emit_let(e, "of_all", plus(e, times(e, w->part, w->turns / w->tile.parts), i)) : i;
+}
+
+/* Where launches begin early, constant weights come before all else: they need not be waited for. They are a group of
+ * their own, in front of those that are counted. */
+void warps_copy_first(struct warps *w, int64_t count)
+{
+        struct emit *e = w->s.e;
+        const bool early = target_begins_early(w->s.target) && value_is_constant(op_operand(w->s.op, 1));
+        for (int both = !early; both < 2; both++) {
+                const bool of_w = !both || !early, runs = of_w && w->tile.runs;
+                struct loop_expr *turn = warps_turn(w, emit_for(e, "stage", number(e, 0), number(e, count)));
+                if (runs)
+                        warps_run_w(w, turn);
+                if (both || !runs) {
+                        struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
+                        if (both)
+                                warps_copy_x(w, warp, turn);
+                        if (of_w && !runs)
+                                warps_copy_w(w, warp, turn);
+                        emit_end(e);
+                }
+                if (both)
+                        warps_add(w, STMT_COMMIT, 0);
+                emit_end(e);
+                if (!both)
+                        warps_add(w, STMT_COMMIT, 0);
+        }
+}
+
+static void add_up(struct warps *w)
+{
+        struct emit *e = w->s.e;
+        const int ahead = w->tile.stages - 1;
+        const int64_t turns = w->turns / w->tile.parts;
+        int64_t first = turns < ahead ? turns : ahead;
+        warps_copy_first(w, first);
+        if (w->added) {                 /* in the group behind: no turn waits for it that does not wait for a turn behind the first ones */
+                warps_copy_added(w, emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w)));
+                emit_end(e);
+        }
+        for (int64_t i = first; i < ahead; i++)
+                warps_add(w, STMT_COMMIT, 0);         /* of nothing: waits count groups */
+        warps_add(w, STMT_WAIT, ahead - 1);
+        struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns)), *of_all = warps_turn(w, turn);
+        /* on their way while this turn is multiplied */
+        struct loop_expr *next = turns > ahead ? emit_let(e, "next", plus(e, turn, number(e, ahead))) : NULL;
+        if (next && w->tile.runs) {
+                emit_if(e, warps_less(w, next, turns));
+                warps_run_w(w, warps_turn(w, next));
+                emit_end(e);
+        }
+        struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
+        if (next) {
+                emit_if(e, warps_less(w, next, turns));
+                next = warps_turn(w, next);
+                warps_copy_x(w, warp, next);
+                if (!w->tile.runs)
+                        warps_copy_w(w, warp, next);
+                emit_end(e);
+        }
+        warps_add_product(w, warp, of_all);
+        emit_end(e);
+        if (turns > 1) {                /* the next one */
+                warps_add(w, STMT_COMMIT, 0);
+                warps_add(w, STMT_WAIT, ahead - 1);
+        }
+        emit_end(e);
+        if (w->added)                   /* where no turn had one behind it */
+                warps_add(w, STMT_COMMIT, 0);
+        warps_add(w, STMT_WAIT, 0);
+}
+
+/* ---- the kernel ---- */
+
+static struct loop_buffer *alloc(struct warps *w, const char *name, enum element element, int64_t extent, enum loop_space space)
+{
+        struct loop_buffer *b = ARENA_NEW(w->s.arena, struct loop_buffer);
+        *b = (struct loop_buffer){ .name = emit_name(w->s.e, name), .element = element, .extent = extent,
+                                   .space = space, .offset = -1, .access = ACCESS_INOUT };
+        loop_append(w->s.arena, w->s.e->scope->block, STMT_ALLOC)->buffer = b;
+        return b;
+}
+
+struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element element, int64_t extent)
+{
+        return alloc(w, name, element, extent, SPACE_SHARED);
+}
+
+/* Blocks that run at the same time find in the second cache what others of them read. Of the tiles of a group, `across` by `down`: side by side
+ * so many that as many tiles as there are multiprocessors read the least; then those below them. */
+static int64_t band_of(const struct warps *w, int64_t across, int64_t down)
+{
+        const struct warp_tile *t = &w->tile;
+        const struct grid_machine *g = target_grid(w->s.target);
+        const int64_t running = g && g->multiprocessors ? g->multiprocessors : across * down, width = (int64_t)t->panels * t->vectors * t->lanes;
+        int64_t best = across, least = INT64_MAX;
+        for (int64_t band = across; band >= 1 && across * down > running; band--) {
+                const int64_t under = divide_up(running, band), rows = under < down ? under : down;
+                const int64_t lines = rows * t->positions + divide_up(running, rows) * width;
+                if (across % band || lines >= least)
+                        continue;
+                least = lines;
+                best = band;
+        }
+        return best;
+}
+
+/* the block's tile: panels of a band side by side, then positions, bands, groups; where those side by side are a cluster, all that
+ * they have */
+static void place_block(struct warps *w, struct loop_expr *block)
+{
+        struct emit *e = w->s.e;
+        const struct warp_tile *t = &w->tile;
+        const int64_t across = divide_up(w->s.panels, t->panels), down = divide_up(w->positions, t->positions), band = band_of(w, across, down);
+        struct loop_expr *in_band = NULL;
+        if (t->whole) {
+                w->panel = emit_let(e, "first_panel", times(e, emit_op_int(e, LOOP_DIV, w->number, t->parts), t->panels));
+        } else {
+                in_band = emit_op_int(e, LOOP_REM, block, band);
+                block = emit_op_int(e, LOOP_DIV, block, band);
+        }
+        w->position = emit_let(e, "first", times(e, emit_op_int(e, LOOP_REM, block, down), t->positions));
+        block = emit_op_int(e, LOOP_DIV, block, down);
+        if (in_band && band < across) {
+                in_band = plus(e, times(e, emit_op_int(e, LOOP_REM, block, across / band), band), in_band);
+                block = emit_op_int(e, LOOP_DIV, block, across / band);
+        }
+        if (in_band)
+                w->panel = emit_let(e, "first_panel", times(e, in_band, t->panels));
+        w->group = emit_let(e, "group", emit_op_int(e, LOOP_REM, block, w->groups));
+}
+
+int64_t warp_tile_count(const struct warp_tile *t, int64_t groups, int64_t positions, int64_t panels)
+{
+        return groups * divide_up(positions, t->positions) * divide_up(panels, t->panels);
+}
+
+static bool move_values_in(struct loop_block *body, int behind)
+{
+        struct loop_block values = { .end = &values.first }, loops = { .end = &loops.first };
+        struct loop_stmt *last = NULL;
+        for (struct loop_stmt *s = body->first, *next; s; s = next) {
+                struct loop_block *to = s->kind == STMT_FOR ? &loops : &values;
+                if (s->kind != STMT_FOR && s->kind != STMT_LET)
+                        return false;
+                next = s->next;
+                s->next = NULL;
+                *to->end = s;
+                to->end = &s->next;
+                last = s->kind == STMT_FOR ? s : last;
+        }
+        if (!last)
+                return false;
+        struct loop_block *block = last->body;
+        if (last->for_kind == FOR_GPU_CLUSTER) {          /* of which the last loop is, too */
+                int loops_left = -1 - behind;
+                for (last = block->first; last; last = last->next)
+                        loops_left += last->kind == STMT_FOR;
+                for (last = block->first; last->kind != STMT_FOR || loops_left-- > 0;)
+                        last = last->next;
+                block = last->body;
+        }
+        *values.end = block->first;
+        block->first = values.first;
+        body->first = loops.first;
+        body->end = loops.end;
+        return true;
+}
+
+bool warps_move_values_in(struct loop_block *body) { return move_values_in(body, 0); }
+
+/* the loop over blocks of a cluster: those of all parts, then those side by side */
+static void open_members(struct warps *w, const char *name)
+{
+        const struct warp_tile *t = &w->tile;
+        w->number = w->part = emit_grid(w->s.e, name, FOR_GPU_BLOCK, warp_tile_members(t));
+        if (t->whole)
+                w->part = emit_let(w->s.e, "part", emit_op_int(w->s.e, LOOP_REM, w->number, t->parts));
+}
+
+/* the loops over blocks, or over clusters and blocks of each; the number of the tile, or of those side by side */
+static struct loop_expr *open_blocks(struct warps *w, int64_t tiles)
+{
+        struct emit *e = w->s.e;
+        const struct warp_tile *t = &w->tile;
+        struct loop_expr *tile;
+        if (t->cluster) {
+                tile = emit_grid(e, "tile", FOR_GPU_CLUSTER, tiles / t->across);
+                w->partial = alloc(w, "partial", w->s.multiply->sum, warp_tile_members(t) * warp_tile_part(t), SPACE_CLUSTER);
+                open_members(w, t->whole ? "member" : "part");
+                return tile;
+        }
+        if (t->parts > 1)
+                w->partial = emit_scratch(e, "partial", w->s.multiply->sum, warps_partial_size(w));
+        struct loop_expr *block = emit_grid(e, "b", FOR_GPU_BLOCK, tiles * t->parts);
+        if (t->parts == 1)
+                return block;
+        w->part = emit_let(e, "part", emit_op_int(e, LOOP_DIV, block, tiles));
+        return emit_op_int(e, LOOP_REM, block, tiles);
+}
+
+/* ends the loop over blocks: what follows where several have parts of a sum, or of a row */
+static void write_behind(struct warps *w, struct loop_expr *tile)
+{
+        struct emit *e = w->s.e;
+        const struct warp_tile *t = &w->tile;
+        if (t->cluster && t->parts > 1) {
+                emit_end(e);
+                open_members(w, t->whole ? "member" : "share");
+                place_block(w, tile);
+        }
+        if (t->cluster || t->pooled)
+                warps_join_share(w);
+        if (t->pooled)
+                warps_write_pool(w);
+        emit_end(e);
+        if (t->whole) {
+                open_members(w, "member");
+                place_block(w, tile);
+                warps_write_rows(w);
+                emit_end(e);
+        }
+        if (t->cluster)
+                emit_end(e);
+        else if (t->parts > 1)
+                warps_join_parts(w);
+}
+
+static bool write_blocks(struct stage *s)
+{
+        struct warps *w = (struct warps *)s;
+        struct emit *e = s->e;
+        const struct warp_tile *t = &w->tile;
+        const int64_t tiles = warp_tile_count(t, w->groups, w->positions, s->panels);
+        struct loop_expr *tile = open_blocks(w, tiles);
+        place_block(w, tile);
+        struct loop_type type = LOOP_VECTOR(s->multiply->sum, t->lanes);
+        type.tile = true;
+        w->sums = emit_var(e, "acc", type, NULL);
+        w->sums->rows = t->positions / t->warps;
+        w->sums->columns = t->vectors;
+        w->sums->warps = warps_count(w);
+        w->xs = warps_shared(w, "xs", s->xs->element, t->stages * warps_x_stage(t));
+        w->ws = warps_shared(w, "ws", s->ws->element, t->stages * warps_w_stage(t));
+        if (t->added) {
+                const struct value *added = warps_added(s->op);
+                w->added = warps_shared(w, "added", element_carrier(added->type->element), t->positions * warp_tile_added_row(t));
+        }
+        if (t->pooled && !t->cluster) {
+                w->partial = warps_shared(w, "results", s->multiply->sum, warp_tile_part(t));
+                w->number = w->part = number(e, 0);
+        }
+        if (t->parts == 1 && !t->whole && !t->pooled)
+                w->out = warps_shared(w, "sums", s->multiply->sum, warps_count(w) * t->rows * warp_tile_out(t));
+        (t->together ? groups_add_up : add_up)(w);
+        (t->cluster || t->pooled ? warps_leave_part : t->parts > 1 ? warps_write_partial : t->together ? groups_write_results : warps_write_results)(w);
+        write_behind(w, tile);
+        return move_values_in(e->scope->block, t->whole);
+}
+
+struct stage *warps_prepare(const struct stage *common)
+{
+        const struct op *op = common->op;
+        const struct target *target = common->target;
+        struct warps *w = ARENA_NEW(common->arena, struct warps);
+        const struct type *x = op_operand(op, 0)->type, *wt = op_operand(op, 1)->type;
+        w->s = *common;
+        w->s.schedule.pooled &= common->pool != NULL;           /* else results are stored as ever */
+        if ((!warp_tile_of(op, target, &w->s.schedule, &w->tile) && !group_tile_of(op, target, &w->s.schedule, &w->tile)) || common->prologue || common->pad ||
+            common->x.stride[common->rank - 1] != 1 || (common->pool && !w->tile.pooled))
+                return NULL;
+        w->s.multiply = multiply_find(target, x->element, wt->element, true,
+                                      w->tile.lanes, (int)packed_group(x, wt), 0);
+        if (common->pool && common->result->type->element != w->s.multiply->sum)
+                return NULL;
+        w->s.write_all = write_blocks;
+        stage_spatial(&w->s, 2);
+        w->groups = op_int(op, "groups");
+        w->blocks = type_extent(wt, 1);
+        w->inner = (w->tile.together ? type_extent(wt, wt->rank - 3) : inner_words(op)) *
+                   packed_group(x, wt) / w->tile.group;
+        w->outputs = type_extent(op_result(op)->type, 1) / w->groups * op_int(op, "block");
+        w->panel_size = type_elements(wt) / type_extent(wt, 0);
+        w->s.panels = type_extent(wt, 0) / w->groups;
+        const int64_t deeper = w->inner * w->tile.group /
+                               (type_extent(wt, wt->rank - 3) *
+                                packed_group(x, wt)); /* offsets that are channels */
+        if (deeper > 1)
+                w->s.spatial[w->s.spatial_count - 1].window = 1;
+        w->turns = w->blocks * w->inner / w->tile.words;
+        w->images = type_extent(x, 0);
+        w->of_image = 1;
+        int64_t aligned = w->s.x.offset | (type_extent(x, 0) > 1 ? w->s.x.stride[0] : 0) |
+                          (type_extent(x, 1) > 1 ? w->s.x.stride[1] : 0);
+        for (int d = 0; d < w->s.spatial_count; d++) {
+                const struct spatial *dim = &w->s.spatial[d];
+                w->turns *= dim->window;
+                w->of_image *= dim->extent;
+                aligned |= (dim->extent > 1 ? dim->x_step : 0) | (dim->window > 1 ? dim->x_window : 0);
+        }
+        w->positions = w->images * w->of_image;
+        if (w->tile.whole && !warps_have_rows(w))
+                warp_tile_apart(&w->tile, target);
+        /* channels behind the last are not there to be read; words are copied as a whole */
+        bool whole = op_int(op, "channels") * deeper == w->blocks * w->inner * w->tile.group;
+        return whole && aligned % w->tile.group == 0 && w->positions > 0 && w->turns > 0 ? &w->s : NULL;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* The grid engine: launches of blocks of warps. Products are fragments of warps, all else nests in grid form (grid.c). */
+#include "engines/grid/contract_warps.h"
+#include "engines/grid/grid_engine.h"
+#include "engines/grid/launch_cost.h"
+#include "engines/grid/row_warps.h"
+#include "engines/grid/warp_group_cost.h"
+#include "ir/engine.h"
+#include "ir/target.h"
+#include "kernels/attention.h"
+#include "kernels/contract.h"
+#include "kernels/kernels.h"
+#include "kernels/stage.h"
+#include "schedule/choose.h"
+
+static bool has_fragments(const struct op *op, const struct target *target) { return contract_multiply(op, target, true); }
+
+static struct schedule choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena)
+{
+        const struct multiply *m = contract_multiply(op, machine->target, true);
+        return (multiply_in_groups(m) ? groups_choose : warps_choose)(op, machine, arena);
+}
+
+#define WORDS (HEED(tile) | HEED(warps) | HEED(panels) | HEED(stages) | HEED(depth) | HEED(parts) | HEED(runs) | HEED(whole) | HEED(pooled))
+static const struct lowering lowerings[] = {
+        /* of few rows, where the schedule's tile is so; or by fragments */
+        { .code = OP_convolve_packed, .reads = CONTRACT_READS, .serves = has_fragments, .heeds = WORDS, .prepare = row_warps_prepare, .choose = choose },
+        { .code = OP_convolve_packed, .reads = CONTRACT_READS, .serves = has_fragments, .heeds = WORDS, .prepare = warps_prepare, .choose = choose },
+        { .reads = 0 }
+};
+
+static bool attention(struct emit *e, const struct kernel_request *request, const struct attention *a, struct loop_buffer *buffer)
+{
+        return (a->first->code == OP_dot ? attention_rows_kernel : attention_warps_kernel)(e, request, a, buffer);
+}
+
+static bool stores_caches(const struct target *target, int64_t blocks, double bytes)
+{
+        return grid_stores_beside(target_grid(target), blocks, bytes);
+}
+
+static int64_t panel(const struct target *target, const struct multiply *m, const struct schedule_product *p)
+{
+        if (p->matrix && p->positions <= ROW_WARPS_MOST)
+                return 1;               /* the more panels for blocks to share */
+        return multiply_in_groups(m) ? group_panel(target, m, p) : 0;
+}
+
+/* Warps together or each by itself. */
+static const struct multiply *multiply(const struct target *target, const struct multiply *m, const struct schedule_product *p,
+                                       int64_t percent)
+{
+        const struct multiply *other;
+        if (!multiply_in_groups(m))
+                return m;
+        for (int i = 0; (other = multiply_at(target, i)); i++)
+                if (other->x.memory == m->x.memory && other->w.memory == m->w.memory && other->x.place == PLACE_WARP)
+                        break;
+        bool faster = !other || groups_products(target, m, p->positions, p->outputs, p->channels) <
+                                        groups_products(target, other, p->positions, p->outputs, p->channels) * (double)percent / 100;
+        return faster && p->positions >= m->positions ? m : other;
+}
+
+static bool cold(const struct target *target, double bytes) { return warps_are_cold(target_grid(target), bytes); }
+
+static bool fits(const struct target *target) { return target_grid(target) && multiply_registers(target); }
+
+const struct engine engine_grid = {
+        .name = "grid",
+        .doc = "launches of blocks of warps",
+        .base = &engine_scalar,
+        .fits = fits,
+        .blocks = true,
+        .float_schedules = true,
+        .hardware_tiles = true,
+        .launches = true,
+        .reads_borders = true,
+        .joins_products = true,
+        .canonical_depthwise = true,
+        .folds_channels = true,
+        .layout = LAYOUT_CHANNELS_LAST,
+        .lowerings = lowerings,
+        .attention = attention,
+        .attention_schedule = attention_choose,
+        .pools = warps_pools,
+        .stores_caches = stores_caches,
+        .panel = panel,
+        .multiply = multiply,
+        .window_cost = warps_window_cost,
+        .cold = cold,
+};

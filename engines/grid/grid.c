@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT */
+/* grid: kernels in grid form (ir/loop_grid.h), for targets that run them so: a lane for each iteration.
+ *
+ *     for %c = 0 to 8 {                              for %b = 0 to 49 gpu_block {
+ *       let %bias : f32 = %b[%c]                       for %w = 0 to 4 gpu_warp {
+ *       for %i = 0 to 784 {                              for %l = 0 to 32 gpu_lane {
+ *         store %y[%c * 784 + %i] = ..                     let %at : index = (%b * 4 + %w) * 32 + %l
+ *       }                                        ->        let %c : index = %at / 784
+ *     }                                                    let %bias : f32 = %b[%c]
+ *                                                          let %i : index = %at % 784
+ *                                                          store %y[%c * 784 + %i] = ..
+ *                                                        }
+ *                                                      }
+ *                                                    }
+ *
+ * Loops that are perfectly nested, but for values and checks between them, and proved independent
+ * (independence.c) become one; neighbours in the innermost are neighbours among lanes, and where there are many, a lane has a word of them (grid_side.c), or several
+ * (grid_turns.c). Each loop of a
+ * kernel is a phase of its own. What has no such loop runs in one lane, as it stands; so does what
+ * shares a variable or memory on the stack. Rows are for warps (grid_rows.c). A value that loads nothing which the kernel writes is
+ * computed in each phase that reads it.
+ *
+ * Exact to the bit, but for sums along rows: every element is computed as before, by one lane. A fail is recorded, and other
+ * lanes go on; what is checked before a loop each lane of the loop checks, so that no launch does that alone; a kernel that fails with two codes keeps its order, in one lane. */
+#include "base/size.h"
+#include "passes/vectorize/averages.h"
+#include "engines/grid/grid_rows.h"
+#include "engines/grid/grid_side.h"
+#include "engines/grid/grid_turns.h"
+#include "passes/vectorize/independence.h"
+#include "passes/vectorize/vectorize.h"
+
+enum { WARPS = 4 };                     /* of a block, where there are enough for all multiprocessors */
+
+/* statements of the kernel that go together: from `first` to `last`, whatever stands between */
+struct group { int first, last; };
+
+struct mapping {
+        struct loop_program *p;
+        struct arena *scratch;
+        struct loop_function *kernel;
+        const struct loop_bounds *bounds;
+        const struct grid_machine *machine;
+        const struct map *averages;
+        bool exact;
+        struct loop_stmt **stmts;       /* of the kernel's body, values to copy left out */
+        struct loop_stmt **values;      /* those, in order */
+        int count, value_count;
+        bool ordered;                   /* which fail comes first matters */
+        struct loop_block checks;       /* not yet done; the lanes of the next phase may */
+        struct loop_block *out;
+};
+
+/* ---- what a statement uses ---- */
+
+struct usage { const struct loop_variable *variable; const struct loop_buffer *buffer; bool found; };
+
+static void use_in_expr(struct loop_expr *e, void *context)
+{
+        struct usage *u = context;
+        u->found |= (u->variable && e->variable == u->variable) || (u->buffer && e->buffer == u->buffer);
+}
+
+static void use_in_stmt(struct loop_stmt *s, void *context)
+{
+        struct usage *u = context;
+        u->found |= (u->variable && s->variable == u->variable) || (u->buffer && s->buffer == u->buffer);
+}
+
+static struct loop_block alone(struct loop_stmt *s, struct loop_stmt *copy)
+{
+        *copy = *s;
+        copy->next = NULL;
+        return (struct loop_block){ .first = copy, .end = &copy->next };
+}
+
+static bool uses(struct loop_stmt *s, const struct loop_stmt *declaration)
+{
+        bool buffer = declaration->kind == STMT_ALLOC;
+        struct usage u = { buffer ? NULL : declaration->variable, buffer ? declaration->buffer : NULL, false };
+        struct loop_stmt copy;
+        struct loop_block block = alone(s, &copy);
+        loop_block_walk(&block, use_in_stmt, use_in_expr, &u);
+        return u.found;
+}
+
+/* ---- values that any phase may compute ---- */
+
+struct reading { const struct loop_function *f; bool same; };
+
+static void is_lasting(struct loop_expr *e, void *context)
+{
+        struct reading *r = context;
+        if (e->op == LOOP_TILE_ENTRY || (e->op == LOOP_VARIABLE && e->variable->kind == VARIABLE_VAR))
+                r->same = false;
+        if (e->op != LOOP_LOAD)
+                return;
+        const struct loop_buffer *b = e->buffer;
+        r->same &= b->space == SPACE_PARAMETER && b->access == ACCESS_IN;
+        for (int i = 0; r->same && b->alias_class && i < r->f->buffer_count; i++)
+                if (r->f->buffers[i]->alias_class == b->alias_class && r->f->buffers[i]->access != ACCESS_IN)
+                        r->same = false;
+}
+
+static bool is_value(const struct mapping *m, struct loop_stmt *s)
+{
+        struct reading r = { m->kernel, s->kind == STMT_LET };
+        if (r.same)
+                loop_expr_walk(s->a, is_lasting, &r);
+        return r.same;
+}
+
+static void copy_operands(struct loop_stmt *s, void *context)
+{
+        struct arena *arena = context;
+        s->a = loop_expr_copy(arena, s->a);
+        s->b = loop_expr_copy(arena, s->b);
+        s->c = loop_expr_copy(arena, s->c);
+}
+
+struct renaming { const struct loop_variable *from; struct loop_variable *to; };
+
+static void rename_use(struct loop_expr *e, void *context)
+{
+        const struct renaming *r = context;
+        if (e->variable == r->from)
+                e->variable = r->to;
+}
+
+/* those that the block uses, before it, each in a variable of its own */
+static void put_values(struct mapping *m, struct loop_block *block)
+{
+        struct arena *arena = m->p->arena;
+        loop_block_walk(block, copy_operands, NULL, arena);
+        for (int i = m->value_count; i-- > 0;) {
+                struct loop_stmt *value = m->values[i];
+                struct usage u = { .variable = value->variable };
+                loop_block_walk(block, NULL, use_in_expr, &u);
+                if (!u.found)
+                        continue;
+                struct loop_block with = { .end = &with.first };
+                struct loop_stmt *let = loop_append(arena, &with, STMT_LET);
+                let->variable = loop_variable_new(arena, value->variable->name, value->variable->type, VARIABLE_LET);
+                let->a = loop_expr_copy(arena, value->a);
+                loop_block_walk(block, NULL, rename_use, &(struct renaming){ value->variable, let->variable });
+                let->next = block->first;
+                block->first = let;
+                if (!let->next)
+                        block->end = &let->next;
+        }
+}
+
+/* ---- a phase ---- */
+
+static struct loop_stmt *open_loop(struct mapping *m, struct loop_block *block, const char *name,
+                                   enum loop_for_kind kind, int64_t count)
+{
+        struct loop_stmt *s = loop_append(m->p->arena, block, STMT_FOR);
+        s->variable = loop_variable_new(m->p->arena, name, LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        s->for_kind = kind;
+        s->a = loop_index(m->p->arena, 0);
+        s->b = loop_index(m->p->arena, count);
+        return s;
+}
+
+static struct loop_expr *op(struct mapping *m, enum loop_opcode op, struct loop_expr *a, int64_t b)
+{
+        return loop_op(m->p->arena, op, a, loop_index(m->p->arena, b), NULL);
+}
+
+static struct loop_expr *counter(struct mapping *m, const struct loop_stmt *loop)
+{
+        return loop->b->literal.i == 1 ? loop_index(m->p->arena, 0) : loop_use(m->p->arena, loop->variable);
+}
+
+/* the number of the iteration that a lane does; of its `turns`, the one that `turn` says (NULL: it has one) */
+static struct loop_expr *number_of(struct mapping *m, const struct loop_stmt *block, const struct loop_stmt *warp,
+                                   const struct loop_stmt *lane, struct loop_variable *turn, int64_t turns)
+{
+        struct arena *arena = m->p->arena;
+        struct loop_expr *first = loop_op(arena, LOOP_ADD, op(m, LOOP_MUL, counter(m, block), warp->b->literal.i), counter(m, warp), NULL);
+        if (turn)
+                first = loop_op(arena, LOOP_ADD, op(m, LOOP_MUL, first, turns), loop_use(arena, turn), NULL);
+        return loop_op(arena, LOOP_ADD, op(m, LOOP_MUL, first, GRID_LANES), counter(m, lane), NULL);
+}
+
+/* checks that no lanes did, a phase of their own */
+static void put_serial(struct mapping *m, struct loop_block *body);
+
+static void put_checks(struct mapping *m)
+{
+        struct loop_block *checks = loop_block_new(m->p->arena);
+        *checks = m->checks;
+        m->checks = (struct loop_block){ 0 };
+        if (checks->first)
+                put_serial(m, checks);
+}
+
+/* in one warp, where it is a row, or one lane */
+static void put_serial(struct mapping *m, struct loop_block *body)
+{
+        put_checks(m);
+        struct loop_stmt *block = open_loop(m, m->out, "block", FOR_GPU_BLOCK, 1);
+        struct loop_stmt *warp = open_loop(m, block->body, "warp", FOR_GPU_WARP, 1);
+        const struct grid_row row = { m->p->arena, m->bounds, m->averages, m->exact, body };
+        if (grid_row_is_for_warp(&row))
+                body = warp->body = grid_row_write(&row);
+        else
+                open_loop(m, warp->body, "lane", FOR_GPU_LANE, 1)->body = body;
+        put_values(m, body);
+}
+
+static int64_t trip(const struct loop_stmt *s)
+{
+        int64_t from, to;
+        if (!loop_is_int(s->a, &from) || !loop_is_int(s->b, &to) || to <= from)
+                return 0;
+        return (to - from + s->step - 1) / s->step;
+}
+
+/* if something { fail }: who does it again finds the same */
+static bool is_check(const struct loop_stmt *s)
+{
+        return s->kind == STMT_IF && !s->other && s->body->first && s->body->first->kind == STMT_FAIL && !s->body->first->next;
+}
+
+/* the loop that is all of a body but for values and checks that stand before it; NULL: it holds more */
+static struct loop_stmt *inner_loop(const struct loop_stmt *loop)
+{
+        struct loop_stmt *s = loop->body->first;
+        while (s && (s->kind == STMT_LET || is_check(s)))
+                s = s->next;
+        return s && s->kind == STMT_FOR && !s->next ? s : NULL;
+}
+
+/* The loops from s inward that become one; *total: their iterations. 0: they depend on each other. */
+static int find_nest(const struct mapping *m, struct loop_stmt *s, struct loop_stmt *nest[INDEPENDENT_LOOPS_MAX], int64_t *total)
+{
+        int count = 0;
+        *total = 1;
+        for (; s && count < INDEPENDENT_LOOPS_MAX; s = inner_loop(s)) {
+                int64_t times = trip(s), all;
+                if (!times || !int_mul(*total, times, &all) || all > (int64_t)GRID_BLOCKS_MAX * GRID_LANES)
+                        break;
+                *total = all;
+                nest[count++] = s;
+        }
+        for (; count; count--) {
+                if (loops_are_independent(m->bounds, nest, count, !m->ordered))
+                        return count;
+                *total /= trip(nest[count - 1]);
+        }
+        return 0;
+}
+
+/* what the loops' variables are, and what stands in them */
+static void put_iteration(struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total, struct loop_variable *at,
+                          struct loop_block *body)
+{
+        struct arena *arena = m->p->arena;
+        for (int k = 0; k < count; k++) {
+                int64_t from = 0, times = trip(nest[k]);
+                loop_is_int(nest[k]->a, &from);
+                total /= times;
+                struct loop_expr *index = op(m, LOOP_DIV, loop_use(arena, at), total);
+                if (k)
+                        index = op(m, LOOP_REM, index, times);
+                struct loop_stmt *let = loop_append(arena, body, STMT_LET);
+                let->variable = nest[k]->variable;
+                let->variable->kind = VARIABLE_LET;
+                let->a = op(m, LOOP_ADD, op(m, LOOP_MUL, index, nest[k]->step), from);
+                for (struct loop_stmt *s = nest[k]->body->first, *next; s; s = next) {
+                        next = s->next;
+                        if (k + 1 < count && s == nest[k + 1])
+                                break;
+                        s->next = NULL;
+                        *body->end = s;
+                        body->end = &s->next;
+                }
+        }
+}
+
+/* Warps of a block: few, so that all multiprocessors have some. */
+static int64_t warps_of(const struct mapping *m, int64_t total)
+{
+        int64_t warps = total / m->machine->multiprocessors;
+        return warps < 1 ? 1 : warps > WARPS ? WARPS : warps;
+}
+
+/* iteration number `at` of so many in all, of which the last blocks have fewer */
+static struct loop_block *begin_iteration(struct mapping *m, struct loop_block *block, struct loop_variable *at, struct loop_expr *number,
+                                          int64_t total, int64_t most)
+{
+        struct loop_stmt *let = loop_append(m->p->arena, block, STMT_LET);
+        let->variable = at;
+        let->a = number;
+        if (most <= total)
+                return block;
+        struct loop_stmt *inside = loop_append(m->p->arena, block, STMT_IF);
+        inside->a = op(m, LOOP_LT, loop_use(m->p->arena, at), total);
+        return inside->body;
+}
+
+/* Turns of a lane: several where that leaves no block with fewer, and all multiprocessors enough of them, and where all that an iteration
+ * does is to store values. */
+static int64_t turns_of(const struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total)
+{
+        enum { MOST = 8, BLOCKS = 8 };  /* blocks: of a multiprocessor */
+        int64_t turns = MOST;
+        for (int k = 0; k + 1 < count; k++)
+                for (const struct loop_stmt *s = nest[k]->body->first; s != nest[k + 1]; s = s->next)
+                        if (s->kind != STMT_LET)
+                                return 1;
+        while (turns > 1 && (total % (GRID_LANES * WARPS * turns) || total / (GRID_LANES * WARPS * turns) < (int64_t)BLOCKS * m->machine->multiprocessors))
+                turns /= 2;
+        return grid_turns_can(nest[count - 1]->body) ? turns : 1;
+}
+
+/* Neighbours are neighbours among lanes, and a warp's turns follow each other. */
+static void put_turns(struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total, int64_t turns)
+{
+        struct arena *arena = m->p->arena;
+        struct loop_stmt *block = open_loop(m, m->out, "block", FOR_GPU_BLOCK, total / (GRID_LANES * WARPS * turns));
+        struct loop_stmt *warp = open_loop(m, block->body, "warp", FOR_GPU_WARP, WARPS);
+        struct loop_stmt *lane = open_loop(m, warp->body, "lane", FOR_GPU_LANE, GRID_LANES);
+        struct loop_variable *turn = loop_variable_new(arena, "turn", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        struct loop_variable *at = loop_variable_new(arena, "at", LOOP_TYPE(E_INDEX), VARIABLE_LET);
+        struct loop_block *body = begin_iteration(m, loop_block_new(arena), at, number_of(m, block, warp, lane, turn, turns), total, total);
+        put_iteration(m, nest, count, total, at, body);
+        put_values(m, body);
+        grid_turns_write(arena, turn, turns, body, lane->body);
+}
+
+/* Neighbours of a lane, where every scheduler has warps enough beside it: fewer would wait for memory one after the other. */
+static int64_t side_of(const struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total)
+{
+        enum { SCHEDULERS = 4, ENOUGH = 4 };      /* of a multiprocessor; warps of one */
+        return grid_side_of(m->scratch, m->bounds, nest[count - 1], total, (int64_t)m->machine->multiprocessors * SCHEDULERS * ENOUGH * GRID_LANES);
+}
+
+static void put_lanes(struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total)
+{
+        const int64_t side = side_of(m, nest, count, total);
+        if (side > 1 && grid_side_write(m->p->arena, nest[count - 1], side))
+                total /= side;
+        const int64_t turns = side > 1 || m->checks.first ? 1 : turns_of(m, nest, count, total);
+        if (turns > 1) {
+                put_turns(m, nest, count, total, turns);
+                return;
+        }
+        int64_t lanes = total < GRID_LANES ? total : GRID_LANES, warps = warps_of(m, divide_up(total, GRID_LANES)),
+                blocks = divide_up(total, lanes * warps);
+        struct loop_stmt *block = open_loop(m, m->out, "block", FOR_GPU_BLOCK, blocks);
+        struct loop_stmt *warp = open_loop(m, block->body, "warp", FOR_GPU_WARP, warps);
+        struct loop_stmt *lane = open_loop(m, warp->body, "lane", FOR_GPU_LANE, lanes);
+        struct loop_variable *at = loop_variable_new(m->p->arena, "at", LOOP_TYPE(E_INDEX), VARIABLE_LET);
+        struct loop_block *body = begin_iteration(m, lane->body, at, number_of(m, block, warp, lane, NULL, 1), total, blocks * warps * lanes);
+        for (struct loop_stmt *s = m->checks.first, *next; s; s = next) {
+                next = s->next;
+                s->next = NULL;
+                *body->end = s;
+                body->end = &s->next;
+        }
+        m->checks = (struct loop_block){ 0 };
+        put_iteration(m, nest, count, total, at, body);
+        put_values(m, body);
+}
+
+/* a warp for each iteration, which is a row */
+static void put_rows(struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total, const struct grid_row *row)
+{
+        struct arena *arena = m->p->arena;
+        int64_t warps = warps_of(m, total), blocks = divide_up(total, warps);
+        put_checks(m);
+        struct loop_stmt *block = open_loop(m, m->out, "block", FOR_GPU_BLOCK, blocks);
+        struct loop_stmt *warp = open_loop(m, block->body, "warp", FOR_GPU_WARP, warps);
+        struct loop_variable *at = loop_variable_new(arena, "at", LOOP_TYPE(E_INDEX), VARIABLE_LET);
+        struct loop_expr *number = loop_op(arena, LOOP_ADD, op(m, LOOP_MUL, counter(m, block), warps), counter(m, warp), NULL);
+        struct loop_block *body = begin_iteration(m, warp->body, at, number, total, blocks * warps);
+        nest[count - 1]->body = grid_row_write(row);
+        put_iteration(m, nest, count, total, at, body);
+        put_values(m, body);
+}
+
+static bool put_parallel(struct mapping *m, struct loop_stmt *loop)
+{
+        struct loop_stmt *nest[INDEPENDENT_LOOPS_MAX];
+        int64_t total;
+        int count = loop->kind == STMT_FOR ? find_nest(m, loop, nest, &total) : 0;
+        const struct grid_row row = { m->p->arena, m->bounds, m->averages, m->exact, count ? nest[count - 1]->body : NULL };
+        if (count && grid_row_is_for_warp(&row))
+                put_rows(m, nest, count, total, &row);
+        else if (count && total > 1)
+                put_lanes(m, nest, count, total);
+        else
+                return false;
+        return true;
+}
+
+/* ---- kernels ---- */
+
+/* one that every lane of a phase behind it may do for itself: it reads nothing that the kernel changes */
+static bool is_lasting_check(const struct mapping *m, const struct loop_stmt *s)
+{
+        struct reading r = { m->kernel, is_check(s) };
+        if (r.same)
+                loop_expr_walk(s->a, is_lasting, &r);
+        return r.same;
+}
+
+static void find_codes(struct loop_stmt *s, void *context)
+{
+        int *codes = context;
+        if (s->kind == STMT_FAIL && s->code != codes[0])
+                codes[codes[0] ? 1 : 0] = s->code;
+}
+
+static bool declares(const struct loop_stmt *s)
+{
+        return s->kind == STMT_LET || s->kind == STMT_VAR || s->kind == STMT_ALLOC;
+}
+
+static void read_kernel(struct mapping *m)
+{
+        int codes[2] = { 0, 0 };
+        loop_block_walk(m->kernel->body, find_codes, NULL, codes);
+        m->ordered = codes[1] != 0;
+        for (struct loop_stmt *s = m->kernel->body->first; s; s = s->next) {
+                bool value = is_value(m, s);
+                for (int i = 0; value && i < m->count; i++)       /* of what a phase computes alone */
+                        value = !declares(m->stmts[i]) || !uses(s, m->stmts[i]);
+                if (value) {
+                        ARENA_GROW(m->scratch, m->values, m->value_count);
+                        m->values[m->value_count++] = s;
+                } else {
+                        ARENA_GROW(m->scratch, m->stmts, m->count);
+                        m->stmts[m->count++] = s;
+                }
+        }
+}
+
+/* behind the last statement that shares something with those from `first` on */
+static int group_end(const struct mapping *m, int first)
+{
+        int last = first;
+        if (m->ordered)
+                return m->count;
+        for (int i = first; i <= last; i++)
+                for (int k = m->count; declares(m->stmts[i]) && k-- > last + 1;)
+                        if (uses(m->stmts[k], m->stmts[i])) {
+                                last = k;
+                                break;
+                        }
+        return last + 1;
+}
+
+static void map_kernel(struct mapping *m)
+{
+        read_kernel(m);
+        m->out = loop_block_new(m->p->arena);
+        for (int first = 0, end; first < m->count; first = end) {
+                end = group_end(m, first);
+                if (end == first + 1 && end < m->count && is_lasting_check(m, m->stmts[first])) {
+                        if (!m->checks.first)
+                                m->checks.end = &m->checks.first;
+                        *m->checks.end = m->stmts[first];
+                        m->checks.end = &m->stmts[first]->next;
+                        m->stmts[first]->next = NULL;
+                        continue;
+                }
+                if (end == first + 1 && put_parallel(m, m->stmts[first]))
+                        continue;
+                struct loop_block *body = loop_block_new(m->p->arena);
+                for (int i = first; i < end; i++) {
+                        m->stmts[i]->next = NULL;
+                        *body->end = m->stmts[i];
+                        body->end = &m->stmts[i]->next;
+                }
+                put_serial(m, body);
+        }
+        m->kernel->body = m->out;
+        loop_function_rename(m->p->arena, m->kernel);
+}
+
+int pass_grid(struct loop_program *p, struct pass_context *context)
+{
+        int count = 0;
+        const struct grid_machine *machine = target_grid(context->target);
+        for (struct loop_function *k = p->kernels; k && machine; k = k->next) {
+                if (k->kind != FUNCTION_KERNEL || loop_is_grid(k))
+                        continue;
+                struct mapping m = { .p = p, .scratch = arena_new(), .kernel = k, .machine = machine, .exact = context->exact };
+                m.averages = averages_find(m.scratch, k);
+                m.bounds = loop_bounds_new(m.scratch, k);
+                map_kernel(&m);
+                arena_free(m.scratch);
+                count++;
+        }
+        return count;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* What the row of the grid engine (engine.c) is made of, each in a file of its name. */
+#ifndef ENGINES_GRID_GRID_ENGINE_H
+#define ENGINES_GRID_GRID_ENGINE_H
+
+#include "kernels/attention.h"
+#include "kernels/stage.h"
+#include "schedule/choose.h"
+
+/* convolve_packed: few rows by a warp from memory (row_warps.c), or fragments (contract_warps.c). NULL: it cannot be as
+ * the schedule says. */
+struct stage *row_warps_prepare(const struct stage *common);
+struct stage *warps_prepare(const struct stage *common);
+/* its schedule: by warps, each by itself, or by four together */
+struct schedule warps_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena);
+struct schedule groups_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena);
+/* Vectors of outputs of a panel where warps multiply together by m: those of least predicted time (choose_warp_groups.c). */
+int64_t group_panel(const struct target *target, const struct multiply *m, const struct schedule_product *p);
+
+/* Attention: of many rows by fragments, of few by warps that each have keys of their own. */
+bool attention_warps_kernel(struct emit *e, const struct kernel_request *request, const struct attention *a,
+                            struct loop_buffer *buffer);
+bool attention_rows_kernel(struct emit *e, const struct kernel_request *request, const struct attention *a,
+                           struct loop_buffer *buffer);
+/* The schedule of the second product. False: nothing fits. */
+bool attention_choose(const struct attention *a, const struct target *target, struct arena *arena, struct schedule *best);
+
+#endif

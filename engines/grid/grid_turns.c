@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* grid, turns: a load never passes a store that may be to the same place, which is what a compiler has to think of all of a kernel's
+ * parameters. So a lane that has several iterations computes the values of all of them before it stores any: their loads are
+ * under way together.
+ *
+ *     for %turn = 0 to 8 {                          alloc %values : f32[8]
+ *       let %k : index = %turn * 32 + %lane         for %turn = 0 to 8 unroll {
+ *       store %y[%k] = %x[%k] * %b[%k]                let %k : index = %turn * 32 + %lane
+ *     }                                               store %values[%turn] = %x[%k] * %b[%k]
+ *                                          ->       }
+ *                                                   for %turn2 = 0 to 8 unroll {
+ *                                                     let %k2 : index = %turn2 * 32 + %lane
+ *                                                     store %y[%k2] = %values[%turn2]
+ *                                                   }
+ *
+ * Only iterations that are independent of each other may be written so. Exact: no value changes. */
+#include "engines/grid/grid_turns.h"
+
+#include "passes/vectorize/jam.h"
+
+static struct loop_stmt *last_of(const struct loop_block *block)
+{
+        struct loop_stmt *s = block->first;
+        while (s && s->next)
+                s = s->next;
+        return s;
+}
+
+/* The first of the stores that end such a body; NULL: it is none. */
+static struct loop_stmt *stores_of(const struct loop_block *body)
+{
+        struct loop_stmt *s = body->first;
+        while (s && s->kind == STMT_LET)
+                s = s->next;
+        if (s && s->kind == STMT_IF && !s->next && !s->other)
+                return stores_of(s->body);
+        for (const struct loop_stmt *store = s; store; store = store->next)
+                if (store->kind != STMT_STORE || store->c || store->a->type.lanes != 1)
+                        return NULL;
+        return s;
+}
+
+bool grid_turns_can(const struct loop_block *body) { return stores_of(body) != NULL; }
+
+struct needed { const struct loop_variable *variable; bool found; };
+
+static void find_use(struct loop_expr *e, void *context)
+{
+        struct needed *use = context;
+        use->found |= e->op == LOOP_VARIABLE && e->variable == use->variable;
+}
+
+/* Values of the block that nothing behind them uses go. */
+static void drop_unused(struct loop_block *block)
+{
+        for (bool again = true; again;) {
+                again = false;
+                for (struct loop_stmt **at = &block->first; *at; at = &(*at)->next) {
+                        struct needed use = { .variable = (*at)->variable };
+                        struct loop_block rest = { .first = (*at)->next, .end = block->end };
+                        if ((*at)->kind == STMT_IF)
+                                drop_unused((*at)->body);
+                        if ((*at)->kind != STMT_LET)
+                                continue;
+                        loop_block_walk(&rest, NULL, find_use, &use);
+                        if (use.found)
+                                continue;
+                        *at = (*at)->next;
+                        again = true;
+                        break;
+                }
+        }
+        struct loop_stmt *last = last_of(block);
+        block->end = last ? &last->next : &block->first;
+}
+
+static struct loop_stmt *open_turns(struct arena *arena, struct loop_block *block, int64_t count)
+{
+        struct loop_stmt *loop = loop_append(arena, block, STMT_FOR);
+        loop->variable = loop_variable_new(arena, "turn", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        loop->for_kind = FOR_UNROLL;
+        loop->a = loop_index(arena, 0);
+        loop->b = loop_index(arena, count);
+        return loop;
+}
+
+static void append(struct loop_block *block, struct loop_stmt *s)
+{
+        s->next = NULL;
+        *block->end = s;
+        block->end = &s->next;
+}
+
+static void copy_block(struct jam_copy *copy, const struct loop_block *body, struct loop_block *out)
+{
+        struct loop_stmt *last = last_of(body);
+        jam_range(copy, body->first, last->kind == STMT_IF ? last : NULL, out);
+        if (last->kind != STMT_IF)
+                return;
+        struct loop_stmt *condition = loop_append(copy->arena, out, STMT_IF);
+        condition->a = jam_expr(copy, last->a, 0);
+        copy_block(copy, last->body, condition->body);
+}
+
+/* a loop over turns with a copy of the body; *stores: its stores */
+static struct loop_stmt *copy_turns(struct arena *arena, const struct loop_variable *turn, int64_t count, const struct loop_block *body,
+                                    struct loop_block *lane, struct loop_stmt **stores)
+{
+        struct loop_stmt *loop = open_turns(arena, lane, count);
+        struct jam_copy *copy = jam_copy_new(arena, 1);
+        copy->all = true;
+        jam_copy_set(copy, turn, 0, loop_use(arena, loop->variable));
+        copy_block(copy, body, loop->body);
+        *stores = stores_of(loop->body);
+        return loop;
+}
+
+/* in the block: a lane's memory for what a store of each turn stores */
+static struct loop_buffer *new_values(struct arena *arena, const struct loop_stmt *store, int64_t count, struct loop_block *block)
+{
+        struct loop_buffer *values = ARENA_NEW(arena, struct loop_buffer);
+        *values = (struct loop_buffer){ .name = "values", .element = store->buffer->element, .extent = count,
+                                        .space = SPACE_STACK, .offset = -1, .access = ACCESS_INOUT };
+        loop_append(arena, block, STMT_ALLOC)->buffer = values;
+        return values;
+}
+
+void grid_turns_write(struct arena *arena, struct loop_variable *turn, int64_t count, struct loop_block *body, struct loop_block *lane)
+{
+        struct loop_block *computing = loop_block_new(arena), *storing = loop_block_new(arena);
+        struct loop_stmt *to, *from, *compute = copy_turns(arena, turn, count, body, computing, &to),
+                                    *put = copy_turns(arena, turn, count, body, storing, &from);
+        for (; to; to = to->next, from = from->next) {
+                to->buffer = new_values(arena, to, count, lane);
+                to->a = loop_use(arena, compute->variable);
+                from->b = loop_load(arena, to->buffer, loop_use(arena, put->variable));
+        }
+        drop_unused(compute->body);
+        drop_unused(put->body);
+        append(lane, compute);
+        append(lane, put);
+}

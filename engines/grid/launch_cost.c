@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/* What a launch takes, read off its statements: what a block computes, moves and keeps.
+ *
+ *      products    as warps.c has them, from the loop that multiplies
+ *      attention   likewise, with what its blocks compute between products
+ *      others      the slowest of instructions and of bytes between the second cache and a multiprocessor, for all blocks of the
+ *                  busiest one; a wave takes no less than a load and a store
+ *      all         no less than memory takes for every byte once
+ *
+ * Trips that differ count as the most that there are, those that nothing is known of as UNKNOWN_TRIP. Nothing here was fitted yet. */
+#include "engines/grid/launch_cost.h"
+
+#include <string.h>
+
+#include "engines/grid/warp_group_cost.h"
+#include "engines/grid/warp_cost.h"
+#include "ir/loop_bounds.h"
+#include "ir/rates.h"
+
+enum { UNKNOWN_TRIP = 8, OF_CALL = 12, SCHEDULERS = 4, ARRIVAL = 700, SHARED_ALIGN = 128, DEPTH_MAX = 60 };
+
+int64_t grid_lanes(const struct loop_block *block)
+{
+        int64_t lanes = 0;
+        for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
+                int64_t more = 0;
+                if (s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP)
+                        for (const struct loop_stmt *t = s->body->first; t; t = t->next) {
+                                bool lane = t->kind == STMT_FOR && t->for_kind == FOR_GPU_LANE;
+                                int64_t count = lane ? t->b->literal.i : GRID_LANES;
+                                more = count > more ? count : more;
+                        }
+                else if (s->body)
+                        more = grid_lanes(s->body);
+                lanes = more > lanes ? more : lanes;
+        }
+        return lanes;
+}
+
+/* what a block copies of x and of weights: bytes, and words of each lane; windows: some of x may not be there */
+struct copied { double x, w, x_words, w_words; bool windows; };
+
+struct walk {
+        const struct target *target;
+        const struct loop_function *f;
+        const struct loop_bounds *bounds;
+        struct grid_cost *cost;
+        struct warp_work work;
+        const struct multiply *multiply;
+        double instructions, bytes;     /* of a block: of its warps; between memory and it */
+        double of_turns;                /* of these instructions, those of turns */
+        struct copied before, each;     /* into shared memory, for products: before the turns, in each */
+        double trips, lanes;            /* of the statement that is looked at */
+        double turns;                   /* of the loop around a multiply; 1: there is none */
+        double below;                   /* what conditions around it say that a row of the tile is; 0: nothing */
+        bool in_lane, in_turn, unrolled;
+        int tile_rows, tile_columns, tile_lanes;
+        int keys;                       /* of attention, outputs of the tile that is multiplied by values; 0: it is none */
+        bool first_turn;                /* products stand in front of the turns, too, as another one's do */
+        double scores;                  /* of multiplies, those from memory */
+};
+
+static double larger(double a, double b) { return a > b ? a : b; }
+
+static void move(struct walk *w, struct loop_buffer *b, double elements)
+{
+        if (loop_buffer_root(b, NULL)->space == SPACE_PARAMETER)
+                w->bytes += w->trips * w->lanes * elements * element_info[b->element].bytes;
+}
+
+static void count(struct walk *w, double instructions)
+{
+        w->instructions += w->trips * instructions;
+        w->of_turns += w->in_turn ? w->trips * instructions : 0;
+}
+
+/* a comparison is a part of what chooses by it */
+static void count_operation(struct loop_expr *e, void *operations)
+{
+        *(int *)operations += e->op != LOOP_LITERAL && e->op != LOOP_VARIABLE && e->op != LOOP_BITCAST && e->type.element != E_BOOL;
+}
+
+/* what its text says of a small function; of others, that devices have instructions for (codegen/cuda_library.c), less than that */
+static int operations_of_call(const struct loop_function *f)
+{
+        enum { OF_SHARE = 2 };          /* a product, and the device's exponential */
+        int operations = 0;
+        if (!strcmp(f->name, "exp_share"))
+                return OF_SHARE;
+        loop_block_walk(f->body, NULL, count_operation, &operations);
+        return operations < OF_CALL ? operations : OF_CALL;
+}
+
+static bool is_own(const struct loop_buffer *b) { return b->space == SPACE_STACK || b->space == SPACE_LANES; }
+
+/* no instruction where loops are unrolled: constants, and what is the same for all turns; what a lane keeps in registers */
+static bool is_free(const struct loop_expr *e) { return e->type.element == E_INDEX || (e->op == LOOP_LOAD && is_own(e->buffer)); }
+
+static void look_at_expr(struct walk *w, const struct loop_expr *e, int depth)
+{
+        if (!e || depth > DEPTH_MAX || e->op == LOOP_LITERAL || e->op == LOOP_VARIABLE || (w->unrolled && is_free(e)))
+                return;
+        count(w, e->op == LOOP_CALL ? operations_of_call(e->function) : 1);
+        if (e->op == LOOP_LOAD)
+                move(w, e->buffer, e->type.lanes);
+        for (int i = 0; i < e->arity; i++)
+                look_at_expr(w, e->args[i], depth + 1);
+}
+
+static void look_at_block(struct walk *w, const struct loop_block *b);
+
+static bool multiplies(const struct loop_block *b)
+{
+        for (const struct loop_stmt *s = b ? b->first : NULL; s; s = s->next)
+                if (s->kind == STMT_MULTIPLY || (s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP && multiplies(s->body)))
+                        return true;
+        return false;
+}
+
+struct multiplied { const struct loop_buffer *buffer; bool x, w; };
+
+static void find_multiply(struct loop_stmt *s, void *context)
+{
+        struct multiplied *m = context;
+        m->x |= s->kind == STMT_MULTIPLY && s->buffer == m->buffer;
+        m->w |= s->kind == STMT_MULTIPLY && s->weights == m->buffer;
+}
+
+/* Does a product read it, as weights or, if it may, as x? What is added to sums is none of a turn's. */
+static bool is_multiplied(const struct walk *w, const struct loop_buffer *b, bool as_x)
+{
+        struct multiplied m = { .buffer = b };
+        loop_block_walk(w->f->body, find_multiply, NULL, &m);
+        return m.w || (as_x && m.x);
+}
+
+/* what of x may not be there stands under a window, or behind the last position */
+static void count_copy(struct walk *w, const struct loop_stmt *s, double bytes)
+{
+        struct copied *c = w->in_turn ? &w->each : &w->before;
+        bytes /= w->in_turn ? w->turns : 1;
+        const double words = bytes / ((double)w->cost->warps * GRID_LANES * COPY_BYTES);
+        if (is_multiplied(w, s->buffer, false)) {
+                c->w += bytes;
+                c->w_words += words;
+        } else {
+                c->x += bytes;
+                c->x_words += words;
+                c->windows |= s->c != NULL;
+        }
+}
+
+static void look_at_for(struct walk *w, const struct loop_stmt *s)
+{
+        const struct walk outer = *w;
+        const int64_t from = loop_bounds_of(w->bounds, s->a).low, to = loop_bounds_of(w->bounds, s->b).high;
+        const bool known = from != INT64_MIN && to != INT64_MAX;
+        double trips = known ? (double)divide_up(to > from ? to - from : 0, s->step) : UNKNOWN_TRIP;
+        switch (s->for_kind) {
+        case FOR_GPU_CLUSTER: case FOR_GPU_BLOCK: break;
+        case FOR_GPU_WARP:
+                w->cost->warps = (int64_t)trips;
+                w->trips *= trips;
+                break;
+        case FOR_GPU_LANE:
+                w->in_lane = true;
+                w->lanes = trips;
+                break;
+        default:
+                if (multiplies(s->body)) {
+                        w->first_turn |= !w->in_turn && w->work.multiplies > 0;
+                        w->work.multiplies = w->work.read = w->scores = 0;
+                        w->turns = trips;
+                        w->in_turn = true;
+                }
+                w->trips *= trips;
+                w->unrolled |= s->for_kind == FOR_UNROLL;
+        }
+        look_at_block(w, s->body);
+        w->trips = outer.trips;
+        w->unrolled = outer.unrolled;
+        w->lanes = outer.lanes;
+        w->in_lane = outer.in_lane;
+        w->in_turn = outer.in_turn;
+}
+
+static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
+{
+        const struct loop_tiles *t = &s->tiles;
+        const struct multiply *m = multiply_find(w->target, loop_multiplied_element(s), s->weights->element, true, s->variable->type.lanes,
+                                                 t->group * (t->together ? t->line : 1), 0);
+        const int positions = m ? multiply_in_groups(m) ? m->positions / MULTIPLY_WARPS : m->positions : 0;
+        if (positions != t->rows || (w->turns > 1 && !w->in_turn))        /* no fragments of warps; behind the turns */
+                return;
+        const double rows = s->tiles.positions, width = (double)s->tiles.vectors * s->variable->type.lanes, deep = (double)s->tiles.depth * s->tiles.group;
+        w->multiply = m;
+        w->tile_rows = s->tiles.positions / positions;
+        w->tile_columns = s->tiles.vectors;
+        w->tile_lanes = positions * m->outputs / GRID_LANES;
+        w->keys = s->buffer ? 0 : loop_multiplied(s)->columns * s->variable->type.lanes;
+        const double all = w->trips / w->turns * (t->together ? s->variable->warps : 1) * rows / m->positions * s->tiles.vectors * deep / multiply_row(m);
+        w->work.multiplies += all;
+        w->scores += s->buffer ? all : 0;
+        w->work.read += w->trips / w->turns * ((s->buffer ? rows : 0) + width) * deep * element_info[s->weights->element].bytes;
+}
+
+/* memory that warps of a cluster have for a row each: they go on with it */
+static void look_at_row(struct walk *w, const struct loop_buffer *row)
+{
+        const double rows = w->trips * w->work.cluster;
+        if (w->work.across || !w->work.cluster || w->in_lane || row->space != SPACE_STACK)
+                return;
+        w->work.across = 1;
+        w->work.length = (double)row->extent;
+        w->work.tile = w->below && w->below < rows ? w->below : rows;
+}
+
+static void look_at_if(struct walk *w, const struct loop_stmt *s)
+{
+        const double outer = w->below;
+        int64_t end;
+        if (s->a->op == LOOP_LT && loop_is_int(s->a->args[1], &end) && (!outer || (double)end < outer))
+                w->below = (double)end;
+        const struct walk before = *w;
+        look_at_block(w, s->body);
+        w->below = outer;
+        if (!s->other)
+                return;
+        const double instructions = w->instructions, bytes = w->bytes;          /* one or the other */
+        w->instructions = before.instructions;
+        w->bytes = before.bytes;
+        look_at_block(w, s->other);
+        w->instructions = larger(w->instructions, instructions);
+        w->bytes = larger(w->bytes, bytes);
+}
+
+static void look_at(struct walk *w, const struct loop_stmt *s)
+{
+        struct loop_expr *const exprs[] = { s->a, s->b, s->c };
+        for (int i = 0; i < 3 && s->kind != STMT_FOR; i++)
+                look_at_expr(w, exprs[i], 0);
+        switch (s->kind) {
+        case STMT_FOR: look_at_for(w, s); return;
+        case STMT_IF: look_at_if(w, s); return;
+        case STMT_ALLOC: {
+                const bool cluster = s->buffer->space == SPACE_CLUSTER;
+                const int64_t all = s->buffer->extent * element_info[s->buffer->element].bytes, bytes = round_up(cluster ? all / w->work.cluster : all, SHARED_ALIGN);
+                if (!w->in_lane && s->buffer->space != SPACE_LANES)
+                        w->cost->shared += bytes * (s->buffer->space == SPACE_STACK ? w->cost->warps : 1);
+                look_at_row(w, s->buffer);
+                w->work.partial += cluster ? (double)(bytes * w->cost->blocks) : 0;
+                break;
+        }
+        case STMT_STORE:
+                if (!w->unrolled || !is_own(s->buffer))
+                        count(w, 1);
+                move(w, s->buffer, s->b->type.lanes);
+                break;
+        case STMT_COPY: {
+                double bytes = w->trips * w->lanes * s->code * element_info[s->buffer->element].bytes;
+                w->bytes += bytes;
+                if (is_multiplied(w, s->buffer, true))
+                        count_copy(w, s, bytes);
+                break;
+        }
+        case STMT_UNLOAD:
+                w->work.rows += w->trips / (double)w->cost->warps * s->tiles.positions;
+                break;
+        case STMT_WAIT:
+                if (w->in_turn)
+                        w->work.stages = s->code + 2;
+                break;
+        case STMT_MULTIPLY: look_at_multiply(w, s); break;
+        default: break;
+        }
+        if (s->body)
+                look_at_block(w, s->body);
+        if (s->other)
+                look_at_block(w, s->other);
+}
+
+static void look_at_block(struct walk *w, const struct loop_block *b)
+{
+        for (const struct loop_stmt *s = b->first; s; s = s->next)
+                look_at(w, s);
+}
+
+/* of all it touches, each byte once; those of results beside */
+static double traffic(const struct loop_function *f, double *results)
+{
+        double all = 0;
+        *results = 0;
+        for (int i = 0; i < f->buffer_count; i++) {
+                double bytes = (double)f->buffers[i]->extent * element_info[f->buffers[i]->element].bytes;
+                all += bytes;
+                *results += f->buffers[i]->access & ACCESS_OUT ? bytes : 0;
+        }
+        return all;
+}
+
+/* no tensor cores: the slowest of what a multiprocessor does for its blocks */
+static double plain_seconds(const struct walk *w, const struct grid_machine *g, double all)
+{
+        double of_one = (double)divide_up(w->cost->blocks, g->multiprocessors), share = g->clock * g->multiprocessors / g->l2_rate;
+        all = all < w->bytes * (double)w->cost->blocks ? all : w->bytes * (double)w->cost->blocks;      /* rows of a table */
+        double cycles = of_one * larger(w->instructions / SCHEDULERS, w->bytes * share);
+        cycles = larger(cycles, w->cost->waves * 2 * ARRIVAL);
+        return g->launch + larger(cycles / g->clock, all / g->memory_rate);
+}
+
+int64_t grid_shared_asked(const struct grid_machine *g, int64_t blocks, int64_t cluster, int64_t shared)
+{
+        enum { MUCH = 16 << 10 };
+        const int64_t there = divide_up(blocks, cluster > 2 ? g->clustered : g->multiprocessors), all = g->shared_bytes + GRID_BLOCK_SHARED;
+        const int64_t asked = round_up(all / (there + 1) - GRID_BLOCK_SHARED + 1, SHARED_ALIGN);
+        return g->early && shared >= MUCH && asked > shared ? asked : shared;
+}
+
+/* Copies and instructions that are of no turn come in front of the first, or behind the last. */
+static double attention_seconds(const struct walk *w)
+{
+        const double warps = (double)w->cost->warps, of_turns = w->turns > 1 ? w->of_turns : 0;
+        struct attention_work work = { .of = w->work, .once = (w->instructions - of_turns) / warps, .first = w->before.x + w->before.w };
+        work.of.instructions = of_turns / (warps * w->turns);
+        work.of.copied = w->each.x + w->each.w;
+        work.scores = w->scores / w->work.multiplies;
+        return (multiply_in_groups(w->multiply) ? groups_attention_cost : warps_attention_cost)(w->target, w->multiply, &work);
+}
+
+struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f, const struct loop_stmt *phase, bool cold)
+{
+        const struct grid_machine *g = target_grid(t);
+        struct grid_cost cost = { .blocks = phase->b->literal.i, .warps = 1, .lanes = grid_lanes(phase->body) };
+        struct arena *scratch = arena_new();
+        struct walk w = { .target = t, .f = f, .bounds = loop_bounds_new(scratch, f), .cost = &cost, .trips = 1, .lanes = 1, .turns = 1 };
+        double results, all = traffic(f, &results);
+        if (phase->for_kind == FOR_GPU_CLUSTER) {
+                w.work.cluster = (int)loop_cluster_blocks(phase);
+                cost.blocks *= w.work.cluster;
+        }
+        look_at(&w, phase);
+        arena_free(scratch);
+        cost.shared = grid_shared_asked(g, cost.blocks, w.work.cluster, cost.shared);
+        w.work.blocks = (double)cost.blocks;
+        w.work.warps = (int)cost.warps;
+        w.work.shared = cost.shared;
+        if (w.multiply) {
+                const bool alike = w.each.x + w.each.w > 0;     /* else all turns' copies stand before the first */
+                const struct copied *c = alike ? &w.each : &w.before;
+                const double of_turn = alike ? 1 : w.turns;
+                w.work.copied = (c->x + c->w) / of_turn;
+                w.work.copied_w = c->w / of_turn;
+                w.work.x_copies = c->x_words / of_turn;
+                w.work.w_copies = c->w_words / of_turn;
+                w.work.windows = c->windows;
+                if (!w.work.stages)
+                        w.work.stages = 2;
+                int words = (int)(w.work.copied / COPY_BYTES / (double)(cost.warps * GRID_LANES));
+                cost.registers = w.keys ? warps_attention_registers(w.multiply, w.tile_rows * TILE_OWN_ROWS, w.keys, w.tile_columns * w.multiply->outputs)
+                                        : warps_registers(w.multiply, w.tile_rows, w.tile_columns, w.tile_lanes, words);
+                w.work.turns = w.turns + w.first_turn;
+                w.work.cold = cold;
+                w.work.operands = all - results;
+                w.work.results = results;
+        }
+        w.work.registers = cost.registers ? cost.registers : 32;
+        cost.resident = warps_resident(g, &w.work);
+        cost.waves = warps_waves(g, &w.work);
+        if (w.keys && cost.resident)
+                cost.seconds = attention_seconds(&w);
+        else
+                cost.seconds = !cost.registers || !cost.resident ? plain_seconds(&w, g, all)
+                                                                 : (multiply_in_groups(w.multiply) ? groups_cost : warps_cost)(t, w.multiply, &w.work);
+        return cost;
+}
+
+bool grid_stores_beside(const struct grid_machine *g, int64_t blocks, double bytes)
+{
+        const double busy = (double)(blocks < g->multiprocessors ? blocks : g->multiprocessors);
+        return bytes / busy * g->multiprocessors / g->l2_rate < g->launch + larger(2 * ARRIVAL / g->clock, 2 * bytes / g->memory_rate);
+}
+
+bool grid_is_cold(const struct target *t, const struct loop_program *p)
+{
+        double bytes = 0;
+        for (const struct loop_buffer *b = p->buffers; b; b = b->next)
+                bytes += b->space == SPACE_CONSTANT && !b->splat ? (double)b->extent * element_info[b->element].bytes : 0;
+        return warps_are_cold(target_grid(t), bytes);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The stream engine: convolutions of bytes as streams of instructions for a machine beside the processor; all else
+ * is the scalar engine's. */
+#include "engines/stream/streams.h"
+#include "ir/engine.h"
+#include "ir/target.h"
+#include "kernels/kernels.h"
+#include "schedule/choose.h"
+
+static const struct lowering lowerings[] = {
+        { .code = OP_convolve_packed, .reads = CONTRACT_READS },
+        { .reads = 0 }
+};
+
+static bool fits(const struct target *target) { return target_accelerator(target); }
+
+const struct engine engine_stream = {
+        .name = "stream",
+        .doc = "streams of instructions for a machine beside the processor",
+        .base = &engine_scalar,
+        .fits = fits,
+        .blocks = true,
+        .layout = LAYOUT_IN_BLOCKS,
+        .lowerings = lowerings,
+        .schedule = stream_choose,
+        .kernel = stream_kernel,
+};

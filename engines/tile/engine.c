@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* The tile engine: the vector engine, where some products are hardware tiles' (AMX), or tiles of vector registers'
+ * (i8mm). */
+#include "engines/tile/tile_engine.h"
+#include "ir/engine.h"
+#include "ir/target.h"
+#include "kernels/contract.h"
+#include "kernels/kernels.h"
+#include "kernels/stage.h"
+#include "schedule/choose.h"
+
+static bool has_tiles(const struct op *op, const struct target *target) { return contract_multiply(op, target, true); }
+
+static const struct lowering lowerings[] = {
+        { .code = OP_convolve_packed,
+          .reads = CONTRACT_READS,
+          .serves = has_tiles,
+          .heeds = HEED(rows) | HEED(columns) | HEED(vectors) | HEED(wide) | HEED(unroll) | HEED(split) | HEED(ahead) |
+                   HEED(strip) | HEED(flat) | HEED(pack) | HEED(prefetch) | HEED(row_tasks) | HEED(panel_tasks),
+          .prepare = contract_prepare,
+          .choose = tiles_choose },
+        { .reads = 0 }
+};
+
+static bool fits(const struct target *target) { return engine_vector.fits(target) && multiply_registers(target); }
+
+const struct engine engine_tile = {
+        .name = "tile",
+        .doc = "vectors, and products in hardware tiles",
+        .base = &engine_vector,
+        .fits = fits,
+        .vectors = true,
+        .blocks = true,
+        .float_schedules = true,
+        .hardware_tiles = true,
+        .lowerings = lowerings,
+};

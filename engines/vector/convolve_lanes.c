@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* The scheduled lowering of convolve_lanes, where each lane is convolved by itself (depthwise): a
+ * tile of rows * columns positions, one vector of lanes deep.
+ *
+ *      x      x0  x1  x2  x3  x4  x5           every vector of x is loaded once for a tile and goes into all sums
+ *              \  |  /|  /|  /|  /             whose windows it is in: at stride 1, 3 columns by 3 rows
+ *      acc      a0  a1  a2  a3                 a1 += x1 * w0; a1 += x2 * w1; a1 += x3 * w2
+ *
+ * A window that fits (unroll says so: unroll >= its last two extents) stays in registers for all
+ * positions of a block; else it is read row by row, `unroll` offsets at once. Such a kernel is
+ * bound by the memory that x and the result lie in, so the loops are those that read it in order:
+ * tasks, images, outer spatial dimensions, blocks, rows of tiles, tiles, vectors of a block. */
+#include "engines/vector/vector_engine.h"
+#include "kernels/meeting.h"
+#include "kernels/stage.h"
+
+struct lanes {
+        struct stage s;                 /* first: its functions get this */
+        int64_t depth;                  /* lanes of a block */
+        int64_t outer, rows, columns;   /* offsets of the window: in all but its last two
+                                         * dimensions, in those */
+        struct loop_expr *block;
+        struct lane_part part;
+        struct loop_expr *w_at;         /* of the block */
+        struct loop_expr **resident;    /* all of a block's window in registers, or NULL */
+        struct loop_variable *sums;     /* [rows * columns][1] of the tile */
+};
+
+/* as floats, which hold sums of bytes exactly */
+static struct loop_expr *load(struct stage *s, const char *name, struct loop_buffer *b,
+                              struct loop_expr *at, int64_t add, int live)
+{
+        return stage_load_as(s, s->multiply->x.word, name, b, at, add, live);
+}
+
+/* ---- the sums ---- */
+
+/* the products of window_rows * window_columns offsets, written out */
+static void add_window(struct lanes *l, int rows, int columns, int window_rows, int window_columns,
+                       struct loop_expr *x_at, struct loop_expr *w_at)
+{
+        struct stage *s = &l->s;
+        const struct spatial *last = &s->spatial[s->spatial_count - 1];
+        struct spatial none = { .window = 1 },
+                       *row = s->spatial_count > 1 ? &s->spatial[s->spatial_count - 2] : &none;
+        int64_t across = (int64_t)rows * window_rows, along = (int64_t)columns * window_columns;
+        struct meeting *ms = arena_array(s->arena, (size_t)(across + along), sizeof *ms),
+                       *ns = ms + across;
+        int m_count = meetings_find(ms, rows, window_rows, row->x_step, row->x_window);
+        int n_count = meetings_find(ns, columns, window_columns, last->x_step, last->x_window);
+        struct loop_expr **w = l->resident;
+        if (!w) {
+                w = arena_array(s->arena, (size_t)window_rows * (size_t)window_columns, sizeof *w);
+                for (int i = 0; i < window_rows * window_columns; i++)
+                        w[i] = load(s, "w", s->ws, w_at, i * l->depth, l->part.live);
+        }
+        for (int m = 0, m_end; m < m_count; m = m_end) {
+                m_end = meetings_end(ms, m, m_count);
+                for (int n = 0, n_end; n < n_count; n = n_end) {
+                        n_end = meetings_end(ns, n, n_count);
+                        struct loop_expr *x =
+                                load(s, "a", s->xs, x_at, ms[m].at + ns[n].at, l->part.live);
+                        for (int i = m; i < m_end; i++)
+                                for (int k = n; k < n_end; k++)
+                                        stage_add(s, l->sums,
+                                                  ms[i].position * columns + ns[k].position, 0, x,
+                                                  w[ms[i].offset * window_columns + ns[k].offset]);
+                }
+        }
+}
+
+/* one row of the window, some offsets at a time */
+static void add_row(struct lanes *l, int rows, int columns, struct loop_expr *x_at,
+                    struct loop_expr *w_at)
+{
+        struct emit *e = l->s.e;
+        int unroll = l->s.schedule.unroll, rest = (int)(l->columns % unroll);
+        int64_t whole = l->columns - rest, x_window = l->s.spatial[l->s.spatial_count - 1].x_window;
+        if (whole) {
+                struct loop_expr *k = number(e, 0);
+                if (whole > unroll) {
+                        k = emit_for(e, "k", k, number(e, whole));
+                        emit_loop(e, unroll, false);
+                }
+                struct loop_expr *x = emit_let(e, "xk", plus(e, x_at, times(e, k, x_window)));
+                struct loop_expr *w = emit_let(e, "wk", plus(e, w_at, times(e, k, l->depth)));
+                add_window(l, rows, columns, 1, unroll, x, w);
+                if (whole > unroll)
+                        emit_end(e);
+        }
+        if (rest)
+                add_window(l, rows, columns, 1, rest, plus(e, x_at, number(e, whole * x_window)),
+                           plus(e, w_at, number(e, whole * l->depth)));
+}
+
+static void add_all(struct lanes *l, int rows, int columns, struct loop_expr *x_at,
+                    struct loop_expr *w_at)
+{
+        struct stage *s = &l->s;
+        struct emit *e = s->e;
+        int opened = 0, count = s->spatial_count;
+        bool at_once = s->schedule.unroll >= l->rows * l->columns;
+        int64_t w_step = l->outer * l->rows * l->columns * l->depth;
+        for (int d = 0; d + 1 < count && !(at_once && d == count - 2); d++, opened++) {
+                const struct spatial *dimension = &s->spatial[d];
+                w_step /= dimension->window;
+                struct loop_expr *k = emit_for(e, "k", number(e, 0), number(e, dimension->window));
+                x_at = emit_let(e, "xi", plus(e, x_at, times(e, k, dimension->x_window)));
+                w_at = emit_let(e, "wi", plus(e, w_at, times(e, k, w_step)));
+        }
+        if (at_once)
+                add_window(l, rows, columns, (int)l->rows, (int)l->columns, x_at, w_at);
+        else
+                add_row(l, rows, columns, x_at, w_at);
+        while (opened-- > 0)
+                emit_end(e);
+}
+
+/* ---- tiles ---- */
+
+static bool write_vectors(struct stage *s, int rows, int columns)
+{
+        struct lanes *l = (struct lanes *)s;
+        struct emit *e = s->e;
+        struct loop_expr *x_at = plus(e, stage_x(s), times(e, l->block, s->x.stride[1]));
+        x_at = emit_let(e, "x_at", plus(e, x_at, l->part.first));
+        l->sums = stage_sums(s, rows * columns, 1);
+        add_all(l, rows, columns, x_at, plus(e, l->w_at, l->part.first));
+        for (int i = 0; i < rows * columns; i++) {
+                struct loop_expr *index[RANK_MAX];
+                stage_index(s, i / columns, i % columns, index);
+                index[1] = l->block;
+                if (!stage_store(s, loop_tile_entry(s->arena, l->sums, i, 0), index, l->part.first,
+                                 l->part.live))
+                        return false;
+        }
+        return true;
+}
+
+static bool write_tile(struct stage *s, int rows, int columns)
+{
+        struct lanes *l = (struct lanes *)s;
+        return stage_vectors(s, l->depth, &l->part, rows, columns, write_vectors);
+}
+
+/* ---- the stage ---- */
+
+static bool write_blocks(struct stage *s, struct loop_expr *from, struct loop_expr *to,
+                         struct loop_expr *first, struct loop_expr *end)
+{
+        struct lanes *l = (struct lanes *)s;
+        struct emit *e = s->e;
+        int window = (int)(l->rows * l->columns);
+        l->block = emit_for(e, "block", first, end);
+        l->w_at = emit_let(e, "w_at", times(e, l->block, l->outer * window * l->depth));
+        l->resident = NULL;
+        if (s->schedule.unroll >= window && l->outer == 1 && l->depth == s->lanes) {
+                struct loop_expr **w = arena_array(s->arena, (size_t)window, sizeof *w);
+                for (int i = 0; i < window; i++)
+                        w[i] = load(s, "w", s->ws, l->w_at, i * l->depth, s->lanes);
+                l->resident = w;
+        }
+        bool strips = stage_open_strips(s, &from, &to),
+             good = !s->prologue || prologue_write(s, from, to, l->block);
+        good = good && stage_each_tile(s, from, to, write_tile);
+        if (strips)
+                emit_end(e);
+        emit_end(e);
+        return good;
+}
+
+struct stage *lanes_prepare(const struct stage *common)
+{
+        struct lanes *l = ARENA_NEW(common->arena, struct lanes);
+        const struct type *x = op_operand(common->op, 0)->type;
+        l->s = *common;
+        struct stage *s = &l->s;
+        s->write = write_blocks;
+        s->panels = type_extent(x, 1);
+        l->depth = type_extent(x, x->rank - 1);
+        stage_spatial(s, 1);
+        stage_cut(s);
+        if (s->prologue)
+                prologue_memory(s, 1);
+        int k = s->spatial_count;
+        l->columns = s->spatial[k - 1].window;
+        l->rows = k > 1 ? s->spatial[k - 2].window : 1;
+        l->outer = 1;
+        for (int d = 0; d < k - 2; d++)
+                l->outer *= s->spatial[d].window;
+        return s->x.stride[s->rank - 1] == 1 && s->row.size * s->column.size <= TILE_MAX ? s : NULL;
+}

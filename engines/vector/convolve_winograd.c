@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+/* The scheduled lowering of convolve_winograd, a group of tiles at a time:
+ *
+ *      x  --B^T x B-->  V [elements][tiles][channels]           each tile, a vector of channels at a time
+ *                       M [elements][tiles][outputs]  = V * U   a GEMM for each of the elements, by register tiles
+ *      y  <--A^T M A--  M                                       each tile, a vector of outputs at a time; then the epilogue
+ *
+ * Weights U are read from front to back, once for each group: element by element, panel by panel,
+ * over all tiles of the group. So a group has so many tiles that V and M stay in the second cache;
+ * where U is larger than that cache, as many as there are.
+ *
+ * Where windows of 2 x 2 results are all that is read of them (a pool), these are stored instead,
+ * from a tile's results that stay in the first cache.
+ *
+ * Threads share groups (row_tasks): each has a V and M of its own. Or, for images of few tiles,
+ * there is one group, and threads share first its tiles, then panels, then tiles again
+ * (panel_tasks). */
+#include "engines/vector/vector_engine.h"
+#include "ir/winograd.h"
+#include "kernels/contract.h"
+
+enum { POOL = 2 };                      /* rows and columns of a window of results */
+
+/* a matrix of [elements][tiles][count] in memory of the kernel's own */
+struct matrix { struct loop_buffer *buffer; int64_t tile, element; struct loop_expr *start; };
+
+struct tiles {
+        struct stage s;                 /* first: its functions get this; of the target's own width, for transforms */
+        const struct target *wide;      /* of products: of the width that the schedule asks for */
+        const struct winograd *f;
+        int elements;                   /* of a square */
+        int64_t rows, columns, all;     /* tiles of an image, tiles of all images */
+        struct cut group, block;        /* all tiles in groups, tiles of a large group in register
+                                         * tiles */
+        int64_t channels, width, panel_size, panels;      /* outputs of a panel, elements of w in it;
+                                                           * panels of an element */
+        struct matrix v, m;
+        struct loop_expr *first, *count;          /* tiles of this group */
+        /* of the square that is transformed */
+        struct loop_expr *image, *row, *column;   /* of its tile: the first result's */
+        struct loop_expr *from, *to;              /* in memory */
+        struct loop_expr *block_index, *lane;
+        struct loop_buffer *square;     /* a task's own: the results of a tile that windows are made
+                                         * of */
+        struct loop_expr *task;
+};
+
+static int tasks_of(const struct tiles *t)
+{
+        return t->s.schedule.row_tasks * t->s.schedule.panel_tasks;
+}
+static bool has_phases(const struct tiles *t) { return t->s.schedule.panel_tasks > 1; }
+
+static struct loop_expr *load(struct tiles *t, struct loop_buffer *buffer, struct loop_expr *at)
+{
+        return loop_load_vector(t->s.arena, buffer, at, t->s.lanes, NULL);
+}
+
+/* ---- tiles ---- */
+
+/* opens the loop over the tiles from..to of the group; *tile: its number in the group */
+static void open_tiles(struct tiles *t, struct loop_expr *from, struct loop_expr *to,
+                       struct loop_expr **tile)
+{
+        struct emit *e = t->s.e;
+        *tile = emit_for(e, "tile", from, to);
+        struct loop_expr *number = emit_let(e, "number", plus(e, t->first, *tile));
+        t->image = emit_let(e, "image", emit_op_int(e, LOOP_DIV, number, t->rows * t->columns));
+        number = emit_op_int(e, LOOP_REM, number, t->rows * t->columns);
+        t->row = emit_let(e, "row",
+                          times(e, emit_op_int(e, LOOP_DIV, number, t->columns), t->f->tile));
+        t->column = emit_let(e, "column",
+                             times(e, emit_op_int(e, LOOP_REM, number, t->columns), t->f->tile));
+}
+
+static struct loop_expr *in_matrix(struct tiles *t, const struct matrix *m, struct loop_expr *tile,
+                                   struct loop_expr *k)
+{
+        struct emit *e = t->s.e;
+        return plus(e, plus(e, m->start, times(e, tile, m->tile)), k);
+}
+
+static int element_number(const struct tiles *t, int row, int column)
+{
+        return row * t->f->size + column;
+}
+
+/* ---- the input's transform ---- */
+
+static struct loop_expr *load_input(void *context, int row, int column)
+{
+        struct tiles *t = context;
+        int64_t at = row * t->s.x.stride[2] + column * t->s.x.stride[3];
+        return load(t, t->s.xs, plus(t->s.e, t->from, number(t->s.e, at)));
+}
+
+static bool store_input(void *context, int row, int column, struct loop_expr *value)
+{
+        struct tiles *t = context;
+        int64_t at = element_number(t, row, column) * t->v.element;
+        emit_store(t->s.e, t->v.buffer, plus(t->s.e, t->to, number(t->s.e, at)), value);
+        return true;
+}
+
+static void write_input(struct tiles *t, struct loop_expr *from, struct loop_expr *to)
+{
+        struct emit *e = t->s.e;
+        const struct winograd_values values = { t->f->size,  t->f->size, load_input,
+                                                store_input, t,          t->s.has_fma };
+        int64_t inner = type_extent(op_operand(t->s.op, 0)->type, 4), lanes = t->s.lanes;
+        struct loop_expr *tile;
+        open_tiles(t, from, to, &tile);
+        struct loop_expr *x = plus(e, t->s.x_start, times(e, t->image, t->s.x.stride[0]));
+        x = plus(e, x,
+                 plus(e, times(e, t->row, t->s.x.stride[2]),
+                      times(e, t->column, t->s.x.stride[3])));
+        x = emit_let(e, "x_at", x);
+        struct loop_expr *c =
+                emit_for(e, "c", number(e, 0), number(e, divide_up(t->channels, lanes)));
+        struct loop_expr *block = emit_op_int(e, LOOP_DIV, c, inner / lanes);
+        struct loop_expr *within = times(e, emit_op_int(e, LOOP_REM, c, inner / lanes), lanes);
+        t->from =
+                emit_let(e, "from", plus(e, plus(e, x, times(e, block, t->s.x.stride[1])), within));
+        t->to = emit_let(e, "to", in_matrix(t, &t->v, tile, times(e, c, lanes)));
+        winograd_emit(e, &t->f->input, &values);
+        emit_end(e);
+        emit_end(e);
+}
+
+/* ---- products ---- */
+
+/* the register tile of `size` tiles from number tile on: outputs from `part` on, of panel number
+ * `panel` of element number `element`; product: the panel's number of all */
+struct product { struct loop_expr *element, *panel, *product, *part, *block, *tile; int size; };
+
+static void write_product(struct tiles *t, const struct product *p)
+{
+        struct emit *e = t->s.e;
+        struct stage products = t->s;
+        stage_set_width(&products, t->wide);
+        struct tile tile = { .s = &products,
+                             .xs = t->v.buffer,
+                             .rows = 1,
+                             .columns = p->size,
+                             .vectors = t->s.schedule.vectors,
+                             .column_step = t->v.tile,
+                             .width = t->width };
+        struct loop_expr *v = in_matrix(t, &t->v, p->tile, times(e, p->element, t->v.element));
+        v = emit_let(e, "v_at", v);
+        struct loop_expr *w = plus(e, times(e, p->product, t->panel_size), p->part);
+        tile.w_base = emit_let(e, "w_at", w);
+        struct loop_expr *last = number(e, t->elements * t->panels - 1);
+        tile_prefetch(&tile, minimum(e, plus(e, p->product, number(e, 1)), last), p->block,
+                      t->panel_size);
+        tile_open(&tile);
+        tile_add(&tile, &(struct sum_loop){ "c", t->channels, 1, 1, 0, NULL }, 1, v, 0);
+        tile_join(&tile);
+        struct loop_expr *output = plus(e, times(e, p->panel, tile.width), p->part);
+        struct loop_expr *m =
+                in_matrix(t, &t->m, p->tile, plus(e, times(e, p->element, t->m.element), output));
+        m = emit_let(e, "m_at", m);
+        for (int i = 0; i < p->size; i++)
+                for (int j = 0; j < tile.vectors; j++)
+                        emit_store(e, t->m.buffer,
+                                   plus(e, m, number(e, i * t->m.tile + j * products.lanes)),
+                                   loop_tile_entry(t->s.arena, tile.sums, i, j));
+}
+
+/* All tiles of the group in register tiles of two sizes. A group has block.count of them, the first
+ * ones large: as many as are left when all have the smaller size. */
+static void write_blocks(struct tiles *t, struct product *p)
+{
+        struct emit *e = t->s.e;
+        int small = t->block.size - 1;
+        struct loop_expr *large = emit_op(e, LOOP_SUB, t->count, number(e, t->block.count * small));
+        large = emit_let(e, "large", large);
+        p->block = emit_for(e, "block", number(e, 0), large);
+        p->tile = times(e, p->block, t->block.size);
+        p->size = t->block.size;
+        write_product(t, p);
+        emit_end(e);
+        bool all_large = t->block.large == t->block.count && t->group.large == t->group.count;
+        if (all_large || !small)
+                return;
+        p->block = emit_for(e, "block", large, number(e, t->block.count));
+        p->tile = plus(e, times(e, p->block, small), large);
+        p->size = small;
+        write_product(t, p);
+        emit_end(e);
+}
+
+static void write_products(struct tiles *t, struct loop_expr *from, struct loop_expr *to)
+{
+        struct emit *e = t->s.e;
+        struct product p = { .product = emit_for(e, "product", from, to) };
+        int64_t step = t->s.schedule.vectors * target_lanes(t->wide, E_F32);
+        p.element = emit_let(e, "element", emit_op_int(e, LOOP_DIV, p.product, t->panels));
+        p.panel = emit_let(e, "panel", emit_op_int(e, LOOP_REM, p.product, t->panels));
+        p.part = times(e, emit_for(e, "part", number(e, 0), number(e, t->width / step)), step);
+        write_blocks(t, &p);
+        emit_end(e);
+        emit_end(e);
+}
+
+/* ---- the output's transform ---- */
+
+static struct loop_expr *load_product(void *context, int row, int column)
+{
+        struct tiles *t = context;
+        int64_t at = element_number(t, row, column) * t->m.element;
+        return load(t, t->m.buffer, plus(t->s.e, t->from, number(t->s.e, at)));
+}
+
+/* Number i of the `tile` results along a dimension may lie behind the last one: then, and only
+ * then, opens the condition. */
+static bool open_edge(struct tiles *t, int tile, struct loop_expr *at, int i, int64_t extent)
+{
+        int64_t rest = extent % tile;
+        if (!rest || i < rest || extent < tile)
+                return false;
+        emit_if(t->s.e, emit_op(t->s.e, LOOP_LT, at, number(t->s.e, extent)));
+        return true;
+}
+
+static struct loop_expr *in_square(struct tiles *t, int i, int j)
+{
+        struct emit *e = t->s.e;
+        int64_t at = (int64_t)(i * t->f->tile + j) * t->s.lanes;
+        return plus(e, times(e, t->task, t->f->tile * t->f->tile * t->s.lanes), number(e, at));
+}
+
+static bool store_output(void *context, int i, int j, struct loop_expr *value)
+{
+        struct tiles *t = context;
+        struct emit *e = t->s.e;
+        const struct type *y = op_result(t->s.op)->type;
+        struct loop_expr *index[RANK_MAX] = { t->image, t->block_index,
+                                              plus(e, t->row, number(e, i)),
+                                              plus(e, t->column, number(e, j)) };
+        bool row = open_edge(t, t->f->tile, index[2], i, type_extent(y, 2)),
+             column = open_edge(t, t->f->tile, index[3], j, type_extent(y, 3));
+        const struct stage_vector v = { t->s.result, index, value, { t->lane, t->s.lanes } };
+        bool good = t->s.pool ? stage_write_vector(&t->s, &v, t->square,
+                                                   minus(e, in_square(t, i, j), t->lane))
+                              : stage_store(&t->s, value, index, t->lane, t->s.lanes);
+        for (int opened = row + column; opened > 0; opened--)
+                emit_end(e);
+        return good;
+}
+
+/* the windows of the results in the square */
+static void write_windows(struct tiles *t)
+{
+        struct emit *e = t->s.e;
+        struct stage *s = &t->s;
+        const struct type *y = op_result(s->pool)->type;
+        enum reducer kind = (enum reducer)op_int(s->pool, "kind");
+        int tile = t->f->tile / POOL;
+        for (int n = 0; n < tile * tile; n++) {
+                int i = n / tile, j = n % tile;
+                struct loop_expr *index[RANK_MAX] = {
+                        t->image, t->block_index,
+                        plus(e, emit_op_int(e, LOOP_DIV, t->row, POOL), number(e, i)),
+                        plus(e, emit_op_int(e, LOOP_DIV, t->column, POOL), number(e, j))
+                };
+                bool row = open_edge(t, tile, index[2], i, type_extent(y, 2)),
+                     column = open_edge(t, tile, index[3], j, type_extent(y, 3));
+                struct loop_expr *best =
+                        loop_splat(s->arena, s->lanes,
+                                   emit_identity(e, kind, s->multiply->sum, s->multiply->sum));
+                for (int k = 0; k < POOL * POOL; k++) {
+                        struct loop_expr *args[] = { best, load(t, t->square,
+                                                                in_square(t, POOL * i + k / POOL,
+                                                                          POOL * j + k % POOL)) };
+                        best = emit_formula(e, reducer_info[kind].formula, args, 2);
+                }
+                emit_store(e, s->ys, plus(e, stage_y(s, index), t->lane), best);
+                for (int opened = row + column; opened > 0; opened--)
+                        emit_end(e);
+        }
+}
+
+static bool write_output(struct tiles *t, struct loop_expr *from, struct loop_expr *to)
+{
+        struct emit *e = t->s.e;
+        const struct type *y = op_result(t->s.op)->type;
+        int rows = type_extent(y, 2) < t->f->tile ? (int)type_extent(y, 2) : t->f->tile;
+        int columns = type_extent(y, 3) < t->f->tile ? (int)type_extent(y, 3) : t->f->tile;
+        const struct winograd_values values = { rows,         columns, load_product,
+                                                store_output, t,       t->s.has_fma };
+        int64_t block = op_int(t->s.op, "block"), lanes = t->s.lanes;
+        struct loop_expr *tile;
+        open_tiles(t, from, to, &tile);
+        t->block_index = emit_for(e, "block", number(e, 0), number(e, type_extent(y, 1)));
+        t->lane = emit_for(e, "lane", number(e, 0), number(e, block));
+        emit_loop(e, lanes, false);
+        struct loop_expr *output = plus(e, times(e, t->block_index, block), t->lane);
+        t->from = emit_let(e, "from", in_matrix(t, &t->m, tile, output));
+        bool good = winograd_emit(e, &t->f->output, &values);
+        if (t->s.pool)
+                write_windows(t);
+        for (int opened = 3; opened > 0; opened--)
+                emit_end(e);
+        return good;
+}
+
+/* ---- the stage ---- */
+
+/* groups, shared by tasks */
+static bool write_groups(struct tiles *t)
+{
+        struct emit *e = t->s.e;
+        struct loop_expr *from, *to,
+                *task = emit_for(e, "task", number(e, 0), number(e, tasks_of(t)));
+        emit_loop(e, 1, tasks_of(t) > 1);
+        t->task = task;
+        t->v.start = times(e, task, t->elements * t->v.element);
+        t->m.start = times(e, task, t->elements * t->m.element);
+        stage_share(e, task, tasks_of(t), t->group.count, &from, &to);
+        if (t->s.pad)
+                stage_halo(&t->s, task, tasks_of(t), 2);
+        struct loop_expr *group = emit_for(e, "group", from, to);
+        struct loop_expr *large = number(e, t->group.large);
+        t->first = plus(e, times(e, group, t->group.size - 1), minimum(e, group, large));
+        t->first = emit_let(e, "first", t->first);
+        t->count = number(e, t->group.size);
+        if (t->group.large < t->group.count) {
+                struct loop_expr *small =
+                        loop_cast(t->s.arena, E_INDEX, emit_op(e, LOOP_GE, group, large));
+                t->count = emit_let(e, "count", emit_op(e, LOOP_SUB, t->count, small));
+        }
+        write_input(t, number(e, 0), t->count);
+        write_products(t, number(e, 0), number(e, t->elements * t->panels));
+        bool good = write_output(t, number(e, 0), t->count);
+        emit_end(e);
+        emit_end(e);
+        return good;
+}
+
+/* opens the loop over tasks that share `extent` */
+static void open_phase(struct tiles *t, int64_t extent, struct loop_expr **from,
+                       struct loop_expr **to)
+{
+        struct emit *e = t->s.e;
+        struct loop_expr *task = emit_for(e, "task", number(e, 0), number(e, tasks_of(t)));
+        emit_loop(e, 1, true);
+        t->task = task;
+        stage_share(e, task, tasks_of(t), extent, from, to);
+}
+
+/* one group, each of its phases shared by tasks */
+static bool write_phases(struct tiles *t)
+{
+        struct emit *e = t->s.e;
+        struct loop_expr *from, *to;
+        t->v.start = t->m.start = t->first = number(e, 0);
+        t->count = number(e, t->all);
+        open_phase(t, t->all, &from, &to);
+        write_input(t, from, to);
+        emit_end(e);
+        open_phase(t, t->elements * t->panels, &from, &to);
+        write_products(t, from, to);
+        emit_end(e);
+        open_phase(t, t->all, &from, &to);
+        if (t->s.pad)
+                stage_halo(&t->s, t->task, tasks_of(t), 2);
+        bool good = write_output(t, from, to);
+        emit_end(e);
+        return good;
+}
+
+static bool write_all(struct stage *s)
+{
+        struct tiles *t = (struct tiles *)s;
+        return has_phases(t) ? write_phases(t) : write_groups(t);
+}
+
+/* Elements lie an odd number of cache lines apart: at powers of two they would all fall into the
+ * same lines of the first cache. */
+static struct matrix new_matrix(struct tiles *t, const char *name, int64_t count)
+{
+        const int line = target_line(t->s.target, t->s.multiply->sum);
+        struct matrix m = { .tile = round_up(count, line) };
+        int64_t lines = t->group.size * m.tile / line;
+        m.element = (lines | 1) * line;
+        m.buffer = emit_scratch(t->s.e, name, t->s.multiply->sum,
+                                (has_phases(t) ? 1 : tasks_of(t)) * t->elements * m.element);
+        return m;
+}
+
+/* windows of 2 x 2 results that tiles have whole, side by side */
+static bool can_pool(const struct op *pool)
+{
+        const int64_t *window = op_ints(pool, "window", NULL),
+                      *strides = op_ints(pool, "strides", NULL),
+                      *pads = op_ints(pool, "pads", NULL);
+        const struct type *x = op_operand(pool, 0)->type;
+        for (int d = 0; d < x->rank; d++) {
+                int64_t extent = d == 2 || d == 3 ? POOL : 1;
+                if (window[d] != extent || strides[d] != extent || pads[d] || pads[x->rank + d] ||
+                    type_extent(x, d) % extent)
+                        return false;
+        }
+        return op_result(pool)->type->element == x->element && op_all_ones(pool, "dilations");
+}
+
+struct stage *winograd_prepare(const struct stage *common)
+{
+        struct tiles *t = ARENA_NEW(common->arena, struct tiles);
+        const struct op *op = common->op;
+        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type,
+                          *w = op_operand(op, 1)->type;
+        t->s = *common;
+        t->wide = common->target;
+        stage_set_width(&t->s, common->e->options->target);
+        t->s.write_all = write_all;
+        t->f = winograd_find(op_int(op, "tile"));
+        t->elements = t->f->size * t->f->size;
+        t->rows = divide_up(type_extent(y, 2), t->f->tile);
+        t->columns = divide_up(type_extent(y, 3), t->f->tile);
+        t->all = type_extent(y, 0) * t->rows * t->columns;
+        t->panels = type_extent(w, 1);
+        t->channels = type_extent(w, 2);
+        t->width = type_extent(w, 3) * type_extent(w, 4);
+        t->panel_size = t->channels * t->width;
+        /* blocks and panels are of whole vectors, panels of whole tiles of them */
+        int lanes = t->s.lanes;
+        if (t->width % (t->s.schedule.vectors * target_lanes(t->wide, E_F32)) ||
+            type_extent(x, 4) % lanes || type_extent(y, 4) % lanes || t->s.x.stride[4] != 1 ||
+            (t->s.pool && !can_pool(t->s.pool)))
+                return NULL;
+        int64_t group = t->s.schedule.group;
+        t->group = cut_evenly(t->all,
+                              group && !has_phases(t) && group < t->all ? (int)group : (int)t->all);
+        t->block = cut_evenly(t->group.size, t->s.schedule.columns);
+        if (t->s.schedule.split * t->block.size > TILE_MAX || t->s.schedule.vectors > TILE_MAX)
+                return NULL;
+        t->v = new_matrix(t, "v", round_up(t->channels, lanes));
+        t->m = new_matrix(t, "m", t->panels * t->width);
+        if (t->s.pool) {
+                t->s.between = true;
+                t->square = emit_scratch(t->s.e, "square", t->s.multiply->sum,
+                                         (int64_t)tasks_of(t) * t->f->tile * t->f->tile * lanes);
+        }
+        return &t->s;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* The scheduled lowering of dot_blocks: rows of whole numbers by weights in few bits, blocks of
+ * which have a scale.
+ *
+ *      w       0xba 0xdc 0xfe 0x..         a word, in each lane
+ *      & 0x0f  a    c    e    ..           by the word of x that begins the block
+ *      >> 4    b    d    f    ..           by the one as many numbers behind it as the block has bytes
+ *
+ *      sum{p, j}     i32, of one block
+ *      total{p, j}   f32: each sum times the steps of the block in x and in w
+ *
+ * A tile is of `columns` rows by `vectors` of outputs. Its sums begin with what the zero points take
+ * away, which is one number for a row where all weights have the same. Numbers are unpacked once
+ * for all rows of a tile; totals are added up in the order of blocks, as the canonical lowering
+ * does. */
+#include "engines/vector/vector_engine.h"
+#include "ir/block_weights.h"
+#include "kernels/stage.h"
+
+enum { X, W, STEPS, SUMS, SCALES, ZEROS };
+enum { TURN_PRODUCTS = 64 };            /* of a turn of the innermost loop, or one word's */
+
+struct blocks {
+        struct stage s;                 /* first: its functions get this */
+        struct packed_bits bits;
+        int64_t width, panel_size;      /* of a panel: outputs, bytes of w */
+        int64_t outputs;                /* of all panels */
+        struct loop_buffer *steps, *sums, *scales;
+        struct loop_buffer *zeros;      /* NULL: all are `zero` */
+        int64_t zero;
+        struct loop_expr *panel, *part; /* where the loops are; the vector that the tile begins
+                                         * with */
+        int live;                       /* outputs of the tile that there are */
+};
+
+/* A tile while it is written: positions by vectors. */
+struct tile {
+        struct blocks *b;
+        int positions, vectors;
+        struct loop_variable *sums, *totals;
+        struct loop_expr *x_at, *row_at; /* the first row in x, in steps */
+};
+
+static int64_t row_step(const struct blocks *b) { return b->s.spatial[0].x_step; }
+
+/* ---- the products of a block ---- */
+
+/* plane number k of w: a number of each byte */
+static struct loop_expr *unpacked(struct blocks *b, struct loop_expr *w, int k)
+{
+        struct stage *s = &b->s;
+        const struct multiply_operand *as = &s->multiply->w;
+        int bits = b->bits.bits, each = 8 * element_info[as->word].bytes / s->multiply->group;
+        union scalar mask = { .u = 0 }, shift = { .u = (uint64_t)(k * bits) };
+        if (bits == 8)
+                return w;
+        for (int i = 0; i < s->multiply->group; i++)
+                mask.u |= ((UINT64_C(1) << bits) - 1) << (i * each);
+        const struct loop_type type = LOOP_TYPE(as->word);
+        if (k)
+                w = loop_op(s->arena, LOOP_SHR, w, loop_splat(s->arena, s->lanes, loop_literal(s->arena, type, shift)),
+                            NULL);
+        w = loop_op(s->arena, LOOP_AND, w, loop_splat(s->arena, s->lanes, loop_literal(s->arena, type, mask)), NULL);
+        return emit_let(s->e, "n", w);
+}
+
+/* the word of bytes number `add` from w_at on, by those of x at x_at */
+static void add_word(struct tile *t, struct loop_expr *x_at, struct loop_expr *w_at, int word)
+{
+        struct blocks *b = t->b;
+        struct stage *s = &b->s;
+        struct emit *e = s->e;
+        int group = s->multiply->group;
+        struct loop_expr *w[TILE_MAX];
+        for (int j = 0; j < t->vectors; j++) {
+                int64_t at = (word * b->width + j * s->lanes) * group;
+                w[j] = emit_let(e, "w", stage_words(s, s->ws, plus(e, w_at, number(e, at)), s->multiply->w.word, s->lanes));
+        }
+        for (int k = 0; k < 8 / b->bits.bits; k++) {
+                struct loop_expr *n[TILE_MAX];
+                for (int j = 0; j < t->vectors; j++)
+                        n[j] = unpacked(b, w[j], k);
+                for (int i = 0; i < t->positions; i++) {
+                        int64_t at = i * row_step(b) + k * b->bits.bytes + word * group;
+                        struct loop_expr *x = stage_words(s, s->xs, plus(e, x_at, number(e, at)), s->multiply->x.word, 1);
+                        x = emit_let(e, "a", loop_splat(s->arena, s->lanes, x));
+                        for (int j = 0; j < t->vectors; j++)
+                                stage_add(s, t->sums, i, j, x, n[j]);
+                }
+        }
+}
+
+static void add_words(struct tile *t, struct loop_expr *x_at, struct loop_expr *w_at)
+{
+        struct blocks *b = t->b;
+        struct emit *e = b->s.e;
+        int64_t words = b->bits.bytes / b->s.multiply->group, turn = words,
+                each = (int64_t)t->positions * t->vectors * (8 / b->bits.bits);
+        while (turn > 1 && (turn * each > TURN_PRODUCTS || words % turn))
+                turn--;
+        struct loop_expr *k = emit_for(e, "k", number(e, 0), number(e, words / turn));
+        x_at = emit_let(e, "xk", plus(e, x_at, times(e, k, turn * b->s.multiply->group)));
+        w_at = emit_let(e, "wk", plus(e, w_at, times(e, k, turn * b->s.multiply->group * b->width)));
+        for (int word = 0; word < turn; word++)
+                add_word(t, x_at, w_at, word);
+        emit_end(e);
+}
+
+/* ---- sums and totals ---- */
+
+static struct loop_expr *of_row(struct tile *t, struct loop_buffer *buffer, struct loop_expr *block, int i)
+{
+        struct emit *e = t->b->s.e;
+        struct loop_expr *at = plus(e, t->row_at, number(e, i * t->b->bits.blocks));
+        return loop_load(e->arena, buffer, plus(e, at, block));
+}
+
+static void begin_sums(struct tile *t, struct loop_expr *block)
+{
+        struct blocks *b = t->b;
+        struct stage *s = &b->s;
+        t->sums = stage_sums(s, t->positions, t->vectors);
+        for (int i = 0; i < t->positions && !b->zeros && b->zero; i++) {
+                struct loop_expr *start =
+                        emit_op(s->e, LOOP_MUL, of_row(t, b->sums, block, i), emit_number(s->e, E_I32, -b->zero));
+                start = emit_let(s->e, "start", loop_splat(s->arena, s->lanes, start));
+                for (int j = 0; j < t->vectors; j++)
+                        stage_set(s, t->sums, i, j, start);
+        }
+}
+
+/* what the sums of a block are in f32 goes to the totals; at: vector 0 of the tile in scales */
+static void add_sums(struct tile *t, struct loop_expr *block, struct loop_expr *at)
+{
+        struct blocks *b = t->b;
+        struct stage *s = &b->s;
+        struct emit *e = s->e;
+        struct loop_expr *scales[TILE_MAX], *zeros[TILE_MAX];
+        for (int j = 0; j < t->vectors; j++) {
+                scales[j] = stage_load(s, "scale", b->scales, at, j * s->lanes, s->lanes);
+                if (b->zeros)
+                        zeros[j] = stage_load_as(s, E_I32, "zero", b->zeros, at, j * s->lanes, s->lanes);
+        }
+        for (int i = 0; i < t->positions; i++) {
+                struct loop_expr *step =
+                        emit_let(e, "step", loop_splat(s->arena, s->lanes, of_row(t, b->steps, block, i)));
+                struct loop_expr *row =
+                        b->zeros ? emit_let(e, "row", loop_splat(s->arena, s->lanes, of_row(t, b->sums, block, i)))
+                                 : NULL;
+                for (int j = 0; j < t->vectors; j++) {
+                        struct loop_expr *sum = loop_tile_entry(s->arena, t->sums, i, j),
+                                         *total = loop_tile_entry(s->arena, t->totals, i, j);
+                        if (row)
+                                sum = minus(e, sum, emit_op(e, LOOP_MUL, zeros[j], row));
+                        sum = loop_cast(s->arena, E_F32, sum);
+                        struct loop_expr *scale = emit_op(e, LOOP_MUL, step, scales[j]);
+                        stage_set(s, t->totals, i, j,
+                                  s->has_fma ? loop_op(s->arena, LOOP_FMA, sum, scale, total)
+                                             : plus(e, total, emit_op(e, LOOP_MUL, sum, scale)));
+                }
+        }
+}
+
+static bool store(struct tile *t)
+{
+        struct blocks *b = t->b;
+        struct stage *s = &b->s;
+        struct emit *e = s->e;
+        struct loop_expr *first = plus(e, times(e, b->panel, b->width), times(e, b->part, s->lanes));
+        first = loop_use(s->arena, emit_var(e, "first", LOOP_TYPE(E_INDEX), first));
+        for (int i = 0; i < t->positions; i++)
+                for (int j = 0; j < t->vectors; j++) {
+                        struct loop_expr *index[RANK_MAX];
+                        stage_index(s, 0, i, index);
+                        if (!stage_store(s, loop_tile_entry(s->arena, t->totals, i, j), index,
+                                         plus(e, first, number(e, j * s->lanes)), b->live - j * s->lanes))
+                                return false;
+                }
+        return true;
+}
+
+static bool write_tile(struct stage *s, int rows, int columns)
+{
+        (void)rows;
+        struct blocks *b = (struct blocks *)s;
+        struct emit *e = s->e;
+        struct tile t = { .b = b, .positions = columns, .vectors = divide_up(b->live, s->lanes) };
+        int64_t extent = type_extent(op_result(s->op)->type, 2);
+        struct loop_expr *position = plus(e, times(e, s->image, extent), s->position[0]);
+        t.x_at = emit_let(e, "x_at", stage_x(s));
+        t.row_at = emit_let(e, "row_at", times(e, position, b->bits.blocks));
+        t.totals = emit_var(e, "total", LOOP_VECTOR(E_F32, s->lanes), NULL);
+        t.totals->rows = columns;
+        t.totals->columns = t.vectors;
+        struct loop_expr *w =
+                plus(e, times(e, b->panel, b->panel_size), times(e, b->part, s->lanes * s->multiply->group));
+        w = emit_let(e, "w_at", w);
+        struct loop_expr *scale = plus(e, times(e, b->panel, b->width * b->bits.blocks), times(e, b->part, s->lanes));
+        scale = emit_let(e, "scale_at", scale);
+        struct loop_expr *block = emit_for(e, "block", number(e, 0), number(e, b->bits.blocks));
+        begin_sums(&t, block);
+        add_words(&t, plus(e, t.x_at, times(e, block, b->bits.block)),
+                  plus(e, w, times(e, block, b->bits.bytes * b->width)));
+        add_sums(&t, block, plus(e, scale, times(e, block, b->width)));
+        emit_end(e);
+        return store(&t);
+}
+
+/* ---- panels ---- */
+
+/* so many outputs of a panel, a tile's width at a time; the last may be narrower */
+static bool write_panel(struct blocks *b, struct loop_expr *from, struct loop_expr *to, int64_t outputs)
+{
+        struct emit *e = b->s.e;
+        int vectors = b->s.schedule.vectors;
+        int64_t width = vectors * b->s.lanes, whole = outputs / width;
+        bool good = true;
+        if (whole) {
+                b->part = times(e, emit_for(e, "part", number(e, 0), number(e, whole)), vectors);
+                b->live = (int)width;
+                good = stage_each_tile(&b->s, from, to, write_tile);
+                emit_end(e);
+        }
+        b->live = (int)(outputs - whole * width);
+        b->part = number(e, whole * vectors);
+        return good && (!b->live || stage_each_tile(&b->s, from, to, write_tile));
+}
+
+static bool write_panels(struct stage *s, struct loop_expr *from, struct loop_expr *to, struct loop_expr *first,
+                         struct loop_expr *end)
+{
+        struct blocks *b = (struct blocks *)s;
+        struct emit *e = s->e;
+        int64_t whole = b->outputs / b->width;
+        bool good = true;
+        b->steps = emit_parameter(e, op_operand(s->op, STEPS));
+        b->sums = emit_parameter(e, op_operand(s->op, SUMS));
+        b->scales = emit_parameter(e, op_operand(s->op, SCALES));
+        if (op_operand(s->op, ZEROS))
+                b->zeros = emit_parameter(e, op_operand(s->op, ZEROS));
+        if (whole) {
+                struct loop_expr *stop = whole < s->panels ? minimum(e, end, number(e, whole)) : end;
+                b->panel = emit_for(e, "panel", first, stop);
+                good = write_panel(b, from, to, b->width);
+                emit_end(e);
+        }
+        if (whole < s->panels && good) {
+                b->panel = emit_for(e, "panel", maximum(e, first, number(e, whole)), end);
+                good = write_panel(b, from, to, b->outputs % b->width);
+                emit_end(e);
+        }
+        return good;
+}
+
+/* ---- the stage ---- */
+
+struct stage *blocks_prepare(const struct stage *common)
+{
+        struct blocks *b = ARENA_NEW(common->arena, struct blocks);
+        struct stage *s = &b->s;
+        *s = *common;
+        b->bits = packed_bits_of(s->op);
+        s->multiply = multiply_find(s->target, E_I8, E_U8, false, 0, (int)b->bits.group,
+                                    block_weights_limit(b->bits.bits));
+        b->width = b->bits.vectors * b->bits.lanes;
+        b->outputs = op_int(s->op, "outputs");
+        b->panel_size = b->bits.blocks * b->bits.bytes * b->width;
+        b->zero = op_int(s->op, "zero");
+        s->write = write_panels;
+        s->panels = type_extent(op_operand(s->op, W)->type, 0);
+        s->panel_width = b->width;
+        s->last_width = b->outputs - (s->panels - 1) * b->width;
+        s->spatial_count = 1;
+        s->spatial[0] = (struct spatial){ .extent = type_extent(op_result(s->op)->type, 2),
+                                          .window = 1,
+                                          .x_step = s->x.stride[2],
+                                          .y_step = s->y.stride[2] };
+        stage_cut(s);
+        bool fits = s->multiply && s->multiply->body && s->multiply->outputs == s->lanes &&
+                    b->width % (s->schedule.vectors * s->lanes) == 0 && s->x.stride[3] == 1 &&
+                    s->schedule.vectors <= TILE_MAX && s->column.size <= TILE_MAX && !s->prologue;
+        for (int i = STEPS; i < s->op->operand_count && fits; i++)
+                fits = !op_operand(s->op, i) || !emit_local(s->e, op_operand(s->op, i))->inside;
+        return fits ? s : NULL;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* What dot_blocks is predicted to cost.
+ *
+ *      products   multiply-adds of words, and loads beside them; numbers unpacked for each tile
+ *      totals     the sums of a block become floats, times the two steps
+ *      results    the epilogue and the store of each vector
+ *
+ * Sums of a block begin anew, so no latency is waited for. */
+#include "engines/vector/dot_blocks_cost.h"
+
+#include "cost/core.h"
+#include "ir/block_weights.h"
+#include "ir/rates.h"
+
+double blocks_weights(const struct op *op)
+{
+        double bytes = 0;
+        for (int i = 0; i < op->operand_count; i++) {
+                const struct value *v = op_operand(op, i);
+                if (v && value_is_constant(v))
+                        bytes += (double)(type_elements(v->type) * element_info[v->type->element].bytes);
+        }
+        return bytes;
+}
+
+double blocks_tile_cost(const struct op *op, int64_t positions, int64_t vectors, const struct target *target)
+{
+        enum { TO_FLOAT = 3, UNPACK = 2 }; /* convert, multiply, multiply-add; shift, mask */
+        const struct packed_bits p = packed_bits_of(op);
+        const struct multiply *m = multiply_find(target, E_I8, E_U8, false, 0, (int)p.group, block_weights_limit(p.bits));
+        double words = (double)(p.bytes / p.group), planes = 8 / p.bits, sums = (double)(positions * vectors),
+               issue = rate_issue(target), operation = rate_code_operation(target);
+        double adds = words * planes * sums * rate_multiply(target, m),
+               loads = words * (planes * (double)positions + (double)vectors) / issue,
+               unpacked = p.bits < 8 ? words * planes * (double)vectors * UNPACK * operation : 0,
+               totals = sums * TO_FLOAT / issue + (double)(positions + vectors) / issue;
+        double block = cost_beside(adds, loads, target);
+        return (double)p.blocks * (block + unpacked + totals) + rate_packed_result(target) * sums;
+}

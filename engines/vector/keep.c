@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* keep: values beside sums stay in their registers up to their last use.
+ *
+ *     set %acc{0, 0} = fma(%a, %w0, %acc{0, 0})
+ *     set %acc{0, 1} = fma(%a, %w1, %acc{0, 1})       ->      ...
+ *                                                             keep %a
+ *
+ * The result of an fma takes the register of one operand. gcc picks any that is not used again: at
+ * the last use of %a it may be %a's, and then sums move from register to register and in the end to
+ * memory and back (half of all loops over 14 x 2 vectors, with gcc 12). A use behind it leaves %a's
+ * register alone.
+ *
+ *     var %acc : f32x16[14][2]
+ *     var %vector : index = %panel * 2                ->      ...
+ *                                                             keep %vector
+ *
+ * A variable subscript behind sums in registers is not looked through from there on: compilers
+ * would read what it alone leads to (a bias) before the loops around the sums, and keep it in
+ * registers that the sums need.
+ *
+ * For targets whose compilers are known to need it (target_keep). Exact: `keep` has no meaning. */
+#include "passes/pass.h"
+
+struct keeping {
+        struct arena *arena, *scratch;  /* of the program; of the pass */
+        struct map *last;               /* by vector: the statement of the block that uses it last */
+        struct loop_stmt *now;
+        int count;
+};
+
+/* ---- last uses ---- */
+
+static void note_use(struct loop_expr *e, void *context)
+{
+        struct keeping *k = context;
+        if (e->op == LOOP_VARIABLE && e->type.lanes > 1 && e->variable->kind != VARIABLE_VAR)
+                map_set(k->last, (const char *)&e->variable, sizeof e->variable, k->now);
+}
+
+static void note_uses(struct loop_stmt *s, void *context)
+{
+        struct loop_expr *const exprs[] = { s->a, s->b, s->c };
+        for (int i = 0; i < 3; i++)
+                if (exprs[i])
+                        loop_expr_walk(exprs[i], note_use, context);
+}
+
+static bool adds_to_tile(const struct loop_stmt *s)
+{
+        return s->kind == STMT_SET && s->variable->rows;
+}
+
+/* of the vectors in a block with sums; NULL: it has none */
+static void find_last_uses(struct keeping *k, const struct loop_block *block)
+{
+        k->last = NULL;
+        for (const struct loop_stmt *s = block->first; s && !k->last; s = s->next)
+                if (adds_to_tile(s) && s->a->op == LOOP_FMA)
+                        k->last = map_new(k->scratch);
+        for (struct loop_stmt *s = block->first; s && k->last; s = s->next) {
+                k->now = s;
+                note_uses(s, k);
+                if (s->body)
+                        loop_block_walk(s->body, note_uses, NULL, k);
+                if (s->other)
+                        loop_block_walk(s->other, note_uses, NULL, k);
+        }
+}
+
+/* ---- statements ---- */
+
+/* at the end of the block */
+static void keep(struct keeping *k, struct loop_block *block, struct loop_variable *v)
+{
+        loop_append(k->arena, block, STMT_KEEP)->variable = v;
+        k->count++;
+}
+
+struct used { struct keeping *k; struct loop_block *block; };
+
+static void keep_used(struct loop_expr *e, void *context)
+{
+        const struct used *u = context;
+        struct map *last = u->k->last;
+        if (e->op != LOOP_VARIABLE ||
+            map_get(last, (const char *)&e->variable, sizeof e->variable) != u->k->now)
+                return;
+        map_set(last, (const char *)&e->variable, sizeof e->variable, u->k);          /* once */
+        keep(u->k, u->block, e->variable);
+}
+
+static void keep_in_block(struct keeping *k, struct loop_block *block)
+{
+        struct loop_stmt *s = block->first, *next;
+        bool tile = false;
+        find_last_uses(k, block);
+        struct map *last = k->last;
+        for (*block = (struct loop_block){ .end = &block->first }; s; s = next) {
+                next = s->next;
+                s->next = NULL;
+                *block->end = s;
+                block->end = &s->next;
+                if (s->body)
+                        keep_in_block(k, s->body);
+                if (s->other)
+                        keep_in_block(k, s->other);
+                k->last = last;
+                k->now = s;
+                if (last && adds_to_tile(s))
+                        loop_expr_walk(s->a, keep_used, &(struct used){ k, block });
+                bool declares = s->kind == STMT_VAR;
+                if (declares && tile && loop_type_same(s->variable->type, LOOP_TYPE(E_INDEX)))
+                        keep(k, block, s->variable);
+                tile |= declares && s->variable->rows;
+        }
+}
+
+/* what was kept before */
+static void let_go(struct loop_block *block)
+{
+        struct loop_stmt *s = block->first;
+        block->end = &block->first;
+        for (; s; s = s->next) {
+                if (s->body)
+                        let_go(s->body);
+                if (s->other)
+                        let_go(s->other);
+                if (s->kind == STMT_KEEP)
+                        continue;
+                *block->end = s;
+                block->end = &s->next;
+        }
+        *block->end = NULL;
+}
+
+int pass_keep(struct loop_program *p, struct pass_context *context)
+{
+        struct keeping k = { .arena = p->arena, .scratch = arena_new() };
+        for (struct loop_function *f = p->kernels; f; f = f->next) {
+                let_go(f->body);
+                if (target_engine(context->target)->vectors && target_keep(context->target))
+                        keep_in_block(&k, f->body);
+        }
+        arena_free(k.scratch);
+        return k.count;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* The scheduled lowering of reduce_window over lanes (pooling): a tile of columns, one vector of
+ * lanes deep. As in lanes.c every vector of x is loaded once for a row of the window and goes into
+ * all results whose windows it is in.
+ *
+ *      x      x0  x1  x2  x3  x4  x5           windows that reach beyond x have fewer elements: along the columns
+ *              \  |  /|  /|  /|  /             that is written out (the first and the last tiles are other code than
+ *      best     b0  b1  b2  b3                 those between), along the other dimensions it is bounds of loops
+ *
+ * Each result combines its elements in the order of the canonical lowering, so it is the same to
+ * the bit. */
+#include "engines/vector/vector_engine.h"
+#include "ir/relation.h"
+#include "kernels/meeting.h"
+#include "kernels/stage.h"
+
+enum { CLIPPED_MAX = 8, OFFSETS_MAX = 512 };    /* tiles of their own code; what one writes out */
+
+struct windows {
+        struct stage s;                 /* first: its functions get this */
+        enum reducer kind;
+        int64_t depth;                  /* lanes of a block */
+        struct tap taps[RANK_MAX];      /* of the spatial dimensions */
+        struct loop_expr *block;
+        struct lane_part part;
+        struct loop_variable *best;     /* [columns][1] of the tile */
+};
+
+static const struct tap *columns_of(const struct windows *w)
+{
+        return &w->taps[w->s.spatial_count - 1];
+}
+
+/* Does a window of the columns from..to reach beyond x? */
+static bool is_clipped(const struct windows *w, int64_t from, int64_t to)
+{
+        const struct tap *tap = columns_of(w);
+        return from * tap->stride < tap->low ||
+               (to - 1) * tap->stride + (tap->window - 1) * tap->dilation - tap->low >= tap->extent;
+}
+
+/* first column of a tile */
+static int64_t tile_start(const struct cut *cut, int64_t tile)
+{
+        return tile <= cut->large ? tile * cut->size : cut->large + tile * (cut->size - 1);
+}
+
+/* ---- a tile ---- */
+
+static void combine(struct windows *w, int column, struct loop_expr *x)
+{
+        struct stage *s = &w->s;
+        struct loop_expr *args[] = { loop_tile_entry(s->arena, w->best, column, 0), x };
+        stage_set(s, w->best, column, 0,
+                  emit_formula(s->e, reducer_info[w->kind].formula, args, 2));
+}
+
+/* one row of the window, for the columns from position `start` on, a literal where some of it may
+ * lie outside x */
+static void combine_row(struct windows *w, int columns, struct loop_expr *start,
+                        struct loop_expr *x_at)
+{
+        struct stage *s = &w->s;
+        const struct tap *tap = columns_of(w);
+        int64_t x_step = s->x.stride[s->rank - 2], known;
+        struct meeting *m = arena_array(s->arena, (size_t)columns * (size_t)tap->window, sizeof *m);
+        int count = meetings_find(m, columns, (int)tap->window, tap->stride, tap->dilation);
+        bool clipped = loop_is_int(start, &known) && is_clipped(w, known, known + columns);
+        for (int i = 0, end; i < count; i = end) {
+                end = meetings_end(m, i, count);
+                int64_t place = clipped ? known * tap->stride + m[i].at - tap->low : 0;
+                if (place < 0 || (clipped && place >= tap->extent))
+                        continue;
+                struct loop_expr *x = stage_load(s, "a", s->xs, x_at, (m[i].at - tap->low) * x_step,
+                                                 w->part.live);
+                for (int k = i; k < end; k++)
+                        combine(w, m[k].position, x);
+        }
+}
+
+static bool write_vectors(struct stage *s, int rows, int columns)
+{
+        (void)rows;
+        struct windows *w = (struct windows *)s;
+        struct emit *e = s->e;
+        int last = s->spatial_count - 1, opened = 0;
+        struct loop_expr *identity = emit_identity(e, w->kind, s->multiply->sum, s->multiply->sum);
+        w->best = stage_sums(s, columns, 1);
+        for (int i = 0; i < columns && w->kind != REDUCE_sum; i++)
+                stage_set(s, w->best, i, 0, loop_splat(s->arena, s->lanes, identity));
+        struct loop_expr *x_at = plus(e, s->x_start, times(e, s->image, s->x.stride[0]));
+        x_at = plus(e, plus(e, x_at, times(e, w->block, s->x.stride[1])), w->part.first);
+        x_at = plus(e, x_at,
+                    times(e, s->position[last], columns_of(w)->stride * s->x.stride[2 + last]));
+        for (int d = 0; d < last; d++) {
+                struct loop_expr *k, *at;
+                opened += emit_tap(e, &w->taps[d], emit_spatial_suffix(e, d, last + 1),
+                                   s->position[d], &k, &at);
+                x_at = plus(e, x_at, times(e, at, s->x.stride[2 + d]));
+        }
+        combine_row(w, columns, s->position[last], emit_let(e, "x_at", x_at));
+        while (opened-- > 0)
+                emit_end(e);
+        for (int i = 0; i < columns; i++) {
+                struct loop_expr *index[RANK_MAX];
+                stage_index(s, 0, i, index);
+                index[1] = w->block;
+                if (!stage_store(s, loop_tile_entry(s->arena, w->best, i, 0), index, w->part.first,
+                                 w->part.live))
+                        return false;
+        }
+        return true;
+}
+
+/* ---- the stage ---- */
+
+/* all columns of a row: clipped tiles one by one, neighbours of one size between them in a loop */
+static bool write_columns(struct windows *w)
+{
+        struct stage *s = &w->s;
+        const struct cut *cut = &s->column;
+        bool good = true;
+        for (int64_t tile = 0, end; tile < cut->count && good; tile = end) {
+                bool clipped = is_clipped(w, tile_start(cut, tile), tile_start(cut, tile + 1)),
+                     large = tile < cut->large;
+                for (end = tile + 1; end < cut->count && !clipped && (end < cut->large) == large;
+                     end++)
+                        if (is_clipped(w, tile_start(cut, end), tile_start(cut, end + 1)))
+                                break;
+                struct loop_expr *column =
+                        emit_for(s->e, "column", number(s->e, tile), number(s->e, end));
+                if (end == tile + 1)
+                        column = number(s->e, tile);
+                column = times(s->e, column, cut_size(cut, large));
+                s->position[s->spatial_count - 1] =
+                        plus(s->e, column, number(s->e, large ? 0 : cut->large));
+                good = stage_vectors(s, w->depth, &w->part, 1, cut_size(cut, large), write_vectors);
+                emit_end(s->e);
+        }
+        return good;
+}
+
+static bool write_blocks(struct stage *s, struct loop_expr *from, struct loop_expr *to,
+                         struct loop_expr *first, struct loop_expr *end)
+{
+        struct windows *w = (struct windows *)s;
+        w->block = emit_for(s->e, "block", first, end);
+        if (s->spatial_count > 1)
+                s->position[s->spatial_count - 2] = emit_for(s->e, "row", from, to);
+        bool good = write_columns(w);
+        if (s->spatial_count > 1)
+                emit_end(s->e);
+        emit_end(s->e);
+        return good;
+}
+
+static bool find_taps(struct windows *w)
+{
+        const struct op *op = w->s.op;
+        int last = op_result(op)->type->rank - 1;
+        for (int d = 0; d <= last; d++)
+                if (d >= 2 && d < last)
+                        w->taps[d - 2] = emit_tap_of(op, d);
+                else if (!relation_keeps(op, 0, d))
+                        return false;
+        return true;
+}
+
+/* What is written out stays small, and is computed without overflow. */
+static bool is_small(const struct windows *w)
+{
+        const struct cut *cut = &w->s.column;
+        const struct tap *tap = columns_of(w);
+        int clipped = 0;
+        if (cut->size * tap->window > OFFSETS_MAX || cut->size > TILE_MAX || tap->low < 0 ||
+            tap->low > INT32_MAX || tap->stride > INT32_MAX || tap->dilation > INT32_MAX)
+                return false;
+        for (int64_t tile = 0; tile < cut->count && clipped <= CLIPPED_MAX; tile++)
+                clipped += is_clipped(w, tile_start(cut, tile), tile_start(cut, tile + 1));
+        return clipped <= CLIPPED_MAX;
+}
+
+struct stage *windows_prepare(const struct stage *common)
+{
+        struct windows *w = ARENA_NEW(common->arena, struct windows);
+        struct stage *s = &w->s;
+        *s = *common;
+        const struct type *y = op_result(s->op)->type;
+        if (s->rank < 4 || op_accumulator(s->op) != s->multiply->sum || s->x.stride[s->rank - 1] != 1 ||
+            !type_elements(y) || !find_taps(w))
+                return NULL;
+        w->kind = (enum reducer)op_int(s->op, "kind");
+        w->depth = type_extent(y, s->rank - 1);
+        s->write = write_blocks;
+        s->panels = type_extent(y, 1);
+        s->spatial_count = s->rank - 3;
+        for (int d = 0; d < s->spatial_count; d++)
+                s->spatial[d].extent = type_extent(y, 2 + d);
+        s->schedule.rows = 1;
+        s->all_rows = s->spatial_count == 1;      /* its columns are not shared */
+        if (s->all_rows)
+                s->schedule.row_tasks = 1;
+        stage_cut(s);
+        return is_small(w) ? s : NULL;
+}
