@@ -7,7 +7,7 @@ import re
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ROOMS = ["ir", "kernels", "schedule", "passes", "compiler"]
+ROOMS = ["ir", "kernels", "schedule", "passes", "engines", "compiler"]
 CALL = re.compile(r"\b([a-z_]\w*)\s*\(")
 FUNCTION = re.compile(r"^(static )?(?:inline )?struct value \*\s*(\w+)\([^;{}]*\)\s*\{(.*?)^\}", re.M | re.S)
 WORDS = {"if", "for", "while", "switch", "return", "sizeof"}
