@@ -165,8 +165,9 @@ $(B)/library.inc: $(LIBRARY)
 
 # and the page that --report fills in, a string for each line: its parts in the order in which they stand there;
 # and the program that --tune and --bench compile
-PAGE := $(addprefix compiler/page/,head.html style.css body.html base.js tabs.js kernels.js nodes.js machine.js weights.js graph_layout.js \
-        graph.js roofline.js memory.js difference.js passes.js compare.js start.js tail.html)
+# (those of the tabs in any: they only say what is done when a tab is shown)
+PAGE_TABS := $(filter-out %/base.js %/tabs.js %/start.js,$(sort $(wildcard compiler/page/*.js)))
+PAGE := $(addprefix compiler/page/,head.html style.css body.html base.js tabs.js) $(PAGE_TABS) $(addprefix compiler/page/,start.js tail.html)
 $(B)/report_page.inc: $(PAGE)
 $(B)/harness_main.inc: compiler/harness/main.c
 $(B)/runtime_header.inc: runtime/dnncc_runtime.h

@@ -19,7 +19,8 @@ for (const [value, name] of [
 
 const drawn = new Set();
 const draw = {};                                          // what a tab does when it is first shown
-const TABS = { graph: "Graph", kernels: "Kernels", nodes: "Nodes", machine: "Machine", roofline: "Roofline", memory: "Memory", weights: "Weights", passes: "Passes", compare: "Comparison" };
+const TABS = {};                                          // by name, in the order of the page's sections: the titles
+for (const section of document.querySelectorAll("main > section")) TABS[section.id.replace(/-tab$/, "")] = section.dataset.title;
 function show(tab) {                                      // no element's id is a tab's name: nothing is scrolled to
   history.replaceState(null, "", `#${tab}`);
   for (const button of document.querySelectorAll("nav button")) {
