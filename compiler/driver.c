@@ -201,6 +201,12 @@ static bool compile_checked(struct run *run, const struct pipeline_options *pipe
         return fine;
 }
 
+/* --check with nothing that says what to write: a question, whose answer is what it says */
+static bool checks_alone(const struct options *o)
+{
+        return o->check && !o->output && !o->depfile && !o->depfile_name && o->emit == options_preset.emit;
+}
+
 static bool compile_as_asked(struct run *run)
 {
         const struct options *o = &run->options;
@@ -250,7 +256,7 @@ static bool compile_as_asked(struct run *run)
         if (runs_model(o))
                 return (!o->tests.count || test_all(run)) && (!o->run || test_write(run, o->run));
         double print_start = clock_seconds();
-        bool fine = emit_outputs(run);
+        bool fine = checks_alone(o) ? emit_report(run) && outputs_commit(run->outputs, &run->diag) : emit_outputs(run);
         report_time(run, "print", print_start);
         report_whole_time(run, start, weights);
         return fine;

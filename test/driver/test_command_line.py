@@ -303,6 +303,18 @@ def test_print_at_no_pass(tmp_path):
         assert done.returncode == dnncc.USAGE and "no pass is called" in done.stderr
 
 
+def test_check_writes_what_is_asked_for(tmp_path):
+    """--check is a question: C is written where -o, -MD or --emit says so"""
+    model, said = DIGITS.resolve(), "check: plan: equal"
+    for options, files in (((), []), (("--report=r.json",), ["r.json"]), (("-o", "d.c"), ["d.c", "d.h"]), (("--emit=ir",), [f"{model.stem}.dnn"]),
+                           (("-MF", "d.d"), ["d.d", f"{model.stem}.c", f"{model.stem}.h"])):
+        folder = tmp_path / "_".join(("f", *options)).replace("/", "")
+        folder.mkdir()
+        done = call(model, "--check", *options, cwd=folder)
+        assert done.returncode == 0 and (said in done.stderr or "--emit=ir" in options), done.stderr
+        assert sorted(p.name for p in folder.iterdir() if p.suffix != ".bin") == files
+
+
 def test_check_compiles_what_takes_too_long(tmp_path):
     done = call(DIGITS, "-o", tmp_path / "d.c", "--check", "--limit", "check_steps=1000", "--passes=simplify,fuse,lower,plan")
     assert done.returncode == 0 and done.stderr.count(": equal") == 4, done.stderr
