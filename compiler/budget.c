@@ -88,7 +88,7 @@ static bool is_promising(struct run *run, int doing)
                                          * known */
                 return !run->context.memory && report_memory(run).best <= run->options.max_ram;
         case DIRECT:
-                return has_winograd(&run->state.module->functions->body);
+                return has_winograd(&module_entry(run->state.module)->body);
         default:
                 return doing != UNBLOCKED || blocked;
         }

@@ -193,7 +193,7 @@ static bool prepare(struct calibrating *c)
         struct run *run = c->run;
         struct module *m = c->module;
         struct arena *arena = run->arena;
-        c->values = calibrated_values(arena, m->functions, &c->count);
+        c->values = calibrated_values(arena, module_entry(m), &c->count);
         if (!c->count) {
                 diag_error(
                         &run->diag, EXIT_UNSUPPORTED,
@@ -202,7 +202,7 @@ static bool prepare(struct calibrating *c)
         }
         c->calibration = calibration_new(arena, run->options.channels);
         calibration_digest(m, c->calibration->digest);
-        c->samples = samples_open(run, run->options.calibrate, m->functions, run->options.samples);
+        c->samples = samples_open(run, run->options.calibrate, module_entry(m), run->options.samples);
         if (!c->samples)
                 return false;
         c->calibration->sample_count = samples_count(c->samples);

@@ -82,7 +82,7 @@ void harness_expect(const struct harness *h, const char *name)
 static void *drawn(const struct harness *h, int k, enum element e, int64_t count)
 {
         struct module *m = h->run->state.module;
-        struct function *f = m ? m->functions : NULL;
+        struct function *f = m ? module_entry(m) : NULL;
         int64_t *extents = arena_array(h->arena, (size_t)(f ? f->body.argument_count : 0) + 1, sizeof *extents);
         void *data = arena_array(h->arena, (size_t)count + 1, (size_t)element_info[e].bytes);
         if (f)

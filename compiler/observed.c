@@ -60,7 +60,7 @@ static char *path_in(const struct observed *o, const char *ending)
 /* Its results are flags, then the values, and nothing else. */
 static bool expose(struct observed *o, struct module *m, struct value *const *values, int count)
 {
-        struct function *f = m->functions;
+        struct function *f = module_entry(m);
         struct diag *diag = &o->run.diag;
         if (!expose_values(&o->exposed, o->arena, m, values, count, o->run.context.limits.observed_steps, diag))
                 return false;

@@ -68,7 +68,7 @@ void report_keep_float(void *runner, const struct op *op, const char *why)
 
 void report_find_floats(struct run *run, const struct pipeline_state *state)
 {
-        const struct function *f = state->program ? NULL : state->module->functions;
+        const struct function *f = state->program ? NULL : module_entry(state->module);
         if (!f || !is_simplified(run) || has_later(f))
                 return;
         int kept = 0;

@@ -44,8 +44,8 @@ static void pair(const struct value *made, struct value *copies, int made_count,
 static void find_twins(const struct module *m, struct module *copy, struct value *const *values,
                        int count, struct value **twins)
 {
-        const struct region *body = &m->functions->body;
-        struct region *own = &copy->functions->body;
+        const struct region *body = &module_entry(m)->body;
+        struct region *own = &module_entry(copy)->body;
         struct op *twin = region_walk(own, NULL);
         pair(body->arguments, own->arguments, body->argument_count, values, count, twins);
         for (struct op *op = region_walk(body, NULL); op;
@@ -78,7 +78,7 @@ static struct sampled *begin(void *runner, const struct module *m, struct value 
         struct value **twins = arena_array(run->arena, (size_t)count, sizeof *twins);
         *s = (struct sampled){ .run = run, .module = copy_of(m), .temporaries = temporaries_count() };
         find_twins(m, s->module, values, count, twins);
-        s->samples = samples_open(run, run->options.calibrate, m->functions, run->options.samples);
+        s->samples = samples_open(run, run->options.calibrate, module_entry(m), run->options.samples);
         progress_begin("calibrate", &run->diag);
         progress_step(0, 0, "compiling %d tensors, %" PRId64 " samples", count,
                       s->samples ? samples_count(s->samples) : 0);

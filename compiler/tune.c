@@ -423,7 +423,7 @@ static bool confirm(struct tuning *t)
 static bool tune_in(struct tuning *t)
 {
         double start = clock_wall();
-        const struct region *body = &t->run->state.module->functions->body;
+        const struct region *body = &module_entry(t->run->state.module)->body;
         t->end = start + (double)t->run->context.limits.tune_seconds;
         for (int k = 0; k < body->argument_count; k++) {
                 const struct type *type = body->arguments[k].type;
@@ -463,7 +463,7 @@ bool tune(struct run *run)
         }
         if (run->context.limits.tune_seconds && !harness_runs(run, "--tune"))
                 return false;
-        find_units(&t, run->state.module->functions);
+        find_units(&t, module_entry(run->state.module));
         bool fine = !run->context.limits.tune_seconds || tune_in_folder(&t);
         int stopped = process_stopped();
         bool wanted = stopped ? kept_count(&t) || access(run->options.schedule, F_OK) : fine;

@@ -283,7 +283,7 @@ struct module {
         const char *command;            /* options that shaped it so far, safe text; "" at first */
         const char *within;             /* what is done for it to stay within --max-ram (compiler/budget.c); "" without that */
         const char *passes_done;        /* comma list of the passes it went through; "" at first */
-        struct function *functions, **functions_end;
+        struct function *functions, **functions_end;      /* each an entry: what a file is called by (struct loop_entry) */
         struct constant *constants, **constants_end;
         struct names *constant_names;
         struct map *types;              /* interned */
@@ -292,6 +292,9 @@ struct module {
         struct dim_expr *dims;
         int dim_count;
 };
+
+/* The entry of a module that has one, for what knows no others yet: of several it is the first. */
+static inline struct function *module_entry(const struct module *m) { return m->functions; }
 
 /* ---- building (tensor.c) ---- */
 

@@ -83,7 +83,7 @@ static struct loop_program *program_of(const struct check *c, const struct pipel
 {
         struct lower_options plain = { .unchecked = c->context->lower.unchecked };
         return state->program ? state->program
-                              : lower_module(state->module, state->module->functions,
+                              : lower_module(state->module, module_entry(state->module),
                                              c->context->library, &plain, c->context->diag);
 }
 
@@ -218,7 +218,7 @@ static void note_inputs(struct check *c, struct function *f)
 static struct result *compute(struct check *c, const struct pipeline_state *state, const char *when)
 {
         if (state->module)
-                note_inputs(c, state->module->functions);
+                note_inputs(c, module_entry(state->module));
         const struct loop_program *p = program_of(c, state);
         struct result *r = p ? result_new(c, p) : NULL;
         const char *skipped = p ? run_state(c, p, r) : "it cannot be lowered";

@@ -48,7 +48,7 @@ int pass_schedule(struct function *f, struct pass_context *context)
         const struct schedule_machine machine = { .target = context->target, .threads = context->lower.threads, .memo = &context->memo,
                                                   .cold = schedule_is_cold(f, context->target) };
         int count = 0;
-        if (context->remarks && f == f->module->functions)
+        if (context->remarks && f == module_entry(f->module))
                 remarks_begin(context->remarks, "schedule");
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
                 if (!kernels_code(op->code, context->target) && !(op_info[op->code].traits & TRAIT_CONTRACTION))

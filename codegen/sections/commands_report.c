@@ -97,7 +97,7 @@ static struct host find_host(const struct module *m, const struct network *n)
 {
         struct host h = { .uses = node_uses_new(n->arena) };
         int next = 0;
-        for (const struct op *op = m->functions->body.first; op; op = op->next) {
+        for (const struct op *op = module_entry(m)->body.first; op; op = op->next) {
                 const bool host = next < n->host_count && n->host[next] == op;
                 next += host;
                 if (op->code == OP_yield || op_info[op->code].traits & TRAIT_FREE)

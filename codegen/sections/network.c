@@ -431,8 +431,8 @@ struct network *network_find(struct arena *arena, struct module *m, const struct
 {
         struct network *n = ARENA_NEW(arena, struct network);
         *n = (struct network){ .arena = arena, .machine = machine };
-        find_patterns(n, m->functions);
-        bool fine = settle(n, m->functions, diag);
+        find_patterns(n, module_entry(m));
+        bool fine = settle(n, module_entry(m), diag);
         for (int i = 0; i < n->volume_count; i++)
                 if (n->volumes[i].value)
                         ((struct value *)(uintptr_t)n->volumes[i].value)->scratch = NULL;

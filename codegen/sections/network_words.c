@@ -78,7 +78,7 @@ void network_name_all(struct network *n)
 void network_say_missing(const struct module *m, struct diag *diag)
 {
         const char *whole = NULL, *floats = NULL;
-        for (const struct op *op = m->functions->body.first; op; op = op->next)
+        for (const struct op *op = module_entry(m)->body.first; op; op = op->next)
                 if (op->code == OP_convolve || op->code == OP_dot) {
                         const bool is_float = element_is_float(op_operand(op, 0)->type->element);
                         const char *name = op->location ? op->location : op_info[op->code].name;

@@ -292,7 +292,7 @@ bool export_model(FILE *out, struct module *m, const struct export_options *opti
                             .node_names = map_new(arena),
                             .small = map_new(arena) };
         e.initializers_end = &e.initializers;
-        struct function *f = m->functions;
+        struct function *f = module_entry(m);
         bool fine = f && !f->next;
         module_settle_constants(m);
         if (fine)

@@ -357,7 +357,7 @@ static void conclude(struct exposing *x)
 bool expose_values(struct exposition *e, struct arena *arena, struct module *m,
                    struct value *const *values, int count, int64_t most_steps, struct diag *diag)
 {
-        struct exposing x = { .e = e, .arena = arena, .m = m, .f = m->functions, .diag = diag,
+        struct exposing x = { .e = e, .arena = arena, .m = m, .f = module_entry(m), .diag = diag,
                               .most_steps = most_steps, .count = count };
         *e = (struct exposition){ .values = arena_array(arena, (size_t)count + 1, sizeof *e->values) };
         x.at = arena_array(arena, (size_t)count + 1, sizeof *x.at);

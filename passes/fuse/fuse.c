@@ -685,7 +685,7 @@ static int fuse_region(struct region *region, struct pass_context *context)
 
 int pass_fuse(struct function *f, struct pass_context *context)
 {
-        if (context->remarks && f == f->module->functions)
+        if (context->remarks && f == module_entry(f->module))
                 remarks_begin(context->remarks, "fuse");
         return fuse_region(&f->body, context);
 }

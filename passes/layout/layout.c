@@ -220,7 +220,7 @@ static const struct multiply *find_tiles(const struct function *f,
 int pass_layout(struct function *f, struct pass_context *context)
 {
         enum remark_reason none;
-        if (context->remarks && f == f->module->functions)
+        if (context->remarks && f == module_entry(f->module))
                 remarks_begin(context->remarks, "layout");
         if (refuses(context, &none)) {
                 for (const struct op *op = region_walk(&f->body, NULL); op && context->remarks; op = region_walk(&f->body, op))

@@ -384,7 +384,7 @@ int pass_quantize(struct function *f, struct pass_context *context)
                            "pass quantize wants ranges: --quantize=FILE, which --calibrate writes");
                 return -1;
         }
-        if (f != f->module->functions)
+        if (f != module_entry(f->module))
                 return 0;
         if (!find_calibration(&q))
                 return -1;

@@ -321,7 +321,7 @@ int pass_quantize_ports(struct function *f, struct pass_context *context)
                 diag_error(context->diag, EXIT_USAGE, "pass quantize_ports wants --quantize-port=NAME=TYPE");
                 return -1;
         }
-        if (f != f->module->functions)
+        if (f != module_entry(f->module))
                 return 0;
         q.arena = arena_new();
         bool fine = write_ports(&q);

@@ -241,7 +241,7 @@ int pass_quantize_products(struct function *f, struct pass_context *context)
                            "pass quantize_products wants --quantize-weights=TYPE of integers, or --quantize=dynamic");
                 return -1;
         }
-        if (f != f->module->functions)
+        if (f != module_entry(f->module))
                 return 0;
         q.arena = arena_new();
         int rounded = -1;

@@ -265,7 +265,7 @@ int pass_store_weights(struct function *f, struct pass_context *context)
                 diag_error(context->diag, EXIT_USAGE, "pass store_weights wants --quantize-weights=f16 or another type of floats");
                 return -1;
         }
-        if (f != f->module->functions)
+        if (f != module_entry(f->module))
                 return 0;
         q.arena = arena_new();
         q.weights = weights_find(q.arena, f, &context->limits, &q.count);

@@ -22,7 +22,7 @@ struct constant **weights_find(struct arena *arena, const struct function *f,
 {
         struct constant **weights = NULL;
         *count = 0;
-        for (struct constant *c = f == f->module->functions ? f->module->constants : NULL; c;
+        for (struct constant *c = f == module_entry(f->module) ? f->module->constants : NULL; c;
              c = c->next)
                 if (is_weights(c, limits)) {
                         ARENA_GROW(arena, weights, *count);
