@@ -183,7 +183,7 @@ static void print_statements(void)
 static void print_loop_operations(void)
 {
         static const char *const form[] = { "a %s b", "%sa", "%s" };
-        puts("\n# Loop IR\n\nA program is buffers, kernels, and main. [ir/loop.h](../ir/loop.h) defines it and shows its text;\n"
+        puts("\n# Loop IR\n\nA program is buffers, kernels, and entries, each a main with ports of its own. [ir/loop.h](../ir/loop.h) defines it and shows its text;\n"
              "[ir/loop_tiles.h](../ir/loop_tiles.h) has sums in hardware tiles, [ir/loop_grid.h](../ir/loop_grid.h) kernels in grid form.\n\n"
              "## Expressions\n\nExpressions are total and have no effects.\n\n| form | operands | |\n|---|---|---|");
         for (int o = 0; o < LOOP_CAST; o++) {

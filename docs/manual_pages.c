@@ -128,7 +128,7 @@ void print_man_ir(void)
              "accepted wherever a model is; compiling goes on where a dump was taken. Names of values begin with %, of constants, buffers and functions with @; "
              "a semicolon begins a comment, which behind an operation names the model's node.\n.PP\n"
              "A .dnn file begins with \"dnn 2\": whole tensors with their types, each value assigned once. A .loops file begins with \"loop 1\": "
-             "buffers, kernels that are loops over their elements, and main, which calls them.");
+             "buffers, kernels that are loops over their elements, and main, which calls them (of several entries, a main each).");
         puts(".SH EXAMPLES");
         lines("dnn 2\nmodule \"relu\"\nfunc @main(%x \"x\": <2 x 3 x f32>) -> (\"y\") {\n  %0 = max(%x, 0.0) : <2 x 3 x f32>    ; \"r\"\n  yield(%0)\n}\n");
         puts(".PP");
