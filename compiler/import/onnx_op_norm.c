@@ -9,11 +9,45 @@
 
 static struct value *square(struct onnx_import *im, struct value *x) { return mul(im, x, x); }
 
-/* 1 / sqrt(x + epsilon) */
-static struct value *inverse_root(struct onnx_import *im, struct value *x, double epsilon)
+/* Under --exact, x in units that keep sums and squares of f32 within its range: the power of two next to the largest magnitude
+ * along axes, so that a quotient by it is exact. Where epsilon decides about small numbers, units are at least 1.
+ * *unit: of each sum; NULL, and x as it is: 1, as onnxruntime and PyTorch have it, in whose kernels a variance beyond
+ * 3.4e38 is infinite. */
+static struct value *in_units(struct onnx_import *im, struct value *x, const int64_t *axes, int count, double epsilon,
+                              struct value **unit)
 {
-        return onnx_unary(im, OP_reciprocal,
-                          onnx_unary(im, OP_sqrt, onnx_with(im, OP_add, x, epsilon)));
+        enum { EXPONENT_BITS = 0x7f800000 };
+        const double least = 0x1p-100, decides = 0x1p-80;
+
+        *unit = NULL;
+        if (!x || !im->context->exact || x->type->element != E_F32)
+                return x;
+        struct value *most = onnx_reduce(im, REDUCE_max, onnx_unary(im, OP_abs, x), axes, count, E_COMPUTE),
+                     *bits = onnx_with(im, OP_and, onnx_as_bits(im, most, E_I32), EXPONENT_BITS);
+        *unit = onnx_with(im, OP_max, onnx_as_bits(im, bits, E_F32), epsilon > decides ? 1 : least);
+        return onnx_binary(im, OP_div, x, onnx_unreduce(im, *unit, x->type, axes, count));
+}
+
+/* 1 / sqrt(x + epsilon), of x in squares of units: in units */
+static struct value *inverse_root(struct onnx_import *im, struct value *x, double epsilon, struct value *unit)
+{
+        struct value *sum = unit ? add(im, x, onnx_binary(im, OP_div, onnx_from(im, OP_div, epsilon, unit), unit))
+                                 : onnx_with(im, OP_add, x, epsilon);
+        return onnx_unary(im, OP_reciprocal, onnx_unary(im, OP_sqrt, sum));
+}
+
+/* x - mean, and the mean. In units, the rounding error of the mean is subtracted, too: it would be as large as deviations
+ * from a mean that is 2^24 times theirs. */
+static struct value *deviations(struct onnx_import *im, struct value *x, const int64_t *axes, int count,
+                                const struct value *unit, struct value **mean)
+{
+        *mean = onnx_mean(im, x, axes, count);
+        struct value *deviation = sub(im, x, onnx_unreduce(im, *mean, x->type, axes, count));
+        if (!unit)
+                return deviation;
+        struct value *error = onnx_mean(im, deviation, axes, count);
+        *mean = add(im, *mean, error);
+        return sub(im, deviation, onnx_unreduce(im, error, x->type, axes, count));
 }
 
 /* (x - mean) / sqrt(variance + epsilon) along axes; *mean and *inverse: what the function makes on
@@ -22,12 +56,30 @@ static struct value *standardize(struct onnx_import *im, struct value *x, const 
                                  int count, double epsilon, struct value **mean,
                                  struct value **inverse)
 {
-        if (!x)
+        struct value *unit;
+
+        if (!(x = in_units(im, x, axes, count, epsilon, &unit)))
                 return NULL;
-        *mean = onnx_mean(im, x, axes, count);
-        struct value *deviation = sub(im, x, onnx_unreduce(im, *mean, x->type, axes, count));
-        *inverse = inverse_root(im, onnx_mean(im, square(im, deviation), axes, count), epsilon);
-        return mul(im, deviation, onnx_unreduce(im, *inverse, x->type, axes, count));
+        struct value *deviation = deviations(im, x, axes, count, unit, mean);
+        *mean = unit ? mul(im, *mean, unit) : *mean;
+        *inverse = inverse_root(im, onnx_mean(im, square(im, deviation), axes, count), epsilon, unit);
+        struct value *y = mul(im, deviation, onnx_unreduce(im, *inverse, x->type, axes, count));
+        *inverse = unit ? onnx_binary(im, OP_div, *inverse, unit) : *inverse;
+        return y;
+}
+
+/* the same of x itself, in place of its deviations: x / sqrt(mean square + epsilon) */
+static struct value *scale_to_one(struct onnx_import *im, struct value *x, const int64_t *axes, int count, double epsilon,
+                                  struct value **inverse)
+{
+        struct value *unit;
+
+        if (!(x = in_units(im, x, axes, count, epsilon, &unit)))
+                return NULL;
+        *inverse = inverse_root(im, onnx_mean(im, square(im, x), axes, count), epsilon, unit);
+        struct value *y = mul(im, x, onnx_unreduce(im, *inverse, x->type, axes, count));
+        *inverse = unit ? onnx_binary(im, OP_div, *inverse, unit) : *inverse;
+        return y;
 }
 
 /* the dimensions from axis on side by side, as one */
@@ -274,9 +326,7 @@ static void normalize(struct onnx_import *im, bool centered, struct layer_normed
                                    l->epsilon, &l->mean, &l->inverse);
                 l->y = onnx_reshape(im, l->y, t->rank, t->dims);
         } else {
-                l->inverse = inverse_root(
-                        im, onnx_mean(im, square(im, l->x), l->axes, l->count), l->epsilon);
-                l->y = mul(im, l->x, onnx_unreduce(im, l->inverse, t, l->axes, l->count));
+                l->y = scale_to_one(im, l->x, l->axes, l->count, l->epsilon, &l->inverse);
         }
 }
 
@@ -453,15 +503,17 @@ bool onnx_import_mean_variance_normalization(struct onnx_import *im, struct onnx
                 for (int i = 0; i < 3; i++)
                         axes.axes[i] = preset[i];
         }
-        struct value *mean = onnx_mean(im, x, axes.axes, axes.count);
-        struct value *deviation =
-                sub(im, x, onnx_unreduce(im, mean, x->type, axes.axes, axes.count));
+        const double epsilon = 1e-9;    /* added to the root */
+        struct value *unit, *mean;
+        if (!(x = in_units(im, x, axes.axes, axes.count, epsilon, &unit)))
+                return false;
+        struct value *deviation = deviations(im, x, axes.axes, axes.count, unit, &mean);
         struct value *root =
                 onnx_unary(im, OP_sqrt,
                            onnx_mean(im, square(im, deviation), axes.axes, axes.count));
+        root = unit ? add(im, root, onnx_from(im, OP_div, epsilon, unit)) : onnx_with(im, OP_add, root, epsilon);
         struct value *y = onnx_binary(im, OP_div, deviation,
-                                      onnx_unreduce(im, onnx_with(im, OP_add, root, 1e-9), x->type,
-                                                    axes.axes, axes.count));
+                                      onnx_unreduce(im, root, x->type, axes.axes, axes.count));
         return onnx_output(n, 0, onnx_cast(im, y, onnx_element(n->inputs[0])));
 }
 

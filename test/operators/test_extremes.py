@@ -78,9 +78,9 @@ def model_of(functions, x, constants=()):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 24), helper.make_opsetid("com.microsoft", 1)], ir_version=11)
 
 
-def results(model, x, target, folder):
+def results(model, x, target, folder, options=()):
     onnx.save(model, folder / "model.onnx")
-    dnncc.compile_model(folder / "model.onnx", folder, [f"--target={target}"])
+    dnncc.compile_model(folder / "model.onnx", folder, [f"--target={target}", *options])
     return dnncc.run_host(dnncc.build_host(folder, ["-O1"]), [x])
 
 
@@ -156,3 +156,40 @@ def test_norms_of_large_numbers(tmp_path):
     for (op, *_), got, w in zip(norms, results(model, x, "generic", tmp_path), want):
         np.testing.assert_allclose(got, w, rtol=1e-4, atol=1e-6, err_msg=op)
         assert np.ptp(got[1]) == 0, op                  # the bias alone
+
+
+def exact_norms(x):
+    """what each norm gives in f64, of rows of 8 or of all but batch and channels"""
+    def standard(x, axes, epsilon, root=0.0):
+        d = x - x.mean(axes, keepdims=True)
+        return d / (np.sqrt((d * d).mean(axes, keepdims=True) + epsilon) + root)
+    mean = x.mean(-1, keepdims=True)
+    inverse = 1 / np.sqrt(((x - mean) ** 2).mean(-1, keepdims=True) + EPSILON)
+    grouped = standard(x.reshape(len(x), 2, -1), 2, EPSILON).reshape(x.shape)
+    return [standard(x, -1, EPSILON), mean, inverse, x / np.sqrt((x * x).mean(-1, keepdims=True) + EPSILON), standard(x, (-1,), EPSILON), grouped,
+            standard(x, (2,), 0.0, 1e-9)]
+
+
+EPSILON = float(F32(1e-5))
+
+
+@pytest.mark.parametrize("target", ["generic", "x86-64-v3"])
+def test_norms_of_any_numbers_where_exact(target, tmp_path):
+    """--exact: no square and no sum of a norm overflows, no mean takes its deviations' digits (docs/user-guide.md#where-programs-differ)"""
+    processor.require(target)
+    rows = [(0, s) for s in (1, 1e10, 1e18, 1e19, 1e25, 1e37, 1e-4, 1e-19, 1e-30)] + [(1e6, 1), (-3e38, 1e37), (1e30, 1e24), (1, 1e-6)]
+    spread = np.random.default_rng(0).standard_normal((len(rows), 4, 8))
+    x = np.clip(np.array([m for m, _ in rows])[:, None, None] + spread * np.array([s for _, s in rows])[:, None, None], -3.4e38, 3.4e38).astype(F32)
+    values = [numpy_helper.from_array(np.ones(8, F32), "eight"), numpy_helper.from_array(np.ones(4, F32), "four"), numpy_helper.from_array(np.zeros(4, F32), "none")]
+    nodes = [helper.make_node("LayerNormalization", ["x", "eight"], ["y0", "y1", "y2"]), helper.make_node("RMSNormalization", ["x", "eight"], ["y3"]),
+             helper.make_node("InstanceNormalization", ["x", "four", "none"], ["y4"]),
+             helper.make_node("GroupNormalization", ["x", "four", "none"], ["y5"], num_groups=2),
+             helper.make_node("MeanVarianceNormalization", ["x"], ["y6"], axes=[2])]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", T.FLOAT, x.shape)], [onnx.ValueInfoProto(name=f"y{k}") for k in range(7)], values)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
+    wrong = []
+    for k, (got, want) in enumerate(zip(results(model, x, target, tmp_path, ["--exact"]), exact_norms(x.astype(F64)))):
+        for row, (g, w) in enumerate(zip(got, want)):
+            room = 3e-5 * np.max(np.abs(w)) + TINY
+            wrong += [f"y{k} of numbers around {rows[row]}: {g.flat[i]}, want {w.flat[i]}" for i in far(g.ravel(), w.ravel(), room)[:1]]
+    assert not wrong, "\n".join(wrong)
