@@ -469,6 +469,10 @@ void c_split(struct c_writer *w, const struct loop_expr *e)
 static struct c_shape put_expression(struct c_writer *w, const struct loop_expr *e)
 {
         struct c_shape vector;
+        if (e->op == LOOP_LANE && w->dialect->is_device && e->args[0]->op == LOOP_VARIABLE) {    /* of a vector that a lane has loaded */
+                c_put(w, "%s.at[%lld]", c_use(w, e->args[0]->variable), (long long)e->args[1]->literal.i);
+                return primary();
+        }
         if (c_vector(w, e, &vector))
                 return vector;
         switch (e->op) {

@@ -183,7 +183,7 @@ static void put_zero(struct c_writer *w, struct loop_type type)
 static void put_declaration(struct c_writer *w, const struct loop_stmt *s)
 {
         struct loop_variable *v = s->variable;
-        if (c_is_tile(v)) {
+        if (c_is_tile(v) || (v->type.lanes > 1 && w->dialect->product)) {
                 (w->dialect->product ? w->dialect->product : c_tiles)(w, s);
                 return;
         }
@@ -342,7 +342,7 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
         case STMT_IF: put_if(w, s); break;
         case STMT_LET: case STMT_VAR: put_declaration(w, s); break;
         case STMT_SET: put_set(w, s); break;
-        case STMT_STORE: put_store(w, s); break;
+        case STMT_STORE: (s->vector && w->dialect->product ? w->dialect->product : put_store)(w, s); break;
         case STMT_CALL: put_call(w, s); break;
         case STMT_LAUNCH: c_launch(w, s); break;
         case STMT_FAIL:
@@ -361,7 +361,7 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
         case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD: case STMT_SCALE: case STMT_TAKE: case STMT_GIVE:
                 (w->dialect->product ? w->dialect->product : c_tiles)(w, s);
                 break;
-        case STMT_COPY: case STMT_COMMIT: case STMT_WAIT: case STMT_SETTLE:
+        case STMT_COPY: case STMT_COMMIT: case STMT_WAIT: case STMT_SETTLE: case STMT_LAUNCH_WAIT: case STMT_LAUNCH_DEPENDENTS:
                 if (w->dialect->product)
                         w->dialect->product(w, s);
                 else
@@ -372,6 +372,10 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
         case STMT_AWAIT:
                 break;                  /* of streams, which no kernel is */
         case STMT_PREFETCH:
+                if (w->dialect->product) {
+                        w->dialect->product(w, s);
+                        break;
+                }
                 c_prefetch(w, s);
                 c_put(w, ";");
                 c_end(w);
@@ -387,10 +391,8 @@ void c_block(struct c_writer *w, const struct loop_block *block)
         }
         w->indent++;
         for (const struct loop_stmt *s = block->first; s && !w->failed; s = s->next) {
-                int printed = w->dialect->words ? w->dialect->words(w, s) : 0;
-                if (!printed)
-                        put_statement(w, s);
-                while (--printed > 0)
+                put_statement(w, s);
+                for (int more = s->vector; more > 1; more--)     /* they are printed with the first */
                         s = s->next;
         }
         w->indent--;
@@ -480,10 +482,9 @@ void c_parameters(struct c_writer *w, const struct loop_function *f)
 {
         for (int i = 0; i < f->buffer_count; i++) {
                 const struct loop_buffer *b = f->buffers[i];
-                const bool alone = b->alias_class == 0 && !(w->dialect->changes && w->dialect->changes(w, f, b));
                 c_put(w, "%s%s%s *%s%s", i ? "," C_SOFT : "",
                       b->access == ACCESS_IN ? "const " : "", c_memory_type(w, b->element),
-                      alone ? w->dialect->restricted : "", c_name(w, b)->text);
+                      b->alias_class == 0 ? w->dialect->restricted : "", c_name(w, b)->text);
         }
         for (int i = 0; i < f->scalar_count; i++)
                 c_put(w, "%s%s %s", i || f->buffer_count ? "," C_SOFT : "",

@@ -218,7 +218,7 @@ static void name_parameters(struct c_writer *w, struct task *task)
 static void define_task(struct c_writer *w, struct task *task)
 {
         struct names *locals = w->locals;
-        struct map *entries = w->tile_entries, *pointers = w->pointers;
+        struct map *entries = w->tile_entries, *written = w->written;
         struct text *out = w->out, body = { 0 };
         int indent = w->indent;
         w->locals = names_new(w->arena);
@@ -236,7 +236,7 @@ static void define_task(struct c_writer *w, struct task *task)
         w->launch = NULL;
         w->locals = locals;
         w->tile_entries = entries;
-        w->pointers = pointers;
+        w->written = written;
         w->out = out;
         w->indent = indent;
         text_free(&body);

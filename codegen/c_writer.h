@@ -59,13 +59,10 @@ struct c_dialect {
         bool (*alloc)(struct c_writer *w, struct loop_buffer *b);   /* false: an array */
         /* where a place of a buffer is, and of which pointer, which is printed; NULL: as it stands */
         const struct loop_expr *(*place)(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *index);
-        /* a parameter that is only read may be written meanwhile, before the kernel reads it; NULL: none */
-        bool (*changes)(const struct c_writer *w, const struct loop_function *f, const struct loop_buffer *parameter);
         void (*fail)(struct c_writer *w, int code);
-        /* asynchronous copies, tiles of sums and what touches them; NULL: as c_tiles.c has them */
+        /* asynchronous copies, tiles of sums and what touches them, vector accesses, prefetches, waits for launches; NULL: as c_tiles.c
+         * and c_vector.c have them */
         void (*product)(struct c_writer *w, const struct loop_stmt *s);
-        /* what stands in front of a statement; how many from it on that prints itself; NULL: nothing */
-        int (*words)(struct c_writer *w, const struct loop_stmt *s);
         /* a condition of the preprocessor, and behind it the text of a function of the library that is instructions of the device, under this name;
          * else its formula stands. NULL: the formula alone */
         const char *(*library)(struct c_writer *w, const struct loop_function *f, const char *name);
@@ -106,7 +103,7 @@ struct c_writer {
         struct map *file_scope;         /* what a local name must not hide */
         struct map *names;              /* address of a buffer, variable, function: c_name */
         struct map *tile_entries;       /* of the function being printed: those mentioned */
-        struct map *pointers;           /* and the indices that are printed as pointers (c_pointer.c); NULL: none */
+        struct map *written;            /* pointers of the function that is printed, which it stores through (c_pointer.c) */
         bool in_run;                    /* printing main */
         struct loop_function *kernel;   /* that is printed, and the tasks that it launches */
         struct text tasks;

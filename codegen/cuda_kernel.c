@@ -39,12 +39,7 @@ static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *
                 c_name(w, s->variable)->text = "0";
         w->out = &body;
         w->indent -= !some;             /* a block of its own, or that around it */
-        if (s->for_kind == FOR_GPU_BLOCK && target_begins_early(w->target) && !w->cuda->phase->waits) {
-                w->cuda->phase->waits = true;
-                cuda_early_block(w, s->body);
-        } else {
-                c_block(w, s->body);
-        }
+        c_block(w, s->body);
         w->indent += !some;
         w->out = out;
         if (some)
@@ -58,77 +53,6 @@ static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *
         if (some)
                 c_line(w, "}");
         text_free(&body);
-}
-
-void cuda_warps_part(struct c_writer *w, const struct loop_stmt *s) { put_part(w, s, "threadIdx.y"); }
-
-static void find_store(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_STORE && s->buffer->space != SPACE_LANES; }
-
-static bool stores(struct loop_block *block)
-{
-        bool found = false;
-        loop_block_walk(block, find_store, NULL, &found);
-        return found;
-}
-
-static void find_other(struct loop_stmt *s, void *found)
-{
-        *(bool *)found |= s->kind != STMT_COPY && s->kind != STMT_FOR && s->kind != STMT_IF && s->kind != STMT_LET;
-}
-
-/* what arrives is waited for */
-static bool copies_alone(struct loop_block *block)
-{
-        bool other = false;
-        loop_block_walk(block, find_other, NULL, &other);
-        return !other;
-}
-
-/* ---- memory of a warp: lanes hand on what they made, to the next loop over lanes, or to the first one when the warp does all again ---- */
-
-struct own { const struct loop_buffer *buffer; bool found; };
-
-static void find_alloc(struct loop_stmt *s, void *context)
-{
-        struct own *own = context;
-        own->found |= s->kind == STMT_ALLOC && s->buffer == own->buffer;
-}
-
-bool cuda_is_of_warp(const struct loop_stmt *lanes, const struct loop_buffer *b)
-{
-        struct own own = { .buffer = b };
-        if (b->space == SPACE_STACK)
-                loop_block_walk(lanes->body, find_alloc, NULL, &own);
-        return b->space == SPACE_STACK && !own.found;
-}
-
-struct reading { const struct loop_stmt *lanes; bool found; };
-
-static void find_load(struct loop_expr *e, void *context)
-{
-        struct reading *r = context;
-        r->found |= e->op == LOOP_LOAD && cuda_is_of_warp(r->lanes, e->buffer);
-}
-
-static bool is_again(const struct loop_block *block, const struct loop_stmt *lanes, bool again)
-{
-        for (const struct loop_stmt *s = block->first; s; s = s->next) {
-                const bool loop = s->kind == STMT_WHILE || (s->kind == STMT_FOR && s->for_kind != FOR_GPU_LANE);
-                if (s == lanes)
-                        return again;
-                if ((s->body && is_again(s->body, lanes, again || loop)) || (s->other && is_again(s->other, lanes, again)))
-                        return true;
-        }
-        return false;
-}
-
-static bool lanes_wait(const struct c_writer *w, const struct loop_stmt *lanes)
-{
-        struct reading r = { .lanes = lanes };
-        if (lanes->next && stores(lanes->body))
-                return true;
-        loop_block_walk(lanes->body, NULL, find_load, &r);
-        return r.found && is_again(w->cuda->warp->body, lanes, false);
 }
 
 void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
@@ -150,19 +74,15 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
                         c_line(w, s->next ? "cluster_barrier();" : "cluster_leave();");
                 break;
         case FOR_GPU_WARP:
-                cuda->warp = s;
                 put_part(w, s, "threadIdx.y");
-                if (cuda->hands_on && s != cuda->last && !copies_alone(s->body)) {
-                        const enum cuda_handing to = cuda_hands_on(w, s);
-                        if (to != HANDS_NOTHING)
-                                c_line(w, to == HANDS_TO_WARPS ? "__syncthreads();" : "__syncwarp();");
-                }
+                if (s->barrier != BARRIER_NONE && s != cuda->last)
+                        c_line(w, s->barrier == BARRIER_WHOLE ? "__syncthreads();" : "__syncwarp();");
                 break;
         default:
                 cuda->lane = s;
                 put_part(w, s, "threadIdx.x");
                 cuda->lane = NULL;
-                if (lanes_wait(w, s))
+                if (s->barrier == BARRIER_WHOLE)
                         c_line(w, "__syncwarp();");
                 break;
         }
@@ -199,7 +119,7 @@ bool cuda_alloc(struct c_writer *w, struct loop_buffer *b)
 /* The first in the order of the program is the least. */
 void cuda_fail(struct c_writer *w, int code)
 {
-        if (w->cuda->hands_on || !w->cuda->lane)
+        if (w->cuda->meets || !w->cuda->lane)
                 c_fail(w, EXIT_INTERNAL, "a fail where warps wait for each other");
         c_line(w, "atomicMin(failed, call << 8 | %du);", -code);
         c_line(w, "return;");
@@ -207,15 +127,11 @@ void cuda_fail(struct c_writer *w, int code)
 
 /* ---- phases ---- */
 
-static void count_warps(struct loop_stmt *s, void *context)
+static void find_meeting(struct loop_stmt *s, void *context)
 {
-        int *count = context;
-        if (s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP)
-                ++*count;
-        else if ((s->kind == STMT_FOR && !loop_for_is_phase(s->for_kind) && s->for_kind != FOR_GPU_LANE) || s->kind == STMT_WHILE)
-                for (const struct loop_stmt *t = s->body->first; t; t = t->next)
-                        if (t->kind == STMT_FOR && t->for_kind == FOR_GPU_WARP)
-                                *count += 2;    /* it is done again */
+        struct c_writer *w = context;
+        const bool warps = s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP;
+        w->cuda->meets |= s->kind == STMT_WAIT || (warps && s->barrier == BARRIER_WHOLE && s->next);
 }
 
 static void find_warps(struct loop_stmt *s, void *context)
@@ -276,19 +192,17 @@ static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_s
                 phase.blocks *= phase.cluster;
                 cuda->clusters = true;
         }
-        int warp_loops = 0;
         bool can_fail = c_can_fail(f);
         alone.next = NULL;
         part.body = &block;
         cuda_groups_find(w, &phase, &block);
         loop_block_walk(&block, find_warps, NULL, &phase.warps);
-        loop_block_walk(&block, count_warps, NULL, &warp_loops);
         if (!phase.lanes)
                 return;
         phase.name = c_global(w, arena_printf(w->arena, "%s_blocks", c_name(w, f)->text));
         cuda->phase = &phase;
-        cuda_own_find(w, f, &block);
-        cuda->hands_on = warp_loops > 1;
+        cuda->meets = false;
+        loop_block_walk(&block, find_meeting, NULL, w);
         c_names_function(w, f);
         names_reserve(w->locals, "failed");
         names_reserve(w->locals, "call");

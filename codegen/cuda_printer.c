@@ -112,7 +112,7 @@ static const char without_clusters[] =
 
 static void put_launch(struct c_writer *w, struct text *out)
 {
-        const bool begins_early = target_begins_early(w->target), clusters = w->cuda->clusters;
+        const bool begins_early = cuda_launches_early(w), clusters = w->cuda->clusters;
         const char *const error = c_macro(w, "ERROR_LAUNCH");
         bool other = false;
         for (int i = 0; i < w->cuda->phase_count; i++)
@@ -131,9 +131,9 @@ static void top(struct c_writer *w, struct text *out)
         c_helpers_print(w);
         if (w->cuda->shares)
                 text_add(out, shared, (long long)w->cuda->aligned);
-        cuda_early_top(w, out);
+        cuda_dependent_launch_top(w, out);
         cuda_clusters_top(w, out);
-        cuda_words_top(w, out);
+        cuda_vector_top(w, out);
         cuda_products_top(w, out);
         cuda_profile_top(w, out);
         if (w->cuda->phase_count)
@@ -153,10 +153,8 @@ static const struct c_dialect dialect = {
         .unroll = "#pragma unroll",
         .alloc = cuda_alloc,
         .place = cuda_cluster_place,
-        .changes = cuda_changes,
         .fail = cuda_fail,
         .product = cuda_product,
-        .words = cuda_words,
         .library = cuda_library,
         .call = cuda_call,
         .run = cuda_run,

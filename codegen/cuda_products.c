@@ -508,8 +508,8 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
                                         .depth = s->tiles.depth / m->depth,
                                         .across = s->tiles.across,
                                         .of_sums = !s->buffer };
-        if (in_rows(&p) && w->cuda->own_of != s)
-                cuda_load_own(w, s);
+        if (in_rows(&p) && !s->tiles.prefetched)
+                cuda_load_own(w, s->weights, s->b, (int64_t)s->tiles.depth * m->group * m->outputs * element_info[m->w.memory].bytes);
         c_put(w, "%s(%s," C_SOFT, cuda_product_use(w, p), c_use(w, s->variable));
         if (s->buffer) {
                 cuda_place(w, s->buffer, s->a);
@@ -526,16 +526,13 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
         c_end(w);
 }
 
-void cuda_load_own(struct c_writer *w, const struct loop_stmt *s)
+void cuda_load_own(struct c_writer *w, struct loop_buffer *weights, const struct loop_expr *at, int64_t bytes)
 {
-        const struct multiply *m = multiply_of(w, s);
-        if (!m)                         /* as the product will say */
-                return;
+        const int words = (int)(bytes / (COPY_BYTES * GRID_LANES));
         w->cuda->own = c_local(w, "own");
-        w->cuda->own_of = s;
-        c_line(w, "struct sixteen %s[%d];", w->cuda->own, s->tiles.depth / m->depth);
-        c_put(w, "load_own(%s," C_SOFT "%d," C_SOFT, w->cuda->own, s->tiles.depth / m->depth);
-        cuda_place(w, s->weights, s->b);
+        c_line(w, "struct sixteen %s[%d];", w->cuda->own, words);
+        c_put(w, "load_own(%s," C_SOFT "%d," C_SOFT, w->cuda->own, words);
+        cuda_place(w, weights, at);
         c_put(w, ");");
         c_end(w);
 }
@@ -610,6 +607,11 @@ void cuda_product(struct c_writer *w, const struct loop_stmt *s)
                 return;
         switch (s->kind) {
         case STMT_VAR: put_sums(w, s); break;
+        case STMT_LET: cuda_vector_load(w, s); break;
+        case STMT_STORE: cuda_vector_store(w, s); break;
+        case STMT_PREFETCH: cuda_prefetch(w, s); break;
+        case STMT_LAUNCH_WAIT: cuda_launch_wait(w); break;
+        case STMT_LAUNCH_DEPENDENTS: c_line(w, "launch_dependents();"); break;
         case STMT_COPY: (s->code > COPY_BYTES ? cuda_run_copy : put_copy)(w, s); break;
         case STMT_COMMIT:
                 c_line(w, "copy_commit();");

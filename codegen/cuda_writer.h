@@ -15,11 +15,9 @@ struct cuda_phase {
         bool runs, together;            /* it copies whole runs; its warps multiply together */
         const struct loop_stmt **of_sums;         /* products of warps together that multiply sums */
         int of_sums_count;
-        bool waits;                     /* where that is, is printed (cuda_early.c) */
+        bool waits;                     /* a launch_wait is printed: it may begin before the launch in front has ended */
         const struct loop_stmt *made[PRODUCTS_MAX];       /* products of warps together, oldest first, that no settle in front of what is printed has let be done */
         int made_count;
-        const struct loop_buffer **own;         /* shared memory of which each warp touches a part that no other one does */
-        int own_count;
 };
 
 /* a function of a shape (cuda_products.c) */
@@ -42,23 +40,19 @@ struct cuda_writer {
         int product_count;
         bool copies, runs;              /* into shared memory; whole runs */
         bool brings;                    /* lines come nearer before launches wait */
-        const char *own;                /* words of weights that lanes have, */
-        const struct loop_stmt *own_of; /* for that product */
+        const char *own;                /* the array of the weights that lanes have loaded last, for the next product of a row */
         struct cuda_phase *phases;      /* all of the program */
         int phase_count;
         struct cuda_phase *phase;       /* being printed; or NULL */
         const struct loop_stmt *block;  /* the loop over blocks that is printed */
-        const struct loop_stmt *warp;   /* the loop over warps */
         const struct loop_stmt *last;   /* of the block, behind which nobody waits */
         bool clusters;                  /* some phase has */
         const struct loop_stmt *lane;   /* the loop over lanes that is printed; NULL: it is in none */
-        bool hands_on;                  /* warps wait for each other */
+        bool meets;                     /* warps of the phase wait for each other */
         bool fails;                     /* some kernel can, and is called */
         bool shares;                    /* some block has shared memory */
         int64_t aligned;                /* at multiples of that */
         int64_t status_at;              /* in the workspace: which call failed first, and its code */
-        struct cuda_word *words;        /* of lets up to that one, NULL: none is looked at (cuda_words.c) */
-        const struct loop_stmt *last_let;
         struct cuda_word_names word_names[ELEMENT_COUNT][CUDA_WORDS];
         struct cuda_port *ports;        /* inputs and outputs that are loaded or stored in words */
         int port_count;
@@ -68,11 +62,7 @@ struct cuda_writer {
 
 void cuda_kernel(struct c_writer *w, struct loop_function *f);
 void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s);
-/* a loop over warps alone, behind which nobody waits */
-void cuda_warps_part(struct c_writer *w, const struct loop_stmt *s);
 bool cuda_alloc(struct c_writer *w, struct loop_buffer *b);
-/* Is it memory of the warp, and none of the lanes in their loop? It lies at a multiple of 16 bytes. */
-bool cuda_is_of_warp(const struct loop_stmt *lanes, const struct loop_buffer *b);
 void cuda_fail(struct c_writer *w, int code);
 
 /* ---- cuda_clusters.c ---- */
@@ -81,31 +71,32 @@ void cuda_fail(struct c_writer *w, int code);
 const struct loop_expr *cuda_cluster_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *index);
 void cuda_clusters_top(struct c_writer *w, struct text *out);
 
-/* ---- cuda_early.c ---- */
+/* ---- cuda_dependent_launch.c ---- */
 
-/* what a kernel reads there may be written while it waits */
-bool cuda_changes(const struct c_writer *w, const struct loop_function *f, const struct loop_buffer *parameter);
-/* the statements of a block of w->kernel, which waits among them */
-void cuda_early_block(struct c_writer *w, const struct loop_block *body);
-void cuda_early_top(struct c_writer *w, struct text *out);
+void cuda_launch_wait(struct c_writer *w);
+void cuda_prefetch(struct c_writer *w, const struct loop_stmt *s);
+/* Does every phase wait itself, so that it may be launched before the one in front has ended? All phases are printed. */
+bool cuda_launches_early(const struct c_writer *w);
+void cuda_dependent_launch_top(struct c_writer *w, struct text *out);
 
 /* ---- cuda_products.c ---- */
 
 /* copies into shared memory, tiles of sums and what touches them */
 void cuda_product(struct c_writer *w, const struct loop_stmt *s);
-/* the weights of a product of rows, for the product that follows */
-void cuda_load_own(struct c_writer *w, const struct loop_stmt *s);
+/* so many bytes of a row's weights from `at` on, in registers of a warp's lanes, for the product that follows */
+void cuda_load_own(struct c_writer *w, struct loop_buffer *weights, const struct loop_expr *at, int64_t bytes);
 void cuda_products_top(struct c_writer *w, struct text *out);
 /* of cuda_groups.c, too: a place in a buffer; the function of a product, and that it is used */
 void cuda_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *at);
 const char *cuda_product_name(struct c_writer *w, const struct cuda_product *p);
 const char *cuda_product_use(struct c_writer *w, struct cuda_product p);
 
-/* ---- cuda_words.c ---- */
+/* ---- cuda_vector.c ---- */
 
-/* neighbours that are loaded as one, in front of s; or, instead of so many statements from s on, what stores theirs as one */
-int cuda_words(struct c_writer *w, const struct loop_stmt *s);
-void cuda_words_top(struct c_writer *w, struct text *out);
+/* a let of a vector that a lane loads; s->vector stores that are one, from s on */
+void cuda_vector_load(struct c_writer *w, const struct loop_stmt *s);
+void cuda_vector_store(struct c_writer *w, const struct loop_stmt *s);
+void cuda_vector_top(struct c_writer *w, struct text *out);
 /* inputs and outputs that a parameter of w->kernel is in some call lie at multiples of so many bytes; of how many one has to */
 void cuda_needs(struct c_writer *w, const struct loop_buffer *b, int bytes);
 int cuda_port_multiple(const struct c_writer *w, const struct loop_buffer *port);
@@ -122,14 +113,6 @@ void cuda_settle(struct c_writer *w, const struct loop_stmt *s);
 /* sums that warps multiply together; a statement on such, which is that lanes give them theirs; false: these are none */
 bool cuda_pairs(struct c_writer *w, struct loop_variable *sums);
 bool cuda_give_pairs(struct c_writer *w, const struct loop_stmt *s);
-
-/* ---- cuda_own.c ---- */
-
-/* fills in own of w->cuda->phase */
-void cuda_own_find(struct c_writer *w, const struct loop_function *f, struct loop_block *phase);
-/* what warps touch in their loop s, and lanes or warps touch behind it, who therefore wait; nothing, where a wait stands there, or but by copies */
-enum cuda_handing { HANDS_NOTHING, HANDS_TO_LANES, HANDS_TO_WARPS };
-enum cuda_handing cuda_hands_on(const struct c_writer *w, const struct loop_stmt *s);
 
 /* ---- cuda_library.c ---- */
 

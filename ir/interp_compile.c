@@ -340,6 +340,7 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s)
         case STMT_AWAIT:
         case STMT_PUSH:
         case STMT_POP:
+        case STMT_LAUNCH_WAIT: case STMT_LAUNCH_DEPENDENTS:       /* launches follow each other */
         case STMT_TILES: case STMT_PREFETCH: case STMT_KEEP: break;
         }
 }

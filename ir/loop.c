@@ -359,3 +359,22 @@ void loop_walk_mains(const struct loop_program *p, void (*stmt)(struct loop_stmt
         for (int i = 0; i < p->entry_count; i++)
                 loop_block_walk(p->entries[i].main->body, stmt, expr, context);
 }
+
+static void reserve_declared(struct loop_stmt *s, void *names)
+{
+        if (s->kind == STMT_FOR || s->kind == STMT_LET || s->kind == STMT_VAR)
+                names_reserve(names, s->variable->name);
+        else if (s->kind == STMT_ALLOC)
+                names_reserve(names, s->buffer->name);
+}
+
+struct names *loop_names_of(struct arena *arena, const struct loop_function *f)
+{
+        struct names *names = names_new(arena);
+        for (int i = 0; i < f->buffer_count; i++)
+                names_reserve(names, f->buffers[i]->name);
+        for (int i = 0; i < f->scalar_count; i++)
+                names_reserve(names, f->scalars[i]->name);
+        loop_block_walk(f->body, reserve_declared, NULL, names);
+        return names;
+}

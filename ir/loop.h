@@ -21,7 +21,8 @@
  *
  * Text form (loop_print.c, loop_parse.c; print(parse(print(p))) == print(p)):
  *
- *     loop 1                                              ; 3: with hardware tiles, or `keep`; 4: in grid form, with streams
+ *     loop 1                                              ; 3: with hardware tiles, or `keep`; 4: in grid form, with streams;
+ *                                                         ; 5: with what passes tell a printer of launches, barriers and accesses
  *     program "mnist" source "3f2a..."
  *     region "dtcm" limit 65536 align 8 section ".dtcm" size 4096
  *     buffer @input : f32[784] input "Input3" shape <1 x 1 x 28 x 28>
@@ -170,6 +171,9 @@ struct loop_variable {
                                          * coordinates */
         struct tile_range registers;    /* its hardware tiles */
         int warps;                      /* so many warps have their own; 0: it is one */
+        struct loop_buffer *base;       /* of a let that is an index: C computes &base[index] in its
+                                         * place, for it is used as a subscript of base alone; NULL: an
+                                         * index as any other */
         enum { VARIABLE_LOOP, VARIABLE_LET, VARIABLE_VAR, VARIABLE_PARAMETER } kind;
         int number;                     /* scratch */
 };
@@ -204,7 +208,9 @@ enum loop_stmt_kind {
         STMT_FAIL,                      /* leave the program with code */
         STMT_RETURN,                    /* a: last statement of a library function */
         STMT_ALLOC,                     /* buffer lives until the end of this block */
-        STMT_PREFETCH,                  /* buffer[a], code 0..2 = to L1, L2, non-temporal */
+        STMT_PREFETCH,                  /* `step` elements of buffer from a on; `code`, a hint without
+                                         * meaning: 0 to L1, 1 to L2, 2 non-temporal, and in grid form
+                                         * 3: a warp's lanes load weights of a product into registers */
         STMT_KEEP,                      /* variable, a vector or an index, has a register up to here,
                                          * and an index is not looked through: a hint to C
                                          * compilers, no meaning */
@@ -213,13 +219,15 @@ enum loop_stmt_kind {
         STMT_MULTIPLY,                  /* variable += buffer[a..] times weights[b..], by function; buffer NULL: sums a times .. */
         STMT_UNLOAD,                    /* buffer[a..] = variable, row by row */
         STMT_SCALE,                     /* variable = variable times buffer[a..], a factor for each position */
-        /* of kernels in grid form alone, up to SETTLE: ir/loop_grid.h */
+        /* of kernels in grid form alone, up to LAUNCH_DEPENDENTS: ir/loop_grid.h */
         STMT_TAKE, STMT_GIVE,           /* buffer, a lane's, = what lane a has of variable; and back */
         STMT_COPY,                      /* buffer[a..] = source[b..], `code` elements a lane, or zeros where
                                          * the mask c, or NULL, does not say so */
         STMT_COMMIT,                    /* what was copied since the last one is a group */
         STMT_WAIT,                      /* for all but the last `code` groups */
         STMT_SETTLE,                    /* all but the last `code` products of warps together are done */
+        STMT_LAUNCH_WAIT,               /* until the launch before this one has ended and its stores are seen */
+        STMT_LAUNCH_DEPENDENTS,         /* the launch behind this one may begin */
         /* of streams alone: ir/stream.h */
         STMT_TRANSFER,                  /* buffer[a..] = source[b..], row by row: `transfer`; one of the two is memory of the machine */
         STMT_RESET,                     /* buffer[a..] = 0: an element of sums */
@@ -247,6 +255,13 @@ struct loop_queue { int from, to; };    /* stages of the machine; of tokens, nei
  * (ir/stream.h). GPU_CLUSTER, BLOCK, WARP, LANE: of kernels in grid form (ir/loop_grid.h). */
 enum loop_for_kind { FOR_SERIAL, FOR_UNROLL, FOR_PARALLEL, FOR_COUNT, FOR_LIST, FOR_GPU_CLUSTER, FOR_GPU_BLOCK, FOR_GPU_WARP, FOR_GPU_LANE };
 
+/* What stands behind a GPU_WARP or GPU_LANE loop of a kernel in grid form (ir/loop_grid.h). */
+enum loop_barrier {
+        BARRIER_WHOLE,                  /* all that ran the loop wait: the block's warps, or the warp's lanes */
+        BARRIER_WARP,                   /* behind a GPU_WARP loop: each warp's lanes wait for each other alone */
+        BARRIER_NONE                    /* nobody waits */
+};
+
 struct loop_stmt {
         enum loop_stmt_kind kind;
         struct loop_stmt *next;
@@ -257,10 +272,13 @@ struct loop_stmt {
         struct loop_activation *activation;       /* ACTIVATE */
         struct loop_queue queue;        /* PUSH, POP, AWAIT */
         struct loop_expr *a, *b, *c;
-        int64_t step;                   /* FOR: > 0; AWAIT */
+        int64_t step;                   /* FOR, PREFETCH: > 0; AWAIT */
         enum loop_for_kind for_kind;
+        enum loop_barrier barrier;      /* FOR of warps or lanes */
         int row, column;                /* SET of a tile entry */
         bool streaming;                 /* STORE: past the caches, no meaning */
+        int vector;                     /* STORE of a lane: this one and the vector - 1 statements behind it
+                                         * are one access; 0: it is by itself */
         int code;                       /* FAIL, PREFETCH, COPY, WAIT; APPLY: LOOP_MIN, MAX, ADD, SHR or SHL; PRODUCT */
         struct loop_block *body, *other;
         struct loop_function *function; /* CALL, LAUNCH; MULTIPLY: of the library */
@@ -371,6 +389,8 @@ struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, en
                                     int64_t extent, enum loop_space space); /* name made unique */
 struct loop_function *loop_function_new(struct arena *arena, enum loop_function_kind kind,
                                         const char *name);
+/* The names of f's parameters, variables and buffers, so that text_identifier finds new ones. In the arena. */
+struct names *loop_names_of(struct arena *arena, const struct loop_function *f);
 /* name made unique */
 void loop_kernel_add(struct loop_program *p, struct loop_function *kernel);
 struct loop_buffer *loop_parameter_add(struct arena *arena, struct loop_function *f,

@@ -72,7 +72,7 @@ static void digest_tiles(struct text *out, const struct loop_stmt *s)
         add_small(out, t->positions, t->vectors, t->rows, t->depth);
         add_small(out, t->lanes, t->word, t->group, t->first);
         add_small(out, t->column, t->columns, t->together, t->line);
-        add_number(out, t->across);
+        add_small(out, t->across, t->prefetched, 0, 0);
         add_number(out, t->step);
         add_number(out, t->jump);
         add_registers(out, t->sums);
@@ -104,11 +104,12 @@ static void digest_block(struct text *out, const struct loop_block *block)
                 const struct loop_variable *v = s->variable;
                 add_small(out, (int)s->kind, (int)s->for_kind, s->code, s->streaming);
                 add_number(out, s->step);
+                add_small(out, (int)s->barrier, s->vector, 0, 0);
                 if (v) {
                         add_number(out, v->number);
                         add_type(out, v->type);
                         add_small(out, v->rows, v->columns, s->row, s->column);
-                        add_small(out, v->warps, 0, 0, 0);
+                        add_small(out, v->warps, v->base ? v->base->number : -1, 0, 0);
                         add_registers(out, v->registers);
                 }
                 add_number(out, s->buffer ? s->buffer->number : -1);

@@ -77,6 +77,21 @@
  *       }
  *       give %acc = %own lane %l rows 16
  *
+ * Where no warp reads what another one stored, nobody has to wait, and where lanes of a warp hand memory on
+ * among themselves, the warp's lanes wait alone; so too behind a loop over lanes. The loops say so; a loop
+ * that says nothing has the whole barrier:
+ *
+ *     for %w = 0 to 4 gpu_warp syncwarp {
+ *       for %l = 0 to 32 gpu_lane nowait {
+ *
+ * Elements that a lane loads or stores side by side may be one access, of 2 to COPY_BYTES elements and at
+ * most COPY_BYTES bytes, at a multiple of as many elements in a buffer that begins at a multiple of as many
+ * bytes in every call (for who makes the access to know). A vector so loaded is used lane by lane:
+ *
+ *       let %word : f32x4 = %x<4>[%i * 4]
+ *       store %y[%i * 2] = lane(%word, 0) + lane(%word, 1) vector 2
+ *       store %y[%i * 2 + 1] = lane(%word, 2) + lane(%word, 3)
+ *
  * A fail leaves the iteration, and the program ends with its code, after other iterations, and phases, have
  * run or not; so all fails of a kernel with more than one iteration have one code. The kernel launches no
  * tasks and has no other kind of parallel loop.
@@ -122,7 +137,24 @@
  *
  * x may be sums of another tile here, too, where words of w lie across in lines:
  *
- *     multiply %acc += %shares * %vs[%k] by add_product rows 16 depth 16 group 8 line 8 together across */
+ *     multiply %acc += %shares * %vs[%k] by add_product rows 16 depth 16 group 8 line 8 together across
+ *
+ * ---- programmatic dependent launch ----
+ *
+ * A phase whose kernel waits itself may begin before the launch in front of it has ended. It touches nothing
+ * but constants before `launch_wait`, which stands once in the statements of the phase's first block loop
+ * (for who makes it to know), and behind which the next launch may begin. What comes from memory meanwhile
+ * is a prefetch: to L2, of a whole run by the block, or of a product's weights into the registers of a
+ * warp's lanes (`elements` of all lanes together, in the order in which the multiply reads them).
+ *
+ *     for %w = 0 to 8 gpu_warp nowait {
+ *       prefetch %w2[%w * 2048] 3 of 2048
+ *     }
+ *     prefetch %bias[0] 1 of 768
+ *     launch_wait
+ *     launch_dependents
+ *     ..
+ *       multiply %acc += %xs[%i] * %w2[%w * 2048] by add_product rows 1 depth 32 group 8 prefetched */
 #ifndef IR_LOOP_GRID_H
 #define IR_LOOP_GRID_H
 

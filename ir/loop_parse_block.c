@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "ir/loop_grid.h"
+
 enum { IN_KERNEL = 1, IN_LIBRARY = 2, IN_MAIN = 4, IN_STREAM = 8, ANYWHERE = 15 };
 
 /* ---- names ---- */
@@ -81,6 +83,10 @@ static bool parse_for(struct loop_parser *p, struct loop_stmt *s)
                         s->for_kind = (enum loop_for_kind)kind;
                         break;
                 }
+        if (loop_lex_accept(p, "syncwarp"))
+                s->barrier = BARRIER_WARP;
+        else
+                s->barrier = loop_lex_accept(p, "nowait") ? BARRIER_NONE : BARRIER_WHOLE;
         s->variable = loop_variable_new(p->arena, name, LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
         if (!loop_declare(p, name, s->variable, NULL) || !loop_parse_block(p, s->body))
                 return false;
@@ -113,10 +119,15 @@ static char *parse_typed_name(struct loop_parser *p, struct loop_type *type)
 static bool parse_let(struct loop_parser *p, struct loop_stmt *s)
 {
         struct loop_type type;
+        struct loop_binding *base = NULL;
         char *name = parse_typed_name(p, &type);
-        if (!name || !loop_lex_expect(p, "=") || !(s->a = loop_parse_expr(p, type)))
+        if (!name || (loop_lex_accept(p, "of") && !(base = loop_parse_name(p))) ||
+            !loop_lex_expect(p, "=") || !(s->a = loop_parse_expr(p, type)))
                 return false;
+        if (base && !base->buffer)
+                return loop_lex_error(p, "an index is into a buffer");
         s->variable = loop_variable_new(p->arena, name, type, VARIABLE_LET);
+        s->variable->base = base ? base->buffer : NULL;
         return loop_declare(p, name, s->variable, NULL);
 }
 
@@ -195,6 +206,10 @@ static bool parse_store(struct loop_parser *p, struct loop_stmt *s)
             !(s->c = loop_parse_expr(p, LOOP_VECTOR(E_BOOL, s->b->type.lanes))))
                 return false;
         s->streaming = loop_lex_accept(p, "streaming");
+        int64_t vector = 0;
+        if (loop_lex_accept(p, "vector") && !loop_lex_int(p, "elements", 2, COPY_BYTES, &vector))
+                return false;
+        s->vector = (int)vector;
         return true;
 }
 
@@ -351,10 +366,16 @@ static bool parse_keep(struct loop_parser *p, struct loop_stmt *s)
 static bool parse_prefetch(struct loop_parser *p, struct loop_stmt *s)
 {
         int64_t code;
-        if (!parse_place(p, s) || !loop_lex_int(p, "a prefetch hint", 0, 2, &code))
+        if (!parse_place(p, s) || !loop_lex_int(p, "a prefetch hint", 0, 3, &code))
                 return false;
         s->code = (int)code;
-        return true;
+        return !loop_lex_accept(p, "of") || loop_lex_int(p, "elements", 1, EXTENT_MAX, &s->step);
+}
+
+static bool parse_nothing(struct loop_parser *p, struct loop_stmt *s)
+{
+        (void)s;
+        return !p->failed;
 }
 
 static const struct {
@@ -387,6 +408,8 @@ static const struct {
         { "commit", STMT_COMMIT, IN_KERNEL, loop_parse_commit },
         { "wait", STMT_WAIT, IN_KERNEL, loop_parse_wait },
         { "settle", STMT_SETTLE, IN_KERNEL, loop_parse_settle },
+        { "launch_wait", STMT_LAUNCH_WAIT, IN_KERNEL, parse_nothing },
+        { "launch_dependents", STMT_LAUNCH_DEPENDENTS, IN_KERNEL, parse_nothing },
         { "transfer", STMT_TRANSFER, IN_STREAM, loop_parse_transfer },
         { "reset", STMT_RESET, IN_STREAM, loop_parse_reset },
         { "product", STMT_PRODUCT, IN_STREAM, loop_parse_product },

@@ -79,6 +79,7 @@ bool loop_parse_tiles(struct loop_parser *p, struct loop_stmt *s)
             (shape && !loop_parse_registers(p, "sums", &s->tiles.sums)))
                 return false;
         s->tiles.across = multiplies && loop_lex_accept(p, "across");
+        s->tiles.prefetched = multiplies && loop_lex_accept(p, "prefetched");
         if (deep && (!loop_parse_registers(p, "x", &s->tiles.x) || !loop_parse_registers(p, "w", &s->tiles.w)))
                 return false;
         s->tiles.positions = shape ? (int)positions : s->variable->rows;

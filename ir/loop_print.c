@@ -53,6 +53,8 @@ static void print_typed_name(struct loop_printer *p, const char *word,
                 text_add(p->out, "[%d][%d]", v->rows, v->columns);
         if (v->warps)
                 text_add(p->out, " warps %d", v->warps);
+        if (v->base)
+                text_add(p->out, " of %%%s", v->base->name);
         print_registers(p, "in", v->registers);
 }
 
@@ -70,6 +72,8 @@ static void print_for(struct loop_printer *p, const struct loop_stmt *s)
         text_add(p->out, "for %%%s = ", s->variable->name);
         print_range(p, s);
         text_add(p->out, "%s", for_suffix[s->for_kind]);
+        if (s->barrier)
+                text_add(p->out, "%s", s->barrier == BARRIER_WARP ? " syncwarp" : " nowait");
 }
 
 /* "word %buffer[index]" */
@@ -90,6 +94,16 @@ static void print_store(struct loop_printer *p, const struct loop_stmt *s)
                 print_expression(p, s->c, true);
         }
         text_add(p->out, "%s", s->streaming ? " streaming" : "");
+        if (s->vector)
+                text_add(p->out, " vector %d", s->vector);
+}
+
+static void print_prefetch(struct loop_printer *p, const struct loop_stmt *s)
+{
+        print_access(p, "prefetch", s);
+        text_add(p->out, " %d", s->code);
+        if (s->step != 1)
+                text_add(p->out, " of %lld", (long long)s->step);
 }
 
 static void print_launch(struct loop_printer *p, const struct loop_stmt *s)
@@ -181,6 +195,8 @@ static void print_tiles(struct loop_printer *p, const struct loop_stmt *s)
                 text_add(p->out, " together");
         if (t->across)
                 text_add(p->out, " across");
+        if (t->prefetched)
+                text_add(p->out, " prefetched");
         print_registers(p, "sums", t->sums);
         print_registers(p, "x", t->x);
         print_registers(p, "w", t->w);
@@ -325,7 +341,7 @@ static void print_head(struct loop_printer *p, const struct loop_stmt *s)
         case STMT_FAIL: text_add(p->out, "fail %s", fail_name(s->code)); break;
         case STMT_RETURN: print_condition(p, "return", s->a); break;
         case STMT_ALLOC: print_alloc(p, s->buffer); break;
-        case STMT_PREFETCH: print_access(p, "prefetch", s); text_add(p->out, " %d", s->code); break;
+        case STMT_PREFETCH: print_prefetch(p, s); break;
         case STMT_KEEP: text_add(p->out, "keep %%%s", s->variable->name); break;
         case STMT_TILES: print_tiles(p, s); break;
         case STMT_MULTIPLY: print_multiply(p, s); break;
@@ -336,6 +352,8 @@ static void print_head(struct loop_printer *p, const struct loop_stmt *s)
         case STMT_COMMIT: text_add(p->out, "commit"); break;
         case STMT_WAIT: text_add(p->out, "wait %d", s->code); break;
         case STMT_SETTLE: text_add(p->out, "settle %d", s->code); break;
+        case STMT_LAUNCH_WAIT: text_add(p->out, "launch_wait"); break;
+        case STMT_LAUNCH_DEPENDENTS: text_add(p->out, "launch_dependents"); break;
         case STMT_TRANSFER: case STMT_RESET: case STMT_PRODUCT: case STMT_APPLY: case STMT_ACTIVATE: print_step(p, s); break;
         case STMT_AWAIT:
                 text_add(p->out, "await %s %lld in %s", stage_name(p, s->queue.from), (long long)s->step, stage_name(p, s->queue.to));
@@ -619,7 +637,10 @@ static void find_new(struct loop_stmt *s, void *context)
 {
         int *version = context;
         enum loop_stmt_kind kind = s->kind;
-        if (kind == STMT_FOR && loop_for_is_grid(s->for_kind) && *version < 4)
+        if (s->barrier || s->vector || (kind == STMT_LET && s->variable->base) ||
+            (kind == STMT_PREFETCH && (s->step != 1 || s->code == 3)) || kind == STMT_LAUNCH_WAIT)
+                *version = 5;
+        else if (*version < 4 && kind == STMT_FOR && loop_for_is_grid(s->for_kind))
                 *version = 4;
         if (*version < 3 && (kind == STMT_TILES || kind == STMT_MULTIPLY || kind == STMT_UNLOAD ||
                              kind == STMT_KEEP))

@@ -64,6 +64,7 @@ struct loop_tiles {
                                          * they lie side by side */
         int line;                       /* words of a line, which a position of x, and an output, has; 0: there are none */
         bool together;                  /* all warps of the block do it, as one */
+        bool prefetched;                /* MULTIPLY: w is in registers, by the PREFETCH in front of it */
         struct tile_range sums, x, w;   /* TILES; x and w: MULTIPLY */
 };
 

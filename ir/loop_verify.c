@@ -142,6 +142,9 @@ static bool check_for(struct verifier *v, const struct loop_stmt *s, int depth)
              parallel = s->for_kind == FOR_PARALLEL || s->for_kind == FOR_GPU_LANE || warp;
         if (s->for_kind == FOR_PARALLEL && (v->function->kind != FUNCTION_KERNEL || v->loops))
                 return verify_error(v, "a parallel loop stands outermost in a kernel");
+        if (s->barrier < BARRIER_WHOLE || s->barrier > BARRIER_NONE ||
+            (s->barrier && !warp && s->for_kind != FOR_GPU_LANE) || (s->barrier == BARRIER_WARP && !warp))
+                return verify_error(v, "a loop has no such barrier");
         v->parallel += parallel;
         v->warp |= warp;
         v->loops++;
@@ -167,6 +170,9 @@ static bool check_declaration(struct verifier *v, const struct loop_stmt *s, int
                 return verify_error(v, "%%%s: tiles begin as zero, a let with a value", x->name);
         if (x->warps < 0 || (x->warps && (!x->rows || v->warp)))
                 return verify_error(v, "%%%s: warps have their own of register tiles of their block", x->name);
+        if (x->base && (s->kind != STMT_LET || !in_kernel(v) || !loop_type_same(x->type, LOOP_TYPE(E_INDEX)) ||
+                        !verify_live(v, x->base->name, x->base)))
+                return verify_error(v, "%%%s is no index of a buffer in scope", x->name);
         return (!s->a || verify_expr(v, s->a, x->type, "the value")) && declare(v, x->name, x) &&
                verify_take_tiles(v, x, depth);
 }
@@ -186,7 +192,9 @@ static bool check_store(struct verifier *v, const struct loop_stmt *s)
 {
         if (!in_kernel(v))
                 return verify_error(v, "only kernels store");
-        return verify_buffer(v, s->buffer, ACCESS_OUT) && verify_any(v, s->a) &&
+        if (s->vector && !v->warp)
+                return verify_error(v, "a vector of stores is a lane's");
+        return verify_buffer(v, s->buffer, ACCESS_OUT) && verify_subscript(v, s->buffer, s->a) &&
                verify_any(v, s->b) && (!s->c || verify_any(v, s->c)) &&
                verify_place(v, s->buffer, s->a, s->b->type, 0, s->c);
 }
@@ -261,7 +269,8 @@ static bool check_fail(struct verifier *v, const struct loop_stmt *s)
 
 static bool check_prefetch(struct verifier *v, const struct loop_stmt *s)
 {
-        if (!s->buffer || !verify_live(v, s->buffer->name, s->buffer) || s->code < 0 || s->code > 2)
+        if (!s->buffer || !verify_live(v, s->buffer->name, s->buffer) || s->code < 0 || s->code > 3 ||
+            s->step < 1 || (s->code == 3 && !v->warp))
                 return verify_error(v, "a bad prefetch");
         return verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a subscript");
 }
@@ -330,6 +339,8 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
                 if (kind != FUNCTION_KERNEL)
                         return verify_error(v, "only kernels have asynchronous copies");
                 return verify_copy(v, s);
+        case STMT_LAUNCH_WAIT: case STMT_LAUNCH_DEPENDENTS:
+                return kind == FUNCTION_KERNEL || verify_error(v, "only kernels are launched");
         case STMT_KEEP: case STMT_ALLOC: case STMT_PREFETCH:
                 if (!in_kernel(v) && !stream)
                         return verify_error(v, "only kernels have this statement");

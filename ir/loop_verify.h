@@ -32,6 +32,7 @@ struct verifier {
         int loops;                      /* open */
         int parallel;                   /* ... of them parallel, over warps, or over lanes */
         bool warp;                      /* ... one over warps */
+        const struct loop_variable *subscript;    /* that is looked at, where it is an index of a buffer; or NULL */
         bool failed, fails, returns;
         /* who has hardware tile number k, and how deep in blocks it was declared */
         struct { const struct loop_variable *sums; int depth; } tiles[TILE_MAX];
@@ -59,6 +60,8 @@ bool verify_sound(struct loop_type type);
 bool verify_expr(struct verifier *v, const struct loop_expr *e, struct loop_type type,
                  const char *what);
 bool verify_any(struct verifier *v, const struct loop_expr *e);           /* of any type */
+/* an index into b, which may be a let that has b as its base */
+bool verify_subscript(struct verifier *v, const struct loop_buffer *b, const struct loop_expr *index);
 /* index, lanes and mask of a load or store of `type` */
 bool verify_place(struct verifier *v, const struct loop_buffer *b, const struct loop_expr *index,
                   struct loop_type type, int group, const struct loop_expr *mask);
@@ -77,6 +80,8 @@ void verify_give_tiles_back(struct verifier *v, const struct loop_variable *x, i
 /* The function, all else of which is right: loops over blocks and warps stand where they may, and hold
  * what they may; or there are none. */
 bool verify_grid(struct verifier *v);
+/* Is b a parameter of f that f does not write, nor any other of its alias class? */
+bool verify_read_only(const struct loop_function *f, const struct loop_buffer *b);
 
 /* ---- loop_verify_copies.c ---- */
 

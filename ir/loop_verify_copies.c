@@ -289,8 +289,7 @@ static bool check_copy(struct verifier *v, const struct loop_stmt *s)
                 return false;
         if (s->buffer->space != SPACE_SHARED)
                 return verify_error(v, "a copy into %s, which is not shared", s->buffer->name);
-        if (s->source->space != SPACE_PARAMETER || s->source->access != ACCESS_IN ||
-            s->source->alias_class)
+        if (!verify_read_only(v->function, s->source))
                 return verify_error(v, "a copy of %s, which may be written", s->source->name);
         if (!v->warp)
                 return check_run(v, s);

@@ -154,11 +154,29 @@ static bool check_words(struct verifier *v, const struct loop_expr *e)
         return true;
 }
 
+/* The let that an index is, or is a number behind, where it has a base. */
+static const struct loop_variable *base_of(const struct loop_expr *index)
+{
+        const struct loop_expr *e = index->op == LOOP_ADD && index->arity == 2 ? index->args[0] : index;
+        int64_t number;
+        const bool is_place = e && e->op == LOOP_VARIABLE && e->variable &&
+                              (e == index || (index->args[1] && loop_is_int(index->args[1], &number)));
+        return is_place && e->variable->base ? e->variable : NULL;
+}
+
+static bool check_base(struct verifier *v, const struct loop_buffer *b, const struct loop_expr *index)
+{
+        const struct loop_buffer *base = base_of(index)->base;
+        return base == b || verify_error(v, "an index of %s is used for %s", base->name, b->name);
+}
+
 static bool check_load(struct verifier *v, const struct loop_expr *e)
 {
         if (!e->args[0])
                 return verify_error(v, "a load has no subscript");
-        return verify_buffer(v, e->buffer, ACCESS_IN) && (!e->group || check_words(v, e)) &&
+        const bool based = !e->args[1] && base_of(e->args[0]);
+        return verify_buffer(v, e->buffer, ACCESS_IN) && (!based || check_base(v, e->buffer, e->args[0])) &&
+               (!e->group || check_words(v, e)) &&
                verify_place(v, e->buffer, e->args[0], e->type, e->group, e->args[1]);
 }
 
@@ -176,6 +194,8 @@ static bool check_variable(struct verifier *v, const struct loop_expr *e)
                         e->column >= x->columns))
                 return verify_error(v, "%%%s has no entry {%lld, %d}", x->name, e->literal.i,
                                     e->column);
+        if (x->base && x != v->subscript)
+                return verify_error(v, "%%%s is an index of %s, and used as a number", x->name, x->base->name);
         return !x->rows || verify_own(v, x);
 }
 
@@ -222,10 +242,15 @@ static bool check_expr(struct verifier *v, const struct loop_expr *e, int depth)
                 return verify_error(v, "an expression is nested more than %d deep", EXPR_DEPTH_MAX);
         if (!e || e->arity < 0 || e->arity > 3 || !verify_sound(e->type))
                 return verify_error(v, "an expression is missing or has no type");
-        for (int i = 0; i < e->arity; i++)
+        for (int i = 0; i < e->arity; i++) {
+                const bool masked = e->op == LOOP_LOAD && e->arity > 1 && e->args[1];
+                if (e->op == LOOP_LOAD && i == 0 && e->args[0] && !masked)
+                        v->subscript = base_of(e->args[0]);
                 if (!(e->op == LOOP_LOAD && i == 1 && !e->args[i]) &&
                     !check_expr(v, e->args[i], depth + 1))
                         return false;
+                v->subscript = NULL;
+        }
         switch (e->op) {
         case LOOP_LITERAL: return check_literal(v, e);
         case LOOP_VARIABLE: case LOOP_TILE_ENTRY: return check_variable(v, e);
@@ -242,6 +267,14 @@ static bool check_expr(struct verifier *v, const struct loop_expr *e, int depth)
 }
 
 bool verify_any(struct verifier *v, const struct loop_expr *e) { return check_expr(v, e, 1); }
+
+bool verify_subscript(struct verifier *v, const struct loop_buffer *b, const struct loop_expr *index)
+{
+        v->subscript = index ? base_of(index) : NULL;
+        const bool good = (!v->subscript || check_base(v, b, index)) && check_expr(v, index, 1);
+        v->subscript = NULL;
+        return good;
+}
 
 bool verify_expr(struct verifier *v, const struct loop_expr *e, struct loop_type type,
                  const char *what)

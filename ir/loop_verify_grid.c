@@ -2,6 +2,7 @@
 /* The verifier of Loop IR: kernels in grid form (ir/loop_grid.h). Names, types and what warps share of
  * variables were checked with all the rest. */
 #include "ir/loop_bounds.h"
+#include "ir/loop_place.h"
 #include "ir/loop_verify.h"
 
 /* of the kernel, so far */
@@ -18,7 +19,7 @@ struct grid {
         bool failed;
 };
 
-static bool is_read_only(const struct loop_function *f, const struct loop_buffer *b)
+bool verify_read_only(const struct loop_function *f, const struct loop_buffer *b)
 {
         if (b->space != SPACE_PARAMETER || b->access != ACCESS_IN)
                 return false;
@@ -31,7 +32,7 @@ static bool is_read_only(const struct loop_function *f, const struct loop_buffer
 static void check_load(struct loop_expr *e, void *context)
 {
         struct grid *g = context;
-        if (e->op == LOOP_LOAD && !is_read_only(g->v->function, e->buffer))
+        if (e->op == LOOP_LOAD && !verify_read_only(g->v->function, e->buffer))
                 g->failed = g->failed || !verify_error(g->v, "outside of its warps a block reads what the kernel writes");
 }
 
@@ -44,7 +45,50 @@ static bool check_bounds(struct grid *g, const struct loop_stmt *s, const char *
                verify_error(g->v, "%lld %s, want 1 to %lld", (long long)to, what, (long long)most);
 }
 
-static void find_vector(struct loop_expr *e, void *found) { *(bool *)found |= e->type.lanes > 1; }
+/* ---- vectors of lanes: loads of neighbours, of which elements are taken, and stores side by side ---- */
+
+/* 2, 4, 8 or 16 elements of b, at most COPY_BYTES bytes, from a multiple of as many on */
+static bool check_vector(struct grid *g, const struct loop_buffer *b, const struct loop_expr *at, int count)
+{
+        const bool power = count >= 2 && (count & (count - 1)) == 0;
+        if (!power || b->element == E_BOOL || count * element_info[b->element].bytes > COPY_BYTES || at->type.lanes != 1)
+                return verify_error(g->v, "no access of %d elements of %s", count, b->name);
+        if (!g->bounds)
+                g->bounds = loop_bounds_new(g->v->arena, g->v->function);
+        return loop_bounds_of(g->bounds, at).multiple % count == 0 ||
+               verify_error(g->v, "%d elements of %s are not known to begin at a multiple of as many", count, b->name);
+}
+
+static bool is_vector(const struct loop_expr *e) { return e && e->type.lanes > 1; }
+
+static void find_vector(struct loop_expr *e, void *found)
+{
+        for (int i = 0; i < e->arity; i++)
+                *(bool *)found |= is_vector(e->args[i]) && (e->op != LOOP_LANE || e->args[i]->op != LOOP_VARIABLE);
+}
+
+/* What a lane loads as one; false where a lane has no such vector. */
+static bool check_loaded(struct grid *g, const struct loop_stmt *s)
+{
+        const struct loop_expr *e = s->a;
+        return s->kind == STMT_LET && e->op == LOOP_LOAD && !e->args[1] && !e->group && e->type.element == e->buffer->element &&
+               check_vector(g, e->buffer, e->args[0], e->type.lanes);
+}
+
+/* stores to neighbours, one behind the other */
+static bool check_stored(struct grid *g, const struct loop_stmt *first)
+{
+        const struct loop_place from = loop_place_of(first->a);
+        const struct loop_stmt *s = first;
+        for (int i = 0; i < first->vector; i++, s = s->next) {
+                if (!s || s->kind != STMT_STORE || s->c || s->buffer != first->buffer || (i && s->vector))
+                        return verify_error(g->v, "a vector of %d stores is not complete", first->vector);
+                const struct loop_place at = loop_place_of(s->a);
+                if (s->b->type.lanes != 1 || !loop_place_follows(&from, &at, i))
+                        return verify_error(g->v, "stores of a vector are not side by side");
+        }
+        return check_vector(g, first->buffer, first->a, first->vector);
+}
 
 static bool check_lanes(struct grid *g, const struct loop_stmt *s);
 
@@ -96,11 +140,17 @@ static bool check_statement(struct grid *g, const struct loop_stmt *s, const str
         for (int i = 0; lane && i < 3; i++)
                 if (exprs[i])
                         loop_expr_walk(exprs[i], find_vector, &vectors);
-        if (vectors || (lane && !own && s->variable && s->variable->type.lanes > 1))
-                return verify_error(g->v, "a lane has scalars only");
+        const bool has_vector = lane && !own && s->variable && s->variable->type.lanes > 1;
+        for (int i = 0; lane && i < 3; i++)
+                vectors |= is_vector(exprs[i]) && !(has_vector && i == 0);
+        if (vectors || (has_vector && !check_loaded(g, s)))
+                return !g->v->failed && verify_error(g->v, "a lane has scalars, and vectors that it loads, only");
+        if (s->vector && (lane ? !check_stored(g, s) : !verify_error(g->v, "a vector of stores is a lane's")))
+                return false;
         if (own && (!lane || s->a->variable != lane->variable || lane->b->literal.i != GRID_LANES))
                 return verify_error(g->v, "a part of sums is not that of one of %d lanes", GRID_LANES);
-        if (s->kind == STMT_COMMIT || s->kind == STMT_WAIT || s->kind == STMT_SETTLE || (s->kind == STMT_MULTIPLY && s->tiles.together))
+        if (s->kind == STMT_COMMIT || s->kind == STMT_WAIT || s->kind == STMT_SETTLE || s->kind == STMT_LAUNCH_WAIT ||
+            s->kind == STMT_LAUNCH_DEPENDENTS || (s->kind == STMT_MULTIPLY && s->tiles.together))
                 return verify_error(g->v, "this is for all warps to do alike");
         if (!serial)
                 return lane ? verify_error(g->v, "a lane has serial loops only") : check_lanes(g, s);
@@ -188,6 +238,10 @@ static bool check_block(struct grid *g, const struct loop_block *block)
                 case STMT_VAR: good = check_variable(g, s->variable); break;
                 case STMT_IF: case STMT_WHILE: case STMT_LET: case STMT_SET: break;
                 case STMT_COMMIT: case STMT_WAIT: case STMT_SETTLE: case STMT_COPY: break;
+                case STMT_PREFETCH: good = s->code == 1 || verify_error(g->v, "a block prefetches to L2 only"); break;
+                case STMT_LAUNCH_WAIT: case STMT_LAUNCH_DEPENDENTS:
+                        good = block == g->block->body || verify_error(g->v, "a block waits for launches outside of its loops and conditions");
+                        break;
                 case STMT_MULTIPLY: good = s->tiles.together || verify_error(g->v, "this is for a warp to do"); break;
                 default: return verify_error(g->v, "this is for a warp to do");
                 }
@@ -223,8 +277,9 @@ static void check_cluster_load(struct loop_expr *e, void *context)
         struct grid *g = context;
         if (e->op != LOOP_LOAD || !is_of_cluster(e->buffer) || g->failed)
                 return;
-        g->failed = e->type.lanes != 1 || e->group ? !verify_error(g->v, "a load of several elements of %s", e->buffer->name)
-                                                   : !check_cluster_place(g, e->buffer, e->args[0], 1, false);
+        g->failed = e->args[1] || e->args[0]->type.lanes != 1 || e->group
+                            ? !verify_error(g->v, "a load of several elements of %s", e->buffer->name)
+                            : !check_cluster_place(g, e->buffer, e->args[0], e->type.lanes, false);
 }
 
 static void check_cluster_stmt(struct loop_stmt *s, void *context)
@@ -297,7 +352,8 @@ static void find_grid(struct loop_stmt *s, void *found)
         *(bool *)found |= (s->kind == STMT_FOR && loop_for_is_grid(s->for_kind)) ||
                           (s->kind == STMT_ALLOC && (loop_space_is_shared(s->buffer->space) || is_of_lanes(s->buffer))) ||
                           (s->kind == STMT_VAR && s->variable->warps) || s->kind == STMT_COPY || s->kind == STMT_COMMIT || s->kind == STMT_WAIT || s->kind == STMT_SETTLE ||
-                          (s->kind == STMT_MULTIPLY && s->tiles.together) || s->kind == STMT_TAKE || s->kind == STMT_GIVE;
+                          (s->kind == STMT_MULTIPLY && s->tiles.together) || s->kind == STMT_TAKE || s->kind == STMT_GIVE ||
+                          s->kind == STMT_LAUNCH_WAIT || s->kind == STMT_LAUNCH_DEPENDENTS;
 }
 
 bool verify_grid(struct verifier *v)

@@ -238,10 +238,10 @@ static const char *remaining(const struct pipeline_state *state,
         struct history history = history_of(state);
         const char *after;
         if (history_objection(&history, pass_find("legalize"), &after))
-                return state->program->planned ? "registers,prune,outline,keep"
-                                               : "registers,plan,prune,outline,keep";
-        return state->program->planned ? "legalize,registers,prune,outline,keep"
-                                       : "legalize,registers,plan,prune,outline,keep";
+                return state->program->planned ? "registers,prune,outline,keep,pointers,barriers,dependent_launch,vector_access"
+                                               : "registers,plan,prune,outline,keep,pointers,barriers,dependent_launch,vector_access";
+        return state->program->planned ? "legalize,registers,prune,outline,keep,pointers,barriers,dependent_launch,vector_access"
+                                       : "legalize,registers,plan,prune,outline,keep,pointers,barriers,dependent_launch,vector_access";
 }
 
 /* ---- parts ---- */

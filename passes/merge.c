@@ -150,25 +150,6 @@ static int parameter_for(struct group *g, int slot)
         return p;
 }
 
-static void reserve_declared(struct loop_stmt *s, void *names)
-{
-        if (s->kind == STMT_FOR || s->kind == STMT_LET || s->kind == STMT_VAR)
-                names_reserve(names, s->variable->name);
-        else if (s->kind == STMT_ALLOC)
-                names_reserve(names, s->buffer->name);
-}
-
-static struct names *names_of(struct arena *arena, const struct loop_function *f)
-{
-        struct names *names = names_new(arena);
-        for (int i = 0; i < f->buffer_count; i++)
-                names_reserve(names, f->buffers[i]->name);
-        for (int i = 0; i < f->scalar_count; i++)
-                names_reserve(names, f->scalars[i]->name);
-        loop_block_walk(f->body, reserve_declared, NULL, names);
-        return names;
-}
-
 /* The first member becomes the kernel of all; false: they differ in too much. */
 static bool settle(struct merging *m, struct group *g)
 {
@@ -180,7 +161,7 @@ static bool settle(struct merging *m, struct group *g)
                 if (parameters[i] < 0)
                         return false;
         }
-        struct names *names = names_of(m->scratch, f);
+        struct names *names = loop_names_of(m->scratch, f);
         struct loop_variable *variables[PARAMETERS_MAX];
         for (int p = 0; p < g->parameter_count; p++) {
                 const struct slot *slot = &first->slots[g->slots[p]];

@@ -21,7 +21,7 @@
  *
  * What stands between loops all lanes compute alike; loops that store do so behind all values of a lane (grid_turns.c). Where neighbours are
  * words in memory, and all lanes have as many, a lane has four side by side, or two, so that loads and stores of a word are one instruction
- * (codegen/cuda_words.c), and a part of the sum for each:
+ * (engines/grid/vector_access.c), and a part of the sum for each:
  *
  *     for %turn = 0 to 24 step 4 {
  *       let %k : index = %turn * 32 + %lane * 4

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* grid, side: a lane has neighbours of the innermost loop where these are words of 16 bytes in memory, so that loads and stores of a word are
- * one instruction (codegen/cuda_words.c), and subscripts, and loops of a window, are made once for all of them.
+ * one instruction (engines/grid/vector_access.c), and subscripts, and loops of a window, are made once for all of them.
  *
  *     for %c = 0 to 64 {                              for %c = 0 to 64 step 8 {
  *       var %best : f32 = -inf                          var %best : f32 = -inf

@@ -380,6 +380,18 @@ bool grid_stores_beside(const struct grid_machine *g, int64_t blocks, double byt
         return bytes / busy * g->multiprocessors / g->l2_rate < g->launch + larger(2 * ARRIVAL / g->clock, 2 * bytes / g->memory_rate);
 }
 
+bool grid_prefetches_constant(int64_t bytes, bool copied)
+{
+        enum { MOST = 64 << 10 };
+        return !copied && bytes <= MOST;
+}
+
+bool grid_prefetches_input(int64_t bytes, bool copied)
+{
+        enum { MOST = 2 << 20, LOADED_LEAST = 16 << 10 };         /* a few numbers that lanes load, as tokens are, come soon enough */
+        return bytes <= MOST && (copied || bytes >= LOADED_LEAST);
+}
+
 bool grid_is_cold(const struct target *t, const struct loop_program *p)
 {
         double bytes = 0;

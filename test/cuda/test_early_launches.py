@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Launches that begin before those in front of them have ended (codegen/cuda_early.c): kernels wait before they touch what others write."""
+"""Launches that begin before those in front of them have ended (engines/grid/dependent_launch.c): kernels wait before they touch what others write."""
 import pathlib
 import re
 import sys

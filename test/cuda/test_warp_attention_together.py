@@ -162,7 +162,8 @@ def test_places_by_way_of_many_lets(tmp_path):
     done = dnncc.run([dnncc.DNNCC, written, f"--target={TARGET}", "--emit=loops", "-o", "-"])
     assert done.returncode == dnncc.OK, done.stderr
     lets = "".join(f"let %z{i} : index = %z{i - 1} + %z{i - 1}\n" for i in range(1, 60))
-    text = re.sub(r"(for %(\w+) = 0 to 8 gpu_warp \{\n)", rf"\1let %z0 : index = %\2\n{lets}", done.stdout, count=1)
+    text = re.sub(r" (syncwarp|nowait)|,barriers[^\"]*(?=\")", "", done.stdout)        # as it was before that pass
+    text = re.sub(r"(for %(\w+) = 0 to 8 gpu_warp \{\n)", rf"\1let %z0 : index = %\2\n{lets}", text, count=1)
     (tmp_path / "m.loops").write_text(text.replace("store %bests[%at] =", "store %bests[%at + (%z59 - %z59)] =", 1))
     done = dnncc.run([dnncc.DNNCC, tmp_path / "m.loops", f"--target={TARGET}", "-o", tmp_path / "out.cu"], timeout=20)
     assert done.returncode == dnncc.OK, done.stderr

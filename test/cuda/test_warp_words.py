@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Neighbours that a lane loads or stores as one (codegen/cuda_words.c): what becomes of sums (engines/grid/warps_results.c), in a device's instructions."""
+"""Neighbours that a lane loads or stores as one (engines/grid/vector_access.c): what becomes of sums (engines/grid/warps_results.c), in a device's instructions."""
 import pathlib
 import re
 import sys

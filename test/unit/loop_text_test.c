@@ -4,6 +4,50 @@
 
 /* ---- text ---- */
 
+/* what passes tell a printer of kernels in grid form, and of indices */
+static const char decided[] =
+        "loop 5\n"
+        "program \"decided\" source \"\"\n"
+        "buffer @x : f32[512] input \"x\"\n"
+        "buffer @y : f32[512] output \"y\"\n"
+        "kernel @grid(%x: in f32[512], %y: out f32[512]) {\n"
+        "  for %c = 0 to 4 gpu_block {\n"
+        "    for %early = 0 to 4 gpu_warp nowait {\n"
+        "      prefetch %x[%early * 64] 3 of 64\n"
+        "    }\n"
+        "    prefetch %x[0] 1 of 512\n"
+        "    launch_wait\n"
+        "    launch_dependents\n"
+        "    for %w = 0 to 4 gpu_warp syncwarp {\n"
+        "      for %l = 0 to 32 gpu_lane nowait {\n"
+        "        let %word : f32x4 = %x<4>[%l * 4]\n"
+        "        store %y[%l * 2] = lane(%word, 0) vector 2\n"
+        "        store %y[%l * 2 + 1] = lane(%word, 3)\n"
+        "      }\n"
+        "    }\n"
+        "  }\n"
+        "}\n"
+        "kernel @core(%x: in f32[512], %y: out f32[512]) {\n"
+        "  for %i = 0 to 16 {\n"
+        "    let %at : index of %x = %i * 2\n"
+        "    store %y[%i] = %x[%at] + %x[%at + 3]\n"
+        "  }\n"
+        "}\n"
+        "main {\n"
+        "  call @grid(@x, @y)\n"
+        "  call @core(@x, @y)\n"
+        "}\n";
+
+static void test_decisions_round_trip(void **state)
+{
+        (void)state;
+        struct bench b;
+        bench_open(&b);
+        assert_string_equal(print(&b, parse_well(&b, decided)), decided);
+        assert_int_equal(b.diag.errors, 0);
+        bench_close(&b);
+}
+
 static void test_everything_round_trips(void **state)
 {
         (void)state;
@@ -286,6 +330,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_everything_round_trips),
+                cmocka_unit_test(test_decisions_round_trip),
                 cmocka_unit_test(test_text_is_free),
                 cmocka_unit_test(test_constants_in_a_file),
                 cmocka_unit_test(test_random_expressions_round_trip),

@@ -1,40 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared memory that warps have parts of: no warp touches another one's, so that nobody has to wait when one goes on.
+/* Private shared memory: buffers in shared memory of which each warp has a part that no other warp touches, so that no warp has to wait
+ * for another one before it goes on.
  *
  *     for %w = 0 to 8 gpu_warp {
  *       for %l = 0 to 16 gpu_lane {
  *         let %at : index = %w * 16 + %l
- *         store %best[%at] = ...                 of 128 elements: %w times 16, and less than 16 more
+ *         store %best[%at] = ...                 of 128 elements: warp w has the 16 elements from %w * 16 on
  *
- * A place is a sum of variables times numbers, in which those that depend on the warp are looked through. What is not known to be a warp's own, is
- * others', too: sums of many terms, and numbers that no block's memory is as large as. */
-#include "codegen/cuda_writer.h"
+ * A subscript is taken as a sum of variables times numbers; lets that depend on the warp are replaced by what they stand for. A subscript
+ * that is not known to stay within the warp's part makes its buffer one that all warps share: so do sums of more than TERMS_MAX terms, and
+ * factors of TIMES_MAX or more, which no block's memory is as large as. */
+#include "engines/grid/private_memory.h"
+
 #include "ir/loop_bounds.h"
 
 enum { TERMS_MAX = 8, STEPS_MAX = 500, LETS_MAX = 1000, TIMES_MAX = 1 << 20 };
 
+/* A subscript: warps times the warp's number + the sum of terms + a rest between low and high. */
 struct linear {
-        int64_t warps;                  /* times the number of the warp */
+        int64_t warps;
         struct term { const struct loop_variable *variable; int64_t times; } terms[TERMS_MAX];
-        int count;
-        int64_t low, high;              /* of the rest */
-        int steps;                      /* that this took so far: lets of lets may name the warp as often as one likes */
-        bool known;
+        int count;                      /* of terms */
+        int64_t low, high;              /* of the rest, both included */
+        int steps;                      /* expressions that were looked at: lets of lets may name the warp any number of times */
+        bool known;                     /* false: nothing is said of the subscript */
 };
 
-struct owning {
-        struct c_writer *w;
+struct search {
+        struct arena *arena;
         const struct loop_bounds *bounds;
-        const struct loop_variable *warp;
-        const struct loop_stmt **lets;  /* that depend on it */
+        int64_t warps;                  /* of a block */
+        const struct loop_variable *warp;         /* of the loop over warps that is looked at */
+        const struct loop_stmt **lets;  /* whose values depend on the warp's number */
         int let_count;
-        const struct loop_buffer **all, **others;         /* shared memory; what some warp touches that another one touches, too */
-        int all_count, other_count;
+        const struct loop_buffer **all; /* the phase's shared memory */
+        int all_count;
+        const struct loop_buffer **others;        /* buffers of which warps touch parts of each other */
+        int other_count;
 };
 
-/* ---- places ---- */
+/* ---- subscripts ---- */
 
-static const struct loop_stmt *let_of(const struct owning *o, const struct loop_variable *v)
+static const struct loop_stmt *let_of(const struct search *o, const struct loop_variable *v)
 {
         for (int i = 0; i < o->let_count; i++)
                 if (o->lets[i]->variable == v)
@@ -42,7 +49,7 @@ static const struct loop_stmt *let_of(const struct owning *o, const struct loop_
         return NULL;
 }
 
-static void add_range(struct linear *l, const struct owning *o, const struct loop_expr *e, int64_t times)
+static void add_range(struct linear *l, const struct search *o, const struct loop_expr *e, int64_t times)
 {
         const struct loop_range r = loop_bounds_of(o->bounds, e);
         l->known &= r.low > INT32_MIN && r.high < INT32_MAX;
@@ -52,7 +59,7 @@ static void add_range(struct linear *l, const struct owning *o, const struct loo
         l->high += times * (times < 0 ? r.low : r.high);
 }
 
-static void add_variable(struct linear *l, const struct owning *o, const struct loop_expr *e, int64_t times)
+static void add_variable(struct linear *l, const struct search *o, const struct loop_expr *e, int64_t times)
 {
         int i = 0;
         while (i < l->count && l->terms[i].variable != e->variable)
@@ -66,7 +73,7 @@ static void add_variable(struct linear *l, const struct owning *o, const struct 
         l->terms[i].times += times;
 }
 
-static void add_expr(struct linear *l, const struct owning *o, const struct loop_expr *e, int64_t times)
+static void add_expr(struct linear *l, const struct search *o, const struct loop_expr *e, int64_t times)
 {
         const struct loop_stmt *let = e->op == LOOP_VARIABLE ? let_of(o, e->variable) : NULL;
         int64_t factor;
@@ -88,9 +95,10 @@ static void add_expr(struct linear *l, const struct owning *o, const struct loop
                 add_range(l, o, e, times);
 }
 
-static bool is_own(const struct owning *o, const struct loop_buffer *b, const struct loop_expr *at, int64_t span)
+/* Are `span` elements from `at` on within the warp's part of b? */
+static bool is_own(const struct search *o, const struct loop_buffer *b, const struct loop_expr *at, int64_t span)
 {
-        const int64_t warps = o->w->cuda->phase->warps, part = b->extent / warps;
+        const int64_t warps = o->warps, part = b->extent / warps;
         struct linear l = { .known = at->type.lanes == 1 };
         if (!o->warp || b->extent % warps)
                 return false;
@@ -105,11 +113,11 @@ static bool is_own(const struct owning *o, const struct loop_buffer *b, const st
 
 /* ---- who touches what ---- */
 
-static void touch(struct owning *o, const struct loop_buffer *b, const struct loop_expr *at, int64_t span)
+static void touch(struct search *o, const struct loop_buffer *b, const struct loop_expr *at, int64_t span)
 {
         if (b->space != SPACE_SHARED || (at && is_own(o, b, at, span)))
                 return;
-        ARENA_GROW(o->w->arena, o->others, o->other_count);
+        ARENA_GROW(o->arena, o->others, o->other_count);
         o->others[o->other_count++] = b;
 }
 
@@ -119,29 +127,29 @@ static void look_at_expr(struct loop_expr *e, void *context)
                 touch(context, e->buffer, e->args[0], (int64_t)e->type.lanes * loop_word_group(e));
 }
 
-struct search { const struct owning *owning; bool found; };
+struct naming { const struct search *search; bool found; };
 
 static void find_warp(struct loop_expr *e, void *context)
 {
-        struct search *search = context;
-        search->found |= e->op == LOOP_VARIABLE && (e->variable == search->owning->warp || let_of(search->owning, e->variable));
+        struct naming *n = context;
+        n->found |= e->op == LOOP_VARIABLE && (e->variable == n->search->warp || let_of(n->search, e->variable));
 }
 
-static void look_at_let(struct owning *o, struct loop_stmt *s)
+static void look_at_let(struct search *o, struct loop_stmt *s)
 {
-        struct search search = { .owning = o };
+        struct naming naming = { .search = o };
         if (s->variable->type.element != E_INDEX || s->variable->type.lanes != 1 || o->let_count == LETS_MAX)
-                return;                 /* one that is not listed is any number within its bounds */
-        loop_expr_walk(s->a, find_warp, &search);
-        if (!search.found)
+                return;                 /* a let that is not listed may be any number within its bounds */
+        loop_expr_walk(s->a, find_warp, &naming);
+        if (!naming.found)
                 return;
-        ARENA_GROW(o->w->arena, o->lets, o->let_count);
+        ARENA_GROW(o->arena, o->lets, o->let_count);
         o->lets[o->let_count++] = s;
 }
 
 static void look_at_stmt(struct loop_stmt *s, void *context)
 {
-        struct owning *o = context;
+        struct search *o = context;
         const struct loop_tiles *t = &s->tiles;
         switch (s->kind) {
         case STMT_FOR:
@@ -150,7 +158,7 @@ static void look_at_stmt(struct loop_stmt *s, void *context)
         case STMT_LET: look_at_let(o, s); break;
         case STMT_ALLOC:
                 if (s->buffer->space == SPACE_SHARED) {
-                        ARENA_GROW(o->w->arena, o->all, o->all_count);
+                        ARENA_GROW(o->arena, o->all, o->all_count);
                         o->all[o->all_count++] = s->buffer;
                 }
                 break;
@@ -179,52 +187,31 @@ static bool has(const struct loop_buffer *const *list, int count, const struct l
         return false;
 }
 
-void cuda_own_find(struct c_writer *w, const struct loop_function *f, struct loop_block *phase)
+static void find_alloc(struct loop_stmt *s, void *context)
 {
-        struct owning o = { .w = w, .bounds = loop_bounds_new(w->arena, f) };
-        struct cuda_phase *to = w->cuda->phase;
+        const struct loop_buffer **b = context;
+        if (s->kind == STMT_ALLOC && s->buffer == *b)
+                *b = NULL;
+}
+
+bool private_to_warp(const struct loop_stmt *lanes, const struct loop_buffer *b)
+{
+        if (b->space != SPACE_STACK)
+                return false;
+        loop_block_walk(lanes->body, find_alloc, NULL, &b);
+        return b != NULL;
+}
+
+bool private_memory_has(const struct private_memory *m, const struct loop_buffer *b) { return has(m->buffers, m->count, b); }
+
+struct private_memory private_memory_find(struct arena *arena, const struct loop_function *f, struct loop_block *phase, int64_t warps)
+{
+        struct search o = { .arena = arena, .bounds = loop_bounds_new(arena, f), .warps = warps };
+        struct private_memory found = { 0 };
         loop_block_walk(phase, look_at_stmt, look_at_expr, &o);
-        to->own = arena_array(w->arena, (size_t)o.all_count, sizeof *to->own);
+        found.buffers = arena_array(arena, (size_t)o.all_count, sizeof *found.buffers);
         for (int i = 0; i < o.all_count; i++)
                 if (!has(o.others, o.other_count, o.all[i]))
-                        to->own[to->own_count++] = o.all[i];
-}
-
-/* ---- who waits ---- */
-
-struct handing { const struct cuda_phase *phase; enum cuda_handing found; };
-
-static void hand(struct handing *h, const struct loop_buffer *b)
-{
-        const bool own = b->space == SPACE_SHARED && has(h->phase->own, h->phase->own_count, b);
-        if (b->space == SPACE_STACK || b->space == SPACE_LANES)   /* which ends with the loop */
-                return;
-        if (!own || h->found == HANDS_NOTHING)
-                h->found = own ? HANDS_TO_LANES : HANDS_TO_WARPS;
-}
-
-/* something others see, but for copies, which are waited for */
-static void find_handed(struct loop_stmt *s, void *context)
-{
-        struct handing *h = context;
-        if (s->kind == STMT_STORE || s->kind == STMT_UNLOAD || s->kind == STMT_SCALE)
-                hand(h, s->buffer);
-        else if (s->kind == STMT_MULTIPLY || s->kind == STMT_FAIL)
-                h->found = HANDS_TO_WARPS;
-}
-
-static void find_shared(struct loop_expr *e, void *context)
-{
-        if (e->op == LOOP_LOAD && e->buffer->space == SPACE_SHARED)
-                hand(context, e->buffer);
-}
-
-enum cuda_handing cuda_hands_on(const struct c_writer *w, const struct loop_stmt *s)
-{
-        struct handing h = { .phase = w->cuda->phase };
-        loop_block_walk(s->body, find_handed, find_shared, &h);
-        s = s->next;
-        while (s && s->kind == STMT_COMMIT)
-                s = s->next;
-        return s && s->kind == STMT_WAIT ? HANDS_NOTHING : h.found;
+                        found.buffers[found.count++] = o.all[i];
+        return found;
 }
