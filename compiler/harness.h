@@ -51,7 +51,7 @@ bool harness_run(const struct harness *h, const char *name, double seconds, int 
 
 /* Files of the runtime, in the folder (runtime_files.c): all may be there; the header and the one
  * of this name are. False after an error. */
-#define RUNTIME_TRACE "trace.c"
+#define RUNTIME_TRACE "trace_file.c"
 #define RUNTIME_THREADS "threads.c"
 void runtime_expect(const struct harness *h);
 bool runtime_write(const struct harness *h, const char *name);

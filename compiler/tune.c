@@ -22,7 +22,7 @@
 #include "compiler/progress.h"
 #include "kernels/kernels.h"
 #include "schedule/book.h"
-#include "schedule/schedule.h"
+#include "schedule/schedule_choice.h"
 
 enum { TURNS = 2, RUNS = 15 };
 #define BETTER .97                      /* of the time */

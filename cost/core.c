@@ -4,7 +4,7 @@
  * Weights come from beyond the second cache at first: in a network they were last read a whole
  * run ago; part of that hides. Of two things that take equally long beside each other both lose,
  * with the fifth power of how near they are to each other. Fitted with the model of
- * convolve_packed (packed.c). */
+ * convolve_packed (packed_cost.c). */
 #include "cost/core.h"
 
 #include "ir/rates.h"

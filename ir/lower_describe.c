@@ -5,7 +5,7 @@
 
 #include "ir/lower_emit.h"
 #include "ir/schedule.h"
-#include "ir/winograd.h"
+#include "ir/winograd_tiles.h"
 
 enum { NAMED_MAX = 6 };                 /* operations a summary lists */
 enum { NAME_ROOM = 28 };                /* characters of a kernel's name */

@@ -3,7 +3,7 @@
  * own. An element of the result is then one of those. */
 #include "ir/lower_emit.h"
 #include "ir/ops.h"
-#include "ir/winograd.h"
+#include "ir/winograd_tiles.h"
 
 struct tiles {
         struct emit *e;

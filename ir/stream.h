@@ -69,7 +69,7 @@
 /* A place: numbers of a buffer from an index on. */
 struct loop_place { struct loop_buffer *buffer; struct loop_expr *at; };
 
-/* ---- building (stream.c) ---- */
+/* ---- building (stream_build.c) ---- */
 
 /* `elements` of a memory, for as long as the block runs */
 struct loop_buffer *loop_memory_alloc(struct arena *arena, struct loop_block *block, const char *name, const struct machine *machine,
@@ -90,7 +90,7 @@ struct loop_stmt *loop_await(struct arena *arena, struct loop_block *block, stru
 /* push or pop */
 struct loop_stmt *loop_token(struct arena *arena, struct loop_block *block, enum loop_stmt_kind kind, struct loop_queue queue);
 
-/* ---- what they are (stream.c) ---- */
+/* ---- what they are (stream_build.c) ---- */
 
 /* of a memory's numbers; sums are i32 */
 enum element loop_memory_element(const struct machine *m, int memory);

@@ -2,7 +2,7 @@
 /* Type rules of contractions over blocked tensors. */
 #include "ir/multiply.h"
 #include "ir/type_rules.h"
-#include "ir/winograd.h"
+#include "ir/winograd_tiles.h"
 
 static bool check_static(struct module *m, const struct op *op, int least, struct diag *diag)
 {

@@ -15,7 +15,7 @@
 #include "ir/target.h"
 #include "ir/tensor.h"
 
-struct schedule_machine;                /* schedule/schedule.h */
+struct schedule_machine;                /* schedule/schedule_choice.h */
 struct stage;
 /* The lowering of one contraction (stage.h): what the stages of all lowerings have is filled in,
  * and it fills in the rest. NULL where it cannot be scheduled so. */

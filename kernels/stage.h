@@ -97,10 +97,10 @@ void prologue_memory(struct stage *s, int64_t blocks);
 bool prologue_write(struct stage *s, struct loop_expr *from, struct loop_expr *to,
                     struct loop_expr *first_block);
 
-/* a kernel of two products and rows between them: attention.c */
+/* a kernel of two products and rows between them: attention_kernel.c */
 bool attention_kernel(struct emit *e, const struct kernel_request *request,
                       struct loop_buffer *buffer);
-/* a kernel of several contractions: strips.c */
+/* a kernel of several contractions: strips_kernel.c */
 bool strips_kernel(struct emit *e, const struct kernel_request *request,
                    struct loop_buffer *buffer);
 

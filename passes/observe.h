@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking at a state of compilation (observe.c), and comparing what two of them compute
- * (check.c). */
+ * (pass_check.c). */
 #ifndef PASSES_OBSERVE_H
 #define PASSES_OBSERVE_H
 

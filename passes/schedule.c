@@ -10,7 +10,7 @@
 #include "kernels/kernels.h"
 #include "passes/remark.h"
 #include "schedule/book.h"
-#include "schedule/schedule.h"
+#include "schedule/schedule_choice.h"
 
 /* by a lowering of the engine, or by what chooses schedules for all of its operations */
 static bool can_follow(const struct op *op, const struct target *target)

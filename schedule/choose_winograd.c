@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Winograd's algorithm or not, and how: by predicted time (cost/winograd.c). */
+/* Winograd's algorithm or not, and how: by predicted time (cost/winograd_cost.c). */
 #include "cost/core.h"
-#include "cost/packed.h"
-#include "cost/winograd.h"
+#include "cost/packed_cost.h"
+#include "cost/winograd_cost.h"
 #include "schedule/choose.h"
 
 /* for a smaller gain than that, constants need not grow, nor errors */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How threads share a contraction: rows of tiles, or panels, or both. Whatever takes the slowest
- * thread least (cost/threads.c); what is soon done runs on one. */
+ * thread least (cost/threads_cost.c); what is soon done runs on one. */
 #include "kernels/kernels.h"
-#include "schedule/schedule.h"
+#include "schedule/schedule_choice.h"
 
 /* ---- what stands around a contraction ---- */
 

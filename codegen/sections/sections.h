@@ -113,7 +113,7 @@ static inline bool volume_fills_storage(const struct network *n, const struct vo
 
 int64_t row_bytes(const struct network *n, const struct volume *v);      /* of all its channels */
 
-/* ---- where it lies (plan.c, residency.c, bound.c, volumes.c) ---- */
+/* ---- where it lies (section_plan.c, residency.c, bound.c, volumes.c) ---- */
 
 /* Rows `from` to `to` - 1 of what a step makes, in one command. Each volume has rows that are kept, a tail that stays for a while, or a
  * slice of it is gathered from DDR, or scattered to it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the row of the grid engine (engine.c) is made of, each in a file of its name. */
+/* What the row of the grid engine (grid_engine.c) is made of, each in a file of its name. */
 #ifndef ENGINES_GRID_GRID_ENGINE_H
 #define ENGINES_GRID_GRID_ENGINE_H
 

@@ -2,7 +2,7 @@
 /* Which schedule, where sums are in hardware tiles (kernels/contract_tiles.c): the block of
  * positions that takes least time, and what follows from it. */
 #include "engines/tile/tile_engine.h"
-#include "cost/tiles.h"
+#include "cost/tiles_cost.h"
 #include "kernels/access.h"
 #include "kernels/contract.h"
 #include "schedule/choose.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the row of the tile engine (engine.c) is made of. */
+/* What the row of the tile engine (tile_engine.c) is made of. */
 #ifndef ENGINES_TILE_TILE_ENGINE_H
 #define ENGINES_TILE_TILE_ENGINE_H
 

@@ -63,7 +63,7 @@ int range_bin(const struct range *r, float x);
 int range_exponent(struct extent e);                      /* that of a histogram for it */
 double range_mean(const struct range *r);                 /* sum / count; 0 of no numbers */
 
-/* ---- steps (grid.c, observers.c, observer_entropy.c, observer_error.c) ---- */
+/* ---- steps (steps_grid.c, observers.c, observer_entropy.c, observer_error.c) ---- */
 
 enum observer {
 #define OBSERVER(id, ...) OBSERVE_##id,

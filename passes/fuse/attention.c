@@ -23,7 +23,7 @@
  *
  * unless so few blocks store that for longer than a kernel of its own takes.
  *
- * Where something else reads what is between, or the scheduled lowering (kernels/attention.c)
+ * Where something else reads what is between, or the scheduled lowering (kernels/attention_kernel.c)
  * cannot write it, nothing changes; nor where a tile of whole rows is needed and does not fit into
  * half of that cache. */
 #include "cost/room.h"
@@ -31,7 +31,7 @@
 #include "kernels/attention.h"
 #include "kernels/kernels.h"
 #include "schedule/choose.h"
-#include "schedule/schedule.h"
+#include "schedule/schedule_choice.h"
 
 enum { GROUP = 1, ROW = 2, COLUMN = 3 };         /* dimensions of scores */
 enum { KERNELS_MAX = 24, RESULTS_MAX = 3, LEAST_KEYS = 64 };

@@ -68,7 +68,7 @@ struct member {                         /* what is known of an operation while g
                                          * computed once for it */
         bool decoded;                   /* computed from constants, which were to stay as small as
                                          * they are, and indices alone */
-        bool widens;                    /* what its reader wants to find narrow (narrow.c) */
+        bool widens;                    /* what its reader wants to find narrow (fuse_narrow.c) */
         bool summed;                    /* a reduction, or computed from one and no larger */
         bool per_row;                   /* needed once for a row */
         bool along_row;                 /* element i is needed where the root's is stored, and in

@@ -32,7 +32,7 @@ bool fuse_is_moved_border(const struct op *op);
 /* one halo for each value, and nothing else stored of it; number of rewrites */
 int fuse_share_halos(struct region *region, struct diag *diag);
 
-/* ---- narrow.c ---- */
+/* ---- fuse_narrow.c ---- */
 
 enum { WIDENING_MAX = 8 };
 

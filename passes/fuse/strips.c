@@ -13,14 +13,14 @@
  *   - what lies between them is larger than the cache (or a good part of it, when there are strips
  *     already), or a pool follows weights that stay in it, or (tile by tile: engines/vector/convolve_winograd.c)
  *     Winograd's algorithm;
- *   - the scheduled lowering (kernels/strips.c) can write both.
+ *   - the scheduled lowering (kernels/strips_kernel.c) can write both.
  *
  * Every element is computed as before, so results stay the same to the bit. */
 #include "cost/room.h"
 #include "passes/fuse/join.h"
 #include "kernels/chain.h"
 #include "kernels/kernels.h"
-#include "schedule/schedule.h"
+#include "schedule/schedule_choice.h"
 
 /* Is an operation or a fusion a chain, scheduled? */
 static bool find_chain(struct op *kernel, struct chain *chain)

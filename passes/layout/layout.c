@@ -13,12 +13,12 @@
  * tile). What the lanes behind the last channel hold is whatever the operations make of it;
  * contractions do not read them, and conversions to the logical value slice them off.
  *
- * First integers.c makes contractions of floats of those of integers, windows.c windows
- * of one dimension of those of several. Then choose.c says where all channels of a
+ * First layout_integers.c makes contractions of floats of those of integers, layout_windows.c windows
+ * of one dimension of those of several. Then layout_choose.c says where all channels of a
  * position better lie side by side, in one block: <N x 1 x S.. x C>.
  *
  * One walk, first to last. Convolutions (convolve.c) always become blocked; operations that
- * keep channels apart (moves.c) where an operand is. Products of matrices (dot.c) are
+ * keep channels apart (layout_moves.c) where an operand is. Products of matrices (dot.c) are
  * convolutions of rows. A logical value is blocked once, where it is made, when the first operation
  * asks; at the end, a value that others still read in its logical form is brought back from its
  * other one. What remains of the old operations is dead. Sums in another order: class R. Nothing to

@@ -8,7 +8,7 @@
 #include "passes/remark.h"
 
 /* What <N x C x S..> may be: <N x C/16 x S.. x 16>, <N x 1 x S.. x C>, or what it is
- * (choose.c). */
+ * (layout_choose.c). */
 enum layout_kind { LAYOUT_BLOCKS, LAYOUT_LAST, LAYOUT_PLAIN, LAYOUT_KIND_COUNT };
 
 /* How a value is there besides its own shape; its scratch. */
@@ -120,7 +120,7 @@ struct value *layout_blocked_as(struct layout *l, struct value *v, bool last);
 /* What takes an operation to another form; false: it cannot, or need not be, done so, for the reason l->why. Each
  * fills in the form of its result. */
 
-/* ---- integers.c ---- */
+/* ---- layout_integers.c ---- */
 
 /* contractions of integers become such of floats, where these are exact */
 void layout_whole(struct layout *l, struct region *region);
@@ -140,12 +140,12 @@ int64_t layout_row_of(const struct multiply *m, int64_t channels);
  * can run */
 void layout_products(struct layout *l, struct region *region);
 
-/* ---- windows.c ---- */
+/* ---- layout_windows.c ---- */
 
 /* windows of several dimensions become windows along one after the other, where that is cheaper */
 void layout_windows(struct layout *l, struct region *region);
 
-/* ---- choose.c ---- */
+/* ---- layout_choose.c ---- */
 
 /* says of every value in the region, and those inside, which blocks are best for it */
 void layout_choose(struct layout *l, struct region *region);
@@ -172,7 +172,7 @@ bool layout_rows(struct layout *l, struct op *op);
 
 bool layout_dot_blocks(struct layout *l, struct op *op);
 
-/* ---- moves.c: operations that keep channels apart, on blocks ---- */
+/* ---- layout_moves.c: operations that keep channels apart, on blocks ---- */
 
 bool layout_transparent(struct layout *l, struct op *op);
 /* What op, a reshape, is with its channels in another order, or NULL: reshape(transpose(reshape(x)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "passes/layout/multiplies.h"
 
-#include "cost/tiles.h"
+#include "cost/tiles_cost.h"
 #include "passes/simplify/ranges.h"
 
 static bool fits(const struct pass_context *context, const struct multiply *m, int limit)

@@ -5,7 +5,7 @@
 
 #include "ir/multiply.h"
 #include "passes/pass.h"
-#include "schedule/schedule.h"
+#include "schedule/schedule_choice.h"
 
 /* The best that the target has for such operands, of a form that the least of several targets has,
  * too: panels are packed for all of them. NULL: none. */

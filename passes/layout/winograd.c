@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* winograd: 3 x 3 convolutions by tiles of their result, with fewer products (ir/winograd.h), where
+/* winograd: 3 x 3 convolutions by tiles of their result, with fewer products (ir/winograd_tiles.h), where
  * that is faster.
  *
  *   %1 = pad(%0, 0.0, [0, 0, 1, 1, 0])                    %1 = pad(%0, 0.0, [0, 0, 1, 1, 0])
@@ -15,12 +15,12 @@
  * infinity or a NaN spreads over its tile. Not where results are taken as integers. Tiles take
  * memory, and all rows at once: where that is more than --max-ram, there are none
  * (compiler/budget.c). */
-#include "cost/winograd.h"
+#include "cost/winograd_cost.h"
 #include "ir/relation.h"
-#include "ir/winograd.h"
+#include "ir/winograd_tiles.h"
 #include "passes/layout/winograd.h"
 #include "schedule/book.h"
-#include "schedule/schedule.h"
+#include "schedule/schedule_choice.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Which contractions read bf16, f16 or tf32: those that the target has a multiply for, in hardware tiles or in
  * registers, where that is predicted to be faster. (Without any: those by so many weights and so few
- * rows that reading half the bytes is.) What each way costs, cost/narrow.c says.
+ * rows that reading half the bytes is.) What each way costs, cost/narrow_cost.c says.
  *
  * Where one of them reads bf16 in tiles, all convolutions have blocks of 32 channels, and those of few
  * outputs that stay in f32 compute more of nothing. So in the end all reads f32 unless the whole is
  * faster. Faster: by what --limit bf16_percent (f16_percent) says, for numbers are rounded. Weights that f16 has
  * no finite number for stay in f32, and what they multiply. */
-#include "cost/narrow.h"
+#include "cost/narrow_cost.h"
 #include "cost/room.h"
 #include "ir/spelling.h"
-#include "ir/winograd.h"
+#include "ir/winograd_tiles.h"
 #include "passes/layout/layout.h"
 #include "passes/layout/winograd.h"
 #include "passes/quantize/precision.h"

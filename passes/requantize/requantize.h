@@ -22,7 +22,7 @@ int requantize_terms(struct op *op, struct pass_context *context);
 int requantize_bytes(struct op *op, struct pass_context *context);
 
 /* Where op adds up decoded bytes, of windows or whole dimensions, adds the bytes up. The same returns.
- * (windows.c) */
+ * (requantize_windows.c) */
 int requantize_windows(struct op *op, struct pass_context *context);
 
 /* Where op makes bytes of a softmax of bytes, makes them by a table and a division of integers. The

@@ -18,7 +18,7 @@
  * that hold no `fail`, and whose predicted time is worth sharing (schedule.h); never in a kernel
  * that has a parallel loop already. Without --threads nothing happens. */
 #include "cost/code.h"
-#include "cost/threads.h"
+#include "cost/threads_cost.h"
 #include "passes/vectorize/independence.h"
 #include "passes/vectorize/vectorize.h"
 

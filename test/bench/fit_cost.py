@@ -146,7 +146,7 @@ def fit_positive(rows):
 
 
 def fit_tiles(o, target, rates, multiply, folder):
-    """{name: (value, the fit's mean error as a part of the time)} of what cost/packed.c says of a tile beside its products"""
+    """{name: (value, the fit's mean error as a part of the time)} of what cost/packed_cost.c says of a tile beside its products"""
     lanes = int(target.facts["vector_bytes"]) // 4
     vectors = max(2, BLOCK // lanes)
     most = (int(target.facts["registers"]) - vectors - 2) // vectors

@@ -7,7 +7,7 @@ would try, each alone in a kernel with a bias and a maximum behind it.
     schedules.py --prepare; schedules.py --only-measure     # compile on a busy machine, measure on a quiet one; once for each round
     schedules.py --rounds=1 --record              # and remember it: test_schedule_quality.py holds dnncc to that
 
-Two rounds: the neighbours (schedule/moves.c) of the schedule chosen, then those of the best so far. schedules.c measures; a layer's
+Two rounds: the neighbours (schedule/tune_moves.c) of the schedule chosen, then those of the best so far. schedules.c measures; a layer's
 best is found in half of its rounds and judged by the other half, so that noise makes nothing better than it is. A schedule counts as
 better from 3 % on, as for --tune. What was measured stays in OUT until dnncc changes its mind about the text of the kernel."""
 import argparse

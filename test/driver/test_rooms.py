@@ -37,6 +37,21 @@ def test_few_lines_ask_for_the_kind_of_machine():
     assert len(found) <= KINDS_MOST, found
 
 
+TWINS = ("codegen/vta/", "codegen/unified/", "compiler/vta/", "windows/sys/")       # which still have names of others
+MAY_SHARE = {"main.c", "README.md"}
+
+
+def test_names_of_sources_are_unique():
+    """outside tests and examples, so that a name says which file"""
+    names = {}
+    for room in ("base", "ir", "cost", "kernels", "schedule", "passes", "engines", "codegen", "compiler", "runtime", "front", "windows"):
+        for path in sorted((TOP / room).rglob("*.[chd]*")):
+            if path.suffix in (".c", ".h", ".def") and path.name not in MAY_SHARE and not str(path.relative_to(TOP)).startswith(TWINS):
+                names.setdefault(path.name, []).append(str(path.relative_to(TOP)))
+    twice = {name: paths for name, paths in names.items() if len(paths) > 1}
+    assert len(names) > 500 and not twice, twice
+
+
 LICENCE = "SPDX-License-Identifier: MIT"
 INTO_OUTPUTS = ("compiler/page/", "compiler/harness/main.c")      # what dnncc writes of them is the user's
 

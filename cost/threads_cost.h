@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost model of threads that share a contraction (threads.c): predicted cycles of the slowest
+/* The cost model of threads that share a contraction (threads_cost.c): predicted cycles of the slowest
  * one. */
-#ifndef COST_THREADS_H
-#define COST_THREADS_H
+#ifndef COST_THREADS_COST_H
+#define COST_THREADS_COST_H
 
 #include <stdbool.h>
 

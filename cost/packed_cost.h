@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost model of convolve_packed with sums in vectors (packed.c): predicted cycles of one core,
+/* The cost model of convolve_packed with sums in vectors (packed_cost.c): predicted cycles of one core,
  * and what they are made of. */
-#ifndef COST_PACKED_H
-#define COST_PACKED_H
+#ifndef COST_PACKED_COST_H
+#define COST_PACKED_COST_H
 
 #include "ir/schedule.h"
 #include "ir/target.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost model of Winograd's algorithm (winograd.c): predicted cycles. */
-#ifndef COST_WINOGRAD_H
-#define COST_WINOGRAD_H
+/* The cost model of Winograd's algorithm (winograd_cost.c): predicted cycles. */
+#ifndef COST_WINOGRAD_COST_H
+#define COST_WINOGRAD_COST_H
 
 #include "ir/target.h"
-#include "ir/winograd.h"
+#include "ir/winograd_tiles.h"
 
 /* what a convolution by 3 x 3 windows asks for */
 struct winograd_work { double tiles, channels, outputs; const struct winograd *f; };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The choice of schedules (ir/schedule.h) for a machine: by predicted time, in tasks that threads
  * share; and what --tune tries beside it. */
-#ifndef SCHEDULE_SCHEDULE_H
-#define SCHEDULE_SCHEDULE_H
+#ifndef SCHEDULE_SCHEDULE_CHOICE_H
+#define SCHEDULE_SCHEDULE_CHOICE_H
 
-#include "cost/threads.h"
+#include "cost/threads_cost.h"
 #include "ir/schedule.h"
 #include "ir/target.h"
 #include "ir/tensor.h"
@@ -18,7 +18,7 @@ struct schedule_machine {
 /* Does f read more constants than the target keeps in a cache from one run to the next (engine->cold)? */
 bool schedule_is_cold(const struct function *f, const struct target *target);
 /* A good schedule for an operation, the one of least predicted time, which may say why; in arena.
- * NULL: nothing would follow it (schedule.c: a table by operation). */
+ * NULL: nothing would follow it (schedule_choice.c: a table by operation). */
 const struct schedule *schedule_for(const struct op *op, const struct schedule_machine *machine,
                                     struct arena *arena);
 /* Tasks, so that the slowest thread is done soonest (share.c, which knows the `result` itself); as
@@ -42,7 +42,7 @@ int64_t schedule_winograd_panel(int64_t lines);
  * the rows of a matrix, by constant weights. */
 struct schedule_product { int64_t groups, positions, outputs, channels; bool matrix; };
 
-/* What --tune tries (moves.c): *s with move number `move` made; false where that changes nothing or
+/* What --tune tries (tune_moves.c): *s with move number `move` made; false where that changes nothing or
  * cannot be followed. */
 extern const int schedule_move_count;
 bool schedule_move(const struct op *op, const struct schedule_machine *machine, int move,

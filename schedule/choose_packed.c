@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Which schedule: the register tile, strips, prefetch and tasks for a contraction on a machine.
  * Tiles that registers have room for and that cut the positions evenly are compared by what they
- * are predicted to cost (cost/packed.c); the rest follows from the tile. */
+ * are predicted to cost (cost/packed_cost.c); the rest follows from the tile. */
 #include "cost/core.h"
-#include "cost/packed.h"
+#include "cost/packed_cost.h"
 #include "cost/room.h"
 #include "kernels/contract.h"
 #include "schedule/choose.h"

@@ -2,7 +2,7 @@
 /* The moves that --tune tries: each changes one or two words of a schedule. */
 #include "cost/core.h"
 #include "kernels/kernels.h"
-#include "schedule/schedule.h"
+#include "schedule/schedule_choice.h"
 
 /* value: set to it; add: more or less; halve: so many times; swap: rows and panels change roles */
 struct move { enum schedule_word word; enum { SET, ADD, HALVE, SWAP } how; int value; };

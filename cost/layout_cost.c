@@ -13,7 +13,7 @@
  * Set by hand; what rows far apart lose was measured with gcc (10 to 18 %), convolutions of few
  * channels are among the cases of make bench-operators. How far a region is off has not been
  * recorded: another kind than blocks must be better by a tenth. */
-#include "cost/layout.h"
+#include "cost/layout_cost.h"
 
 #include "base/size.h"
 #include "ir/rates.h"

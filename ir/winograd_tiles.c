@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ir/winograd.h"
+#include "ir/winograd_tiles.h"
 
 #include <stddef.h>
 

@@ -8,8 +8,8 @@
  * products are steps, each one multiplication and one addition at most; that of w is done once, in
  * double, by matrix G. Points 0, 1, -1, (2, -2,) infinity. Lavin and Gray, "Fast Algorithms for
  * Convolutional Neural Networks", arXiv 1509.09308. */
-#ifndef IR_WINOGRAD_H
-#define IR_WINOGRAD_H
+#ifndef IR_WINOGRAD_TILES_H
+#define IR_WINOGRAD_TILES_H
 
 #include "ir/lower.h"
 

@@ -13,7 +13,7 @@
  * ago. That overlaps with little else. Fitted to the 42 layers of the zoo that have the algorithm:
  * the groups chosen are 1 % slower than the best in the mean, 14 % at worst
  * (docs/measurements/schedules.md). */
-#include "cost/winograd.h"
+#include "cost/winograd_cost.h"
 
 #include "cost/core.h"
 #include "ir/rates.h"

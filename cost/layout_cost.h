@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost models of layouts (layout.c): predicted cycles of one core. */
-#ifndef COST_LAYOUT_H
-#define COST_LAYOUT_H
+/* The cost models of layouts (layout_cost.c): predicted cycles of one core. */
+#ifndef COST_LAYOUT_COST_H
+#define COST_LAYOUT_COST_H
 
 #include "ir/target.h"
 #include "ir/tensor.h"

@@ -15,7 +15,7 @@
  * Rates were fitted to layers of the zoo, measured by test/bench/schedules.py as in a
  * network: a fifth of them is off by more than 10 %, but what counts is which of two schedules is
  * faster. */
-#include "cost/packed.h"
+#include "cost/packed_cost.h"
 
 #include "cost/core.h"
 #include "cost/room.h"

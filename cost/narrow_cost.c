@@ -8,16 +8,16 @@
  *                begins; reading half as many bytes of weights, and rounding them where they come
  *                as f32
  *      words     products of as many channels at once as a word has, in registers
- *      Winograd  products of tiles of results in f32 (cost/winograd.c)
+ *      Winograd  products of tiles of results in f32 (cost/winograd_cost.c)
  *      weights   products in f32 by weights stored in bf16: half of them to read, and
  *                instructions that widen them
  *
  * Before layouts and schedules are chosen, so roughly: no edges of tiles, no loops, no strips.
- * Set by hand, as cost/tiles.c is; how far a layer is off has not been recorded. */
-#include "cost/narrow.h"
+ * Set by hand, as cost/tiles_cost.c is; how far a layer is off has not been recorded. */
+#include "cost/narrow_cost.h"
 
-#include "cost/tiles.h"
-#include "cost/winograd.h"
+#include "cost/tiles_cost.h"
+#include "cost/winograd_cost.h"
 #include "ir/loop.h"
 #include "ir/rates.h"
 

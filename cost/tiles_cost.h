@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost model of sums in hardware tiles (tiles.c): predicted cycles of one core. */
-#ifndef COST_TILES_H
-#define COST_TILES_H
+/* The cost model of sums in hardware tiles (tiles_cost.c): predicted cycles of one core. */
+#ifndef COST_TILES_COST_H
+#define COST_TILES_COST_H
 
 #include "ir/target.h"
 

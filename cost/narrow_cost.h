@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost models of contractions in f32 and in 16 bits (narrow.c), before there are layouts and
+/* The cost models of contractions in f32 and in 16 bits (narrow_cost.c), before there are layouts and
  * schedules: predicted cycles of one core. */
-#ifndef COST_NARROW_H
-#define COST_NARROW_H
+#ifndef COST_NARROW_COST_H
+#define COST_NARROW_COST_H
 
 #include "ir/target.h"
 #include "ir/tensor.h"

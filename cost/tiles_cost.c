@@ -9,7 +9,7 @@
  * Set by hand for a Xeon of 2023: a product of tiles takes 16 cycles by its documentation. There
  * is no table of layers as convolve_packed has (docs/measurements/schedules.md), so how far it is
  * off is not known. */
-#include "cost/tiles.h"
+#include "cost/tiles_cost.h"
 
 #include "ir/rates.h"
 

@@ -15,7 +15,7 @@
  * two reads from another core's cache what the other kernel has stored. Fitted on two cores of a
  * Xeon: 128 KB take 8 us from the other core's second cache, 0.8 from the own one
  * (docs/measurements/schedules.md); not on more than two. */
-#include "cost/threads.h"
+#include "cost/threads_cost.h"
 
 #include "base/size.h"
 #include "cost/core.h"

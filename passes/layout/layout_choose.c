@@ -20,7 +20,7 @@
  * lanes that pad it, unless what they join needs whole ones. Blocks of 16 where costs are equal:
  * lanes that pad the last block cost less than what whole vectors are good for (a depthwise window
  * that stays in registers, strips, stores without masks). */
-#include "cost/layout.h"
+#include "cost/layout_cost.h"
 #include "ir/loop_vector.h"
 #include "passes/layout/layout.h"
 

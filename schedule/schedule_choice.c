@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "schedule/schedule.h"
+#include "schedule/schedule_choice.h"
 
 #include "ir/engine.h"
 #include "kernels/kernels.h"
