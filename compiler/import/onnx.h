@@ -8,7 +8,8 @@
  *                     onnx_function.c, onnx_report.c
  *   onnx_attribute.c  checked access to attributes
  *   onnx_ops.def      one row per framework operator and opset range
- *   onnx_op_*.c       importers: a node becomes Tensor IR in a few lines
+ *   onnx_op_*.c       importers: what a node says is checked and decoded; its meaning is a call of
+ *                     front/compose, or a few lines
  *
  * Nothing here recurses on input depth without a limit, and nothing of a model reaches a message
  * but through text_safe. */
@@ -16,6 +17,7 @@
 #define COMPILER_IMPORT_ONNX_H
 
 #include "compiler/import/import.h"
+#include "front/compose/compose.h"
 #include "ir/tensor.h"
 #include "passes/pass.h"
 
@@ -25,6 +27,9 @@ struct onnx_import {
         struct module *m;
         struct builder b;               /* region and location are set for the node at hand; folds
                                          * as it builds */
+        struct compose *c;              /* over b: what operators mean; its errors are those of the
+                                         * node at hand */
+        struct onnx_node *node;         /* at hand; NULL: none */
         struct diag *diag;
         struct pass_context *context;   /* of the folder; limits */
         const struct import_options *options;
@@ -120,10 +125,6 @@ struct value *onnx_tensor(struct onnx_import *im, const Onnx__TensorProto *t, co
 /* Imports a subgraph's nodes into region (arguments bound to its inputs); yields its outputs. */
 bool onnx_subgraph(struct onnx_import *im, const Onnx__GraphProto *g, struct region *region,
                    struct value *const *arguments, int argument_count);
-/* What is built goes into `region`, until it is left for where that was before. */
-struct onnx_region { struct region *region; struct op *counted; };
-struct onnx_region onnx_region_enter(struct onnx_import *im, struct region *region);
-void onnx_region_leave(struct onnx_import *im, struct onnx_region outer);
 /* The same nodes straight into the current region (a branch known at compile time);
  * outputs[output_count] are set. */
 bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g,
@@ -169,8 +170,5 @@ bool onnx_axis(struct onnx_import *im, const struct onnx_node *n, int64_t axis, 
  * value */
 bool onnx_operand_ints(struct onnx_import *im, const struct onnx_node *n, int input,
                        int64_t *values, int room, int *count, bool *known);
-/* both sides of a numpy broadcast (NULL after an error) */
-bool onnx_broadcast(struct onnx_import *im, const struct onnx_node *n, struct value **values,
-                    int count);
 
 #endif

@@ -102,7 +102,7 @@ static bool fail_branch(struct onnx_import *im, struct onnx_node *n, struct op *
                 op_erase(region->last);
         struct onnx_region outer = onnx_region_enter(im, region);
         struct value *behind =
-                onnx_with(im, OP_add, build_cast(&im->b, op_operand(op, 0), E_I64), 1);
+                compose_with(im->c, OP_add, build_cast(&im->b, op_operand(op, 0), E_I64), 1);
         struct value **yields =
                 arena_array(im->arena, (size_t)other->operand_count, sizeof *yields);
         bool ok = behind != NULL;

@@ -423,11 +423,14 @@ static bool build_node(struct onnx_import *im, struct onnx_node *n)
 {
         struct onnx_function *f = n->row ? NULL : onnx_function_find(im, n->proto);
         const char *location = im->b.location;
+        struct onnx_node *outer = im->node;
+        im->node = n;
         im->b.location = *n->name ? n->name : n->row ? n->row->op : location;
         bool ok = f ? onnx_call(im, n, f)
                     : check_counts(im, n) && check_kinds(im, n) && onnx_check_scales(im, n) && n->row->import(im, n) &&
                               onnx_attributes_used(im, n);
         im->b.location = location;
+        im->node = outer;
         return ok;
 }
 

@@ -12,8 +12,6 @@
         bool importer(struct onnx_import *im, struct onnx_node *n);
 #include "compiler/import/onnx_ops.def"
 
-enum { NUMBER_MAX = INT32_MAX }; /* largest stride, pad, kernel, ... that a model may state */
-
 /* ---- operands and results ---- */
 
 static inline struct value *onnx_input(const struct onnx_node *n, int i) /* NULL when absent */
@@ -31,21 +29,7 @@ static inline bool onnx_output(struct onnx_node *n, int i, struct value *v)
                 n->outputs[i] = v;
         return v != NULL;
 }
-static inline enum element onnx_element(const struct value *v) { return v->type->element; }
-static inline int onnx_rank(const struct value *v) { return v->type->rank; }
-static inline int64_t onnx_dim(const struct value *v, int i) { return type_extent(v->type, i); }
-static inline int64_t onnx_min(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t onnx_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* A type of extents that a model's numbers made: NULL after an error when the rank, an extent or
- * the bytes pass a limit. */
-const struct type *onnx_type(struct onnx_import *im, const struct onnx_node *n, enum element e,
-                             int rank, const dim_t *dims);
-const struct type *onnx_type_static(struct onnx_import *im, const struct onnx_node *n, enum element e,
-                                    int rank, const int64_t *extents);
-/* how many elements have such extents; false after the same errors, of a byte each */
-bool onnx_elements(struct onnx_import *im, const struct onnx_node *n, int rank, const int64_t *extents,
-                   int64_t *count);
 /* The declared type of an output, checked to be of element e (and of rank, unless -1). */
 const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_node *n, int output,
                                     enum element e, int rank);
@@ -110,95 +94,13 @@ bool onnx_ignore(struct onnx_import *im, struct onnx_node *n, const char *name);
 
 /* ---- building ---- */
 
-/* element-wise; two operands are broadcast to each other (their shapes fit, or that is a bug of
- * ours) */
-struct value *onnx_unary(struct onnx_import *im, enum opcode code, struct value *x);
-struct value *onnx_binary(struct onnx_import *im, enum opcode code, struct value *x,
-                          struct value *y);
-/* x op number */
-struct value *onnx_with(struct onnx_import *im, enum opcode code, struct value *x, double number);
-/* number op x */
-struct value *onnx_from(struct onnx_import *im, enum opcode code, double number, struct value *x);
-struct value *onnx_select(struct onnx_import *im, struct value *c, struct value *x,
-                          struct value *y);
-/* x where it is 0 or more, or NaN; else y */
-struct value *onnx_below_zero(struct onnx_import *im, struct value *x, struct value *y);
-/* to narrow floats: saturates */
-struct value *onnx_cast(struct onnx_import *im, struct value *x, enum element e);
-/* f16 and bf16 as f32: what chains of operations are computed in */
-enum element onnx_wide_element(enum element e);
-struct value *onnx_wide(struct onnx_import *im, struct value *x);
-/* ---- onnx_narrow.c: conversions, also to and from types that nothing computes in ---- */
-
-enum onnx_round { ROUND_UP, ROUND_DOWN, ROUND_NEAREST };
-struct onnx_conversion {
-        bool saturate;                  /* to floats of 8 bits: what is too large becomes the
-                                         * largest, not infinite or NaN */
-        enum onnx_round round;          /* to f8e8m0 */
-};
-struct value *onnx_convert(struct onnx_import *im, struct value *x, enum element to,
-                           const struct onnx_conversion *how);
-/* what such a type is converted to without loss: f32, i8 or u8; any other: itself */
-enum element onnx_plain_element(enum element e);
-/* the same bits as another type of equal size */
-struct value *onnx_as_bits(struct onnx_import *im, struct value *x, enum element to);
-/* of a number; such types are a byte each in memory, and as many in a model as fit into one */
-int onnx_narrow_bits(enum element e);
-/* of integers below 8 bits; false: it is none */
-bool onnx_integer_range(enum element e, double *least, double *most);
-
-/* ---- onnx_helpers.c ---- */
-
-/* a scalar of element e with this value, exact for every integer */
-struct value *onnx_integer(struct onnx_import *im, enum element e, int64_t number);
-
-struct value *onnx_reshape(struct onnx_import *im, struct value *x, int rank, const dim_t *dims);
-/* v's dimensions become dims[k] of to's shape; v keeps its element */
-struct value *onnx_spread(struct onnx_import *im, struct value *v, const struct type *to,
-                          const int64_t *dims);
-/* v is a scalar or [extent of axis]: over to's shape */
-struct value *onnx_along(struct onnx_import *im, struct value *v, const struct type *to, int axis);
 /* x along axis, cut or filled with 0 to `extent` (onnx_op_signal.c) */
 struct value *onnx_fitted(struct onnx_import *im, struct value *x, int axis, int64_t extent);
-/* 0, 1, ..., count - 1 */
-struct value *onnx_iota(struct onnx_import *im, enum element e, int64_t count);
-
-/* accumulator: an element, or E_COMPUTE; no axes: x itself */
-struct value *onnx_reduce(struct onnx_import *im, enum reducer kind, struct value *x,
-                          const int64_t *axes, int count, int accumulator);
 /* the first (or last) position along the axis that holds the maximum (or minimum), of i32 or i64; the
  * axis vanishes. NaN is the maximum and the minimum. (onnx_op_reduce.c) */
 struct value *onnx_arg_reduce(struct onnx_import *im, struct value *x, enum reducer kind, int axis, bool last);
-/* a reduced value back over the shape it was reduced from, or with the axes kept as extents 1 */
-struct value *onnx_unreduce(struct onnx_import *im, struct value *reduced, const struct type *full,
-                            const int64_t *axes, int count);
-struct value *onnx_keep(struct onnx_import *im, struct value *reduced, const struct type *full,
-                        const int64_t *axes, int count);
-/* mean over axes, in the wide type of x */
-struct value *onnx_mean(struct onnx_import *im, struct value *x, const int64_t *axes, int count);
-int onnx_axes_from(int first, int rank, int64_t *axes); /* first, ..., rank - 1; how many */
 /* channels last: [N, spatial, C] to [N, C, spatial], or back (onnx_op_conv.c) */
 struct value *onnx_move_channels(struct onnx_import *im, struct value *x, bool to_front);
-
-/* ---- loops (onnx_loop.c) ---- */
-
-/* What a loop is made of, as struct op_loop says; lists of directions may be NULL: all forward. */
-struct onnx_loop_parts {
-        struct value *trip, *go, *const *first, *const *scans;
-        int64_t steps;
-        int carried, scanned, stacked;
-        const int64_t *scan_backward, *stack_backward;
-};
-struct onnx_loop {
-        struct op *op;
-        struct value *number, *held, *rows;       /* arguments of its region */
-        struct onnx_region outer;
-};
-/* Between the two, what is built goes into the loop's region. yielded: go, where it has that, the
- * next carried values, rows of stacks; a NULL among them is an error that was reported. */
-bool onnx_loop_open(struct onnx_import *im, const struct onnx_loop_parts *parts,
-                    struct onnx_loop *loop);
-bool onnx_loop_close(struct onnx_import *im, struct onnx_loop *loop, struct value *const *yielded);
 
 /* ---- many tensors as one, and one as many ---- */
 

@@ -7,69 +7,30 @@
 
 #include <string.h>
 
-/* ---- a loop while its region is being filled ---- */
+/* ---- bodies ---- */
 
-bool onnx_loop_open(struct onnx_import *im, const struct onnx_loop_parts *parts,
-                    struct onnx_loop *loop)
+/* a loop whose region a graph fills, node by node; what it has is charged by itself */
+struct body {
+        struct compose_loop loop;
+        struct op *counted; /* outside, model->counted */
+};
+
+static bool body_open(struct onnx_import *im, const struct compose_loop_parts *parts,
+                      struct body *body)
 {
-        int results = parts->carried + parts->stacked;
-        struct value **operands =
-                arena_array(im->arena, (size_t)(2 + parts->carried + parts->scanned),
-                            sizeof *operands);
-        const struct type **types = arena_array(im->arena, (size_t)results, sizeof *types);
-        struct attr *attrs = attrs_new(im->m, OP_loop);
-        operands[0] = parts->trip;
-        operands[1] = parts->go;
-        for (int i = 0; i < parts->carried; i++)
-                types[i] = (operands[2 + i] = parts->first[i])->type;
-        for (int i = 0; i < parts->scanned; i++)
-                operands[2 + parts->carried + i] = parts->scans[i];
-        for (int i = 0; i < parts->stacked; i++)
-                types[parts->carried + i] = type_scalar(im->m, E_BOOL);   /* any, until the rows are known */
-        attr_set(attrs, OP_loop, "steps", parts->steps);
-        attr_set(attrs, OP_loop, "carried", parts->carried);
-        if (parts->scan_backward)
-                attr_set_ints(im->m, attrs, OP_loop, "scan_backward", parts->scan_backward,
-                              parts->scanned);
-        if (parts->stack_backward)
-                attr_set_ints(im->m, attrs, OP_loop, "stack_backward", parts->stack_backward,
-                              parts->stacked);
-        loop->op = op_build_results(&im->b, OP_loop, operands, 2 + parts->carried + parts->scanned,
-                                    attrs, types, results, 1);
-        if (!loop->op)
+        if (!compose_loop_open(im->c, parts, &body->loop))
                 return false;
-        struct region *body = op_add_region(loop->op, 0);
-        region_reserve(body, 1 + parts->carried + parts->scanned);
-        loop->number = region_add_argument(body, type_scalar(im->m, E_I64), "step");
-        for (int i = 0; i < parts->carried; i++)
-                region_add_argument(body, types[i], "held");
-        for (int i = 0; i < parts->scanned; i++) {
-                const struct type *t = parts->scans[i]->type;
-                region_add_argument(body, type_tensor(im->m, t->element, t->rank - 1, t->dims + 1),
-                                    "row");
-        }
-        loop->held = body->arguments + 1;
-        loop->rows = loop->held + parts->carried;
-        loop->outer = onnx_region_enter(im, body);
+        body->counted = im->model->counted;
+        im->model->counted = NULL;
         return true;
 }
 
-bool onnx_loop_close(struct onnx_import *im, struct onnx_loop *loop, struct value *const *yielded)
+/* as compose_loop_close */
+static bool body_close(struct onnx_import *im, struct body *body, struct value *const *yielded)
 {
-        struct op *op = loop->op;
-        int64_t carried = op_int(op, "carried");
-        int count = op->result_count + (op_operand(op, 1) != NULL);
-        bool good = true;
-        for (int i = 0; i < count; i++)
-                good = good && yielded[i];
-        good = good && build_yield(&im->b, yielded, count);
-        onnx_region_leave(im, loop->outer);
-        for (int i = (int)carried; i < op->result_count; i++)
-                op->results[i].type = NULL;
-        return good && op_infer(im->m, op, im->diag);
+        im->model->counted = body->counted;
+        return compose_loop_close(im->c, &body->loop, yielded);
 }
-
-/* ---- bodies ---- */
 
 /* the rank a body declares for an input; -1: none */
 static int declared_rank(const Onnx__GraphProto *body, size_t input)
@@ -227,14 +188,14 @@ static bool finish_looping(struct onnx_import *im, struct onnx_node *n, const st
 
 /* the body, between onnx_loop_open and onnx_loop_close; yielded: go, carried, rows */
 static bool import_body(struct onnx_import *im, struct onnx_node *n, const struct looping *l,
-                        const struct onnx_loop *loop, struct value **yielded)
+                        const struct compose_loop *loop, struct value **yielded)
 {
         size_t count = l->body->n_output;
         struct value **arguments =
                 arena_array(im->arena, (size_t)l->carried + 2, sizeof *arguments);
         struct value **outputs = arena_array(im->arena, count, sizeof *outputs);
         arguments[0] = as_declared(im, loop->number, l->body, 0);
-        arguments[1] = as_declared(im, onnx_integer(im, E_BOOL, 1), l->body, 1);
+        arguments[1] = as_declared(im, compose_integer(im->c, E_BOOL, 1), l->body, 1);
         for (int i = 0; i < l->carried; i++)
                 arguments[2 + i] = &loop->held[i];
         if (!onnx_inline_graph(im, l->body, arguments, l->carried + 2, outputs, (int)count) ||
@@ -266,8 +227,8 @@ static bool unroll_step(struct onnx_import *im, struct onnx_node *n, const struc
 {
         struct value **arguments = arena_array(im->arena, (size_t)l->carried + 2, sizeof *arguments);
         int count = (int)l->body->n_output;
-        arguments[0] = as_declared(im, onnx_integer(im, E_I64, step), l->body, 0);
-        arguments[1] = as_declared(im, onnx_integer(im, E_BOOL, 1), l->body, 1);
+        arguments[0] = as_declared(im, compose_integer(im->c, E_I64, step), l->body, 0);
+        arguments[1] = as_declared(im, compose_integer(im->c, E_BOOL, 1), l->body, 1);
         for (int i = 0; i < l->carried; i++)
                 arguments[2 + i] = values[1 + i];
         if (!onnx_repeat_graph(im, l->body, arguments, l->carried + 2, values, count) || !onnx_want_tensors(im, l->body, values, 0, 1) ||
@@ -326,7 +287,7 @@ static bool unrolled(struct onnx_import *im, struct onnx_node *n, const struct l
 bool onnx_import_loop(struct onnx_import *im, struct onnx_node *n)
 {
         struct looping l = { 0 };
-        struct onnx_loop loop;
+        struct body body;
         if (!looping_read(im, n, &l))
                 return false;
         if (!l.carried && !l.stacked)
@@ -335,24 +296,22 @@ bool onnx_import_loop(struct onnx_import *im, struct onnx_node *n)
                 return unrolled(im, n, &l);
         struct value **yielded =
                 arena_array(im->arena, (size_t)(1 + l.carried + l.stacked), sizeof *yielded);
-        struct onnx_loop_parts parts = { .trip = l.trip,
-                                         .go = l.go ? l.go : onnx_integer(im, E_BOOL, 1),
-                                         .first = n->inputs + 2,
-                                         .carried = l.carried,
-                                         .stacked = l.stacked };
-        if (!onnx_loop_open(im, &parts, &loop))
+        struct compose_loop_parts parts = { .trip = l.trip,
+                                            .go = l.go ? l.go : compose_integer(im->c, E_BOOL, 1),
+                                            .first = n->inputs + 2,
+                                            .carried = l.carried,
+                                            .stacked = l.stacked };
+        if (!body_open(im, &parts, &body))
                 return false;
-        if (!import_body(im, n, &l, &loop, yielded)) {
-                onnx_region_leave(im, loop.outer);
-                return false;
-        }
-        if (!onnx_loop_close(im, &loop, yielded) ||
-            !finish_looping(im, n, &l, yielded[0], &loop.op))
+        if (!import_body(im, n, &l, &body.loop, yielded))
+                return body_close(im, &body, NULL);
+        if (!body_close(im, &body, yielded) ||
+            !finish_looping(im, n, &l, yielded[0], &body.loop.op))
                 return false;
         for (int i = 0; i < n->output_count && i < l.carried; i++)
-                n->outputs[i] = &loop.op->results[i];
+                n->outputs[i] = &body.loop.op->results[i];
         for (int i = 0; i < l.stacked; i++)
-                n->outputs[l.which[i]] = &loop.op->results[l.carried + i];
+                n->outputs[l.which[i]] = &body.loop.op->results[l.carried + i];
         return true;
 }
 
@@ -420,7 +379,7 @@ static bool scanning_read(struct onnx_import *im, struct onnx_node *n, int first
 static struct value *move_axis(struct onnx_import *im, struct value *x, int axis, bool outermost)
 {
         int64_t perm[RANK_MAX];
-        int rank = onnx_rank(x);
+        int rank = value_rank(x);
         for (int d = 0; d < rank; d++)
                 if (outermost)
                         perm[d] = d == 0 ? axis : d <= axis ? d - 1 : d;
@@ -434,36 +393,34 @@ static bool scan_rows(struct onnx_import *im, struct onnx_node *n, const struct 
                       struct value *const *states, struct value *const *scans,
                       struct value **results)
 {
-        struct onnx_loop loop;
-        struct onnx_loop_parts parts = { .steps = s->steps,
-                                         .first = states,
-                                         .carried = s->carried,
-                                         .scans = scans,
-                                         .scanned = s->scanned,
-                                         .scan_backward = s->scan_backward,
-                                         .stacked = s->stacked,
-                                         .stack_backward = s->stack_backward };
+        struct body body;
+        struct compose_loop_parts parts = { .steps = s->steps,
+                                            .first = states,
+                                            .carried = s->carried,
+                                            .scans = scans,
+                                            .scanned = s->scanned,
+                                            .scan_backward = s->scan_backward,
+                                            .stacked = s->stacked,
+                                            .stack_backward = s->stack_backward };
         int count = s->carried + s->stacked;
         struct value **yielded = arena_array(im->arena, (size_t)count, sizeof *yielded);
         struct value **arguments =
                 arena_array(im->arena, (size_t)(s->carried + s->scanned), sizeof *arguments);
-        if (!onnx_loop_open(im, &parts, &loop))
+        if (!body_open(im, &parts, &body))
                 return false;
         for (int i = 0; i < s->carried + s->scanned; i++)
-                arguments[i] = &loop.held[i];
+                arguments[i] = &body.loop.held[i];
         bool good =
                 onnx_inline_graph(im, s->body, arguments, s->carried + s->scanned, yielded, count) &&
                 onnx_want_tensors(im, s->body, yielded, 0, count);
         for (int i = 0; i < s->carried && good; i++)
                 good = check_carried(im, n, states[i], yielded[i], i);
-        if (!good) {
-                onnx_region_leave(im, loop.outer);
-                return false;
-        }
-        if (!onnx_loop_close(im, &loop, yielded))
+        if (!good)
+                return body_close(im, &body, NULL);
+        if (!body_close(im, &body, yielded))
                 return false;
         for (int i = 0; i < count; i++)
-                results[i] = &loop.op->results[i];
+                results[i] = &body.loop.op->results[i];
         return true;
 }
 
@@ -492,8 +449,8 @@ bool onnx_import_scan(struct onnx_import *im, struct onnx_node *n)
         for (int i = 0; i < s.scanned; i++) {
                 struct value *x = n->inputs[s.carried + i];
                 int axis;
-                if (!onnx_axis(im, n, s.scan_axes[i], onnx_rank(x), &axis) ||
-                    !same_steps(im, n, &s, i, onnx_dim(x, axis)))
+                if (!onnx_axis(im, n, s.scan_axes[i], value_rank(x), &axis) ||
+                    !same_steps(im, n, &s, i, value_extent(x, axis)))
                         return false;
                 scans[i] = move_axis(im, x, axis, true);
         }
@@ -502,7 +459,7 @@ bool onnx_import_scan(struct onnx_import *im, struct onnx_node *n)
         for (int i = 0; i < n->output_count; i++) {
                 int axis = 0;
                 if (i >= s.carried &&
-                    !onnx_axis(im, n, s.stack_axes[i - s.carried], onnx_rank(results[i]), &axis))
+                    !onnx_axis(im, n, s.stack_axes[i - s.carried], value_rank(results[i]), &axis))
                         return false;
                 n->outputs[i] = axis ? move_axis(im, results[i], axis, false) : results[i];
         }
@@ -514,7 +471,7 @@ bool onnx_import_scan(struct onnx_import *im, struct onnx_node *n)
 bool onnx_import_scan_batch(struct onnx_import *im, struct onnx_node *n)
 {
         struct scanning s = { 0 };
-        struct onnx_loop batch;
+        struct body batch;
         if (!scanning_read(im, n, 1, &s) ||
             !(s.scan_backward = directions(im, n, "directions", s.scanned)))
                 return false;
@@ -522,31 +479,29 @@ bool onnx_import_scan_batch(struct onnx_import *im, struct onnx_node *n)
                 return onnx_unsupported(im, n, "sequence_lens");
         for (int i = 0; i < s.carried + s.scanned; i++) {
                 const struct value *x = n->inputs[1 + i];
-                if (onnx_rank(x) < (i < s.carried ? 1 : 2) ||
-                    onnx_dim(x, 0) != onnx_dim(n->inputs[1], 0))
+                if (value_rank(x) < (i < s.carried ? 1 : 2) ||
+                    value_extent(x, 0) != value_extent(n->inputs[1], 0))
                         return onnx_invalid(im, n, "input %d is %s, want a batch of %lld", 1 + i,
                                             type_text(im->arena, im->m, x->type),
-                                            (long long)onnx_dim(n->inputs[1], 0));
-                if (i >= s.carried && !same_steps(im, n, &s, i - s.carried, onnx_dim(x, 1)))
+                                            (long long)value_extent(n->inputs[1], 0));
+                if (i >= s.carried && !same_steps(im, n, &s, i - s.carried, value_extent(x, 1)))
                         return false;
         }
-        struct onnx_loop_parts parts = { .steps = onnx_dim(n->inputs[1], 0),
-                                         .scans = n->inputs + 1,
-                                         .scanned = s.carried + s.scanned,
-                                         .stacked = s.carried + s.stacked };
+        struct compose_loop_parts parts = { .steps = value_extent(n->inputs[1], 0),
+                                            .scans = n->inputs + 1,
+                                            .scanned = s.carried + s.scanned,
+                                            .stacked = s.carried + s.stacked };
         struct value **results = arena_array(im->arena, (size_t)parts.stacked, sizeof *results);
         struct value **inner = arena_array(im->arena, (size_t)parts.scanned, sizeof *inner);
-        if (!onnx_loop_open(im, &parts, &batch))
+        if (!body_open(im, &parts, &batch))
                 return false;
         for (int i = 0; i < parts.scanned; i++)
-                inner[i] = &batch.rows[i];
-        if (!scan_rows(im, n, &s, inner, inner + s.carried, results)) {
-                onnx_region_leave(im, batch.outer);
-                return false;
-        }
-        if (!onnx_loop_close(im, &batch, results))
+                inner[i] = &batch.loop.rows[i];
+        if (!scan_rows(im, n, &s, inner, inner + s.carried, results))
+                return body_close(im, &batch, NULL);
+        if (!body_close(im, &batch, results))
                 return false;
         for (int i = 0; i < n->output_count; i++)
-                n->outputs[i] = &batch.op->results[i];
+                n->outputs[i] = &batch.loop.op->results[i];
         return true;
 }

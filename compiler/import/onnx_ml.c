@@ -11,18 +11,24 @@
 static struct value *softmax_zero(struct onnx_import *im, struct value *x)
 {
         const int64_t axis = 1;
-        struct value *some = onnx_with(im, OP_gt, onnx_unary(im, OP_abs, x), 1e-7),
+        struct value *some = compose_with(im->c, OP_gt, compose_unary(im->c, OP_abs, x), 1e-7),
                      *none = x ? build_like(&im->b, x, 0) : NULL;
-        struct value *most = onnx_select(im, some, x, x ? build_like(&im->b, x, -(double)INFINITY) : NULL);
+        struct value *most =
+                compose_select(im->c, some, x, x ? build_like(&im->b, x, -(double)INFINITY) : NULL);
 
-        most = onnx_reduce(im, REDUCE_max, most, &axis, 1, E_COMPUTE);
+        most = compose_reduce(im->c, REDUCE_max, most, &axis, 1, E_COMPUTE);
         if (!most)
                 return NULL;
-        struct value *e = onnx_unary(im, OP_exp, sub(im, x, onnx_unreduce(im, most, x->type, &axis, 1)));
-        e = onnx_select(im, some, e, none);
-        struct value *sum = onnx_reduce(im, REDUCE_sum, e, &axis, 1, E_COMPUTE);
-        sum = sum ? onnx_select(im, onnx_with(im, OP_eq, sum, 0), build_like(&im->b, sum, 1), sum) : NULL;
-        return sum ? onnx_binary(im, OP_div, e, onnx_unreduce(im, sum, x->type, &axis, 1)) : NULL;
+        struct value *e = compose_unary(
+                im->c, OP_exp, sub(im->c, x, compose_unreduce(im->c, most, x->type, &axis, 1)));
+        e = compose_select(im->c, some, e, none);
+        struct value *sum = compose_reduce(im->c, REDUCE_sum, e, &axis, 1, E_COMPUTE);
+        sum = sum ? compose_select(im->c, compose_with(im->c, OP_eq, sum, 0),
+                                   build_like(&im->b, sum, 1), sum)
+                  : NULL;
+        return sum ? compose_binary(im->c, OP_div, e,
+                                    compose_unreduce(im->c, sum, x->type, &axis, 1))
+                   : NULL;
 }
 
 /* The number that a normal variable is below with probability x: by Newton's method on erf, from the
@@ -31,28 +37,34 @@ static struct value *softmax_zero(struct onnx_import *im, struct value *x)
 static struct value *probit(struct onnx_import *im, struct value *x)
 {
         const double a = 0.147, slope = 1.1283791670955126, root = 1.4142135623730951; /* 2 / sqrt(pi), sqrt(2) */
-        struct value *p = plus(im, times(im, onnx_cast(im, x, E_F64), 2), -1);
-        struct value *logarithm = onnx_unary(im, OP_log, mul(im, onnx_from(im, OP_sub, 1, p), plus(im, p, 1)));
-        struct value *half = plus(im, times(im, logarithm, 0.5), slope * slope / (2 * a));
-        struct value *y = onnx_unary(im, OP_sqrt, sub(im, mul(im, half, half), times(im, logarithm, 1 / a)));
+        struct value *p = plus(im->c, times(im->c, compose_cast(im->c, x, E_F64), 2), -1);
+        struct value *logarithm = compose_unary(
+                im->c, OP_log, mul(im->c, compose_from(im->c, OP_sub, 1, p), plus(im->c, p, 1)));
+        struct value *half = plus(im->c, times(im->c, logarithm, 0.5), slope * slope / (2 * a));
+        struct value *y = compose_unary(
+                im->c, OP_sqrt, sub(im->c, mul(im->c, half, half), times(im->c, logarithm, 1 / a)));
 
-        y = onnx_unary(im, OP_sqrt, sub(im, y, half));
-        y = mul(im, y, onnx_unary(im, OP_sign, p));
+        y = compose_unary(im->c, OP_sqrt, sub(im->c, y, half));
+        y = mul(im->c, y, compose_unary(im->c, OP_sign, p));
         for (int k = 0; k < 3 && y; k++) {
-                struct value *off = sub(im, onnx_unary(im, OP_erf, y), p);
-                struct value *rate = times(im, onnx_unary(im, OP_exp, onnx_unary(im, OP_neg, mul(im, y, y))), slope);
-                y = sub(im, y, onnx_binary(im, OP_div, off, rate));
+                struct value *off = sub(im->c, compose_unary(im->c, OP_erf, y), p);
+                struct value *rate =
+                        times(im->c,
+                              compose_unary(im->c, OP_exp,
+                                            compose_unary(im->c, OP_neg, mul(im->c, y, y))),
+                              slope);
+                y = sub(im->c, y, compose_binary(im->c, OP_div, off, rate));
         }
-        struct value *end = onnx_with(im, OP_eq, onnx_unary(im, OP_abs, p), 1);
-        y = onnx_select(im, end, onnx_with(im, OP_div, p, 0), times(im, y, root));
-        return x ? onnx_cast(im, y, onnx_element(x)) : NULL;
+        struct value *end = compose_with(im->c, OP_eq, compose_unary(im->c, OP_abs, p), 1);
+        y = compose_select(im->c, end, compose_with(im->c, OP_div, p, 0), times(im->c, y, root));
+        return x ? compose_cast(im->c, y, value_element(x)) : NULL;
 }
 
 struct value *onnx_post_transform(struct onnx_import *im, struct value *x, int post)
 {
         switch (post) {
         case POST_SOFTMAX: return onnx_softmax(im, x, (const int64_t[]){ 1 }, 1, false);
-        case POST_LOGISTIC: return onnx_unary(im, OP_sigmoid, x);
+        case POST_LOGISTIC: return compose_unary(im->c, OP_sigmoid, x);
         case POST_SOFTMAX_ZERO: return softmax_zero(im, x);
         case POST_PROBIT: return probit(im, x);
         default: return x;
@@ -71,10 +83,11 @@ struct value *onnx_ml_two(struct onnx_import *im, const struct onnx_node *n, str
                 onnx_unsupported(im, n, "PROBIT of one score for two classes");
                 return NULL;
         }
-        struct value *other = post == POST_LOGISTIC || mirrored ? onnx_unary(im, OP_neg, x) : onnx_from(im, OP_sub, 1, x);
+        struct value *other = post == POST_LOGISTIC || mirrored ? compose_unary(im->c, OP_neg, x)
+                                                                : compose_from(im->c, OP_sub, 1, x);
         if (post == POST_LOGISTIC) {
-                x = onnx_unary(im, OP_sigmoid, x);
-                other = onnx_unary(im, OP_sigmoid, other);
+                x = compose_unary(im->c, OP_sigmoid, x);
+                other = compose_unary(im->c, OP_sigmoid, other);
         }
         return x && other ? build_concat(&im->b, (struct value *[]){ other, x }, 2, 1) : NULL;
 }
@@ -114,11 +127,11 @@ bool onnx_ml_best(struct onnx_import *im, struct onnx_node *n, struct value *sco
 struct value *onnx_ml_numbers(struct onnx_import *im, const struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
-        enum element e = onnx_element(x);
+        enum element e = value_element(x);
         if (e == E_F32 || e == E_F64)
                 return x;
         if (e == E_I64 || e == E_I32)
-                return onnx_cast(im, x, E_F32);
+                return compose_cast(im->c, x, E_F32);
         onnx_invalid(im, n, "operand 0 is of %s, want f32, f64, i64 or i32", element_info[e].text);
         return NULL;
 }
@@ -126,10 +139,10 @@ struct value *onnx_ml_numbers(struct onnx_import *im, const struct onnx_node *n)
 struct value *onnx_ml_rows(struct onnx_import *im, const struct onnx_node *n)
 {
         struct value *x = onnx_want_rank(im, n, 0, 1, 2) ? onnx_ml_numbers(im, n) : NULL;
-        x = x ? onnx_cast(im, x, E_F32) : NULL;
-        return x && onnx_rank(x) == 1
-                       ? onnx_reshape(im, x, 2,
-                                      (const dim_t[]){ dim_of(1), dim_of(onnx_dim(x, 0)) })
+        x = x ? compose_cast(im->c, x, E_F32) : NULL;
+        return x && value_rank(x) == 1
+                       ? compose_reshape(im->c, x, 2,
+                                         (const dim_t[]){ dim_of(1), dim_of(value_extent(x, 0)) })
                        : x;
 }
 

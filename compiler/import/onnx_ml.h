@@ -3,7 +3,8 @@
 #ifndef COMPILER_IMPORT_ONNX_ML_H
 #define COMPILER_IMPORT_ONNX_ML_H
 
-#include "compiler/import/onnx_arithmetic.h"
+#include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_arithmetic.h"
 
 /* in the order of TreeEnsemble, opset 5 */
 enum post_transform { POST_NONE, POST_SOFTMAX, POST_LOGISTIC, POST_SOFTMAX_ZERO, POST_PROBIT };

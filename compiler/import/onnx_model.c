@@ -313,6 +313,16 @@ static bool import_model(struct onnx_import *im, const unsigned char *bytes, siz
         return true;
 }
 
+/* of what a node means (front/compose): an error of that node */
+static void composing_error(void *caller, enum exit_code code, const char *text)
+{
+        struct onnx_import *im = caller;
+        if (code == EXIT_UNSUPPORTED)
+                onnx_unsupported(im, im->node, "%s", text);
+        else
+                onnx_invalid(im, im->node, "%s", text);
+}
+
 static void import_new(struct onnx_import *im, struct onnx_model *model, struct module *m,
                        const struct import_options *options, struct pass_context *context)
 {
@@ -329,6 +339,14 @@ static void import_new(struct onnx_import *im, struct onnx_model *model, struct 
                                   .diag = context->diag,
                                   .fold = fold_op,
                                   .fold_context = context };
+        im->c = ARENA_NEW(arena, struct compose);
+        *im->c = (struct compose){ .m = m,
+                                   .b = &im->b,
+                                   .arena = arena,
+                                   .limits = &context->limits,
+                                   .exact = context->exact,
+                                   .error = composing_error,
+                                   .caller = im };
         model->rows = onnx_rows_map(arena);
         model->dims = map_new(arena);
         model->shapes = map_new(arena);

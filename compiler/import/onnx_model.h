@@ -191,6 +191,10 @@ struct onnx_entry *onnx_scope_find(const struct onnx_scope *scope, bytes_t name)
  * unless NULL */
 bool onnx_scope_define(struct onnx_import *im, struct onnx_scope *scope, bytes_t name,
                        struct onnx_entry entry, const char *what, const Onnx__NodeProto *node);
+/* What is built goes into `region`, until it is left for where that was before. */
+struct onnx_region { struct region *region; struct op *counted; };
+struct onnx_region onnx_region_enter(struct onnx_import *im, struct region *region);
+void onnx_region_leave(struct onnx_import *im, struct onnx_region outer);
 /* needed: names, or NULL for all; the others are not read */
 bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const Onnx__GraphProto *g,
                        struct map *needed);

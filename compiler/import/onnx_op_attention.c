@@ -21,16 +21,16 @@ static struct value *by_heads(struct onnx_import *im, const struct onnx_node *n,
 {
         struct value *x = n->inputs[input];
 
-        if (onnx_rank(x) == 4)
+        if (value_rank(x) == 4)
                 return x;
-        if (heads < 1 || onnx_dim(x, 2) % heads) {
+        if (heads < 1 || value_extent(x, 2) % heads) {
                 onnx_invalid(im, n, "operand %d has %lld columns for %lld heads", input,
-                             (long long)onnx_dim(x, 2), (long long)heads);
+                             (long long)value_extent(x, 2), (long long)heads);
                 return NULL;
         }
-        x = onnx_reshape(im, x, 4,
-                         (const dim_t[]){ dim_of(onnx_dim(x, 0)), dim_of(onnx_dim(x, 1)),
-                                          dim_of(heads), dim_of(onnx_dim(x, 2) / heads) });
+        x = compose_reshape(im->c, x, 4,
+                            (const dim_t[]){ dim_of(value_extent(x, 0)), dim_of(value_extent(x, 1)),
+                                             dim_of(heads), dim_of(value_extent(x, 2) / heads) });
         return transposed(im, x, 0, 2, 1, 3);
 }
 
@@ -42,9 +42,9 @@ static struct value *with_past(struct onnx_import *im, const struct onnx_node *n
 
         if (!v[0] || !x)
                 return x;
-        bool fits = onnx_rank(v[0]) == 4 && onnx_element(v[0]) == onnx_element(x);
+        bool fits = value_rank(v[0]) == 4 && value_element(v[0]) == value_element(x);
         for (int d = 0; d < 4 && fits; d++)
-                fits = d == 2 || onnx_dim(v[0], d) == onnx_dim(x, d);
+                fits = d == 2 || value_extent(v[0], d) == value_extent(x, d);
         if (!fits) {
                 onnx_invalid(im, n, "operand %d is %s for %s", past,
                              type_text(im->arena, im->m, v[0]->type),
@@ -64,7 +64,7 @@ static struct value *bias_of(struct onnx_import *im, enum element e, struct valu
         const struct type *t = type_with_element(im->m, c->type, e);
         struct value *zero = constant_number(im->m, t, 0),
                      *never = constant_number(im->m, t, -INFINITY);
-        return onnx_select(im, c, shown ? zero : never, shown ? never : zero);
+        return compose_select(im->c, c, shown ? zero : never, shown ? never : zero);
 }
 
 /* The mask as a bias of these scores; one shorter than the keys says nothing but no for the
@@ -76,22 +76,24 @@ static bool mask_bias(struct onnx_import *im, struct onnx_node *n, const struct 
 
         if (!mask)
                 return true;
-        int rank = onnx_rank(mask), last = rank - 1;
-        bool logic = onnx_element(mask) == E_BOOL;
-        bool fits = rank >= 1 && rank <= 4 && (logic || element_is_float(onnx_element(mask)));
+        int rank = value_rank(mask), last = rank - 1;
+        bool logic = value_element(mask) == E_BOOL;
+        bool fits = rank >= 1 && rank <= 4 && (logic || element_is_float(value_element(mask)));
         for (int d = 0; d < rank && fits; d++)
-                fits = onnx_dim(mask, d) == 1 || dim_is(t->dims[4 - rank + d], onnx_dim(mask, d)) ||
-                       (d == last && onnx_dim(mask, d) <= type_extent(t, 3));
+                fits = value_extent(mask, d) == 1 ||
+                       dim_is(t->dims[4 - rank + d], value_extent(mask, d)) ||
+                       (d == last && value_extent(mask, d) <= type_extent(t, 3));
         if (!fits)
                 return onnx_invalid(im, n, "the mask is %s for scores %s",
                                     type_text(im->arena, im->m, mask->type),
                                     type_text(im->arena, im->m, t));
-        mask = logic ? bias_of(im, t->element, mask, NULL) : onnx_cast(im, mask, t->element);
-        if (mask && !dim_is(t->dims[3], onnx_dim(mask, last)) && onnx_dim(mask, last) != 1) {
+        mask = logic ? bias_of(im, t->element, mask, NULL) : compose_cast(im->c, mask, t->element);
+        if (mask && !dim_is(t->dims[3], value_extent(mask, last)) &&
+            value_extent(mask, last) != 1) {
                 int64_t low[4] = { 0 };
                 dim_t dims[4];
                 for (int d = 0; d < rank; d++)
-                        dims[d] = dim_of(d == last ? type_extent(t, 3) : onnx_dim(mask, d));
+                        dims[d] = dim_of(d == last ? type_extent(t, 3) : value_extent(mask, d));
                 struct value *operands[3] = {
                         mask, constant_number(im->m, type_scalar(im->m, t->element), -INFINITY),
                         constant_ints(im->m, low, rank)
@@ -104,7 +106,7 @@ static bool mask_bias(struct onnx_import *im, struct onnx_node *n, const struct 
 
 static struct value *with_bias(struct onnx_import *im, struct value *x, struct value *bias)
 {
-        return x && bias ? onnx_binary(im, OP_add, x, bias) : x ? x : bias;
+        return x && bias ? compose_binary(im->c, OP_add, x, bias) : x ? x : bias;
 }
 
 /* the keys that count of each sequence, [batch x 1 x 1 x 1]; NULL without error: all do */
@@ -115,12 +117,13 @@ static bool key_counts(struct onnx_import *im, struct onnx_node *n, int64_t batc
         *counts = NULL;
         if (!lengths)
                 return true;
-        if (onnx_rank(lengths) != 1 || onnx_dim(lengths, 0) != batch ||
-            !element_is_integer(onnx_element(lengths)))
+        if (value_rank(lengths) != 1 || value_extent(lengths, 0) != batch ||
+            !element_is_integer(value_element(lengths)))
                 return onnx_invalid(im, n, "nonpad_kv_seqlen is %s, want %lld integers",
                                     type_text(im->arena, im->m, lengths->type), (long long)batch);
-        *counts = onnx_reshape(im, onnx_cast(im, lengths, E_I64), 4,
-                               (const dim_t[]){ dim_of(batch), dim_of(1), dim_of(1), dim_of(1) });
+        *counts =
+                compose_reshape(im->c, compose_cast(im->c, lengths, E_I64), 4,
+                                (const dim_t[]){ dim_of(batch), dim_of(1), dim_of(1), dim_of(1) });
         return *counts != NULL;
 }
 
@@ -132,20 +135,23 @@ static struct value *look_ahead(struct onnx_import *im, const struct type *t, in
         const struct type *square = type_tensor(im->m, E_I64, 2, t->dims + 2);
         struct value *query = build_iota(&im->b, square, 0), *key = build_iota(&im->b, square, 1);
         if (!counts) {
-                query = onnx_with(im, OP_add, query, (double)past);
+                query = compose_with(im->c, OP_add, query, (double)past);
         } else {
                 const dim_t flat[4] = { dim_of(1), dim_of(1), t->dims[2], t->dims[3] },
                             rows[4] = { t->dims[0], dim_of(1), t->dims[2], t->dims[3] };
                 const struct type *all = type_tensor(im->m, E_I64, 4, rows);
                 const int64_t in_order[4] = { 0, 1, 2, 3 };
-                query = onnx_spread(im, onnx_reshape(im, query, 4, flat), all, in_order);
-                key = onnx_spread(im, onnx_reshape(im, key, 4, flat), all, in_order);
-                counts = onnx_spread(im, onnx_with(im, OP_sub, counts, (double)type_extent(t, 2)),
-                                     all, in_order);
-                query = query && counts ? onnx_binary(im, OP_add, query, counts) : NULL;
+                query = compose_spread(im->c, compose_reshape(im->c, query, 4, flat), all,
+                                       in_order);
+                key = compose_spread(im->c, compose_reshape(im->c, key, 4, flat), all, in_order);
+                counts = compose_spread(
+                        im->c, compose_with(im->c, OP_sub, counts, (double)type_extent(t, 2)), all,
+                        in_order);
+                query = query && counts ? compose_binary(im->c, OP_add, query, counts) : NULL;
         }
-        return query && key ? bias_of(im, t->element, NULL, onnx_binary(im, OP_lt, query, key))
-                            : NULL;
+        return query && key
+                       ? bias_of(im, t->element, NULL, compose_binary(im->c, OP_lt, query, key))
+                       : NULL;
 }
 
 /* the scores where neither the mask, nor looking ahead, nor a sequence's length forbids them, -inf
@@ -165,8 +171,9 @@ static struct value *masked(struct onnx_import *im, struct onnx_node *n, struct 
         if (counts) {
                 const dim_t row[4] = { t->dims[0], dim_of(1), dim_of(1), t->dims[3] };
                 const struct type *index = type_tensor(im->m, E_I64, 4, row);
-                counts = onnx_spread(im, counts, index, (const int64_t[]){ 0, 1, 2, 3 });
-                struct value *within = onnx_binary(im, OP_lt, build_iota(&im->b, index, 3), counts);
+                counts = compose_spread(im->c, counts, index, (const int64_t[]){ 0, 1, 2, 3 });
+                struct value *within =
+                        compose_binary(im->c, OP_lt, build_iota(&im->b, index, 3), counts);
                 bias = with_bias(im, bias, bias_of(im, t->element, within, NULL));
         }
         return with_bias(im, scores, bias);
@@ -184,32 +191,35 @@ static struct value *shares_of(struct onnx_import *im, struct onnx_node *n, stru
 
 struct value *onnx_for_heads(struct onnx_import *im, struct value *x, int64_t heads)
 {
-        if (!x || onnx_dim(x, 1) == heads)
+        if (!x || value_extent(x, 1) == heads)
                 return x;
         const dim_t *d = x->type->dims,
                     wide[5] = { d[0], d[1], dim_of(heads / dim_extent(d[1])), d[2], d[3] },
                     all[4] = { d[0], dim_of(heads), d[2], d[3] };
-        return onnx_reshape(im,
-                            onnx_spread(im, x, type_tensor(im->m, onnx_element(x), 5, wide),
-                                        (const int64_t[]){ 0, 1, 3, 4 }),
-                            4, all);
+        return compose_reshape(im->c,
+                               compose_spread(im->c, x,
+                                              type_tensor(im->m, value_element(x), 5, wide),
+                                              (const int64_t[]){ 0, 1, 3, 4 }),
+                               4, all);
 }
 
 /* scale q k', the scale shared between both as the standard says; NULL after an error */
 static struct value *scores_of(struct onnx_import *im, struct onnx_node *n, struct value *q,
                                struct value *k)
 {
-        const dim_t scored[4] = { dim_of(onnx_dim(q, 0)), dim_of(onnx_dim(q, 1)),
-                                  dim_of(onnx_dim(q, 2)), dim_of(onnx_dim(k, 2)) };
+        const dim_t scored[4] = { dim_of(value_extent(q, 0)), dim_of(value_extent(q, 1)),
+                                  dim_of(value_extent(q, 2)), dim_of(value_extent(k, 2)) };
         float given;
 
-        if (!onnx_type(im, n, onnx_element(q), 4, scored) || !onnx_float(im, n, "scale", 0, &given))
+        if (!compose_type(im->c, value_element(q), 4, scored) ||
+            !onnx_float(im, n, "scale", 0, &given))
                 return NULL;
-        double scale = onnx_has(n, "scale") ? given : 1 / sqrt((double)onnx_dim(q, 3)),
+        double scale = onnx_has(n, "scale") ? given : 1 / sqrt((double)value_extent(q, 3)),
                root = sqrt(fabs(scale));
-        k = onnx_for_heads(im, onnx_cast(im, k, onnx_element(q)), onnx_dim(q, 1));
-        q = onnx_with(im, OP_mul, q, scale < 0 ? -root : root);
-        return onnx_matmul(im, n, q, onnx_with(im, OP_mul, transposed(im, k, 0, 1, 3, 2), root));
+        k = onnx_for_heads(im, compose_cast(im->c, k, value_element(q)), value_extent(q, 1));
+        q = compose_with(im->c, OP_mul, q, scale < 0 ? -root : root);
+        return onnx_matmul(im, n, q,
+                           compose_with(im->c, OP_mul, transposed(im, k, 0, 1, 3, 2), root));
 }
 
 struct attention {
@@ -236,10 +246,10 @@ static bool attention_attributes(struct onnx_import *im, struct onnx_node *n, st
         if (a->softcap < 0)
                 return onnx_invalid(im, n, "softcap is %g", (double)a->softcap);
         for (int i = 0; i < 3; i++)
-                if (onnx_rank(n->inputs[i]) != onnx_rank(n->inputs[0]) ||
-                    (onnx_rank(n->inputs[i]) != 3 && onnx_rank(n->inputs[i]) != 4))
+                if (value_rank(n->inputs[i]) != value_rank(n->inputs[0]) ||
+                    (value_rank(n->inputs[i]) != 3 && value_rank(n->inputs[i]) != 4))
                         return onnx_invalid(im, n, "operand %d is of rank %d, want 3 or 4 of all",
-                                            i, onnx_rank(n->inputs[i]));
+                                            i, value_rank(n->inputs[i]));
         return true;
 }
 
@@ -247,10 +257,10 @@ static bool attention_attributes(struct onnx_import *im, struct onnx_node *n, st
 static bool attention_shapes(struct onnx_import *im, struct onnx_node *n, const struct value *q,
                              const struct value *k, const struct value *v)
 {
-        if (onnx_dim(q, 0) != onnx_dim(k, 0) || onnx_dim(q, 0) != onnx_dim(v, 0) ||
-            onnx_dim(k, 1) != onnx_dim(v, 1) || onnx_dim(k, 1) < 1 ||
-            onnx_dim(q, 1) % onnx_dim(k, 1) || onnx_dim(k, 2) != onnx_dim(v, 2) ||
-            onnx_dim(q, 3) != onnx_dim(k, 3) || onnx_dim(q, 3) < 1)
+        if (value_extent(q, 0) != value_extent(k, 0) || value_extent(q, 0) != value_extent(v, 0) ||
+            value_extent(k, 1) != value_extent(v, 1) || value_extent(k, 1) < 1 ||
+            value_extent(q, 1) % value_extent(k, 1) || value_extent(k, 2) != value_extent(v, 2) ||
+            value_extent(q, 3) != value_extent(k, 3) || value_extent(q, 3) < 1)
                 return onnx_invalid(im, n, "queries %s, keys %s and values %s do not fit",
                                     type_text(im->arena, im->m, q->type),
                                     type_text(im->arena, im->m, k->type),
@@ -272,34 +282,35 @@ bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
         if (!q || !k || !v || !attention_shapes(im, n, q, k, v) || !onnx_output(n, 1, k) ||
             !onnx_output(n, 2, v))
                 return false;
-        enum element e = onnx_element(q);
-        int64_t heads = onnx_dim(q, 1), rows = onnx_dim(q, 2);
-        const dim_t result[4] = { dim_of(onnx_dim(q, 0)), dim_of(heads), dim_of(rows),
-                                  dim_of(onnx_dim(v, 3)) };
-        struct value *scores = onnx_type(im, n, e, 4, result) ? scores_of(im, n, q, k) : NULL;
+        enum element e = value_element(q);
+        int64_t heads = value_extent(q, 1), rows = value_extent(q, 2);
+        const dim_t result[4] = { dim_of(value_extent(q, 0)), dim_of(heads), dim_of(rows),
+                                  dim_of(value_extent(v, 3)) };
+        struct value *scores = compose_type(im->c, e, 4, result) ? scores_of(im, n, q, k) : NULL;
         if (!scores)
                 return false;
         struct value *shown[4]; /* by qk_matmul_output_mode */
         shown[0] = scores;
         if (a.softcap > 0)
-                scores =
-                        onnx_with(im, OP_mul,
-                                  onnx_unary(im, OP_tanh, onnx_with(im, OP_div, scores, a.softcap)),
-                                  a.softcap);
+                scores = compose_with(im->c, OP_mul,
+                                      compose_unary(im->c, OP_tanh,
+                                                    compose_with(im->c, OP_div, scores, a.softcap)),
+                                      a.softcap);
         shown[1] = scores;
-        int64_t past = onnx_input(n, 4) ? onnx_dim(n->inputs[4], 2) : 0;
+        int64_t past = onnx_input(n, 4) ? value_extent(n->inputs[4], 2) : 0;
         shown[2] = scores = masked(im, n, scores, a.causal, past);
-        scores = shares_of(
-                im, n, onnx_cast(im, scores, a.precision == E_F64 ? E_F64 : onnx_wide_element(e)));
-        shown[3] = scores = onnx_cast(im, scores, e);
+        scores = shares_of(im, n,
+                           compose_cast(im->c, scores,
+                                        a.precision == E_F64 ? E_F64 : compose_wide_element(e)));
+        shown[3] = scores = compose_cast(im->c, scores, e);
         if (!scores || (onnx_wants(n, 3) && !onnx_output(n, 3, shown[a.output_mode])))
                 return false;
         struct value *y =
-                onnx_matmul(im, n, scores, onnx_for_heads(im, onnx_cast(im, v, e), heads));
-        if (onnx_rank(n->inputs[0]) == 3)
-                y = onnx_reshape(im, transposed(im, y, 0, 2, 1, 3), 3,
-                                 (const dim_t[]){ result[0], dim_of(rows),
-                                                  dim_of(heads * dim_extent(result[3])) });
+                onnx_matmul(im, n, scores, onnx_for_heads(im, compose_cast(im->c, v, e), heads));
+        if (value_rank(n->inputs[0]) == 3)
+                y = compose_reshape(im->c, transposed(im, y, 0, 2, 1, 3), 3,
+                                    (const dim_t[]){ result[0], dim_of(rows),
+                                                     dim_of(heads * dim_extent(result[3])) });
         return onnx_output(n, 0, y);
 }
 
@@ -333,7 +344,7 @@ bool onnx_import_flex_attention(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *q = n->inputs[0], *k = n->inputs[1], *v = n->inputs[2];
         const int64_t keys[1] = { 3 };
-        enum element e = onnx_element(q), precision;
+        enum element e = value_element(q), precision;
         int64_t number;
 
         for (int i = 0; i < 3; i++)
@@ -346,15 +357,16 @@ bool onnx_import_flex_attention(struct onnx_import *im, struct onnx_node *n)
         if (!element_is_float(precision))
                 return onnx_invalid(im, n, "softmax_precision is %s", element_info[precision].text);
         enum element computed = e == E_F64 || precision == E_F64 ? E_F64 : E_F32;
-        const dim_t result[4] = { dim_of(onnx_dim(q, 0)), dim_of(onnx_dim(q, 1)),
-                                  dim_of(onnx_dim(q, 2)), dim_of(onnx_dim(v, 3)) };
-        if (!onnx_type(im, n, computed, 4, result))
+        const dim_t result[4] = { dim_of(value_extent(q, 0)), dim_of(value_extent(q, 1)),
+                                  dim_of(value_extent(q, 2)), dim_of(value_extent(v, 3)) };
+        if (!compose_type(im->c, computed, 4, result))
                 return false;
-        struct value *x = onnx_cast(im, scores_of(im, n, q, k), precision);
-        x = onnx_softmax(im, onnx_wide(im, modified(im, n, "score_mod", x)), keys, 1, false);
-        x = onnx_cast(im, modified(im, n, "prob_mod", onnx_cast(im, x, precision)), computed);
-        v = onnx_for_heads(im, onnx_cast(im, v, computed), dim_extent(result[1]));
-        return onnx_output(n, 0, onnx_cast(im, onnx_matmul(im, n, x, v), e));
+        struct value *x = compose_cast(im->c, scores_of(im, n, q, k), precision);
+        x = onnx_softmax(im, compose_wide(im->c, modified(im, n, "score_mod", x)), keys, 1, false);
+        x = compose_cast(im->c, modified(im, n, "prob_mod", compose_cast(im->c, x, precision)),
+                         computed);
+        v = onnx_for_heads(im, compose_cast(im->c, v, computed), dim_extent(result[1]));
+        return onnx_output(n, 0, compose_cast(im->c, onnx_matmul(im, n, x, v), e));
 }
 
 /* ---- RotaryEmbedding ---- */
@@ -369,26 +381,27 @@ static struct value *angles(struct onnx_import *im, const struct onnx_node *n, i
         struct value *cache = n->inputs[input], *ids = onnx_input(n, 3);
 
         if (ids) {
-                if (onnx_rank(cache) != 2 || onnx_rank(ids) != 2 ||
-                    !element_is_integer(onnx_element(ids))) {
+                if (value_rank(cache) != 2 || value_rank(ids) != 2 ||
+                    !element_is_integer(value_element(ids))) {
                         onnx_invalid(im, n, "position_ids are %s and a cache is %s",
                                      type_text(im->arena, im->m, ids->type),
                                      type_text(im->arena, im->m, cache->type));
                         return NULL;
                 }
-                cache = build_gather(&im->b, cache, onnx_cast(im, ids, E_I64), 0);
+                cache = build_gather(&im->b, cache, compose_cast(im->c, ids, E_I64), 0);
         }
         if (!cache)
                 return NULL;
-        if (onnx_rank(cache) != 3 || !dim_is(x->dims[0], onnx_dim(cache, 0)) ||
-            !dim_is(x->dims[1], onnx_dim(cache, 1)) || !dim_is(x->dims[3], onnx_dim(cache, 2))) {
+        if (value_rank(cache) != 3 || !dim_is(x->dims[0], value_extent(cache, 0)) ||
+            !dim_is(x->dims[1], value_extent(cache, 1)) ||
+            !dim_is(x->dims[3], value_extent(cache, 2))) {
                 onnx_invalid(im, n, "a cache is %s, want <%lld x %lld x %lld>",
                              type_text(im->arena, im->m, cache->type), (long long)type_extent(x, 0),
                              (long long)type_extent(x, 1), (long long)type_extent(x, 3));
                 return NULL;
         }
-        return onnx_spread(im, onnx_cast(im, cache, x->element), x,
-                           (const int64_t[]){ 0, 1, 3 });
+        return compose_spread(im->c, compose_cast(im->c, cache, x->element), x,
+                              (const int64_t[]){ 0, 1, 3 });
 }
 
 /* count elements of the last dimension from `start` on, each `step` */
@@ -421,13 +434,13 @@ bool onnx_import_rotary_embedding(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "%lld columns for %lld heads",
                                     (long long)type_extent(given, 2), (long long)heads);
         else
-                x = onnx_reshape(im, x, 4,
-                                 (const dim_t[]){ given->dims[0], given->dims[1], dim_of(heads),
-                                                  dim_of(type_extent(given, 2) / heads) });
-        x = onnx_wide(im, x);
+                x = compose_reshape(im->c, x, 4,
+                                    (const dim_t[]){ given->dims[0], given->dims[1], dim_of(heads),
+                                                     dim_of(type_extent(given, 2) / heads) });
+        x = compose_wide(im->c, x);
         if (!x)
                 return false;
-        int64_t size = onnx_dim(x, 3);
+        int64_t size = value_extent(x, 3);
         turned = turned ? turned : size;
         if (turned % 2 || turned > size)
                 return onnx_invalid(im, n, "rotary_embedding_dim is %lld for heads of %lld",
@@ -440,23 +453,25 @@ bool onnx_import_rotary_embedding(struct onnx_import *im, struct onnx_node *n)
         if (!sine || !b)
                 return false;
         struct value *parts[3];
-        struct value *right = onnx_binary(im, OP_mul, sine, b);
-        parts[0] = onnx_binary(im, OP_sub, onnx_binary(im, OP_mul, cosine, a), right);
-        struct value *other = onnx_binary(im, OP_mul, cosine, b);
-        parts[1] = onnx_binary(im, OP_add, onnx_binary(im, OP_mul, sine, a), other);
+        struct value *right = compose_binary(im->c, OP_mul, sine, b);
+        parts[0] = compose_binary(im->c, OP_sub, compose_binary(im->c, OP_mul, cosine, a), right);
+        struct value *other = compose_binary(im->c, OP_mul, cosine, b);
+        parts[1] = compose_binary(im->c, OP_add, compose_binary(im->c, OP_mul, sine, a), other);
         const dim_t *d = x->type->dims, pairs[5] = { d[0], d[1], d[2], dim_of(half), dim_of(1) },
                     flat[4] = { d[0], d[1], d[2], dim_of(turned) };
         struct value *y;
         if (interleaved) {
-                parts[0] = onnx_reshape(im, parts[0], 5, pairs);
-                parts[1] = onnx_reshape(im, parts[1], 5, pairs);
-                y = onnx_reshape(im, build_concat(&im->b, parts, 2, 4), 4, flat);
+                parts[0] = compose_reshape(im->c, parts[0], 5, pairs);
+                parts[1] = compose_reshape(im->c, parts[1], 5, pairs);
+                y = compose_reshape(im->c, build_concat(&im->b, parts, 2, 4), 4, flat);
         } else {
                 y = build_concat(&im->b, parts, 2, 3);
         }
         parts[0] = y;
         parts[1] = columns(im, x, turned, 1, size - turned);
-        y = onnx_cast(im, turned < size ? build_concat(&im->b, parts, 2, 3) : y, given->element);
-        return onnx_output(n, 0, given->rank == 4 ? transposed(im, y, 0, 2, 1, 3)
-                                                  : onnx_reshape(im, y, 3, given->dims));
+        y = compose_cast(im->c, turned < size ? build_concat(&im->b, parts, 2, 3) : y,
+                         given->element);
+        return onnx_output(n, 0,
+                           given->rank == 4 ? transposed(im, y, 0, 2, 1, 3)
+                                            : compose_reshape(im->c, y, 3, given->dims));
 }

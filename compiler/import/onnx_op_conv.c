@@ -9,37 +9,37 @@ bool onnx_conv_shapes(struct onnx_import *im, struct onnx_node *n, const struct 
 {
         dim_t dims[RANK_MAX];
         int64_t kernel[RANK_MAX];
-        int rank = onnx_rank(x);
+        int rank = value_rank(x);
 
         if (rank < 3)
                 return onnx_invalid(im, n, "the input is of rank %d, want at least 3", rank);
-        if (onnx_rank(w) != rank)
+        if (value_rank(w) != rank)
                 return onnx_invalid(im, n, "the weights are of rank %d, want %d as the input",
-                                    onnx_rank(w), rank);
+                                    value_rank(w), rank);
         dims_extents(kernel, rank - 2, w->type->dims + 2);
         if (!onnx_int_range(im, n, "group", 1, 1, NUMBER_MAX, groups) ||
             !onnx_window_read(im, n, rank - 2, kernel, true, window) ||
             !onnx_window_place(im, n, window, x->type->dims + 2, false))
                 return false;
-        if (onnx_dim(w, 1) * *groups != onnx_dim(x, 1))
+        if (value_extent(w, 1) * *groups != value_extent(x, 1))
                 return onnx_invalid(im, n,
                                     "%lld channels in %lld groups for weights of %lld channels",
-                                    (long long)onnx_dim(x, 1), (long long)*groups,
-                                    (long long)onnx_dim(w, 1));
-        if (onnx_dim(w, 0) % *groups)
+                                    (long long)value_extent(x, 1), (long long)*groups,
+                                    (long long)value_extent(w, 1));
+        if (value_extent(w, 0) % *groups)
                 return onnx_invalid(im, n, "%lld output channels in %lld groups",
-                                    (long long)onnx_dim(w, 0), (long long)*groups);
-        dims[0] = dim_of(onnx_dim(x, 0));
-        dims[1] = dim_of(onnx_dim(w, 0));
+                                    (long long)value_extent(w, 0), (long long)*groups);
+        dims[0] = dim_of(value_extent(x, 0));
+        dims[1] = dim_of(value_extent(w, 0));
         for (int d = 2; d < rank; d++)
                 dims[d] = dim_of(window->out[d - 2]);
-        return onnx_type(im, n, E_F32, rank, dims) != NULL;
+        return compose_type(im->c, E_F32, rank, dims) != NULL;
 }
 
 struct value *onnx_move_channels(struct onnx_import *im, struct value *x, bool to_front)
 {
         int64_t perm[RANK_MAX];
-        int rank = x ? onnx_rank(x) : 0;
+        int rank = x ? value_rank(x) : 0;
 
         for (int d = 0; d < rank; d++)
                 perm[d] = d == 0          ? 0
@@ -55,14 +55,15 @@ struct value *onnx_with_bias(struct onnx_import *im, const struct onnx_node *n, 
 
         if (!y || !bias)
                 return y;
-        if (onnx_rank(bias) != 1 || onnx_dim(bias, 0) != onnx_dim(y, 1) ||
-            onnx_element(bias) != onnx_element(y)) {
+        if (value_rank(bias) != 1 || value_extent(bias, 0) != value_extent(y, 1) ||
+            value_element(bias) != value_element(y)) {
                 onnx_invalid(im, n, "the bias is %s, want %lld of %s",
-                             type_text(im->arena, im->m, bias->type), (long long)onnx_dim(y, 1),
-                             element_info[onnx_element(y)].text);
+                             type_text(im->arena, im->m, bias->type), (long long)value_extent(y, 1),
+                             element_info[value_element(y)].text);
                 return NULL;
         }
-        return onnx_binary(im, OP_add, y, onnx_spread(im, bias, y->type, (const int64_t[]){ 1 }));
+        return compose_binary(im->c, OP_add, y,
+                              compose_spread(im->c, bias, y->type, (const int64_t[]){ 1 }));
 }
 
 static struct value *conv(struct onnx_import *im, struct onnx_node *n)
@@ -102,22 +103,24 @@ bool onnx_import_fused_conv(struct onnx_import *im, struct onnx_node *n)
                                     type_text(im->arena, im->m, sum->type),
                                     type_text(im->arena, im->m, y->type));
         if (sum)
-                y = onnx_binary(im, OP_add, y, sum);
+                y = compose_binary(im->c, OP_add, y, sum);
         int want = which == 3 ? 1 : which >= 4 ? 2 : 0;
         if (count < want)
                 return onnx_invalid(im, n, "activation_params has %d values, want %d", count, want);
         switch (which) {
-        case 0: y = onnx_with(im, OP_max, y, 0); break;
-        case 1: y = onnx_unary(im, OP_tanh, y); break;
-        case 2: y = onnx_unary(im, OP_sigmoid, y); break;
-        case 3: y = onnx_below_zero(im, y, onnx_with(im, OP_mul, y, p[0])); break;
-        case 4: y = onnx_with(im, OP_min, onnx_with(im, OP_max, y, p[0]), p[1]); break;
+        case 0: y = compose_with(im->c, OP_max, y, 0); break;
+        case 1: y = compose_unary(im->c, OP_tanh, y); break;
+        case 2: y = compose_unary(im->c, OP_sigmoid, y); break;
+        case 3: y = compose_below_zero(im->c, y, compose_with(im->c, OP_mul, y, p[0])); break;
+        case 4: y = compose_with(im->c, OP_min, compose_with(im->c, OP_max, y, p[0]), p[1]); break;
         case 5:
-                y = onnx_with(im, OP_min,
-                              onnx_with(im, OP_max,
-                                        onnx_with(im, OP_add, onnx_with(im, OP_mul, y, p[0]), p[1]),
-                                        0),
-                              1);
+                y = compose_with(
+                        im->c, OP_min,
+                        compose_with(im->c, OP_max,
+                                     compose_with(im->c, OP_add,
+                                                  compose_with(im->c, OP_mul, y, p[0]), p[1]),
+                                     0),
+                        1);
                 break;
         default: break;
         }
@@ -137,19 +140,20 @@ bool onnx_import_causal_conv(struct onnx_import *im, struct onnx_node *n)
             !onnx_want_rank(im, n, 0, 3, 3) || !onnx_want_rank(im, n, 1, 3, 3) ||
             !onnx_choice(im, n, "activation", activations, 0, &activation))
                 return false;
-        const dim_t *d = x->type->dims, kernel = dim_of(onnx_dim(v[1], 2)),
+        const dim_t *d = x->type->dims, kernel = dim_of(value_extent(v[1], 2)),
                     whole[3] = { d[0], d[1], dim_of(dim_extent(d[2]) + dim_extent(kernel) - 1) };
-        if (!dim_is(d[1], onnx_dim(v[1], 0)) || onnx_dim(v[1], 1) != 1 || dim_extent(kernel) < 1)
+        if (!dim_is(d[1], value_extent(v[1], 0)) || value_extent(v[1], 1) != 1 ||
+            dim_extent(kernel) < 1)
                 return onnx_invalid(im, n, "the weights are %s for an input %s",
                                     type_text(im->arena, im->m, v[1]->type),
                                     type_text(im->arena, im->m, x->type));
         const dim_t state[3] = { d[0], d[1], dim_of(dim_extent(kernel) - 1) };
-        const struct type *state_type = type_tensor(im->m, onnx_element(x), 3, state);
+        const struct type *state_type = type_tensor(im->m, value_element(x), 3, state);
         if (v[3] && v[3]->type != state_type)
                 return onnx_invalid(im, n, "past_state is %s, want %s",
                                     type_text(im->arena, im->m, v[3]->type),
                                     type_text(im->arena, im->m, state_type));
-        if (!onnx_type(im, n, onnx_element(x), 3, whole))
+        if (!compose_type(im->c, value_element(x), 3, whole))
                 return false;
         struct value *past = v[3] ? v[3] : constant_number(im->m, state_type, 0);
         x = build_concat(&im->b, (struct value *[]){ past, x }, 2, 2);
@@ -164,9 +168,11 @@ bool onnx_import_causal_conv(struct onnx_import *im, struct onnx_node *n)
                                    2)
                   : NULL;
         if (y && activation) {
-                struct value *wide = onnx_wide(im, y);
-                y = onnx_cast(im, onnx_binary(im, OP_mul, wide, onnx_unary(im, OP_sigmoid, wide)),
-                              onnx_element(y));
+                struct value *wide = compose_wide(im->c, y);
+                y = compose_cast(
+                        im->c,
+                        compose_binary(im->c, OP_mul, wide, compose_unary(im->c, OP_sigmoid, wide)),
+                        value_element(y));
         }
         return onnx_output(n, 0, y) &&
                onnx_output(n, 1,
@@ -190,13 +196,13 @@ static struct value *centered_operand(struct onnx_import *im, const struct onnx_
                 if (!onnx_same_element(im, n, v, 2))
                         return NULL;
                 if (count != 1 &&
-                    (onnx_rank(v[1]) != 1 || count != onnx_dim(x, 0) || !per_channel)) {
+                    (value_rank(v[1]) != 1 || count != value_extent(x, 0) || !per_channel)) {
                         onnx_invalid(im, n, "zero point is %s, want one number%s",
                                      type_text(im->arena, im->m, v[1]->type),
                                      per_channel ? " or one per output channel" : "");
                         return NULL;
                 }
-                v[1] = onnx_along(im, v[1], x->type, 0);
+                v[1] = compose_along(im->c, v[1], x->type, 0);
                 if (!v[1])
                         return NULL;
         }
@@ -233,7 +239,7 @@ bool onnx_import_qlinear_conv(struct onnx_import *im, struct onnx_node *n)
         if (n->domain[0] && !onnx_int_range(im, n, "channels_last", 0, 0, 1, &last))
                 return false;
         if (last)
-                x = onnx_rank(x) < 3 ? x : onnx_move_channels(im, x, true);
+                x = value_rank(x) < 3 ? x : onnx_move_channels(im, x, true);
         if (!onnx_want_element(im, n, 1, E_F32) || !onnx_want_element(im, n, 4, E_F32) ||
             !onnx_want_element(im, n, 6, E_F32) || !onnx_want_8_bit(im, n, 7))
                 return false;
@@ -244,15 +250,15 @@ bool onnx_import_qlinear_conv(struct onnx_import *im, struct onnx_node *n)
         if (!sum || !x_scale || !y_scale || !zero)
                 return false;
         if (type_elements(w_scale->type) != 1 &&
-            (onnx_rank(w_scale) != 1 || onnx_dim(w_scale, 0) != onnx_dim(sum, 1)))
+            (value_rank(w_scale) != 1 || value_extent(w_scale, 0) != value_extent(sum, 1)))
                 return onnx_invalid(im, n,
                                     "w_scale is %s, want one number or one per output channel",
                                     type_text(im->arena, im->m, w_scale->type));
-        struct value *factor =
-                onnx_binary(im, OP_div, onnx_binary(im, OP_mul, x_scale, w_scale), y_scale);
-        struct value *right = onnx_along(im, factor, sum->type, 1);
-        struct value *real = onnx_binary(im, OP_mul, onnx_cast(im, sum, E_F32), right);
-        struct value *y = onnx_requantize(im, real, zero, onnx_element(zero));
+        struct value *factor = compose_binary(
+                im->c, OP_div, compose_binary(im->c, OP_mul, x_scale, w_scale), y_scale);
+        struct value *right = compose_along(im->c, factor, sum->type, 1);
+        struct value *real = compose_binary(im->c, OP_mul, compose_cast(im->c, sum, E_F32), right);
+        struct value *y = onnx_requantize(im, real, zero, value_element(zero));
         return onnx_output(n, 0, last ? onnx_move_channels(im, y, false) : y);
 }
 
@@ -263,27 +269,27 @@ bool onnx_import_qlinear_conv(struct onnx_import *im, struct onnx_node *n)
 /* w [C, M / groups, window] as [M, C / groups, mirrored window] */
 static struct value *mirrored(struct onnx_import *im, struct value *w, int64_t groups)
 {
-        int rank = onnx_rank(w);
+        int rank = value_rank(w);
         int64_t perm[RANK_MAX + 1], starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
         dim_t split[RANK_MAX + 1], merged[RANK_MAX];
 
         split[0] = dim_of(groups);
-        split[1] = dim_of(onnx_dim(w, 0) / groups);
+        split[1] = dim_of(value_extent(w, 0) / groups);
         for (int d = 1; d < rank; d++)
-                split[d + 1] = dim_of(onnx_dim(w, d));
+                split[d + 1] = dim_of(value_extent(w, d));
         for (int d = 0; d <= rank; d++)
                 perm[d] = d == 1 ? 2 : d == 2 ? 1 : d;
-        merged[0] = dim_of(groups * onnx_dim(w, 1));
+        merged[0] = dim_of(groups * value_extent(w, 1));
         merged[1] = split[1];
         for (int d = 0; d < rank; d++) {
                 if (d >= 2) {
-                        merged[d] = dim_of(onnx_dim(w, d));
+                        merged[d] = dim_of(value_extent(w, d));
                         starts[d] = dim_extent(merged[d]) - 1;
                 }
                 steps[d] = d < 2 || dim_is(merged[d], 1) ? 1 : -1;
         }
-        w = onnx_reshape(im, w, rank + 1, split);
-        w = onnx_reshape(im, w ? build_transpose(&im->b, w, perm) : NULL, rank, merged);
+        w = compose_reshape(im->c, w, rank + 1, split);
+        w = compose_reshape(im->c, w ? build_transpose(&im->b, w, perm) : NULL, rank, merged);
         return w ? build_slice(&im->b, w, starts, steps, merged) : NULL;
 }
 
@@ -319,7 +325,7 @@ static bool transpose_pads(struct onnx_import *im, struct onnx_node *n, struct o
                 }
                 /* A result longer than the full one has empty rows at its end; pads do not go below
                  * 0 by themselves. */
-                int64_t total = onnx_max(0, full - want);
+                int64_t total = compose_max(0, full - want);
                 *low = w->auto_pad == PAD_SAME_UPPER ? total / 2 : total - total / 2;
                 *high = total - *low;
                 w->out[d] = want;
@@ -330,7 +336,7 @@ static bool transpose_pads(struct onnx_import *im, struct onnx_node *n, struct o
 bool onnx_import_conv_transpose(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *v[3] = { n->inputs[0], n->inputs[1], onnx_input(n, 2) }, *x = v[0], *w = v[1];
-        int rank = onnx_rank(x);
+        int rank = value_rank(x);
         int64_t groups, pads[2 * RANK_MAX], extra[RANK_MAX] = { 0 }, kernel[RANK_MAX];
         const int64_t *output_padding;
         struct onnx_window window;
@@ -339,9 +345,9 @@ bool onnx_import_conv_transpose(struct onnx_import *im, struct onnx_node *n)
 
         if (!onnx_want_float(im, n, 0) || !onnx_same_element(im, n, v, 3))
                 return false;
-        if (rank < 3 || onnx_rank(w) != rank)
+        if (rank < 3 || value_rank(w) != rank)
                 return onnx_invalid(im, n, "the input is of rank %d and the weights are of rank %d",
-                                    rank, onnx_rank(w));
+                                    rank, value_rank(w));
         dims_extents(kernel, rank - 2, w->type->dims + 2);
         if (!onnx_int_range(im, n, "group", 1, 1, NUMBER_MAX, &groups) ||
             !onnx_ints(im, n, "output_padding", &output_padding, &count) ||
@@ -356,17 +362,17 @@ bool onnx_import_conv_transpose(struct onnx_import *im, struct onnx_node *n)
                         return onnx_invalid(im, n, "output_padding holds %lld",
                                             (long long)extra[d]);
         }
-        if (onnx_dim(w, 0) != onnx_dim(x, 1) || onnx_dim(x, 1) % groups)
+        if (value_extent(w, 0) != value_extent(x, 1) || value_extent(x, 1) % groups)
                 return onnx_invalid(im, n,
                                     "%lld channels in %lld groups for weights of %lld channels",
-                                    (long long)onnx_dim(x, 1), (long long)groups,
-                                    (long long)onnx_dim(w, 0));
+                                    (long long)value_extent(x, 1), (long long)groups,
+                                    (long long)value_extent(w, 0));
         if (!transpose_pads(im, n, &window, x->type->dims + 2, extra))
                 return false;
-        dims[0] = dim_of(onnx_dim(x, 0));
-        dims[1] = dim_of(onnx_dim(w, 1) * groups);
+        dims[0] = dim_of(value_extent(x, 0));
+        dims[1] = dim_of(value_extent(w, 1) * groups);
         for (int d = 0; d < window.rank; d++) {
-                int64_t in = onnx_dim(x, d + 2);
+                int64_t in = value_extent(x, d + 2);
                 if (in == 0)
                         return onnx_invalid(im, n, "spatial dimension %d is of extent 0", d);
                 dims[d + 2] = dim_of(window.out[d]);
@@ -376,7 +382,7 @@ bool onnx_import_conv_transpose(struct onnx_import *im, struct onnx_node *n)
                 pads[window.rank + d] = window.out[d] - 1 - (in - 1) * window.strides[d] - pads[d] +
                                         onnx_window_extent(&window, d) - 1;
         }
-        if (!onnx_type(im, n, onnx_element(x), rank, dims))
+        if (!compose_type(im->c, value_element(x), rank, dims))
                 return false;
         struct attr *attrs = attrs_new(im->m, OP_convolve);
         attr_set_ints(im->m, attrs, OP_convolve, "input_dilations", window.strides, window.rank);

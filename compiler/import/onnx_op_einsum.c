@@ -117,10 +117,10 @@ static bool equation_parse(struct onnx_import *im, struct onnx_node *n, struct e
                         return onnx_invalid(im, n, "equation: %s terms than %d operands",
                                             last ? "more" : "fewer", n->input_count);
                 at += comma;
-                int dims = onnx_rank(n->inputs[i]) - terms[i].rank;
+                int dims = value_rank(n->inputs[i]) - terms[i].rank;
                 if ((terms[i].ellipsis < 0 && dims) || !ellipsis_expand(im, n, &terms[i], dims))
                         return onnx_invalid(im, n, "equation: %d labels for operand %d of rank %d",
-                                            terms[i].rank, i, onnx_rank(n->inputs[i]));
+                                            terms[i].rank, i, value_rank(n->inputs[i]));
                 if (terms[i].ellipsis >= 0 && dims > e->ellipsis_rank)
                         e->ellipsis_rank = dims;
         }
@@ -145,7 +145,7 @@ static bool labels_check(struct onnx_import *im, const struct onnx_node *n, stru
         for (int i = 0; i < n->input_count; i++) {
                 for (int d = 0; d < terms[i].rank; d++) {
                         int64_t *extent = &e->extents[terms[i].labels[d]],
-                                have = onnx_dim(n->inputs[i], d);
+                                have = value_extent(n->inputs[i], d);
                         if (*extent >= 0 && *extent != have && *extent != 1 && have != 1)
                                 return onnx_invalid(im, n,
                                                     "one label stands for extents %lld and %lld",
@@ -167,7 +167,7 @@ static bool labels_check(struct onnx_import *im, const struct onnx_node *n, stru
 
 static struct value *sum_over(struct onnx_import *im, struct value *x, struct term *t, int d)
 {
-        x = onnx_reduce(im, REDUCE_sum, x, (const int64_t[]){ d }, 1, E_COMPUTE);
+        x = compose_reduce(im->c, REDUCE_sum, x, (const int64_t[]){ d }, 1, E_COMPUTE);
         memmove(t->labels + d, t->labels + d + 1, (size_t)(t->rank - d - 1) * sizeof *t->labels);
         t->rank--;
         return x;
@@ -193,7 +193,7 @@ static struct value *diagonal(struct onnx_import *im, struct value *x, struct te
         perm[rank + 1] = k;
         dims[rank] = dim_of(extent * extent);
         steps[rank] = extent + 1;
-        x = onnx_reshape(im, build_transpose(&im->b, x, perm), rank + 1, dims);
+        x = compose_reshape(im->c, build_transpose(&im->b, x, perm), rank + 1, dims);
         dims[rank] = dim_of(extent);
         x = x ? build_slice(&im->b, x, starts, steps, dims) : NULL;
         for (int i = 0; i <= rank; i++)
@@ -288,7 +288,7 @@ static struct value *pair(struct onnx_import *im, const struct onnx_node *n, con
         }
         for (int d = 0; d < p.out.rank; d++)
                 dims[d] = dim_of(e->extents[p.out.labels[d]]);
-        if (!onnx_type(im, n, onnx_element(a), p.out.rank, dims))
+        if (!compose_type(im->c, value_element(a), p.out.rank, dims))
                 return NULL;
         struct attr *attrs = attrs_new(im->m, OP_dot);
         attr_set_ints(im->m, attrs, OP_dot, "batch_a", p.batch_a, p.batches);
@@ -312,7 +312,7 @@ bool onnx_import_einsum(struct onnx_import *im, struct onnx_node *n)
                 return false;
         for (int d = 0; d < out.rank; d++)
                 dims[d] = dim_of(e.extents[out.labels[d]]);
-        if (!onnx_type(im, n, onnx_element(n->inputs[0]), out.rank, dims))
+        if (!compose_type(im->c, value_element(n->inputs[0]), out.rank, dims))
                 return false;
         struct value *y = operand_prepare(im, &e, n->inputs[0], &terms[0], terms + 1, count - 1);
         for (int i = 1; i < count && y; i++) {

@@ -10,13 +10,13 @@ bool onnx_import_unary(struct onnx_import *im, struct onnx_node *n)
 {
         if (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs"))
                 return false;
-        return onnx_output(n, 0, onnx_unary(im, (enum opcode)onnx_variant(n), n->inputs[0]));
+        return onnx_output(n, 0, compose_unary(im->c, (enum opcode)onnx_variant(n), n->inputs[0]));
 }
 
 bool onnx_import_not(struct onnx_import *im, struct onnx_node *n)
 {
         return onnx_want_element(im, n, 0, E_BOOL) &&
-               onnx_output(n, 0, onnx_unary(im, OP_not, n->inputs[0]));
+               onnx_output(n, 0, compose_unary(im->c, OP_not, n->inputs[0]));
 }
 
 /* Before opset 7: the second operand's shape is a run of the first's, from `axis` on or at the
@@ -45,7 +45,7 @@ static bool broadcast_legacy(struct onnx_import *im, struct onnx_node *n, struct
                                             type_text(im->arena, im->m, b),
                                             type_text(im->arena, im->m, a), (long long)axis);
         }
-        *y = onnx_spread(im, *y, a, dims);
+        *y = compose_spread(im->c, *y, a, dims);
         return *y != NULL;
 }
 
@@ -56,7 +56,8 @@ static bool binary_operands(struct onnx_import *im, struct onnx_node *n, struct 
         v[1] = n->inputs[1];
         if (!onnx_same_element(im, n, v, 2))
                 return false;
-        return n->opset < 7 ? broadcast_legacy(im, n, &v[0], &v[1]) : onnx_broadcast(im, n, v, 2);
+        return n->opset < 7 ? broadcast_legacy(im, n, &v[0], &v[1])
+                            : compose_broadcast(im->c, v, 2);
 }
 
 /* An integer divided by 0 is 0 here, where other programs end: that may be meant, in what a mask
@@ -64,7 +65,7 @@ static bool binary_operands(struct onnx_import *im, struct onnx_node *n, struct 
 static void warn_of_zero_divisor(struct onnx_import *im, const struct onnx_node *n,
                                  const struct value *divisor)
 {
-        if (!value_is_constant(divisor) || !element_is_integer(onnx_element(divisor)))
+        if (!value_is_constant(divisor) || !element_is_integer(value_element(divisor)))
                 return;
         int64_t count =
                 divisor->constant->kind == CONSTANT_SPLAT ? 1 : type_elements(divisor->type);
@@ -111,9 +112,9 @@ bool onnx_import_bit_shift(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "attribute direction is missing");
         if (!onnx_choice(im, n, "direction", directions, 0, &which) || !binary_operands(im, n, v))
                 return false;
-        if (element_info[onnx_element(v[0])].class != CLASS_UINT)
+        if (element_info[value_element(v[0])].class != CLASS_UINT)
                 return onnx_invalid(im, n, "operand 0 is of %s, want an unsigned type",
-                                    element_info[onnx_element(v[0])].text);
+                                    element_info[value_element(v[0])].text);
         return onnx_output(n, 0, build_binary(&im->b, which ? OP_shr : OP_shl, v[0], v[1]));
 }
 
@@ -124,9 +125,9 @@ bool onnx_import_mod(struct onnx_import *im, struct onnx_node *n)
 
         if (!onnx_int_range(im, n, "fmod", 0, 0, 1, &fmod) || !binary_operands(im, n, v))
                 return false;
-        if (!fmod && element_is_float(onnx_element(v[0])))
+        if (!fmod && element_is_float(value_element(v[0])))
                 return onnx_invalid(im, n, "operands are of %s, which wants fmod = 1",
-                                    element_info[onnx_element(v[0])].text);
+                                    element_info[value_element(v[0])].text);
         warn_of_zero_divisor(im, n, n->inputs[1]);
         return onnx_output(n, 0, build_binary(&im->b, fmod ? OP_rem : OP_mod, v[0], v[1]));
 }
@@ -135,24 +136,25 @@ bool onnx_import_mod(struct onnx_import *im, struct onnx_node *n)
 bool onnx_import_pow(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *v[2] = { n->inputs[0], n->inputs[1] };
-        enum element e = onnx_element(v[0]), computed = e;
+        enum element e = value_element(v[0]), computed = e;
         double exponent;
 
         if (n->opset < 12 && !onnx_same_element(im, n, v, 2))
                 return false;
-        if (element_is_integer(e) && onnx_element(v[1]) != e)
-                computed = element_is_float(onnx_element(v[1])) ? E_F64 : E_I64;
-        v[0] = onnx_cast(im, v[0], computed);
-        v[1] = onnx_cast(im, v[1], computed);
+        if (element_is_integer(e) && value_element(v[1]) != e)
+                computed = element_is_float(value_element(v[1])) ? E_F64 : E_I64;
+        v[0] = compose_cast(im->c, v[0], computed);
+        v[1] = compose_cast(im->c, v[1], computed);
         if (!v[0] || !v[1] ||
-            !(n->opset < 7 ? broadcast_legacy(im, n, &v[0], &v[1]) : onnx_broadcast(im, n, v, 2)))
+            !(n->opset < 7 ? broadcast_legacy(im, n, &v[0], &v[1])
+                           : compose_broadcast(im->c, v, 2)))
                 return false;
         bool square = value_is_splat(v[1], &exponent) && exponent == 2;
         return onnx_output(n, 0,
-                           onnx_cast(im,
-                                     build_binary(&im->b, square ? OP_mul : OP_pow, v[0],
-                                                  square ? v[0] : v[1]),
-                                     e));
+                           compose_cast(im->c,
+                                        build_binary(&im->b, square ? OP_mul : OP_pow, v[0],
+                                                     square ? v[0] : v[1]),
+                                        e));
 }
 
 /* Max, Min, Sum and Mean (variant add): any number of operands, from the left */
@@ -171,11 +173,12 @@ static struct value *combine(struct onnx_import *im, struct onnx_node *n, bool w
         if (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs"))
                 return NULL;
         if (!onnx_same_element(im, n, v, n->input_count) ||
-            !onnx_broadcast(im, n, v, n->input_count))
+            !compose_broadcast(im->c, v, n->input_count))
                 return NULL;
-        struct value *result = wide ? onnx_wide(im, v[0]) : v[0];
+        struct value *result = wide ? compose_wide(im->c, v[0]) : v[0];
         for (int i = 1; i < n->input_count && result; i++)
-                result = build_binary(&im->b, code, result, wide ? onnx_wide(im, v[i]) : v[i]);
+                result =
+                        build_binary(&im->b, code, result, wide ? compose_wide(im->c, v[i]) : v[i]);
         return result;
 }
 
@@ -192,8 +195,8 @@ bool onnx_import_mean(struct onnx_import *im, struct onnx_node *n)
                 return false;
         sum = combine(im, n, true);
         return onnx_output(n, 0,
-                           onnx_cast(im, onnx_with(im, OP_div, sum, n->input_count),
-                                     onnx_element(n->inputs[0])));
+                           compose_cast(im->c, compose_with(im->c, OP_div, sum, n->input_count),
+                                        value_element(n->inputs[0])));
 }
 
 bool onnx_import_where(struct onnx_import *im, struct onnx_node *n)
@@ -201,7 +204,7 @@ bool onnx_import_where(struct onnx_import *im, struct onnx_node *n)
         struct value *v[3] = { n->inputs[0], n->inputs[1], n->inputs[2] };
 
         return onnx_want_element(im, n, 0, E_BOOL) && onnx_same_element(im, n, v + 1, 2) &&
-               onnx_broadcast(im, n, v, 3) &&
+               compose_broadcast(im->c, v, 3) &&
                onnx_output(n, 0, build_select(&im->b, v[0], v[1], v[2]));
 }
 
@@ -228,15 +231,15 @@ bool onnx_import_clip(struct onnx_import *im, struct onnx_node *n)
                         if (!onnx_float(im, n, names[i], 0, &number))
                                 return false;
                         if (given)
-                                bound[i] = build_scalar(&im->b, onnx_element(x), number);
+                                bound[i] = build_scalar(&im->b, value_element(x), number);
                 }
         }
         if (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs"))
                 return false;
         if (bound[0])
-                x = onnx_select(im, onnx_binary(im, OP_lt, x, bound[0]), bound[0], x);
+                x = compose_select(im->c, compose_binary(im->c, OP_lt, x, bound[0]), bound[0], x);
         if (bound[1])
-                x = onnx_select(im, onnx_binary(im, OP_lt, bound[1], x), bound[1], x);
+                x = compose_select(im->c, compose_binary(im->c, OP_lt, bound[1], x), bound[1], x);
         return onnx_output(n, 0, x);
 }
 
@@ -250,9 +253,12 @@ bool onnx_import_is_inf(struct onnx_import *im, struct onnx_node *n)
             !onnx_int_range(im, n, "detect_positive", 1, 0, 1, &positive))
                 return false;
         if (negative && positive)
-                return onnx_output(n, 0, onnx_with(im, OP_eq, onnx_unary(im, OP_abs, x), INFINITY));
+                return onnx_output(
+                        n, 0,
+                        compose_with(im->c, OP_eq, compose_unary(im->c, OP_abs, x), INFINITY));
         if (negative || positive)
-                return onnx_output(n, 0, onnx_with(im, OP_eq, x, positive ? INFINITY : -INFINITY));
+                return onnx_output(n, 0,
+                                   compose_with(im->c, OP_eq, x, positive ? INFINITY : -INFINITY));
         return onnx_output(n, 0,
                            constant_number(im->m, type_with_element(im->m, x->type, E_BOOL), 0));
 }
@@ -268,8 +274,9 @@ static bool cast_to(struct onnx_import *im, struct onnx_node *n, enum element to
                 return false;
         if (n->opset >= 24 && !onnx_choice(im, n, "round_mode", round_modes, 0, &mode))
                 return false;
-        const struct onnx_conversion how = { .saturate = saturate, .round = (enum onnx_round)mode };
-        return onnx_output(n, 0, onnx_convert(im, n->inputs[0], to, &how));
+        const struct compose_conversion how = { .saturate = saturate,
+                                                .round = (enum compose_round)mode };
+        return onnx_output(n, 0, compose_convert(im->c, n->inputs[0], to, &how));
 }
 
 bool onnx_import_cast(struct onnx_import *im, struct onnx_node *n)
@@ -283,7 +290,7 @@ bool onnx_import_cast(struct onnx_import *im, struct onnx_node *n)
 
 bool onnx_import_cast_like(struct onnx_import *im, struct onnx_node *n)
 {
-        return cast_to(im, n, onnx_element(n->inputs[1]));
+        return cast_to(im, n, value_element(n->inputs[1]));
 }
 
 bool onnx_import_bit_cast(struct onnx_import *im, struct onnx_node *n)
@@ -294,9 +301,9 @@ bool onnx_import_bit_cast(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_int_required(im, n, "to", &number) ||
             !onnx_element_number(im, n, "to", number, &to))
                 return false;
-        if (element_info[to].bytes != element_info[onnx_element(n->inputs[0])].bytes)
+        if (element_info[to].bytes != element_info[value_element(n->inputs[0])].bytes)
                 return onnx_invalid(im, n, "from %s to %s, want types of one size",
-                                    element_info[onnx_element(n->inputs[0])].text,
+                                    element_info[value_element(n->inputs[0])].text,
                                     element_info[to].text);
         struct attr *attrs = attrs_new(im->m, OP_bitcast);
         attr_set(attrs, OP_bitcast, "to", to);

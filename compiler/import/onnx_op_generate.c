@@ -42,7 +42,7 @@ bool onnx_import_constant(struct onnx_import *im, struct onnx_node *n)
                                 NULL));
         case 3:
                 return onnx_int(im, n, forms[form], 0, &integer) &&
-                       onnx_output(n, 0, onnx_integer(im, E_I64, integer));
+                       onnx_output(n, 0, compose_integer(im->c, E_I64, integer));
         case 4:
                 return onnx_ints(im, n, forms[form], &ints, &count) &&
                        onnx_output(n, 0, constant_ints(im->m, ints, count));
@@ -66,12 +66,12 @@ bool onnx_import_constant_of_shape(struct onnx_import *im, struct onnx_node *n)
         if (type_elements(value->type) != 1)
                 return onnx_invalid(im, n, "value is %s, want one element",
                                     type_text(im->arena, im->m, value->type));
-        enum element e = onnx_element(value);
+        enum element e = value_element(value);
         const struct type *to =
-                known ? onnx_type_static(im, n, e, rank, shape)
+                known ? compose_type_static(im->c, e, rank, shape)
                       : onnx_declared_as(
                                 im, n, 0, e,
-                                (int)onnx_min(type_elements(dims_operand->type), RANK_MAX + 1));
+                                (int)compose_min(type_elements(dims_operand->type), RANK_MAX + 1));
         return to && onnx_output(n, 0, constant_splat(im->m, to, value->constant->data));
 }
 
@@ -81,7 +81,7 @@ static int64_t range_count(struct onnx_import *im, struct onnx_node *n, const do
         int64_t start, limit, delta, span;
         bool known;
 
-        if (element_is_float(onnx_element(n->inputs[0]))) {
+        if (element_is_float(value_element(n->inputs[0]))) {
                 double count = ceil((real[1] - real[0]) / real[2]);
                 if (real[2] == 0 || isnan(count))
                         return onnx_invalid(im, n, "from %g to %g by %g", real[0], real[1],
@@ -121,12 +121,12 @@ bool onnx_import_range(struct onnx_import *im, struct onnx_node *n)
                         return false;
                 all &= known;
         }
-        enum element e = onnx_element(n->inputs[0]);
+        enum element e = value_element(n->inputs[0]);
         if (all) {
                 int64_t count = range_count(im, n, real);
                 if (count < 0)
                         return false;
-                to = onnx_type(im, n, e, 1, (const dim_t[]){ dim_of(count) });
+                to = compose_type(im->c, e, 1, (const dim_t[]){ dim_of(count) });
         } else {
                 to = onnx_declared_as(im, n, 0, e, 1);
         }
@@ -136,7 +136,9 @@ bool onnx_import_range(struct onnx_import *im, struct onnx_node *n)
                 return false;
         enum element computed = element_is_float(e) ? E_F64 : e;
         struct value *steps = build_iota(&im->b, type_with_element(im->m, to, computed), 0);
-        struct value *right = onnx_binary(im, OP_mul, steps, onnx_cast(im, delta, computed));
-        struct value *v = onnx_binary(im, OP_add, onnx_cast(im, start, computed), right);
-        return onnx_output(n, 0, onnx_cast(im, v, e));
+        struct value *right =
+                compose_binary(im->c, OP_mul, steps, compose_cast(im->c, delta, computed));
+        struct value *v =
+                compose_binary(im->c, OP_add, compose_cast(im->c, start, computed), right);
+        return onnx_output(n, 0, compose_cast(im->c, v, e));
 }

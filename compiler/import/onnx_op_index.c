@@ -6,9 +6,9 @@ static bool want_index(struct onnx_import *im, const struct onnx_node *n, int in
 {
         const struct value *v = onnx_input(n, input);
 
-        return onnx_element(v) == E_I64 || onnx_element(v) == E_I32 ||
+        return value_element(v) == E_I64 || value_element(v) == E_I32 ||
                onnx_invalid(im, n, "indices are of %s, want i32 or i64",
-                            element_info[onnx_element(v)].text);
+                            element_info[value_element(v)].text);
 }
 
 bool onnx_import_gather(struct onnx_import *im, struct onnx_node *n)
@@ -19,16 +19,16 @@ bool onnx_import_gather(struct onnx_import *im, struct onnx_node *n)
         int axis, rank = 0;
 
         if (!want_index(im, n, 1) || !onnx_int(im, n, "axis", 0, &stated) ||
-            !onnx_axis(im, n, stated, onnx_rank(x), &axis) ||
+            !onnx_axis(im, n, stated, value_rank(x), &axis) ||
             !onnx_indices_fit(im, n, indices, &x->type->dims[axis], 1))
                 return false;
         for (int d = 0; d < axis; d++)
-                dims[rank++] = dim_of(onnx_dim(x, d));
-        for (int d = 0; d < onnx_rank(indices); d++)
-                dims[rank++] = dim_of(onnx_dim(indices, d));
-        for (int d = axis + 1; d < onnx_rank(x); d++)
-                dims[rank++] = dim_of(onnx_dim(x, d));
-        return onnx_type(im, n, onnx_element(x), rank, dims) &&
+                dims[rank++] = dim_of(value_extent(x, d));
+        for (int d = 0; d < value_rank(indices); d++)
+                dims[rank++] = dim_of(value_extent(indices, d));
+        for (int d = axis + 1; d < value_rank(x); d++)
+                dims[rank++] = dim_of(value_extent(x, d));
+        return compose_type(im->c, value_element(x), rank, dims) &&
                onnx_output(n, 0, build_gather(&im->b, x, indices, axis));
 }
 
@@ -40,14 +40,14 @@ bool onnx_import_gather_elements(struct onnx_import *im, struct onnx_node *n)
         int axis;
 
         if (!want_index(im, n, 1) || !onnx_int(im, n, "axis", 0, &stated) ||
-            !onnx_axis(im, n, stated, onnx_rank(x), &axis) ||
-            !onnx_want_rank(im, n, 1, onnx_rank(x), onnx_rank(x)) ||
+            !onnx_axis(im, n, stated, value_rank(x), &axis) ||
+            !onnx_want_rank(im, n, 1, value_rank(x), value_rank(x)) ||
             !onnx_indices_fit(im, n, indices, &x->type->dims[axis], 1))
                 return false;
-        for (int d = 0; d < onnx_rank(x); d++) {
+        for (int d = 0; d < value_rank(x); d++) {
                 steps[d] = 1;
-                dims[d] = dim_of(d == axis ? onnx_dim(x, d) : onnx_dim(indices, d));
-                if (dim_extent(dims[d]) > onnx_dim(x, d))
+                dims[d] = dim_of(d == axis ? value_extent(x, d) : value_extent(indices, d));
+                if (dim_extent(dims[d]) > value_extent(x, d))
                         return onnx_invalid(im, n, "indices are %s for an operand %s",
                                             type_text(im->arena, im->m, indices->type),
                                             type_text(im->arena, im->m, x->type));
@@ -70,24 +70,26 @@ bool onnx_import_gather_nd(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_want_element(im, n, 1, E_I64) || !onnx_want_rank(im, n, 0, 1, RANK_MAX) ||
             !onnx_want_rank(im, n, 1, 1, RANK_MAX))
                 return false;
-        int least = (int)onnx_min(onnx_rank(x), onnx_rank(indices)), last = onnx_rank(indices) - 1;
+        int least = (int)compose_min(value_rank(x), value_rank(indices)),
+            last = value_rank(indices) - 1;
         if (n->opset >= 12 && !onnx_int_range(im, n, "batch_dims", 0, 0, least - 1, &batch))
                 return false;
-        int64_t tuple = onnx_dim(indices, last);
-        if (tuple < 1 || tuple > onnx_rank(x) - batch)
+        int64_t tuple = value_extent(indices, last);
+        if (tuple < 1 || tuple > value_rank(x) - batch)
                 return onnx_invalid(im, n, "index tuples of %lld for rank %d and batch_dims %lld",
-                                    (long long)tuple, onnx_rank(x), (long long)batch);
+                                    (long long)tuple, value_rank(x), (long long)batch);
         for (int d = 0; d < last; d++) {
-                if (d < batch && onnx_dim(indices, d) != onnx_dim(x, d))
+                if (d < batch && value_extent(indices, d) != value_extent(x, d))
                         return onnx_invalid(
                                 im, n,
                                 "batch dimension %d is %lld in the operand and %lld in the indices",
-                                d, (long long)onnx_dim(x, d), (long long)onnx_dim(indices, d));
-                dims[rank++] = dim_of(onnx_dim(indices, d));
+                                d, (long long)value_extent(x, d),
+                                (long long)value_extent(indices, d));
+                dims[rank++] = dim_of(value_extent(indices, d));
         }
-        for (int d = (int)(batch + tuple); d < onnx_rank(x); d++)
-                dims[rank++] = dim_of(onnx_dim(x, d));
-        if (!onnx_type(im, n, onnx_element(x), rank, dims))
+        for (int d = (int)(batch + tuple); d < value_rank(x); d++)
+                dims[rank++] = dim_of(value_extent(x, d));
+        if (!compose_type(im->c, value_element(x), rank, dims))
                 return false;
         struct attr *attrs = attrs_new(im->m, OP_gather_nd);
         attr_set(attrs, OP_gather_nd, "batch_dims", batch);
@@ -106,19 +108,19 @@ bool onnx_import_one_hot(struct onnx_import *im, struct onnx_node *n)
         int64_t stated, others[RANK_MAX];
         dim_t dims[RANK_MAX + 1];
         double depth;
-        int axis, count, rank = onnx_rank(indices) + 1;
+        int axis, count, rank = value_rank(indices) + 1;
         bool known;
 
         if (!onnx_want_rank(im, n, 0, 0, RANK_MAX - 1) || !onnx_int(im, n, "axis", -1, &stated) ||
             !onnx_axis(im, n, stated, rank, &axis) ||
             !onnx_operand_numbers(im, n, 1, &depth, 1, &count, &known))
                 return false;
-        if (onnx_rank(values) != 1 || onnx_dim(values, 0) != 2)
+        if (value_rank(values) != 1 || value_extent(values, 0) != 2)
                 return onnx_invalid(im, n, "values are %s, want two",
                                     type_text(im->arena, im->m, values->type));
         if (!known) {
                 const struct type *declared =
-                        onnx_declared_as(im, n, 0, onnx_element(values), rank);
+                        onnx_declared_as(im, n, 0, value_element(values), rank);
                 if (!declared)
                         return false;
                 depth = (double)type_extent(declared, axis);
@@ -126,20 +128,21 @@ bool onnx_import_one_hot(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "depth is not one number from 0 to %d", NUMBER_MAX);
         }
         for (int d = 0, k = 0; d < rank; d++) {
-                dims[d] = dim_of(d == axis ? (int64_t)depth : onnx_dim(indices, k));
+                dims[d] = dim_of(d == axis ? (int64_t)depth : value_extent(indices, k));
                 if (d != axis)
                         others[k++] = d;
         }
-        const struct type *to = onnx_type(im, n, E_I64, rank, dims);
+        const struct type *to = compose_type(im->c, E_I64, rank, dims);
         if (!to)
                 return false;
-        indices = onnx_cast(im, indices, E_I64);
-        indices = onnx_below_zero(im, indices, onnx_with(im, OP_add, indices, depth));
+        indices = compose_cast(im->c, indices, E_I64);
+        indices = compose_below_zero(im->c, indices, compose_with(im->c, OP_add, indices, depth));
         struct value *right = build_iota(&im->b, to, axis);
-        struct value *hit = onnx_binary(im, OP_eq, onnx_spread(im, indices, to, others), right);
-        struct value *off = build_gather(&im->b, values, onnx_integer(im, E_I64, 0), 0);
-        struct value *on = build_gather(&im->b, values, onnx_integer(im, E_I64, 1), 0);
-        return onnx_output(n, 0, onnx_select(im, hit, on, off));
+        struct value *hit =
+                compose_binary(im->c, OP_eq, compose_spread(im->c, indices, to, others), right);
+        struct value *off = build_gather(&im->b, values, compose_integer(im->c, E_I64, 0), 0);
+        struct value *on = build_gather(&im->b, values, compose_integer(im->c, E_I64, 1), 0);
+        return onnx_output(n, 0, compose_select(im->c, hit, on, off));
 }
 
 /* column - row of the last two dimensions of t, as i64 */
@@ -148,12 +151,12 @@ static struct value *diagonal(struct onnx_import *im, const struct type *t)
         const struct type *index = type_with_element(im->m, t, E_I64);
         struct value *row = build_iota(&im->b, index, t->rank - 2);
 
-        return onnx_binary(im, OP_sub, build_iota(&im->b, index, t->rank - 1), row);
+        return compose_binary(im->c, OP_sub, build_iota(&im->b, index, t->rank - 1), row);
 }
 
 bool onnx_import_trilu(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *x = n->inputs[0], *k = onnx_integer(im, E_I64, 0);
+        struct value *x = n->inputs[0], *k = compose_integer(im->c, E_I64, 0);
         int64_t upper;
 
         if (!onnx_want_rank(im, n, 0, 2, RANK_MAX) || !onnx_want_element(im, n, 1, E_I64) ||
@@ -161,25 +164,25 @@ bool onnx_import_trilu(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (onnx_input(n, 1))
                 k = onnx_scalar(im, n, 1);
-        struct value *kept = onnx_binary(im, upper ? OP_ge : OP_le, diagonal(im, x->type), k);
-        return onnx_output(n, 0, onnx_select(im, kept, x, build_like(&im->b, x, 0)));
+        struct value *kept = compose_binary(im->c, upper ? OP_ge : OP_le, diagonal(im, x->type), k);
+        return onnx_output(n, 0, compose_select(im->c, kept, x, build_like(&im->b, x, 0)));
 }
 
 bool onnx_import_eye_like(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
         int64_t k, number;
-        enum element e = onnx_element(x);
+        enum element e = value_element(x);
 
         if (!onnx_want_rank(im, n, 0, 2, 2) || !onnx_int(im, n, "k", 0, &k) ||
             !onnx_int(im, n, "dtype", 0, &number) ||
             (onnx_has(n, "dtype") && !onnx_element_number(im, n, "dtype", number, &e)))
                 return false;
         return onnx_output(n, 0,
-                           onnx_cast(im,
-                                     onnx_binary(im, OP_eq, diagonal(im, x->type),
-                                                 onnx_integer(im, E_I64, k)),
-                                     e));
+                           compose_cast(im->c,
+                                        compose_binary(im->c, OP_eq, diagonal(im, x->type),
+                                                       compose_integer(im->c, E_I64, k)),
+                                        e));
 }
 
 /* ---- losses: the class picked by target, weighted, ignored where target is ignore_index ---- */
@@ -198,7 +201,7 @@ static struct value *pick(struct onnx_import *im, struct value *x, struct value 
 
 static struct value *or_zero(struct onnx_import *im, struct value *ignored, struct value *x)
 {
-        return ignored && x ? onnx_select(im, ignored, build_like(&im->b, x, 0), x) : x;
+        return ignored && x ? compose_select(im->c, ignored, build_like(&im->b, x, 0), x) : x;
 }
 
 /* log_probabilities <N x C x ...>, target <N x ...> */
@@ -227,50 +230,52 @@ static struct value *likelihood_loss(struct onnx_import *im, struct onnx_node *n
                         return NULL;
                 }
         }
-        if (weight && (onnx_rank(weight) != 1 || !dim_is(t->dims[1], onnx_dim(weight, 0)) ||
-                       onnx_element(weight) != onnx_element(n->inputs[0]))) {
+        if (weight && (value_rank(weight) != 1 || !dim_is(t->dims[1], value_extent(weight, 0)) ||
+                       value_element(weight) != value_element(n->inputs[0]))) {
                 onnx_invalid(im, n, "weight is %s for an operand %s",
                              type_text(im->arena, im->m, weight->type),
                              type_text(im->arena, im->m, t));
                 return NULL;
         }
-        struct value *at = onnx_reshape(im, target, t->rank, kept), *ignored = NULL, *factor = NULL;
+        struct value *at = compose_reshape(im->c, target, t->rank, kept), *ignored = NULL,
+                     *factor = NULL;
         if (has_ignore) {
-                ignored = onnx_binary(im, OP_eq, onnx_cast(im, at, E_I64),
-                                      onnx_integer(im, E_I64, ignore_index));
-                at = onnx_select(im, ignored, onnx_integer(im, onnx_element(target), 0), at);
+                ignored = compose_binary(im->c, OP_eq, compose_cast(im->c, at, E_I64),
+                                         compose_integer(im->c, E_I64, ignore_index));
+                at = compose_select(im->c, ignored,
+                                    compose_integer(im->c, value_element(target), 0), at);
         }
         struct value *loss =
-                onnx_unary(im, OP_neg, or_zero(im, ignored, pick(im, log_probabilities, at)));
+                compose_unary(im->c, OP_neg, or_zero(im, ignored, pick(im, log_probabilities, at)));
         if (weight)
                 factor = or_zero(im, ignored,
-                                 build_gather(&im->b, onnx_wide(im, weight), ignored ? at : target,
-                                              0));
+                                 build_gather(&im->b, compose_wide(im->c, weight),
+                                              ignored ? at : target, 0));
         else if (ignored)
                 factor = or_zero(im, ignored, build_like(&im->b, loss, 1));
-        loss = onnx_reshape(im, loss, target_type->rank, target_type->dims);
-        factor = onnx_reshape(im, factor, target_type->rank, target_type->dims);
+        loss = compose_reshape(im->c, loss, target_type->rank, target_type->dims);
+        factor = compose_reshape(im->c, factor, target_type->rank, target_type->dims);
         if (weight || ignored)
-                loss = onnx_binary(im, OP_mul, loss, factor);
+                loss = compose_binary(im->c, OP_mul, loss, factor);
         if (reduction == LOSS_NONE)
                 return loss;
-        int count = onnx_axes_from(0, target_type->rank, axes);
+        int count = compose_axes_from(0, target_type->rank, axes);
         if (reduction == LOSS_MEAN && !factor)
-                return onnx_mean(im, loss, axes, count);
-        struct value *sum = onnx_reduce(im, REDUCE_sum, loss, axes, count, E_COMPUTE);
-        return reduction == LOSS_SUM
-                       ? sum
-                       : onnx_binary(im, OP_div, sum,
-                                     onnx_reduce(im, REDUCE_sum, factor, axes, count, E_COMPUTE));
+                return compose_mean(im->c, loss, axes, count);
+        struct value *sum = compose_reduce(im->c, REDUCE_sum, loss, axes, count, E_COMPUTE);
+        return reduction == LOSS_SUM ? sum
+                                     : compose_binary(im->c, OP_div, sum,
+                                                      compose_reduce(im->c, REDUCE_sum, factor,
+                                                                     axes, count, E_COMPUTE));
 }
 
 bool onnx_import_likelihood_loss(struct onnx_import *im, struct onnx_node *n)
 {
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, RANK_MAX))
                 return false;
-        struct value *x = onnx_wide(im, n->inputs[0]);
+        struct value *x = compose_wide(im->c, n->inputs[0]);
         struct value *loss = x ? likelihood_loss(im, n, x) : NULL;
-        return onnx_output(n, 0, onnx_cast(im, loss, onnx_element(n->inputs[0])));
+        return onnx_output(n, 0, compose_cast(im->c, loss, value_element(n->inputs[0])));
 }
 
 /* the same of log softmax along axis 1, which is the second output */
@@ -281,19 +286,21 @@ bool onnx_import_cross_entropy_loss(struct onnx_import *im, struct onnx_node *n)
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, RANK_MAX))
                 return false;
-        struct value *x = onnx_wide(im, n->inputs[0]);
+        struct value *x = compose_wide(im->c, n->inputs[0]);
         if (!x)
                 return false;
         const struct type *t = x->type;
         for (int d = 0; d < t->rank; d++)
-                flat[onnx_min(d, 2)] =
+                flat[compose_min(d, 2)] =
                         dim_of(d < 2 ? type_extent(t, d) : dim_extent(flat[2]) * type_extent(t, d));
-        x = onnx_softmax(im, build_transpose(&im->b, onnx_reshape(im, x, 3, flat), classes_last),
+        x = onnx_softmax(im,
+                         build_transpose(&im->b, compose_reshape(im->c, x, 3, flat), classes_last),
                          last, 1, true);
-        x = onnx_reshape(im, x ? build_transpose(&im->b, x, classes_last) : NULL, t->rank, t->dims);
-        if (!x ||
-            (onnx_wants(n, 1) && !onnx_output(n, 1, onnx_cast(im, x, onnx_element(n->inputs[0])))))
+        x = compose_reshape(im->c, x ? build_transpose(&im->b, x, classes_last) : NULL, t->rank,
+                            t->dims);
+        if (!x || (onnx_wants(n, 1) &&
+                   !onnx_output(n, 1, compose_cast(im->c, x, value_element(n->inputs[0])))))
                 return false;
-        return onnx_output(n, 0,
-                           onnx_cast(im, likelihood_loss(im, n, x), onnx_element(n->inputs[0])));
+        return onnx_output(
+                n, 0, compose_cast(im->c, likelihood_loss(im, n, x), value_element(n->inputs[0])));
 }

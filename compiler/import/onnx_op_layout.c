@@ -12,7 +12,7 @@ bool onnx_import_transpose(struct onnx_import *im, struct onnx_node *n)
         struct value *x = n->inputs[0];
         int64_t perm[RANK_MAX];
         const int64_t *given;
-        int count, rank = onnx_rank(x);
+        int count, rank = value_rank(x);
         bool taken[RANK_MAX] = { false };
 
         if (!onnx_ints(im, n, "perm", &given, &count))
@@ -57,7 +57,9 @@ struct value *onnx_concatenated(struct onnx_import *im, const struct onnx_node *
         }
         for (int d = 0; d < first->rank; d++)
                 dims[d] = dim_of(d == axis ? sum : type_extent(first, d));
-        return onnx_type(im, n, first->element, first->rank, dims) ? build_concat(&im->b, items, count, axis) : NULL;
+        return compose_type(im->c, first->element, first->rank, dims)
+                       ? build_concat(&im->b, items, count, axis)
+                       : NULL;
 }
 
 bool onnx_import_concat(struct onnx_import *im, struct onnx_node *n)
@@ -72,7 +74,7 @@ bool onnx_import_concat(struct onnx_import *im, struct onnx_node *n)
         for (int i = 0; i < n->input_count; i++)
                 if (!n->inputs[i])
                         return onnx_invalid(im, n, "operand %d is missing", i);
-        return onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &axis) &&
+        return onnx_axis(im, n, stated, value_rank(n->inputs[0]), &axis) &&
                onnx_output(n, 0, onnx_concatenated(im, n, n->inputs, n->input_count, axis));
 }
 
@@ -108,9 +110,8 @@ static bool split_sizes(struct onnx_import *im, struct onnx_node *n, int64_t ext
         }
         if (!known) {
                 for (int i = 0; i < outputs; i++) {
-                        const struct type *t =
-                                onnx_declared_as(im, n, i, onnx_element(n->inputs[0]),
-                                                 onnx_rank(n->inputs[0]));
+                        const struct type *t = onnx_declared_as(
+                                im, n, i, value_element(n->inputs[0]), value_rank(n->inputs[0]));
                         if (!t)
                                 return false;
                         sizes[i] = type_extent(t, axis);
@@ -144,9 +145,9 @@ struct value *onnx_part(struct onnx_import *im, struct value *x, int axis, int64
 
         if (!x)
                 return NULL;
-        for (int d = 0; d < onnx_rank(x); d++) {
+        for (int d = 0; d < value_rank(x); d++) {
                 steps[d] = 1;
-                dims[d] = dim_of(onnx_dim(x, d));
+                dims[d] = dim_of(value_extent(x, d));
         }
         starts[axis] = start;
         dims[axis] = dim_of(extent);
@@ -159,9 +160,9 @@ bool onnx_import_split(struct onnx_import *im, struct onnx_node *n)
         int outputs = (int)n->proto->n_output, axis;
         int64_t *sizes = arena_array(im->arena, (size_t)outputs, sizeof *sizes), stated, start = 0;
 
-        if (!onnx_int(im, n, "axis", 0, &stated) || !onnx_axis(im, n, stated, onnx_rank(x), &axis))
+        if (!onnx_int(im, n, "axis", 0, &stated) || !onnx_axis(im, n, stated, value_rank(x), &axis))
                 return false;
-        if (!split_sizes(im, n, onnx_dim(x, axis), axis, sizes, outputs))
+        if (!split_sizes(im, n, value_extent(x, axis), axis, sizes, outputs))
                 return false;
         for (int i = 0; i < n->output_count; i++) {
                 if (n->wanted[i] && !onnx_output(n, i, onnx_part(im, x, axis, start, sizes[i])))
@@ -186,29 +187,29 @@ static bool slice_static(struct onnx_import *im, struct onnx_node *n, const stru
         dim_t dims[RANK_MAX];
         bool taken[RANK_MAX] = { false };
 
-        for (int d = 0; d < onnx_rank(x); d++) {
+        for (int d = 0; d < value_rank(x); d++) {
                 starts[d] = 0;
                 steps[d] = 1;
-                dims[d] = dim_of(onnx_dim(x, d));
+                dims[d] = dim_of(value_extent(x, d));
         }
         for (int i = 0; i < s->count; i++) {
                 int d;
-                if (!onnx_axis(im, n, s->axes[i], onnx_rank(x), &d))
+                if (!onnx_axis(im, n, s->axes[i], value_rank(x), &d))
                         return false;
                 if (taken[d])
                         return onnx_invalid(im, n, "axis %d is given twice", d);
                 taken[d] = true;
-                int64_t extent = onnx_dim(x, d), step = s->steps[i], start = s->starts[i],
+                int64_t extent = value_extent(x, d), step = s->steps[i], start = s->starts[i],
                         end = s->ends[i];
                 if (step == 0)
                         return onnx_invalid(im, n, "steps[%d] is 0", i);
                 /* a step past the extent takes one element, whatever it is */
-                step = onnx_max(onnx_min(step, NUMBER_MAX), -(int64_t)NUMBER_MAX);
+                step = compose_max(compose_min(step, NUMBER_MAX), -(int64_t)NUMBER_MAX);
                 start = start < 0 ? start + extent : start;
                 end = end < 0 ? end + extent : end;
-                start = onnx_max(0, onnx_min(start, step > 0 ? extent : extent - 1));
-                end = step > 0 ? onnx_max(0, onnx_min(end, extent))
-                               : onnx_max(-1, onnx_min(end, extent - 1));
+                start = compose_max(0, compose_min(start, step > 0 ? extent : extent - 1));
+                end = step > 0 ? compose_max(0, compose_min(end, extent))
+                               : compose_max(-1, compose_min(end, extent - 1));
                 int64_t span = step > 0 ? end - start : start - end,
                         stride = step > 0 ? step : -step;
                 dims[d] = dim_of(span > 0 && extent > 0 ? divide_up(span, stride) : 0);
@@ -223,30 +224,31 @@ static bool slice_static(struct onnx_import *im, struct onnx_node *n, const stru
 static bool slice_dynamic(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *starts = onnx_operand_vector(im, n, 1), *axes, *steps;
-        const struct type *to = onnx_declared_as(im, n, 0, onnx_element(x), onnx_rank(x));
-        int rank = onnx_rank(x);
+        const struct type *to = onnx_declared_as(im, n, 0, value_element(x), value_rank(x));
+        int rank = value_rank(x);
 
         if (!to || !starts)
                 return false;
-        int64_t count = onnx_dim(starts, 0);
-        axes = onnx_input(n, 3) ? onnx_operand_vector(im, n, 3) : onnx_iota(im, E_I64, count);
+        int64_t count = value_extent(starts, 0);
+        axes = onnx_input(n, 3) ? onnx_operand_vector(im, n, 3) : compose_iota(im->c, E_I64, count);
         steps = onnx_input(n, 4) ? onnx_operand_vector(im, n, 4)
                                  : constant_number(im->m, starts->type, 1);
         if (!axes || !steps)
                 return false;
-        if (count > rank || onnx_dim(axes, 0) != count || onnx_dim(steps, 0) != count)
+        if (count > rank || value_extent(axes, 0) != count || value_extent(steps, 0) != count)
                 return onnx_invalid(
                         im, n,
                         "starts has %lld values, axes %lld, steps %lld for a tensor of rank %d",
-                        (long long)count, (long long)onnx_dim(axes, 0),
-                        (long long)onnx_dim(steps, 0), rank);
+                        (long long)count, (long long)value_extent(axes, 0),
+                        (long long)value_extent(steps, 0), rank);
         starts = onnx_scatter_axes(im, axes, starts, rank, 0);
         steps = onnx_scatter_axes(im, axes, steps, rank, 1);
         struct value *extent = constant_dims(im->m, rank, x->type->dims);
-        struct value *last = onnx_binary(im, OP_sub, extent,
-                                         onnx_cast(im, onnx_with(im, OP_lt, steps, 0), E_I64));
-        starts = onnx_below_zero(im, starts, onnx_binary(im, OP_add, starts, extent));
-        starts = onnx_with(im, OP_max, onnx_binary(im, OP_min, starts, last), 0);
+        struct value *last =
+                compose_binary(im->c, OP_sub, extent,
+                               compose_cast(im->c, compose_with(im->c, OP_lt, steps, 0), E_I64));
+        starts = compose_below_zero(im->c, starts, compose_binary(im->c, OP_add, starts, extent));
+        starts = compose_with(im->c, OP_max, compose_binary(im->c, OP_min, starts, last), 0);
         return starts && steps &&
                onnx_output(n, 0,
                            value_build(&im->b, OP_slice, (struct value *[]){ x, starts, steps }, 3,
@@ -263,10 +265,10 @@ static bool slice_attributes(struct onnx_import *im, struct onnx_node *n, struct
             !onnx_ints(im, n, "axes", &axes, &axis_count))
                 return false;
         if (start_count != end_count || (axis_count && axis_count != start_count) ||
-            start_count > onnx_rank(n->inputs[0]))
+            start_count > value_rank(n->inputs[0]))
                 return onnx_invalid(
                         im, n, "starts has %d values, ends %d, axes %d for a tensor of rank %d",
-                        start_count, end_count, axis_count, onnx_rank(n->inputs[0]));
+                        start_count, end_count, axis_count, value_rank(n->inputs[0]));
         s->count = start_count;
         for (int i = 0; i < s->count; i++) {
                 s->starts[i] = starts[i];
@@ -336,10 +338,10 @@ static struct value *pad_value(struct onnx_import *im, struct onnx_node *n)
 
         if (n->opset < 11)
                 return onnx_float(im, n, "value", 0, &number)
-                               ? build_scalar(&im->b, onnx_element(v[0]), number)
+                               ? build_scalar(&im->b, value_element(v[0]), number)
                                : NULL;
         if (!v[1])
-                return build_scalar(&im->b, onnx_element(v[0]), 0);
+                return build_scalar(&im->b, value_element(v[0]), 0);
         return onnx_same_element(im, n, v, 2) ? onnx_scalar(im, n, 2) : NULL;
 }
 
@@ -347,19 +349,19 @@ static bool pad_dynamic(struct onnx_import *im, struct onnx_node *n, const char 
                         struct value *value)
 {
         struct value *x = n->inputs[0], *pads = onnx_operand_vector(im, n, 1);
-        int rank = onnx_rank(x);
-        const struct type *to = onnx_declared_as(im, n, 0, onnx_element(x), rank);
+        int rank = value_rank(x);
+        const struct type *to = onnx_declared_as(im, n, 0, value_element(x), rank);
         struct value *axes = NULL;
 
         if (!pads || !to)
                 return false;
-        int64_t count = onnx_dim(pads, 0) / 2;
+        int64_t count = value_extent(pads, 0) / 2;
         if (onnx_input(n, 3) && !(axes = onnx_operand_vector(im, n, 3)))
                 return false;
-        if (onnx_dim(pads, 0) != 2 * (axes ? onnx_dim(axes, 0) : rank) || count > rank)
+        if (value_extent(pads, 0) != 2 * (axes ? value_extent(axes, 0) : rank) || count > rank)
                 return onnx_invalid(im, n, "pads has %lld values for %lld axes",
-                                    (long long)onnx_dim(pads, 0),
-                                    (long long)(axes ? onnx_dim(axes, 0) : rank));
+                                    (long long)value_extent(pads, 0),
+                                    (long long)(axes ? value_extent(axes, 0) : rank));
         struct value *low = build_slice(&im->b, pads, (const int64_t[]){ 0 },
                                         (const int64_t[]){ 1 }, (const dim_t[]){ dim_of(count) });
         if (axes)
@@ -373,14 +375,14 @@ static bool pad_static(struct onnx_import *im, struct onnx_node *n, const char *
                        const struct onnx_axes *axes)
 {
         struct value *x = n->inputs[0];
-        int rank = onnx_rank(x), padded = axes->state == AXES_ABSENT ? rank : axes->count;
+        int rank = value_rank(x), padded = axes->state == AXES_ABSENT ? rank : axes->count;
         int64_t low[RANK_MAX] = { 0 };
         int64_t extents[RANK_MAX];
 
         if (count != 2 * padded)
                 return onnx_invalid(im, n, "pads has %d values, want %d", count, 2 * padded);
         for (int d = 0; d < rank; d++)
-                extents[d] = onnx_dim(x, d);
+                extents[d] = value_extent(x, d);
         for (int i = 0; i < padded; i++) {
                 int64_t d = axes->state == AXES_ABSENT ? i : axes->axes[i];
                 int64_t extent = extents[d], before = pads[i], behind = pads[padded + i];
@@ -397,7 +399,7 @@ static bool pad_static(struct onnx_import *im, struct onnx_node *n, const char *
                                             (long long)extent);
                 low[d] = before;
         }
-        const struct type *to = onnx_type_static(im, n, onnx_element(x), rank, extents);
+        const struct type *to = compose_type_static(im->c, value_element(x), rank, extents);
         return to &&
                onnx_output(n, 0,
                            build_pad(im, x, value, constant_ints(im->m, low, rank), mode, to));
@@ -436,12 +438,12 @@ bool onnx_import_pad(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (!known || !axes_known)
                 return pad_dynamic(im, n, modes[mode], value);
-        if (!onnx_axes_read(im, n, 3, NULL, onnx_rank(n->inputs[0]), &axes))
+        if (!onnx_axes_read(im, n, 3, NULL, value_rank(n->inputs[0]), &axes))
                 return false;
         if (count != 2 * axis_count)
                 return onnx_invalid(im, n, "pads has %d values for %d axes", count, axis_count);
         for (int i = 0; i < axis_count; i++) {
-                int64_t axis = listed[i] < 0 ? listed[i] + onnx_rank(n->inputs[0]) : listed[i];
+                int64_t axis = listed[i] < 0 ? listed[i] + value_rank(n->inputs[0]) : listed[i];
                 for (int k = 0; k < axis_count; k++) {
                         if (axes.axes[k] == axis) {
                                 sorted[k] = held[i];
@@ -457,7 +459,7 @@ bool onnx_import_center_crop_pad(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
         int64_t shape[RANK_MAX], low[RANK_MAX];
-        int rank = onnx_rank(x), count;
+        int rank = value_rank(x), count;
         struct onnx_axes axes;
         dim_t dims[RANK_MAX];
         bool known;
@@ -470,7 +472,7 @@ bool onnx_import_center_crop_pad(struct onnx_import *im, struct onnx_node *n)
             !onnx_operand_ints(im, n, 1, shape, RANK_MAX, &count, &known))
                 return false;
         for (int d = 0; d < rank; d++)
-                dims[d] = dim_of(onnx_dim(x, d));
+                dims[d] = dim_of(value_extent(x, d));
         if (known) {
                 if (count != (given_count ? given_count : rank))
                         return onnx_invalid(im, n, "shape has %d values for %d axes", count,
@@ -479,18 +481,18 @@ bool onnx_import_center_crop_pad(struct onnx_import *im, struct onnx_node *n)
                         int64_t d = !given_count ? i : given[i] < 0 ? given[i] + rank : given[i];
                         dims[d] = dim_of(shape[i]);
                 }
-                to = onnx_type(im, n, onnx_element(x), rank, dims);
+                to = compose_type(im->c, value_element(x), rank, dims);
         } else {
-                to = onnx_declared_as(im, n, 0, onnx_element(x), rank);
+                to = onnx_declared_as(im, n, 0, value_element(x), rank);
         }
         if (!to)
                 return false;
         for (int d = 0; d < rank; d++) {
-                int64_t more = type_extent(to, d) - onnx_dim(x, d);
+                int64_t more = type_extent(to, d) - value_extent(x, d);
                 low[d] = more >= 0 ? more / 2 : -(-more / 2);
         }
         return onnx_output(n, 0,
-                           build_pad(im, x, build_scalar(&im->b, onnx_element(x), 0),
+                           build_pad(im, x, build_scalar(&im->b, value_element(x), 0),
                                      constant_ints(im->m, low, rank), "constant", to));
 }
 
@@ -499,8 +501,8 @@ bool onnx_import_center_crop_pad(struct onnx_import *im, struct onnx_node *n)
 static struct value *shuffle(struct onnx_import *im, struct value *x, const dim_t *split,
                              const int64_t *perm, const dim_t *merged)
 {
-        x = onnx_reshape(im, x, 6, split);
-        return onnx_reshape(im, x ? build_transpose(&im->b, x, perm) : NULL, 4, merged);
+        x = compose_reshape(im->c, x, 6, split);
+        return compose_reshape(im->c, x ? build_transpose(&im->b, x, perm) : NULL, 4, merged);
 }
 
 bool onnx_import_depth_to_space(struct onnx_import *im, struct onnx_node *n)
@@ -519,7 +521,7 @@ bool onnx_import_depth_to_space(struct onnx_import *im, struct onnx_node *n)
         int64_t depth = dim_extent(d[1]) / (b * b);
         const dim_t merged[4] = { d[0], dim_of(depth), dim_of(dim_extent(d[2]) * b),
                                   dim_of(dim_extent(d[3]) * b) };
-        if (!onnx_type(im, n, onnx_element(n->inputs[0]), 4, merged))
+        if (!compose_type(im->c, value_element(n->inputs[0]), 4, merged))
                 return false;
         if (mode == 0)
                 return onnx_output(n, 0,
@@ -549,7 +551,7 @@ bool onnx_import_space_to_depth(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "blocksize %lld", (long long)b);
         const dim_t merged[4] = { d[0], dim_of(dim_extent(d[1]) * b * b), dim_of(height),
                                   dim_of(width) };
-        return onnx_type(im, n, onnx_element(n->inputs[0]), 4, merged) &&
+        return compose_type(im->c, value_element(n->inputs[0]), 4, merged) &&
                onnx_output(n, 0,
                            shuffle(im, n->inputs[0],
                                    (const dim_t[]){ d[0], d[1], dim_of(height), dim_of(b),
@@ -567,17 +569,19 @@ bool onnx_import_reverse_sequence(struct onnx_import *im, struct onnx_node *n)
             !onnx_int_range(im, n, "batch_axis", 1, 0, 1, &batch) ||
             !onnx_int_range(im, n, "time_axis", 0, 0, 1, &time))
                 return false;
-        if (batch == time || onnx_dim(lengths, 0) != onnx_dim(x, (int)batch))
+        if (batch == time || value_extent(lengths, 0) != value_extent(x, (int)batch))
                 return onnx_invalid(im, n, "time_axis %lld, batch_axis %lld and %lld lengths",
                                     (long long)time, (long long)batch,
-                                    (long long)onnx_dim(lengths, 0));
-        const struct type *places = type_tensor(
-                im->m, E_I64, 3,
-                (const dim_t[]){ dim_of(onnx_dim(x, 0)), dim_of(onnx_dim(x, 1)), dim_of(1) });
+                                    (long long)value_extent(lengths, 0));
+        const struct type *places =
+                type_tensor(im->m, E_I64, 3,
+                            (const dim_t[]){ dim_of(value_extent(x, 0)), dim_of(value_extent(x, 1)),
+                                             dim_of(1) });
         struct value *t = build_iota(&im->b, places, (int)time), *pair[2];
-        struct value *length = onnx_along(im, lengths, places, (int)batch);
-        struct value *back = onnx_with(im, OP_sub, onnx_binary(im, OP_sub, length, t), 1);
-        pair[time] = onnx_select(im, onnx_binary(im, OP_lt, t, length), back, t);
+        struct value *length = compose_along(im->c, lengths, places, (int)batch);
+        struct value *back =
+                compose_with(im->c, OP_sub, compose_binary(im->c, OP_sub, length, t), 1);
+        pair[time] = compose_select(im->c, compose_binary(im->c, OP_lt, t, length), back, t);
         pair[batch] = build_iota(&im->b, places, (int)batch);
         struct value *index = pair[time] ? build_concat(&im->b, pair, 2, 2) : NULL;
         return index && onnx_output(n, 0,

@@ -44,8 +44,9 @@ static bool want_columns(struct onnx_import *im, const struct onnx_node *n, cons
                          int i, int64_t columns, int64_t other)
 {
         const struct value *x = onnx_input(n, i);
-        if (x && onnx_rank(x) == 3 && onnx_dim(x, 0) == l->batch && onnx_dim(x, 1) == l->steps &&
-            (onnx_dim(x, 2) == columns || onnx_dim(x, 2) == other))
+        if (x && value_rank(x) == 3 && value_extent(x, 0) == l->batch &&
+            value_extent(x, 1) == l->steps &&
+            (value_extent(x, 2) == columns || value_extent(x, 2) == other))
                 return true;
         return onnx_invalid(im, n, "input %d is %s, want <%lld x %lld x %lld>", i,
                             x ? type_text(im->arena, im->m, x->type) : "absent",
@@ -61,11 +62,11 @@ static bool read_shapes(struct onnx_import *im, struct onnx_node *n, struct line
             !onnx_want_rank(im, n, QUERY, 3, 3) || !onnx_want_rank(im, n, VALUE, 3, 3))
                 return false;
         const dim_t *q = v[QUERY]->type->dims;
-        l->element = onnx_element(v[QUERY]);
+        l->element = value_element(v[QUERY]);
         l->batch = dim_extent(q[0]);
         l->steps = dim_extent(q[1]);
         l->depth = dim_extent(q[2]) / l->heads;
-        l->width = onnx_dim(v[VALUE], 2) / l->groups;
+        l->width = value_extent(v[VALUE], 2) / l->groups;
         l->scale = l->scale != 0 ? l->scale : 1 / sqrt((double)l->depth);
         if (!want_columns(im, n, l, QUERY, l->depth * l->heads, -1) ||
             !want_columns(im, n, l, KEY, l->depth * l->groups, -1) ||
@@ -85,9 +86,9 @@ static bool read_shapes(struct onnx_import *im, struct onnx_node *n, struct line
 static struct value *by_steps(struct onnx_import *im, const struct linear *l, struct value *x,
                               int64_t heads)
 {
-        x = onnx_reshape(im, x, 4,
-                         (const dim_t[]){ dim_of(l->batch), dim_of(l->steps), dim_of(heads),
-                                          dim_of(onnx_dim(x, 2) / heads) });
+        x = compose_reshape(im->c, x, 4,
+                            (const dim_t[]){ dim_of(l->batch), dim_of(l->steps), dim_of(heads),
+                                             dim_of(value_extent(x, 2) / heads) });
         return x ? build_transpose(&im->b, x, (const int64_t[]){ 1, 0, 2, 3 }) : NULL;
 }
 
@@ -95,51 +96,54 @@ static struct value *by_steps(struct onnx_import *im, const struct linear *l, st
 static struct value *as_matrix(struct onnx_import *im, struct value *x, bool row)
 {
         const dim_t *d = x ? x->type->dims : NULL;
-        return d ? onnx_reshape(im, x, 4,
-                                (const dim_t[]){ d[0], d[1], dim_of(row ? 1 : dim_extent(d[2])),
-                                                 dim_of(row ? dim_extent(d[2]) : 1) })
+        return d ? compose_reshape(im->c, x, 4,
+                                   (const dim_t[]){ d[0], d[1], dim_of(row ? 1 : dim_extent(d[2])),
+                                                    dim_of(row ? dim_extent(d[2]) : 1) })
                  : NULL;
 }
 
 static struct value *as_vector(struct onnx_import *im, struct value *x)
 {
         const dim_t *d = x ? x->type->dims : NULL;
-        return d ? onnx_reshape(im, x, 3,
-                                (const dim_t[]){ d[0], d[1],
-                                                 dim_of(dim_extent(d[2]) * dim_extent(d[3])) })
+        return d ? compose_reshape(im->c, x, 3,
+                                   (const dim_t[]){ d[0], d[1],
+                                                    dim_of(dim_extent(d[2]) * dim_extent(d[3])) })
                  : NULL;
 }
 
 /* One step: rows of what is scanned, in the order of the inputs; yielded: the next state and the
  * output. */
 static void build_step(struct onnx_import *im, struct onnx_node *n, const struct linear *l,
-                       const struct onnx_loop *loop, struct value **yielded)
+                       const struct compose_loop *loop, struct value **yielded)
 {
         struct value *row[INPUTS] = { NULL }, *state = loop->held;
         for (int i = 0, scan = 0; i < INPUTS; i++)
                 if (i <= VALUE || (i == DECAY && l->decays) || (i == BETA && l->corrects))
-                        row[i] = onnx_cast(im, &loop->rows[scan++], E_F32);
+                        row[i] = compose_cast(im->c, &loop->rows[scan++], E_F32);
         struct value *key = as_matrix(im, row[KEY], false), *write = row[VALUE];
         if (l->decays)
-                state = onnx_binary(im, OP_mul, state,
-                                    as_matrix(im, onnx_unary(im, OP_exp, row[DECAY]), false));
+                state = compose_binary(
+                        im->c, OP_mul, state,
+                        as_matrix(im, compose_unary(im->c, OP_exp, row[DECAY]), false));
         if (l->corrects && state) {
                 struct value *across =
                         build_transpose(&im->b, state, (const int64_t[]){ 0, 1, 3, 2 });
                 struct value *known = as_vector(im, onnx_matmul(im, n, across, key));
-                write = onnx_binary(im, OP_mul, row[BETA], onnx_binary(im, OP_sub, write, known));
+                write = compose_binary(im->c, OP_mul, row[BETA],
+                                       compose_binary(im->c, OP_sub, write, known));
         }
-        state = onnx_binary(im, OP_add, state, onnx_matmul(im, n, key, as_matrix(im, write, true)));
+        state = compose_binary(im->c, OP_add, state,
+                               onnx_matmul(im, n, key, as_matrix(im, write, true)));
         struct value *right = onnx_for_heads(im, state, l->heads);
         struct value *y = as_vector(im, onnx_matmul(im, n, as_matrix(im, row[QUERY], true), right));
         yielded[0] = state;
-        yielded[1] = onnx_cast(im, onnx_with(im, OP_mul, y, l->scale), l->element);
+        yielded[1] = compose_cast(im->c, compose_with(im->c, OP_mul, y, l->scale), l->element);
 }
 
 bool onnx_import_linear_attention(struct onnx_import *im, struct onnx_node *n)
 {
         struct linear l;
-        struct onnx_loop loop;
+        struct compose_loop loop;
         struct value *scans[INPUTS], *yielded[2], *past = onnx_input(n, PAST);
         int scanned = 0;
 
@@ -147,40 +151,41 @@ bool onnx_import_linear_attention(struct onnx_import *im, struct onnx_node *n)
                 return false;
         const dim_t dims[4] = { dim_of(l.batch), dim_of(l.groups), dim_of(l.depth),
                                 dim_of(l.width) };
-        const struct type *type = onnx_type(im, n, E_F32, 4, dims);
+        const struct type *type = compose_type(im->c, E_F32, 4, dims);
         if (!type)
                 return false;
-        if (past && (!element_is_float(onnx_element(past)) || !type_same_dims(past->type, type)))
+        if (past && (!element_is_float(value_element(past)) || !type_same_dims(past->type, type)))
                 return onnx_invalid(im, n, "past_state is %s, want %s",
                                     type_text(im->arena, im->m, past->type),
                                     type_text(im->arena, im->m, type));
-        struct value *first = past ? onnx_cast(im, past, E_F32) : constant_number(im->m, type, 0);
+        struct value *first =
+                past ? compose_cast(im->c, past, E_F32) : constant_number(im->m, type, 0);
         for (int i = 0; i < INPUTS; i++)
                 if (i != PAST && onnx_input(n, i)) {
                         int64_t heads = i == QUERY  ? l.heads
-                                        : i == BETA ? onnx_dim(n->inputs[i], 2)
+                                        : i == BETA ? value_extent(n->inputs[i], 2)
                                                     : l.groups;
                         if (!(scans[scanned++] = by_steps(im, &l, n->inputs[i], heads)))
                                 return false;
                 }
-        const struct onnx_loop_parts parts = { .steps = l.steps,
-                                               .first = &first,
-                                               .carried = 1,
-                                               .scans = scans,
-                                               .scanned = scanned,
-                                               .stacked = 1 };
-        if (!first || !onnx_loop_open(im, &parts, &loop))
+        const struct compose_loop_parts parts = { .steps = l.steps,
+                                                  .first = &first,
+                                                  .carried = 1,
+                                                  .scans = scans,
+                                                  .scanned = scanned,
+                                                  .stacked = 1 };
+        if (!first || !compose_loop_open(im->c, &parts, &loop))
                 return false;
         build_step(im, n, &l, &loop, yielded);
-        if (!onnx_loop_close(im, &loop, yielded))
+        if (!compose_loop_close(im->c, &loop, yielded))
                 return false;
         struct value *y =
                 build_transpose(&im->b, &loop.op->results[1], (const int64_t[]){ 1, 0, 2, 3 });
         return onnx_output(n, 0,
-                           onnx_reshape(im, y, 3,
-                                        (const dim_t[]){ dim_of(l.batch), dim_of(l.steps),
-                                                         dim_of(l.heads * l.width) })) &&
-               onnx_output(
-                       n, 1,
-                       onnx_cast(im, &loop.op->results[0], past ? onnx_element(past) : l.element));
+                           compose_reshape(im->c, y, 3,
+                                           (const dim_t[]){ dim_of(l.batch), dim_of(l.steps),
+                                                            dim_of(l.heads * l.width) })) &&
+               onnx_output(n, 1,
+                           compose_cast(im->c, &loop.op->results[0],
+                                        past ? value_element(past) : l.element));
 }

@@ -29,15 +29,15 @@ static struct value *over_batch(struct onnx_import *im, struct value *x, int bat
 
         for (int d = 0; d < batch; d++)
                 full[d] = dims[d];
-        full[batch] = dim_of(onnx_dim(x, onnx_rank(x) - 2));
-        full[batch + 1] = dim_of(onnx_dim(x, onnx_rank(x) - 1));
+        full[batch] = dim_of(value_extent(x, value_rank(x) - 2));
+        full[batch + 1] = dim_of(value_extent(x, value_rank(x) - 1));
         return build_broadcast_numpy(&im->b, x, batch + 2, full);
 }
 
 static bool all_one(const struct value *x)
 {
-        for (int d = 0; d < onnx_rank(x) - 2; d++)
-                if (onnx_dim(x, d) != 1)
+        for (int d = 0; d < value_rank(x) - 2; d++)
+                if (value_extent(x, d) != 1)
                         return false;
         return true;
 }
@@ -56,14 +56,17 @@ struct value *onnx_matmul_as(struct onnx_import *im, const struct onnx_node *n, 
                 return NULL;
         }
         if (rank_a == 1)
-                a = onnx_reshape(im, a, 2, (const dim_t[]){ dim_of(1), ta->dims[0] });
+                a = compose_reshape(im->c, a, 2, (const dim_t[]){ dim_of(1), ta->dims[0] });
         if (rank_b == 1)
-                b = onnx_reshape(im, b, 2, (const dim_t[]){ tb->dims[0], dim_of(1) });
+                b = compose_reshape(im->c, b, 2, (const dim_t[]){ tb->dims[0], dim_of(1) });
         if (!a || !b)
                 return NULL;
-        int more = onnx_rank(a) > onnx_rank(b) ? onnx_rank(a) : onnx_rank(b), batches = more - 2;
-        int64_t rows = onnx_dim(a, onnx_rank(a) - 2), inner = onnx_dim(a, onnx_rank(a) - 1);
-        int64_t inner_b = onnx_dim(b, onnx_rank(b) - 2), columns = onnx_dim(b, onnx_rank(b) - 1);
+        int more = value_rank(a) > value_rank(b) ? value_rank(a) : value_rank(b),
+            batches = more - 2;
+        int64_t rows = value_extent(a, value_rank(a) - 2),
+                inner = value_extent(a, value_rank(a) - 1);
+        int64_t inner_b = value_extent(b, value_rank(b) - 2),
+                columns = value_extent(b, value_rank(b) - 1);
         if (inner != inner_b) {
                 onnx_invalid(im, n, "%s by %s: the inner extents %lld and %lld differ",
                              type_text(im->arena, im->m, ta), type_text(im->arena, im->m, tb),
@@ -71,9 +74,9 @@ struct value *onnx_matmul_as(struct onnx_import *im, const struct onnx_node *n, 
                 return NULL;
         }
         for (int d = 0; d < batches; d++) {
-                int at_a = d - (more - onnx_rank(a)), at_b = d - (more - onnx_rank(b));
-                int64_t in_a = at_a >= 0 ? onnx_dim(a, at_a) : 1,
-                        in_b = at_b >= 0 ? onnx_dim(b, at_b) : 1;
+                int at_a = d - (more - value_rank(a)), at_b = d - (more - value_rank(b));
+                int64_t in_a = at_a >= 0 ? value_extent(a, at_a) : 1,
+                        in_b = at_b >= 0 ? value_extent(b, at_b) : 1;
                 if (in_a != in_b && in_a != 1 && in_b != 1) {
                         onnx_invalid(im, n, "%s by %s: the batches do not broadcast",
                                      type_text(im->arena, im->m, ta),
@@ -87,21 +90,21 @@ struct value *onnx_matmul_as(struct onnx_import *im, const struct onnx_node *n, 
                 dims[rank++] = dim_of(rows);
         if (rank_b > 1)
                 dims[rank++] = dim_of(columns);
-        if (!onnx_type(im, n, ta->element, rank, dims))
+        if (!compose_type(im->c, ta->element, rank, dims))
                 return NULL;
         struct value *y;
         if (all_one(b)) {
                 /* one matrix on the right: the rows of all batches by it */
                 a = over_batch(im, a, batches, batch);
-                y = onnx_dot(
-                        im, a,
-                        onnx_reshape(im, b, 2, (const dim_t[]){ dim_of(inner), dim_of(columns) }),
-                        0, batches + 1, 0, accumulator);
+                y = onnx_dot(im, a,
+                             compose_reshape(im->c, b, 2,
+                                             (const dim_t[]){ dim_of(inner), dim_of(columns) }),
+                             0, batches + 1, 0, accumulator);
         } else {
                 struct value *right = over_batch(im, b, batches, batch);
                 y = onnx_dot(im, over_batch(im, a, batches, batch), right, batches, batches + 1, batches, accumulator);
         }
-        return onnx_reshape(im, y, rank, dims);
+        return compose_reshape(im->c, y, rank, dims);
 }
 
 struct value *onnx_matmul(struct onnx_import *im, const struct onnx_node *n, struct value *a,
@@ -126,7 +129,7 @@ struct value *onnx_per_line(struct onnx_import *im, const struct onnx_node *n, i
                 return NULL;
         if (type_elements(t) == 1 ||
             (t->rank == 1 && line >= 0 && dim_equal(t->dims[0], to->dims[line])))
-                return onnx_along(im, v, to, line);
+                return compose_along(im->c, v, to, line);
         for (int d = 0; d < t->rank; d++) {
                 int at = to->rank - t->rank + d;
                 if (at < 0 || (!dim_is(t->dims[d], 1) && !dim_equal(t->dims[d], to->dims[at]))) {
@@ -145,11 +148,11 @@ static struct value *scaled(struct onnx_import *im, const struct onnx_node *n, s
 {
         if (!x || factor == 1)
                 return x;
-        if (element_is_integer(onnx_element(x)) && factor != (float)(int)factor) {
+        if (element_is_integer(value_element(x)) && factor != (float)(int)factor) {
                 onnx_unsupported(im, n, "%s = %g of integers", name, (double)factor);
                 return NULL;
         }
-        return onnx_with(im, OP_mul, x, factor);
+        return compose_with(im->c, OP_mul, x, factor);
 }
 
 bool onnx_import_gemm(struct onnx_import *im, struct onnx_node *n)
@@ -166,17 +169,17 @@ bool onnx_import_gemm(struct onnx_import *im, struct onnx_node *n)
             !onnx_same_element(im, n, v, 3))
                 return false;
         if (!(alpha > -1e9f && alpha < 1e9f && beta > -1e9f && beta < 1e9f) &&
-            element_is_integer(onnx_element(v[0])))
+            element_is_integer(value_element(v[0])))
                 return onnx_invalid(im, n, "alpha = %g, beta = %g of integers", (double)alpha,
                                     (double)beta);
         int contract_a = trans_a ? 0 : 1, contract_b = trans_b ? 1 : 0;
-        if (onnx_dim(v[0], contract_a) != onnx_dim(v[1], contract_b))
+        if (value_extent(v[0], contract_a) != value_extent(v[1], contract_b))
                 return onnx_invalid(im, n, "the inner extents %lld and %lld differ",
-                                    (long long)onnx_dim(v[0], contract_a),
-                                    (long long)onnx_dim(v[1], contract_b));
-        const dim_t dims[2] = { dim_of(onnx_dim(v[0], !contract_a)),
-                                dim_of(onnx_dim(v[1], !contract_b)) };
-        const struct type *to = onnx_type(im, n, onnx_element(v[0]), 2, dims);
+                                    (long long)value_extent(v[0], contract_a),
+                                    (long long)value_extent(v[1], contract_b));
+        const dim_t dims[2] = { dim_of(value_extent(v[0], !contract_a)),
+                                dim_of(value_extent(v[1], !contract_b)) };
+        const struct type *to = compose_type(im->c, value_element(v[0]), 2, dims);
         if (!to)
                 return false;
         struct value *y =
@@ -184,7 +187,7 @@ bool onnx_import_gemm(struct onnx_import *im, struct onnx_node *n)
                        alpha, "alpha");
         if (v[2] && beta != 0) {
                 struct value *c = scaled(im, n, onnx_per_line(im, n, 2, to, 1), beta, "beta");
-                y = c ? onnx_binary(im, OP_add, y, c) : NULL;
+                y = c ? compose_binary(im->c, OP_add, y, c) : NULL;
         }
         return onnx_output(n, 0, y);
 }
@@ -192,7 +195,7 @@ bool onnx_import_gemm(struct onnx_import *im, struct onnx_node *n)
 static struct value *transposed_last(struct onnx_import *im, struct value *x)
 {
         int64_t perm[RANK_MAX];
-        int rank = onnx_rank(x);
+        int rank = value_rank(x);
 
         for (int d = 0; d < rank; d++)
                 perm[d] = d < rank - 2 ? d : 2 * rank - 3 - d;

@@ -11,11 +11,11 @@ struct value *onnx_centered_side(struct onnx_import *im, const struct onnx_node 
 
         if (onnx_input(n, zero)) {
                 zero_point = onnx_per_line(im, n, zero, x->type, line);
-                if (!zero_point || onnx_element(zero_point) != onnx_element(x)) {
+                if (!zero_point || value_element(zero_point) != value_element(x)) {
                         if (zero_point)
                                 onnx_invalid(im, n, "zero point of %s for an operand of %s",
-                                             element_info[onnx_element(zero_point)].text,
-                                             element_info[onnx_element(x)].text);
+                                             element_info[value_element(zero_point)].text,
+                                             element_info[value_element(x)].text);
                         return NULL;
                 }
         }
@@ -31,8 +31,8 @@ bool onnx_import_matmul_integer(struct onnx_import *im, struct onnx_node *n)
 {
         if (!want_matrix(im, n, 0) || !want_matrix(im, n, 1))
                 return false;
-        struct value *a = onnx_centered_side(im, n, 0, 2, onnx_rank(n->inputs[0]) - 2);
-        struct value *b = onnx_centered_side(im, n, 1, 3, onnx_rank(n->inputs[1]) - 1);
+        struct value *a = onnx_centered_side(im, n, 0, 2, value_rank(n->inputs[0]) - 2);
+        struct value *b = onnx_centered_side(im, n, 1, 3, value_rank(n->inputs[1]) - 1);
         return onnx_output(n, 0, onnx_matmul_as(im, n, a, b, E_I32));
 }
 
@@ -44,27 +44,29 @@ bool onnx_import_qlinear_matmul(struct onnx_import *im, struct onnx_node *n)
                                (struct value *[]){ n->inputs[1], n->inputs[4], n->inputs[6] }, 3) ||
             !onnx_want_8_bit(im, n, 7))
                 return false;
-        struct value *a = onnx_centered_side(im, n, 0, 2, onnx_rank(n->inputs[0]) - 2);
-        struct value *b = onnx_centered_side(im, n, 3, 5, onnx_rank(n->inputs[3]) - 1);
+        struct value *a = onnx_centered_side(im, n, 0, 2, value_rank(n->inputs[0]) - 2);
+        struct value *b = onnx_centered_side(im, n, 3, 5, value_rank(n->inputs[3]) - 1);
         struct value *sum = onnx_matmul_as(im, n, a, b, E_I32);
         if (!sum)
                 return false;
         const struct type *t = sum->type;
-        int rows = onnx_rank(n->inputs[3]) == 1 ? t->rank - 1 : t->rank - 2;
+        int rows = value_rank(n->inputs[3]) == 1 ? t->rank - 1 : t->rank - 2;
         struct value *scale[3] = {
-                onnx_per_line(im, n, 1, t, onnx_rank(n->inputs[0]) == 1 ? -1 : rows),
-                onnx_per_line(im, n, 4, t, onnx_rank(n->inputs[3]) == 1 ? -1 : t->rank - 1),
+                onnx_per_line(im, n, 1, t, value_rank(n->inputs[0]) == 1 ? -1 : rows),
+                onnx_per_line(im, n, 4, t, value_rank(n->inputs[3]) == 1 ? -1 : t->rank - 1),
                 onnx_per_line(im, n, 6, t, rows)
         };
         if (!scale[0] || !scale[1] || !scale[2])
                 return false;
-        struct value *right = onnx_wide(im, scale[2]);
-        struct value *other = onnx_wide(im, scale[1]);
-        struct value *factor = onnx_binary(im, OP_div, onnx_binary(im, OP_mul, onnx_wide(im, scale[0]), other), right);
-        struct value *real = onnx_binary(im, OP_mul, onnx_cast(im, sum, E_F32), factor);
+        struct value *right = compose_wide(im->c, scale[2]);
+        struct value *other = compose_wide(im->c, scale[1]);
+        struct value *factor = compose_binary(
+                im->c, OP_div, compose_binary(im->c, OP_mul, compose_wide(im->c, scale[0]), other),
+                right);
+        struct value *real = compose_binary(im->c, OP_mul, compose_cast(im->c, sum, E_F32), factor);
         struct value *zero = onnx_per_line(im, n, 7, t, rows);
         return zero &&
-               onnx_output(n, 0, onnx_requantize(im, real, zero, onnx_element(n->inputs[7])));
+               onnx_output(n, 0, onnx_requantize(im, real, zero, value_element(n->inputs[7])));
 }
 
 
@@ -76,12 +78,12 @@ static struct value *rescaled(struct onnx_import *im, struct value *sum, struct 
                               struct value *b_scale, double alpha, struct value *divisor)
 {
         if (alpha != 1)
-                a_scale = onnx_with(im, OP_mul, onnx_wide(im, a_scale), alpha);
-        struct value *right = onnx_wide(im, b_scale);
-        struct value *factor = onnx_binary(im, OP_mul, onnx_wide(im, a_scale), right);
+                a_scale = compose_with(im->c, OP_mul, compose_wide(im->c, a_scale), alpha);
+        struct value *right = compose_wide(im->c, b_scale);
+        struct value *factor = compose_binary(im->c, OP_mul, compose_wide(im->c, a_scale), right);
         if (divisor)
-                factor = onnx_binary(im, OP_div, factor, divisor);
-        return onnx_binary(im, OP_mul, onnx_cast(im, sum, E_F32), factor);
+                factor = compose_binary(im->c, OP_div, factor, divisor);
+        return compose_binary(im->c, OP_mul, compose_cast(im->c, sum, E_F32), factor);
 }
 
 /* Operand `input` over the matrix `to`: one number, or one per index of dimension `line`. NULL
@@ -121,8 +123,8 @@ bool onnx_import_qgemm(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "the inner extents %lld and %lld differ",
                                     (long long)type_extent(ta, inner_a),
                                     (long long)type_extent(tb, inner_b));
-        const struct type *to = onnx_type(im, n, E_F32, 2,
-                                          (const dim_t[]){ ta->dims[!inner_a], tb->dims[!inner_b] });
+        const struct type *to = compose_type(
+                im->c, E_F32, 2, (const dim_t[]){ ta->dims[!inner_a], tb->dims[!inner_b] });
         struct value *a_scale = onnx_scalar(im, n, 1), *b_scale = NULL;
         if (!to || !a_scale || (n->inputs[2] && !onnx_scalar(im, n, 2)) ||
             (n->inputs[5] && !along_line(im, n, 5, tb, !inner_b)) ||
@@ -133,12 +135,12 @@ bool onnx_import_qgemm(struct onnx_import *im, struct onnx_node *n)
         struct value *sum = onnx_dot(im, onnx_centered_side(im, n, 0, 2, -1), right, 0, inner_a, inner_b, E_I32);
         if (c) {
                 c = onnx_per_line(im, n, 6, to, 1);
-                sum = c ? onnx_binary(im, OP_add, sum, c) : NULL;
+                sum = c ? compose_binary(im->c, OP_add, sum, c) : NULL;
         }
         struct value *y =
                 rescaled(im, sum, a_scale, b_scale, alpha, y_scale ? onnx_scalar(im, n, 7) : NULL);
         if (zero)
-                y = onnx_requantize(im, y, onnx_scalar(im, n, 8), onnx_element(zero));
+                y = onnx_requantize(im, y, onnx_scalar(im, n, 8), value_element(zero));
         return onnx_output(n, 0, y);
 }
 
@@ -146,13 +148,13 @@ struct value *onnx_matmul_to_float(struct onnx_import *im, const struct onnx_nod
                                    struct value *a, struct value *a_scale, int b, int scale,
                                    int zero, int bias)
 {
-        int columns = onnx_rank(n->inputs[b]) - 1;
+        int columns = value_rank(n->inputs[b]) - 1;
         struct value *side = onnx_centered_side(im, n, b, zero, columns ? columns : -1);
         struct value *sum = onnx_matmul_as(im, n, a, side, E_I32);
 
         if (!sum)
                 return NULL;
-        int line = columns ? onnx_rank(sum) - 1 : -1;
+        int line = columns ? value_rank(sum) - 1 : -1;
         struct value *b_scale = onnx_per_line(im, n, scale, sum->type, line);
         struct value *y = b_scale ? rescaled(im, sum, a_scale, b_scale, 1, NULL) : NULL;
         if (!y || !onnx_input(n, bias))
@@ -160,7 +162,7 @@ struct value *onnx_matmul_to_float(struct onnx_import *im, const struct onnx_nod
         if (!onnx_want_rank(im, n, bias, 1, 1))
                 return NULL;
         struct value *shift = onnx_per_line(im, n, bias, sum->type, line);
-        return shift ? onnx_binary(im, OP_add, y, onnx_wide(im, shift)) : NULL;
+        return shift ? compose_binary(im->c, OP_add, y, compose_wide(im->c, shift)) : NULL;
 }
 
 /* Operands a, b, a_scale, b_scale, a_zero_point, b_zero_point, bias. Numbers of a's columns would
@@ -174,14 +176,14 @@ bool onnx_import_matmul_integer_to_float(struct onnx_import *im, struct onnx_nod
                                (struct value *[]){ n->inputs[2], n->inputs[3], onnx_input(n, 6) },
                                3))
                 return false;
-        int columns = onnx_rank(n->inputs[0]) - 1;
+        int columns = value_rank(n->inputs[0]) - 1;
         if (type_elements(a_scale->type) != 1)
                 return onnx_unsupported(im, n, "a_scale is %s, which is not one number",
                                         type_text(im->arena, im->m, a_scale->type));
-        a_scale = onnx_reshape(im, a_scale, 0, NULL);
+        a_scale = compose_reshape(im->c, a_scale, 0, NULL);
         struct value *y = onnx_matmul_to_float(im, n, onnx_centered_side(im, n, 0, 4, columns), a_scale, 1, 3,
                                           5, 6);
-        return onnx_output(n, 0, onnx_cast(im, y, onnx_element(n->inputs[2])));
+        return onnx_output(n, 0, compose_cast(im->c, y, value_element(n->inputs[2])));
 }
 
 /* Operands a (f32, which is quantized here), b, b_scale, b_zero_point, bias */

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* MelWeightMatrix: triangles over the bins of a spectrum, as many as bands of the mel scale. */
-#include "compiler/import/onnx_arithmetic.h"
+#include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_arithmetic.h"
 
 static const double mel_factor = 2595, mel_hertz = 700, ln10 = 2.302585092994045684;
 
 static struct value *mel_of(struct onnx_import *im, struct value *hertz)
 {
-        struct value *at = plus(im, onnx_with(im, OP_div, onnx_cast(im, hertz, E_F64), mel_hertz), 1);
+        struct value *at =
+                plus(im->c,
+                     compose_with(im->c, OP_div, compose_cast(im->c, hertz, E_F64), mel_hertz), 1);
 
-        return times(im, onnx_unary(im, OP_log, at), mel_factor / ln10);
+        return times(im->c, compose_unary(im->c, OP_log, at), mel_factor / ln10);
 }
 
 /* Where the bands begin, <bands + 2 x f64>: whole bins of the spectrum. Each has its peak at the beginning of
@@ -21,36 +24,42 @@ static struct value *edges(struct onnx_import *im, const struct onnx_node *n, in
         if (!high)
                 return NULL;
         low = mel_of(im, low);
-        struct value *band = onnx_with(im, OP_div, sub(im, mel_of(im, high), low), (double)bands + 2);
-        struct value *mel = add(im, mul(im, onnx_iota(im, E_F64, bands + 2), band), low);
-        struct value *hertz = onnx_unary(im, OP_exp, times(im, mel, ln10 / mel_factor));
-        hertz = times(im, plus(im, hertz, -1), mel_hertz);
-        struct value *bins = mul(im, hertz, plus(im, onnx_cast(im, size, E_F64), 1));
-        return onnx_unary(im, OP_floor, onnx_binary(im, OP_div, bins, onnx_cast(im, rate, E_F64)));
+        struct value *band =
+                compose_with(im->c, OP_div, sub(im->c, mel_of(im, high), low), (double)bands + 2);
+        struct value *mel =
+                add(im->c, mul(im->c, compose_iota(im->c, E_F64, bands + 2), band), low);
+        struct value *hertz = compose_unary(im->c, OP_exp, times(im->c, mel, ln10 / mel_factor));
+        hertz = times(im->c, plus(im->c, hertz, -1), mel_hertz);
+        struct value *bins = mul(im->c, hertz, plus(im->c, compose_cast(im->c, size, E_F64), 1));
+        return compose_unary(im->c, OP_floor,
+                             compose_binary(im->c, OP_div, bins, compose_cast(im->c, rate, E_F64)));
 }
 
 /* edge number k of each band, over <bins x bands> */
 static struct value *edge(struct onnx_import *im, struct value *all, struct value *shift, const struct type *to, int k)
 {
-        struct value *at = onnx_iota(im, E_I64, type_extent(to, 1));
+        struct value *at = compose_iota(im->c, E_I64, type_extent(to, 1));
 
-        at = plus(im, shift ? add(im, at, shift) : at, k);
-        return at && all ? onnx_spread(im, build_gather(&im->b, all, at, 0), to, (const int64_t[]){ 1 }) : NULL;
+        at = plus(im->c, shift ? add(im->c, at, shift) : at, k);
+        return at && all ? compose_spread(im->c, build_gather(&im->b, all, at, 0), to,
+                                          (const int64_t[]){ 1 })
+                         : NULL;
 }
 
 /* 0 where run-time sizes are those of the result; else what leads outside of the edges */
 static struct value *contradiction(struct onnx_import *im, const struct onnx_node *n, const struct type *to)
 {
-        struct value *bands = onnx_cast(im, onnx_scalar(im, n, 0), E_I64),
-                     *size = onnx_cast(im, onnx_scalar(im, n, 1), E_I64);
-        struct value *fits = onnx_with(im, OP_eq, bands, (double)type_extent(to, 1));
+        struct value *bands = compose_cast(im->c, onnx_scalar(im, n, 0), E_I64),
+                     *size = compose_cast(im->c, onnx_scalar(im, n, 1), E_I64);
+        struct value *fits = compose_with(im->c, OP_eq, bands, (double)type_extent(to, 1));
 
-        fits = onnx_binary(im, OP_and, fits,
-                           onnx_with(im, OP_ge, size, 2 * ((double)type_extent(to, 0) - 1)));
-        fits = onnx_binary(im, OP_and, fits,
-                           onnx_with(im, OP_lt, size, 2 * (double)type_extent(to, 0)));
-        return onnx_select(im, fits, onnx_integer(im, E_I64, 0),
-                           onnx_integer(im, E_I64, type_extent(to, 1) + 2));
+        fits = compose_binary(
+                im->c, OP_and, fits,
+                compose_with(im->c, OP_ge, size, 2 * ((double)type_extent(to, 0) - 1)));
+        fits = compose_binary(im->c, OP_and, fits,
+                              compose_with(im->c, OP_lt, size, 2 * (double)type_extent(to, 0)));
+        return compose_select(im->c, fits, compose_integer(im->c, E_I64, 0),
+                              compose_integer(im->c, E_I64, type_extent(to, 1) + 2));
 }
 
 /* Operands num_mel_bins, dft_length, sample_rate, lower_edge_hertz, upper_edge_hertz */
@@ -72,8 +81,8 @@ bool onnx_import_mel_weight_matrix(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "%lld bands of a transform of %lld", (long long)bands, (long long)size);
         const struct type *to =
                 known[0] && known[1]
-                        ? onnx_type(im, n, E_F64, 2,
-                                    (const dim_t[]){ dim_of(size / 2 + 1), dim_of(bands) })
+                        ? compose_type(im->c, E_F64, 2,
+                                       (const dim_t[]){ dim_of(size / 2 + 1), dim_of(bands) })
                         : onnx_declared_as(im, n, 0, e, 2);
         if (!to)
                 return false;
@@ -84,16 +93,17 @@ bool onnx_import_mel_weight_matrix(struct onnx_import *im, struct onnx_node *n)
                      *right = edge(im, all, shift, to, 2);
         struct value *at = build_iota(&im->b, to, 0), *none = at ? build_like(&im->b, at, 0) : NULL;
         /* a band that begins at its peak has that alone */
-        struct value *up = sub(im, at, left);
-        up = onnx_binary(im, OP_div, up, sub(im, peak, left));
-        struct value *alone = onnx_binary(im, OP_eq, left, peak);
-        up = onnx_select(im, alone, onnx_from(im, OP_add, 1, none), up);
-        struct value *rising = onnx_binary(im, OP_ge, at, left);
-        rising = onnx_binary(im, OP_and, rising, onnx_binary(im, OP_le, at, peak));
-        struct value *falling = onnx_binary(im, OP_ge, at, peak);
-        falling = onnx_binary(im, OP_and, falling, onnx_binary(im, OP_lt, at, right));
-        struct value *down = sub(im, right, at);
-        down = onnx_binary(im, OP_div, down, sub(im, right, peak));
-        struct value *y = onnx_select(im, falling, down, onnx_select(im, rising, up, none));
-        return onnx_output(n, 0, onnx_cast(im, y, e));
+        struct value *up = sub(im->c, at, left);
+        up = compose_binary(im->c, OP_div, up, sub(im->c, peak, left));
+        struct value *alone = compose_binary(im->c, OP_eq, left, peak);
+        up = compose_select(im->c, alone, compose_from(im->c, OP_add, 1, none), up);
+        struct value *rising = compose_binary(im->c, OP_ge, at, left);
+        rising = compose_binary(im->c, OP_and, rising, compose_binary(im->c, OP_le, at, peak));
+        struct value *falling = compose_binary(im->c, OP_ge, at, peak);
+        falling = compose_binary(im->c, OP_and, falling, compose_binary(im->c, OP_lt, at, right));
+        struct value *down = sub(im->c, right, at);
+        down = compose_binary(im->c, OP_div, down, sub(im->c, right, peak));
+        struct value *y =
+                compose_select(im->c, falling, down, compose_select(im->c, rising, up, none));
+        return onnx_output(n, 0, compose_cast(im->c, y, e));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ai.onnx.ml: Binarizer, ArrayFeatureExtractor, LabelEncoder. */
-#include "compiler/import/onnx_arithmetic.h"
+#include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_arithmetic.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 static bool want_number(struct onnx_import *im, const struct onnx_node *n, int i)
 {
-        enum element e = onnx_element(n->inputs[i]);
+        enum element e = value_element(n->inputs[i]);
 
         return e == E_F32 || e == E_F64 || e == E_I64 || e == E_I32 ||
                onnx_invalid(im, n, "operand %d is of %s, want f32, f64, i64 or i32", i, element_info[e].text);
@@ -23,17 +24,19 @@ bool onnx_import_binarizer(struct onnx_import *im, struct onnx_node *n)
 
         if (!want_number(im, n, 0) || !onnx_float(im, n, "threshold", 0, &threshold))
                 return false;
-        if (element_is_float(onnx_element(x))) {
-                above = onnx_with(im, OP_gt, x, threshold);
+        if (element_is_float(value_element(x))) {
+                above = compose_with(im->c, OP_gt, x, threshold);
         } else {
-                double least = onnx_element(x) == E_I64 ? -9223372036854775808.0 : INT32_MIN,
+                double least = value_element(x) == E_I64 ? -9223372036854775808.0 : INT32_MIN,
                        whole = floor((double)threshold);
                 bool all = whole < least, none = !(whole < -least);
-                struct value *level = onnx_integer(im, onnx_element(x), all || none ? 0 : (int64_t)whole);
-                above = all || none ? constant_number(im->m, type_with_element(im->m, x->type, E_BOOL), all)
-                                    : onnx_binary(im, OP_gt, x, level);
+                struct value *level =
+                        compose_integer(im->c, value_element(x), all || none ? 0 : (int64_t)whole);
+                above = all || none ? constant_number(
+                                              im->m, type_with_element(im->m, x->type, E_BOOL), all)
+                                    : compose_binary(im->c, OP_gt, x, level);
         }
-        return onnx_output(n, 0, onnx_cast(im, above, onnx_element(x)));
+        return onnx_output(n, 0, compose_cast(im->c, above, value_element(x)));
 }
 
 /* Elements of the last axis, in the order of the indices, whatever shape these have; of a vector as one
@@ -41,7 +44,7 @@ bool onnx_import_binarizer(struct onnx_import *im, struct onnx_node *n)
 bool onnx_import_array_feature_extractor(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *at = n->inputs[1];
-        int last = onnx_rank(x) - 1;
+        int last = value_rank(x) - 1;
         dim_t dims[RANK_MAX];
 
         if (!want_number(im, n, 0) || !onnx_want_rank(im, n, 0, 1, RANK_MAX) || !onnx_want_element(im, n, 1, E_I64))
@@ -51,22 +54,24 @@ bool onnx_import_array_feature_extractor(struct onnx_import *im, struct onnx_nod
                 known = 1;
         for (int64_t i = 0; i < known; i++) {
                 int64_t index = constant_element(at->constant, i).i;
-                if (index < 0 || index >= onnx_dim(x, last))
-                        return onnx_invalid(im, n, "index %lld into an extent of %lld", (long long)index,
-                                            (long long)onnx_dim(x, last));
+                if (index < 0 || index >= value_extent(x, last))
+                        return onnx_invalid(im, n, "index %lld into an extent of %lld",
+                                            (long long)index, (long long)value_extent(x, last));
         }
-        at = onnx_reshape(im, at, 1, (const dim_t[]){ dim_of(count) });
+        at = compose_reshape(im->c, at, 1, (const dim_t[]){ dim_of(count) });
         if (at && !value_is_constant(at)) /* negative ones do not count from the end */
-                at = onnx_select(im, onnx_with(im, OP_lt, at, 0), onnx_integer(im, E_I64, onnx_dim(x, last)), at);
+                at = compose_select(im->c, compose_with(im->c, OP_lt, at, 0),
+                                    compose_integer(im->c, E_I64, value_extent(x, last)), at);
         for (int d = 0; d < last; d++)
-                dims[d] = dim_of(onnx_dim(x, d));
+                dims[d] = dim_of(value_extent(x, d));
         dims[last] = dim_of(count);
-        if (!at || !onnx_type(im, n, onnx_element(x), last + 1, dims))
+        if (!at || !compose_type(im->c, value_element(x), last + 1, dims))
                 return false;
         x = build_gather(&im->b, x, at, last);
         return onnx_output(
                 n, 0,
-                last ? x : onnx_reshape(im, x, 2, (const dim_t[]){ dim_of(1), dim_of(count) }));
+                last ? x
+                     : compose_reshape(im->c, x, 2, (const dim_t[]){ dim_of(1), dim_of(count) }));
 }
 
 /* ---- LabelEncoder ---- */
@@ -103,10 +108,11 @@ static bool list_read(struct onnx_import *im, struct onnx_node *n, const char *w
                                     texts, tensor);
         if (!onnx_floats(im, n, floats, &f, &count) || (!f && !onnx_ints(im, n, integers, &i, &count)))
                 return false;
-        if (constant && onnx_rank(constant) > 1)
-                return onnx_invalid(im, n, "attribute '%s' is of rank %d, want 1", tensor, onnx_rank(constant));
+        if (constant && value_rank(constant) > 1)
+                return onnx_invalid(im, n, "attribute '%s' is of rank %d, want 1", tensor,
+                                    value_rank(constant));
         list->count = constant ? type_elements(constant->type) : count;
-        list->element = constant ? onnx_element(constant) : f ? E_F32 : E_I64;
+        list->element = constant ? value_element(constant) : f ? E_F32 : E_I64;
         if (list->element != E_F32 && list->element != E_F64 && list->element != E_I64 && list->element != E_I32 &&
             list->element != E_I16)
                 return onnx_invalid(im, n, "attribute '%s' is of %s, want f32, f64, i64, i32 or i16", tensor,
@@ -178,15 +184,16 @@ static int64_t pairs_sort(const struct list *keys, const struct list *values, bo
 /* x looked up by bisection: the position of the last key that is not above it, 0 where all are */
 static struct value *position(struct onnx_import *im, struct value *x, struct value *keys)
 {
-        int64_t count = onnx_dim(keys, 0), step = 1;
-        struct value *at = build_like(&im->b, onnx_cast(im, x, E_I32), 0);
+        int64_t count = value_extent(keys, 0), step = 1;
+        struct value *at = build_like(&im->b, compose_cast(im->c, x, E_I32), 0);
 
         while (step < count)
                 step *= 2;
         for (step /= 2; step > 0; step /= 2) {
-                struct value *next = onnx_with(im, OP_min, plus(im, at, (double)step), (double)(count - 1));
+                struct value *next = compose_with(im->c, OP_min, plus(im->c, at, (double)step),
+                                                  (double)(count - 1));
                 struct value *key = next ? build_gather(&im->b, keys, next, 0) : NULL;
-                at = onnx_select(im, onnx_binary(im, OP_le, key, x), next, at);
+                at = compose_select(im->c, compose_binary(im->c, OP_le, key, x), next, at);
         }
         return at;
 }
@@ -213,7 +220,7 @@ static bool preset_read(struct onnx_import *im, struct onnx_node *n, const struc
                 preset->i = whole;
         if (!constant)
                 return true;
-        if (onnx_element(constant) != values->element || type_elements(constant->type) != 1)
+        if (value_element(constant) != values->element || type_elements(constant->type) != 1)
                 return onnx_invalid(im, n, "attribute 'default_tensor' is %s, want one element of %s",
                                     type_text(im->arena, im->m, constant->type), element_info[values->element].text);
         *preset = constant_element(constant->constant, 0);
@@ -236,14 +243,14 @@ bool onnx_import_label_encoder(struct onnx_import *im, struct onnx_node *n)
                 return onnx_unsupported(im, n, "keys or values that are strings");
         if (!preset_read(im, n, &values, &preset))
                 return false;
-        if (keys.count != values.count || keys.element != onnx_element(x))
+        if (keys.count != values.count || keys.element != value_element(x))
                 return onnx_invalid(im, n, "%lld keys of %s and %lld values for an operand of %s",
-                                    (long long)keys.count, element_info[keys.element].text, (long long)values.count,
-                                    element_info[onnx_element(x)].text);
+                                    (long long)keys.count, element_info[keys.element].text,
+                                    (long long)values.count, element_info[value_element(x)].text);
         struct pair *pairs = arena_array(im->arena, (size_t)keys.count + 1, sizeof *pairs);
         int64_t count = pairs_sort(&keys, &values, n->opset >= 4, pairs, &nan, &has_nan);
         struct value *y = table(im, values.element, &preset, 1);
-        y = onnx_spread(im, onnx_reshape(im, y, 0, NULL), x->type, NULL);
+        y = compose_spread(im->c, compose_reshape(im->c, y, 0, NULL), x->type, NULL);
         if (count > INT32_MAX)
                 return onnx_unsupported(im, n, "%lld keys", (long long)count);
         if (count) {
@@ -256,11 +263,12 @@ bool onnx_import_label_encoder(struct onnx_import *im, struct onnx_node *n)
                 struct value *found =
                         at ? build_gather(&im->b, table(im, values.element, values.numbers, count), at, 0) : NULL;
                 struct value *key = at ? build_gather(&im->b, sorted, at, 0) : NULL;
-                y = onnx_select(im, onnx_binary(im, OP_eq, key, x), found, y);
+                y = compose_select(im->c, compose_binary(im->c, OP_eq, key, x), found, y);
         }
         if (has_nan) {
-                struct value *other = onnx_reshape(im, table(im, values.element, &nan.value, 1), 0, NULL);
-                y = onnx_select(im, onnx_binary(im, OP_ne, x, x), other, y);
+                struct value *other =
+                        compose_reshape(im->c, table(im, values.element, &nan.value, 1), 0, NULL);
+                y = compose_select(im->c, compose_binary(im->c, OP_ne, x, x), other, y);
         }
         return onnx_output(n, 0, y);
 }

@@ -11,9 +11,10 @@ static struct value *scores_of(struct onnx_import *im, const struct onnx_node *n
                                struct value *bias)
 {
         const int64_t turned[] = { 1, 0 };
-        struct value *w = build_transpose(&im->b, onnx_ml_matrix(im, outputs, onnx_dim(x, 1), values), turned);
+        struct value *w = build_transpose(
+                &im->b, onnx_ml_matrix(im, outputs, value_extent(x, 1), values), turned);
         struct value *y = w ? onnx_matmul(im, n, x, w) : NULL;
-        return y && bias ? add(im, y, bias) : y;
+        return y && bias ? add(im->c, y, bias) : y;
 }
 
 /* ---- linear models ---- */
@@ -26,9 +27,11 @@ static struct value *linear(struct onnx_import *im, struct onnx_node *n, int64_t
         int count;
         if (!x || !onnx_ml_floats(im, n, "coefficients", true, &coefficients, &count))
                 return NULL;
-        if (count % outputs || count / outputs != onnx_dim(x, 1) || (intercept_count && intercept_count != outputs)) {
-                onnx_invalid(im, n, "%d coefficients and %d intercepts for %lld scores of %lld features", count, intercept_count,
-                             (long long)outputs, (long long)onnx_dim(x, 1));
+        if (count % outputs || count / outputs != value_extent(x, 1) ||
+            (intercept_count && intercept_count != outputs)) {
+                onnx_invalid(
+                        im, n, "%d coefficients and %d intercepts for %lld scores of %lld features",
+                        count, intercept_count, (long long)outputs, (long long)value_extent(x, 1));
                 return NULL;
         }
         return scores_of(im, n, x, outputs, coefficients, intercept_count ? onnx_ml_matrix(im, 1, outputs, intercepts) : NULL);
@@ -65,8 +68,10 @@ bool onnx_import_linear_classifier(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (count == labels.count)
                 return onnx_ml_best(im, n, y, &labels) && onnx_output(n, 1, onnx_post_transform(im, y, post));
-        struct value *second = onnx_with(im, OP_gt, onnx_reshape(im, y, 1, y->type->dims), 0);
-        return onnx_ml_label(im, n, onnx_cast(im, second, E_I32), &labels) && onnx_output(n, 1, onnx_ml_two(im, n, y, post, false));
+        struct value *second =
+                compose_with(im->c, OP_gt, compose_reshape(im->c, y, 1, y->type->dims), 0);
+        return onnx_ml_label(im, n, compose_cast(im->c, second, E_I32), &labels) &&
+               onnx_output(n, 1, onnx_ml_two(im, n, y, post, false));
 }
 
 /* ---- support-vector machines ---- */
@@ -103,35 +108,40 @@ static bool vectors_read(struct onnx_import *im, struct onnx_node *n, struct mac
 /* exp(-gamma |x - v|^2) for each row x and vector v */
 static struct value *radial(struct onnx_import *im, struct value *x, struct value *vectors, float gamma)
 {
-        const dim_t rows[] = { dim_of(onnx_dim(x, 0)), dim_of(1), dim_of(onnx_dim(x, 1)) };
+        const dim_t rows[] = { dim_of(value_extent(x, 0)), dim_of(1), dim_of(value_extent(x, 1)) };
         const int64_t axis = 2;
-        struct value *apart = sub(im, onnx_reshape(im, x, 3, rows), vectors), *square = mul(im, apart, apart);
-        struct value *sum = square ? onnx_reduce(im, REDUCE_sum, square, &axis, 1, E_COMPUTE) : NULL;
-        return onnx_unary(im, OP_exp, times(im, sum, -(double)gamma));
+        struct value *apart = sub(im->c, compose_reshape(im->c, x, 3, rows), vectors),
+                     *square = mul(im->c, apart, apart);
+        struct value *sum =
+                square ? compose_reduce(im->c, REDUCE_sum, square, &axis, 1, E_COMPUTE) : NULL;
+        return compose_unary(im->c, OP_exp, times(im->c, sum, -(double)gamma));
 }
 
 /* how like each row of x each of `count` vectors is, <N x count>; NULL after an error */
 static struct value *kernels_of(struct onnx_import *im, const struct onnx_node *n, const struct machine_of_vectors *m, struct value *x, int64_t count)
 {
-        if (m->vector_numbers % count || m->vector_numbers / count != onnx_dim(x, 1)) {
-                onnx_invalid(im, n, "%d numbers of %lld vectors for %lld features", m->vector_numbers, (long long)count, (long long)onnx_dim(x, 1));
+        if (m->vector_numbers % count || m->vector_numbers / count != value_extent(x, 1)) {
+                onnx_invalid(im, n, "%d numbers of %lld vectors for %lld features",
+                             m->vector_numbers, (long long)count, (long long)value_extent(x, 1));
                 return NULL;
         }
         if (m->kernel == KERNEL_RBF)
-                return onnx_type(im, n, E_F32, 3,
-                                 (const dim_t[]){ dim_of(onnx_dim(x, 0)), dim_of(count),
-                                                  dim_of(onnx_dim(x, 1)) })
+                return compose_type(im->c, E_F32, 3,
+                                    (const dim_t[]){ dim_of(value_extent(x, 0)), dim_of(count),
+                                                     dim_of(value_extent(x, 1)) })
                                ? radial(im, x,
-                                        onnx_ml_matrix(im, count, onnx_dim(x, 1), m->vectors),
+                                        onnx_ml_matrix(im, count, value_extent(x, 1), m->vectors),
                                         m->gamma)
                                : NULL;
         struct value *y = scores_of(im, n, x, count, m->vectors, NULL);
         if (m->kernel == KERNEL_LINEAR)
                 return y;
-        y = plus(im, times(im, y, m->gamma), m->coef0);
+        y = plus(im->c, times(im->c, y, m->gamma), m->coef0);
         if (m->kernel == KERNEL_SIGMOID)
-                return onnx_unary(im, OP_tanh, y);
-        return m->degree == 2 ? mul(im, y, y) : m->degree == 3 ? mul(im, mul(im, y, y), y) : onnx_with(im, OP_pow, y, m->degree);
+                return compose_unary(im->c, OP_tanh, y);
+        return m->degree == 2   ? mul(im->c, y, y)
+               : m->degree == 3 ? mul(im->c, mul(im->c, y, y), y)
+                                : compose_with(im->c, OP_pow, y, m->degree);
 }
 
 bool onnx_import_svm_regressor(struct onnx_import *im, struct onnx_node *n)
@@ -148,11 +158,13 @@ bool onnx_import_svm_regressor(struct onnx_import *im, struct onnx_node *n)
         struct value *like = vectors ? kernels_of(im, n, &m, x, vectors) : x;
         if (!like)
                 return false;
-        if (m.coefficient_count != onnx_dim(like, 1))
-                return onnx_invalid(im, n, "%d coefficients, want %lld", m.coefficient_count, (long long)onnx_dim(like, 1));
+        if (m.coefficient_count != value_extent(like, 1))
+                return onnx_invalid(im, n, "%d coefficients, want %lld", m.coefficient_count,
+                                    (long long)value_extent(like, 1));
         struct value *y = scores_of(im, n, like, 1, m.coefficients, onnx_ml_matrix(im, 1, 1, m.rho));
         if (one_class && y)
-                y = onnx_select(im, onnx_with(im, OP_gt, y, 0), build_like(&im->b, y, 1), build_like(&im->b, y, -1));
+                y = compose_select(im->c, compose_with(im->c, OP_gt, y, 0),
+                                   build_like(&im->b, y, 1), build_like(&im->b, y, -1));
         return onnx_output(n, 0, y);
 }
 
@@ -194,7 +206,7 @@ static struct value *votes(struct onnx_import *im, const struct onnx_node *n, co
                         rows[j * p->count + pair] = -1;
                         lost[j]++;
                 }
-        struct value *won = onnx_cast(im, onnx_with(im, OP_gt, scores, 0), E_F32);
+        struct value *won = compose_cast(im->c, compose_with(im->c, OP_gt, scores, 0), E_F32);
         return won ? scores_of(im, n, won, p->classes, rows, onnx_ml_matrix(im, 1, p->classes, lost)) : NULL;
 }
 
@@ -207,7 +219,9 @@ static struct value *column(struct onnx_import *im, struct value *x, int64_t k)
 static struct value *sum_of_row(struct onnx_import *im, struct value *x)
 {
         const int64_t axis = 1;
-        return x ? onnx_keep(im, onnx_reduce(im, REDUCE_sum, x, &axis, 1, E_COMPUTE), x->type, &axis, 1) : NULL;
+        return x ? compose_keep(im->c, compose_reduce(im->c, REDUCE_sum, x, &axis, 1, E_COMPUTE),
+                                x->type, &axis, 1)
+                 : NULL;
 }
 
 /* One round over all classes of p's search, whose product with Q is qp, and p's with that pqp; rows[i]: row i of Q, <N x classes> */
@@ -218,11 +232,19 @@ static struct value *searched(struct onnx_import *im, const struct pairs *pairs,
                 float *one = arena_array(im->arena, (size_t)pairs->classes, sizeof *one);
                 one[i] = 1;
                 struct value *own = column(im, rows[i], i), *at = column(im, qp, i);
-                struct value *step = onnx_binary(im, OP_div, sub(im, pqp, at), own), *scale = plus(im, step, 1);
-                struct value *grown = mul(im, step, add(im, mul(im, step, own), times(im, at, 2)));
-                p = onnx_binary(im, OP_div, add(im, p, mul(im, step, onnx_ml_matrix(im, 1, pairs->classes, one))), scale);
-                pqp = onnx_binary(im, OP_div, onnx_binary(im, OP_div, add(im, pqp, grown), scale), scale);
-                qp = onnx_binary(im, OP_div, add(im, qp, mul(im, step, rows[i])), scale);
+                struct value *step = compose_binary(im->c, OP_div, sub(im->c, pqp, at), own),
+                             *scale = plus(im->c, step, 1);
+                struct value *grown =
+                        mul(im->c, step, add(im->c, mul(im->c, step, own), times(im->c, at, 2)));
+                p = compose_binary(
+                        im->c, OP_div,
+                        add(im->c, p, mul(im->c, step, onnx_ml_matrix(im, 1, pairs->classes, one))),
+                        scale);
+                pqp = compose_binary(im->c, OP_div,
+                                     compose_binary(im->c, OP_div, add(im->c, pqp, grown), scale),
+                                     scale);
+                qp = compose_binary(im->c, OP_div, add(im->c, qp, mul(im->c, step, rows[i])),
+                                    scale);
         }
         return p;
 }
@@ -241,16 +263,17 @@ static struct value *coupled(struct onnx_import *im, const struct pairs *pairs, 
         for (int i = 0; i < k; i++)
                 for (int j = i + 1; j < k; j++, pair++) {
                         of[i * k + j] = column(im, r, pair);
-                        of[j * k + i] = onnx_from(im, OP_sub, 1, of[i * k + j]);
+                        of[j * k + i] = compose_from(im->c, OP_sub, 1, of[i * k + j]);
                 }
         for (int i = 0; i < k; i++) {
                 struct value *own = NULL;
                 for (int j = 0; j < k; j++) {
                         if (j == i)
                                 continue;
-                        struct value *square = mul(im, of[j * k + i], of[j * k + i]);
-                        own = own ? add(im, own, square) : square;
-                        row[j] = onnx_unary(im, OP_neg, mul(im, of[j * k + i], of[i * k + j]));
+                        struct value *square = mul(im->c, of[j * k + i], of[j * k + i]);
+                        own = own ? add(im->c, own, square) : square;
+                        row[j] = compose_unary(im->c, OP_neg,
+                                               mul(im->c, of[j * k + i], of[i * k + j]));
                         if (!row[j])
                                 return NULL;
                 }
@@ -260,30 +283,39 @@ static struct value *coupled(struct onnx_import *im, const struct pairs *pairs, 
                         return NULL;
         }
         struct value *start = constant_number(im->m, rows[0]->type, 1 / (double)k), *yielded[2] = { NULL, NULL };
-        const struct onnx_loop_parts parts = { .trip = onnx_integer(im, E_I64, ROUNDS), .go = onnx_integer(im, E_BOOL, 1), .steps = ROUNDS, .first = &start, .carried = 1 };
-        struct onnx_loop loop;
-        if (!onnx_loop_open(im, &parts, &loop))
+        const struct compose_loop_parts parts = { .trip = compose_integer(im->c, E_I64, ROUNDS),
+                                                  .go = compose_integer(im->c, E_BOOL, 1),
+                                                  .steps = ROUNDS,
+                                                  .first = &start,
+                                                  .carried = 1 };
+        struct compose_loop loop;
+        if (!compose_loop_open(im->c, &parts, &loop))
                 return NULL;
         struct value *p = &loop.held[0];
         for (int i = 0; i < k; i++)
-                row[i] = sum_of_row(im, mul(im, rows[i], p));
-        struct value *qp = row[k - 1] ? build_concat(&im->b, row, k, 1) : NULL, *pqp = sum_of_row(im, mul(im, p, qp));
-        struct value *off = onnx_unary(im, OP_abs, sub(im, qp, pqp));
-        off = off ? onnx_reduce(im, REDUCE_max, off, &axis, 1, E_COMPUTE) : NULL;
-        struct value *on = onnx_with(im, OP_ge, off, 0.005 / k), *next = searched(im, pairs, rows, p, qp, pqp);
+                row[i] = sum_of_row(im, mul(im->c, rows[i], p));
+        struct value *qp = row[k - 1] ? build_concat(&im->b, row, k, 1) : NULL,
+                     *pqp = sum_of_row(im, mul(im->c, p, qp));
+        struct value *off = compose_unary(im->c, OP_abs, sub(im->c, qp, pqp));
+        off = off ? compose_reduce(im->c, REDUCE_max, off, &axis, 1, E_COMPUTE) : NULL;
+        struct value *on = compose_with(im->c, OP_ge, off, 0.005 / k),
+                     *next = searched(im, pairs, rows, p, qp, pqp);
         if (on && next) {
                 const int64_t all = 0;
-                yielded[0] = onnx_reduce(im, REDUCE_max, on, &all, 1, E_COMPUTE);
-                yielded[1] = onnx_select(im, onnx_spread(im, on, p->type, (const int64_t[]){ 0 }), next, p);
+                yielded[0] = compose_reduce(im->c, REDUCE_max, on, &all, 1, E_COMPUTE);
+                yielded[1] = compose_select(
+                        im->c, compose_spread(im->c, on, p->type, (const int64_t[]){ 0 }), next, p);
         }
-        return onnx_loop_close(im, &loop, yielded) ? &loop.op->results[0] : NULL;
+        return compose_loop_close(im->c, &loop, yielded) ? &loop.op->results[0] : NULL;
 }
 
 /* of pairs, by Platt's sigmoid: 1 / (1 + exp(a s + b)), neither 0 nor 1 */
 static struct value *pair_probabilities(struct onnx_import *im, const struct pairs *p, struct value *scores, const float *a, const float *b)
 {
-        struct value *at = add(im, mul(im, scores, onnx_ml_matrix(im, 1, p->count, a)), onnx_ml_matrix(im, 1, p->count, b));
-        return clamp(im, onnx_unary(im, OP_sigmoid, onnx_unary(im, OP_neg, at)), 1e-7, 1 - 1e-7);
+        struct value *at = add(im->c, mul(im->c, scores, onnx_ml_matrix(im, 1, p->count, a)),
+                               onnx_ml_matrix(im, 1, p->count, b));
+        return clamp(im->c, compose_unary(im->c, OP_sigmoid, compose_unary(im->c, OP_neg, at)),
+                     1e-7, 1 - 1e-7);
 }
 
 /* without vectors: a score for each class */
@@ -292,16 +324,20 @@ static bool linear_machine(struct onnx_import *im, struct onnx_node *n, const st
 {
         bool positive = true;
         int classes = labels->count;
-        if (m->coefficient_count % classes || m->coefficient_count / classes != onnx_dim(x, 1))
-                return onnx_invalid(im, n, "%d coefficients for %d classes of %lld features", m->coefficient_count, classes, (long long)onnx_dim(x, 1));
+        if (m->coefficient_count % classes || m->coefficient_count / classes != value_extent(x, 1))
+                return onnx_invalid(im, n, "%d coefficients for %d classes of %lld features",
+                                    m->coefficient_count, classes, (long long)value_extent(x, 1));
         for (int k = 0; k < m->coefficient_count; k++)
                 positive &= m->coefficients[k] >= 0;
         struct value *y = scores_of(im, n, x, classes, m->coefficients, onnx_ml_matrix(im, 1, 1, m->rho));
         struct value *best = y ? onnx_arg_reduce(im, y, REDUCE_max, 1, false) : NULL;
         if (best && classes == 2 && !probable) {        /* the second one also where the higher score is above a bound */
                 const int64_t axis = 1;
-                struct value *most = onnx_reduce(im, REDUCE_max, y, &axis, 1, E_COMPUTE);
-                best = onnx_select(im, onnx_with(im, positive ? OP_ge : OP_gt, most, positive ? 0.5 : 0), build_like(&im->b, best, 1), best);
+                struct value *most = compose_reduce(im->c, REDUCE_max, y, &axis, 1, E_COMPUTE);
+                best = compose_select(
+                        im->c,
+                        compose_with(im->c, positive ? OP_ge : OP_gt, most, positive ? 0.5 : 0),
+                        build_like(&im->b, best, 1), best);
         }
         return onnx_ml_label(im, n, best, labels) && onnx_output(n, 1, onnx_post_transform(im, y, post));
 }

@@ -34,14 +34,14 @@ static bool want_dims(struct onnx_import *im, const struct onnx_node *n, int inp
                       const dim_t *dims)
 {
         const struct value *v = n->inputs[input];
-        bool fits = onnx_rank(v) == rank;
+        bool fits = value_rank(v) == rank;
 
         for (int d = 0; d < rank && fits; d++)
-                fits = dim_is(dims[d], onnx_dim(v, d));
+                fits = dim_is(dims[d], value_extent(v, d));
         return fits || onnx_invalid(im, n, "operand %d is %s, want %s", input,
                                     type_text(im->arena, im->m, v->type),
                                     type_text(im->arena, im->m,
-                                              type_tensor(im->m, onnx_element(v), rank, dims)));
+                                              type_tensor(im->m, value_element(v), rank, dims)));
 }
 
 /* operand `input`, [outputs, width] or the same numbers in one dimension (as models once had it) */
@@ -51,8 +51,8 @@ static struct value *by_outputs(struct onnx_import *im, const struct onnx_node *
         const dim_t dims[2] = { dim_of(p->w.outputs), dim_of(width) };
         struct value *v = n->inputs[input];
 
-        if (onnx_rank(v) == 1 && onnx_dim(v, 0) == p->w.outputs * width)
-                return onnx_reshape(im, v, 2, dims);
+        if (value_rank(v) == 1 && value_extent(v, 0) == p->w.outputs * width)
+                return compose_reshape(im->c, v, 2, dims);
         return want_dims(im, n, input, 2, dims) ? v : NULL;
 }
 
@@ -75,7 +75,7 @@ static bool product_read(struct onnx_import *im, struct onnx_node *n, struct pro
                 return onnx_unsupported(im, n, "weights that are packed for a device");
         p->w = block_weights_of(outputs, inner, (int)bits, block);
         p->w.numbers = n->inputs[1];
-        p->e = onnx_element(n->inputs[0]);
+        p->e = value_element(n->inputs[0]);
         p->rounds = accuracy == ROUNDED && !im->context->exact;
         return true;
 }
@@ -92,12 +92,12 @@ static bool product_operands(struct onnx_import *im, struct onnx_node *n, const 
             !onnx_want_element(im, n, 4, E_I32) || !onnx_want_element(im, n, 5, p->e) ||
             !want_dims(im, n, 1, 3, packed))
                 return false;
-        if (onnx_dim(a, onnx_rank(a) - 1) != p->w.inner)
+        if (value_extent(a, value_rank(a) - 1) != p->w.inner)
                 return onnx_invalid(im, n, "operand 0 is %s, want %lld columns",
                                     type_text(im->arena, im->m, a->type), (long long)p->w.inner);
-        if (zero && onnx_element(zero) != E_U8 && onnx_element(zero) != p->e)
+        if (zero && value_element(zero) != E_U8 && value_element(zero) != p->e)
                 return onnx_invalid(im, n, "operand 3 is of %s, want u8 or %s",
-                                    element_info[onnx_element(zero)].text,
+                                    element_info[value_element(zero)].text,
                                     element_info[p->e].text);
         return !onnx_input(n, 5) || want_dims(im, n, 5, 1, (const dim_t[]){ dim_of(p->w.outputs) });
 }
@@ -110,7 +110,7 @@ static bool read_groups(struct onnx_import *im, struct onnx_node *n, struct prod
 
         if (!v)
                 return true;
-        if (onnx_rank(v) != 1 || (onnx_dim(v, 0) != p->w.inner && onnx_dim(v, 0) != whole))
+        if (value_rank(v) != 1 || (value_extent(v, 0) != p->w.inner && value_extent(v, 0) != whole))
                 return onnx_invalid(im, n, "operand 4 is %s, want %lld or %lld numbers",
                                     type_text(im->arena, im->m, v->type), (long long)p->w.inner,
                                     (long long)whole);
@@ -118,7 +118,7 @@ static bool read_groups(struct onnx_import *im, struct onnx_node *n, struct prod
                 return onnx_unsupported(im, n, "a run-time g_idx");
         int32_t *groups = constant_room(im->m, (size_t)whole * sizeof *groups);
         for (int64_t i = 0; i < whole; i++) {
-                int64_t group = i < onnx_dim(v, 0) ? constant_element(v->constant, i).i : 0;
+                int64_t group = i < value_extent(v, 0) ? constant_element(v->constant, i).i : 0;
                 if (group < 0 || group >= p->w.blocks)
                         return onnx_invalid(im, n, "g_idx holds %lld, want 0 to %lld",
                                             (long long)group, (long long)p->w.blocks - 1);
@@ -128,7 +128,7 @@ static bool read_groups(struct onnx_import *im, struct onnx_node *n, struct prod
                 im->m, type_tensor(im->m, E_I32, 2, (const dim_t[]){ dim_of(1), dim_of(whole) }),
                 groups, "groups");
         v = build_in_blocks(&im->b, &p->w, v);
-        p->w.group = v ? onnx_reshape(im, v, 3, v->type->dims + 1) : NULL;
+        p->w.group = v ? compose_reshape(im->c, v, 3, v->type->dims + 1) : NULL;
         return p->w.group != NULL;
 }
 
@@ -140,7 +140,7 @@ static bool read_scales(struct onnx_import *im, struct onnx_node *n, struct prod
         p->w.scales = by_outputs(im, n, 2, p, p->w.blocks);
         if (!p->w.scales || !zero)
                 return p->w.scales;
-        bool packed = onnx_element(zero) == E_U8;
+        bool packed = value_element(zero) == E_U8;
         p->w.zeros = by_outputs(im, n, 3, p, packed ? divide_up(p->w.blocks * p->w.bits, 8) : p->w.blocks);
         return p->w.zeros;
 }
@@ -152,7 +152,7 @@ static bool multiplies_whole(const struct onnx_node *n, const struct product *p)
         enum { SHARE = 20 };
         const struct value *zero = onnx_input(n, 3);
         const struct type *a = n->inputs[0]->type;
-        bool zeros = !zero || (value_is_constant(zero) && onnx_element(zero) == E_U8);
+        bool zeros = !zero || (value_is_constant(zero) && value_element(zero) == E_U8);
         int64_t bytes = p->w.bytes + element_info[p->e].bytes;
         return p->rounds && type_is_static(a) && type_elements(a) && !p->w.group &&
                value_is_constant(p->w.numbers) && value_is_constant(n->inputs[2]) && zeros &&
@@ -167,23 +167,23 @@ bool onnx_import_matmul_nbits(struct onnx_import *im, struct onnx_node *n)
 
         if (!product_read(im, n, &p) || !product_operands(im, n, &p) || !read_groups(im, n, &p))
                 return false;
-        int rank = onnx_rank(n->inputs[0]);
+        int rank = value_rank(n->inputs[0]);
         for (int d = 0; d < rank; d++)
-                dims[d] = dim_of(d + 1 < rank ? onnx_dim(n->inputs[0], d) : p.w.outputs);
-        if (!onnx_type(im, n, p.e, rank, dims) ||
-            !onnx_type(
-                    im, n, E_F32, 3,
+                dims[d] = dim_of(d + 1 < rank ? value_extent(n->inputs[0], d) : p.w.outputs);
+        if (!compose_type(im->c, p.e, rank, dims) ||
+            !compose_type(
+                    im->c, E_F32, 3,
                     (const dim_t[]){ dim_of(p.w.outputs), dim_of(p.w.blocks), dim_of(p.w.block) }))
                 return false;
-        struct value *x = onnx_wide(im, n->inputs[0]);
+        struct value *x = compose_wide(im->c, n->inputs[0]);
         x = x ? onnx_fitted(im, x, rank - 1, p.w.blocks * p.w.block) : NULL;
         if (!x || !read_scales(im, n, &p))
                 return false;
         struct value *y = (multiplies_whole(n, &p) ? build_rounded_block_product
                                                    : build_block_product)(&im->b, &p.w, x);
         if (onnx_input(n, 5))
-                y = onnx_binary(im, OP_add, y, onnx_wide(im, n->inputs[5]));
-        return onnx_output(n, 0, onnx_reshape(im, onnx_cast(im, y, p.e), rank, dims));
+                y = compose_binary(im->c, OP_add, y, compose_wide(im->c, n->inputs[5]));
+        return onnx_output(n, 0, compose_reshape(im->c, compose_cast(im->c, y, p.e), rank, dims));
 }
 
 /* ---- GatherBlockQuantized ---- */
@@ -222,10 +222,10 @@ static struct value *packed_rows(struct onnx_import *im, const struct constant *
 
 static bool table_read(struct onnx_import *im, struct onnx_node *n, struct table *t)
 {
-        const enum element e = onnx_element(n->inputs[0]), plain = onnx_plain_element(e);
+        const enum element e = value_element(n->inputs[0]), plain = compose_plain_element(e);
         int64_t gather, quantize;
 
-        *t = (struct table){ .data = n->inputs[0], .e = e, .rank = onnx_rank(n->inputs[0]) };
+        *t = (struct table){ .data = n->inputs[0], .e = e, .rank = value_rank(n->inputs[0]) };
         if (e != E_U8 && e != E_I4 && e != E_U4 && (plain != E_F32 || plain == e || e == E_F8E8M0))
                 return onnx_invalid(im, n, "operand 0 is of %s", element_info[e].text);
         if (!onnx_int(im, n, "gather_axis", 0, &gather) ||
@@ -247,9 +247,9 @@ static bool table_read(struct onnx_import *im, struct onnx_node *n, struct table
                                         "bytes gathered along axis %d, in blocks along axis %d",
                                         t->gather, t->quantize);
         }
-        t->length = onnx_dim(t->data, t->quantize) * (8 / t->bits);
-        t->block = t->block ? t->block : onnx_max(t->length, 1);
-        if (onnx_narrow_bits(e) == 4 && value_is_constant(t->data) && t->gather != t->rank - 1) {
+        t->length = value_extent(t->data, t->quantize) * (8 / t->bits);
+        t->block = t->block ? t->block : compose_max(t->length, 1);
+        if (compose_narrow_bits(e) == 4 && value_is_constant(t->data) && t->gather != t->rank - 1) {
                 t->data = packed_rows(im, t->data->constant);
                 t->bits = 4;
         }
@@ -262,7 +262,7 @@ static bool fits_table(struct onnx_import *im, const struct onnx_node *n, const 
 {
         const struct type *own = n->inputs[input]->type, *data = n->inputs[0]->type;
         const int64_t blocks = divide_up(t->length, t->block);
-        bool fits = own->rank == t->rank, repeats = onnx_plain_element(t->e) == E_F32;
+        bool fits = own->rank == t->rank, repeats = compose_plain_element(t->e) == E_F32;
 
         for (int d = 0; d < t->rank && fits; d++)
                 fits = d == t->quantize ? dim_is(own->dims[d], divide_up(blocks * bits, 8))
@@ -276,19 +276,21 @@ static bool fits_table(struct onnx_import *im, const struct onnx_node *n, const 
 /* indices in -extent .. extent - 1 as ones from 0 on; others are 0, and marked */
 static bool table_indices(struct onnx_import *im, struct onnx_node *n, struct table *t)
 {
-        const double extent = (double)onnx_dim(t->data, t->gather);
+        const double extent = (double)value_extent(t->data, t->gather);
         struct value *i = n->inputs[1];
 
-        if (onnx_element(i) != E_I32 && onnx_element(i) != E_I64)
+        if (value_element(i) != E_I32 && value_element(i) != E_I64)
                 return onnx_invalid(im, n, "operand 1 is of %s, want i32 or i64",
-                                    element_info[onnx_element(i)].text);
-        struct value *right = onnx_with(im, OP_ge, i, extent);
-        struct value *outside = onnx_binary(im, OP_or, onnx_with(im, OP_lt, i, -extent), right);
+                                    element_info[value_element(i)].text);
+        struct value *right = compose_with(im->c, OP_ge, i, extent);
+        struct value *outside =
+                compose_binary(im->c, OP_or, compose_with(im->c, OP_lt, i, -extent), right);
         double all;
-        i = onnx_below_zero(im, i, onnx_with(im, OP_add, i, extent));
+        i = compose_below_zero(im->c, i, compose_with(im->c, OP_add, i, extent));
         if (!(outside && value_is_splat(outside, &all) && all == 0)) {
                 t->outside = outside;
-                i = onnx_select(im, outside, onnx_integer(im, onnx_element(n->inputs[1]), 0), i);
+                i = compose_select(im->c, outside,
+                                   compose_integer(im->c, value_element(n->inputs[1]), 0), i);
         }
         t->indices = i;
         return i != NULL;
@@ -299,13 +301,13 @@ static struct value *unpacked_rows(struct onnx_import *im, struct value *x, int6
                                    int64_t width)
 {
         dim_t dims[RANK_MAX];
-        int rank = x ? onnx_rank(x) : 0;
+        int rank = x ? value_rank(x) : 0;
 
         x = build_bits_apart(&im->b, x, bits, rank);
         for (int d = 0; x && d < rank; d++)
-                dims[d] =
-                        dim_of(d + 1 < rank ? onnx_dim(x, d) : onnx_dim(x, d) * onnx_dim(x, rank));
-        x = onnx_reshape(im, x, rank, dims);
+                dims[d] = dim_of(d + 1 < rank ? value_extent(x, d)
+                                              : value_extent(x, d) * value_extent(x, rank));
+        x = compose_reshape(im->c, x, rank, dims);
         return x ? onnx_fitted(im, x, rank - 1, width) : NULL;
 }
 
@@ -315,49 +317,49 @@ static struct value *repeated(struct onnx_import *im, struct value *v, int axis,
 {
         int64_t dims[RANK_MAX];
         dim_t wide[RANK_MAX + 1];
-        int rank = v ? onnx_rank(v) : 0;
+        int rank = v ? value_rank(v) : 0;
 
-        if (!v || onnx_dim(v, axis) == 1)
+        if (!v || value_extent(v, axis) == 1)
                 return v;
         for (int d = 0; d < rank; d++) {
                 dims[d] = d + (d > axis);
-                wide[dims[d]] = dim_of(onnx_dim(v, d));
+                wide[dims[d]] = dim_of(value_extent(v, d));
         }
         wide[axis + 1] = dim_of(times);
-        const struct type *t = type_tensor(im->m, onnx_element(v), rank + 1, wide);
+        const struct type *t = type_tensor(im->m, value_element(v), rank + 1, wide);
         const struct type *own = v->type;
-        v = onnx_spread(im, v, t, dims);
+        v = compose_spread(im->c, v, t, dims);
         for (int d = 0; d < rank; d++)
                 wide[d] = dim_of(type_extent(own, d) * (d == axis ? times : 1));
-        v = onnx_reshape(im, v, rank, wide);
+        v = compose_reshape(im->c, v, rank, wide);
         return v ? onnx_fitted(im, v, axis, extent) : NULL;
 }
 
 /* the rows that the indices say, of v, which has the table's dimensions, or 1 instead */
 static struct value *rows(struct onnx_import *im, const struct table *t, struct value *v)
 {
-        const int more = onnx_rank(t->indices) - 1;
+        const int more = value_rank(t->indices) - 1;
         dim_t dims[RANK_MAX];
 
-        if (!v || onnx_dim(v, t->gather) != 1 || onnx_dim(t->data, t->gather) == 1)
+        if (!v || value_extent(v, t->gather) != 1 || value_extent(t->data, t->gather) == 1)
                 return v ? build_gather(&im->b, v, t->indices, t->gather) : NULL;
         for (int d = 0; d < t->rank + more; d++)
-                dims[d] = dim_of(d < t->gather           ? onnx_dim(v, d)
+                dims[d] = dim_of(d < t->gather           ? value_extent(v, d)
                                  : d <= t->gather + more ? 1
-                                                         : onnx_dim(v, d - more));
-        return onnx_reshape(im, v, t->rank + more, dims);
+                                                         : value_extent(v, d - more));
+        return compose_reshape(im->c, v, t->rank + more, dims);
 }
 
 /* the scales or zero points v, in `bits` bits, of the rows: over the result `to`, as f32 */
 static struct value *over_rows(struct onnx_import *im, const struct table *t, struct value *v,
                                int64_t bits, const struct type *to)
 {
-        const int at = t->quantize + (t->quantize > t->gather ? onnx_rank(t->indices) - 1 : 0);
+        const int at = t->quantize + (t->quantize > t->gather ? value_rank(t->indices) - 1 : 0);
 
         if (t->quantize == t->gather) {
                 struct table blocks = *t;
                 blocks.data = v;
-                blocks.indices = onnx_with(im, OP_div, t->indices, (double)t->block);
+                blocks.indices = compose_with(im->c, OP_div, t->indices, (double)t->block);
                 v = blocks.indices ? rows(im, &blocks, v) : NULL;
         } else {
                 v = rows(im, t, v);
@@ -365,7 +367,7 @@ static struct value *over_rows(struct onnx_import *im, const struct table *t, st
                         v = unpacked_rows(im, v, bits, divide_up(t->length, t->block));
                 v = repeated(im, v, at, t->block, type_extent(to, at));
         }
-        v = onnx_cast(im, v, E_F32);
+        v = compose_cast(im->c, v, E_F32);
         return v ? build_broadcast_numpy(&im->b, v, to->rank, to->dims) : NULL;
 }
 
@@ -377,23 +379,23 @@ static struct value *decoded_rows(struct onnx_import *im, struct onnx_node *n,
 
         if (t->bits < 8)                /* so that the last dimension is one of the table's */
                 x = unpacked_rows(im, x, t->bits, type_extent(to, to->rank - 1));
-        if (x && onnx_element(x) != t->e)
-                x = onnx_as_bits(im, x, t->e);
-        x = onnx_cast(im, x, E_F32);
+        if (x && value_element(x) != t->e)
+                x = compose_as_bits(im->c, x, t->e);
+        x = compose_cast(im->c, x, E_F32);
         if (zero)
                 zero = over_rows(im, t, zero, t->e == E_U8 ? t->bits : 8, to);
         if (onnx_input(n, 3))
-                x = zero ? onnx_binary(im, OP_sub, x, zero) : NULL;
+                x = zero ? compose_binary(im->c, OP_sub, x, zero) : NULL;
         else if (t->e == E_U8)
-                x = onnx_with(im, OP_sub, x, (double)(1 << (t->bits - 1)));
+                x = compose_with(im->c, OP_sub, x, (double)(1 << (t->bits - 1)));
         struct value *scale = over_rows(im, t, n->inputs[2], 8, to);
-        return scale ? onnx_binary(im, OP_mul, x, scale) : NULL;
+        return scale ? compose_binary(im->c, OP_mul, x, scale) : NULL;
 }
 
 bool onnx_import_gather_block_quantized(struct onnx_import *im, struct onnx_node *n)
 {
         const struct type *data = n->inputs[0]->type, *own = n->inputs[1]->type;
-        const enum element e = onnx_element(n->inputs[2]);
+        const enum element e = value_element(n->inputs[2]);
         struct value *zero = onnx_input(n, 3);
         struct table t;
         dim_t dims[RANK_MAX + 1];
@@ -404,7 +406,7 @@ bool onnx_import_gather_block_quantized(struct onnx_import *im, struct onnx_node
         if (!onnx_want_float(im, n, 2) || !onnx_want_rank(im, n, 0, 1, RANK_MAX) ||
             !table_read(im, n, &t) || !fits_table(im, n, &t, 2, 8))
                 return false;
-        if (zero && onnx_plain_element(t.e) == E_F32)
+        if (zero && compose_plain_element(t.e) == E_F32)
                 return onnx_invalid(im, n, "zero points of numbers of %s", element_info[t.e].text);
         if (zero && (!onnx_same_element(im, n, (struct value *[]){ n->inputs[0], zero }, 2) ||
                      !fits_table(im, n, &t, 3, t.e == E_U8 ? t.bits : 8)))
@@ -418,20 +420,20 @@ bool onnx_import_gather_block_quantized(struct onnx_import *im, struct onnx_node
                 dims[rank++] = own->dims[d];
         for (int d = t.gather + 1; d < t.rank; d++)
                 dims[rank++] = dim_of(d == t.quantize ? t.length : type_extent(data, d));
-        const struct type *to = onnx_type(im, n, E_F32, rank, dims);
+        const struct type *to = compose_type(im->c, E_F32, rank, dims);
         if (!to || !table_indices(im, n, &t))
                 return false;
         const struct builder folds = im->b;
         im->b.fold = NULL;              /* the table was to be small */
         struct value *y = decoded_rows(im, n, &t, to);
         im->b.fold = folds.fold;
-        y = onnx_cast(im, y, e);
+        y = compose_cast(im->c, y, e);
         if (y && t.outside) {
                 int64_t along[RANK_MAX];
                 for (int d = 0; d < own->rank; d++)
                         along[d] = t.gather + d;
-                struct value *outside = onnx_spread(im, t.outside, y->type, along);
-                y = onnx_select(im, outside, build_like(&im->b, y, 0), y);
+                struct value *outside = compose_spread(im->c, t.outside, y->type, along);
+                y = compose_select(im->c, outside, build_like(&im->b, y, 0), y);
         }
         return onnx_output(n, 0, y);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* TfIdfVectorizer of integers: how often each n-gram of a pool is there. All places of a row are compared
  * with all n-grams of one length. */
-#include "compiler/import/onnx_arithmetic.h"
+#include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_arithmetic.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,8 +67,8 @@ static bool are_unique(struct onnx_import *im, const int64_t *grams, int64_t cou
                 from[k] = grams + k * length;
         for (int64_t run = 1; run < count; run *= 2) {
                 for (int64_t first = 0; first < count; first += 2 * run) {
-                        int64_t i = first, middle = onnx_min(first + run, count), j = middle,
-                                end = onnx_min(first + 2 * run, count);
+                        int64_t i = first, middle = compose_min(first + run, count), j = middle,
+                                end = compose_min(first + 2 * run, count);
                         for (int64_t k = first; k < end; k++)
                                 to[k] = j >= end || (i < middle && order(from[i], from[j], (size_t)length) <= 0)
                                                 ? from[i++]
@@ -110,64 +111,69 @@ static bool pool_check(struct onnx_import *im, const struct onnx_node *n, struct
                 if (p->places[k] < 0 || p->places[k] >= NUMBER_MAX)
                         return onnx_invalid(im, n, "ngram_indexes holds %lld, want 0 to %d", (long long)p->places[k],
                                             NUMBER_MAX - 1);
-                p->outputs = onnx_max(p->outputs, p->places[k] + 1);
+                p->outputs = compose_max(p->outputs, p->places[k] + 1);
         }
         return true;
 }
 
 /* x <rows x tokens x i64>: how often n-grams of `length` are there, <rows x n-grams x i32>. Where they may
  * begin and how far apart their tokens are, 1 to `gaps`, are two dimensions. */
-static struct value *counted(struct onnx_import *im, const struct onnx_node *n, const struct pool *p, struct value *x,
+static struct value *counted(struct onnx_import *im, const struct pool *p, struct value *x,
                              int length)
 {
         static const int64_t over[] = { 0, 1, 2 };
-        const int64_t tokens = onnx_dim(x, 1);
+        const int64_t tokens = value_extent(x, 1);
         int64_t begin, count = grams_of(p, length, &begin), gaps = 1;
 
         if (length > 1)
-                gaps = onnx_min(p->skips, (tokens - 1) / (length - 1) - 1) + 1;
+                gaps = compose_min(p->skips, (tokens - 1) / (length - 1) - 1) + 1;
         const struct type *all = type_tensor(
-                im->m, E_I32, 2, (const dim_t[]){ dim_of(onnx_dim(x, 0)), dim_of(count) });
+                im->m, E_I32, 2, (const dim_t[]){ dim_of(value_extent(x, 0)), dim_of(count) });
         if (gaps < 1 || tokens < length)
                 return constant_number(im->m, all, 0);
         const enum element index = tokens <= INT32_MAX / 2 ? E_I32 : E_I64;
-        const struct type *places = onnx_type(im, n, index, 2,
-                                              (const dim_t[]){ dim_of(gaps), dim_of(tokens) }),
-                          *pairs = places ? onnx_type(im, n, E_I64, 4,
-                                                      (const dim_t[]){ dim_of(onnx_dim(x, 0)),
-                                                                       dim_of(gaps), dim_of(tokens),
-                                                                       dim_of(count) })
+        const struct type *places = compose_type(im->c, index, 2,
+                                                 (const dim_t[]){ dim_of(gaps), dim_of(tokens) }),
+                          *pairs = places ? compose_type(
+                                                    im->c, E_I64, 4,
+                                                    (const dim_t[]){ dim_of(value_extent(x, 0)),
+                                                                     dim_of(gaps), dim_of(tokens),
+                                                                     dim_of(count) })
                                           : NULL;
         if (!pairs)
                 return NULL;
-        struct value *gap = plus(im, build_iota(&im->b, places, 0), 1), *first = build_iota(&im->b, places, 1),
-                     *hit = NULL;
+        struct value *gap = plus(im->c, build_iota(&im->b, places, 0), 1),
+                     *first = build_iota(&im->b, places, 1), *hit = NULL;
         for (int k = 0; k < length; k++) {
-                struct value *at = add(im, first, times(im, gap, k));
-                struct value *there = onnx_with(im, OP_lt, at, (double)tokens);
-                at = onnx_with(im, OP_min, at, (double)tokens - 1);
+                struct value *at = add(im->c, first, times(im->c, gap, k));
+                struct value *there = compose_with(im->c, OP_lt, at, (double)tokens);
+                at = compose_with(im->c, OP_min, at, (double)tokens - 1);
                 struct value *token = at ? build_gather(&im->b, x, at, 1) : NULL;
                 int64_t *column = constant_room(im->m, (size_t)count * sizeof *column);
                 for (int64_t i = 0; i < count; i++)
                         column[i] = p->numbers[begin + i * length + k];
                 struct value *wanted =
                         constant_dense(im->m, type_static(im->m, E_I64, 1, &count), column, NULL);
-                struct value *found = onnx_spread(im, token, pairs, over);
-                struct value *same = onnx_binary(im, OP_eq, found, onnx_spread(im, wanted, pairs, (const int64_t[]){ 3 }));
-                same = k == length - 1
-                               ? onnx_binary(im, OP_and, same, onnx_spread(im, there, pairs, (const int64_t[]){ 1, 2 }))
-                               : same;
-                hit = hit ? onnx_binary(im, OP_and, hit, same) : same;
+                struct value *found = compose_spread(im->c, token, pairs, over);
+                struct value *same = compose_binary(
+                        im->c, OP_eq, found,
+                        compose_spread(im->c, wanted, pairs, (const int64_t[]){ 3 }));
+                same = k == length - 1 ? compose_binary(im->c, OP_and, same,
+                                                        compose_spread(im->c, there, pairs,
+                                                                       (const int64_t[]){ 1, 2 }))
+                                       : same;
+                hit = hit ? compose_binary(im->c, OP_and, hit, same) : same;
         }
-        return onnx_reduce(im, REDUCE_sum, onnx_cast(im, hit, E_I32), (const int64_t[]){ 1, 2 }, 2, E_COMPUTE);
+        return compose_reduce(im->c, REDUCE_sum, compose_cast(im->c, hit, E_I32),
+                              (const int64_t[]){ 1, 2 }, 2, E_COMPUTE);
 }
 
 /* counts <rows x n-grams x i32> weighed */
 static struct value *weighed(struct onnx_import *im, const struct pool *p, struct value *counts)
 {
         if (p->mode == INVERSE)
-                counts = onnx_with(im, OP_min, counts, 1);
-        counts = onnx_cast(im, counts, E_F32);
+                counts = compose_with(im->c, OP_min, counts, 1);
+        counts = compose_cast(im->c, counts, E_F32);
         if (p->mode == TERM || !p->weight_count || !counts)
                 return counts;
         const int64_t grams = p->grams;
@@ -175,27 +181,29 @@ static struct value *weighed(struct onnx_import *im, const struct pool *p, struc
         memcpy(data, p->weights, (size_t)grams * sizeof *data);
         struct value *weights =
                 constant_dense(im->m, type_static(im->m, E_F32, 1, &grams), data, NULL);
-        return mul(im, counts, onnx_spread(im, weights, counts->type, (const int64_t[]){ 1 }));
+        return mul(im->c, counts,
+                   compose_spread(im->c, weights, counts->type, (const int64_t[]){ 1 }));
 }
 
 /* x [tokens], or [rows, tokens] */
 bool onnx_import_tf_idf_vectorizer(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *parts[RANK_MAX * 16], *y;
-        int rank = onnx_rank(x), count = 0;
+        int rank = value_rank(x), count = 0;
         struct pool p = { .outputs = 0 };
 
         if (!onnx_want_rank(im, n, 0, 1, 2) || !attributes_read(im, n, &p) || !pool_check(im, n, &p))
                 return false;
-        if (onnx_element(x) != E_I64 && onnx_element(x) != E_I32)
-                return onnx_invalid(im, n, "operand 0 is of %s, want i32 or i64", element_info[onnx_element(x)].text);
-        const dim_t dims[2] = { dim_of(rank == 2 ? onnx_dim(x, 0) : 1),
-                                dim_of(onnx_dim(x, rank - 1)) },
+        if (value_element(x) != E_I64 && value_element(x) != E_I32)
+                return onnx_invalid(im, n, "operand 0 is of %s, want i32 or i64",
+                                    element_info[value_element(x)].text);
+        const dim_t dims[2] = { dim_of(rank == 2 ? value_extent(x, 0) : 1),
+                                dim_of(value_extent(x, rank - 1)) },
                     result[2] = { dims[0], dim_of(p.outputs) };
         if (p.lengths > RANK_MAX * 16)
                 return onnx_unsupported(im, n, "n-grams of %d tokens", p.lengths);
-        const struct type *to = onnx_type(im, n, E_F32, 2, result);
-        x = onnx_reshape(im, onnx_cast(im, x, E_I64), 2, dims);
+        const struct type *to = compose_type(im->c, E_F32, 2, result);
+        x = compose_reshape(im->c, compose_cast(im->c, x, E_I64), 2, dims);
         if (!to || !x)
                 return false;
         for (int length = 1; length <= p.lengths; length++) {
@@ -206,7 +214,8 @@ bool onnx_import_tf_idf_vectorizer(struct onnx_import *im, struct onnx_node *n)
                         continue;
                 bool asked = length >= p.least && length <= p.most && dim_extent(dims[1]) &&
                              dim_extent(dims[0]);
-                if (!(parts[count++] = asked ? counted(im, n, &p, x, length) : constant_number(im->m, none, 0)))
+                if (!(parts[count++] =
+                              asked ? counted(im, &p, x, length) : constant_number(im->m, none, 0)))
                         return false;
         }
         y = weighed(im, &p, count > 1 ? build_concat(&im->b, parts, count, 1) : parts[0]);
@@ -218,10 +227,11 @@ bool onnx_import_tf_idf_vectorizer(struct onnx_import *im, struct onnx_node *n)
                              type_tensor(im->m, E_F32, 2,
                                          (const dim_t[]){ dim_of(p.outputs), dims[0] }),
                              0),
-                     *at = onnx_reshape(im, constant_ints(im->m, p.places, p.grams), 2,
-                                        (const dim_t[]){ dim_of(p.grams), dim_of(1) });
+                     *at = compose_reshape(im->c, constant_ints(im->m, p.places, p.grams), 2,
+                                           (const dim_t[]){ dim_of(p.grams), dim_of(1) });
         y = y && at ? value_build(&im->b, OP_scatter, (struct value *[]){ zeros, at, y }, 3, attrs, NULL) : NULL;
         y = y ? build_transpose(&im->b, y, (const int64_t[]){ 1, 0 }) : NULL;
         return onnx_output(
-                n, 0, rank == 1 ? onnx_reshape(im, y, 1, (const dim_t[]){ dim_of(p.outputs) }) : y);
+                n, 0,
+                rank == 1 ? compose_reshape(im->c, y, 1, (const dim_t[]){ dim_of(p.outputs) }) : y);
 }

@@ -5,9 +5,10 @@
 #include <float.h>
 #include <math.h>
 
-#include "compiler/import/onnx_arithmetic.h"
+#include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_arithmetic.h"
 
-static struct value *square(struct onnx_import *im, struct value *x) { return mul(im, x, x); }
+static struct value *square(struct onnx_import *im, struct value *x) { return mul(im->c, x, x); }
 
 /* Under --exact, x in units that keep sums and squares of f32 within its range: the power of two next to the largest magnitude
  * along axes, so that a quotient by it is exact. Where epsilon decides about small numbers, units are at least 1.
@@ -22,18 +23,25 @@ static struct value *in_units(struct onnx_import *im, struct value *x, const int
         *unit = NULL;
         if (!x || !im->context->exact || x->type->element != E_F32)
                 return x;
-        struct value *most = onnx_reduce(im, REDUCE_max, onnx_unary(im, OP_abs, x), axes, count, E_COMPUTE),
-                     *bits = onnx_with(im, OP_and, onnx_as_bits(im, most, E_I32), EXPONENT_BITS);
-        *unit = onnx_with(im, OP_max, onnx_as_bits(im, bits, E_F32), epsilon > decides ? 1 : least);
-        return onnx_binary(im, OP_div, x, onnx_unreduce(im, *unit, x->type, axes, count));
+        struct value *most = compose_reduce(im->c, REDUCE_max, compose_unary(im->c, OP_abs, x),
+                                            axes, count, E_COMPUTE),
+                     *bits = compose_with(im->c, OP_and, compose_as_bits(im->c, most, E_I32),
+                                          EXPONENT_BITS);
+        *unit = compose_with(im->c, OP_max, compose_as_bits(im->c, bits, E_F32),
+                             epsilon > decides ? 1 : least);
+        return compose_binary(im->c, OP_div, x,
+                              compose_unreduce(im->c, *unit, x->type, axes, count));
 }
 
 /* 1 / sqrt(x + epsilon), of x in squares of units: in units */
 static struct value *inverse_root(struct onnx_import *im, struct value *x, double epsilon, struct value *unit)
 {
-        struct value *sum = unit ? add(im, x, onnx_binary(im, OP_div, onnx_from(im, OP_div, epsilon, unit), unit))
-                                 : onnx_with(im, OP_add, x, epsilon);
-        return onnx_unary(im, OP_reciprocal, onnx_unary(im, OP_sqrt, sum));
+        struct value *sum =
+                unit ? add(im->c, x,
+                           compose_binary(im->c, OP_div, compose_from(im->c, OP_div, epsilon, unit),
+                                          unit))
+                     : compose_with(im->c, OP_add, x, epsilon);
+        return compose_unary(im->c, OP_reciprocal, compose_unary(im->c, OP_sqrt, sum));
 }
 
 /* x - mean, and the mean. In units, the rounding error of the mean is subtracted, too: it would be as large as deviations
@@ -41,13 +49,14 @@ static struct value *inverse_root(struct onnx_import *im, struct value *x, doubl
 static struct value *deviations(struct onnx_import *im, struct value *x, const int64_t *axes, int count,
                                 const struct value *unit, struct value **mean)
 {
-        *mean = onnx_mean(im, x, axes, count);
-        struct value *deviation = sub(im, x, onnx_unreduce(im, *mean, x->type, axes, count));
+        *mean = compose_mean(im->c, x, axes, count);
+        struct value *deviation =
+                sub(im->c, x, compose_unreduce(im->c, *mean, x->type, axes, count));
         if (!unit)
                 return deviation;
-        struct value *error = onnx_mean(im, deviation, axes, count);
-        *mean = add(im, *mean, error);
-        return sub(im, deviation, onnx_unreduce(im, error, x->type, axes, count));
+        struct value *error = compose_mean(im->c, deviation, axes, count);
+        *mean = add(im->c, *mean, error);
+        return sub(im->c, deviation, compose_unreduce(im->c, error, x->type, axes, count));
 }
 
 /* (x - mean) / sqrt(variance + epsilon) along axes; *mean and *inverse: what the function makes on
@@ -61,10 +70,12 @@ static struct value *standardize(struct onnx_import *im, struct value *x, const 
         if (!(x = in_units(im, x, axes, count, epsilon, &unit)))
                 return NULL;
         struct value *deviation = deviations(im, x, axes, count, unit, mean);
-        *mean = unit ? mul(im, *mean, unit) : *mean;
-        *inverse = inverse_root(im, onnx_mean(im, square(im, deviation), axes, count), epsilon, unit);
-        struct value *y = mul(im, deviation, onnx_unreduce(im, *inverse, x->type, axes, count));
-        *inverse = unit ? onnx_binary(im, OP_div, *inverse, unit) : *inverse;
+        *mean = unit ? mul(im->c, *mean, unit) : *mean;
+        *inverse = inverse_root(im, compose_mean(im->c, square(im, deviation), axes, count),
+                                epsilon, unit);
+        struct value *y =
+                mul(im->c, deviation, compose_unreduce(im->c, *inverse, x->type, axes, count));
+        *inverse = unit ? compose_binary(im->c, OP_div, *inverse, unit) : *inverse;
         return y;
 }
 
@@ -76,9 +87,9 @@ static struct value *scale_to_one(struct onnx_import *im, struct value *x, const
 
         if (!(x = in_units(im, x, axes, count, epsilon, &unit)))
                 return NULL;
-        *inverse = inverse_root(im, onnx_mean(im, square(im, x), axes, count), epsilon, unit);
-        struct value *y = mul(im, x, onnx_unreduce(im, *inverse, x->type, axes, count));
-        *inverse = unit ? onnx_binary(im, OP_div, *inverse, unit) : *inverse;
+        *inverse = inverse_root(im, compose_mean(im->c, square(im, x), axes, count), epsilon, unit);
+        struct value *y = mul(im->c, x, compose_unreduce(im->c, *inverse, x->type, axes, count));
+        *inverse = unit ? compose_binary(im->c, OP_div, *inverse, unit) : *inverse;
         return y;
 }
 
@@ -87,10 +98,10 @@ static struct value *as_rows(struct onnx_import *im, struct value *x, int axis)
 {
         dim_t dims[2] = { dim_of(1), dim_of(1) };
 
-        for (int d = 0; d < onnx_rank(x); d++)
+        for (int d = 0; d < value_rank(x); d++)
                 dims[d < axis ? 0 : 1] =
-                        dim_of(dim_extent(dims[d < axis ? 0 : 1]) * onnx_dim(x, d));
-        return onnx_reshape(im, x, 2, dims);
+                        dim_of(dim_extent(dims[d < axis ? 0 : 1]) * value_extent(x, d));
+        return compose_reshape(im->c, x, 2, dims);
 }
 
 /* ---- softmax ---- */
@@ -101,14 +112,17 @@ struct value *onnx_softmax(struct onnx_import *im, struct value *x, const int64_
         if (!x)
                 return NULL;
         const struct type *t = x->type;
-        x = sub(im, x,
-                onnx_unreduce(im, onnx_reduce(im, REDUCE_max, x, axes, count, E_COMPUTE), t, axes,
-                              count));
-        struct value *e = onnx_unary(im, OP_exp, x),
-                     *sum = onnx_reduce(im, REDUCE_sum, e, axes, count, E_COMPUTE);
+        x = sub(im->c, x,
+                compose_unreduce(im->c,
+                                 compose_reduce(im->c, REDUCE_max, x, axes, count, E_COMPUTE), t,
+                                 axes, count));
+        struct value *e = compose_unary(im->c, OP_exp, x),
+                     *sum = compose_reduce(im->c, REDUCE_sum, e, axes, count, E_COMPUTE);
         if (logarithm)
-                return sub(im, x, onnx_unreduce(im, onnx_unary(im, OP_log, sum), t, axes, count));
-        return onnx_binary(im, OP_div, e, onnx_unreduce(im, sum, t, axes, count));
+                return sub(
+                        im->c, x,
+                        compose_unreduce(im->c, compose_unary(im->c, OP_log, sum), t, axes, count));
+        return compose_binary(im->c, OP_div, e, compose_unreduce(im->c, sum, t, axes, count));
 }
 
 struct value *onnx_masked_softmax(struct onnx_import *im, struct value *x, const int64_t *axes,
@@ -120,14 +134,14 @@ struct value *onnx_masked_softmax(struct onnx_import *im, struct value *x, const
          * their quotient by 1. The sum of any other row is at least 1, its largest element's
          * exponential. */
         const struct type *t = x->type;
-        struct value *most =
-                onnx_with(im, OP_max, onnx_reduce(im, REDUCE_max, x, axes, count, E_COMPUTE),
-                          t->element == E_F64 ? -DBL_MAX : -(double)FLT_MAX);
-        struct value *e =
-                onnx_unary(im, OP_exp, sub(im, x, onnx_unreduce(im, most, t, axes, count)));
-        struct value *sum =
-                onnx_with(im, OP_max, onnx_reduce(im, REDUCE_sum, e, axes, count, E_COMPUTE), 1);
-        return onnx_binary(im, OP_div, e, onnx_unreduce(im, sum, t, axes, count));
+        struct value *most = compose_with(
+                im->c, OP_max, compose_reduce(im->c, REDUCE_max, x, axes, count, E_COMPUTE),
+                t->element == E_F64 ? -DBL_MAX : -(double)FLT_MAX);
+        struct value *e = compose_unary(
+                im->c, OP_exp, sub(im->c, x, compose_unreduce(im->c, most, t, axes, count)));
+        struct value *sum = compose_with(
+                im->c, OP_max, compose_reduce(im->c, REDUCE_sum, e, axes, count, E_COMPUTE), 1);
+        return compose_binary(im->c, OP_div, e, compose_unreduce(im->c, sum, t, axes, count));
 }
 
 /* Softmax, LogSoftmax (variant 1): along one axis; before opset 13 over all dimensions from axis
@@ -136,7 +150,7 @@ bool onnx_import_softmax(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
         int64_t stated, axes[RANK_MAX];
-        int axis, count = 0, rank = onnx_rank(x);
+        int axis, count = 0, rank = value_rank(x);
 
         if (!onnx_want_float(im, n, 0) || !onnx_int(im, n, "axis", n->opset < 13 ? 1 : -1, &stated))
                 return false;
@@ -145,14 +159,15 @@ bool onnx_import_softmax(struct onnx_import *im, struct onnx_node *n)
         } else if (!onnx_axis(im, n, stated, rank, &axis)) {
                 return false;
         } else if (n->opset < 13) {
-                count = onnx_axes_from(axis, rank, axes);
+                count = compose_axes_from(axis, rank, axes);
         } else {
                 axes[count++] = axis;
         }
         return onnx_output(
                 n, 0,
-                onnx_cast(im, onnx_softmax(im, onnx_wide(im, x), axes, count, onnx_variant(n)),
-                          onnx_element(x)));
+                compose_cast(im->c,
+                             onnx_softmax(im, compose_wide(im->c, x), axes, count, onnx_variant(n)),
+                             value_element(x)));
 }
 
 /* ---- BatchNormalization ---- */
@@ -183,7 +198,7 @@ static bool batch_norm_read(struct onnx_import *im, struct onnx_node *n, struct 
         struct value **v[4] = { &b->scale, &b->bias, &b->mean, &b->variance };
         int64_t spatial = 1;
 
-        b->x = onnx_wide(im, n->inputs[0]);
+        b->x = compose_wide(im->c, n->inputs[0]);
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 1, RANK_MAX) ||
             !onnx_float(im, n, "epsilon", 1e-5f, &b->epsilon) ||
             !onnx_float(im, n, "momentum", 0.9f, &b->momentum) ||
@@ -197,13 +212,13 @@ static bool batch_norm_read(struct onnx_import *im, struct onnx_node *n, struct 
         for (int i = 0; i < 4; i++) {
                 if (!want_parameter(im, n, i + 1, spatial))
                         return false;
-                *v[i] = onnx_cast(im, n->inputs[i + 1], onnx_element(b->x));
+                *v[i] = compose_cast(im->c, n->inputs[i + 1], value_element(b->x));
         }
         for (int i = 1; i < n->output_count; i++)
                 if (!b->training && n->wanted[i])
                         return onnx_unsupported(im, n,
                                                 "statistics as outputs without training_mode");
-        for (int d = 0; d < onnx_rank(b->x); d++)
+        for (int d = 0; d < value_rank(b->x); d++)
                 if (d != 1)
                         b->axes[b->count++] = d;
         return true;
@@ -218,15 +233,16 @@ static bool batch_statistics(struct onnx_import *im, struct onnx_node *n, struct
 
         if (t->rank < 2)
                 return onnx_invalid(im, n, "the input is of rank %d, want at least 2", t->rank);
-        b->mean = onnx_mean(im, b->x, b->axes, b->count);
+        b->mean = compose_mean(im->c, b->x, b->axes, b->count);
         struct value *centered =
-                sub(im, b->x, onnx_unreduce(im, b->mean, t, b->axes, b->count));
-        b->variance = onnx_mean(im, square(im, centered), b->axes, b->count);
+                sub(im->c, b->x, compose_unreduce(im->c, b->mean, t, b->axes, b->count));
+        b->variance = compose_mean(im->c, square(im, centered), b->axes, b->count);
         for (int i = 0; i < 2; i++) {
-                struct value *own = onnx_with(im, OP_mul, i ? b->variance : b->mean,
-                                              1 - (double)b->momentum);
-                struct value *running = add(im, onnx_with(im, OP_mul, old[i], b->momentum), own);
-                running = onnx_cast(im, running, onnx_element(n->inputs[3 + i]));
+                struct value *own = compose_with(im->c, OP_mul, i ? b->variance : b->mean,
+                                                 1 - (double)b->momentum);
+                struct value *running =
+                        add(im->c, compose_with(im->c, OP_mul, old[i], b->momentum), own);
+                running = compose_cast(im->c, running, value_element(n->inputs[3 + i]));
                 if (!onnx_output(n, 1 + i, running))
                         return false;
         }
@@ -246,18 +262,19 @@ bool onnx_import_batch_normalization(struct onnx_import *im, struct onnx_node *n
         /* y = x a + b with a = scale / sqrt(variance + epsilon), b = bias - mean a: constants for a
          * trained network */
         struct value *root =
-                onnx_unary(im, OP_sqrt, onnx_with(im, OP_add, bn.variance, bn.epsilon));
-        struct value *a = onnx_binary(im, OP_div, bn.scale, root);
-        struct value *b = sub(im, bn.bias, mul(im, bn.mean, a));
+                compose_unary(im->c, OP_sqrt, compose_with(im->c, OP_add, bn.variance, bn.epsilon));
+        struct value *a = compose_binary(im->c, OP_div, bn.scale, root);
+        struct value *b = sub(im->c, bn.bias, mul(im->c, bn.mean, a));
         if (t->rank == 1) { /* one channel */
-                a = onnx_along(im, a, t, 0);
-                b = onnx_along(im, b, t, 0);
+                a = compose_along(im->c, a, t, 0);
+                b = compose_along(im->c, b, t, 0);
         } else {
-                a = onnx_spread(im, a, t, dims);
-                b = onnx_spread(im, b, t, dims);
+                a = compose_spread(im->c, a, t, dims);
+                b = compose_spread(im->c, b, t, dims);
         }
-        return onnx_output(
-                n, 0, onnx_cast(im, add(im, mul(im, bn.x, a), b), onnx_element(n->inputs[0])));
+        return onnx_output(n, 0,
+                           compose_cast(im->c, add(im->c, mul(im->c, bn.x, a), b),
+                                        value_element(n->inputs[0])));
 }
 
 /* ---- LayerNormalization, RMSNormalization and their com.microsoft kin ---- */
@@ -270,16 +287,17 @@ static struct value *parameter(struct onnx_import *im, const struct onnx_node *n
 
         if (!v)
                 return NULL;
-        for (int d = 0; d < onnx_rank(v); d++) {
-                int at = x->rank - onnx_rank(v) + d;
-                if (at < 0 || (onnx_dim(v, d) != 1 && !dim_is(x->dims[at], onnx_dim(v, d)))) {
+        for (int d = 0; d < value_rank(v); d++) {
+                int at = x->rank - value_rank(v) + d;
+                if (at < 0 ||
+                    (value_extent(v, d) != 1 && !dim_is(x->dims[at], value_extent(v, d)))) {
                         onnx_invalid(im, n, "operand %d is %s, which does not broadcast to %s",
                                      input, type_text(im->arena, im->m, v->type),
                                      type_text(im->arena, im->m, x));
                         return NULL;
                 }
         }
-        return build_broadcast_numpy(&im->b, onnx_cast(im, v, e), x->rank, x->dims);
+        return build_broadcast_numpy(&im->b, compose_cast(im->c, v, e), x->rank, x->dims);
 }
 
 struct layer_norm {
@@ -300,19 +318,19 @@ struct layer_normed {
 
 static bool layer_norm_read(struct onnx_import *im, struct onnx_node *n, struct layer_normed *l)
 {
-        enum element e = onnx_element(n->inputs[0]);
+        enum element e = value_element(n->inputs[0]);
         int64_t stated, number;
 
         l->stash = E_F32;
         if (!onnx_want_float(im, n, 0) || !onnx_int(im, n, "axis", -1, &stated) ||
-            !onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &l->axis) ||
+            !onnx_axis(im, n, stated, value_rank(n->inputs[0]), &l->axis) ||
             !onnx_float(im, n, "epsilon", n->domain[0] ? 1e-12f : 1e-5f, &l->epsilon) ||
             !onnx_int(im, n, "stash_type", 1, &number) ||
             !onnx_element_number(im, n, "stash_type", number, &l->stash))
                 return false;
         if (!element_is_float(l->stash))
                 return onnx_invalid(im, n, "stash_type is %s", element_info[l->stash].text);
-        l->computed = e == E_F64 ? E_F64 : onnx_wide_element(l->stash);
+        l->computed = e == E_F64 ? E_F64 : compose_wide_element(l->stash);
         return true;
 }
 
@@ -322,9 +340,9 @@ static void normalize(struct onnx_import *im, bool centered, struct layer_normed
 
         if (centered) {
                 struct value *rows = l->count > 1 ? as_rows(im, l->x, l->axis) : l->x;
-                l->y = standardize(im, rows, (const int64_t[]){ onnx_rank(rows) - 1 }, 1,
+                l->y = standardize(im, rows, (const int64_t[]){ value_rank(rows) - 1 }, 1,
                                    l->epsilon, &l->mean, &l->inverse);
-                l->y = onnx_reshape(im, l->y, t->rank, t->dims);
+                l->y = compose_reshape(im->c, l->y, t->rank, t->dims);
         } else {
                 l->y = scale_to_one(im, l->x, l->axes, l->count, l->epsilon, &l->inverse);
         }
@@ -338,14 +356,16 @@ static bool layer_norm_outputs(struct onnx_import *im, struct onnx_node *n,
 
         if (form->mean >= 0 && l->mean && onnx_wants(n, form->mean) &&
             !onnx_output(n, form->mean,
-                         onnx_cast(im, onnx_keep(im, l->mean, t, l->axes, l->count), l->stash)))
+                         compose_cast(im->c, compose_keep(im->c, l->mean, t, l->axes, l->count),
+                                      l->stash)))
                 return false;
         if (form->deviation >= 0 && onnx_wants(n, form->deviation) &&
             !onnx_output(n, form->deviation,
-                         onnx_cast(im, onnx_keep(im, l->inverse, t, l->axes, l->count), l->stash)))
+                         compose_cast(im->c, compose_keep(im->c, l->inverse, t, l->axes, l->count),
+                                      l->stash)))
                 return false;
         return form->sum < 0 || !onnx_wants(n, form->sum) ||
-               onnx_output(n, form->sum, onnx_cast(im, l->x, onnx_element(n->inputs[0])));
+               onnx_output(n, form->sum, compose_cast(im->c, l->x, value_element(n->inputs[0])));
 }
 
 static bool layer_norm(struct onnx_import *im, struct onnx_node *n, struct value *x,
@@ -353,20 +373,20 @@ static bool layer_norm(struct onnx_import *im, struct onnx_node *n, struct value
 {
         struct layer_normed l = { .mean = NULL };
 
-        if (!layer_norm_read(im, n, &l) || !(l.x = onnx_cast(im, x, l.computed)))
+        if (!layer_norm_read(im, n, &l) || !(l.x = compose_cast(im->c, x, l.computed)))
                 return false;
         const struct type *t = l.x->type;
-        l.count = onnx_axes_from(l.axis, t->rank, l.axes);
+        l.count = compose_axes_from(l.axis, t->rank, l.axes);
         normalize(im, form->centered, &l);
         struct value *scale = form->scale < 0 ? NULL : parameter(im, n, form->scale, t, l.computed);
         struct value *bias = form->bias < 0 ? NULL : parameter(im, n, form->bias, t, l.computed);
         if (!l.y || (form->scale >= 0 && onnx_input(n, form->scale) && !scale) ||
             (form->bias >= 0 && onnx_input(n, form->bias) && !bias))
                 return false;
-        l.y = scale ? mul(im, l.y, scale) : l.y;
-        l.y = bias ? add(im, l.y, bias) : l.y;
+        l.y = scale ? mul(im->c, l.y, scale) : l.y;
+        l.y = bias ? add(im->c, l.y, bias) : l.y;
         return layer_norm_outputs(im, n, form, &l) &&
-               onnx_output(n, 0, onnx_cast(im, l.y, onnx_element(n->inputs[0])));
+               onnx_output(n, 0, compose_cast(im->c, l.y, value_element(n->inputs[0])));
 }
 
 bool onnx_import_layer_normalization(struct onnx_import *im, struct onnx_node *n)
@@ -400,13 +420,13 @@ bool onnx_import_skip_layer_normalization(struct onnx_import *im, struct onnx_no
                                          .sum = 3 };
         struct value *v[3] = { n->inputs[0], n->inputs[1], onnx_input(n, simplified ? 3 : 4) };
 
-        if (!onnx_same_element(im, n, v, 3) || !onnx_broadcast(im, n, v, v[2] ? 3 : 2))
+        if (!onnx_same_element(im, n, v, 3) || !compose_broadcast(im->c, v, v[2] ? 3 : 2))
                 return false;
         if (v[0]->type != n->inputs[0]->type)
                 return onnx_invalid(im, n, "operands do not broadcast to the first");
-        struct value *right = onnx_wide(im, v[1]);
-        struct value *x = add(im, onnx_wide(im, v[0]), right);
-        return layer_norm(im, n, v[2] ? add(im, x, onnx_wide(im, v[2])) : x, &form);
+        struct value *right = compose_wide(im->c, v[1]);
+        struct value *x = add(im->c, compose_wide(im->c, v[0]), right);
+        return layer_norm(im, n, v[2] ? add(im->c, x, compose_wide(im->c, v[2])) : x, &form);
 }
 
 /* ---- over spatial dimensions: InstanceNormalization, GroupNormalization,
@@ -424,25 +444,25 @@ static bool want_vector(struct onnx_import *im, const struct onnx_node *n, int i
 
 bool onnx_import_instance_normalization(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *x = onnx_wide(im, n->inputs[0]);
+        struct value *x = compose_wide(im->c, n->inputs[0]);
         int64_t axes[RANK_MAX];
         float epsilon;
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, RANK_MAX) ||
             !onnx_float(im, n, "epsilon", 1e-5f, &epsilon) ||
             (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs")) ||
-            !want_vector(im, n, 1, onnx_dim(n->inputs[0], 1)) ||
-            !want_vector(im, n, 2, onnx_dim(n->inputs[0], 1)) || !x)
+            !want_vector(im, n, 1, value_extent(n->inputs[0], 1)) ||
+            !want_vector(im, n, 2, value_extent(n->inputs[0], 1)) || !x)
                 return false;
-        int count = onnx_axes_from(2, onnx_rank(x), axes);
-        struct value *scale =
-                onnx_along(im, onnx_cast(im, n->inputs[1], onnx_element(x)), x->type, 1);
-        struct value *bias =
-                onnx_along(im, onnx_cast(im, n->inputs[2], onnx_element(x)), x->type, 1);
+        int count = compose_axes_from(2, value_rank(x), axes);
+        struct value *scale = compose_along(
+                im->c, compose_cast(im->c, n->inputs[1], value_element(x)), x->type, 1);
+        struct value *bias = compose_along(
+                im->c, compose_cast(im->c, n->inputs[2], value_element(x)), x->type, 1);
         struct value *mean, *inverse,
                 *y = standardize(im, x, axes, count, epsilon, &mean, &inverse);
-        y = add(im, mul(im, y, scale), bias);
-        return onnx_output(n, 0, onnx_cast(im, y, onnx_element(n->inputs[0])));
+        y = add(im->c, mul(im->c, y, scale), bias);
+        return onnx_output(n, 0, compose_cast(im->c, y, value_element(n->inputs[0])));
 }
 
 /* Scale and bias: one per group at opset 18, one per channel from 21. */
@@ -472,33 +492,35 @@ bool onnx_import_group_normalization(struct onnx_import *im, struct onnx_node *n
                 split[2] = dim_of(dim_extent(split[2]) * type_extent(t, d));
         const dim_t channels[3] = { t->dims[0], t->dims[1], split[2] };
         split[2] = dim_of(dim_extent(split[2]) * (type_extent(t, 1) / groups));
-        enum element computed = e == E_F64 ? E_F64 : onnx_wide_element(stash);
-        struct value *scale = onnx_cast(im, n->inputs[1], computed),
-                     *bias = onnx_cast(im, n->inputs[2], computed);
-        struct value *x = onnx_reshape(im, onnx_cast(im, n->inputs[0], computed), 3, split);
+        enum element computed = e == E_F64 ? E_F64 : compose_wide_element(stash);
+        struct value *scale = compose_cast(im->c, n->inputs[1], computed),
+                     *bias = compose_cast(im->c, n->inputs[2], computed);
+        struct value *x =
+                compose_reshape(im->c, compose_cast(im->c, n->inputs[0], computed), 3, split);
         struct value *mean, *inverse,
                 *y = standardize(im, x, (const int64_t[]){ 2 }, 1, epsilon, &mean, &inverse);
-        y = n->opset < 21 ? y : onnx_reshape(im, y, 3, channels);
+        y = n->opset < 21 ? y : compose_reshape(im->c, y, 3, channels);
         if (!y || !scale || !bias)
                 return false;
-        struct value *right = onnx_along(im, bias, y->type, 1);
-        y = add(im, mul(im, y, onnx_along(im, scale, y->type, 1)), right);
-        return onnx_output(n, 0, onnx_cast(im, onnx_reshape(im, y, t->rank, t->dims), e));
+        struct value *right = compose_along(im->c, bias, y->type, 1);
+        y = add(im->c, mul(im->c, y, compose_along(im->c, scale, y->type, 1)), right);
+        return onnx_output(n, 0,
+                           compose_cast(im->c, compose_reshape(im->c, y, t->rank, t->dims), e));
 }
 
 bool onnx_import_mean_variance_normalization(struct onnx_import *im, struct onnx_node *n)
 {
         static const int64_t preset[3] = { 0, 2, 3 };
-        struct value *x = onnx_wide(im, n->inputs[0]);
+        struct value *x = compose_wide(im->c, n->inputs[0]);
         struct onnx_axes axes;
 
         if (!onnx_want_float(im, n, 0) ||
-            !onnx_axes_read(im, n, -1, "axes", onnx_rank(n->inputs[0]), &axes) || !x)
+            !onnx_axes_read(im, n, -1, "axes", value_rank(n->inputs[0]), &axes) || !x)
                 return false;
         if (axes.state == AXES_ABSENT) {
-                if (onnx_rank(x) != 4)
+                if (value_rank(x) != 4)
                         return onnx_invalid(im, n, "the axes 0, 2, 3 of a tensor of rank %d",
-                                            onnx_rank(x));
+                                            value_rank(x));
                 axes.count = 3;
                 for (int i = 0; i < 3; i++)
                         axes.axes[i] = preset[i];
@@ -508,13 +530,14 @@ bool onnx_import_mean_variance_normalization(struct onnx_import *im, struct onnx
         if (!(x = in_units(im, x, axes.axes, axes.count, epsilon, &unit)))
                 return false;
         struct value *deviation = deviations(im, x, axes.axes, axes.count, unit, &mean);
-        struct value *root =
-                onnx_unary(im, OP_sqrt,
-                           onnx_mean(im, square(im, deviation), axes.axes, axes.count));
-        root = unit ? add(im, root, onnx_from(im, OP_div, epsilon, unit)) : onnx_with(im, OP_add, root, epsilon);
-        struct value *y = onnx_binary(im, OP_div, deviation,
-                                      onnx_unreduce(im, root, x->type, axes.axes, axes.count));
-        return onnx_output(n, 0, onnx_cast(im, y, onnx_element(n->inputs[0])));
+        struct value *root = compose_unary(
+                im->c, OP_sqrt, compose_mean(im->c, square(im, deviation), axes.axes, axes.count));
+        root = unit ? add(im->c, root, compose_from(im->c, OP_div, epsilon, unit))
+                    : compose_with(im->c, OP_add, root, epsilon);
+        struct value *y =
+                compose_binary(im->c, OP_div, deviation,
+                               compose_unreduce(im->c, root, x->type, axes.axes, axes.count));
+        return onnx_output(n, 0, compose_cast(im->c, y, value_element(n->inputs[0])));
 }
 
 /* ---- LpNormalization, LRN ---- */
@@ -523,46 +546,50 @@ struct value *onnx_norm_scale(struct onnx_import *im, struct value *largest)
 {
         if (!largest)
                 return NULL;
-        struct value *usual = onnx_with(im, OP_gt, largest, 0);
-        usual = onnx_binary(im, OP_and, usual, onnx_with(im, OP_lt, largest, INFINITY));
-        return onnx_select(im, usual, largest, build_like(&im->b, largest, 1));
+        struct value *usual = compose_with(im->c, OP_gt, largest, 0);
+        usual = compose_binary(im->c, OP_and, usual, compose_with(im->c, OP_lt, largest, INFINITY));
+        return compose_select(im->c, usual, largest, build_like(&im->b, largest, 1));
 }
 
 bool onnx_import_lp_normalization(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *x = onnx_wide(im, n->inputs[0]);
+        struct value *x = compose_wide(im->c, n->inputs[0]);
         int64_t stated, p;
         int axis;
 
         if (!onnx_want_float(im, n, 0) || !onnx_int_range(im, n, "p", 2, 1, 2, &p) ||
             !onnx_int(im, n, "axis", -1, &stated) ||
-            !onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &axis) || !x)
+            !onnx_axis(im, n, stated, value_rank(n->inputs[0]), &axis) || !x)
                 return false;
         const int64_t axes[1] = { axis };
         if (p == 2 && type_elements(x->type)) { /* dividing x by a number first does not change x / norm(x) */
-                struct value *scale =
-                        onnx_norm_scale(im, onnx_reduce(im, REDUCE_max, onnx_unary(im, OP_abs, x),
-                                                        axes, 1, E_COMPUTE));
-                x = onnx_binary(im, OP_div, x, onnx_unreduce(im, scale, x->type, axes, 1));
+                struct value *scale = onnx_norm_scale(
+                        im, compose_reduce(im->c, REDUCE_max, compose_unary(im->c, OP_abs, x), axes,
+                                           1, E_COMPUTE));
+                x = compose_binary(im->c, OP_div, x,
+                                   compose_unreduce(im->c, scale, x->type, axes, 1));
         }
         struct value *norm =
-                x ? onnx_reduce(im, REDUCE_sum, p == 1 ? onnx_unary(im, OP_abs, x) : square(im, x),
-                                axes, 1, E_COMPUTE)
+                x ? compose_reduce(im->c, REDUCE_sum,
+                                   p == 1 ? compose_unary(im->c, OP_abs, x) : square(im, x), axes,
+                                   1, E_COMPUTE)
                   : NULL;
-        norm = p == 2 ? onnx_unary(im, OP_sqrt, norm) : norm;
+        norm = p == 2 ? compose_unary(im->c, OP_sqrt, norm) : norm;
         /* 0 / 0 is 0 here */
-        norm = onnx_select(im, onnx_with(im, OP_eq, norm, 0),
-                           norm ? build_like(&im->b, norm, 1) : NULL, norm);
+        norm = compose_select(im->c, compose_with(im->c, OP_eq, norm, 0),
+                              norm ? build_like(&im->b, norm, 1) : NULL, norm);
         return onnx_output(
                 n, 0,
-                onnx_cast(im, onnx_binary(im, OP_div, x, onnx_unreduce(im, norm, x->type, axes, 1)),
-                          onnx_element(n->inputs[0])));
+                compose_cast(im->c,
+                             compose_binary(im->c, OP_div, x,
+                                            compose_unreduce(im->c, norm, x->type, axes, 1)),
+                             value_element(n->inputs[0])));
 }
 
 /* x / (bias + alpha / size * sum of squares over neighbouring channels) ^ beta */
 bool onnx_import_lrn(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *x = onnx_wide(im, n->inputs[0]);
+        struct value *x = compose_wide(im->c, n->inputs[0]);
         int64_t size, window[RANK_MAX], pads[2 * RANK_MAX] = { 0 };
         float alpha, beta, bias;
 
@@ -573,7 +600,7 @@ bool onnx_import_lrn(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (size < 1 || size > NUMBER_MAX)
                 return onnx_invalid(im, n, "size is %lld", (long long)size);
-        int rank = onnx_rank(x);
+        int rank = value_rank(x);
         for (int d = 0; d < rank; d++)
                 window[d] = 1;
         window[1] = size;
@@ -588,10 +615,11 @@ bool onnx_import_lrn(struct onnx_import *im, struct onnx_node *n)
                 return false;
         struct value *sum = value_build(&im->b, OP_reduce_window, &squares, 1, attrs, NULL);
         struct value *base =
-                onnx_with(im, OP_add, onnx_with(im, OP_mul, sum, (double)alpha / (double)size),
-                          bias);
+                compose_with(im->c, OP_add,
+                             compose_with(im->c, OP_mul, sum, (double)alpha / (double)size), bias);
         return onnx_output(n, 0,
-                           onnx_cast(im,
-                                     onnx_binary(im, OP_div, x, onnx_with(im, OP_pow, base, beta)),
-                                     onnx_element(n->inputs[0])));
+                           compose_cast(im->c,
+                                        compose_binary(im->c, OP_div, x,
+                                                       compose_with(im->c, OP_pow, base, beta)),
+                                        value_element(n->inputs[0])));
 }

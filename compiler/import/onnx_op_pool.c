@@ -42,7 +42,7 @@ static bool pool_window(struct onnx_import *im, struct onnx_node *n, const struc
         dim_t dims[RANK_MAX];
 
         if (!onnx_want_rank(im, n, 0, 3, RANK_MAX) ||
-            !onnx_window_read(im, n, onnx_rank(x) - 2, NULL, dilations, w) ||
+            !onnx_window_read(im, n, value_rank(x) - 2, NULL, dilations, w) ||
             (ceil_allowed && !onnx_int_range(im, n, "ceil_mode", 0, 0, 1, &ceil_mode)))
                 return false;
         for (int i = 0; i < 2 * w->rank && w->auto_pad == PAD_NOTSET; i++)
@@ -52,11 +52,11 @@ static bool pool_window(struct onnx_import *im, struct onnx_node *n, const struc
                                             (long long)onnx_window_extent(w, i % w->rank));
         if (!onnx_window_place(im, n, w, x->type->dims + 2, ceil_mode))
                 return false;
-        dims[0] = dim_of(onnx_dim(x, 0));
-        dims[1] = dim_of(onnx_dim(x, 1));
+        dims[0] = dim_of(value_extent(x, 0));
+        dims[1] = dim_of(value_extent(x, 1));
         for (int d = 0; d < w->rank; d++)
                 dims[d + 2] = dim_of(w->out[d]);
-        return onnx_type(im, n, onnx_element(x), w->rank + 2, dims) != NULL;
+        return compose_type(im->c, value_element(x), w->rank + 2, dims) != NULL;
 }
 
 /* A row-major position in x, as the position with each image stored column by column. */
@@ -69,16 +69,17 @@ static struct value *column_major(struct onnx_import *im, struct value *at, cons
                 image *= type_extent(x, d);
         int64_t after = image;
         for (int d = 2; d < x->rank; d++) {
-                after /= onnx_max(type_extent(x, d), 1);
-                struct value *here = onnx_with(im, OP_rem, onnx_with(im, OP_div, at, (double)after),
-                                               (double)type_extent(x, d));
-                here = onnx_with(im, OP_mul, here, (double)before);
-                sum = sum ? onnx_binary(im, OP_add, sum, here) : here;
+                after /= compose_max(type_extent(x, d), 1);
+                struct value *here =
+                        compose_with(im->c, OP_rem, compose_with(im->c, OP_div, at, (double)after),
+                                     (double)type_extent(x, d));
+                here = compose_with(im->c, OP_mul, here, (double)before);
+                sum = sum ? compose_binary(im->c, OP_add, sum, here) : here;
                 before *= type_extent(x, d);
         }
-        struct value *base =
-                onnx_with(im, OP_mul, onnx_with(im, OP_div, at, (double)image), (double)image);
-        return onnx_binary(im, OP_add, base, sum);
+        struct value *base = compose_with(
+                im->c, OP_mul, compose_with(im->c, OP_div, at, (double)image), (double)image);
+        return compose_binary(im->c, OP_add, base, sum);
 }
 
 bool onnx_import_max_pool(struct onnx_import *im, struct onnx_node *n)
@@ -113,22 +114,23 @@ static struct value *window_counts(struct onnx_import *im, const struct onnx_win
 
         if (-w->pads[d] >= from && last + onnx_window_extent(w, d) <= to)
                 return NULL;
-        struct value *start =
-                onnx_with(im, OP_mul, onnx_iota(im, E_I64, w->out[d]), (double)w->strides[d]);
-        start = onnx_with(im, OP_sub, start, (double)w->pads[d]);
+        struct value *start = compose_with(im->c, OP_mul, compose_iota(im->c, E_I64, w->out[d]),
+                                           (double)w->strides[d]);
+        start = compose_with(im->c, OP_sub, start, (double)w->pads[d]);
         struct value *bounds[2]; /* elements before from, before to */
         for (int i = 0; i < 2; i++) {
-                struct value *distance =
-                        onnx_with(im, OP_max, onnx_from(im, OP_sub, (double)(i ? to : from), start),
-                                  0);
-                bounds[i] = onnx_with(im, OP_div, onnx_with(im, OP_add, distance, (double)step - 1),
-                                      (double)step);
+                struct value *distance = compose_with(
+                        im->c, OP_max, compose_from(im->c, OP_sub, (double)(i ? to : from), start),
+                        0);
+                bounds[i] = compose_with(im->c, OP_div,
+                                         compose_with(im->c, OP_add, distance, (double)step - 1),
+                                         (double)step);
         }
-        struct value *count =
-                onnx_binary(im, OP_sub, onnx_with(im, OP_min, bounds[1], (double)w->kernel[d]),
-                            bounds[0]);
+        struct value *count = compose_binary(
+                im->c, OP_sub, compose_with(im->c, OP_min, bounds[1], (double)w->kernel[d]),
+                bounds[0]);
         /* a window wholly in the padding averages to 0 */
-        return onnx_cast(im, onnx_with(im, OP_max, count, 1), e);
+        return compose_cast(im->c, compose_with(im->c, OP_max, count, 1), e);
 }
 
 struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, struct value *x)
@@ -146,35 +148,38 @@ struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, str
         if (!sum)
                 return NULL;
         for (int d = 0; d < w.rank; d++) {
-                struct value *counts =
-                        window_counts(im, &w, d, onnx_dim(x, d + 2), include, onnx_element(sum));
+                struct value *counts = window_counts(im, &w, d, value_extent(x, d + 2), include,
+                                                     value_element(sum));
                 double number = (double)w.kernel[d];
                 if (!counts || value_is_splat(counts, &number)) {
                         everywhere *= number;
                         continue;
                 }
-                counts = onnx_spread(im, counts, sum->type, (const int64_t[]){ d + 2 });
-                divisor = divisor ? onnx_binary(im, OP_mul, divisor, counts) : counts;
+                counts = compose_spread(im->c, counts, sum->type, (const int64_t[]){ d + 2 });
+                divisor = divisor ? compose_binary(im->c, OP_mul, divisor, counts) : counts;
         }
         if (!divisor)
-                return onnx_with(im, OP_div, sum, everywhere);
-        return onnx_binary(im, OP_div, sum,
-                           everywhere == 1 ? divisor : onnx_with(im, OP_mul, divisor, everywhere));
+                return compose_with(im->c, OP_div, sum, everywhere);
+        return compose_binary(im->c, OP_div, sum,
+                              everywhere == 1 ? divisor
+                                              : compose_with(im->c, OP_mul, divisor, everywhere));
 }
 
 bool onnx_import_average_pool(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *x = onnx_wide(im, n->inputs[0]);
+        struct value *x = compose_wide(im->c, n->inputs[0]);
 
         return onnx_want_float(im, n, 0) && x &&
                onnx_output(n, 0,
-                           onnx_cast(im, onnx_average_pool(im, n, x), onnx_element(n->inputs[0])));
+                           compose_cast(im->c, onnx_average_pool(im, n, x),
+                                        value_element(n->inputs[0])));
 }
 
 /* the p-norm of the window's elements */
 bool onnx_import_lp_pool(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *x = n->inputs[0], *wide = onnx_unary(im, OP_abs, onnx_wide(im, x));
+        struct value *x = n->inputs[0],
+                     *wide = compose_unary(im->c, OP_abs, compose_wide(im->c, x));
         struct onnx_window w;
         int64_t p;
 
@@ -182,11 +187,11 @@ bool onnx_import_lp_pool(struct onnx_import *im, struct onnx_node *n)
             !pool_window(im, n, x, n->opset >= 18, n->opset >= 18, &w))
                 return false;
         struct value *power = p == 1   ? wide
-                              : p == 2 ? onnx_binary(im, OP_mul, wide, wide)
-                                       : onnx_with(im, OP_pow, wide, (double)p);
+                              : p == 2 ? compose_binary(im->c, OP_mul, wide, wide)
+                                       : compose_with(im->c, OP_pow, wide, (double)p);
         struct value *sum = window_reduce(im, REDUCE_sum, power, &w);
         sum = p == 1   ? sum
-              : p == 2 ? onnx_unary(im, OP_sqrt, sum)
-                       : onnx_with(im, OP_pow, sum, 1.0 / (double)p);
-        return onnx_output(n, 0, onnx_cast(im, sum, onnx_element(x)));
+              : p == 2 ? compose_unary(im->c, OP_sqrt, sum)
+                       : compose_with(im->c, OP_pow, sum, 1.0 / (double)p);
+        return onnx_output(n, 0, compose_cast(im->c, sum, value_element(x)));
 }

@@ -44,29 +44,29 @@ static bool operands_read(struct onnx_import *im, struct onnx_node *n, struct qa
                                                    onnx_input(n, 8) },
                                4))
                 return false;
-        a->e = onnx_element(n->inputs[2]);
+        a->e = value_element(n->inputs[2]);
         if (a->e == E_F64)
                 return onnx_invalid(im, n, "operand 2 is of f64");
-        int64_t columns = onnx_dim(w, 1);
-        if (onnx_dim(w, 0) != onnx_dim(x, 2) || columns % 3 || columns / 3 % a->heads ||
+        int64_t columns = value_extent(w, 1);
+        if (value_extent(w, 0) != value_extent(x, 2) || columns % 3 || columns / 3 % a->heads ||
             columns < 1)
                 return onnx_invalid(im, n, "an input %s by weights %s for %lld heads",
                                     type_text(im->arena, im->m, x->type),
                                     type_text(im->arena, im->m, w->type), (long long)a->heads);
-        a->batch = onnx_dim(x, 0);
-        a->steps = onnx_dim(x, 1);
+        a->batch = value_extent(x, 0);
+        a->steps = value_extent(x, 1);
         a->size = columns / 3 / a->heads;
-        a->past = past && onnx_rank(past) == 5 ? onnx_dim(past, 3) : 0;
+        a->past = past && value_rank(past) == 5 ? value_extent(past, 3) : 0;
         const dim_t held[5] = { dim_of(2), dim_of(a->batch), dim_of(a->heads), dim_of(a->past),
                                 dim_of(a->size) };
-        const struct type *t = past ? onnx_type(im, n, a->e, 5, held) : NULL;
+        const struct type *t = past ? compose_type(im->c, a->e, 5, held) : NULL;
         if (past && past->type != t)
                 return t && onnx_invalid(im, n, "past is %s, want %s",
                                          type_text(im->arena, im->m, past->type),
                                          type_text(im->arena, im->m, t));
         const dim_t scores[4] = { dim_of(a->batch), dim_of(a->heads), dim_of(a->steps),
                                   dim_of(a->past + a->steps) };
-        return onnx_type(im, n, E_F32, 4, scores) != NULL;
+        return compose_type(im->c, E_F32, 4, scores) != NULL;
 }
 
 /* part 0 to 2 of the projection, [batch, steps, 3 * heads * size], as [batch, heads, steps, size] */
@@ -79,9 +79,9 @@ static struct value *part_by_heads(struct onnx_import *im, const struct qattenti
         y = y ? build_slice(&im->b, y, starts, ones,
                             (const dim_t[]){ dim_of(a->batch), dim_of(a->steps), dim_of(width) })
               : NULL;
-        y = onnx_reshape(im, y, 4,
-                         (const dim_t[]){ dim_of(a->batch), dim_of(a->steps), dim_of(a->heads),
-                                          dim_of(a->size) });
+        y = compose_reshape(im->c, y, 4,
+                            (const dim_t[]){ dim_of(a->batch), dim_of(a->steps), dim_of(a->heads),
+                                             dim_of(a->size) });
         return y ? build_transpose(&im->b, y, perm) : NULL;
 }
 
@@ -93,7 +93,8 @@ static struct value *behind_past(struct onnx_import *im, const struct onnx_node 
 
         if (!past || !x)
                 return x;
-        past = onnx_wide(im, build_gather(&im->b, past, onnx_integer(im, E_I64, part), 0));
+        past = compose_wide(im->c,
+                            build_gather(&im->b, past, compose_integer(im->c, E_I64, part), 0));
         return past ? build_concat(&im->b, (struct value *[]){ past, x }, 2, 2) : NULL;
 }
 
@@ -109,21 +110,23 @@ static bool mask_read(struct onnx_import *im, struct onnx_node *n, const struct 
         if (!mask)
                 return true;
         const dim_t *d = mask->type->dims;
-        const int rank = onnx_rank(mask);
+        const int rank = value_rank(mask);
         if (!onnx_want_element(im, n, 5, E_I32))
                 return false;
         if (rank == 1 && (dim_is(d[0], batch) || dim_is(d[0], 2 * batch))) {
                 const struct type *ints = type_with_element(im->m, t, E_I32);
                 struct value *key = build_iota(&im->b, ints, 2);
-                mask = onnx_reshape(im, mask, 2,
-                                    (const dim_t[]){ dim_of(dim_extent(d[0]) / onnx_max(batch, 1)),
-                                                     dim_of(batch) });
-                for (int64_t i = 0; mask && i < onnx_dim(mask, 0); i++) {
+                mask = compose_reshape(
+                        im->c, mask, 2,
+                        (const dim_t[]){ dim_of(dim_extent(d[0]) / compose_max(batch, 1)),
+                                         dim_of(batch) });
+                for (int64_t i = 0; mask && i < value_extent(mask, 0); i++) {
                         struct value *bound =
-                                build_gather(&im->b, mask, onnx_integer(im, E_I64, i), 0);
-                        bound = onnx_binary(im, i ? OP_lt : OP_ge, key,
-                                            onnx_spread(im, bound, ints, (const int64_t[]){ 0 }));
-                        *hidden = *hidden ? onnx_binary(im, OP_or, *hidden, bound) : bound;
+                                build_gather(&im->b, mask, compose_integer(im->c, E_I64, i), 0);
+                        bound = compose_binary(
+                                im->c, i ? OP_lt : OP_ge, key,
+                                compose_spread(im->c, bound, ints, (const int64_t[]){ 0 }));
+                        *hidden = *hidden ? compose_binary(im->c, OP_or, *hidden, bound) : bound;
                 }
                 return *hidden || !batch;
         }
@@ -139,7 +142,7 @@ static bool mask_read(struct onnx_import *im, struct onnx_node *n, const struct 
                                     type_text(im->arena, im->m, mask->type),
                                     type_text(im->arena, im->m, t));
         const int64_t dims[2][3] = { { 0, 2 }, { 0, 1, 2 } };
-        *hidden = onnx_spread(im, onnx_with(im, OP_le, mask, 0), t, dims[rank - 2]);
+        *hidden = compose_spread(im->c, compose_with(im->c, OP_le, mask, 0), t, dims[rank - 2]);
         return *hidden != NULL;
 }
 
@@ -157,20 +160,21 @@ static bool mask_of(struct onnx_import *im, struct onnx_node *n, const struct qa
         if (!mask_read(im, n, t, &hidden))
                 return false;
         if (hidden)
-                *mask = onnx_select(im, hidden, constant_number(im->m, t, a->filter), zero);
+                *mask = compose_select(im->c, hidden, constant_number(im->m, t, a->filter), zero);
         if (a->causal && a->steps > 1) {
                 const struct type *square = type_tensor(im->m, E_I64, 2, dims + 2);
-                struct value *row = onnx_with(im, OP_add, build_iota(&im->b, square, 0),
-                                              (double)a->past);
-                struct value *ahead = onnx_binary(im, OP_lt, row, build_iota(&im->b, square, 1));
-                ahead = onnx_spread(im, ahead, t, (const int64_t[]){ 1, 2 });
-                *mask = onnx_select(im, ahead, constant_number(im->m, t, -(double)FLT_MAX),
-                                    *mask ? *mask : zero);
+                struct value *row =
+                        compose_with(im->c, OP_add, build_iota(&im->b, square, 0), (double)a->past);
+                struct value *ahead =
+                        compose_binary(im->c, OP_lt, row, build_iota(&im->b, square, 1));
+                ahead = compose_spread(im->c, ahead, t, (const int64_t[]){ 1, 2 });
+                *mask = compose_select(im->c, ahead, constant_number(im->m, t, -(double)FLT_MAX),
+                                       *mask ? *mask : zero);
         }
         if (!*mask)
                 return !hidden && !(a->causal && a->steps > 1);
-        *mask = onnx_spread(im, *mask, type_tensor(im->m, E_F32, 4, dims),
-                            (const int64_t[]){ 0, 2, 3 });
+        *mask = compose_spread(im->c, *mask, type_tensor(im->m, E_F32, 4, dims),
+                               (const int64_t[]){ 0, 2, 3 });
         return *mask != NULL;
 }
 
@@ -183,8 +187,8 @@ static struct value *present(struct onnx_import *im, struct value *k, struct val
 
         for (int i = 0; i < 2; i++) {
                 for (int d = 0; d < 4; d++)
-                        dims[d + 1] = dim_of(onnx_dim(parts[i], d));
-                parts[i] = onnx_reshape(im, onnx_cast(im, parts[i], e), 5, dims);
+                        dims[d + 1] = dim_of(value_extent(parts[i], d));
+                parts[i] = compose_reshape(im->c, compose_cast(im->c, parts[i], e), 5, dims);
                 if (!parts[i])
                         return NULL;
         }
@@ -201,7 +205,7 @@ bool onnx_import_qattention(struct onnx_import *im, struct onnx_node *n)
 
         if (!attributes_read(im, n, &a) || !operands_read(im, n, &a))
                 return false;
-        struct value *scale = onnx_wide(im, onnx_scalar(im, n, 3));
+        struct value *scale = compose_wide(im->c, onnx_scalar(im, n, 3));
         if (!scale || (onnx_input(n, 6) && !onnx_scalar(im, n, 6)) || !mask_of(im, n, &a, &mask))
                 return false;
         struct value *x = onnx_centered_side(im, n, 0, 6, -1);
@@ -213,14 +217,15 @@ bool onnx_import_qattention(struct onnx_import *im, struct onnx_node *n)
                 return false;
         struct value *scores =
                 onnx_matmul(im, n, q, build_transpose(&im->b, k, turned));
-        scores = onnx_with(im, OP_mul, scores, a.scale != 0 ? a.scale : 1 / sqrt((double)a.size));
+        scores = compose_with(im->c, OP_mul, scores,
+                              a.scale != 0 ? a.scale : 1 / sqrt((double)a.size));
         if (mask)
-                scores = onnx_binary(im, OP_add, scores, mask);
+                scores = compose_binary(im->c, OP_add, scores, mask);
         struct value *shares = onnx_softmax(im, scores, keys, 1, false);
         y = onnx_matmul(im, n, shares, v);
         y = y ? build_transpose(&im->b, y, back) : NULL;
-        y = onnx_reshape(
-                im, y, 3,
+        y = compose_reshape(
+                im->c, y, 3,
                 (const dim_t[]){ dim_of(a.batch), dim_of(a.steps), dim_of(a.heads * a.size) });
-        return onnx_output(n, 0, onnx_cast(im, y, a.e));
+        return onnx_output(n, 0, compose_cast(im->c, y, a.e));
 }

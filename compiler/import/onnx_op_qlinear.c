@@ -9,10 +9,10 @@ static struct value *dequantized(struct onnx_import *im, struct onnx_node *n, in
 {
         struct value *v = n->inputs[x], *s = onnx_scalar(im, n, scale), *z = NULL;
 
-        if (!s || onnx_element(s) != E_F32) {
+        if (!s || value_element(s) != E_F32) {
                 if (s)
                         onnx_invalid(im, n, "operand %d is of %s, want f32", scale,
-                                     element_info[onnx_element(s)].text);
+                                     element_info[value_element(s)].text);
                 return NULL;
         }
         if (onnx_input(n, zero)) {
@@ -20,7 +20,8 @@ static struct value *dequantized(struct onnx_import *im, struct onnx_node *n, in
                 if (!z || !onnx_same_element(im, n, (struct value *[]){ v, z }, 2))
                         return NULL;
         }
-        return onnx_binary(im, OP_mul, onnx_cast(im, onnx_centered(im, v, z, E_I32), E_F32), s);
+        return compose_binary(im->c, OP_mul,
+                              compose_cast(im->c, onnx_centered(im, v, z, E_I32), E_F32), s);
 }
 
 static bool quantized(struct onnx_import *im, struct onnx_node *n, struct value *real, int scale,
@@ -28,19 +29,20 @@ static bool quantized(struct onnx_import *im, struct onnx_node *n, struct value 
 {
         struct value *s = onnx_scalar(im, n, scale), *z = NULL;
 
-        if (!s || onnx_element(s) != E_F32)
+        if (!s || value_element(s) != E_F32)
                 return s && onnx_invalid(im, n, "operand %d is of %s, want f32", scale,
-                                         element_info[onnx_element(s)].text);
+                                         element_info[value_element(s)].text);
         if (onnx_input(n, zero)) {
                 z = onnx_scalar(im, n, zero);
                 if (!z)
                         return false;
-                if (onnx_element(z) != to)
+                if (value_element(z) != to)
                         return onnx_invalid(im, n, "operand %d is of %s, want %s", zero,
-                                            element_info[onnx_element(z)].text,
+                                            element_info[value_element(z)].text,
                                             element_info[to].text);
         }
-        return onnx_output(n, 0, onnx_requantize(im, onnx_binary(im, OP_div, real, s), z, to));
+        return onnx_output(n, 0,
+                           onnx_requantize(im, compose_binary(im->c, OP_div, real, s), z, to));
 }
 
 /* QLinearAdd, QLinearMul: a, a_scale, a_zero, b, b_scale, b_zero, c_scale, c_zero */
@@ -52,10 +54,10 @@ bool onnx_import_qlinear_binary(struct onnx_import *im, struct onnx_node *n)
             !onnx_same_element(im, n, (struct value *[]){ n->inputs[0], n->inputs[3] }, 2))
                 return false;
         struct value *v[2] = { dequantized(im, n, 0, 1, 2), dequantized(im, n, 3, 4, 5) };
-        if (!onnx_broadcast(im, n, v, 2))
+        if (!compose_broadcast(im->c, v, 2))
                 return false;
         return quantized(im, n, build_binary(&im->b, (enum opcode)onnx_variant(n), v[0], v[1]), 6,
-                         7, onnx_element(n->inputs[0]));
+                         7, value_element(n->inputs[0]));
 }
 
 /* QLinearWhere: condition, x, x_scale, x_zero, y, y_scale, y_zero, z_scale, z_zero */
@@ -66,9 +68,9 @@ bool onnx_import_qlinear_where(struct onnx_import *im, struct onnx_node *n)
                 return false;
         struct value *v[3] = { n->inputs[0], dequantized(im, n, 1, 2, 3),
                                dequantized(im, n, 4, 5, 6) };
-        return onnx_broadcast(im, n, v, 3) &&
+        return compose_broadcast(im->c, v, 3) &&
                quantized(im, n, build_select(&im->b, v[0], v[1], v[2]), 7, 8,
-                         onnx_element(n->inputs[1]));
+                         value_element(n->inputs[1]));
 }
 
 /* what operators of one operand have: x, x_scale, x_zero, y_scale, y_zero */
@@ -86,13 +88,13 @@ bool onnx_import_qlinear_unary(struct onnx_import *im, struct onnx_node *n)
                 return false;
         struct value *x = dequantized(im, n, 0, 1, 2), *y;
         if (onnx_variant(n) == OP_sigmoid) {
-                y = onnx_unary(im, OP_sigmoid, x);
+                y = compose_unary(im->c, OP_sigmoid, x);
         } else {
                 if (!onnx_float(im, n, "alpha", 0.01f, &alpha))
                         return false;
-                y = onnx_below_zero(im, x, onnx_with(im, OP_mul, x, alpha));
+                y = compose_below_zero(im->c, x, compose_with(im->c, OP_mul, x, alpha));
         }
-        return y && quantized(im, n, y, 3, 4, onnx_element(n->inputs[0]));
+        return y && quantized(im, n, y, 3, 4, value_element(n->inputs[0]));
 }
 
 /* QLinearSoftmax; opset: of ai.onnx whose Softmax is meant */
@@ -103,13 +105,13 @@ bool onnx_import_qlinear_softmax(struct onnx_import *im, struct onnx_node *n)
 
         if (!want_unary(im, n) || !onnx_int_required(im, n, "opset", &opset) ||
             !onnx_int(im, n, "axis", opset < 13 ? 1 : -1, &stated) ||
-            !onnx_axis(im, n, stated, onnx_rank(n->inputs[0]), &axis))
+            !onnx_axis(im, n, stated, value_rank(n->inputs[0]), &axis))
                 return false;
         axes[0] = axis;
         if (opset < 13)
-                count = onnx_axes_from(axis, onnx_rank(n->inputs[0]), axes);
+                count = compose_axes_from(axis, value_rank(n->inputs[0]), axes);
         struct value *y = onnx_softmax(im, dequantized(im, n, 0, 1, 2), axes, count, false);
-        return y && quantized(im, n, y, 3, 4, onnx_element(n->inputs[0]));
+        return y && quantized(im, n, y, 3, 4, value_element(n->inputs[0]));
 }
 
 /* QLinearReduceMean; no axes: all dimensions */
@@ -119,15 +121,15 @@ bool onnx_import_qlinear_reduce_mean(struct onnx_import *im, struct onnx_node *n
         int64_t keep;
 
         if (!want_unary(im, n) || !onnx_int_range(im, n, "keepdims", 1, 0, 1, &keep) ||
-            !onnx_axes_read(im, n, -1, "axes", onnx_rank(n->inputs[0]), &axes))
+            !onnx_axes_read(im, n, -1, "axes", value_rank(n->inputs[0]), &axes))
                 return false;
         if (!axes.count)
-                axes.count = onnx_axes_from(0, onnx_rank(n->inputs[0]), axes.axes);
+                axes.count = compose_axes_from(0, value_rank(n->inputs[0]), axes.axes);
         struct value *x = dequantized(im, n, 0, 1, 2),
-                     *y = onnx_mean(im, x, axes.axes, axes.count);
+                     *y = compose_mean(im->c, x, axes.axes, axes.count);
         if (y && keep)
-                y = onnx_keep(im, y, x->type, axes.axes, axes.count);
-        return y && quantized(im, n, y, 3, 4, onnx_element(n->inputs[0]));
+                y = compose_keep(im->c, y, x->type, axes.axes, axes.count);
+        return y && quantized(im, n, y, 3, 4, value_element(n->inputs[0]));
 }
 
 /* QLinearAveragePool, QLinearGlobalAveragePool (variant 1) */
@@ -144,14 +146,14 @@ bool onnx_import_qlinear_average_pool(struct onnx_import *im, struct onnx_node *
         if (!x)
                 return false;
         if (onnx_variant(n) == 1) {
-                int count = onnx_axes_from(2, onnx_rank(x), axes);
-                y = onnx_keep(im, onnx_mean(im, x, axes, count), x->type, axes, count);
+                int count = compose_axes_from(2, value_rank(x), axes);
+                y = compose_keep(im->c, compose_mean(im->c, x, axes, count), x->type, axes, count);
         } else {
                 y = onnx_average_pool(im, n, x);
         }
         if (last)
                 y = onnx_move_channels(im, y, false);
-        return y && quantized(im, n, y, 3, 4, onnx_element(n->inputs[0]));
+        return y && quantized(im, n, y, 3, 4, value_element(n->inputs[0]));
 }
 
 /* QLinearConcat: y_scale, y_zero, then x, x_scale, x_zero of each operand */
@@ -166,7 +168,7 @@ bool onnx_import_qlinear_concat(struct onnx_import *im, struct onnx_node *n)
             !n->inputs[1])
                 return onnx_invalid(im, n, "%d operands, want 2 and 3 per part", n->input_count);
         if (!onnx_int_required(im, n, "axis", &stated) ||
-            !onnx_axis(im, n, stated, onnx_rank(n->inputs[2]), &axis))
+            !onnx_axis(im, n, stated, value_rank(n->inputs[2]), &axis))
                 return false;
         const struct type *first = n->inputs[2]->type;
         for (int i = 0; i < operands; i++) {
@@ -176,17 +178,17 @@ bool onnx_import_qlinear_concat(struct onnx_import *im, struct onnx_node *n)
                 v[i] = dequantized(im, n, 2 + 3 * i, 3 + 3 * i, 4 + 3 * i);
                 if (!v[i])
                         return false;
-                bool fits = onnx_rank(v[i]) == first->rank;
+                bool fits = value_rank(v[i]) == first->rank;
                 for (int d = 0; d < first->rank && fits; d++)
-                        fits = d == axis || dim_is(first->dims[d], onnx_dim(v[i], d));
+                        fits = d == axis || dim_is(first->dims[d], value_extent(v[i], d));
                 if (!fits)
                         return onnx_invalid(im, n, "part %d is %s", i,
                                             type_text(im->arena, im->m, v[i]->type));
-                sum += onnx_dim(v[i], axis);
+                sum += value_extent(v[i], axis);
         }
         for (int d = 0; d < first->rank; d++)
                 dims[d] = dim_of(d == axis ? sum : type_extent(first, d));
-        return onnx_type(im, n, E_F32, first->rank, dims) &&
+        return compose_type(im->c, E_F32, first->rank, dims) &&
                quantized(im, n, build_concat(&im->b, v, operands, axis), 0, 1,
-                         onnx_element(n->inputs[1]));
+                         value_element(n->inputs[1]));
 }

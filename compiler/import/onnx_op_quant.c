@@ -41,7 +41,7 @@ static const char *place(struct onnx_import *im, const struct value *v, int64_t 
  * ordinary ones of f32, in which scales are computed with; f8e8m0 has powers of 2 alone. */
 static bool is_scale(const struct value *v, int64_t i, enum scale_rule rule, double *x)
 {
-        enum element e = onnx_element(v);
+        enum element e = value_element(v);
         union scalar s = constant_element(v->constant, i);
         if (e == E_F8E8M0)
                 *x = s.u == 255 ? NAN : ldexp(1, (int)s.u - 127);
@@ -69,7 +69,7 @@ static bool check_scale(struct onnx_import *im, const struct onnx_node *n, int i
 static bool check_zero(struct onnx_import *im, const struct onnx_node *n, int input)
 {
         const struct value *v = n->inputs[input];
-        int64_t count = onnx_element(v) == E_I32 ? different_elements(v) : 0;
+        int64_t count = value_element(v) == E_I32 ? different_elements(v) : 0;
         for (int64_t i = 0; i < count; i++) {
                 long long x = constant_element(v->constant, i).i;
                 if (x)
@@ -104,13 +104,15 @@ static struct value *quantize(struct onnx_import *im, struct value *real, struct
 
         if (real && element_is_integer(to))
                 return build_rounded(&im->b, real, zero_point, to);
-        if (!element_is_float(onnx_plain_element(to)))
-                real = onnx_unary(im, OP_round, real);
+        if (!element_is_float(compose_plain_element(to)))
+                real = compose_unary(im->c, OP_round, real);
         if (real && zero_point && !(value_is_splat(zero_point, &number) && number == 0))
-                real = onnx_binary(im, OP_add, real, onnx_cast(im, zero_point, onnx_element(real)));
-        if (onnx_integer_range(to, &least, &most))
-                real = onnx_with(im, OP_min, onnx_with(im, OP_max, real, least), most);
-        return onnx_convert(im, real, to, &(struct onnx_conversion){ .saturate = saturate });
+                real = compose_binary(im->c, OP_add, real,
+                                      compose_cast(im->c, zero_point, value_element(real)));
+        if (compose_integer_range(to, &least, &most))
+                real = compose_with(im->c, OP_min, compose_with(im->c, OP_max, real, least), most);
+        return compose_convert(im->c, real, to,
+                               &(struct compose_conversion){ .saturate = saturate });
 }
 
 struct value *onnx_requantize(struct onnx_import *im, struct value *real, struct value *zero_point,
@@ -122,12 +124,12 @@ struct value *onnx_requantize(struct onnx_import *im, struct value *real, struct
 struct value *onnx_centered(struct onnx_import *im, struct value *x, struct value *zero_point,
                             enum element as)
 {
-        if (!x || !zero_point || element_is_integer(onnx_element(x)))
+        if (!x || !zero_point || element_is_integer(value_element(x)))
                 return build_centered(&im->b, x, zero_point, as);
         const struct builder folds = im->b;      /* several numbers in a byte */
         im->b.fold = value_is_constant(x) && x->type->rank > 1 ? NULL : folds.fold;
-        struct value *right = onnx_cast(im, zero_point, as);
-        x = onnx_binary(im, OP_sub, onnx_cast(im, x, as), right);
+        struct value *right = compose_cast(im->c, zero_point, as);
+        x = compose_binary(im->c, OP_sub, compose_cast(im->c, x, as), right);
         im->b.fold = folds.fold;
         return x;
 }
@@ -144,12 +146,12 @@ static struct value *over_operand(struct onnx_import *im, struct onnx_node *n, i
         int axis;
 
         if (t->rank == 0 || (t->rank == 1 && dim_is(t->dims[0], 1) && block == 0))
-                return onnx_along(im, v, x, 0);
+                return compose_along(im->c, v, x, 0);
         if (!onnx_axis(im, n, stated, x->rank, &axis))
                 return NULL;
         if (t->rank == 1 && block == 0) {
                 if (dim_equal(t->dims[0], x->dims[axis]))
-                        return onnx_along(im, v, x, axis);
+                        return compose_along(im->c, v, x, axis);
                 onnx_invalid(im, n, "operand %d is %s, want %lld numbers for axis %d", input,
                              type_text(im->arena, im->m, t), (long long)type_extent(x, axis), axis);
                 return NULL;
@@ -165,8 +167,8 @@ static struct value *over_operand(struct onnx_import *im, struct onnx_node *n, i
                              (long long)block, axis);
                 return NULL;
         }
-        struct value *index =
-                onnx_with(im, OP_div, onnx_iota(im, E_I64, type_extent(x, axis)), (double)block);
+        struct value *index = compose_with(
+                im->c, OP_div, compose_iota(im->c, E_I64, type_extent(x, axis)), (double)block);
         return index ? build_gather(&im->b, v, index, axis) : NULL;
 }
 
@@ -180,7 +182,7 @@ static bool block_size(struct onnx_import *im, struct onnx_node *n, int64_t *blo
 /* integers, and floats of 8 or 4 bits that are no scales */
 static bool is_quantized(enum element e)
 {
-        enum element plain = onnx_plain_element(e);
+        enum element plain = compose_plain_element(e);
         return element_is_integer(plain) || (plain != e && e != E_F8E8M0);
 }
 
@@ -188,7 +190,7 @@ bool onnx_import_quantize_linear(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *zero = onnx_input(n, 2);
         int64_t axis, block, saturate = 1, number = 0, precision = 0;
-        enum element to = E_U8, computed = onnx_wide_element(onnx_element(n->inputs[1]));
+        enum element to = E_U8, computed = compose_wide_element(value_element(n->inputs[1]));
 
         if (!onnx_want_float(im, n, 1) || !onnx_int(im, n, "axis", 1, &axis) ||
             !block_size(im, n, &block) ||
@@ -204,12 +206,11 @@ bool onnx_import_quantize_linear(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "precision is %s, want a float type",
                                     element_info[computed].text);
         if (zero) {
-                if (number && onnx_element(zero) != to)
-                        return onnx_invalid(im, n,
-                                            "output_dtype is %s, but the zero point is of %s",
-                                            element_info[to].text,
-                                            element_info[onnx_element(zero)].text);
-                to = onnx_element(zero);
+                if (number && value_element(zero) != to)
+                        return onnx_invalid(
+                                im, n, "output_dtype is %s, but the zero point is of %s",
+                                element_info[to].text, element_info[value_element(zero)].text);
+                to = value_element(zero);
                 if (zero->type != n->inputs[1]->type &&
                     !type_same_dims(zero->type, n->inputs[1]->type) &&
                     (type_elements(zero->type) != 1 || type_elements(n->inputs[1]->type) != 1))
@@ -226,11 +227,11 @@ bool onnx_import_quantize_linear(struct onnx_import *im, struct onnx_node *n)
         zero = zero && scale ? over_operand(im, n, 2, x->type, axis, block) : NULL;
         if (!scale || (onnx_input(n, 2) && !zero))
                 return false;
-        if (onnx_element(x) != E_I32 && !element_is_float(onnx_element(x)))
+        if (value_element(x) != E_I32 && !element_is_float(value_element(x)))
                 return onnx_invalid(im, n, "operand 0 is of %s",
-                                    element_info[onnx_element(x)].text);
-        struct value *right = onnx_cast(im, scale, computed);
-        struct value *real = onnx_binary(im, OP_div, onnx_cast(im, x, computed), right);
+                                    element_info[value_element(x)].text);
+        struct value *right = compose_cast(im->c, scale, computed);
+        struct value *real = compose_binary(im->c, OP_div, compose_cast(im->c, x, computed), right);
         return onnx_output(n, 0, quantize(im, real, zero, to, saturate));
 }
 
@@ -239,12 +240,12 @@ bool onnx_import_dequantize_linear(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *v[2] = { n->inputs[0], onnx_input(n, 2) }, *x = v[0], *zero = v[1];
         int64_t axis, block, number = 0;
-        enum element to = onnx_element(n->inputs[1]);
+        enum element to = value_element(n->inputs[1]);
 
-        if (!is_quantized(onnx_element(x)))
+        if (!is_quantized(value_element(x)))
                 return onnx_invalid(
                         im, n, "operand 0 is of %s, want an integer type or floats of up to 8 bits",
-                        element_info[onnx_element(x)].text);
+                        element_info[value_element(x)].text);
         if (!onnx_want_float(im, n, 1) || !onnx_same_element(im, n, v, 2) ||
             !onnx_int(im, n, "axis", 1, &axis) || !block_size(im, n, &block) ||
             (n->opset >= 23 && !onnx_int(im, n, "output_dtype", 0, &number)) ||
@@ -257,19 +258,19 @@ bool onnx_import_dequantize_linear(struct onnx_import *im, struct onnx_node *n)
         zero = zero && scale ? over_operand(im, n, 2, x->type, axis, block) : NULL;
         if (!scale || (onnx_input(n, 2) && !zero))
                 return false;
-        enum element computed = onnx_element(scale) == E_F64 ? E_F64 : E_F32;
+        enum element computed = value_element(scale) == E_F64 ? E_F64 : E_F32;
         /* 32-bit differences are taken in integers, which wrap only where the difference itself has
          * no place */
-        enum element plain = onnx_plain_element(onnx_element(x));
-        scale = onnx_cast(im, scale, computed);
-        if (element_is_integer(onnx_element(x)) && to == computed)
+        enum element plain = compose_plain_element(value_element(x));
+        scale = compose_cast(im->c, scale, computed);
+        if (element_is_integer(value_element(x)) && to == computed)
                 return onnx_output(n, 0, build_dequantize(&im->b, x, scale, zero));
         const struct builder folds = im->b;
         if (value_is_constant(x) && x->type->rank > 1)  /* passes want to see the numbers */
                 im->b.fold = NULL;
         x = onnx_centered(im, x, zero, element_info[plain].bytes < 4 ? E_I32 : plain);
-        struct value *real =
-                onnx_cast(im, onnx_binary(im, OP_mul, onnx_cast(im, x, computed), scale), to);
+        struct value *real = compose_cast(
+                im->c, compose_binary(im->c, OP_mul, compose_cast(im->c, x, computed), scale), to);
         im->b.fold = folds.fold;
         return onnx_output(n, 0, real);
 }
@@ -277,21 +278,21 @@ bool onnx_import_dequantize_linear(struct onnx_import *im, struct onnx_node *n)
 struct onnx_dynamic onnx_quantize_dynamic(struct onnx_import *im, struct value *x)
 {
         int64_t axes[RANK_MAX];
-        int count = onnx_axes_from(0, onnx_rank(x), axes);
-        struct value *most =
-                onnx_with(im, OP_max, onnx_reduce(im, REDUCE_max, x, axes, count, E_COMPUTE), 0);
-        struct value *least =
-                onnx_with(im, OP_min, onnx_reduce(im, REDUCE_min, x, axes, count, E_COMPUTE), 0);
+        int count = compose_axes_from(0, value_rank(x), axes);
+        struct value *most = compose_with(
+                im->c, OP_max, compose_reduce(im->c, REDUCE_max, x, axes, count, E_COMPUTE), 0);
+        struct value *least = compose_with(
+                im->c, OP_min, compose_reduce(im->c, REDUCE_min, x, axes, count, E_COMPUTE), 0);
         struct onnx_dynamic q;
 
-        q.scale = onnx_with(im, OP_div, onnx_binary(im, OP_sub, most, least), 255);
+        q.scale = compose_with(im->c, OP_div, compose_binary(im->c, OP_sub, most, least), 255);
         /* of nothing but zeros the text's formula is 0 / 0; onnxruntime scales by 1 */
-        q.scale = onnx_select(im, onnx_with(im, OP_eq, q.scale, 0),
-                              q.scale ? build_like(&im->b, q.scale, 1) : NULL, q.scale);
-        q.zero = onnx_unary(im, OP_neg, onnx_binary(im, OP_div, least, q.scale));
-        q.zero = onnx_with(im, OP_min, onnx_with(im, OP_max, q.zero, 0), 255);
-        q.zero = onnx_cast(im, onnx_unary(im, OP_round, q.zero), E_U8);
-        q.numbers = onnx_requantize(im, onnx_binary(im, OP_div, x, q.scale), q.zero, E_U8);
+        q.scale = compose_select(im->c, compose_with(im->c, OP_eq, q.scale, 0),
+                                 q.scale ? build_like(&im->b, q.scale, 1) : NULL, q.scale);
+        q.zero = compose_unary(im->c, OP_neg, compose_binary(im->c, OP_div, least, q.scale));
+        q.zero = compose_with(im->c, OP_min, compose_with(im->c, OP_max, q.zero, 0), 255);
+        q.zero = compose_cast(im->c, compose_unary(im->c, OP_round, q.zero), E_U8);
+        q.numbers = onnx_requantize(im, compose_binary(im->c, OP_div, x, q.scale), q.zero, E_U8);
         return q;
 }
 

@@ -17,19 +17,20 @@ static struct value *reduce(struct onnx_import *im, const struct reduction *r, e
                             struct value *x)
 {
         if (!x || r->axes.state != AXES_RUNTIME)
-                return onnx_reduce(im, kind, x, r->axes.axes, r->axes.count, E_COMPUTE);
+                return compose_reduce(im->c, kind, x, r->axes.axes, r->axes.count, E_COMPUTE);
         struct attr *attrs = attrs_new(im->m, OP_reduce);
         attr_set(attrs, OP_reduce, "kind", kind);
         struct value *axes = onnx_axes_wrap(im, r->axes.operand, r->full->rank);
         return axes ? value_build(&im->b, OP_reduce, (struct value *[]){ x, axes }, 2, attrs,
-                                  type_with_element(im->m, r->declared, onnx_element(x)))
+                                  type_with_element(im->m, r->declared, value_element(x)))
                     : NULL;
 }
 
 static struct value *magnitude(struct onnx_import *im, struct value *x)
 {
-        return x && element_info[onnx_element(x)].class == CLASS_UINT ? x
-                                                                      : onnx_unary(im, OP_abs, x);
+        return x && element_info[value_element(x)].class == CLASS_UINT
+                       ? x
+                       : compose_unary(im->c, OP_abs, x);
 }
 
 /* the maximum along the axes, spread over x's shape again */
@@ -37,21 +38,21 @@ static struct value *spread_maximum(struct onnx_import *im, const struct reducti
                                     struct value *x)
 {
         if (r->axes.state != AXES_RUNTIME)
-                return onnx_unreduce(im, reduce(im, r, REDUCE_max, x), r->full, r->axes.axes,
-                                     r->axes.count);
+                return compose_unreduce(im->c, reduce(im, r, REDUCE_max, x), r->full, r->axes.axes,
+                                        r->axes.count);
         /* Dimension by dimension, as far as the axes name it. */
         struct value *named = onnx_scatter_axes(im, r->axes.operand,
                                                 constant_number(im->m, r->axes.operand->type, 1),
                                                 r->full->rank, 0);
         for (int d = 0; d < r->full->rank && x && named; d++) {
                 const int64_t axis[1] = { d };
-                struct value *is_named =
-                        onnx_with(im, OP_ne,
-                                  build_gather(&im->b, named, onnx_integer(im, E_I64, d), 0), 0);
-                struct value *most =
-                        onnx_unreduce(im, onnx_reduce(im, REDUCE_max, x, axis, 1, E_COMPUTE),
-                                      r->full, axis, 1);
-                x = onnx_select(im, is_named, most, x);
+                struct value *is_named = compose_with(
+                        im->c, OP_ne,
+                        build_gather(&im->b, named, compose_integer(im->c, E_I64, d), 0), 0);
+                struct value *most = compose_unreduce(
+                        im->c, compose_reduce(im->c, REDUCE_max, x, axis, 1, E_COMPUTE), r->full,
+                        axis, 1);
+                x = compose_select(im->c, is_named, most, x);
         }
         return x;
 }
@@ -61,18 +62,21 @@ static struct value *spread_maximum(struct onnx_import *im, const struct reducti
 static struct value *log_sum_exp(struct onnx_import *im, const struct reduction *r, struct value *x)
 {
         if (type_elements(r->full) == 0)        /* an empty set has no maximum */
-                return onnx_unary(im, OP_log, reduce(im, r, REDUCE_sum, onnx_unary(im, OP_exp, x)));
+                return compose_unary(im->c, OP_log,
+                                     reduce(im, r, REDUCE_sum, compose_unary(im->c, OP_exp, x)));
         struct value *most = spread_maximum(im, r, x);
-        struct value *finite = onnx_with(im, OP_lt, onnx_unary(im, OP_abs, most), INFINITY);
+        struct value *finite =
+                compose_with(im->c, OP_lt, compose_unary(im->c, OP_abs, most), INFINITY);
 
         if (!most)
                 return NULL;
-        most = onnx_select(im, finite, most, build_like(&im->b, most, 0));
+        most = compose_select(im->c, finite, most, build_like(&im->b, most, 0));
         struct value *sum =
-                reduce(im, r, REDUCE_sum, onnx_unary(im, OP_exp, onnx_binary(im, OP_sub, x, most)));
+                reduce(im, r, REDUCE_sum,
+                       compose_unary(im->c, OP_exp, compose_binary(im->c, OP_sub, x, most)));
         /* every element of `most` along the axes is the same: its maximum is it */
         struct value *offset = reduce(im, r, REDUCE_max, most);
-        return onnx_binary(im, OP_add, onnx_unary(im, OP_log, sum), offset);
+        return compose_binary(im->c, OP_add, compose_unary(im->c, OP_log, sum), offset);
 }
 
 /* sqrt(sum(x * x)), of elements divided by the largest of their set, so that no square overflows or
@@ -80,14 +84,17 @@ static struct value *log_sum_exp(struct onnx_import *im, const struct reduction 
 static struct value *euclidean(struct onnx_import *im, const struct reduction *r, struct value *x)
 {
         if (type_elements(r->full) == 0)
-                return onnx_unary(im, OP_sqrt,
-                                  reduce(im, r, REDUCE_sum, onnx_binary(im, OP_mul, x, x)));
-        struct value *scale = onnx_norm_scale(im, spread_maximum(im, r, onnx_unary(im, OP_abs, x)));
-        struct value *share = scale ? onnx_binary(im, OP_div, x, scale) : NULL;
-        struct value *root = onnx_unary(
-                im, OP_sqrt, reduce(im, r, REDUCE_sum, onnx_binary(im, OP_mul, share, share)));
+                return compose_unary(
+                        im->c, OP_sqrt,
+                        reduce(im, r, REDUCE_sum, compose_binary(im->c, OP_mul, x, x)));
+        struct value *scale =
+                onnx_norm_scale(im, spread_maximum(im, r, compose_unary(im->c, OP_abs, x)));
+        struct value *share = scale ? compose_binary(im->c, OP_div, x, scale) : NULL;
+        struct value *root = compose_unary(
+                im->c, OP_sqrt,
+                reduce(im, r, REDUCE_sum, compose_binary(im->c, OP_mul, share, share)));
         /* every element of `scale` along the axes is the same: its maximum is it */
-        return onnx_binary(im, OP_mul, root, reduce(im, r, REDUCE_max, scale));
+        return compose_binary(im->c, OP_mul, root, reduce(im, r, REDUCE_max, scale));
 }
 
 static struct value *compute(struct onnx_import *im, const struct reduction *r, int variant,
@@ -99,15 +106,16 @@ static struct value *compute(struct onnx_import *im, const struct reduction *r, 
         case REDUCE_OP_MIN: return reduce(im, r, REDUCE_min, x);
         case REDUCE_OP_PROD: return reduce(im, r, REDUCE_prod, x);
         case REDUCE_OP_L1: return reduce(im, r, REDUCE_sum, magnitude(im, x));
-        case REDUCE_OP_LOG_SUM: return onnx_unary(im, OP_log, reduce(im, r, REDUCE_sum, x));
+        case REDUCE_OP_LOG_SUM: return compose_unary(im->c, OP_log, reduce(im, r, REDUCE_sum, x));
         case REDUCE_OP_LOG_SUM_EXP: return log_sum_exp(im, r, x);
-        case REDUCE_OP_SUM_SQUARE: return reduce(im, r, REDUCE_sum, onnx_binary(im, OP_mul, x, x));
+        case REDUCE_OP_SUM_SQUARE:
+                return reduce(im, r, REDUCE_sum, compose_binary(im->c, OP_mul, x, x));
         case REDUCE_OP_L2: return euclidean(im, r, x);
         default: { /* mean: how many were added follows from the shapes */
                 struct value *sum = reduce(im, r, REDUCE_sum, x);
                 int64_t results = sum ? type_elements(sum->type) : 0;
-                return onnx_with(im, OP_div, sum,
-                                 results ? (double)(type_elements(r->full) / results) : 0);
+                return compose_with(im->c, OP_div, sum,
+                                    results ? (double)(type_elements(r->full) / results) : 0);
         }
         }
 }
@@ -123,34 +131,33 @@ bool onnx_import_reduce(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
         struct reduction r = { .full = x->type };
-        enum element e = onnx_element(x);
+        enum element e = value_element(x);
         int variant = onnx_variant(n);
         int64_t keep, no_op = 0;
         bool by_operand = n->opset >= (variant == REDUCE_OP_SUM ? 13 : 18);
 
         if (!onnx_int_range(im, n, "keepdims", 1, 0, 1, &keep) ||
             (by_operand && !onnx_int_range(im, n, "noop_with_empty_axes", 0, 0, 1, &no_op)) ||
-            !onnx_axes_read(im, n, by_operand ? 1 : -1, "axes", onnx_rank(x), &r.axes))
+            !onnx_axes_read(im, n, by_operand ? 1 : -1, "axes", value_rank(x), &r.axes))
                 return false;
         if (e == E_BOOL && variant != REDUCE_OP_MAX && variant != REDUCE_OP_MIN)
                 return onnx_invalid(im, n, "operand 0 is of bool");
         if (r.axes.state != AXES_RUNTIME && r.axes.count == 0 && !no_op) {
                 r.axes.state = AXES_KNOWN;
-                r.axes.count = onnx_axes_from(0, onnx_rank(x), r.axes.axes);
+                r.axes.count = compose_axes_from(0, value_rank(x), r.axes.axes);
         }
         if (r.axes.state == AXES_RUNTIME) {
                 r.declared = onnx_declared_as(im, n, 0, e,
-                                              keep ? onnx_rank(x) : onnx_rank(x) - r.axes.count);
+                                              keep ? value_rank(x) : value_rank(x) - r.axes.count);
                 if (!r.declared)
                         return false;
         }
-        struct value *y =
-                onnx_cast(im, x,
-                          wants_float(variant) && element_is_integer(e) ? E_F64
-                                                                        : onnx_wide_element(e));
-        y = onnx_cast(im, compute(im, &r, variant, y), e);
+        struct value *y = compose_cast(
+                im->c, x,
+                wants_float(variant) && element_is_integer(e) ? E_F64 : compose_wide_element(e));
+        y = compose_cast(im->c, compute(im, &r, variant, y), e);
         if (keep && r.axes.state != AXES_RUNTIME)
-                y = onnx_keep(im, y, x->type, r.axes.axes, r.axes.count);
+                y = compose_keep(im->c, y, x->type, r.axes.axes, r.axes.count);
         return onnx_output(n, 0, y);
 }
 
@@ -158,18 +165,18 @@ bool onnx_import_reduce(struct onnx_import *im, struct onnx_node *n)
 
 struct value *onnx_arg_reduce(struct onnx_import *im, struct value *x, enum reducer kind, int axis, bool last)
 {
-        const int64_t axes[1] = { axis }, extent = onnx_dim(x, axis);
+        const int64_t axes[1] = { axis }, extent = value_extent(x, axis);
         const struct type *index =
                 type_with_element(im->m, x->type, extent <= INT32_MAX ? E_I32 : E_I64);
-        struct value *best =
-                onnx_unreduce(im, onnx_reduce(im, kind, x, axes, 1, E_COMPUTE), x->type, axes, 1);
-        struct value *hit = onnx_binary(im, OP_eq, x, best);
+        struct value *best = compose_unreduce(
+                im->c, compose_reduce(im->c, kind, x, axes, 1, E_COMPUTE), x->type, axes, 1);
+        struct value *hit = compose_binary(im->c, OP_eq, x, best);
 
-        if (element_is_float(onnx_element(x)))
-                hit = onnx_binary(im, OP_or, hit, onnx_binary(im, OP_ne, x, x));
+        if (element_is_float(value_element(x)))
+                hit = compose_binary(im->c, OP_or, hit, compose_binary(im->c, OP_ne, x, x));
         struct value *at = build_iota(&im->b, index, axis);
-        at = onnx_select(im, hit, at, build_like(&im->b, at, last ? 0 : (double)extent));
-        return onnx_reduce(im, last ? REDUCE_max : REDUCE_min, at, axes, 1, E_COMPUTE);
+        at = compose_select(im->c, hit, at, build_like(&im->b, at, last ? 0 : (double)extent));
+        return compose_reduce(im->c, last ? REDUCE_max : REDUCE_min, at, axes, 1, E_COMPUTE);
 }
 
 bool onnx_import_arg_reduce(struct onnx_import *im, struct onnx_node *n)
@@ -179,15 +186,16 @@ bool onnx_import_arg_reduce(struct onnx_import *im, struct onnx_node *n)
         int axis;
 
         if (!onnx_int(im, n, "axis", 0, &stated) ||
-            !onnx_axis(im, n, stated, onnx_rank(x), &axis) ||
+            !onnx_axis(im, n, stated, value_rank(x), &axis) ||
             !onnx_int_range(im, n, "keepdims", 1, 0, 1, &keep) ||
             (n->opset >= 12 && !onnx_int_range(im, n, "select_last_index", 0, 0, 1, &last)))
                 return false;
-        if (onnx_dim(x, axis) == 0)
+        if (value_extent(x, axis) == 0)
                 return onnx_invalid(im, n, "axis %d is of extent 0", axis);
-        struct value *y = onnx_cast(im, onnx_arg_reduce(im, x, (enum reducer)onnx_variant(n), axis, last), E_I64);
-        return onnx_output(n, 0,
-                           keep ? onnx_keep(im, y, x->type, (const int64_t[]){ axis }, 1) : y);
+        struct value *y = compose_cast(
+                im->c, onnx_arg_reduce(im, x, (enum reducer)onnx_variant(n), axis, last), E_I64);
+        return onnx_output(
+                n, 0, keep ? compose_keep(im->c, y, x->type, (const int64_t[]){ axis }, 1) : y);
 }
 
 /* 1 at the first maximum, else 0; before opset 13 over all dimensions from axis on */
@@ -209,7 +217,7 @@ bool onnx_import_hardmax(struct onnx_import *im, struct onnx_node *n)
                 for (int d = 0; d < t->rank; d++)
                         dims[d < axis ? 0 : 1] =
                                 dim_of(dim_extent(dims[d < axis ? 0 : 1]) * type_extent(t, d));
-                flat = onnx_reshape(im, x, 2, dims);
+                flat = compose_reshape(im->c, x, 2, dims);
                 axis = 1;
         }
         if (!flat || type_elements(t) == 0)
@@ -217,12 +225,12 @@ bool onnx_import_hardmax(struct onnx_import *im, struct onnx_node *n)
         struct value *at = onnx_arg_reduce(im, flat, REDUCE_max, axis, false);
         if (!at)
                 return false;
-        const struct type *index = type_with_element(im->m, flat->type, onnx_element(at));
-        at = onnx_unreduce(im, at, index, (const int64_t[]){ axis }, 1);
-        struct value *hit =
-                onnx_cast(im, onnx_binary(im, OP_eq, at, build_iota(&im->b, index, axis)),
-                          t->element);
-        return onnx_output(n, 0, onnx_reshape(im, hit, t->rank, t->dims));
+        const struct type *index = type_with_element(im->m, flat->type, value_element(at));
+        at = compose_unreduce(im->c, at, index, (const int64_t[]){ axis }, 1);
+        struct value *hit = compose_cast(
+                im->c, compose_binary(im->c, OP_eq, at, build_iota(&im->b, index, axis)),
+                t->element);
+        return onnx_output(n, 0, compose_reshape(im->c, hit, t->rank, t->dims));
 }
 
 /* ---- global pools: over all spatial dimensions, which stay as 1 ---- */
@@ -234,27 +242,28 @@ bool onnx_import_global_pool(struct onnx_import *im, struct onnx_node *n)
 
         if (!onnx_want_rank(im, n, 0, 2, RANK_MAX) || !onnx_want_float(im, n, 0))
                 return false;
-        int count = onnx_axes_from(2, onnx_rank(x), axes);
+        int count = compose_axes_from(2, value_rank(x), axes);
         y = onnx_variant(n) == REDUCE_OP_MAX
-                    ? onnx_reduce(im, REDUCE_max, x, axes, count, E_COMPUTE)
-                    : onnx_mean(im, x, axes, count);
+                    ? compose_reduce(im->c, REDUCE_max, x, axes, count, E_COMPUTE)
+                    : compose_mean(im->c, x, axes, count);
         return onnx_output(n, 0,
-                           onnx_keep(im, onnx_cast(im, y, onnx_element(x)), x->type, axes, count));
+                           compose_keep(im->c, compose_cast(im->c, y, value_element(x)), x->type,
+                                        axes, count));
 }
 
 bool onnx_import_global_lp_pool(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *x = n->inputs[0], *y = onnx_unary(im, OP_abs, onnx_wide(im, x));
+        struct value *x = n->inputs[0], *y = compose_unary(im->c, OP_abs, compose_wide(im->c, x));
         int64_t axes[RANK_MAX], p;
 
         if (!onnx_want_rank(im, n, 0, 2, RANK_MAX) || !onnx_want_float(im, n, 0) ||
             !onnx_int_range(im, n, "p", 2, 1, 1000, &p))
                 return false;
-        int count = onnx_axes_from(2, onnx_rank(x), axes);
-        y = onnx_reduce(im, REDUCE_sum, onnx_with(im, OP_pow, y, (double)p), axes, count,
-                        E_COMPUTE);
-        y = onnx_cast(im, onnx_with(im, OP_pow, y, 1.0 / (double)p), onnx_element(x));
-        return onnx_output(n, 0, onnx_keep(im, y, x->type, axes, count));
+        int count = compose_axes_from(2, value_rank(x), axes);
+        y = compose_reduce(im->c, REDUCE_sum, compose_with(im->c, OP_pow, y, (double)p), axes,
+                           count, E_COMPUTE);
+        y = compose_cast(im->c, compose_with(im->c, OP_pow, y, 1.0 / (double)p), value_element(x));
+        return onnx_output(n, 0, compose_keep(im->c, y, x->type, axes, count));
 }
 
 /* ---- running sums and products: a window that reaches back to the first element ---- */
@@ -266,16 +275,16 @@ static struct value *reversed(struct onnx_import *im, struct value *x, int axis)
 
         if (!x)
                 return NULL;
-        for (int d = 0; d < onnx_rank(x); d++)
+        for (int d = 0; d < value_rank(x); d++)
                 steps[d] = d == axis ? -1 : 1;
-        starts[axis] = onnx_dim(x, axis) - 1;
+        starts[axis] = value_extent(x, axis) - 1;
         return build_slice(&im->b, x, starts, steps, x->type->dims);
 }
 
 static struct value *cumulate(struct onnx_import *im, struct value *x, enum reducer kind, int axis,
                               bool exclusive, bool reverse)
 {
-        int rank = onnx_rank(x);
+        int rank = value_rank(x);
         int64_t window[RANK_MAX], pads[2 * RANK_MAX] = { 0 };
         struct attr *attrs = attrs_new(im->m, OP_reduce_window);
 
@@ -283,7 +292,7 @@ static struct value *cumulate(struct onnx_import *im, struct value *x, enum redu
                 return x;
         for (int d = 0; d < rank; d++)
                 window[d] = 1;
-        window[axis] = onnx_dim(x, axis);
+        window[axis] = value_extent(x, axis);
         pads[axis] = window[axis] - 1 + exclusive;
         pads[rank + axis] = -exclusive;
         attr_set(attrs, OP_reduce_window, "kind", kind);
@@ -309,14 +318,15 @@ bool onnx_import_cumulative(struct onnx_import *im, struct onnx_node *n)
             !onnx_operand_int(im, n, 1, 0, &stated, &known))
                 return false;
         if (known)
-                return onnx_axis(im, n, stated, onnx_rank(x), &axis) &&
+                return onnx_axis(im, n, stated, value_rank(x), &axis) &&
                        onnx_output(n, 0, cumulate(im, x, kind, axis, exclusive, reverse));
         /* a run-time axis chooses among the results of all */
-        struct value *chosen =
-                onnx_axes_wrap(im, onnx_cast(im, onnx_scalar(im, n, 1), E_I64), onnx_rank(x));
-        for (int d = 0; d < onnx_rank(x); d++) {
+        struct value *chosen = onnx_axes_wrap(im, compose_cast(im->c, onnx_scalar(im, n, 1), E_I64),
+                                              value_rank(x));
+        for (int d = 0; d < value_rank(x); d++) {
                 struct value *here = cumulate(im, x, kind, d, exclusive, reverse);
-                y = y ? onnx_select(im, onnx_with(im, OP_eq, chosen, d), here, y) : here;
+                y = y ? compose_select(im->c, compose_with(im->c, OP_eq, chosen, d), here, y)
+                      : here;
                 if (!y)
                         return false;
         }

@@ -5,7 +5,8 @@
  * gathered and their weighted sum taken. */
 #include <math.h>
 
-#include "compiler/import/onnx_arithmetic.h"
+#include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_arithmetic.h"
 
 enum resize_mode { RESIZE_NEAREST, RESIZE_LINEAR, RESIZE_CUBIC };
 enum resize_transform {
@@ -36,11 +37,11 @@ struct resize {
 
 static struct value *divide(struct onnx_import *im, struct value *x, struct value *y)
 {
-        return onnx_binary(im, OP_div, x, y);
+        return compose_binary(im->c, OP_div, x, y);
 }
 static struct value *entry(struct onnx_import *im, struct value *v, int i)
 {
-        return v ? build_gather(&im->b, v, onnx_integer(im, E_I64, i), 0) : NULL;
+        return v ? build_gather(&im->b, v, compose_integer(im->c, E_I64, i), 0) : NULL;
 }
 
 /* ---- coordinates ---- */
@@ -48,7 +49,7 @@ static struct value *entry(struct onnx_import *im, struct value *v, int i)
 /* (y + 0.5) / scale - 0.5 */
 static struct value *half_pixel(struct onnx_import *im, struct value *y, struct value *scale)
 {
-        return plus(im, divide(im, plus(im, y, 0.5), scale), -0.5);
+        return plus(im->c, divide(im, plus(im->c, y, 0.5), scale), -0.5);
 }
 
 /* What coordinates are computed in. Where a rounded one decides which element is taken, that is f32
@@ -64,23 +65,24 @@ static enum element coordinate_element(const struct onnx_import *im, const struc
 static struct value *cropped(struct onnx_import *im, const struct resize *r, int i, int64_t in,
                              struct value *y, struct value **outside)
 {
-        enum element e = onnx_element(y);
+        enum element e = value_element(y);
         double out = (double)r->out[i];
-        struct value *start = onnx_cast(im, entry(im, r->roi, i), e),
-                     *end = onnx_cast(im, entry(im, r->roi, r->count + i), e), *x;
+        struct value *start = compose_cast(im->c, entry(im, r->roi, i), e),
+                     *end = compose_cast(im->c, entry(im, r->roi, r->count + i), e), *x;
         if (!start || !end)
                 return NULL;
         if (out > 1)
-                x = add(im, times(im, start, (double)in - 1),
-                        onnx_with(im, OP_div,
-                                  times(im, mul(im, y, onnx_binary(im, OP_sub, end, start)),
-                                        (double)in - 1),
-                                  out - 1));
+                x = add(im->c, times(im->c, start, (double)in - 1),
+                        compose_with(im->c, OP_div,
+                                     times(im->c,
+                                           mul(im->c, y, compose_binary(im->c, OP_sub, end, start)),
+                                           (double)in - 1),
+                                     out - 1));
         else
-                x = add(im, times(im, y, 0),
-                        times(im, times(im, add(im, start, end), 0.5), (double)in - 1));
-        struct value *above = onnx_with(im, OP_gt, x, (double)in - 1);
-        *outside = onnx_binary(im, OP_or, onnx_with(im, OP_lt, x, 0), above);
+                x = add(im->c, times(im->c, y, 0),
+                        times(im->c, times(im->c, add(im->c, start, end), 0.5), (double)in - 1));
+        struct value *above = compose_with(im->c, OP_gt, x, (double)in - 1);
+        *outside = compose_binary(im->c, OP_or, compose_with(im->c, OP_lt, x, 0), above);
         return x;
 }
 
@@ -92,22 +94,26 @@ static struct value *coordinates(struct onnx_import *im, const struct resize *r,
 {
         enum element e = coordinate_element(im, r);
         double out = (double)r->out[i];
-        struct value *y = onnx_iota(im, e, r->out[i]),
-                     *scale = onnx_cast(im, entry(im, r->scales, i), e);
+        struct value *y = compose_iota(im->c, e, r->out[i]),
+                     *scale = compose_cast(im->c, entry(im, r->scales, i), e);
 
         *outside = NULL;
         if (!y || !scale)
                 return NULL;
         switch (r->transform) {
         case ALIGN_CORNERS:
-                return out == 1 ? y : onnx_with(im, OP_div, times(im, y, (double)in - 1), out - 1);
+                return out == 1 ? y
+                                : compose_with(im->c, OP_div, times(im->c, y, (double)in - 1),
+                                               out - 1);
         case ASYMMETRIC: return divide(im, y, scale);
-        case TF_HALF_PIXEL_FOR_NN: return divide(im, plus(im, y, 0.5), scale);
+        case TF_HALF_PIXEL_FOR_NN: return divide(im, plus(im->c, y, 0.5), scale);
         case PYTORCH_HALF_PIXEL: return out == 1 ? y : half_pixel(im, y, scale);
         case HALF_PIXEL_SYMMETRIC: {
-                struct value *adjustment = onnx_from(im, OP_div, out, times(im, scale, (double)in));
-                struct value *right = times(im, onnx_from(im, OP_sub, 1, adjustment), (double)in / 2);
-                return add(im, half_pixel(im, y, scale), right);
+                struct value *adjustment =
+                        compose_from(im->c, OP_div, out, times(im->c, scale, (double)in));
+                struct value *right =
+                        times(im->c, compose_from(im->c, OP_sub, 1, adjustment), (double)in / 2);
+                return add(im->c, half_pixel(im, y, scale), right);
         }
         case TF_CROP_AND_RESIZE: return cropped(im, r, i, in, y, outside);
         default: return half_pixel(im, y, scale);
@@ -117,25 +123,29 @@ static struct value *coordinates(struct onnx_import *im, const struct resize *r,
 /* a coordinate as an index into [0, in) */
 static struct value *index_at(struct onnx_import *im, struct value *x, int64_t in)
 {
-        return onnx_cast(im, onnx_with(im, OP_min, onnx_with(im, OP_max, x, 0), (double)in - 1),
-                         E_I64);
+        return compose_cast(
+                im->c,
+                compose_with(im->c, OP_min, compose_with(im->c, OP_max, x, 0), (double)in - 1),
+                E_I64);
 }
 
 /* of a smaller result the next, of a larger one the one before */
 static struct value *nearest_simple(struct onnx_import *im, const struct resize *r, int i, struct value *x)
 {
-        struct value *before = onnx_unary(im, OP_floor, x), *next = onnx_unary(im, OP_ceil, x);
-        return onnx_select(im, onnx_with(im, OP_lt, entry(im, r->scales, i), 1), next, before);
+        struct value *before = compose_unary(im->c, OP_floor, x),
+                     *next = compose_unary(im->c, OP_ceil, x);
+        return compose_select(im->c, compose_with(im->c, OP_lt, entry(im, r->scales, i), 1), next,
+                              before);
 }
 
 static struct value *nearest(struct onnx_import *im, const struct resize *r, int i, struct value *x)
 {
         switch (r->round) {
         case ROUND_SIMPLE: return nearest_simple(im, r, i, x);
-        case ROUND_PREFER_FLOOR: return onnx_unary(im, OP_ceil, plus(im, x, -0.5));
-        case ROUND_PREFER_CEIL: return onnx_unary(im, OP_floor, plus(im, x, 0.5));
-        case ROUND_FLOOR: return onnx_unary(im, OP_floor, x);
-        default: return onnx_unary(im, OP_ceil, x);
+        case ROUND_PREFER_FLOOR: return compose_unary(im->c, OP_ceil, plus(im->c, x, -0.5));
+        case ROUND_PREFER_CEIL: return compose_unary(im->c, OP_floor, plus(im->c, x, 0.5));
+        case ROUND_FLOOR: return compose_unary(im->c, OP_floor, x);
+        default: return compose_unary(im->c, OP_ceil, x);
         }
 }
 
@@ -147,15 +157,19 @@ static struct value *kernel(struct onnx_import *im, const struct resize *r, stru
         double a = r->cubic;
 
         if (r->mode == RESIZE_LINEAR)
-                return onnx_with(im, OP_max, onnx_from(im, OP_sub, 1, d), 0);
-        struct value *square = mul(im, d, d);
-        struct value *near = plus(im, mul(im, plus(im, times(im, d, a + 2), -(a + 3)), square), 1);
-        struct value *far =
-                plus(im, mul(im, plus(im, mul(im, plus(im, times(im, d, a), -5 * a), d), 8 * a), d),
-                     -4 * a);
+                return compose_with(im->c, OP_max, compose_from(im->c, OP_sub, 1, d), 0);
+        struct value *square = mul(im->c, d, d);
+        struct value *near =
+                plus(im->c, mul(im->c, plus(im->c, times(im->c, d, a + 2), -(a + 3)), square), 1);
+        struct value *far = plus(
+                im->c,
+                mul(im->c,
+                    plus(im->c, mul(im->c, plus(im->c, times(im->c, d, a), -5 * a), d), 8 * a), d),
+                -4 * a);
         struct value *zero = build_scalar(&im->b, E_F64, 0);
-        struct value *otherwise = onnx_select(im, onnx_with(im, OP_lt, d, 2), far, zero);
-        return onnx_select(im, onnx_with(im, OP_le, d, 1), near, otherwise);
+        struct value *otherwise =
+                compose_select(im->c, compose_with(im->c, OP_lt, d, 2), far, zero);
+        return compose_select(im->c, compose_with(im->c, OP_le, d, 1), near, otherwise);
 }
 
 /* elements to each side that the kernel of axis i reaches */
@@ -177,24 +191,24 @@ static int64_t kernel_reach(const struct resize *r, int i, int64_t in)
 static struct value *spread_taps(struct onnx_import *im, struct value *v, const struct type *to,
                                  int axis)
 {
-        return onnx_spread(im, v, to, (const int64_t[]){ axis, axis + 1 });
+        return compose_spread(im->c, v, to, (const int64_t[]){ axis, axis + 1 });
 }
 
 /* the sum of many neighbours: all picked at once */
-static struct value *sum_picked(struct onnx_import *im, const struct onnx_node *n,
-                                struct value *data, int axis, struct value *index,
-                                struct value *weight)
+static struct value *sum_picked(struct onnx_import *im, struct value *data, int axis,
+                                struct value *index, struct value *weight)
 {
         dim_t dims[2 * RANK_MAX];
-        int rank = onnx_rank(data);
+        int rank = value_rank(data);
         for (int d = 0; d <= rank; d++)
-                dims[d] = dim_of(d == axis || d == axis + 1 ? onnx_dim(index, d - axis)
-                                                            : onnx_dim(data, d < axis ? d : d - 1));
-        const struct type *wide = onnx_type(im, n, onnx_element(data), rank + 1, dims);
+                dims[d] = dim_of(d == axis || d == axis + 1
+                                         ? value_extent(index, d - axis)
+                                         : value_extent(data, d < axis ? d : d - 1));
+        const struct type *wide = compose_type(im->c, value_element(data), rank + 1, dims);
         struct value *picked = wide ? build_gather(&im->b, data, index, axis) : NULL;
-        return picked ? onnx_reduce(im, REDUCE_sum,
-                                    mul(im, picked, spread_taps(im, weight, wide, axis)),
-                                    (const int64_t[]){ axis + 1 }, 1, E_COMPUTE)
+        return picked ? compose_reduce(im->c, REDUCE_sum,
+                                       mul(im->c, picked, spread_taps(im, weight, wide, axis)),
+                                       (const int64_t[]){ axis + 1 }, 1, E_COMPUTE)
                       : NULL;
 }
 
@@ -203,16 +217,16 @@ static struct value *sum_taps(struct onnx_import *im, struct value *data, int ax
                               struct value *index, struct value *weight)
 {
         struct value *sum = NULL;
-        for (int k = 0; k < onnx_dim(index, 1); k++) {
-                struct value *tap = onnx_integer(im, E_I64, k),
+        for (int k = 0; k < value_extent(index, 1); k++) {
+                struct value *tap = compose_integer(im->c, E_I64, k),
                              *column = build_gather(&im->b, index, tap, 1);
                 struct value *picked = column ? build_gather(&im->b, data, column, axis) : NULL;
                 if (!picked)
                         return NULL;
-                picked = mul(im, picked,
-                             onnx_along(im, build_gather(&im->b, weight, tap, 1), picked->type,
-                                        axis));
-                sum = sum ? add(im, sum, picked) : picked;
+                picked = mul(im->c, picked,
+                             compose_along(im->c, build_gather(&im->b, weight, tap, 1),
+                                           picked->type, axis));
+                sum = sum ? add(im->c, sum, picked) : picked;
         }
         return sum;
 }
@@ -223,76 +237,82 @@ static struct value *tap_weights(struct onnx_import *im, const struct resize *r,
 {
         const int64_t along_taps[1] = { 1 };
         if (r->antialias)
-                distance = mul(im, distance, onnx_with(im, OP_min, entry(im, r->scales, i), 1));
+                distance = mul(im->c, distance,
+                               compose_with(im->c, OP_min, entry(im, r->scales, i), 1));
         struct value *weight = kernel(im, r, distance);
         if (r->exclude_outside) {
-                struct value *above = onnx_with(im, OP_gt, at, (double)in - 1);
-                struct value *beyond = onnx_binary(im, OP_or, onnx_with(im, OP_lt, at, 0), above);
-                weight = onnx_select(im, beyond, build_scalar(&im->b, E_F64, 0), weight);
+                struct value *above = compose_with(im->c, OP_gt, at, (double)in - 1);
+                struct value *beyond =
+                        compose_binary(im->c, OP_or, compose_with(im->c, OP_lt, at, 0), above);
+                weight = compose_select(im->c, beyond, build_scalar(&im->b, E_F64, 0), weight);
         }
         if (!r->exclude_outside && !r->antialias)
                 return weight;
-        struct value *sum = onnx_reduce(im, REDUCE_sum, weight, along_taps, 1, E_COMPUTE);
-        sum = onnx_select(im, onnx_with(im, OP_eq, sum, 0), build_scalar(&im->b, E_F64, 1), sum);
-        return at ? divide(im, weight, onnx_unreduce(im, sum, at->type, along_taps, 1)) : NULL;
+        struct value *sum = compose_reduce(im->c, REDUCE_sum, weight, along_taps, 1, E_COMPUTE);
+        sum = compose_select(im->c, compose_with(im->c, OP_eq, sum, 0),
+                             build_scalar(&im->b, E_F64, 1), sum);
+        return at ? divide(im, weight, compose_unreduce(im->c, sum, at->type, along_taps, 1))
+                  : NULL;
 }
 
-static struct value *interpolate(struct onnx_import *im, const struct onnx_node *n,
-                                 const struct resize *r, int i, struct value *data, struct value *x)
+static struct value *interpolate(struct onnx_import *im, const struct resize *r, int i,
+                                 struct value *data, struct value *x)
 {
         enum { FEW = 4 };
         int axis = r->axes[i];
-        int64_t in = onnx_dim(data, axis), reach = kernel_reach(r, i, in), taps = 2 * reach;
+        int64_t in = value_extent(data, axis), reach = kernel_reach(r, i, in), taps = 2 * reach;
         const struct type *table =
-                onnx_type(im, n, E_F64, 2, (const dim_t[]){ dim_of(r->out[i]), dim_of(taps) });
-        struct value *base = onnx_unary(im, OP_floor, x);
+                compose_type(im->c, E_F64, 2, (const dim_t[]){ dim_of(r->out[i]), dim_of(taps) });
+        struct value *base = compose_unary(im->c, OP_floor, x);
 
         if (!table || !base)
                 return NULL;
         /* neighbours base + 1 - reach, ..., base + reach, and their distances from x */
-        struct value *offset = plus(im, onnx_iota(im, E_F64, taps), 1 - (double)reach);
-        struct value *right = onnx_spread(im, offset, table, (const int64_t[]){ 1 });
-        struct value *at = add(im, onnx_spread(im, base, table, (const int64_t[]){ 0 }), right);
-        struct value *distance =
-                onnx_unary(im, OP_abs,
-                           onnx_binary(im, OP_sub, at,
-                                       onnx_spread(im, x, table, (const int64_t[]){ 0 })));
+        struct value *offset = plus(im->c, compose_iota(im->c, E_F64, taps), 1 - (double)reach);
+        struct value *right = compose_spread(im->c, offset, table, (const int64_t[]){ 1 });
+        struct value *at =
+                add(im->c, compose_spread(im->c, base, table, (const int64_t[]){ 0 }), right);
+        struct value *distance = compose_unary(
+                im->c, OP_abs,
+                compose_binary(im->c, OP_sub, at,
+                               compose_spread(im->c, x, table, (const int64_t[]){ 0 })));
         struct value *weight =
-                onnx_cast(im, tap_weights(im, r, i, in, at, distance), onnx_element(data));
+                compose_cast(im->c, tap_weights(im, r, i, in, at, distance), value_element(data));
         struct value *index = index_at(im, at, in);
         if (!weight || !index)
                 return NULL;
-        return taps > FEW ? sum_picked(im, n, data, axis, index, weight)
+        return taps > FEW ? sum_picked(im, data, axis, index, weight)
                           : sum_taps(im, data, axis, index, weight);
 }
 
 static struct value *resize(struct onnx_import *im, struct onnx_node *n, const struct resize *r)
 {
         struct value *x = n->inputs[0], *masks[RANK_MAX] = { NULL };
-        enum element e = onnx_element(x), computed = onnx_wide_element(e);
+        enum element e = value_element(x), computed = compose_wide_element(e);
 
         if (r->mode != RESIZE_NEAREST && !element_is_float(e))
                 computed = element_info[e].bytes < 4 ? E_F32 : E_F64;
-        x = onnx_cast(im, x, computed);
+        x = compose_cast(im->c, x, computed);
         for (int i = 0; i < r->count && x; i++) {
-                int64_t in = onnx_dim(x, r->axes[i]);
+                int64_t in = value_extent(x, r->axes[i]);
                 if (r->out[i] == in && r->known_scale[i] == 1 && r->transform != TF_CROP_AND_RESIZE)
                         continue;
-                struct value *at = onnx_cast(im, coordinates(im, r, i, in, &masks[i]), E_F64);
+                struct value *at = compose_cast(im->c, coordinates(im, r, i, in, &masks[i]), E_F64);
                 if (r->mode == RESIZE_NEAREST) {
                         struct value *index = index_at(im, nearest(im, r, i, at), in);
                         x = index ? build_gather(&im->b, x, index, r->axes[i]) : NULL;
                 } else {
-                        x = interpolate(im, n, r, i, x, at);
+                        x = interpolate(im, r, i, x, at);
                 }
         }
         for (int i = 0; i < r->count && x; i++)
                 if (masks[i])
-                        x = onnx_select(im, onnx_along(im, masks[i], x->type, r->axes[i]),
-                                        build_like(&im->b, x, r->extrapolation), x);
+                        x = compose_select(im->c,
+                                           compose_along(im->c, masks[i], x->type, r->axes[i]),
+                                           build_like(&im->b, x, r->extrapolation), x);
         if (!element_is_float(e) && r->mode != RESIZE_NEAREST)
-                x = onnx_unary(im, OP_round, x);
-        return onnx_cast(im, x, e);
+                x = compose_unary(im->c, OP_round, x);
+        return compose_cast(im->c, x, e);
 }
 
 /* ---- operands ---- */
@@ -310,7 +330,7 @@ static bool resize_dims_ok(struct onnx_import *im, struct onnx_node *n, struct r
                                             (long long)r->out[i]);
                 dims[r->axes[i]] = dim_of(r->out[i]);
         }
-        return onnx_type(im, n, x->element, x->rank, dims) != NULL;
+        return compose_type(im->c, x->element, x->rank, dims) != NULL;
 }
 
 /* extents of the result that are not known from constants */
@@ -349,13 +369,13 @@ static bool resize_scales(struct onnx_import *im, struct onnx_node *n, struct re
                 if (!onnx_want_float(im, n, input) || !onnx_want_rank(im, n, input, 1, 1) ||
                     !onnx_operand_numbers(im, n, input, scales, RANK_MAX, &count, &known))
                         return false;
-                r->scales = onnx_cast(im, n->inputs[input], E_F64);
+                r->scales = compose_cast(im->c, n->inputs[input], E_F64);
         }
         if (!r->scales)
                 return false;
-        if (onnx_dim(r->scales, 0) != r->count)
+        if (value_extent(r->scales, 0) != r->count)
                 return onnx_invalid(im, n, "scales has %lld values, want %d",
-                                    (long long)onnx_dim(r->scales, 0), r->count);
+                                    (long long)value_extent(r->scales, 0), r->count);
         if (!known)
                 return resize_declared(im, n, r);
         for (int i = 0; i < r->count; i++) {
@@ -384,23 +404,22 @@ static bool resize_sizes(struct onnx_import *im, struct onnx_node *n, struct res
         struct value *wanted = onnx_operand_vector(im, n, input);
         if (!wanted)
                 return false;
-        if (onnx_dim(wanted, 0) != r->count)
+        if (value_extent(wanted, 0) != r->count)
                 return onnx_invalid(im, n, "sizes has %lld values, want %d",
-                                    (long long)onnx_dim(wanted, 0), r->count);
+                                    (long long)value_extent(wanted, 0), r->count);
         r->by_sizes = true;
         for (int i = 0; i < r->count; i++)
                 extents[i] = (double)type_extent(x, r->axes[i]);
         const struct type *vector =
                 type_tensor(im->m, E_F64, 1, (const dim_t[]){ dim_of(r->count) });
-        r->scales = divide(im, onnx_cast(im, wanted, E_F64),
+        r->scales = divide(im, compose_cast(im->c, wanted, E_F64),
                            constant_dense(im->m, vector, extents, NULL));
         if (r->policy != STRETCH)
-                r->scales =
-                        onnx_unreduce(im,
-                                      onnx_reduce(im,
-                                                  r->policy == NOT_LARGER ? REDUCE_min : REDUCE_max,
-                                                  r->scales, all, 1, E_COMPUTE),
-                                      vector, all, 1);
+                r->scales = compose_unreduce(
+                        im->c,
+                        compose_reduce(im->c, r->policy == NOT_LARGER ? REDUCE_min : REDUCE_max,
+                                       r->scales, all, 1, E_COMPUTE),
+                        vector, all, 1);
         if (!r->scales)
                 return false;
         if (!known)
@@ -432,7 +451,7 @@ static bool resize_axes(struct onnx_import *im, struct onnx_node *n, struct resi
 {
         const int64_t *given = NULL;
         bool taken[RANK_MAX] = { false };
-        int rank = onnx_rank(n->inputs[0]);
+        int rank = value_rank(n->inputs[0]);
 
         r->count = 0;
         if (n->opset >= 18 && !onnx_ints(im, n, "axes", &given, &r->count))
@@ -503,11 +522,11 @@ bool onnx_import_resize(struct onnx_import *im, struct onnx_node *n)
             !resize_dims_ok(im, n, &r))
                 return false;
         if (r.transform == TF_CROP_AND_RESIZE) {
-                if (!present(n, 1) || !onnx_want_float(im, n, 1) || onnx_rank(n->inputs[1]) != 1 ||
-                    onnx_dim(n->inputs[1], 0) != 2 * r.count)
+                if (!present(n, 1) || !onnx_want_float(im, n, 1) || value_rank(n->inputs[1]) != 1 ||
+                    value_extent(n->inputs[1], 0) != 2 * r.count)
                         return onnx_invalid(im, n, "tf_crop_and_resize wants a roi of %d numbers",
                                             2 * r.count);
-                r.roi = onnx_cast(im, n->inputs[1], E_F64);
+                r.roi = compose_cast(im->c, n->inputs[1], E_F64);
                 if (!r.roi)
                         return false;
         }

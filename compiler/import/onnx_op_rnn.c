@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "compiler/import/onnx_arithmetic.h"
+#include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_arithmetic.h"
 
 enum { ACTIVATIONS_MAX = 6 };
 enum cell { CELL_RNN, CELL_GRU, CELL_LSTM, CELL_QUANTIZED };      /* the last as a variant: an LSTM */
@@ -161,13 +162,13 @@ static bool want_shape(struct onnx_import *im, const struct onnx_node *n, int in
 
         if (!v)
                 return true;
-        fits = onnx_rank(v) == rank;
+        fits = value_rank(v) == rank;
         for (int d = 0; d < rank && fits; d++)
-                fits = dim_is(dims[d], onnx_dim(v, d));
+                fits = dim_is(dims[d], value_extent(v, d));
         return fits || onnx_invalid(im, n, "operand %d is %s, want %s", input,
                                     type_text(im->arena, im->m, v->type),
                                     type_text(im->arena, im->m,
-                                              type_tensor(im->m, onnx_element(v), rank, dims)));
+                                              type_tensor(im->m, value_element(v), rank, dims)));
 }
 
 /* W's and R's scales and zero points: one number, or one per gate and hidden unit, for each
@@ -181,8 +182,8 @@ static bool quantization_read(struct onnx_import *im, const struct onnx_node *n,
                 return false;
         for (int i = 0; i < 4; i++) {
                 const struct value *v = n->inputs[8 + i], *w = n->inputs[1 + i / 2];
-                if (!want_shape(im, n, 8 + i, dims, onnx_rank(v) == 1 ? 1 : 2) ||
-                    !onnx_want_element(im, n, 8 + i, i % 2 ? onnx_element(w) : E_F32))
+                if (!want_shape(im, n, 8 + i, dims, value_rank(v) == 1 ? 1 : 2) ||
+                    !onnx_want_element(im, n, 8 + i, i % 2 ? value_element(w) : E_F32))
                         return false;
         }
         return onnx_want_8_bit(im, n, 1) && onnx_want_8_bit(im, n, 2) &&
@@ -202,22 +203,23 @@ static bool operands_read(struct onnx_import *im, struct onnx_node *n, struct re
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 3) ||
             !onnx_same_element(im, n, same, 7))
                 return false;
-        r->e = onnx_element(x);
+        r->e = value_element(x);
         if (r->layout)
                 x = build_transpose(&im->b, x, (const int64_t[]){ 1, 0, 2 });
-        r->x = onnx_wide(im, x);
+        r->x = compose_wide(im->c, x);
         if (!r->x)
                 return false;
-        r->steps = onnx_dim(r->x, 0);
-        r->batch = onnx_dim(r->x, 1);
+        r->steps = value_extent(r->x, 0);
+        r->batch = value_extent(r->x, 1);
         if (!r->hidden)
-                r->hidden = onnx_rank(n->inputs[2]) == 3 ? onnx_dim(n->inputs[2], of_hidden) : 0;
+                r->hidden =
+                        value_rank(n->inputs[2]) == 3 ? value_extent(n->inputs[2], of_hidden) : 0;
         if (r->hidden < 1 || r->hidden > NUMBER_MAX)
                 return onnx_invalid(im, n, "hidden_size is missing, and operand 2 is %s",
                                     type_text(im->arena, im->m, n->inputs[2]->type));
         int64_t all = r->gates * r->hidden, d = r->directions;
         const int64_t first = r->layout ? r->batch : d, second = r->layout ? d : r->batch;
-        const dim_t inputs = dim_of(onnx_dim(r->x, 2)),
+        const dim_t inputs = dim_of(value_extent(r->x, 2)),
                     weights[2][3] = { { dim_of(d), dim_of(all), inputs },
                                       { dim_of(d), dim_of(all), dim_of(r->hidden) } },
                     turned[2][3] = { { dim_of(d), inputs, dim_of(all) },
@@ -235,13 +237,13 @@ static bool operands_read(struct onnx_import *im, struct onnx_node *n, struct re
                          (const dim_t[]){ dim_of(first), dim_of(second), dim_of(r->hidden) }, 3) ||
              !want_shape(im, n, 7, (const dim_t[]){ dim_of(d), dim_of(3 * r->hidden) }, 2)))
                 return false;
-        if (onnx_input(n, 4) && !element_is_integer(onnx_element(n->inputs[4])))
+        if (onnx_input(n, 4) && !element_is_integer(value_element(n->inputs[4])))
                 return onnx_invalid(im, n, "sequence_lens are of %s",
-                                    element_info[onnx_element(n->inputs[4])].text);
-        r->lengths = onnx_input(n, 4) ? onnx_cast(im, n->inputs[4], E_I64) : NULL;
-        return onnx_type(im, n, r->e, 4,
-                         (const dim_t[]){ dim_of(r->steps), dim_of(d), dim_of(r->batch),
-                                          dim_of(r->hidden) }) != NULL;
+                                    element_info[value_element(n->inputs[4])].text);
+        r->lengths = onnx_input(n, 4) ? compose_cast(im->c, n->inputs[4], E_I64) : NULL;
+        return compose_type(im->c, r->e, 4,
+                            (const dim_t[]){ dim_of(r->steps), dim_of(d), dim_of(r->batch),
+                                             dim_of(r->hidden) }) != NULL;
 }
 
 /* direction d of a weight operand, without that dimension, in the wide type; NULL when the operand
@@ -250,7 +252,8 @@ static struct value *weights(struct onnx_import *im, const struct onnx_node *n, 
 {
         struct value *v = onnx_input(n, input);
 
-        return v ? onnx_wide(im, build_gather(&im->b, v, onnx_integer(im, E_I64, d), 0)) : NULL;
+        return v ? compose_wide(im->c, build_gather(&im->b, v, compose_integer(im->c, E_I64, d), 0))
+                 : NULL;
 }
 
 /* the initial state of direction d: <batch x hidden> */
@@ -262,11 +265,11 @@ static struct value *initial(struct onnx_import *im, const struct onnx_node *n,
         if (!v)
                 return constant_number(
                         im->m,
-                        type_tensor(im->m, onnx_element(r->x), 2,
+                        type_tensor(im->m, value_element(r->x), 2,
                                     (const dim_t[]){ dim_of(r->batch), dim_of(r->hidden) }),
                         0);
-        return onnx_wide(im,
-                         build_gather(&im->b, v, onnx_integer(im, E_I64, d), r->layout ? 1 : 0));
+        return compose_wide(im->c, build_gather(&im->b, v, compose_integer(im->c, E_I64, d),
+                                                r->layout ? 1 : 0));
 }
 
 /* ---- one step ---- */
@@ -279,30 +282,32 @@ static struct value *activate(struct onnx_import *im, const struct recurrent *r,
         if (!x)
                 return NULL;
         if (r->clip > 0)
-                x = onnx_with(im, OP_min, onnx_with(im, OP_max, x, -r->clip), r->clip);
+                x = compose_with(im->c, OP_min, compose_with(im->c, OP_max, x, -r->clip), r->clip);
         switch (use->kind) {
-        case ACT_AFFINE: return onnx_with(im, OP_add, onnx_with(im, OP_mul, x, a), b);
+        case ACT_AFFINE: return compose_with(im->c, OP_add, compose_with(im->c, OP_mul, x, a), b);
         case ACT_ELU:
-                return onnx_below_zero(
-                        im, x,
-                        onnx_with(im, OP_mul, onnx_unary(im, OP_expm1, x), a));
+                return compose_below_zero(
+                        im->c, x,
+                        compose_with(im->c, OP_mul, compose_unary(im->c, OP_expm1, x), a));
         case ACT_HARD_SIGMOID:
-                x = onnx_with(im, OP_add, onnx_with(im, OP_mul, x, a), b);
-                return onnx_with(im, OP_min, onnx_with(im, OP_max, x, 0), 1);
-        case ACT_LEAKY_RELU: return onnx_below_zero(im, x, onnx_with(im, OP_mul, x, a));
-        case ACT_RELU: return onnx_with(im, OP_max, x, 0);
+                x = compose_with(im->c, OP_add, compose_with(im->c, OP_mul, x, a), b);
+                return compose_with(im->c, OP_min, compose_with(im->c, OP_max, x, 0), 1);
+        case ACT_LEAKY_RELU: return compose_below_zero(im->c, x, compose_with(im->c, OP_mul, x, a));
+        case ACT_RELU: return compose_with(im->c, OP_max, x, 0);
         case ACT_SCALED_TANH:
-                return onnx_with(im, OP_mul, onnx_unary(im, OP_tanh, onnx_with(im, OP_mul, x, b)),
-                                 a);
-        case ACT_SIGMOID: return onnx_unary(im, OP_sigmoid, x);
-        case ACT_SOFTPLUS: return onnx_unary(im, OP_softplus, x);
+                return compose_with(
+                        im->c, OP_mul,
+                        compose_unary(im->c, OP_tanh, compose_with(im->c, OP_mul, x, b)), a);
+        case ACT_SIGMOID: return compose_unary(im->c, OP_sigmoid, x);
+        case ACT_SOFTPLUS: return compose_unary(im->c, OP_softplus, x);
         case ACT_SOFTSIGN:
-                return onnx_binary(im, OP_div, x,
-                                   onnx_with(im, OP_add, onnx_unary(im, OP_abs, x), 1));
+                return compose_binary(
+                        im->c, OP_div, x,
+                        compose_with(im->c, OP_add, compose_unary(im->c, OP_abs, x), 1));
         case ACT_THRESHOLDED_RELU:
-                return onnx_select(im, onnx_with(im, OP_gt, x, a), x,
-                                   x ? build_like(&im->b, x, 0) : NULL);
-        default: return onnx_unary(im, OP_tanh, x);
+                return compose_select(im->c, compose_with(im->c, OP_gt, x, a), x,
+                                      x ? build_like(&im->b, x, 0) : NULL);
+        default: return compose_unary(im->c, OP_tanh, x);
         }
 }
 
@@ -326,7 +331,7 @@ static struct value *dynamic_product(struct onnx_import *im, const struct onnx_n
         const struct onnx_dynamic q = onnx_quantize_dynamic(im, x);
         struct value *sum =
                 onnx_matmul_as(im, n, onnx_centered(im, q.numbers, q.zero, E_I32), w, E_I32);
-        return mul(im, onnx_cast(im, sum, E_F32), mul(im, q.scale, scale));
+        return mul(im->c, compose_cast(im->c, sum, E_F32), mul(im->c, q.scale, scale));
 }
 
 /* x times rows [from, from + count) of the recurrence; quantized: all */
@@ -352,7 +357,8 @@ static struct value *peep(struct onnx_import *im, const struct recurrent *r,
                           const struct direction *d, struct value *x, int k, struct value *c)
 {
         return d->peephole
-                       ? add(im, x, mul(im, onnx_part(im, d->peephole, 0, k * r->hidden, r->hidden), c))
+                       ? add(im->c, x,
+                             mul(im->c, onnx_part(im, d->peephole, 0, k * r->hidden, r->hidden), c))
                        : x;
 }
 
@@ -360,19 +366,19 @@ static void lstm_step(struct onnx_import *im, const struct onnx_node *n, const s
                       const struct direction *d, struct value *x, struct value **h,
                       struct value **c)
 {
-        struct value *g = add(im, x, recur(im, n, d, d->h, 0, 4 * r->hidden));
+        struct value *g = add(im->c, x, recur(im, n, d, d->h, 0, 4 * r->hidden));
         struct value *in = activate(im, r, &d->act[0], peep(im, r, d, gate(im, r, g, 0), 0, d->c));
         struct value *forget =
                 r->input_forget
-                        ? onnx_from(im, OP_sub, 1, in)
+                        ? compose_from(im->c, OP_sub, 1, in)
                         : activate(im, r, &d->act[0], peep(im, r, d, gate(im, r, g, 2), 2, d->c));
         struct value *candidate = activate(im, r, &d->act[1], gate(im, r, g, 3));
         struct recurrent unclipped = *r;
 
-        *c = add(im, mul(im, forget, d->c), mul(im, in, candidate));
+        *c = add(im->c, mul(im->c, forget, d->c), mul(im->c, in, candidate));
         struct value *out = activate(im, r, &d->act[0], peep(im, r, d, gate(im, r, g, 1), 1, *c));
         unclipped.clip = 0; /* the cell's state is no gate */
-        *h = mul(im, out, activate(im, &unclipped, &d->act[2], *c));
+        *h = mul(im->c, out, activate(im, &unclipped, &d->act[2], *c));
 }
 
 static void gru_step(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r,
@@ -380,17 +386,18 @@ static void gru_step(struct onnx_import *im, const struct onnx_node *n, const st
 {
         int64_t size = r->hidden;
         struct value *right = recur(im, n, d, d->h, 0, 2 * size);
-        struct value *g = add(im, onnx_part(im, x, 1, 0, 2 * size), right);
+        struct value *g = add(im->c, onnx_part(im, x, 1, 0, 2 * size), right);
         struct value *update = activate(im, r, &d->act[0], gate(im, r, g, 0)),
                      *reset = activate(im, r, &d->act[0], gate(im, r, g, 1));
         struct value *inner = r->linear_before_reset
                                       ? recur(im, n, d, d->h, 2 * size, size)
-                                      : recur(im, n, d, mul(im, reset, d->h), 2 * size, size);
+                                      : recur(im, n, d, mul(im->c, reset, d->h), 2 * size, size);
 
-        inner = d->hidden_bias ? add(im, inner, d->hidden_bias) : inner;
-        inner = r->linear_before_reset ? mul(im, reset, inner) : inner;
-        struct value *candidate = activate(im, r, &d->act[1], add(im, gate(im, r, x, 2), inner));
-        *h = add(im, mul(im, onnx_from(im, OP_sub, 1, update), candidate), mul(im, update, d->h));
+        inner = d->hidden_bias ? add(im->c, inner, d->hidden_bias) : inner;
+        inner = r->linear_before_reset ? mul(im->c, reset, inner) : inner;
+        struct value *candidate = activate(im, r, &d->act[1], add(im->c, gate(im, r, x, 2), inner));
+        *h = add(im->c, mul(im->c, compose_from(im->c, OP_sub, 1, update), candidate),
+                 mul(im->c, update, d->h));
 }
 
 /* advances the state by step t, whose row of gates is x; gives the step's output */
@@ -405,17 +412,17 @@ static struct value *step(struct onnx_import *im, const struct onnx_node *n,
         else if (r->cell == CELL_GRU)
                 gru_step(im, n, r, d, x, &h);
         else
-                h = activate(im, r, &d->act[0], add(im, x, recur(im, n, d, d->h, 0, r->hidden)));
+                h = activate(im, r, &d->act[0], add(im->c, x, recur(im, n, d, d->h, 0, r->hidden)));
         if (!h || !r->lengths) {
                 d->h = h;
                 d->c = c;
                 return h;
         }
-        struct value *runs = onnx_spread(im, onnx_binary(im, OP_gt, r->lengths, t), h->type,
-                                         (const int64_t[]){ 0 });
-        d->h = onnx_select(im, runs, h, d->h);
-        d->c = c ? onnx_select(im, runs, c, d->c) : NULL;
-        return onnx_select(im, runs, h, build_like(&im->b, h, 0));
+        struct value *runs = compose_spread(im->c, compose_binary(im->c, OP_gt, r->lengths, t),
+                                            h->type, (const int64_t[]){ 0 });
+        d->h = compose_select(im->c, runs, h, d->h);
+        d->c = c ? compose_select(im->c, runs, c, d->c) : NULL;
+        return compose_select(im->c, runs, h, build_like(&im->b, h, 0));
 }
 
 /* ---- one direction, and the whole ---- */
@@ -427,23 +434,24 @@ static struct value *counted_inputs(struct onnx_import *im, const struct recurre
 
         if (!r->lengths)
                 return r->x;
-        struct value *most = onnx_reduce(im, REDUCE_max, r->lengths, (const int64_t[]){ 0 }, 1,
-                                         E_COMPUTE);
-        struct value *runs = onnx_binary(im, OP_lt, build_iota(&im->b, t, 0), most);
-        return onnx_select(im, runs, r->x, build_like(&im->b, r->x, 0));
+        struct value *most =
+                compose_reduce(im->c, REDUCE_max, r->lengths, (const int64_t[]){ 0 }, 1, E_COMPUTE);
+        struct value *runs = compose_binary(im->c, OP_lt, build_iota(&im->b, t, 0), most);
+        return compose_select(im->c, runs, r->x, build_like(&im->b, r->x, 0));
 }
 
 /* what the inputs and weights of a direction make, and the recurrence: both of integers */
 static void quantized_new(struct onnx_import *im, struct onnx_node *n, const struct recurrent *r,
                           int number, struct direction *d)
 {
-        struct value *at = onnx_integer(im, E_I64, number), *w[2], *scale[2];
+        struct value *at = compose_integer(im->c, E_I64, number), *w[2], *scale[2];
 
         for (int i = 0; i < 2; i++) {
                 struct value *zero = build_gather(&im->b, n->inputs[9 + 2 * i], at, 0);
                 w[i] = build_gather(&im->b, n->inputs[1 + i], at, 0);
                 scale[i] = build_gather(&im->b, n->inputs[8 + 2 * i], at, 0);
-                w[i] = w[i] ? onnx_centered(im, w[i], onnx_along(im, zero, w[i]->type, 1), E_I32)
+                w[i] = w[i] ? onnx_centered(im, w[i], compose_along(im->c, zero, w[i]->type, 1),
+                                            E_I32)
                             : NULL;
         }
         d->gates = dynamic_product(im, n, counted_inputs(im, r), w[0], scale[0]);
@@ -482,7 +490,7 @@ static bool direction_new(struct onnx_import *im, struct onnx_node *n, const str
                                                             zero },
                                         2, 0);
         }
-        d->gates = add(im, d->gates, add(im, of_input, of_state));
+        d->gates = add(im->c, d->gates, add(im->c, of_input, of_state));
         return d->gates != NULL;
 }
 
@@ -495,7 +503,7 @@ static struct value *stacked(struct onnx_import *im, struct value **values, int6
         for (int d = 0; d < t->rank; d++)
                 dims[d + 1] = t->dims[d];
         for (int64_t i = 0; i < count; i++)
-                values[i] = onnx_reshape(im, values[i], t->rank + 1, dims);
+                values[i] = compose_reshape(im->c, values[i], t->rank + 1, dims);
         if (count)
                 return build_concat(&im->b, values, (int)count, 0);
         dims[0] = dim_of(0);
@@ -521,7 +529,7 @@ static bool recurrent_outputs(struct onnx_import *im, struct onnx_node *n,
                 if (i > 0 && r->layout && outputs[i])
                         outputs[i] =
                                 build_transpose(&im->b, outputs[i], (const int64_t[]){ 1, 0, 2 });
-                if (onnx_wants(n, i) && !onnx_output(n, i, onnx_cast(im, outputs[i], r->e)))
+                if (onnx_wants(n, i) && !onnx_output(n, i, compose_cast(im->c, outputs[i], r->e)))
                         return false;
         }
         return true;
@@ -536,7 +544,7 @@ static bool write_out(struct onnx_import *im, const struct onnx_node *n, const s
 
         for (int64_t i = 0; i < r->steps; i++) {
                 int64_t t = backward ? r->steps - 1 - i : i;
-                struct value *number = onnx_integer(im, E_I64, t);
+                struct value *number = compose_integer(im->c, E_I64, t);
                 out[t] = step(im, n, r, d, number, build_gather(&im->b, d->gates, number, 0));
                 if (!out[t])
                         return false;
@@ -550,26 +558,27 @@ static bool write_loop(struct onnx_import *im, const struct onnx_node *n, const 
 {
         const int64_t direction = backward;
         struct value *first[2] = { d->h, d->c };
-        struct onnx_loop loop;
-        struct onnx_loop_parts parts = { .steps = r->steps,
-                                         .first = first,
-                                         .carried = d->c ? 2 : 1,
-                                         .scans = &d->gates,
-                                         .scanned = 1,
-                                         .stacked = 1,
-                                         .scan_backward = &direction,
-                                         .stack_backward = &direction };
+        struct compose_loop loop;
+        struct compose_loop_parts parts = { .steps = r->steps,
+                                            .first = first,
+                                            .carried = d->c ? 2 : 1,
+                                            .scans = &d->gates,
+                                            .scanned = 1,
+                                            .stacked = 1,
+                                            .scan_backward = &direction,
+                                            .stack_backward = &direction };
 
-        if (!onnx_loop_open(im, &parts, &loop))
+        if (!compose_loop_open(im->c, &parts, &loop))
                 return false;
-        struct value *t =
-                backward ? onnx_from(im, OP_sub, (double)(r->steps - 1), loop.number) : loop.number;
+        struct value *t = backward
+                                  ? compose_from(im->c, OP_sub, (double)(r->steps - 1), loop.number)
+                                  : loop.number;
         d->h = &loop.held[0];
         d->c = d->c ? &loop.held[1] : NULL;
         struct value *row = step(im, n, r, d, t, &loop.rows[0]);
-        if (!onnx_loop_close(im, &loop,
-                             d->c ? (struct value *[]){ d->h, d->c, row }
-                                  : (struct value *[]){ d->h, row }))
+        if (!compose_loop_close(im->c, &loop,
+                                d->c ? (struct value *[]){ d->h, d->c, row }
+                                     : (struct value *[]){ d->h, row }))
                 return false;
         d->h = &loop.op->results[0];
         d->c = d->c ? &loop.op->results[1] : NULL;
@@ -584,9 +593,9 @@ static struct value *last_state(struct onnx_import *im, const struct recurrent *
 {
         if (!state || !r->lengths)
                 return state;
-        struct value *has_steps = onnx_spread(im, onnx_with(im, OP_gt, r->lengths, 0), state->type,
-                                              (const int64_t[]){ 0 });
-        return onnx_select(im, has_steps, state, build_like(&im->b, state, 0));
+        struct value *has_steps = compose_spread(im->c, compose_with(im->c, OP_gt, r->lengths, 0),
+                                                 state->type, (const int64_t[]){ 0 });
+        return compose_select(im->c, has_steps, state, build_like(&im->b, state, 0));
 }
 
 bool onnx_import_recurrent(struct onnx_import *im, struct onnx_node *n)

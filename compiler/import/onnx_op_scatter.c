@@ -24,7 +24,7 @@ static bool scatter_read(struct onnx_import *im, struct onnx_node *n, int64_t *k
         static const int64_t kinds[] = { REPLACE, 1 + REDUCE_sum, 1 + REDUCE_prod, 1 + REDUCE_max,
                                          1 + REDUCE_min };
         struct value *like[2] = { n->inputs[0], n->inputs[2] };
-        enum element indices = onnx_element(n->inputs[1]), e = onnx_element(n->inputs[0]);
+        enum element indices = value_element(n->inputs[1]), e = value_element(n->inputs[0]);
         int number = 0;
 
         if (indices != E_I64 && indices != E_I32)
@@ -45,12 +45,12 @@ bool onnx_import_scatter_elements(struct onnx_import *im, struct onnx_node *n)
         int axis;
 
         if (!scatter_read(im, n, &kind) || !onnx_int(im, n, "axis", 0, &stated) ||
-            !onnx_axis(im, n, stated, onnx_rank(x), &axis) ||
-            !onnx_want_rank(im, n, 1, onnx_rank(x), onnx_rank(x)))
+            !onnx_axis(im, n, stated, value_rank(x), &axis) ||
+            !onnx_want_rank(im, n, 1, value_rank(x), value_rank(x)))
                 return false;
         bool fits = type_same_dims(indices->type, updates->type);
-        for (int d = 0; d < onnx_rank(x); d++)
-                fits = fits && (d == axis || onnx_dim(indices, d) <= onnx_dim(x, d));
+        for (int d = 0; d < value_rank(x); d++)
+                fits = fits && (d == axis || value_extent(indices, d) <= value_extent(x, d));
         if (!fits)
                 return onnx_invalid(im, n, "updates are %s at indices %s of an operand %s",
                                     type_text(im->arena, im->m, updates->type),
@@ -67,13 +67,14 @@ bool onnx_import_scatter_nd(struct onnx_import *im, struct onnx_node *n)
 
         if (!scatter_read(im, n, &kind) || !onnx_want_rank(im, n, 1, 1, RANK_MAX))
                 return false;
-        int outer = onnx_rank(indices) - 1;
-        int64_t width = onnx_dim(indices, outer);
-        bool fits = width >= 1 && width <= onnx_rank(x) &&
-                    onnx_rank(updates) == outer + onnx_rank(x) - width;
-        for (int d = 0; fits && d < onnx_rank(updates); d++)
-                fits = onnx_dim(updates, d) ==
-                       (d < outer ? onnx_dim(indices, d) : onnx_dim(x, d - outer + (int)width));
+        int outer = value_rank(indices) - 1;
+        int64_t width = value_extent(indices, outer);
+        bool fits = width >= 1 && width <= value_rank(x) &&
+                    value_rank(updates) == outer + value_rank(x) - width;
+        for (int d = 0; fits && d < value_rank(updates); d++)
+                fits = value_extent(updates, d) ==
+                       (d < outer ? value_extent(indices, d)
+                                  : value_extent(x, d - outer + (int)width));
         if (!fits)
                 return onnx_invalid(im, n, "updates are %s at indices %s of an operand %s",
                                     type_text(im->arena, im->m, updates->type),
@@ -95,24 +96,24 @@ bool onnx_import_tensor_scatter(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_same_element(im, n, n->inputs, 2) ||
             !onnx_choice(im, n, "mode", modes, 0, &circular) ||
             !onnx_int(im, n, "axis", -2, &stated) ||
-            !onnx_axis(im, n, stated, onnx_rank(x), &axis) ||
-            !onnx_want_rank(im, n, 1, onnx_rank(x), onnx_rank(x)) ||
+            !onnx_axis(im, n, stated, value_rank(x), &axis) ||
+            !onnx_want_rank(im, n, 1, value_rank(x), value_rank(x)) ||
             !onnx_want_element(im, n, 2, E_I64) || !onnx_want_rank(im, n, 2, 1, 1))
                 return false;
-        bool fits = axis > 0 && (!begin || onnx_dim(begin, 0) == onnx_dim(x, 0));
-        for (int d = 0; d < onnx_rank(x); d++)
-                fits = fits && (d == axis ? onnx_dim(update, d) <= onnx_dim(x, d)
-                                          : onnx_dim(update, d) == onnx_dim(x, d));
+        bool fits = axis > 0 && (!begin || value_extent(begin, 0) == value_extent(x, 0));
+        for (int d = 0; d < value_rank(x); d++)
+                fits = fits && (d == axis ? value_extent(update, d) <= value_extent(x, d)
+                                          : value_extent(update, d) == value_extent(x, d));
         if (!fits)
                 return onnx_invalid(im, n, "an update %s of a cache %s along axis %d",
                                     type_text(im->arena, im->m, update->type),
                                     type_text(im->arena, im->m, x->type), axis);
         struct value *at = build_iota(&im->b, type_with_element(im->m, update->type, E_I64), axis);
         if (begin)
-                at = onnx_binary(im, OP_add, at,
-                                 onnx_spread(im, begin, at->type, (const int64_t[]){ 0 }));
+                at = compose_binary(im->c, OP_add, at,
+                                    compose_spread(im->c, begin, at->type, (const int64_t[]){ 0 }));
         if (circular)
-                at = onnx_with(im, OP_mod, at, (double)onnx_dim(x, axis));
+                at = compose_with(im->c, OP_mod, at, (double)value_extent(x, axis));
         return onnx_output(n, 0, scatter(im, x, at, update, axis, REPLACE));
 }
 
@@ -123,10 +124,10 @@ static struct value *enlarged(struct onnx_import *im, struct value *x, const dim
 
         if (!x)
                 return NULL;
-        struct value *operands[3] = { x, build_scalar(&im->b, onnx_element(x), 0),
-                                      constant_ints(im->m, none, onnx_rank(x)) };
+        struct value *operands[3] = { x, build_scalar(&im->b, value_element(x), 0),
+                                      constant_ints(im->m, none, value_rank(x)) };
         return value_build(&im->b, OP_pad, operands, 3, NULL,
-                           type_tensor(im->m, onnx_element(x), onnx_rank(x), dims));
+                           type_tensor(im->m, value_element(x), value_rank(x), dims));
 }
 
 static struct value *zeros(struct onnx_import *im, const struct type *t)
@@ -139,7 +140,7 @@ static struct value *zeros(struct onnx_import *im, const struct type *t)
 bool onnx_import_max_unpool(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *at = n->inputs[1];
-        int rank = onnx_rank(x), count;
+        int rank = value_rank(x), count;
         int64_t stated[RANK_MAX];
         dim_t dims[RANK_MAX], result[RANK_MAX];
         struct onnx_window w;
@@ -154,7 +155,7 @@ bool onnx_import_max_unpool(struct onnx_import *im, struct onnx_node *n)
                                     type_text(im->arena, im->m, x->type));
         for (int d = 0; d < rank; d++) {
                 int k = d - 2;
-                dims[d] = result[d] = dim_of(onnx_dim(x, d));
+                dims[d] = result[d] = dim_of(value_extent(x, d));
                 if (k >= 0)
                         dims[d] = result[d] =
                                 dim_of((dim_extent(dims[d]) - 1) * w.strides[k] + w.kernel[k] -
@@ -165,7 +166,7 @@ bool onnx_import_max_unpool(struct onnx_import *im, struct onnx_node *n)
                 for (int d = 0; d < rank; d++)
                         result[d] = dim_of(stated[d]);
         } else if (onnx_input(n, 2)) {
-                const struct type *t = onnx_declared_as(im, n, 0, onnx_element(x), rank);
+                const struct type *t = onnx_declared_as(im, n, 0, value_element(x), rank);
                 if (!t)
                         return false;
                 for (int d = 0; d < rank; d++)
@@ -178,21 +179,22 @@ bool onnx_import_max_unpool(struct onnx_import *im, struct onnx_node *n)
                                 im, n, "output_shape has %lld in dimension %d, want %lld or more",
                                 (long long)dim_extent(result[d]), d,
                                 (long long)dim_extent(dims[d]));
-        const struct type *t = onnx_type(im, n, onnx_element(x), rank, dims);
-        if (!t || !onnx_type(im, n, onnx_element(x), rank, result))
+        const struct type *t = compose_type(im->c, value_element(x), rank, dims);
+        if (!t || !compose_type(im->c, value_element(x), rank, result))
                 return false;
         const int64_t pooled = type_elements(t);
-        at = onnx_reshape(im, at, 2, (const dim_t[]){ dim_of(type_elements(x->type)), dim_of(1) });
-        x = onnx_reshape(im, x, 1, (const dim_t[]){ dim_of(type_elements(x->type)) });
+        at = compose_reshape(im->c, at, 2,
+                             (const dim_t[]){ dim_of(type_elements(x->type)), dim_of(1) });
+        x = compose_reshape(im->c, x, 1, (const dim_t[]){ dim_of(type_elements(x->type)) });
         struct value *y = scatter(im, zeros(im, type_static(im->m, t->element, 1, &pooled)), at, x,
                                   -1, REPLACE);
-        return onnx_output(n, 0, enlarged(im, onnx_reshape(im, y, rank, dims), result));
+        return onnx_output(n, 0, enlarged(im, compose_reshape(im->c, y, rank, dims), result));
 }
 
 /* Where in its image element [window, position] of a column lies, pads and all: row-major, <windows
  * x positions x i64> */
-static struct value *column_positions(struct onnx_import *im, const struct onnx_node *n,
-                                      const struct onnx_window *w, const int64_t *padded)
+static struct value *column_positions(struct onnx_import *im, const struct onnx_window *w,
+                                      const int64_t *padded)
 {
         dim_t dims[2 * RANK_MAX];
         struct value *sum = NULL;
@@ -201,13 +203,17 @@ static struct value *column_positions(struct onnx_import *im, const struct onnx_
                 dims[d] = dim_of(w->kernel[d]);
                 dims[w->rank + d] = dim_of(w->out[d]);
         }
-        const struct type *t = onnx_type(im, n, E_I64, 2 * w->rank, dims);
+        const struct type *t = compose_type(im->c, E_I64, 2 * w->rank, dims);
         for (int d = 0; t && d < w->rank; d++) {
-                struct value *right = onnx_with(im, OP_mul, build_iota(&im->b, t, w->rank + d), (double)w->strides[d]);
-                struct value *at = onnx_binary(
-                        im, OP_add, onnx_with(im, OP_mul, build_iota(&im->b, t, d), (double)w->dilations[d]), right);
-                sum = sum ? onnx_binary(im, OP_add, onnx_with(im, OP_mul, sum, (double)padded[d]),
-                                        at)
+                struct value *right = compose_with(
+                        im->c, OP_mul, build_iota(&im->b, t, w->rank + d), (double)w->strides[d]);
+                struct value *at =
+                        compose_binary(im->c, OP_add,
+                                       compose_with(im->c, OP_mul, build_iota(&im->b, t, d),
+                                                    (double)w->dilations[d]),
+                                       right);
+                sum = sum ? compose_binary(im->c, OP_add,
+                                           compose_with(im->c, OP_mul, sum, (double)padded[d]), at)
                           : at;
         }
         return sum;
@@ -235,11 +241,11 @@ static bool columns_place(struct onnx_import *im, struct onnx_node *n, struct co
                                             (long long)c->w.kernel[d], (long long)c->padded[d]);
                 c->w.out[d] = reach / c->w.strides[d] + 1;
         }
-        if (!onnx_elements(im, n, c->count, c->w.kernel, &c->windows) ||
-            !onnx_elements(im, n, c->count, c->w.out, &c->positions) ||
-            !onnx_elements(im, n, c->count, c->padded, &c->pixels))
+        if (!compose_elements(im->c, c->count, c->w.kernel, &c->windows) ||
+            !compose_elements(im->c, c->count, c->w.out, &c->positions) ||
+            !compose_elements(im->c, c->count, c->padded, &c->pixels))
                 return false;
-        return (onnx_dim(x, 1) % c->windows == 0 && onnx_dim(x, 2) == c->positions) ||
+        return (value_extent(x, 1) % c->windows == 0 && value_extent(x, 2) == c->positions) ||
                onnx_invalid(im, n, "columns %s, want a multiple of %lld by %lld",
                             type_text(im->arena, im->m, x->type), (long long)c->windows,
                             (long long)c->positions);
@@ -256,19 +262,20 @@ static bool columns_known(struct onnx_import *im, struct onnx_node *n, const int
                         return onnx_invalid(im, n, "a block of %lld in an image of %lld", (long long)block[d],
                                             (long long)c->image[d]);
         return onnx_window_read(im, n, blocks, block, true, &c->w) && columns_place(im, n, c) &&
-               (c->at = column_positions(im, n, &c->w, c->padded)) != NULL;
+               (c->at = column_positions(im, &c->w, c->padded)) != NULL;
 }
 
 /* and, where there is something already */
 static struct value *also(struct onnx_import *im, struct value *so_far, struct value *test)
 {
-        return so_far ? onnx_binary(im, OP_and, so_far, test) : test;
+        return so_far ? compose_binary(im->c, OP_and, so_far, test) : test;
 }
 
 /* low, x or high: of a run-time number */
 static struct value *bounded(struct onnx_import *im, struct value *x, int64_t low, int64_t high)
 {
-        return onnx_with(im, OP_min, onnx_with(im, OP_max, x, (double)low), (double)high);
+        return compose_with(im->c, OP_min, compose_with(im->c, OP_max, x, (double)low),
+                            (double)high);
 }
 
 /* Number `index`, of row-major order over run-time extents, as a subscript of each. */
@@ -276,8 +283,8 @@ static void subscripts(struct onnx_import *im, struct value *index, struct value
                        struct value **digits)
 {
         for (int d = count - 1; d >= 0; d--) {
-                digits[d] = onnx_binary(im, OP_rem, index, extents[d]);
-                index = onnx_binary(im, OP_div, index, extents[d]);
+                digits[d] = compose_binary(im->c, OP_rem, index, extents[d]);
+                index = compose_binary(im->c, OP_div, index, extents[d]);
         }
 }
 
@@ -291,58 +298,70 @@ static bool columns_open(struct onnx_import *im, struct onnx_node *n, struct col
 
         if (!image || !block)
                 return false;
-        c->count = (int)onnx_min(onnx_dim(block, 0), RANK_MAX);
-        if (onnx_dim(image, 0) != onnx_dim(block, 0) || c->count < 1 || c->count > RANK_MAX - 2)
+        c->count = (int)compose_min(value_extent(block, 0), RANK_MAX);
+        if (value_extent(image, 0) != value_extent(block, 0) || c->count < 1 ||
+            c->count > RANK_MAX - 2)
                 return onnx_invalid(im, n, "image_shape has %lld values, block_shape %lld",
-                                    (long long)onnx_dim(image, 0), (long long)onnx_dim(block, 0));
-        const struct type *to = onnx_declared_as(im, n, 0, onnx_element(x), c->count + 2);
+                                    (long long)value_extent(image, 0),
+                                    (long long)value_extent(block, 0));
+        const struct type *to = onnx_declared_as(im, n, 0, value_element(x), c->count + 2);
         int64_t ones[RANK_MAX];
         for (int d = 0; d < c->count; d++)
                 ones[d] = 1;
         if (!to || !onnx_window_read(im, n, c->count, ones, true, &c->w))
                 return false;
-        c->positions = onnx_dim(x, 2);
-        if (!dim_is(to->dims[0], onnx_dim(x, 0)) || dim_is(to->dims[1], 0) || !onnx_dim(x, 1) ||
-            onnx_dim(x, 1) % type_extent(to, 1) || !c->positions)
+        c->positions = value_extent(x, 2);
+        if (!dim_is(to->dims[0], value_extent(x, 0)) || dim_is(to->dims[1], 0) ||
+            !value_extent(x, 1) || value_extent(x, 1) % type_extent(to, 1) || !c->positions)
                 return onnx_invalid(im, n, "columns %s for an output that is declared as %s",
                                     type_text(im->arena, im->m, x->type), type_text(im->arena, im->m, to));
-        c->windows = onnx_dim(x, 1) / type_extent(to, 1);
+        c->windows = value_extent(x, 1) / type_extent(to, 1);
         for (int d = 0; d < c->count; d++) {
                 c->image[d] = type_extent(to, d + 2);
                 c->padded[d] = c->image[d] + c->w.pads[d] + c->w.pads[d + c->count];
-                struct value *stated = build_gather(&im->b, image, onnx_integer(im, E_I64, d), 0),
-                             *extent = build_gather(&im->b, block, onnx_integer(im, E_I64, d), 0);
-                fits = also(im, fits, onnx_with(im, OP_eq, stated, (double)c->image[d]));
-                fits = also(im, fits, onnx_with(im, OP_ge, extent, 1));
+                struct value *stated = build_gather(&im->b, image, compose_integer(im->c, E_I64, d),
+                                                    0),
+                             *extent = build_gather(&im->b, block, compose_integer(im->c, E_I64, d),
+                                                    0);
+                fits = also(im, fits, compose_with(im->c, OP_eq, stated, (double)c->image[d]));
+                fits = also(im, fits, compose_with(im->c, OP_ge, extent, 1));
                 extents[d] = bounded(im, extent, 1, c->windows + 1);
                 struct value *reach =
-                        onnx_with(im, OP_mul, onnx_with(im, OP_sub, extents[d], 1), (double)c->w.dilations[d]);
-                reach = onnx_from(im, OP_sub, (double)(c->padded[d] - 1), reach);
-                fits = also(im, fits, onnx_with(im, OP_ge, reach, 0));
-                outs[d] = onnx_with(im, OP_add, onnx_with(im, OP_div, reach, (double)c->w.strides[d]), 1);
+                        compose_with(im->c, OP_mul, compose_with(im->c, OP_sub, extents[d], 1),
+                                     (double)c->w.dilations[d]);
+                reach = compose_from(im->c, OP_sub, (double)(c->padded[d] - 1), reach);
+                fits = also(im, fits, compose_with(im->c, OP_ge, reach, 0));
+                outs[d] = compose_with(im->c, OP_add,
+                                       compose_with(im->c, OP_div, reach, (double)c->w.strides[d]),
+                                       1);
                 outs[d] = bounded(im, outs[d], 1, c->positions + 1);
-                elements = elements ? onnx_binary(im, OP_mul, elements, extents[d]) : extents[d];
+                elements =
+                        elements ? compose_binary(im->c, OP_mul, elements, extents[d]) : extents[d];
                 elements = bounded(im, elements, 1, c->windows + 1);
-                blocks = blocks ? onnx_binary(im, OP_mul, blocks, outs[d]) : outs[d];
+                blocks = blocks ? compose_binary(im->c, OP_mul, blocks, outs[d]) : outs[d];
                 blocks = bounded(im, blocks, 1, c->positions + 1);
         }
-        fits = also(im, fits, onnx_with(im, OP_eq, elements, (double)c->windows));
-        fits = also(im, fits, onnx_with(im, OP_eq, blocks, (double)c->positions));
+        fits = also(im, fits, compose_with(im->c, OP_eq, elements, (double)c->windows));
+        fits = also(im, fits, compose_with(im->c, OP_eq, blocks, (double)c->positions));
         const struct type *t =
-                onnx_elements(im, n, c->count, c->padded, &c->pixels)
-                        ? onnx_type(im, n, E_I64, 2,
-                                    (const dim_t[]){ dim_of(c->windows), dim_of(c->positions) })
+                compose_elements(im->c, c->count, c->padded, &c->pixels)
+                        ? compose_type(im->c, E_I64, 2,
+                                       (const dim_t[]){ dim_of(c->windows), dim_of(c->positions) })
                         : NULL;
         if (!t || !fits)
                 return false;
         subscripts(im, build_iota(&im->b, t, 0), extents, c->count, tap);
         subscripts(im, build_iota(&im->b, t, 1), outs, c->count, place);
         for (int d = 0; d < c->count; d++) {
-                struct value *at = onnx_with(im, OP_mul, tap[d], (double)c->w.dilations[d]);
-                at = onnx_binary(im, OP_add, at, onnx_with(im, OP_mul, place[d], (double)c->w.strides[d]));
-                c->at = d ? onnx_binary(im, OP_add, onnx_with(im, OP_mul, c->at, (double)c->padded[d]), at) : at;
+                struct value *at = compose_with(im->c, OP_mul, tap[d], (double)c->w.dilations[d]);
+                at = compose_binary(im->c, OP_add, at,
+                                    compose_with(im->c, OP_mul, place[d], (double)c->w.strides[d]));
+                c->at = d ? compose_binary(im->c, OP_add,
+                                           compose_with(im->c, OP_mul, c->at, (double)c->padded[d]),
+                                           at)
+                          : at;
         }
-        c->at = onnx_select(im, fits, c->at, onnx_integer(im, E_I64, c->pixels));
+        c->at = compose_select(im->c, fits, c->at, compose_integer(im->c, E_I64, c->pixels));
         return c->at != NULL;
 }
 
@@ -373,15 +392,18 @@ bool onnx_import_col2im(struct onnx_import *im, struct onnx_node *n)
                 return false;
         /* images last: an update is a pixel of all of them */
         int64_t pads[RANK_MAX] = { 0 }, ones[RANK_MAX] = { 1, 1 };
-        dim_t dims[RANK_MAX] = { dim_of(onnx_dim(x, 0)), dim_of(onnx_dim(x, 1) / c.windows) };
+        dim_t dims[RANK_MAX] = { dim_of(value_extent(x, 0)),
+                                 dim_of(value_extent(x, 1) / c.windows) };
         int64_t images = dim_extent(dims[0]) * dim_extent(dims[1]);
-        x = onnx_reshape(im, x, 3,
-                         (const dim_t[]){ dim_of(images), dim_of(c.windows), dim_of(c.positions) });
+        x = compose_reshape(
+                im->c, x, 3,
+                (const dim_t[]){ dim_of(images), dim_of(c.windows), dim_of(c.positions) });
         x = x ? build_transpose(&im->b, x, (const int64_t[]){ 1, 2, 0 }) : NULL;
-        struct value *at = onnx_reshape(
-                im, c.at, 3, (const dim_t[]){ dim_of(c.windows), dim_of(c.positions), dim_of(1) });
-        const struct type *t = onnx_type(im, n, onnx_element(n->inputs[0]), 2,
-                                         (const dim_t[]){ dim_of(c.pixels), dim_of(images) });
+        struct value *at = compose_reshape(
+                im->c, c.at, 3,
+                (const dim_t[]){ dim_of(c.windows), dim_of(c.positions), dim_of(1) });
+        const struct type *t = compose_type(im->c, value_element(n->inputs[0]), 2,
+                                            (const dim_t[]){ dim_of(c.pixels), dim_of(images) });
         struct value *y = t ? scatter(im, zeros(im, t), at, x, -1, 1 + REDUCE_sum) : NULL;
         y = y ? build_transpose(&im->b, y, (const int64_t[]){ 1, 0 }) : NULL;
         for (int d = 0; d < c.count; d++) {
@@ -389,7 +411,7 @@ bool onnx_import_col2im(struct onnx_import *im, struct onnx_node *n)
                 pads[d + 2] = c.w.pads[d];
                 ones[d + 2] = 1;
         }
-        y = onnx_reshape(im, y, c.count + 2, dims);
+        y = compose_reshape(im->c, y, c.count + 2, dims);
         for (int d = 0; d < c.count; d++)
                 dims[d + 2] = dim_of(c.image[d]);
         return onnx_output(n, 0, y ? build_slice(&im->b, y, pads, ones, dims) : NULL);

@@ -111,7 +111,9 @@ bool onnx_import_sequence_construct(struct onnx_import *im, struct onnx_node *n)
                 if (!n->inputs[i])
                         return onnx_invalid(im, n, "input %d is required", i);
         return onnx_same_element(im, n, n->inputs, n->input_count) &&
-               onnx_output(n, 0, onnx_sequence_new(im, onnx_element(n->inputs[0]), n->inputs, n->input_count));
+               onnx_output(n, 0,
+                           onnx_sequence_new(im, value_element(n->inputs[0]), n->inputs,
+                                             n->input_count));
 }
 
 /* Behind the last item, where nobody else has put one, it takes the next place of the room. */
@@ -154,7 +156,7 @@ static int64_t *part_extents(struct onnx_import *im, struct onnx_node *n, int64_
 {
         const struct value *split = onnx_input(n, 1);
         int64_t each = 1, sum = 0;
-        bool known = true, listed = split && onnx_rank(split) == 1;
+        bool known = true, listed = split && value_rank(split) == 1;
         if (split && !listed && !onnx_operand_int(im, n, 1, 1, &each, &known))
                 return NULL;
         if (each < 1) {
@@ -173,7 +175,7 @@ static int64_t *part_extents(struct onnx_import *im, struct onnx_node *n, int64_
                 return NULL;
         }
         for (int i = 0; i < *count && !listed; i++)
-                extents[i] = onnx_min(each, extent - i * each);
+                extents[i] = compose_min(each, extent - i * each);
         for (int i = 0; i < *count; i++)
                 if (extents[i] < 0 || !int_add(sum, extents[i], &sum)) {
                         onnx_invalid(im, n, "part %d is of extent %lld", i, (long long)extents[i]);
@@ -190,26 +192,26 @@ bool onnx_import_split_to_sequence(struct onnx_import *im, struct onnx_node *n)
         struct value *x = n->inputs[0];
         int64_t stated, keep, start = 0;
         dim_t without[RANK_MAX];
-        int axis, count, rank = onnx_rank(x);
+        int axis, count, rank = value_rank(x);
         if (!onnx_int(im, n, "axis", 0, &stated) || !onnx_axis(im, n, stated, rank, &axis) ||
             !onnx_int_range(im, n, "keepdims", 1, 0, 1, &keep))
                 return false;
-        int64_t *extents = part_extents(im, n, onnx_dim(x, axis), &count);
+        int64_t *extents = part_extents(im, n, value_extent(x, axis), &count);
         if (!extents)
                 return false;
         bool vanishes = !keep && !onnx_input(n, 1);
         for (int d = 0; d < rank; d++)
-                without[d - (d > axis)] = dim_of(onnx_dim(x, d));
+                without[d - (d > axis)] = dim_of(value_extent(x, d));
         struct value **items = arena_array(im->arena, (size_t)count, sizeof *items);
         for (int i = 0; i < count; i++) {
                 items[i] = onnx_part(im, x, axis, start, extents[i]);
                 if (items[i] && vanishes)
-                        items[i] = onnx_reshape(im, items[i], rank - 1, without);
+                        items[i] = compose_reshape(im->c, items[i], rank - 1, without);
                 if (!items[i])
                         return false;
                 start += extents[i];
         }
-        return onnx_output(n, 0, onnx_sequence_new(im, onnx_element(x), items, count));
+        return onnx_output(n, 0, onnx_sequence_new(im, value_element(x), items, count));
 }
 
 /* ---- a body for each item ---- */
@@ -236,12 +238,13 @@ static struct value *mapped(struct onnx_import *im, struct onnx_node *n, struct 
         struct value **list = arena_array(im->arena, (size_t)items, sizeof *list);
         for (int k = 0; k < items; k++) {
                 list[k] = made[k * outputs + which];
-                if (list[k]->type->kind != TYPE_TENSOR || onnx_element(list[k]) != onnx_element(list[0])) {
+                if (list[k]->type->kind != TYPE_TENSOR ||
+                    value_element(list[k]) != value_element(list[0])) {
                         onnx_invalid(im, n, "output %d of its body is %s for item %d", which, type_text(im->arena, im->m, list[k]->type), k);
                         return NULL;
                 }
         }
-        return onnx_sequence_new(im, onnx_element(list[0]), list, items);
+        return onnx_sequence_new(im, value_element(list[0]), list, items);
 }
 
 bool onnx_import_sequence_map(struct onnx_import *im, struct onnx_node *n)
@@ -271,7 +274,7 @@ bool onnx_import_sequence_map(struct onnx_import *im, struct onnx_node *n)
 bool onnx_import_sequence_length(struct onnx_import *im, struct onnx_node *n)
 {
         struct list *list = sequence(im, n, 0);
-        return list && onnx_output(n, 0, onnx_integer(im, E_I64, list->count));
+        return list && onnx_output(n, 0, compose_integer(im->c, E_I64, list->count));
 }
 
 /* the items with an axis of extent 1 put in, at `axis` */
@@ -280,10 +283,10 @@ static struct value **with_axis(struct onnx_import *im, struct value *const *ite
         struct value **rows = arena_array(im->arena, (size_t)count, sizeof *rows);
         for (int i = 0; i < count; i++) {
                 dim_t dims[RANK_MAX + 1];
-                int rank = onnx_rank(items[i]);
+                int rank = value_rank(items[i]);
                 for (int d = 0; d <= rank; d++)
-                        dims[d] = dim_of(d == axis ? 1 : onnx_dim(items[i], d - (d > axis)));
-                rows[i] = onnx_reshape(im, items[i], rank + 1, dims);
+                        dims[d] = dim_of(d == axis ? 1 : value_extent(items[i], d - (d > axis)));
+                rows[i] = compose_reshape(im->c, items[i], rank + 1, dims);
                 if (!rows[i])
                         return NULL;
         }
@@ -301,7 +304,7 @@ static int first_unlike(struct value *const *items, int count)
 
 struct value *onnx_stacked(struct onnx_import *im, const struct onnx_node *n, struct value *const *items, int count, int axis)
 {
-        if (onnx_rank(items[0]) == RANK_MAX) {
+        if (value_rank(items[0]) == RANK_MAX) {
                 onnx_unsupported(im, n, "rank %d, at most %d are supported", RANK_MAX + 1, RANK_MAX);
                 return NULL;
         }
@@ -350,7 +353,7 @@ bool onnx_import_concat_from_sequence(struct onnx_import *im, struct onnx_node *
         if (!list->count)
                 return onnx_invalid(im, n, "the sequence is empty");
         struct value *const *items = list->room->items;
-        if (!onnx_axis(im, n, stated, onnx_rank(items[0]) + (int)fresh, &axis))
+        if (!onnx_axis(im, n, stated, value_rank(items[0]) + (int)fresh, &axis))
                 return false;
         return onnx_output(n, 0, fresh ? onnx_stacked(im, n, items, list->count, axis)
                                        : onnx_concatenated(im, n, items, list->count, axis));
@@ -379,7 +382,8 @@ bool onnx_import_optional(struct onnx_import *im, struct onnx_node *n)
 bool onnx_import_optional_has_element(struct onnx_import *im, struct onnx_node *n)
 {
         const struct value *v = onnx_input(n, 0);
-        return onnx_output(n, 0, onnx_integer(im, E_BOOL, v && v->type->kind != TYPE_OPTIONAL));
+        return onnx_output(n, 0,
+                           compose_integer(im->c, E_BOOL, v && v->type->kind != TYPE_OPTIONAL));
 }
 
 bool onnx_import_optional_get_element(struct onnx_import *im, struct onnx_node *n)

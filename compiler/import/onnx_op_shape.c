@@ -61,10 +61,10 @@ bool onnx_import_reshape(struct onnx_import *im, struct onnx_node *n)
         if (known) {
                 if (!reshape_resolve(im, n, x->type, shape, rank, allow_zero, extents))
                         return false;
-                to = onnx_type_static(im, n, onnx_element(x), rank, extents);
-                return to && onnx_output(n, 0, onnx_reshape(im, x, rank, to->dims));
+                to = compose_type_static(im->c, value_element(x), rank, extents);
+                return to && onnx_output(n, 0, compose_reshape(im->c, x, rank, to->dims));
         }
-        to = onnx_declared_as(im, n, 0, onnx_element(x), -1);
+        to = onnx_declared_as(im, n, 0, value_element(x), -1);
         if (!to)
                 return false;
         if (type_elements(to) != type_elements(x->type))
@@ -72,13 +72,13 @@ bool onnx_import_reshape(struct onnx_import *im, struct onnx_node *n)
                                     "output 0 is declared as %s for an operand of %lld elements",
                                     type_text(im->arena, im->m, to),
                                     (long long)type_elements(x->type));
-        return onnx_output(n, 0, onnx_reshape(im, x, to->rank, to->dims));
+        return onnx_output(n, 0, compose_reshape(im->c, x, to->rank, to->dims));
 }
 
 bool onnx_import_flatten(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
-        int rank = onnx_rank(x);
+        int rank = value_rank(x);
         int64_t axis;
         dim_t dims[2] = { dim_of(1), dim_of(1) };
 
@@ -88,23 +88,23 @@ bool onnx_import_flatten(struct onnx_import *im, struct onnx_node *n)
                 axis += rank;
         for (int d = 0; d < rank; d++)
                 dims[d < axis ? 0 : 1] =
-                        dim_of(dim_extent(dims[d < axis ? 0 : 1]) * onnx_dim(x, d));
-        return onnx_type(im, n, onnx_element(x), 2, dims) &&
-               onnx_output(n, 0, onnx_reshape(im, x, 2, dims));
+                        dim_of(dim_extent(dims[d < axis ? 0 : 1]) * value_extent(x, d));
+        return compose_type(im->c, value_element(x), 2, dims) &&
+               onnx_output(n, 0, compose_reshape(im->c, x, 2, dims));
 }
 
 /* the declared shape for x's elements, where run-time axes say what it is */
 static bool reshape_declared(struct onnx_import *im, struct onnx_node *n, int rank)
 {
         struct value *x = n->inputs[0];
-        const struct type *to = onnx_declared_as(im, n, 0, onnx_element(x), rank);
+        const struct type *to = onnx_declared_as(im, n, 0, value_element(x), rank);
 
         if (to && type_elements(to) != type_elements(x->type))
                 return onnx_invalid(im, n,
                                     "output 0 is declared as %s for an operand of %lld elements",
                                     type_text(im->arena, im->m, to),
                                     (long long)type_elements(x->type));
-        return to && onnx_output(n, 0, onnx_reshape(im, x, to->rank, to->dims));
+        return to && onnx_output(n, 0, compose_reshape(im->c, x, to->rank, to->dims));
 }
 
 bool onnx_import_squeeze(struct onnx_import *im, struct onnx_node *n)
@@ -114,20 +114,20 @@ bool onnx_import_squeeze(struct onnx_import *im, struct onnx_node *n)
         dim_t dims[RANK_MAX];
         int rank = 0;
 
-        if (!onnx_axes_read(im, n, n->opset < 13 ? -1 : 1, "axes", onnx_rank(x), &axes))
+        if (!onnx_axes_read(im, n, n->opset < 13 ? -1 : 1, "axes", value_rank(x), &axes))
                 return false;
         if (axes.state == AXES_RUNTIME)
-                return reshape_declared(im, n, onnx_rank(x) - axes.count);
-        for (int d = 0, a = 0; d < onnx_rank(x); d++) {
+                return reshape_declared(im, n, value_rank(x) - axes.count);
+        for (int d = 0, a = 0; d < value_rank(x); d++) {
                 bool named = a < axes.count && axes.axes[a] == d;
                 a += named;
-                if (named && onnx_dim(x, d) != 1)
+                if (named && value_extent(x, d) != 1)
                         return onnx_invalid(im, n, "axis %d is of extent %lld, want 1", d,
-                                            (long long)onnx_dim(x, d));
-                if (!(axes.state == AXES_ABSENT ? onnx_dim(x, d) == 1 : named))
-                        dims[rank++] = dim_of(onnx_dim(x, d));
+                                            (long long)value_extent(x, d));
+                if (!(axes.state == AXES_ABSENT ? value_extent(x, d) == 1 : named))
+                        dims[rank++] = dim_of(value_extent(x, d));
         }
-        return onnx_output(n, 0, onnx_reshape(im, x, rank, dims));
+        return onnx_output(n, 0, compose_reshape(im->c, x, rank, dims));
 }
 
 bool onnx_import_unsqueeze(struct onnx_import *im, struct onnx_node *n)
@@ -151,9 +151,9 @@ bool onnx_import_unsqueeze(struct onnx_import *im, struct onnx_node *n)
                 count = type_elements(n->inputs[1]->type);
         }
         /* axes count in the result */
-        if (count > RANK_MAX - onnx_rank(x))
+        if (count > RANK_MAX - value_rank(x))
                 return onnx_unsupported(im, n, "a result of more than %d dimensions", RANK_MAX);
-        int rank = onnx_rank(x) + (int)count;
+        int rank = value_rank(x) + (int)count;
         if (!onnx_axes_read(im, n, n->opset < 13 ? -1 : 1, "axes", rank, &axes))
                 return false;
         if (axes.state == AXES_RUNTIME)
@@ -163,10 +163,10 @@ bool onnx_import_unsqueeze(struct onnx_import *im, struct onnx_node *n)
                         dims[d] = dim_of(1);
                         a++;
                 } else {
-                        dims[d] = dim_of(onnx_dim(x, d - a));
+                        dims[d] = dim_of(value_extent(x, d - a));
                 }
         }
-        return onnx_output(n, 0, onnx_reshape(im, x, rank, dims));
+        return onnx_output(n, 0, compose_reshape(im->c, x, rank, dims));
 }
 
 /* ---- Expand, Tile ---- */
@@ -182,7 +182,7 @@ bool onnx_import_expand(struct onnx_import *im, struct onnx_node *n)
 
         if (!onnx_operand_ints(im, n, 1, shape, RANK_MAX, &count, &known))
                 return false;
-        int rank = onnx_rank(x) > count ? onnx_rank(x) : count;
+        int rank = value_rank(x) > count ? value_rank(x) : count;
         if (known) {
                 for (int d = 0; d < rank; d++) {
                         int a = d - (rank - t->rank), b = d - (rank - count);
@@ -195,7 +195,7 @@ bool onnx_import_expand(struct onnx_import *im, struct onnx_node *n)
                         dims[d] = dim_of(have == 1 ? want : have);
                 }
         } else {
-                const struct type *to = onnx_declared_as(im, n, 0, onnx_element(x), -1);
+                const struct type *to = onnx_declared_as(im, n, 0, value_element(x), -1);
                 if (!to)
                         return false;
                 rank = to->rank;
@@ -210,7 +210,7 @@ bool onnx_import_expand(struct onnx_import *im, struct onnx_node *n)
                                                     type_text(im->arena, im->m, to));
                 }
         }
-        return onnx_type(im, n, onnx_element(x), rank, dims) &&
+        return compose_type(im->c, value_element(x), rank, dims) &&
                onnx_output(n, 0, build_broadcast_numpy(&im->b, x, rank, dims));
 }
 
@@ -224,8 +224,8 @@ static struct value *tile_some(struct onnx_import *im, struct value *x, int64_t 
         int64_t place[RANK_MAX];
         int row_rank = 0, rank = 0, count = 0;
 
-        for (int d = 0; d < onnx_rank(x); d++) {
-                int64_t extent = dim_extent(dims[d] = dim_of(onnx_dim(x, d)));
+        for (int d = 0; d < value_rank(x); d++) {
+                int64_t extent = dim_extent(dims[d] = dim_of(value_extent(x, d)));
                 bool repeated = repeats[d] != 1 && count < TILED_MAX;
                 if (repeated) {
                         count++;
@@ -242,9 +242,10 @@ static struct value *tile_some(struct onnx_import *im, struct value *x, int64_t 
                         tiled[rank - 1] = dim_of(dim_extent(tiled[rank - 1]) * extent);
                 }
         }
-        const struct type *to = type_tensor(im->m, onnx_element(x), rank, tiled);
-        return onnx_reshape(im, onnx_spread(im, onnx_reshape(im, x, row_rank, rows), to, place),
-                            onnx_rank(x), dims);
+        const struct type *to = type_tensor(im->m, value_element(x), rank, tiled);
+        return compose_reshape(
+                im->c, compose_spread(im->c, compose_reshape(im->c, x, row_rank, rows), to, place),
+                value_rank(x), dims);
 }
 
 bool onnx_import_tile(struct onnx_import *im, struct onnx_node *n)
@@ -252,7 +253,7 @@ bool onnx_import_tile(struct onnx_import *im, struct onnx_node *n)
         struct value *x = n->inputs[0];
         const struct type *to;
         int64_t repeats[RANK_MAX], extents[RANK_MAX];
-        int count, rank = onnx_rank(x);
+        int count, rank = value_rank(x);
         bool known;
 
         if (!onnx_operand_ints(im, n, 1, repeats, RANK_MAX, &count, &known))
@@ -262,19 +263,20 @@ bool onnx_import_tile(struct onnx_import *im, struct onnx_node *n)
                         return onnx_invalid(im, n, "repeats has %d values for a tensor of rank %d",
                                             count, rank);
                 for (int d = 0; d < rank; d++)
-                        if (repeats[d] < 0 || !int_mul(onnx_dim(x, d), repeats[d], &extents[d]))
+                        if (repeats[d] < 0 || !int_mul(value_extent(x, d), repeats[d], &extents[d]))
                                 return onnx_invalid(im, n, "repeats[%d] is %lld", d,
                                                     (long long)repeats[d]);
-                to = onnx_type_static(im, n, onnx_element(x), rank, extents);
+                to = compose_type_static(im->c, value_element(x), rank, extents);
         } else {
-                to = onnx_declared_as(im, n, 0, onnx_element(x), rank);
+                to = onnx_declared_as(im, n, 0, value_element(x), rank);
                 for (int d = 0; to && d < rank; d++) {
-                        repeats[d] = onnx_dim(x, d) ? type_extent(to, d) / onnx_dim(x, d) : 1;
-                        if (!dim_is(to->dims[d], repeats[d] * onnx_dim(x, d)))
+                        repeats[d] =
+                                value_extent(x, d) ? type_extent(to, d) / value_extent(x, d) : 1;
+                        if (!dim_is(to->dims[d], repeats[d] * value_extent(x, d)))
                                 return onnx_invalid(
                                         im, n, "extent %lld at dimension %d is no multiple of %lld",
                                         (long long)type_extent(to, d), d,
-                                        (long long)onnx_dim(x, d));
+                                        (long long)value_extent(x, d));
                 }
         }
         if (!to)
@@ -295,15 +297,15 @@ bool onnx_import_shape(struct onnx_import *im, struct onnx_node *n)
         if (n->opset >= 15 &&
             (!onnx_int(im, n, "start", 0, &start) || !onnx_int(im, n, "end", t->rank, &end)))
                 return false;
-        start = onnx_min(onnx_max(start < 0 ? start + t->rank : start, 0), t->rank);
-        end = onnx_min(onnx_max(end < 0 ? end + t->rank : end, 0), t->rank);
+        start = compose_min(compose_max(start < 0 ? start + t->rank : start, 0), t->rank);
+        end = compose_min(compose_max(end < 0 ? end + t->rank : end, 0), t->rank);
         return onnx_output(n, 0,
-                           constant_dims(im->m, (int)onnx_max(end - start, 0), t->dims + start));
+                           constant_dims(im->m, (int)compose_max(end - start, 0), t->dims + start));
 }
 
 bool onnx_import_size(struct onnx_import *im, struct onnx_node *n)
 {
-        return onnx_output(n, 0, onnx_integer(im, E_I64, type_elements(n->inputs[0]->type)));
+        return onnx_output(n, 0, compose_integer(im->c, E_I64, type_elements(n->inputs[0]->type)));
 }
 
 bool onnx_import_identity(struct onnx_import *im, struct onnx_node *n)

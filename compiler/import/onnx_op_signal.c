@@ -19,37 +19,41 @@ struct transform {
 static struct value *cosines(struct onnx_import *im, struct value *i, struct value *k,
                              struct value *quarters, int64_t period)
 {
-        struct value *at =
-                onnx_with(im, OP_mul,
-                          onnx_with(im, OP_rem, onnx_binary(im, OP_mul, i, k), (double)period), 4);
+        struct value *at = compose_with(
+                im->c, OP_mul,
+                compose_with(im->c, OP_rem, compose_binary(im->c, OP_mul, i, k), (double)period),
+                4);
 
-        at = onnx_binary(im, OP_add, at, onnx_with(im, OP_mul, quarters, (double)period));
-        return onnx_unary(im, OP_cos,
-                          onnx_with(im, OP_mul, onnx_cast(im, at, E_F64),
-                                    turn / (4 * (double)period)));
+        at = compose_binary(im->c, OP_add, at,
+                            compose_with(im->c, OP_mul, quarters, (double)period));
+        return compose_unary(im->c, OP_cos,
+                             compose_with(im->c, OP_mul, compose_cast(im->c, at, E_F64),
+                                          turn / (4 * (double)period)));
 }
 
 /* <in x in_parts x out x out_parts x f64>: part 1 is the imaginary one, a quarter turn away; the
  * inverse turns the other way */
-static struct value *roots(struct onnx_import *im, const struct onnx_node *n,
-                           const struct transform *t)
+static struct value *roots(struct onnx_import *im, const struct transform *t)
 {
         const dim_t dims[4] = { dim_of(t->in), dim_of(t->in_parts), dim_of(t->out),
                                 dim_of(t->out_parts) };
-        const struct type *index = onnx_type(im, n, E_I64, 4, dims);
+        const struct type *index = compose_type(im->c, E_I64, 4, dims);
 
         if (!index)
                 return NULL;
         struct value *i = build_iota(&im->b, index, 0), *k = build_iota(&im->b, index, 2);
         struct value *right = build_iota(&im->b, index, t->inverse ? 3 : 1);
-        struct value *quarters = onnx_binary(im, OP_sub, build_iota(&im->b, index, t->inverse ? 1 : 3), right);
+        struct value *quarters =
+                compose_binary(im->c, OP_sub, build_iota(&im->b, index, t->inverse ? 1 : 3), right);
         struct value *root = cosines(im, i, k, quarters, t->period);
         if (t->folded) { /* every element but the first, and the middle one, stands for two */
-                struct value *middle = onnx_with(im, OP_eq, onnx_with(im, OP_mul, i, 2), (double)t->period);
-                struct value *one = onnx_binary(im, OP_or, onnx_with(im, OP_eq, i, 0), middle);
-                root = onnx_select(im, one, root, onnx_with(im, OP_mul, root, 2));
+                struct value *middle = compose_with(im->c, OP_eq, compose_with(im->c, OP_mul, i, 2),
+                                                    (double)t->period);
+                struct value *one =
+                        compose_binary(im->c, OP_or, compose_with(im->c, OP_eq, i, 0), middle);
+                root = compose_select(im->c, one, root, compose_with(im->c, OP_mul, root, 2));
         }
-        return t->inverse ? onnx_with(im, OP_div, root, (double)t->period) : root;
+        return t->inverse ? compose_with(im->c, OP_div, root, (double)t->period) : root;
 }
 
 struct value *onnx_fitted(struct onnx_import *im, struct value *x, int axis, int64_t extent)
@@ -57,14 +61,14 @@ struct value *onnx_fitted(struct onnx_import *im, struct value *x, int axis, int
         int64_t low[RANK_MAX] = { 0 };
         dim_t dims[RANK_MAX];
 
-        for (int d = 0; d < onnx_rank(x); d++)
-                dims[d] = dim_of(d == axis ? extent : onnx_dim(x, d));
-        if (extent == onnx_dim(x, axis))
+        for (int d = 0; d < value_rank(x); d++)
+                dims[d] = dim_of(d == axis ? extent : value_extent(x, d));
+        if (extent == value_extent(x, axis))
                 return x;
-        struct value *operands[3] = { x, build_scalar(&im->b, onnx_element(x), 0),
-                                      constant_ints(im->m, low, onnx_rank(x)) };
+        struct value *operands[3] = { x, build_scalar(&im->b, value_element(x), 0),
+                                      constant_ints(im->m, low, value_rank(x)) };
         return value_build(&im->b, OP_pad, operands, 3, NULL,
-                           type_tensor(im->m, onnx_element(x), onnx_rank(x), dims));
+                           type_tensor(im->m, value_element(x), value_rank(x), dims));
 }
 
 /* ---- in steps ---- */
@@ -92,15 +96,16 @@ static struct value *twiddled(struct onnx_import *im, struct value *y, bool inve
         struct value *i = build_iota(&im->b, index, 0), *part = build_iota(&im->b, index, 1),
                      *k = build_iota(&im->b, index, 2);
         int64_t period = type_extent(index, 0) * type_extent(index, 2);
-        struct value *same = cosines(im, i, k, onnx_with(im, OP_mul, part, 0), period);
-        struct value *quarters = onnx_with(im, OP_sub, onnx_with(im, OP_mul, part, 2), 1);
-        struct value *other =
-                cosines(im, i, k, inverse ? onnx_unary(im, OP_neg, quarters) : quarters, period);
-        same = onnx_spread(im, onnx_cast(im, same, onnx_element(y)), y->type, onto);
-        other = onnx_spread(im, onnx_cast(im, other, onnx_element(y)), y->type, onto);
+        struct value *same = cosines(im, i, k, compose_with(im->c, OP_mul, part, 0), period);
+        struct value *quarters =
+                compose_with(im->c, OP_sub, compose_with(im->c, OP_mul, part, 2), 1);
+        struct value *other = cosines(
+                im, i, k, inverse ? compose_unary(im->c, OP_neg, quarters) : quarters, period);
+        same = compose_spread(im->c, compose_cast(im->c, same, value_element(y)), y->type, onto);
+        other = compose_spread(im->c, compose_cast(im->c, other, value_element(y)), y->type, onto);
         struct value *swapped = build_slice(&im->b, y, starts, steps, y->type->dims);
-        struct value *right = onnx_binary(im, OP_mul, swapped, other);
-        return onnx_binary(im, OP_add, onnx_binary(im, OP_mul, y, same), right);
+        struct value *right = compose_binary(im->c, OP_mul, swapped, other);
+        return compose_binary(im->c, OP_add, compose_binary(im->c, OP_mul, y, same), right);
 }
 
 /* x <rows x parts x n> as <rows x 2 x n>. With n = p q, p transforms follow q ones of every q-th
@@ -115,18 +120,19 @@ static struct value *spectrum(struct onnx_import *im, const struct onnx_node *n,
 
         if (!x)
                 return NULL;
-        int64_t rows = onnx_dim(x, 0), length = onnx_dim(x, 2), p = factor_of(length),
+        int64_t rows = value_extent(x, 0), length = value_extent(x, 2), p = factor_of(length),
                 q = length / p;
         const struct transform t = { .period = p,
                                      .in = p,
-                                     .in_parts = onnx_dim(x, 1),
+                                     .in_parts = value_extent(x, 1),
                                      .out = p,
                                      .out_parts = 2,
                                      .inverse = inverse };
-        struct value *matrix = onnx_cast(im, roots(im, n, &t), onnx_element(x));
+        struct value *matrix = compose_cast(im->c, roots(im, &t), value_element(x));
         matrix = matrix ? build_transpose(&im->b, matrix, (const int64_t[]){ 1, 0, 3, 2 }) : NULL;
-        x = onnx_reshape(im, x, 4,
-                         (const dim_t[]){ dim_of(rows), dim_of(t.in_parts), dim_of(p), dim_of(q) });
+        x = compose_reshape(
+                im->c, x, 4,
+                (const dim_t[]){ dim_of(rows), dim_of(t.in_parts), dim_of(p), dim_of(q) });
         if (!x || !matrix)
                 return NULL;
         attr_set_ints(im->m, attrs, OP_dot, "contract_a", over_x, 2);
@@ -137,21 +143,23 @@ static struct value *spectrum(struct onnx_import *im, const struct onnx_node *n,
                 x = x ? build_transpose(&im->b, x, (const int64_t[]){ 0, 3, 2, 1 }) : NULL;
                 x = spectrum(
                         im, n,
-                        onnx_reshape(im, x, 3,
-                                     (const dim_t[]){ dim_of(rows * p), dim_of(2), dim_of(q) }),
+                        compose_reshape(im->c, x, 3,
+                                        (const dim_t[]){ dim_of(rows * p), dim_of(2), dim_of(q) }),
                         inverse);
-                x = onnx_reshape(im, x, 4,
-                                 (const dim_t[]){ dim_of(rows), dim_of(p), dim_of(2), dim_of(q) });
+                x = compose_reshape(
+                        im->c, x, 4,
+                        (const dim_t[]){ dim_of(rows), dim_of(p), dim_of(2), dim_of(q) });
                 x = x ? build_transpose(&im->b, x, (const int64_t[]){ 0, 2, 3, 1 }) : NULL;
         }
-        return onnx_reshape(im, x, 3, (const dim_t[]){ dim_of(rows), dim_of(2), dim_of(length) });
+        return compose_reshape(im->c, x, 3,
+                               (const dim_t[]){ dim_of(rows), dim_of(2), dim_of(length) });
 }
 
 /* x, whose last dimension is the parts, transformed along axis in steps */
 static struct value *in_steps(struct onnx_import *im, const struct onnx_node *n, struct value *x,
                               int axis, const struct transform *t)
 {
-        int rank = onnx_rank(x), k = 0;
+        int rank = value_rank(x), k = 0;
         int64_t perm[RANK_MAX], back[RANK_MAX], starts[RANK_MAX] = { 0 }, steps[RANK_MAX], rows = 1;
         dim_t dims[RANK_MAX];
 
@@ -162,18 +170,18 @@ static struct value *in_steps(struct onnx_import *im, const struct onnx_node *n,
         for (int d = 0; d < rank; d++) {
                 back[perm[d]] = d;
                 steps[d] = 1;
-                dims[d] = dim_of(d < rank - 2    ? onnx_dim(x, (int)perm[d])
+                dims[d] = dim_of(d < rank - 2    ? value_extent(x, (int)perm[d])
                                  : d == rank - 2 ? 2
                                                  : t->period);
                 rows *= d < rank - 2 ? dim_extent(dims[d]) : 1;
         }
         x = build_transpose(&im->b, x, perm);
         x = spectrum(im, n,
-                     onnx_reshape(im, x, 3,
-                                  (const dim_t[]){ dim_of(rows), dim_of(t->in_parts),
-                                                   dim_of(t->period) }),
+                     compose_reshape(im->c, x, 3,
+                                     (const dim_t[]){ dim_of(rows), dim_of(t->in_parts),
+                                                      dim_of(t->period) }),
                      t->inverse);
-        x = onnx_reshape(im, x, rank, dims);
+        x = compose_reshape(im->c, x, rank, dims);
         dims[rank - 1] = dim_of(t->out);
         x = x ? build_slice(&im->b, x, starts, steps, dims) : NULL;
         return x ? build_transpose(&im->b, x, back) : NULL;
@@ -183,7 +191,7 @@ static struct value *in_steps(struct onnx_import *im, const struct onnx_node *n,
 static struct value *transformed(struct onnx_import *im, const struct onnx_node *n, struct value *x,
                                  int axis, const struct transform *t)
 {
-        int last = onnx_rank(x) - 1;
+        int last = value_rank(x) - 1;
         const int64_t over_x[2] = { axis, last }, over_roots[2] = { 0, 1 };
         struct attr *attrs = attrs_new(im->m, OP_dot);
         int64_t perm[RANK_MAX];
@@ -191,7 +199,7 @@ static struct value *transformed(struct onnx_import *im, const struct onnx_node 
         x = onnx_fitted(im, x, axis, t->in);
         if (x && !t->folded && factor_of(t->period) < t->period)
                 return in_steps(im, n, x, axis, t);
-        struct value *matrix = x ? onnx_cast(im, roots(im, n, t), onnx_element(x)) : NULL;
+        struct value *matrix = x ? compose_cast(im->c, roots(im, t), value_element(x)) : NULL;
         if (!matrix)
                 return NULL;
         attr_set_ints(im->m, attrs, OP_dot, "contract_a", over_x, 2);
@@ -220,10 +228,10 @@ static bool transform_read(const struct type *x, int axis, int64_t length, bool 
 
 bool onnx_import_dft(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *x = onnx_wide(im, n->inputs[0]), *y = NULL, *chosen = NULL;
+        struct value *x = compose_wide(im->c, n->inputs[0]), *y = NULL, *chosen = NULL;
         int64_t inverse, onesided, length, stated;
         bool known, axis_known = true;
-        int axis = 0, rank = onnx_rank(n->inputs[0]);
+        int axis = 0, rank = value_rank(n->inputs[0]);
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, RANK_MAX) ||
             !onnx_int_range(im, n, "inverse", 0, 0, 1, &inverse) ||
@@ -240,9 +248,10 @@ bool onnx_import_dft(struct onnx_import *im, struct onnx_node *n)
         if (axis == rank - 1)
                 return onnx_invalid(im, n, "axis %lld is the complex one", (long long)stated);
         const struct type *to =
-                axis_known ? NULL : onnx_declared_as(im, n, 0, onnx_element(n->inputs[0]), rank);
+                axis_known ? NULL : onnx_declared_as(im, n, 0, value_element(n->inputs[0]), rank);
         if (!axis_known) {
-                chosen = onnx_axes_wrap(im, onnx_cast(im, onnx_scalar(im, n, 2), E_I64), rank);
+                chosen =
+                        onnx_axes_wrap(im, compose_cast(im->c, onnx_scalar(im, n, 2), E_I64), rank);
                 if (!to || !chosen)
                         return false;
         }
@@ -260,21 +269,22 @@ bool onnx_import_dft(struct onnx_import *im, struct onnx_node *n)
                 for (int k = 0; k < rank; k++)
                         dims[k] = dim_of(k == d          ? t.out
                                          : k == rank - 1 ? t.out_parts
-                                                         : onnx_dim(x, k));
-                const struct type *type = onnx_type(im, n, onnx_element(x), rank, dims);
+                                                         : value_extent(x, k));
+                const struct type *type = compose_type(im->c, value_element(x), rank, dims);
                 if (!type)
                         return false;
                 if (to && !type_same_dims(type, to))
                         continue;
                 struct value *here = transformed(im, n, x, d, &t);
-                y = y ? onnx_select(im, onnx_with(im, OP_eq, chosen, d), here, y) : here;
+                y = y ? compose_select(im->c, compose_with(im->c, OP_eq, chosen, d), here, y)
+                      : here;
                 if (!y)
                         return false;
         }
         if (!y)
                 return onnx_invalid(im, n, "no axis gives the declared %s",
                                     type_text(im->arena, im->m, to));
-        return onnx_output(n, 0, onnx_cast(im, y, onnx_element(n->inputs[0])));
+        return onnx_output(n, 0, compose_cast(im->c, y, value_element(n->inputs[0])));
 }
 
 /* a short-time transform: what a node says */
@@ -291,34 +301,36 @@ struct frames {
 static struct value *frames_of(struct onnx_import *im, const struct onnx_node *n, const struct frames *f,
                                int64_t length, int64_t other)
 {
-        const dim_t dims[4] = { dim_of(onnx_dim(f->x, 0)), dim_of(f->count), dim_of(length),
-                                dim_of(onnx_dim(f->x, 2)) };
-        const struct type *cut = onnx_type(im, n, onnx_element(f->x), 4, dims),
-                          *table = cut ? onnx_type(im, n, E_I64, 2, dims + 1) : NULL;
+        const dim_t dims[4] = { dim_of(value_extent(f->x, 0)), dim_of(f->count), dim_of(length),
+                                dim_of(value_extent(f->x, 2)) };
+        const struct type *cut = compose_type(im->c, value_element(f->x), 4, dims),
+                          *table = cut ? compose_type(im->c, E_I64, 2, dims + 1) : NULL;
         struct transform t;
 
         if (!table)
                 return NULL;
-        struct value *index = onnx_binary(im, OP_mul, build_iota(&im->b, table, 0), f->step);
-        index = onnx_binary(im, OP_add, index, build_iota(&im->b, table, 1));
+        struct value *index = compose_binary(im->c, OP_mul, build_iota(&im->b, table, 0), f->step);
+        index = compose_binary(im->c, OP_add, index, build_iota(&im->b, table, 1));
         if (f->length) {
-                struct value *fits = onnx_with(im, OP_eq, f->length, (double)length);
+                struct value *fits = compose_with(im->c, OP_eq, f->length, (double)length);
                 struct value *outside =
-                        onnx_select(im, onnx_with(im, OP_eq, f->length, (double)other), onnx_integer(im, E_I64, 0),
-                                    onnx_integer(im, E_I64, onnx_dim(f->x, 1)));
-                index = onnx_select(im, fits, index, outside);
+                        compose_select(im->c, compose_with(im->c, OP_eq, f->length, (double)other),
+                                       compose_integer(im->c, E_I64, 0),
+                                       compose_integer(im->c, E_I64, value_extent(f->x, 1)));
+                index = compose_select(im->c, fits, index, outside);
         }
         struct value *x = index ? build_gather(&im->b, f->x, index, 1) : NULL;
         if (f->window)
-                x = onnx_binary(im, OP_mul, x, onnx_spread(im, f->window, cut, (const int64_t[]){ 2 }));
+                x = compose_binary(im->c, OP_mul, x,
+                                   compose_spread(im->c, f->window, cut, (const int64_t[]){ 2 }));
         if (!x)
                 return NULL;
         if (!transform_read(x->type, 2, -1, false, f->onesided, &t)) {
                 onnx_invalid(im, n, "the signal is %s", type_text(im->arena, im->m, n->inputs[0]->type));
                 return NULL;
         }
-        return onnx_type(im, n, onnx_element(x), 4,
-                         (const dim_t[]){ dims[0], dim_of(f->count), dim_of(t.out), dim_of(2) })
+        return compose_type(im->c, value_element(x), 4,
+                            (const dim_t[]){ dims[0], dim_of(f->count), dim_of(t.out), dim_of(2) })
                        ? transformed(im, n, x, 2, &t)
                        : NULL;
 }
@@ -330,28 +342,31 @@ static struct value *frames_open(struct onnx_import *im, const struct onnx_node 
         const int64_t lengths[2] = { f->onesided ? 2 * bins - 1 : bins, f->onesided ? 2 * bins - 2 : 0 };
         struct value *y = NULL;
 
-        f->length = onnx_cast(im, onnx_scalar(im, n, 3), E_I64);
+        f->length = compose_cast(im->c, onnx_scalar(im, n, 3), E_I64);
         if (!f->length)
                 return NULL;
         for (int k = 0; k < 2; k++) {
-                if (lengths[k] < 1 || lengths[k] > onnx_dim(f->x, 1))
+                if (lengths[k] < 1 || lengths[k] > value_extent(f->x, 1))
                         continue;
-                bool other = lengths[1 - k] >= 1 && lengths[1 - k] <= onnx_dim(f->x, 1);
+                bool other = lengths[1 - k] >= 1 && lengths[1 - k] <= value_extent(f->x, 1);
                 struct value *here = frames_of(im, n, f, lengths[k], other ? lengths[1 - k] : -1);
                 if (!here)
                         return NULL;
-                y = y ? onnx_select(im, onnx_with(im, OP_eq, f->length, (double)lengths[k]), here, y) : here;
+                y = y ? compose_select(im->c,
+                                       compose_with(im->c, OP_eq, f->length, (double)lengths[k]),
+                                       here, y)
+                      : here;
         }
         if (!y)
                 onnx_invalid(im, n, "no frame of a signal of %lld has %lld bins, as is declared",
-                             (long long)onnx_dim(f->x, 1), (long long)bins);
+                             (long long)value_extent(f->x, 1), (long long)bins);
         return y;
 }
 
 /* Operands signal [batch, length, parts], frame_step, window, frame_length */
 bool onnx_import_stft(struct onnx_import *im, struct onnx_node *n)
 {
-        struct frames f = { .x = onnx_wide(im, n->inputs[0]), .window = onnx_input(n, 2) };
+        struct frames f = { .x = compose_wide(im->c, n->inputs[0]), .window = onnx_input(n, 2) };
         int64_t onesided, step, length;
         bool known, length_known;
 
@@ -360,29 +375,33 @@ bool onnx_import_stft(struct onnx_import *im, struct onnx_node *n)
             !onnx_operand_int(im, n, 1, 1, &step, &known) || !onnx_operand_int(im, n, 3, -1, &length, &length_known) ||
             !f.x)
                 return false;
-        if (f.window && (onnx_rank(f.window) != 1 || onnx_element(f.window) != onnx_element(n->inputs[0])))
+        if (f.window &&
+            (value_rank(f.window) != 1 || value_element(f.window) != value_element(n->inputs[0])))
                 return onnx_invalid(im, n, "the window is %s", type_text(im->arena, im->m, f.window->type));
-        if (f.window && length_known && length >= 0 && length != onnx_dim(f.window, 0))
-                return onnx_invalid(im, n, "frame_length is %lld for a window of %lld", (long long)length,
-                                    (long long)onnx_dim(f.window, 0));
-        length = f.window ? onnx_dim(f.window, 0) : length;
+        if (f.window && length_known && length >= 0 && length != value_extent(f.window, 0))
+                return onnx_invalid(im, n, "frame_length is %lld for a window of %lld",
+                                    (long long)length, (long long)value_extent(f.window, 0));
+        length = f.window ? value_extent(f.window, 0) : length;
         length_known |= f.window != NULL;
-        if ((length_known && (length < 1 || length > onnx_dim(f.x, 1))) || (known && (step < 1 || step > NUMBER_MAX)))
-                return onnx_invalid(im, n, "frames of %lld every %lld of a signal of %lld", (long long)length,
-                                    (long long)step, (long long)onnx_dim(f.x, 1));
+        if ((length_known && (length < 1 || length > value_extent(f.x, 1))) ||
+            (known && (step < 1 || step > NUMBER_MAX)))
+                return onnx_invalid(im, n, "frames of %lld every %lld of a signal of %lld",
+                                    (long long)length, (long long)step,
+                                    (long long)value_extent(f.x, 1));
         const struct type *to =
-                known && length_known ? NULL : onnx_declared_as(im, n, 0, onnx_element(n->inputs[0]), 4);
+                known && length_known ? NULL
+                                      : onnx_declared_as(im, n, 0, value_element(n->inputs[0]), 4);
         if (!(known && length_known) && !to)
                 return false;
-        f.count = to ? type_extent(to, 1) : (onnx_dim(f.x, 1) - length) / step + 1;
+        f.count = to ? type_extent(to, 1) : (value_extent(f.x, 1) - length) / step + 1;
         f.onesided = onesided;
-        f.step = onnx_cast(im, onnx_scalar(im, n, 1), E_I64);
-        f.window = onnx_wide(im, f.window);
+        f.step = compose_cast(im->c, onnx_scalar(im, n, 1), E_I64);
+        f.window = compose_wide(im->c, f.window);
         if (!f.step)
                 return false;
         struct value *y = length_known ? frames_of(im, n, &f, length, -1)
                                        : frames_open(im, n, &f, type_extent(to, 2));
-        return onnx_output(n, 0, onnx_cast(im, y, onnx_element(n->inputs[0])));
+        return onnx_output(n, 0, compose_cast(im->c, y, value_element(n->inputs[0])));
 }
 
 /* HannWindow, HammingWindow, BlackmanWindow (variant 0, 1, 2): sums of cosines a0 - a1 cos x + a2
@@ -402,19 +421,22 @@ bool onnx_import_window(struct onnx_import *im, struct onnx_node *n)
             !onnx_int_range(im, n, "periodic", 1, 0, 1, &periodic) ||
             !onnx_operand_int(im, n, 0, 0, &size, &known))
                 return false;
-        const struct type *to = known ? onnx_type(im, n, E_F64, 1, (const dim_t[]){ dim_of(size) })
-                                      : onnx_declared_as(im, n, 0, e, 1);
+        const struct type *to =
+                known ? compose_type(im->c, E_F64, 1, (const dim_t[]){ dim_of(size) })
+                      : onnx_declared_as(im, n, 0, e, 1);
         if (!to)
                 return false;
         int64_t period = periodic ? type_extent(to, 0) : type_extent(to, 0) - 1;
-        struct value *i = onnx_iota(im, E_F64, type_extent(to, 0));
-        struct value *x = onnx_with(im, OP_mul, i, period > 0 ? turn / (double)period : 0);
+        struct value *i = compose_iota(im->c, E_F64, type_extent(to, 0));
+        struct value *x = compose_with(im->c, OP_mul, i, period > 0 ? turn / (double)period : 0);
         struct value *w =
-                onnx_from(im, OP_sub, a[0], onnx_with(im, OP_mul, onnx_unary(im, OP_cos, x), a[1]));
+                compose_from(im->c, OP_sub, a[0],
+                             compose_with(im->c, OP_mul, compose_unary(im->c, OP_cos, x), a[1]));
         if (a[2] != 0)
-                w = onnx_binary(im, OP_add, w,
-                                onnx_with(im, OP_mul,
-                                          onnx_unary(im, OP_cos, onnx_with(im, OP_mul, x, 2)),
-                                          a[2]));
-        return onnx_output(n, 0, onnx_cast(im, w, e));
+                w = compose_binary(im->c, OP_add, w,
+                                   compose_with(im->c, OP_mul,
+                                                compose_unary(im->c, OP_cos,
+                                                              compose_with(im->c, OP_mul, x, 2)),
+                                                a[2]));
+        return onnx_output(n, 0, compose_cast(im->c, w, e));
 }

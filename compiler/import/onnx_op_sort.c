@@ -11,12 +11,12 @@ static struct value *argsort(struct onnx_import *im, struct value *x, int axis, 
         struct attr *attrs = attrs_new(im->m, OP_argsort);
         dim_t dims[RANK_MAX];
 
-        for (int d = 0; x && d < onnx_rank(x); d++)
-                dims[d] = dim_of(d == axis ? count : onnx_dim(x, d));
+        for (int d = 0; x && d < value_rank(x); d++)
+                dims[d] = dim_of(d == axis ? count : value_extent(x, d));
         attr_set(attrs, OP_argsort, "axis", axis);
         attr_set(attrs, OP_argsort, "descending", descending);
         return x ? value_build(&im->b, OP_argsort, &x, 1, attrs,
-                               type_tensor(im->m, E_I64, onnx_rank(x), dims))
+                               type_tensor(im->m, E_I64, value_rank(x), dims))
                  : NULL;
 }
 
@@ -29,7 +29,7 @@ bool onnx_import_top_k(struct onnx_import *im, struct onnx_node *n)
         int axis;
 
         if (!onnx_int(im, n, "axis", -1, &stated) ||
-            !onnx_axis(im, n, stated, onnx_rank(x), &axis) ||
+            !onnx_axis(im, n, stated, value_rank(x), &axis) ||
             (n->opset >= 11 && !onnx_int_range(im, n, "largest", 1, 0, 1, &largest)) ||
             (n->opset >= 11 && !onnx_int_range(im, n, "sorted", 1, 0, 1, &sorted)) ||
             (n->opset < 10 ? !onnx_int_required(im, n, "k", &k)
@@ -37,14 +37,14 @@ bool onnx_import_top_k(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (!known) {
                 const struct type *declared =
-                        onnx_declared_as(im, n, 0, onnx_element(x), onnx_rank(x));
+                        onnx_declared_as(im, n, 0, value_element(x), value_rank(x));
                 if (!declared)
                         return false;
                 k = type_extent(declared, axis);
         }
-        if (k < 0 || k > onnx_dim(x, axis))
+        if (k < 0 || k > value_extent(x, axis))
                 return onnx_invalid(im, n, "the %lld first of %lld elements", (long long)k,
-                                    (long long)onnx_dim(x, axis));
+                                    (long long)value_extent(x, axis));
         struct value *order = argsort(im, x, axis, largest, k);
         if (!order || (onnx_wants(n, 1) && !onnx_output(n, 1, order)))
                 return false;
@@ -71,15 +71,15 @@ static int64_t count_true(const struct value *flags)
 static struct value *positions(struct onnx_import *im, struct value *flags, int64_t count)
 {
         struct value *order = argsort(im, flags, 0, 1, count);
-        struct value *found = onnx_reduce(im, REDUCE_sum, onnx_cast(im, flags, E_I64),
-                                          (const int64_t[]){ 0 }, 1, E_COMPUTE);
-        struct value *fits = onnx_with(im, OP_eq, found, (double)count);
-        struct value *start =
-                onnx_select(im, fits, onnx_integer(im, E_I64, 0), onnx_integer(im, E_I64, -1));
+        struct value *found = compose_reduce(im->c, REDUCE_sum, compose_cast(im->c, flags, E_I64),
+                                             (const int64_t[]){ 0 }, 1, E_COMPUTE);
+        struct value *fits = compose_with(im->c, OP_eq, found, (double)count);
+        struct value *start = compose_select(im->c, fits, compose_integer(im->c, E_I64, 0),
+                                             compose_integer(im->c, E_I64, -1));
         struct value *step = constant_ints(im->m, (const int64_t[]){ 1 }, 1);
-        struct value *operands[3] = { order,
-                                      onnx_reshape(im, start, 1, (const dim_t[]){ dim_of(1) }),
-                                      step };
+        struct value *operands[3] = {
+                order, compose_reshape(im->c, start, 1, (const dim_t[]){ dim_of(1) }), step
+        };
 
         return order && operands[1] ? value_build(&im->b, OP_slice, operands, 3, NULL, order->type)
                                     : NULL;
@@ -98,30 +98,35 @@ static bool how_many(struct onnx_import *im, struct onnx_node *n, const struct v
         if (!declared)
                 return false;
         *count = type_extent(declared, dimension);
-        return *count <= onnx_dim(flags, 0) ||
+        return *count <= value_extent(flags, 0) ||
                onnx_invalid(im, n, "output 0 is declared as %s, at most %lld are possible",
-                            type_text(im->arena, im->m, declared), (long long)onnx_dim(flags, 0));
+                            type_text(im->arena, im->m, declared),
+                            (long long)value_extent(flags, 0));
 }
 
 /* <rank x n>: a column for each element that is not 0 */
 bool onnx_import_non_zero(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *rows[RANK_MAX];
-        int rank = onnx_rank(x);
+        int rank = value_rank(x);
         int64_t elements = type_elements(x->type), count, inner = 1;
 
-        struct value *flags = onnx_reshape(im, onnx_binary(im, OP_ne, x, build_like(&im->b, x, 0)),
-                                           1, (const dim_t[]){ dim_of(elements) });
+        struct value *flags =
+                compose_reshape(im->c, compose_binary(im->c, OP_ne, x, build_like(&im->b, x, 0)), 1,
+                                (const dim_t[]){ dim_of(elements) });
         if (!flags || !onnx_want_rank(im, n, 0, 1, RANK_MAX) ||
             !how_many(im, n, flags, E_I64, 2, 1, &count))
                 return false;
         struct value *at = positions(im, flags, count);
         for (int d = rank - 1; d >= 0; d--) {
-                struct value *index = inner > 1 ? onnx_with(im, OP_div, at, (double)inner) : at;
-                index = d ? onnx_with(im, OP_rem, index, (double)onnx_max(1, onnx_dim(x, d)))
+                struct value *index =
+                        inner > 1 ? compose_with(im->c, OP_div, at, (double)inner) : at;
+                index = d ? compose_with(im->c, OP_rem, index,
+                                         (double)compose_max(1, value_extent(x, d)))
                           : index;
-                rows[d] = onnx_reshape(im, index, 2, (const dim_t[]){ dim_of(1), dim_of(count) });
-                inner *= onnx_max(1, onnx_dim(x, d));
+                rows[d] = compose_reshape(im->c, index, 2,
+                                          (const dim_t[]){ dim_of(1), dim_of(count) });
+                inner *= compose_max(1, value_extent(x, d));
         }
         return onnx_output(n, 0, build_concat(&im->b, rows, rank, 0));
 }
@@ -136,16 +141,17 @@ bool onnx_import_compress(struct onnx_import *im, struct onnx_node *n)
 
         if (!onnx_want_element(im, n, 1, E_BOOL) || !onnx_want_rank(im, n, 1, 1, 1) ||
             !onnx_int(im, n, "axis", 0, &stated) ||
-            (onnx_has(n, "axis") && !onnx_axis(im, n, stated, onnx_rank(x), &axis)))
+            (onnx_has(n, "axis") && !onnx_axis(im, n, stated, value_rank(x), &axis)))
                 return false;
         if (!onnx_has(n, "axis"))
-                x = onnx_reshape(im, x, 1, (const dim_t[]){ dim_of(type_elements(x->type)) });
+                x = compose_reshape(im->c, x, 1, (const dim_t[]){ dim_of(type_elements(x->type)) });
         if (!x)
                 return false;
-        if (onnx_dim(flags, 0) > onnx_dim(x, axis))
+        if (value_extent(flags, 0) > value_extent(x, axis))
                 return onnx_invalid(im, n, "%lld conditions for an extent of %lld",
-                                    (long long)onnx_dim(flags, 0), (long long)onnx_dim(x, axis));
-        return how_many(im, n, flags, onnx_element(x), onnx_rank(x), axis, &count) &&
+                                    (long long)value_extent(flags, 0),
+                                    (long long)value_extent(x, axis));
+        return how_many(im, n, flags, value_element(x), value_rank(x), axis, &count) &&
                onnx_output(n, 0, build_gather(&im->b, x, positions(im, flags, count), axis));
 }
 
@@ -168,8 +174,9 @@ static struct value *picked_from(struct onnx_import *im, struct value *x, struct
 
 static struct value *areas(struct onnx_import *im, const struct boxes *b)
 {
-        struct value *right = onnx_binary(im, OP_sub, b->high[1], b->low[1]);
-        return onnx_binary(im, OP_mul, onnx_binary(im, OP_sub, b->high[0], b->low[0]), right);
+        struct value *right = compose_binary(im->c, OP_sub, b->high[1], b->low[1]);
+        return compose_binary(im->c, OP_mul, compose_binary(im->c, OP_sub, b->high[0], b->low[0]),
+                              right);
 }
 
 /* boxes <batch x boxes x 4>, two corners, in any order, or a center and extents, for each of the
@@ -180,15 +187,15 @@ static void boxes_read(struct onnx_import *im, struct value *boxes, const struct
         for (int d = 0; d < 2; d++) {
                 struct value *side[2];
                 for (int k = 0; k < 2; k++) {
-                        struct value *number =
-                                build_gather(&im->b, boxes, onnx_integer(im, E_I64, d + 2 * k), 2);
-                        side[k] = onnx_spread(im, number, to, (const int64_t[]){ 0, 2 });
+                        struct value *number = build_gather(
+                                &im->b, boxes, compose_integer(im->c, E_I64, d + 2 * k), 2);
+                        side[k] = compose_spread(im->c, number, to, (const int64_t[]){ 0, 2 });
                 }
-                struct value *half = center ? onnx_with(im, OP_mul, side[1], 0.5) : NULL;
-                b->low[d] = center ? onnx_binary(im, OP_sub, side[0], half)
-                                   : onnx_binary(im, OP_min, side[0], side[1]);
-                b->high[d] = center ? onnx_binary(im, OP_add, side[0], half)
-                                    : onnx_binary(im, OP_max, side[0], side[1]);
+                struct value *half = center ? compose_with(im->c, OP_mul, side[1], 0.5) : NULL;
+                b->low[d] = center ? compose_binary(im->c, OP_sub, side[0], half)
+                                   : compose_binary(im->c, OP_min, side[0], side[1]);
+                b->high[d] = center ? compose_binary(im->c, OP_add, side[0], half)
+                                    : compose_binary(im->c, OP_max, side[0], side[1]);
         }
         b->area = areas(im, b);
 }
@@ -200,18 +207,21 @@ static struct value *overlapping(struct onnx_import *im, const struct boxes *all
         struct boxes common;
 
         for (int d = 0; d < 2; d++) {
-                common.low[d] = onnx_binary(im, OP_max, all->low[d], best->low[d]);
-                common.high[d] = onnx_binary(im, OP_max, common.low[d],
-                                             onnx_binary(im, OP_min, all->high[d], best->high[d]));
+                common.low[d] = compose_binary(im->c, OP_max, all->low[d], best->low[d]);
+                common.high[d] =
+                        compose_binary(im->c, OP_max, common.low[d],
+                                       compose_binary(im->c, OP_min, all->high[d], best->high[d]));
         }
         struct value *shared = areas(im, &common),
-                     *sum = onnx_binary(im, OP_add, all->area, best->area);
-        struct value *part = onnx_binary(im, OP_div, shared, onnx_binary(im, OP_sub, sum, shared));
-        struct value *some = onnx_with(im, OP_gt,
-                                       onnx_binary(im, OP_min, shared,
-                                                   onnx_binary(im, OP_min, all->area, best->area)),
-                                       0);
-        return onnx_binary(im, OP_and, some, onnx_binary(im, OP_gt, part, threshold));
+                     *sum = compose_binary(im->c, OP_add, all->area, best->area);
+        struct value *part =
+                compose_binary(im->c, OP_div, shared, compose_binary(im->c, OP_sub, sum, shared));
+        struct value *some =
+                compose_with(im->c, OP_gt,
+                             compose_binary(im->c, OP_min, shared,
+                                            compose_binary(im->c, OP_min, all->area, best->area)),
+                             0);
+        return compose_binary(im->c, OP_and, some, compose_binary(im->c, OP_gt, part, threshold));
 }
 
 /* <batch x classes x room x i64>: the boxes that stay, by falling score, then -1. Each turn takes
@@ -225,37 +235,39 @@ static struct value *suppressed(struct onnx_import *im, struct value *scores, st
                                   im->m, E_I64, 3,
                                   (const dim_t[]){ t->dims[0], t->dims[1], dim_of(room) });
         struct value *first[2] = { alive, constant_number(im->m, list, -1) }, *yielded[3];
-        const struct onnx_loop_parts parts = { .trip = trip,
-                                               .go = constant_number(im->m,
-                                                                     type_scalar(im->m, E_BOOL), 1),
-                                               .first = first,
-                                               .steps = room,
-                                               .carried = 2 };
-        struct onnx_loop loop;
+        const struct compose_loop_parts parts = { .trip = trip,
+                                                  .go = constant_number(
+                                                          im->m, type_scalar(im->m, E_BOOL), 1),
+                                                  .first = first,
+                                                  .steps = room,
+                                                  .carried = 2 };
+        struct compose_loop loop;
         struct boxes best;
 
-        if (!alive || !trip || !onnx_loop_open(im, &parts, &loop))
+        if (!alive || !trip || !compose_loop_open(im->c, &parts, &loop))
                 return NULL;
         struct value *left = &loop.held[0], *taken = &loop.held[1];
-        struct value *at =
-                argsort(im, onnx_select(im, left, scores, build_like(&im->b, scores, -INFINITY)), 2,
-                        1, 1);
+        struct value *at = argsort(
+                im, compose_select(im->c, left, scores, build_like(&im->b, scores, -INFINITY)), 2,
+                1, 1);
         struct value *found = picked_from(im, left, at);
         for (int d = 0; d < 2; d++) {
                 best.low[d] = picked_from(im, all->low[d], at);
                 best.high[d] = picked_from(im, all->high[d], at);
         }
         best.area = picked_from(im, all->area, at);
-        struct value *right = onnx_binary(im, OP_eq, build_iota(&im->b, type_with_element(im->m, t, E_I64), 2), at);
-        struct value *gone = onnx_binary(im, OP_or, overlapping(im, all, &best, threshold), right);
-        struct value *now =
-                onnx_binary(im, OP_and,
-                            onnx_binary(im, OP_eq, build_iota(&im->b, list, 2), loop.number),
-                            found);
-        yielded[0] = onnx_reduce(im, REDUCE_max, found, (const int64_t[]){ 0, 1, 2 }, 3, E_COMPUTE);
-        yielded[1] = onnx_binary(im, OP_and, left, onnx_unary(im, OP_not, gone));
-        yielded[2] = onnx_select(im, now, at, taken);
-        return onnx_loop_close(im, &loop, yielded) ? &loop.op->results[1] : NULL;
+        struct value *right = compose_binary(
+                im->c, OP_eq, build_iota(&im->b, type_with_element(im->m, t, E_I64), 2), at);
+        struct value *gone =
+                compose_binary(im->c, OP_or, overlapping(im, all, &best, threshold), right);
+        struct value *now = compose_binary(
+                im->c, OP_and,
+                compose_binary(im->c, OP_eq, build_iota(&im->b, list, 2), loop.number), found);
+        yielded[0] = compose_reduce(im->c, REDUCE_max, found, (const int64_t[]){ 0, 1, 2 }, 3,
+                                    E_COMPUTE);
+        yielded[1] = compose_binary(im->c, OP_and, left, compose_unary(im->c, OP_not, gone));
+        yielded[2] = compose_select(im->c, now, at, taken);
+        return compose_loop_close(im->c, &loop, yielded) ? &loop.op->results[1] : NULL;
 }
 
 /* Operands boxes [batch, boxes, 4], scores [batch, classes, boxes], and optional numbers: how many
@@ -263,7 +275,7 @@ static struct value *suppressed(struct onnx_import *im, struct value *scores, st
  * row [batch, class, box] for each that stays. */
 bool onnx_import_non_max_suppression(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *scores = n->inputs[1], *columns[3], *trip = onnx_integer(im, E_I64, 0),
+        struct value *scores = n->inputs[1], *columns[3], *trip = compose_integer(im->c, E_I64, 0),
                      *threshold;
         int64_t center, most, count;
         struct boxes all;
@@ -280,7 +292,8 @@ bool onnx_import_non_max_suppression(struct onnx_import *im, struct onnx_node *n
                 return onnx_invalid(im, n, "boxes are %s for scores %s",
                                     type_text(im->arena, im->m, boxes),
                                     type_text(im->arena, im->m, t));
-        int64_t room = known ? onnx_min(onnx_max(most, 0), type_extent(t, 2)) : type_extent(t, 2);
+        int64_t room =
+                known ? compose_min(compose_max(most, 0), type_extent(t, 2)) : type_extent(t, 2);
         if (!room || !type_elements(t))
                 return onnx_output(
                         n, 0,
@@ -289,29 +302,31 @@ bool onnx_import_non_max_suppression(struct onnx_import *im, struct onnx_node *n
                                                     (const dim_t[]){ dim_of(0), dim_of(3) }),
                                         0));
         if (onnx_input(n, 2))
-                trip = onnx_with(im, OP_min, onnx_cast(im, onnx_scalar(im, n, 2), E_I64),
-                                 (double)room);
+                trip = compose_with(im->c, OP_min,
+                                    compose_cast(im->c, onnx_scalar(im, n, 2), E_I64),
+                                    (double)room);
         threshold = onnx_input(n, 3) ? onnx_scalar(im, n, 3) : build_scalar(&im->b, E_F32, 0);
         struct value *low = onnx_input(n, 4) ? onnx_scalar(im, n, 4) : NULL;
         if (!threshold || (onnx_input(n, 4) && !low))
                 return false;
         boxes_read(im, n->inputs[0], t, center, &all);
-        struct value *alive = low ? onnx_binary(im, OP_gt, scores, low)
-                                  : onnx_unary(im, OP_not, onnx_unary(im, OP_is_nan, scores));
+        struct value *alive =
+                low ? compose_binary(im->c, OP_gt, scores, low)
+                    : compose_unary(im->c, OP_not, compose_unary(im->c, OP_is_nan, scores));
         struct value *taken = suppressed(im, scores, alive, &all, threshold, trip, room);
-        taken = onnx_reshape(
-                im, taken, 1,
+        taken = compose_reshape(
+                im->c, taken, 1,
                 (const dim_t[]){ dim_of(type_extent(t, 0) * type_extent(t, 1) * room) });
-        struct value *flags = onnx_with(im, OP_ge, taken, 0);
+        struct value *flags = compose_with(im->c, OP_ge, taken, 0);
         if (!flags || !how_many(im, n, flags, E_I64, 2, 0, &count))
                 return false;
         struct value *at = positions(im, flags, count);
-        columns[0] = onnx_with(im, OP_div, at, (double)(type_extent(t, 1) * room));
-        columns[1] = onnx_with(im, OP_rem, onnx_with(im, OP_div, at, (double)room),
-                               (double)type_extent(t, 1));
+        columns[0] = compose_with(im->c, OP_div, at, (double)(type_extent(t, 1) * room));
+        columns[1] = compose_with(im->c, OP_rem, compose_with(im->c, OP_div, at, (double)room),
+                                  (double)type_extent(t, 1));
         columns[2] = build_gather(&im->b, taken, at, 0);
         for (int k = 0; k < 3; k++)
-                columns[k] = onnx_reshape(im, columns[k], 2,
-                                          (const dim_t[]){ dim_of(count), dim_of(1) });
+                columns[k] = compose_reshape(im->c, columns[k], 2,
+                                             (const dim_t[]){ dim_of(count), dim_of(1) });
         return onnx_output(n, 0, build_concat(&im->b, columns, 3, 1));
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* ai.onnx.preview.training: Momentum, Adagrad, Adam. A node has several tensors to optimize: all of these,
  * then all gradients, then all of each state; results are the new tensors, then the new states. */
-#include "compiler/import/onnx_arithmetic.h"
+#include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_arithmetic.h"
 
 #include <math.h>
 
@@ -48,16 +49,21 @@ static bool learning_rate(struct onnx_import *im, const struct onnx_node *n, str
 
         if (!updates || !onnx_want_float(im, n, 0) || !onnx_want_element(im, n, 1, E_I64))
                 return false;
-        o->first = onnx_with(im, OP_le, updates, 0);
-        updates = onnx_cast(im, updates, E_F64);
-        o->rate = onnx_cast(im, rate, E_F64);
+        o->first = compose_with(im->c, OP_le, updates, 0);
+        updates = compose_cast(im->c, updates, E_F64);
+        o->rate = compose_cast(im->c, rate, E_F64);
         if (o->kind == ADAGRAD)
-                o->rate = onnx_binary(im, OP_div, o->rate, plus(im, times(im, updates, o->decay), 1));
+                o->rate = compose_binary(im->c, OP_div, o->rate,
+                                         plus(im->c, times(im->c, updates, o->decay), 1));
         if (o->kind == ADAM) {
-                struct value *above = onnx_from(im, OP_sub, 1, onnx_from(im, OP_pow, o->beta, updates)),
-                             *below = onnx_from(im, OP_sub, 1, onnx_from(im, OP_pow, o->alpha, updates));
-                struct value *later = onnx_binary(im, OP_div, mul(im, o->rate, onnx_unary(im, OP_sqrt, above)), below);
-                o->rate = onnx_select(im, o->first, o->rate, later);
+                struct value *above = compose_from(im->c, OP_sub, 1,
+                                                   compose_from(im->c, OP_pow, o->beta, updates)),
+                             *below = compose_from(im->c, OP_sub, 1,
+                                                   compose_from(im->c, OP_pow, o->alpha, updates));
+                struct value *later = compose_binary(
+                        im->c, OP_div, mul(im->c, o->rate, compose_unary(im->c, OP_sqrt, above)),
+                        below);
+                o->rate = compose_select(im->c, o->first, o->rate, later);
         }
         return o->first && o->rate;
 }
@@ -65,27 +71,35 @@ static bool learning_rate(struct onnx_import *im, const struct onnx_node *n, str
 /* v: tensor, gradient, states; made from them: tensor, states */
 static bool update(struct onnx_import *im, const struct optimizer *o, struct value *const *v, struct value **made)
 {
-        enum element e = onnx_element(v[0]);
-        struct value *rate = onnx_cast(im, o->rate, e), *gradient = add(im, times(im, v[0], o->norm), v[1]);
+        enum element e = value_element(v[0]);
+        struct value *rate = compose_cast(im->c, o->rate, e),
+                     *gradient = add(im->c, times(im->c, v[0], o->norm), v[1]);
 
         if (o->kind == MOMENTUM) {
-                struct value *beta =
-                        onnx_select(im, o->first, build_scalar(&im->b, e, 1), build_scalar(&im->b, e, o->beta));
-                made[1] = add(im, times(im, v[2], o->alpha), mul(im, gradient, beta));
-                struct value *way = o->nesterov ? add(im, gradient, times(im, made[1], o->alpha)) : made[1];
-                made[0] = sub(im, v[0], mul(im, way, rate));
+                struct value *beta = compose_select(im->c, o->first, build_scalar(&im->b, e, 1),
+                                                    build_scalar(&im->b, e, o->beta));
+                made[1] = add(im->c, times(im->c, v[2], o->alpha), mul(im->c, gradient, beta));
+                struct value *way = o->nesterov
+                                            ? add(im->c, gradient, times(im->c, made[1], o->alpha))
+                                            : made[1];
+                made[0] = sub(im->c, v[0], mul(im->c, way, rate));
         } else if (o->kind == ADAGRAD) {
-                made[1] = add(im, v[2], mul(im, gradient, gradient));
-                struct value *size = plus(im, onnx_unary(im, OP_sqrt, made[1]), o->epsilon);
-                made[0] = sub(im, v[0], onnx_binary(im, OP_div, mul(im, gradient, rate), size));
+                made[1] = add(im->c, v[2], mul(im->c, gradient, gradient));
+                struct value *size =
+                        plus(im->c, compose_unary(im->c, OP_sqrt, made[1]), o->epsilon);
+                made[0] = sub(im->c, v[0],
+                              compose_binary(im->c, OP_div, mul(im->c, gradient, rate), size));
         } else {
-                made[1] = add(im, times(im, v[2], o->alpha), times(im, gradient, 1 - (double)o->alpha));
-                made[2] =
-                        add(im, times(im, v[3], o->beta), times(im, mul(im, gradient, gradient), 1 - (double)o->beta));
-                struct value *size = plus(im, onnx_unary(im, OP_sqrt, made[2]), o->epsilon);
-                made[0] = sub(im, v[0], onnx_binary(im, OP_div, mul(im, made[1], rate), size));
+                made[1] = add(im->c, times(im->c, v[2], o->alpha),
+                              times(im->c, gradient, 1 - (double)o->alpha));
+                made[2] = add(im->c, times(im->c, v[3], o->beta),
+                              times(im->c, mul(im->c, gradient, gradient), 1 - (double)o->beta));
+                struct value *size =
+                        plus(im->c, compose_unary(im->c, OP_sqrt, made[2]), o->epsilon);
+                made[0] = sub(im->c, v[0],
+                              compose_binary(im->c, OP_div, mul(im->c, made[1], rate), size));
                 if (o->norm_after != 0)
-                        made[0] = times(im, made[0], 1 - (double)o->norm_after);
+                        made[0] = times(im->c, made[0], 1 - (double)o->norm_after);
         }
         return made[0] && made[1];
 }
@@ -105,8 +119,9 @@ bool onnx_import_optimizer(struct onnx_import *im, struct onnx_node *n)
                 const struct value *v = n->inputs[k], *like = k < 2 ? v : n->inputs[2 + (k - 2) % o.count];
                 if (!v)
                         return onnx_invalid(im, n, "input %d is required", k);
-                if (!type_same_dims(v->type, like->type) || onnx_element(v) != onnx_element(like) ||
-                    (k >= 2 && onnx_element(v) != E_F32 && onnx_element(v) != E_F64))
+                if (!type_same_dims(v->type, like->type) ||
+                    value_element(v) != value_element(like) ||
+                    (k >= 2 && value_element(v) != E_F32 && value_element(v) != E_F64))
                         return onnx_invalid(im, n, "operand %d is %s, want %s, of f32 or f64", k,
                                             type_text(im->arena, im->m, v->type),
                                             type_text(im->arena, im->m, like->type));

@@ -44,7 +44,7 @@ static bool said_read(struct onnx_import *im, struct onnx_node *n, struct said *
         static const char *const ways[2] = { "nodes_falsenodeids", "nodes_truenodeids" }, *const leaves[2] = {
                 "nodes_falseleafs", "nodes_trueleafs"
         };
-        enum element e = onnx_element(n->inputs[0]);
+        enum element e = value_element(n->inputs[0]);
         struct value *hitrates;
 
         s->nodes = s->leaves = s->trees = -1;
@@ -161,5 +161,6 @@ bool onnx_import_tree_ensemble(struct onnx_import *im, struct onnx_node *n)
         f.roots = arena_array(im->arena, (size_t)s.trees, sizeof *f.roots);
         memcpy(f.roots, s.roots, (size_t)s.trees * sizeof *f.roots);
         struct value *y = onnx_forest(im, n, x, &f);
-        return onnx_output(n, 0, onnx_cast(im, onnx_post_transform(im, y, f.post), onnx_element(x)));
+        return onnx_output(
+                n, 0, compose_cast(im->c, onnx_post_transform(im, y, f.post), value_element(x)));
 }

@@ -58,7 +58,7 @@ static bool numbers(struct onnx_import *im, struct onnx_node *n, const char *nam
                 *count = 0;
                 return true;
         }
-        if ((floats && constant) || (constant && !element_is_float(onnx_element(constant))))
+        if ((floats && constant) || (constant && !element_is_float(value_element(constant))))
                 return onnx_invalid(im, n, "%s is %s, want floats", tensor,
                                     floats ? "there beside the other" : type_text(im->arena, im->m, constant->type));
         *count = constant ? type_elements(constant->type) : given;
@@ -174,7 +174,7 @@ static bool nodes_read(struct onnx_import *im, const struct onnx_node *n, const 
         for (int64_t k = 0; k < l->nodes; k++) { /* sorted: nodes of a tree are neighbours */
                 int64_t first = l->sorted[k].at;
                 while (k + 1 < l->nodes && l->sorted[k + 1].tree == l->sorted[k].tree)
-                        first = onnx_min(first, l->sorted[++k].at);
+                        first = compose_min(first, l->sorted[++k].at);
                 f->roots[f->tree_count++] = numbers[first];
         }
         return true;
@@ -219,7 +219,7 @@ static struct value *forest_read(struct onnx_import *im, struct onnx_node *n, co
                                  struct forest *f)
 {
         struct value *x = n->inputs[0];
-        enum element e = onnx_element(x);
+        enum element e = value_element(x);
         union scalar *base;
         int64_t count;
 
@@ -241,9 +241,9 @@ static struct value *forest_read(struct onnx_import *im, struct onnx_node *n, co
         l->places = arena_array(im->arena, (size_t)l->nodes, sizeof *l->places);
         if (!nodes_read(im, n, l, l->places, f) || !votes_read(im, n, l, l->places, f))
                 return NULL;
-        x = e == E_F32 ? x : onnx_cast(im, x, E_F64); /* f64 has all i32 */
+        x = e == E_F32 ? x : compose_cast(im->c, x, E_F64); /* f64 has all i32 */
         if (x && count) {
-                e = onnx_element(x);
+                e = value_element(x);
                 void *data = constant_room(im->m, (size_t)(count * element_info[e].bytes));
                 for (int64_t k = 0; k < count; k++)
                         element_store(e, data, (size_t)k, base[k]);
@@ -262,7 +262,7 @@ bool onnx_import_tree_ensemble_regressor(struct onnx_import *im, struct onnx_nod
             !onnx_choice(im, n, "aggregate_function", aggregates, TREE_SUM, &f.aggregate))
                 return false;
         struct value *x = forest_read(im, n, "target", &l, &f), *y = x ? onnx_forest(im, n, x, &f) : NULL;
-        return onnx_output(n, 0, onnx_cast(im, onnx_post_transform(im, y, f.post), E_F32));
+        return onnx_output(n, 0, compose_cast(im->c, onnx_post_transform(im, y, f.post), E_F32));
 }
 
 /* ---- classes ---- */
@@ -314,13 +314,14 @@ static bool two_classes(struct onnx_import *im, struct onnx_node *n, struct list
         for (int64_t k = 0; k < l->votes; k++)
                 mixed |= l->weights[k].f < 0;
         struct value *y = onnx_forest(im, n, x, &f), *scores = y;
-        struct value *second = onnx_with(im, OP_gt, y, mixed ? 0 : 0.5);
-        second = second ? onnx_reshape(im, second, 1, second->type->dims) : NULL;
+        struct value *second = compose_with(im->c, OP_gt, y, mixed ? 0 : 0.5);
+        second = second ? compose_reshape(im->c, second, 1, second->type->dims) : NULL;
         if (y && l->voted)
                 scores = onnx_post_transform(im, build_concat(&im->b, (struct value *[]){ build_like(&im->b, y, 0), y }, 2, 1), f.post);
         else if (y)
                 scores = onnx_ml_two(im, n, y, f.post, mixed);
-        return onnx_ml_label(im, n, onnx_cast(im, second, E_I32), labels) && onnx_output(n, 1, onnx_cast(im, scores, E_F32));
+        return onnx_ml_label(im, n, compose_cast(im->c, second, E_I32), labels) &&
+               onnx_output(n, 1, compose_cast(im->c, scores, E_F32));
 }
 
 /* Results: the label of the class with the highest score, the first of such, and all scores. */
@@ -343,7 +344,7 @@ bool onnx_import_tree_ensemble_classifier(struct onnx_import *im, struct onnx_no
         f.wants_spoken = onnx_wants(n, 0) && !f.base && !are_spoken_of(im, &l, &f);
         struct value *y = onnx_forest(im, n, x, &f), *best = y;
         if (y && f.wants_spoken)
-                best = onnx_select(im, f.spoken, y, build_like(&im->b, y, -(double)INFINITY));
+                best = compose_select(im->c, f.spoken, y, build_like(&im->b, y, -(double)INFINITY));
         return onnx_ml_best(im, n, best, &labels) &&
-               onnx_output(n, 1, onnx_cast(im, onnx_post_transform(im, y, f.post), E_F32));
+               onnx_output(n, 1, compose_cast(im->c, onnx_post_transform(im, y, f.post), E_F32));
 }

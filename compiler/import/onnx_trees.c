@@ -52,11 +52,12 @@ static bool depth_below(const struct forest *f, int64_t root, int32_t *heights, 
                                 stack[top++] = next[k];
                 }
                 if (!down) {
-                        heights[at] = 1 + (int32_t)onnx_max(height_of(heights, next[0]), height_of(heights, next[1]));
+                        heights[at] = 1 + (int32_t)compose_max(height_of(heights, next[0]),
+                                                               height_of(heights, next[1]));
                         top--;
                 }
         }
-        *depth = onnx_max(*depth, height_of(heights, root));
+        *depth = compose_max(*depth, height_of(heights, root));
         return true;
 }
 
@@ -134,14 +135,16 @@ static struct value *holds(struct onnx_import *im, const struct walk *w, struct 
         for (int k = 0; k <= TREE_EQ; k++) {
                 if (!(w->modes >> k & 1))
                         continue;
-                struct value *here = onnx_binary(im, compare[k], x, split);
-                so_far = so_far ? onnx_select(im, onnx_with(im, OP_eq, mode, k), here, so_far) : here;
+                struct value *here = compose_binary(im->c, compare[k], x, split);
+                so_far = so_far ? compose_select(im->c, compose_with(im->c, OP_eq, mode, k), here,
+                                                 so_far)
+                                : here;
         }
         if (!w->missing)
                 return so_far;
-        struct value *nan = onnx_binary(im, OP_ne, x, x);
-        nan = onnx_binary(im, OP_and, nan, build_gather(&im->b, w->missing, at, 0));
-        return onnx_binary(im, OP_or, so_far, nan);
+        struct value *nan = compose_binary(im->c, OP_ne, x, x);
+        nan = compose_binary(im->c, OP_and, nan, build_gather(&im->b, w->missing, at, 0));
+        return compose_binary(im->c, OP_or, so_far, nan);
 }
 
 /* the children of nodes `at`, <N x trees> */
@@ -156,19 +159,19 @@ static struct value *step(struct onnx_import *im, const struct walk *w, struct v
         struct value *x = value_build(&im->b, OP_gather_elements, (struct value *[]){ w->x, feature }, 2, attrs, NULL);
         struct value *yes = holds(im, w, x, build_gather(&im->b, w->split, at, 0), at);
         struct value *then = build_gather(&im->b, w->next[1], at, 0);
-        return onnx_select(im, yes, then, build_gather(&im->b, w->next[0], at, 0));
+        return compose_select(im->c, yes, then, build_gather(&im->b, w->next[0], at, 0));
 }
 
 static struct value *walked(struct onnx_import *im, const struct walk *w, struct value *at, int64_t steps)
 {
-        const struct onnx_loop_parts parts = { .steps = steps, .first = &at, .carried = 1 };
-        struct onnx_loop loop;
+        const struct compose_loop_parts parts = { .steps = steps, .first = &at, .carried = 1 };
+        struct compose_loop loop;
 
         if (at && steps > im->context->limits.unrolled_steps) {
-                if (!onnx_loop_open(im, &parts, &loop))
+                if (!compose_loop_open(im->c, &parts, &loop))
                         return NULL;
                 struct value *next = step(im, w, &loop.held[0]);
-                return onnx_loop_close(im, &loop, &next) ? &loop.op->results[0] : NULL;
+                return compose_loop_close(im->c, &loop, &next) ? &loop.op->results[0] : NULL;
         }
         for (int64_t k = 0; k < steps; k++)
                 at = step(im, w, at);
@@ -257,27 +260,32 @@ static struct value *combined(struct onnx_import *im, const struct forest *f, st
         if (!are_single(f)) {
                 said = build_gather(&im->b, all_weights(im, f, e, one, kind, none), leaves, 0);
         } else {
-                const struct type *to = type_tensor(im->m, e, 3,
-                                                    (const dim_t[]){ dim_of(onnx_dim(leaves, 0)),
-                                                                     dim_of(onnx_dim(leaves, 1)),
-                                                                     dim_of(f->targets) });
+                const struct type *to = type_tensor(
+                        im->m, e, 3,
+                        (const dim_t[]){ dim_of(value_extent(leaves, 0)),
+                                         dim_of(value_extent(leaves, 1)), dim_of(f->targets) });
                 said = build_gather(&im->b, single_weights(im, f, e, one, none), leaves, 0);
-                said = onnx_spread(im, said, to, over);
+                said = compose_spread(im->c, said, to, over);
                 if (f->targets > 1) {
-                        struct value *whom =
-                                onnx_spread(im, build_gather(&im->b, single_targets(im, f), leaves, 0), to, over);
+                        struct value *whom = compose_spread(
+                                im->c, build_gather(&im->b, single_targets(im, f), leaves, 0), to,
+                                over);
                         struct value *here =
-                                whom ? onnx_binary(im, OP_eq, whom, build_iota(&im->b, whom->type, 2)) : NULL;
-                        said = said ? onnx_select(im, here, said, build_like(&im->b, said, none)) : NULL;
+                                whom ? compose_binary(im->c, OP_eq, whom,
+                                                      build_iota(&im->b, whom->type, 2))
+                                     : NULL;
+                        said = said ? compose_select(im->c, here, said,
+                                                     build_like(&im->b, said, none))
+                                    : NULL;
                 }
         }
-        return onnx_reduce(im, kind, said, (const int64_t[]){ 1 }, 1, E_COMPUTE);
+        return compose_reduce(im->c, kind, said, (const int64_t[]){ 1 }, 1, E_COMPUTE);
 }
 
 /* whether there is a vote for a target */
 static struct value *spoken(struct onnx_import *im, const struct forest *f, struct value *leaves, enum element e)
 {
-        return onnx_with(im, OP_gt, combined(im, f, leaves, e, REDUCE_max, true, 0), 0);
+        return compose_with(im->c, OP_gt, combined(im, f, leaves, e, REDUCE_max, true, 0), 0);
 }
 
 static struct value *aggregated(struct onnx_import *im, const struct forest *f, struct value *leaves, enum element e)
@@ -286,7 +294,9 @@ static struct value *aggregated(struct onnx_import *im, const struct forest *f, 
 
         if (f->aggregate == TREE_SUM || f->aggregate == TREE_AVERAGE) {
                 y = combined(im, f, leaves, e, REDUCE_sum, false, 0);
-                return f->aggregate == TREE_SUM || !y ? y : onnx_with(im, OP_div, y, (double)f->tree_count);
+                return f->aggregate == TREE_SUM || !y
+                               ? y
+                               : compose_with(im->c, OP_div, y, (double)f->tree_count);
         }
         if (f->aggregate == TREE_MIN)
                 y = combined(im, f, leaves, e, REDUCE_min, false, (double)INFINITY);
@@ -295,13 +305,13 @@ static struct value *aggregated(struct onnx_import *im, const struct forest *f, 
         if (!are_partial(f) || !y)
                 return y;
         /* a target that no leaf speaks of has 0 */
-        return onnx_select(im, spoken(im, f, leaves, e), y, build_like(&im->b, y, 0));
+        return compose_select(im->c, spoken(im, f, leaves, e), y, build_like(&im->b, y, 0));
 }
 
 /* Votes fit into tables. */
 static bool votes_check(struct onnx_import *im, const struct onnx_node *n, const struct forest *f)
 {
-        int64_t count, most = onnx_max(TABLE_ELEMENTS, TABLE_RATIO * f->first[f->leaf_count]);
+        int64_t count, most = compose_max(TABLE_ELEMENTS, TABLE_RATIO * f->first[f->leaf_count]);
 
         if (are_single(f))
                 return true;
@@ -312,16 +322,16 @@ static bool votes_check(struct onnx_import *im, const struct onnx_node *n, const
 
 struct value *onnx_forest(struct onnx_import *im, const struct onnx_node *n, struct value *x, struct forest *f)
 {
-        const dim_t dims[2] = { dim_of(onnx_dim(x, 0)), dim_of(f->tree_count) };
-        struct walk w = { .x = onnx_wide(im, x) };
+        const dim_t dims[2] = { dim_of(value_extent(x, 0)), dim_of(f->tree_count) };
+        struct walk w = { .x = compose_wide(im->c, x) };
         bool missing = false;
         int64_t depth;
 
         for (int64_t k = 0; k < f->node_count; k++) {
                 struct tree_node *node = &f->nodes[k];
-                if (node->feature < 0 || node->feature >= onnx_dim(x, 1)) {
+                if (node->feature < 0 || node->feature >= value_extent(x, 1)) {
                         onnx_invalid(im, n, "node %lld asks for feature %lld of %lld", (long long)k,
-                                     (long long)node->feature, (long long)onnx_dim(x, 1));
+                                     (long long)node->feature, (long long)value_extent(x, 1));
                         return NULL;
                 }
                 simplify(node);
@@ -332,16 +342,16 @@ struct value *onnx_forest(struct onnx_import *im, const struct onnx_node *n, str
                 onnx_unsupported(im, n, "%lld nodes", (long long)(f->node_count + f->leaf_count));
                 return NULL;
         }
-        enum element e = onnx_element(w.x);
+        enum element e = value_element(w.x);
         if (!forest_depth(im, n, f, &depth) || !votes_check(im, n, f) ||
-            !onnx_type(im, n, e, 3, (const dim_t[]){ dims[0], dims[1], dim_of(f->targets) }))
+            !compose_type(im->c, e, 3, (const dim_t[]){ dims[0], dims[1], dim_of(f->targets) }))
                 return NULL;
         const struct type *places = type_tensor(im->m, E_I32, 2, dims);
         int32_t *roots = constant_room(im->m, (size_t)f->tree_count * sizeof *roots);
         for (int64_t t = 0; t < f->tree_count; t++)
                 roots[t] = (int32_t)(f->roots[t] < 0 ? f->node_count + ~f->roots[t] : f->roots[t]);
         struct value *at = constant_dense(im->m, type_tensor(im->m, E_I32, 1, dims + 1), roots, NULL);
-        at = onnx_spread(im, at, places, (const int64_t[]){ 1 });
+        at = compose_spread(im->c, at, places, (const int64_t[]){ 1 });
         if (depth) {
                 w.feature = column(im, f, E_I32, FEATURE);
                 w.split = column(im, f, e, SPLIT);
@@ -351,9 +361,11 @@ struct value *onnx_forest(struct onnx_import *im, const struct onnx_node *n, str
                 w.next[1] = column(im, f, E_I32, TRUE_WAY);
                 at = walked(im, &w, at, depth);
         }
-        struct value *leaves = at ? plus(im, at, -(double)f->node_count) : NULL;
+        struct value *leaves = at ? plus(im->c, at, -(double)f->node_count) : NULL;
         struct value *y = aggregated(im, f, leaves, e);
         if (f->wants_spoken && !(f->spoken = spoken(im, f, leaves, e)))
                 return NULL;
-        return y && f->base ? add(im, y, onnx_spread(im, f->base, y->type, (const int64_t[]){ 1 })) : y;
+        return y && f->base ? add(im->c, y,
+                                  compose_spread(im->c, f->base, y->type, (const int64_t[]){ 1 }))
+                            : y;
 }

@@ -66,8 +66,8 @@ bool onnx_window_place(struct onnx_import *im, const struct onnx_node *n, struct
                 int64_t *low = &w->pads[d], *high = &w->pads[w->rank + d];
                 if (w->auto_pad == PAD_SAME_UPPER || w->auto_pad == PAD_SAME_LOWER) {
                         w->out[d] = divide_up(dim_extent(in[d]), stride);
-                        int64_t total =
-                                onnx_max(0, (w->out[d] - 1) * stride + extent - dim_extent(in[d]));
+                        int64_t total = compose_max(0, (w->out[d] - 1) * stride + extent -
+                                                               dim_extent(in[d]));
                         *low = w->auto_pad == PAD_SAME_UPPER ? total / 2 : total - total / 2;
                         *high = total - *low;
                         w->high[d] = *high;
@@ -88,8 +88,8 @@ bool onnx_window_place(struct onnx_import *im, const struct onnx_node *n, struct
                         /* a last window that would start in the end padding is dropped */
                         if ((w->out[d] - 1) * stride >= dim_extent(in[d]) + *low)
                                 w->out[d]--;
-                        w->high[d] = onnx_max(0, (w->out[d] - 1) * stride + extent -
-                                                         dim_extent(in[d]) - *low);
+                        w->high[d] = compose_max(0, (w->out[d] - 1) * stride + extent -
+                                                            dim_extent(in[d]) - *low);
                 }
         }
         return true;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LENGTH_BYTES = 5, NUMBER_MAX = 63 };
+enum { LENGTH_BYTES = 5, NUMBER_LENGTH_MAX = 63 };
 
 bool word_wanted(struct reader *r, const char *what)
 {
@@ -124,13 +124,13 @@ bool word_name(struct reader *r, bytes_t *s)
 }
 
 /* what a number may consist of; *is_float: with a point, an exponent, or of letters (inf, nan) */
-static bool number_text(struct reader *r, char text[NUMBER_MAX + 1], bool *is_float)
+static bool number_text(struct reader *r, char text[NUMBER_LENGTH_MAX + 1], bool *is_float)
 {
         skip(r);
         int length = 0;
         *is_float = false;
         const char *from = r->at;
-        for (; from + length < r->end && length < NUMBER_MAX; length++) {
+        for (; from + length < r->end && length < NUMBER_LENGTH_MAX; length++) {
                 char c = from[length], last = length ? from[length - 1] : 0;
                 bool sign = (c == '-' && !length) ||
                             ((c == '-' || c == '+') && (last == 'e' || last == 'E'));
@@ -140,19 +140,19 @@ static bool number_text(struct reader *r, char text[NUMBER_MAX + 1], bool *is_fl
                 text[length] = c;
         }
         text[length] = 0;
-        return length && length < NUMBER_MAX && !strpbrk(text, "xXpP(");
+        return length && length < NUMBER_LENGTH_MAX && !strpbrk(text, "xXpP(");
 }
 
 bool word_is_integer(struct reader *r)
 {
-        char text[NUMBER_MAX + 1];
+        char text[NUMBER_LENGTH_MAX + 1];
         bool is_float;
         return number_text(r, text, &is_float) && !is_float;
 }
 
 bool word_integer(struct reader *r, bool wide, int64_t *value)
 {
-        char text[NUMBER_MAX + 1], *end;
+        char text[NUMBER_LENGTH_MAX + 1], *end;
         bool is_float;
         if (!number_text(r, text, &is_float) || is_float)
                 return word_wanted(r, "a whole number");
@@ -166,7 +166,7 @@ bool word_integer(struct reader *r, bool wide, int64_t *value)
 
 bool word_real(struct reader *r, double *value, float *single)
 {
-        char text[NUMBER_MAX + 1], *end;
+        char text[NUMBER_LENGTH_MAX + 1], *end;
         bool is_float;
         if (!number_text(r, text, &is_float))
                 return word_wanted(r, "a number");

@@ -21,6 +21,18 @@ def test_dependencies_point_one_way():
     assert not wrong, wrong
 
 
+def test_meaning_of_operators_knows_no_format():
+    """front/compose builds Tensor IR of values and parameters: it includes base/, ir/ and passes/ alone, and has no word of a format"""
+    files = sorted((TOP / "front/compose").glob("*.[ch]"))
+    assert len(files) > 3
+    wrong = [f"{path.name} includes {to}/" for path in files for to in INCLUDE.findall(path.read_text()) if to not in ("base", "ir", "passes", "front")]
+    # what comments compare with may be named; identifiers and strings may not
+    bare = {path.name: re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL) for path in files}
+    wrong += [f"{name} says {word[0]}" for name, text in bare.items() for word in re.finditer(r"\w*(onnx|opset|tflite|keras|caffe|attribute)\w*", text, re.I)
+              if word[0] != "__attribute__"]
+    assert not wrong, wrong
+
+
 # Who asks which kind of machine it is, rather than for a fact of its engine (ir/engine.h).
 KIND = (r"target_grid\(|target_accelerator\(|target_commands\(|target_begins_early\(|multiply_in_(warps|groups)\(|multiply_registers\(|"
         r"target_tile_shapes\(|PLACE_(TILE|WARP|GROUP)\b|engine_(scalar|vector|tile|grid|stream|commands)\b")
@@ -30,7 +42,7 @@ KINDS_MOST = 25
 
 def test_few_lines_ask_for_the_kind_of_machine():
     """outside engines/ and codegen/, which are about machines"""
-    found = [f"{path.relative_to(TOP)}:{number}" for room in ("base", "ir", "cost", "kernels", "schedule", "passes", "compiler")
+    found = [f"{path.relative_to(TOP)}:{number}" for room in ("base", "ir", "cost", "kernels", "schedule", "passes", "front", "compiler")
              for path in sorted((TOP / room).rglob("*.[ch]")) if str(path.relative_to(TOP)) not in DEFINED
              for number, line in enumerate(path.read_text().splitlines(), 1) if re.search(KIND, line)]
     assert found, "the words have other names: nothing was looked for"

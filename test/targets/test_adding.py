@@ -17,7 +17,7 @@ import dnncc  # noqa: E402
 import processor as support  # noqa: E402
 import quantized  # noqa: E402
 
-ROOMS = ["base", "ir", "cost", "schedule", "kernels", "passes", "engines", "codegen", "compiler", "runtime"]
+ROOMS = ["base", "ir", "cost", "schedule", "kernels", "passes", "engines", "codegen", "front", "compiler", "runtime"]
 PAGE = (dnncc.ROOT / "docs" / "adding-a-target.md").read_text()
 DIGITS = dnncc.ROOT / "examples" / "digits" / "digits.onnx"
 

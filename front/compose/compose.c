@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* The shorthands over the tensor builder that all families of operators are made with. */
+#include "front/compose/compose.h"
+
+#include <stdarg.h>
+
+#include "base/size.h"
+
+/* ---- errors ---- */
+
+bool compose_invalid(struct compose *c, const char *format, ...)
+{
+        va_list list;
+        va_start(list, format);
+        c->error(c->caller, EXIT_INVALID, arena_vprintf(c->arena, format, list));
+        va_end(list);
+        return false;
+}
+
+bool compose_unsupported(struct compose *c, const char *format, ...)
+{
+        va_list list;
+        va_start(list, format);
+        c->error(c->caller, EXIT_UNSUPPORTED, arena_vprintf(c->arena, format, list));
+        va_end(list);
+        return false;
+}
+
+/* ---- types of results ---- */
+
+const struct type *compose_type_static(struct compose *c, enum element e, int rank,
+                                       const int64_t *extents)
+{
+        int64_t count, bytes;
+
+        if (rank > RANK_MAX) {
+                compose_unsupported(c, "a result of rank %d, at most %d are supported", rank,
+                                    RANK_MAX);
+                return NULL;
+        }
+        for (int i = 0; i < rank; i++) {
+                if (extents[i] < 0) {
+                        compose_invalid(c, "a result of extent %lld", (long long)extents[i]);
+                        return NULL;
+                }
+        }
+        if (!size_elements(extents, rank, &count) ||
+            !int_mul(count, element_info[e].bytes, &bytes) || bytes > c->limits->tensor_bytes) {
+                compose_invalid(c,
+                                "bytes of a result: more than the limit of %lld (" DIAG_HINT(
+                                        "raise it with --limit tensor_bytes=N") ")",
+                                (long long)c->limits->tensor_bytes);
+                return NULL;
+        }
+        return type_static(c->m, e, rank, extents);
+}
+
+const struct type *compose_type(struct compose *c, enum element e, int rank, const dim_t *dims)
+{
+        int64_t extents[RANK_MAX];
+        for (int i = 0; i < rank && i < RANK_MAX; i++)
+                extents[i] = dim_equal(dims[i], DIM_NONE) ? INT64_MAX : dim_extent(dims[i]);
+        return compose_type_static(c, e, rank, extents);
+}
+
+bool compose_elements(struct compose *c, int rank, const int64_t *extents, int64_t *count)
+{
+        const struct type *t = compose_type_static(c, E_U8, rank, extents);
+
+        *count = t ? type_elements(t) : 0;
+        return t != NULL;
+}
+
+bool compose_broadcast(struct compose *c, struct value **values, int count)
+{
+        dim_t dims[RANK_MAX];
+        int rank = 0;
+
+        for (int i = 0; i < count; i++) {
+                if (!values[i])
+                        return false;
+                if (value_rank(values[i]) > rank)
+                        rank = value_rank(values[i]);
+        }
+        for (int d = 0; d < rank; d++)
+                dims[d] = dim_of(1);
+        for (int i = 0; i < count; i++) {
+                int skip = rank - value_rank(values[i]);
+                for (int d = 0; d < value_rank(values[i]); d++) {
+                        int64_t extent = value_extent(values[i], d);
+                        if (extent == 1 || dim_is(dims[skip + d], extent))
+                                continue;
+                        if (!dim_is(dims[skip + d], 1))
+                                return compose_invalid(
+                                        c,
+                                        "operand %d is %s, which does not broadcast to "
+                                        "extent %lld at dimension %d",
+                                        i, type_text(c->arena, c->m, values[i]->type),
+                                        (long long)dim_extent(dims[skip + d]), skip + d);
+                        dims[skip + d] = dim_of(extent);
+                }
+        }
+        for (int i = 0; i < count; i++) {
+                if (!compose_type(c, value_element(values[i]), rank, dims))
+                        return false;
+                values[i] = build_broadcast_numpy(c->b, values[i], rank, dims);
+                if (!values[i])
+                        return false;
+        }
+        return true;
+}
+
+/* x over the shape of a numpy broadcast with `other`, which is known to fit */
+static struct value *broadcast_to_fit(struct compose *c, struct value *x, const struct type *other)
+{
+        dim_t dims[RANK_MAX];
+        int rank = value_rank(x) > other->rank ? value_rank(x) : other->rank;
+
+        for (int d = 0; d < rank; d++) {
+                int a = d - (rank - value_rank(x)), b = d - (rank - other->rank);
+                int64_t extent = a >= 0 ? value_extent(x, a) : 1;
+                dims[d] = dim_of(extent == 1 && b >= 0 ? type_extent(other, b) : extent);
+        }
+        return build_broadcast_numpy(c->b, x, rank, dims);
+}
+
+struct value *compose_unary(struct compose *c, enum opcode code, struct value *x)
+{
+        return x ? build_unary(c->b, code, x) : NULL;
+}
+
+struct value *compose_binary(struct compose *c, enum opcode code, struct value *x, struct value *y)
+{
+        if (!x || !y)
+                return NULL;
+        const struct type *was = x->type;
+        x = broadcast_to_fit(c, x, y->type);
+        y = broadcast_to_fit(c, y, was);
+        return x && y ? build_binary(c->b, code, x, y) : NULL;
+}
+
+struct value *compose_with(struct compose *c, enum opcode code, struct value *x, double number)
+{
+        return x ? build_binary(c->b, code, x, build_like(c->b, x, number)) : NULL;
+}
+
+struct value *compose_from(struct compose *c, enum opcode code, double number, struct value *x)
+{
+        return x ? build_binary(c->b, code, build_like(c->b, x, number), x) : NULL;
+}
+
+struct value *compose_select(struct compose *c, struct value *condition, struct value *x,
+                             struct value *y)
+{
+        if (!condition || !x || !y)
+                return NULL;
+        x = broadcast_to_fit(c, x, condition->type);
+        y = x ? broadcast_to_fit(c, y, x->type) : NULL;
+        x = y ? broadcast_to_fit(c, x, y->type) : NULL;
+        condition = x ? broadcast_to_fit(c, condition, x->type) : NULL;
+        return condition ? build_select(c->b, condition, x, y) : NULL;
+}
+
+struct value *compose_below_zero(struct compose *c, struct value *x, struct value *y)
+{
+        return compose_select(c, compose_with(c, OP_lt, x, 0), y, x);
+}
+
+struct value *compose_cast(struct compose *c, struct value *x, enum element e)
+{
+        return compose_convert(c, x, e, &(struct compose_conversion){ .saturate = true });
+}
+
+enum element compose_wide_element(enum element e) { return e == E_F16 || e == E_BF16 ? E_F32 : e; }
+
+struct value *compose_wide(struct compose *c, struct value *x)
+{
+        return x ? compose_cast(c, x, compose_wide_element(value_element(x))) : NULL;
+}
+
+struct value *compose_integer(struct compose *c, enum element e, int64_t number)
+{
+        union scalar s;
+        unsigned char bytes[16];
+
+        switch (element_info[e].class) {
+        case CLASS_FLOAT: s.f = (double)number; break;
+        case CLASS_SINT: s.i = number; break;
+        default: s.u = (unsigned long long)number; break;
+        }
+        element_store(e, bytes, 0, s);
+        return constant_splat(c->m, type_scalar(c->m, e),
+                              arena_copy(c->m->arena, bytes, (size_t)element_info[e].bytes));
+}
+
+struct value *compose_reshape(struct compose *c, struct value *x, int rank, const dim_t *dims)
+{
+        static const dim_t none[1];
+
+        return x ? build_reshape(c->b, x, rank, rank ? dims : none) : NULL;
+}
+
+struct value *compose_spread(struct compose *c, struct value *v, const struct type *to,
+                             const int64_t *dims)
+{
+        static const int64_t none[1];
+
+        return v ? build_broadcast(c->b, v, type_with_element(c->m, to, value_element(v)),
+                                   dims ? dims : none)
+                 : NULL;
+}
+
+struct value *compose_along(struct compose *c, struct value *v, const struct type *to, int axis)
+{
+        if (!v)
+                return NULL;
+        if (type_elements(v->type) == 1)
+                return compose_spread(c, compose_reshape(c, v, 0, NULL), to, NULL);
+        return compose_spread(c, v, to, (const int64_t[]){ axis });
+}
+
+struct value *compose_iota(struct compose *c, enum element e, int64_t count)
+{
+        return build_iota(c->b, type_tensor(c->m, e, 1, (const dim_t[]){ dim_of(count) }), 0);
+}
+
+struct value *compose_reduce(struct compose *c, enum reducer kind, struct value *x,
+                             const int64_t *axes, int count, int accumulator)
+{
+        if (!x || count == 0)
+                return x;
+        struct attr *attrs = attrs_new(c->m, OP_reduce);
+        attr_set(attrs, OP_reduce, "kind", kind);
+        attr_set(attrs, OP_reduce, "accumulator", accumulator);
+        return value_build(c->b, OP_reduce,
+                           (struct value *[]){ x, constant_ints(c->m, axes, count) }, 2, attrs,
+                           NULL);
+}
+
+struct value *compose_unreduce(struct compose *c, struct value *reduced, const struct type *full,
+                               const int64_t *axes, int count)
+{
+        int64_t dims[RANK_MAX];
+        int kept = 0;
+
+        for (int d = 0, a = 0; d < full->rank; d++) {
+                if (a < count && axes[a] == d)
+                        a++;
+                else
+                        dims[kept++] = d;
+        }
+        return compose_spread(c, reduced, full, dims);
+}
+
+struct value *compose_keep(struct compose *c, struct value *reduced, const struct type *full,
+                           const int64_t *axes, int count)
+{
+        dim_t dims[RANK_MAX];
+
+        for (int d = 0, a = 0; d < full->rank; d++) {
+                dims[d] = full->dims[d];
+                if (a < count && axes[a] == d) {
+                        dims[d] = dim_of(1);
+                        a++;
+                }
+        }
+        return compose_reshape(c, reduced, full->rank, dims);
+}
+
+/* elements along axes */
+static int64_t count_along(const struct type *t, const int64_t *axes, int count)
+{
+        int64_t product = 1;
+
+        for (int i = 0; i < count; i++)
+                product *= type_extent(t, axes[i]);
+        return product;
+}
+
+struct value *compose_mean(struct compose *c, struct value *x, const int64_t *axes, int count)
+{
+        x = compose_wide(c, x);
+        return x ? compose_with(c, OP_div, compose_reduce(c, REDUCE_sum, x, axes, count, E_COMPUTE),
+                                (double)count_along(x->type, axes, count))
+                 : NULL;
+}
+
+int compose_axes_from(int first, int rank, int64_t *axes)
+{
+        int count = 0;
+
+        while (first + count < rank) {
+                axes[count] = first + count;
+                count++;
+        }
+        return count;
+}

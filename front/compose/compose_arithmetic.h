@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Arithmetic in short, for operators that are formulas. */
+#ifndef FRONT_COMPOSE_COMPOSE_ARITHMETIC_H
+#define FRONT_COMPOSE_COMPOSE_ARITHMETIC_H
+
+#include "front/compose/compose.h"
+
+static inline struct value *add(struct compose *c, struct value *x, struct value *y)
+{
+        return compose_binary(c, OP_add, x, y);
+}
+static inline struct value *sub(struct compose *c, struct value *x, struct value *y)
+{
+        return compose_binary(c, OP_sub, x, y);
+}
+static inline struct value *mul(struct compose *c, struct value *x, struct value *y)
+{
+        return compose_binary(c, OP_mul, x, y);
+}
+static inline struct value *plus(struct compose *c, struct value *x, double a)
+{
+        return compose_with(c, OP_add, x, a);
+}
+static inline struct value *times(struct compose *c, struct value *x, double a)
+{
+        return compose_with(c, OP_mul, x, a);
+}
+static inline struct value *clamp(struct compose *c, struct value *x, double low, double high)
+{
+        return compose_with(c, OP_min, compose_with(c, OP_max, x, low), high);
+}
+
+#endif
