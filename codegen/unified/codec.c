@@ -177,42 +177,18 @@ const struct program_codec unified_codec = {
 
 /* ---- launches ---- */
 
-static void add_segment(struct vta_program *p, int64_t *end, const char *name, enum vta_kind kind, int64_t address, int64_t bytes,
-                        const void *content)
+static bool stream_program(struct vta_program *p, const struct loop_function *stream, const struct launch_argument *arguments,
+                           struct arena *arena, struct diag *diag)
 {
-        struct vta_segment *s = &p->segments[p->count++];
-        *s = (struct vta_segment){ .kind = kind, .address = address, .bytes = bytes, .content = content };
-        strncpy(s->name, name, VTA_NAME - 1);
-        if (kind != VTA_KIND_EXPECT)
-                *end = round_up(address + bytes, VTA_ALIGN);
-}
-
-static bool begin_program(struct vta_program *p, const struct loop_function *f, const struct launch_argument *arguments, struct arena *arena,
-                          struct diag *diag)
-{
-        int64_t *addresses = arena_array(arena, (size_t)f->buffer_count + 1, sizeof *addresses), end = VTA_PAGE, count;
+        struct launch_program l;
         unsigned char *code;
-        *p = (struct vta_program){ .codec = &unified_codec, .segments = arena_array(arena, 2 * (size_t)f->buffer_count + 1, sizeof *p->segments) };
-        for (int k = 0; k < f->buffer_count; k++) {
-                const struct loop_buffer *b = f->buffers[k];
-                const struct launch_argument *a = &arguments[k];
-                const int64_t bytes = b->extent * element_info[b->element].bytes;
-                const enum vta_kind kind = b->access == ACCESS_OUT     ? VTA_KIND_OUTPUT
-                                           : b->access == ACCESS_INOUT ? VTA_KIND_SCRATCH
-                                           : a->constant && a->content ? VTA_KIND_CONSTANT
-                                                                       : VTA_KIND_INPUT;
-                addresses[k] = end;
-                if (!bytes)
-                        continue;
-                add_segment(p, &end, b->name, kind, addresses[k], bytes, a->content);
-                if (a->expect && b->access != ACCESS_IN)
-                        add_segment(p, &end, b->name, VTA_KIND_EXPECT, addresses[k], bytes, a->expect);
-        }
-        if (!unified_encode_stream(f, addresses, arena, &code, &count, diag))
+        int64_t count;
+        *p = (struct vta_program){ .codec = &unified_codec };
+        if (!launch_program_begin(&l, p, stream, arguments, VTA_ALIGN, arena, diag) ||
+            !unified_encode_stream(stream, l.addresses, arena, &code, &count, diag))
                 return false;
-        add_segment(p, &end, "code", VTA_KIND_CODE, end, count * UNIFIED_BYTES, code);
-        p->dram_bytes = round_up(end, VTA_PAGE);
-        return vta_program_begin(p, arena, diag);
+        launch_program_add(&l, "code", VTA_KIND_CODE, count * UNIFIED_BYTES, code);
+        return launch_program_end(&l, arena, diag);
 }
 
 launch_writer unified_launch_write;
@@ -221,7 +197,7 @@ bool unified_launch_write(const struct loop_function *stream, const struct launc
 {
         struct arena *arena = arena_new();
         struct vta_program p;
-        const bool fine = begin_program(&p, stream, arguments, arena, diag);
+        const bool fine = stream_program(&p, stream, arguments, arena, diag);
         if (fine)
                 (as_text ? vta_assembly_print : vta_exchange_write)(&p, out);
         arena_free(arena);

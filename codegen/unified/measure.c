@@ -8,6 +8,7 @@
 #include "base/size.h"
 #include "codegen/machines.h"
 #include "codegen/unified/unified.h"
+#include "codegen/vta/moves.h"
 #include "ir/loop.h"
 
 struct measuring {
@@ -15,23 +16,12 @@ struct measuring {
         struct vta_program p;
         struct vta_segment code;
         struct arena *arena;
-        int64_t *addresses, end;        /* of parameters; behind the last */
         int *layers;                    /* of each instruction */
         int layer_count;
         const struct loop_buffer **weights;     /* of each layer: the first that it multiplies by */
-        int64_t unit;                   /* bytes of which is known who moved them */
-        int *moved[2];                  /* by 0 reads, 1 writes: the last layer that did, from 1 on */
+        struct launch_moves moves;      /* by layers */
         struct machine_measure *m;
 };
-
-static const struct loop_buffer *parameter_at(const struct measuring *m, int64_t address)
-{
-        const struct loop_buffer *found = NULL;
-        for (int k = 0; k < m->f->buffer_count; k++)
-                if (m->addresses[k] <= address)
-                        found = m->f->buffers[k];
-        return found;
-}
 
 /* ---- which layer an instruction is of ---- */
 
@@ -68,7 +58,7 @@ static void find_layers(struct measuring *m)
                 struct unified_instruction i;
                 unified_instruction_at(&m->p, k, &i);
                 if (i.opcode == UNIFIED_MULTIPLY_CODE && i.next && l.taken < l.block_count) {
-                        const struct loop_buffer *weights = parameter_at(m, l.blocks[l.taken++]);
+                        const struct loop_buffer *weights = launch_moves_parameter(&m->moves, l.blocks[l.taken++]);
                         if (made && !l.had[weights->number]) {
                                 begin_layer(&l, behind, k, weights);
                                 made = false;
@@ -95,12 +85,7 @@ static void add_bytes(struct measuring *m, const struct unified_instruction *i, 
         struct machine_part *const parts[] = { &m->m->parts[layer - 1], &m->m->whole };
         for (int k = 0; k < 2; k++)
                 *(writes ? &parts[k]->stored : &parts[k]->loaded[memory]) += bytes;
-        for (int64_t u = from / m->unit; u < (from + bytes) / m->unit; u++) {
-                int *last = &m->moved[writes][u];
-                for (int k = *last == layer; k < (*last ? 1 : 2); k++)
-                        *(writes ? &parts[k]->least_stored : &parts[k]->least[memory]) += m->unit;
-                *last = layer;
-        }
+        launch_moves_add(&m->moves, layer, memory, from, bytes, writes);
 }
 
 struct touching { struct measuring *m; int layer; };
@@ -109,12 +94,8 @@ static void touch(void *context, int memory, int64_t first, int64_t count, bool 
 {
         const struct touching *t = context;
         (void)writes;
-        if (memory == UNIFIED_HOST)
-                return;
-        const int64_t bytes = (first + count) * unified_element_bytes((enum unified_memory)memory);
-        int64_t *const used[] = { &t->m->m->parts[t->layer - 1].used[memory], &t->m->m->whole.used[memory] };
-        for (int k = 0; k < 2; k++)
-                *used[k] = bytes > *used[k] ? bytes : *used[k];
+        if (memory != UNIFIED_HOST)
+                launch_moves_use(&t->m->moves, t->layer, memory, (first + count) * unified_element_bytes((enum unified_memory)memory));
 }
 
 /* The model's words for what is busy most are those of a struct of its own. */
@@ -174,27 +155,21 @@ static void add_all(struct measuring *m, const struct unified_times *times, cons
 
 bool unified_measure(const struct loop_function *stream, struct arena *arena, struct machine_measure *measure, struct diag *diag)
 {
-        struct measuring m = { .f = stream, .arena = arena, .end = VTA_PAGE, .unit = VTA_ALIGN, .m = measure };
+        struct measuring m = { .f = stream, .arena = arena, .m = measure };
         struct unified_cycles whole;
         unsigned char *bytes;
         int64_t count;
         *measure = (struct machine_measure){ .parts = NULL };
-        m.addresses = arena_array(arena, (size_t)stream->buffer_count + 1, sizeof *m.addresses);
-        for (int k = 0; k < stream->buffer_count; k++) {
-                m.addresses[k] = m.end;
-                m.end = round_up(m.end + stream->buffers[k]->extent * element_info[stream->buffers[k]->element].bytes + 1, VTA_ALIGN);
-        }
-        if (!unified_encode_stream(stream, m.addresses, arena, &bytes, &count, diag))
+        launch_moves_begin(&m.moves, stream, measure, VTA_ALIGN, VTA_ALIGN, arena);
+        if (!unified_encode_stream(stream, m.moves.addresses, arena, &bytes, &count, diag))
                 return false;
         m.code = (struct vta_segment){ .kind = VTA_KIND_CODE, .content = bytes, .bytes = count * UNIFIED_BYTES };
-        m.p = (struct vta_program){ .codec = &unified_codec, .dram_bytes = m.end, .code = &m.code };
+        m.p = (struct vta_program){ .codec = &unified_codec, .dram_bytes = m.moves.end, .code = &m.code };
         struct unified_times *times = arena_array(arena, (size_t)count, sizeof *times);
         if (!unified_cycles(&m.p, &whole, times, diag))
                 return false;
         m.layers = arena_array(arena, (size_t)count, sizeof *m.layers);
         find_layers(&m);
-        for (int k = 0; k < 2; k++)
-                m.moved[k] = arena_array(arena, (size_t)(m.end / m.unit) + 1, sizeof *m.moved[k]);
         measure->part_count = m.layer_count;
         measure->parts = arena_array(arena, (size_t)m.layer_count, sizeof *measure->parts);
         add_all(&m, times, &whole);

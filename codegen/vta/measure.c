@@ -4,44 +4,19 @@
 #include "codegen/vta/cycles.h"
 #include "codegen/vta/driver.h"
 #include "codegen/vta/encode.h"
+#include "codegen/vta/moves.h"
 #include "ir/stream_flat.h"
 
 struct measuring {
         const struct vta *v;
         const struct loop_function *f;
         struct arena *arena;
-        int64_t *addresses;
-        int64_t lists;                  /* where lists begin */
+        struct launch_moves moves;      /* by the smallest element that is moved; lists of micro-ops begin at its end */
         struct machine_measure *m;
         struct machine_part *part;      /* the one that goes on */
-        int64_t unit;                   /* the smallest element that is moved */
-        int *moved[2];                  /* of each unit of memory, by 0 loads, 1 stores: the last part that moved it, from 1 on */
         struct vta_cycles cycles;       /* of this part */
         int64_t before;                 /* when the last one ended */
 };
-
-static int parameter_at(const struct measuring *m, int64_t address)
-{
-        int found = -1;
-        for (int k = 0; k < m->f->buffer_count; k++)
-                if (m->addresses[k] <= address)
-                        found = k;
-        return address < m->lists ? found : -1;
-}
-
-/* a row is moved: what of it is so for the first time, in this part and at all */
-static void move_row(struct measuring *m, const struct vta_instruction *i, int64_t at)
-{
-        const int64_t end = (at + i->x_size * m->v->bytes[i->memory]) / m->unit;
-        const bool stores = i->opcode == VTA_OPCODE_STORE;
-        struct machine_part *const parts[] = { m->part, &m->m->whole };
-        for (int64_t k = at / m->unit; k < end; k++) {
-                int *last = &m->moved[stores][k];
-                for (int p = *last == m->m->part_count ? 2 : 0; p < (*last ? 1 : 2); p++)
-                        *(stores ? &parts[p]->least_stored : &parts[p]->least[i->memory]) += m->unit;
-                *last = m->m->part_count;
-        }
-}
 
 /* ---- parts ---- */
 
@@ -88,16 +63,17 @@ static void add_instruction(struct measuring *m, const struct vta_instruction *i
                 return;
         for (int64_t y = 0; y < i->y_size; y++) {
                 const int64_t at = vta_row_address(m->v, i, y);
-                if (parameter_at(m, at) >= 0)
-                        move_row(m, i, at);
+                if (launch_moves_parameter(&m->moves, at))
+                        launch_moves_add(&m->moves, m->m->part_count, (int)i->memory, at, i->x_size * m->v->bytes[i->memory],
+                                         i->opcode == VTA_OPCODE_STORE);
         }
 }
 
 /* the parameter that an instruction stores to; NULL */
 static const struct loop_buffer *stored_by(const struct measuring *m, const struct vta_instruction *i)
 {
-        const int k = i->opcode == VTA_OPCODE_STORE && vta_moves(i) ? parameter_at(m, vta_row_address(m->v, i, 0)) : -1;
-        return k < 0 ? NULL : m->f->buffers[k];
+        const bool stores = i->opcode == VTA_OPCODE_STORE && vta_moves(i);
+        return stores ? launch_moves_parameter(&m->moves, vta_row_address(m->v, i, 0)) : NULL;
 }
 
 static void add_all(struct measuring *m, const struct vta_code *code, const struct vta_times *times)
@@ -130,18 +106,14 @@ static void add_all(struct measuring *m, const struct vta_code *code, const stru
 
 /* ---- memories of the machine ---- */
 
-struct touching { const struct measuring *m; struct machine_part *part; };
+struct touching { const struct measuring *m; int part; };
 
 static void touch(void *context, const struct loop_buffer *b, int64_t first, int64_t count, bool writes)
 {
         const struct touching *t = context;
         (void)writes;
-        if (b->space != SPACE_MEMORY)
-                return;
-        const int64_t bytes = (first + count) * t->m->v->bytes[b->memory];
-        int64_t *const used[] = { &t->part->used[b->memory], &t->m->m->whole.used[b->memory] };
-        for (int k = 0; k < 2; k++)
-                *used[k] = bytes > *used[k] ? bytes : *used[k];
+        if (b->space == SPACE_MEMORY)
+                launch_moves_use(&t->m->moves, t->part, b->memory, (first + count) * t->m->v->bytes[b->memory]);
 }
 
 static bool is_store(const struct loop_stmt *s) { return s->kind == STMT_TRANSFER && !loop_transfer_loads(s); }
@@ -159,7 +131,7 @@ static void touch_all(struct measuring *m)
         part = 0;
         for (const struct loop_stmt *s = m->f->body->first; s; s = s->next) {
                 struct flat_step step;
-                struct touching t = { m, &m->m->parts[part] };
+                struct touching t = { m, part + 1 };
                 if (s->kind != STMT_ALLOC && flat_step_read(m->f->machine, s, NULL, &step))
                         flat_step_visit(m->f->machine, &step, &(struct flat_visitor){ touch, &t });
                 part += s == last[part] && part + 1 < m->m->part_count;
@@ -179,21 +151,16 @@ bool vta_measure(const struct loop_function *stream, struct arena *arena, struct
         struct vta_code code;
         struct vta_cycles whole;
         const char *why = vta_begin(&v, stream->machine);
-        struct measuring m = { .v = &v, .f = stream, .arena = arena, .m = measure, .lists = VTA_PAGE };
+        struct measuring m = { .v = &v, .f = stream, .arena = arena, .m = measure };
         *measure = (struct machine_measure){ .parts = NULL };
-        if (why)
+        if (why) {
                 diag_error(diag, EXIT_UNSUPPORTED, "machine %s: %s", stream->machine->name, why);
-        m.addresses = arena_array(arena, (size_t)stream->buffer_count + 1, sizeof *m.addresses);
-        const int64_t align = vta_driver.align_most(stream->machine);
-        for (int k = 0; k < stream->buffer_count; k++) {
-                m.addresses[k] = m.lists;
-                m.lists = round_up(m.lists + stream->buffers[k]->extent * element_info[stream->buffers[k]->element].bytes + 1, align);
-        }
-        if (why || !vta_encode_stream(&v, stream, m.addresses, m.lists, arena, &code, diag))
                 return false;
-        m.unit = v.bytes[VTA_INP] < v.bytes[VTA_OUT] ? v.bytes[VTA_INP] : v.bytes[VTA_OUT];
-        for (int k = 0; k < 2; k++)
-                m.moved[k] = arena_array(arena, (size_t)(m.lists / m.unit) + 1, sizeof *m.moved[k]);
+        }
+        launch_moves_begin(&m.moves, stream, measure, vta_driver.align_most(stream->machine),
+                           v.bytes[VTA_INP] < v.bytes[VTA_OUT] ? v.bytes[VTA_INP] : v.bytes[VTA_OUT], arena);
+        if (!vta_encode_stream(&v, stream, m.moves.addresses, m.moves.end, arena, &code, diag))
+                return false;
         struct vta_times *times = arena_array(arena, (size_t)code.count + 1, sizeof *times);
         if (!vta_cycles(&v, code.instructions, code.count, &whole, times, diag))
                 return false;

@@ -73,6 +73,25 @@ unsigned char *vta_program_memory(const struct vta_program *p);
 /* Whether memory holds what is expected; says the first byte of each segment that is not. */
 bool vta_program_holds(const struct vta_program *p, const unsigned char *memory, struct diag *diag);
 
+/* ---- launch.c: a stream and what it reads as a program of one launch, for any machine ---- */
+
+struct loop_function;
+struct launch_argument;
+struct launch_program {
+        struct vta_program *p;          /* its machine is the caller's to fill in */
+        const struct loop_function *stream;
+        int64_t end, align;             /* bytes of memory that are taken; segments begin at multiples of align */
+        int64_t *addresses;             /* of the stream's parameters, one behind the other from VTA_PAGE on */
+};
+/* Begins with a segment for each parameter, of its name, and one more for what it is expected to hold. Contents are the caller's
+ * memory. False after an EXIT_UNSUPPORTED error. */
+bool launch_program_begin(struct launch_program *l, struct vta_program *p, const struct loop_function *stream,
+                          const struct launch_argument *arguments, int64_t align, struct arena *arena, struct diag *diag);
+/* a segment behind the others: of instructions, and lists that they use */
+void launch_program_add(struct launch_program *l, const char *name, enum vta_kind kind, int64_t bytes, const void *content);
+/* False after an error: EXIT_BUDGET where it reaches more memory than a program has, or as vta_program_begin. */
+bool launch_program_end(struct launch_program *l, struct arena *arena, struct diag *diag);
+
 /* ---- exchange.c ---- */
 
 /* Reads the bytes of a file for a machine; they must stay. False after one EXIT_INVALID error. */
