@@ -332,12 +332,12 @@ bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct print_
         return done;
 }
 
-const struct c_dialect c_dialect_c99 = { .inlined = "static inline ", .restricted = "restrict " };
+static const struct c_dialect c99 = { .inlined = "static inline ", .restricted = "restrict " };
 
 static bool print(FILE *c, FILE *h, const struct loop_program *p,
                   const struct print_options *options, struct diag *diag)
 {
-        return c_print(c, h, p, options, &c_dialect_c99, diag);
+        return c_print(c, h, p, options, &c99, diag);
 }
 
 const struct printer c_printer = { .language = "C", .suffix = ".c", .print = print };

@@ -69,7 +69,6 @@ struct c_dialect {
         void (*call)(struct c_writer *w, const struct loop_function *f);    /* arguments behind f's own */
         void (*run)(struct c_writer *w, struct text *out);
 };
-extern const struct c_dialect c_dialect_c99;
 /* the frame of both files, and all that stands in them */
 bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct print_options *options,
              const struct c_dialect *dialect, struct diag *diag);

@@ -66,7 +66,9 @@ static bool is_called(const char *name, const char *said)
         return !*name && !*said;
 }
 
-const char *target_meant(const char *said)
+/* What is meant by a name that people use for a processor (target_names.def): a target's name, or
+ * "?" and what there is; NULL: not known. */
+static const char *target_meant(const char *said)
 {
         for (int i = 0; i < OTHER_NAMES; i++)
                 if (is_called(other_names[i].name, said))

@@ -11,9 +11,6 @@
 /* "native": the last in the table that is for this processor; NULL when there is none of that
  * name */
 const struct target *target_find(const char *name);
-/* What is meant by a name that people use for a processor (target_names.def): a target's name, or
- * "?" and what there is; NULL: not known. */
-const char *target_meant(const char *said);
 /* "A,B,C", in any order: in that of the table, the least first. NULL after an error. */
 const struct target **target_list(struct arena *arena, const char *text, int *count,
                                   struct diag *diag);

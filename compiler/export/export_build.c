@@ -261,7 +261,8 @@ struct made *export_dense(struct export *e, const char *base, const struct type 
         return made;
 }
 
-struct made *export_dims(struct export *e, int rank, const dim_t *dims)
+/* static extents, <rank x i64> */
+static struct made *export_dims(struct export *e, int rank, const dim_t *dims)
 {
         int64_t extents[RANK_MAX];
         dims_extents(extents, rank, dims);

@@ -149,7 +149,6 @@ void export_subgraph(struct export *e, const char *name, struct graph *graph);
 struct made *export_constant(struct export *e, const struct constant *c);
 struct made *export_dense(struct export *e, const char *base, const struct type *type, const void *data);
 struct made *export_numbers(struct export *e, const int64_t *values, int count); /* <count x i64> */
-struct made *export_dims(struct export *e, int rank, const dim_t *dims); /* static extents, <rank x i64> */
 struct made *export_scalar(struct export *e, enum element element, double number);
 struct made *export_integer(struct export *e, enum element element, int64_t number);
 

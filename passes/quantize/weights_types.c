@@ -8,11 +8,11 @@ const struct weights_type weights_types[] = {
 #define WEIGHTS(name, ...) { #name, __VA_ARGS__ },
 #include "passes/quantize/weights_types.def"
 };
-const int weights_type_count = sizeof weights_types / sizeof *weights_types;
+enum { TYPES = sizeof weights_types / sizeof *weights_types };
 
 const struct weights_type *weights_type_find(const char *name, size_t length)
 {
-        for (int i = 0; i < weights_type_count; i++)
+        for (int i = 0; i < TYPES; i++)
                 if (strlen(weights_types[i].name) == length &&
                     !strncmp(weights_types[i].name, name, length))
                         return &weights_types[i];
@@ -21,7 +21,7 @@ const struct weights_type *weights_type_find(const char *name, size_t length)
 
 void weights_types_help(void)
 {
-        for (int i = 0; i < weights_type_count; i++) {
+        for (int i = 0; i < TYPES; i++) {
                 const struct weights_type *t = &weights_types[i];
                 printf("%-6s %s", t->name, t->doc);
                 if (t->block)

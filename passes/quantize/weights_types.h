@@ -17,7 +17,6 @@ struct weights_type {
         const char *doc;
 };
 extern const struct weights_type weights_types[];
-extern const int weights_type_count;
 
 /* they are for store_weights, without blocks; else for quantize_products */
 static inline bool weights_are_floats(const struct weights_type *t)
