@@ -232,7 +232,7 @@ static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_s
         c_line(w, "}");
         text_add(w->out, "\n");
         text_free(&body);
-        phase.shared = grid_shared_asked(target_grid(w->target), phase.blocks, phase.cluster, phase.shared);
+        phase.shared = grid_shared_asked(w->target, phase.blocks, phase.cluster, phase.shared);
         cuda->phase = NULL;
         ARENA_GROW(w->arena, cuda->phases, cuda->phase_count);
         cuda->phases[cuda->phase_count++] = phase;

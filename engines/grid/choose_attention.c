@@ -87,7 +87,7 @@ static bool choose_rows(const struct attention *a, const struct target *target, 
                         const struct row_turns turns = attention_row_turns(a, &s);
                         of.turns = (double)turns.all;
                         of.times = (double)turns.times;
-                        const double cycles = warps_row_attention_cost(g, &of), judged = cycles * (parts > 1 ? worth : 1);
+                        const double cycles = warps_row_attention_cost(target, &of), judged = cycles * (parts > 1 ? worth : 1);
                         if (judged >= least)
                                 continue;
                         least = judged;

@@ -40,7 +40,7 @@ static void try_tile(struct choice *c, const struct schedule *s, const struct wa
         const struct grid_machine *g = target_grid(c->target);
         if (!warps_resident(g, &work))
                 return;
-        const double seconds = groups_cost(c->target, c->multiply, &work), judged = warps_judged(&work, seconds, 0);
+        const double seconds = groups_cost(c->target, c->multiply, &work), judged = warps_judged(c->target, &work, seconds, 0);
         if (judged >= c->judged)
                 return;
         c->judged = judged;

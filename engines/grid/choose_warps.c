@@ -64,7 +64,7 @@ static void try_one(struct choice *c, struct schedule s)
         const struct grid_machine *g = target_grid(c->target);
         if (!warps_resident(g, &work))
                 return;
-        const double seconds = warps_cost(c->target, c->multiply, &work), judged = warps_judged(&work, seconds, c->behind) + (t.pooled ? 0 : c->pool);
+        const double seconds = warps_cost(c->target, c->multiply, &work), judged = warps_judged(c->target, &work, seconds, c->behind) + (t.pooled ? 0 : c->pool);
         if (judged > c->judged || (judged == c->judged && abs(s.stages - STAGES_GOOD) >= abs(c->best.stages - STAGES_GOOD)))
                 return;
         c->judged = judged;
@@ -144,7 +144,6 @@ static bool choose_rows(const struct op *op, const struct target *target, struct
 {
         enum { STEPS_MOST = 8, WARPS_MOST = 16 };
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
-        const struct grid_machine *g = target_grid(target);
         const int64_t words = type_extent(w, w->rank - 3);
         int least = INT_MAX;
         for (int warps = 1; warps <= WARPS_MOST; warps++)
@@ -168,8 +167,7 @@ static bool choose_rows(const struct op *op, const struct target *target, struct
                 }
         if (least == INT_MAX)
                 return false;
-        enum { ARRIVAL = 800 };         /* cycles until memory answers */
-        double seconds = g->launch + (least + 1) * ARRIVAL / g->clock + (double)type_bytes(w) / g->memory_rate;
+        const double seconds = row_warps_cost(target, least, (double)type_bytes(w));
         best->why = arena_printf(arena, "%.3g us, %d turns", seconds * 1e6, least);
         return true;
 }
@@ -191,10 +189,10 @@ struct schedule warps_choose(const struct op *op, const struct schedule_machine 
                 c.windows |= type_extent(w, d) > 1;
         c.channels = (double)(type_elements(w) / type_extent(w, 0) / packed_panel(x, w));
         if (is_summed_over(op, machine->target))
-                c.behind = warps_rows_cost(target_grid(machine->target), c.positions,
+                c.behind = warps_rows_cost(machine->target, c.positions,
                                            (double)type_extent(y, y->rank - 1));
         if (is_pooled(op))
-                c.pool = warps_pool_cost(target_grid(machine->target), (double)warps_of_image(op),
+                c.pool = warps_pool_cost(machine->target, (double)warps_of_image(op),
                                          (double)type_extent(y, 0) * c.groups *
                                                  (double)op_int(op, "outputs"));
         for (int panels = 1; panels <= 8; panels += panels < 4 ? 1 : 2) {

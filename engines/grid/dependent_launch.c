@@ -28,6 +28,7 @@
 
 struct launching {
         struct loop_program *p;
+        const struct target *target;
         struct arena *scratch;
         struct loop_function *f;
         int count;                      /* phases that wait */
@@ -186,7 +187,7 @@ static void prefetch_buffer(struct prefetching *p, struct loop_buffer *b, bool i
                 return;
         const int64_t bytes = b->extent * element_info[b->element].bytes / COPY_BYTES * COPY_BYTES;
         const struct argument a = argument_of(p->l, b);
-        bool done = !bytes || !((a.constant && grid_prefetches_constant(bytes, is_copied)) || (a.input && grid_prefetches_input(bytes, is_copied)));
+        bool done = !bytes || !((a.constant && grid_prefetches_constant(p->l->target, bytes, is_copied)) || (a.input && grid_prefetches_input(p->l->target, bytes, is_copied)));
         for (int i = 0; i < p->count; i++)
                 done |= p->seen[i] == b;
         if (done)
@@ -265,7 +266,7 @@ static void set_alias_classes(const struct launching *l)
 
 int pass_dependent_launch(struct loop_program *p, struct pass_context *context)
 {
-        struct launching l = { .p = p, .scratch = arena_new() };
+        struct launching l = { .p = p, .target = context->target, .scratch = arena_new() };
         if (target_begins_early(context->target))
                 for (l.f = p->kernels; l.f; l.f = l.f->next) {
                         if (!loop_is_grid(l.f))

@@ -17,7 +17,7 @@
 #include "ir/loop_bounds.h"
 #include "ir/rates.h"
 
-enum { UNKNOWN_TRIP = 8, OF_CALL = 12, SCHEDULERS = 4, ARRIVAL = 700, SHARED_ALIGN = 128, DEPTH_MAX = 60 };
+enum { UNKNOWN_TRIP = 8, OF_CALL = 12, SHARED_ALIGN = 128, DEPTH_MAX = 60 };
 
 int64_t grid_lanes(const struct loop_block *block)
 {
@@ -303,17 +303,17 @@ static double plain_seconds(const struct walk *w, const struct grid_machine *g, 
 {
         double of_one = (double)divide_up(w->cost->blocks, g->multiprocessors), share = g->clock * g->multiprocessors / g->l2_rate;
         all = all < w->bytes * (double)w->cost->blocks ? all : w->bytes * (double)w->cost->blocks;      /* rows of a table */
-        double cycles = of_one * larger(w->instructions / SCHEDULERS, w->bytes * share);
-        cycles = larger(cycles, w->cost->waves * 2 * ARRIVAL);
+        double cycles = of_one * larger(w->instructions / rate_grid_issue(w->target), w->bytes * share);
+        cycles = larger(cycles, w->cost->waves * 2 * rate_grid_load(w->target));
         return g->launch + larger(cycles / g->clock, all / g->memory_rate);
 }
 
-int64_t grid_shared_asked(const struct grid_machine *g, int64_t blocks, int64_t cluster, int64_t shared)
+int64_t grid_shared_asked(const struct target *t, int64_t blocks, int64_t cluster, int64_t shared)
 {
-        enum { MUCH = 16 << 10 };
+        const struct grid_machine *g = target_grid(t);
         const int64_t there = divide_up(blocks, cluster > 2 ? g->clustered : g->multiprocessors), all = g->shared_bytes + GRID_BLOCK_SHARED;
         const int64_t asked = round_up(all / (there + 1) - GRID_BLOCK_SHARED + 1, SHARED_ALIGN);
-        return g->early && shared >= MUCH && asked > shared ? asked : shared;
+        return g->early && shared >= rate_grid_crowding(t) && asked > shared ? asked : shared;
 }
 
 /* Copies and instructions that are of no turn come in front of the first, or behind the last. */
@@ -340,7 +340,7 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
         }
         look_at(&w, phase);
         arena_free(scratch);
-        cost.shared = grid_shared_asked(g, cost.blocks, w.work.cluster, cost.shared);
+        cost.shared = grid_shared_asked(t, cost.blocks, w.work.cluster, cost.shared);
         w.work.blocks = (double)cost.blocks;
         w.work.warps = (int)cost.warps;
         w.work.shared = cost.shared;
@@ -374,22 +374,21 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
         return cost;
 }
 
-bool grid_stores_beside(const struct grid_machine *g, int64_t blocks, double bytes)
+bool grid_stores_beside(const struct target *t, int64_t blocks, double bytes)
 {
+        const struct grid_machine *g = target_grid(t);
         const double busy = (double)(blocks < g->multiprocessors ? blocks : g->multiprocessors);
-        return bytes / busy * g->multiprocessors / g->l2_rate < g->launch + larger(2 * ARRIVAL / g->clock, 2 * bytes / g->memory_rate);
+        return bytes / busy * g->multiprocessors / g->l2_rate < g->launch + larger(2 * rate_grid_load(t) / g->clock, 2 * bytes / g->memory_rate);
 }
 
-bool grid_prefetches_constant(int64_t bytes, bool copied)
+bool grid_prefetches_constant(const struct target *t, int64_t bytes, bool copied)
 {
-        enum { MOST = 64 << 10 };
-        return !copied && bytes <= MOST;
+        return !copied && (double)bytes <= rate_grid_prefetch_constant(t);
 }
 
-bool grid_prefetches_input(int64_t bytes, bool copied)
+bool grid_prefetches_input(const struct target *t, int64_t bytes, bool copied)
 {
-        enum { MOST = 2 << 20, LOADED_LEAST = 16 << 10 };         /* a few numbers that lanes load, as tokens are, come soon enough */
-        return bytes <= MOST && (copied || bytes >= LOADED_LEAST);
+        return (double)bytes <= rate_grid_prefetch_input(t) && (copied || (double)bytes >= rate_grid_prefetch_loaded(t));
 }
 
 bool grid_is_cold(const struct target *t, const struct loop_program *p)

@@ -19,14 +19,14 @@ int64_t grid_lanes(const struct loop_block *block);
 /* Of a phase, a loop over blocks of f; cold: its constants come from memory. */
 /* Bytes that a block of a launch asks for, which needs `shared`. A launch that begins early finds room on some multiprocessors while the one in front is
  * on the others, and its blocks crowd there; so a block of much memory asks for as much as leaves no room for more of them than there have to be. */
-int64_t grid_shared_asked(const struct grid_machine *g, int64_t blocks, int64_t cluster, int64_t shared);
+int64_t grid_shared_asked(const struct target *t, int64_t blocks, int64_t cluster, int64_t shared);
 struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f, const struct loop_stmt *phase, bool cold);
 /* Do so many blocks of a launch store that many bytes, which they read anyway, sooner than a launch of its own copies them? */
-bool grid_stores_beside(const struct grid_machine *g, int64_t blocks, double bytes);
+bool grid_stores_beside(const struct target *t, int64_t blocks, double bytes);
 /* Do kernels that wait for the launch in front prefetch a parameter of so many bytes to L2 meanwhile? copied: it is copied into shared memory
  * rather than loaded by lanes. */
-bool grid_prefetches_constant(int64_t bytes, bool copied);
-bool grid_prefetches_input(int64_t bytes, bool copied);
+bool grid_prefetches_constant(const struct target *t, int64_t bytes, bool copied);
+bool grid_prefetches_input(const struct target *t, int64_t bytes, bool copied);
 /* Do p's, in every run? */
 bool grid_is_cold(const struct target *t, const struct loop_program *p);
 

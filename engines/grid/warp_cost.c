@@ -33,35 +33,8 @@ enum {
         LANES = 32,
         LANE_REGISTERS = 255,           /* that an instruction can name */
         REGISTER_UNIT = 8,              /* lanes are given so many at a time */
-        SCHEDULERS = 4,                 /* each issues an instruction of a warp in a cycle */
-        BLOCKS = 32,                    /* that a multiprocessor holds */
-        SHARED_BYTES = 128,             /* that a multiprocessor reads in a cycle */
-
-        /* cycles, measured */
-        FILL = 1466,                    /* from a block's begin until the first turn is there, but for its bytes */
-        X_COPY = 21, WINDOW_COPY = 10,  /* a copy of x; more of it, where there is a window */
-        W_COPY = 14,
-        MULTIPLY = 9,                   /* that a warp's own next one waits */
-        ROW = 19,                       /* of results */
-        CLUSTER_BARRIER = 600,          /* where its blocks come together; 766 to 852 alone, by test/bench/cuda/machine.cu */
-        CLUSTER_LEAVE = 166,            /* the last one, which hands nothing on */
-        ROW_SUMS = 1300, ROW_TURN = 8,  /* of a row that a warp sums over twice; more for each element of a lane (768 elements, launch included: 2.04 us) */
-        POOL_BEGIN = 100, POOL_STEP = 6         /* of a lane that goes over positions: the first is there; one behind the other */
+        BLOCKS = 32                     /* that a multiprocessor holds */
 };
-/* cycles of a multiprocessor for an element that is moved: what brings an image to channels last took 8.6 us for 846,400 */
-static const double moved_element = 2.1;
-/* Operands that come from the second cache, or from memory. arrival: cycles until a copy is there. turn: where warps meet, what they count. */
-struct source { double arrival, turn; };
-static const struct source warm = { 595, 57 }, cold = { 1380, 720 };
-/* where launches begin early: the turns whose copies come while the one in front is under way are warm, others wait as long as this, for other launches' copies, too */
-static const struct source late = { 2600, 130 };
-static const double first_waited = 0.34;        /* of the first copies: what does not come meanwhile */
-static const double copy_issue = 2.36;  /* instructions, of each cycle that a lane's copies take */
-static const double x_share = 0.61;     /* of the second cache's time for a byte: of x, which neighbours read at the same time */
-/* What products do not hide: cycles at the barrier of a turn, and of the time that shared memory takes. Those of 4096 x 4096 x 4096 took 1614
- * cycles a turn on an H100, 1178 by themselves, of blocks of 128 x 256 whose warps have 64 x 32 each, which read and copy for 960; 11 % of
- * ncu's samples were at barriers. */
-static const double meeting = 177, shared_beside = .27;
 
 int warps_registers(const struct multiply *m, int rows, int columns, int lane, int words)
 {
@@ -101,62 +74,71 @@ double warps_waves(const struct grid_machine *g, const struct warp_work *work)
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
-static double row_cost(double length) { return ROW_SUMS + length / LANES * ROW_TURN; }
+static double row_cost(const struct target *t, double length) { return rate_grid_row_sums(t) + length / LANES * rate_grid_row_element(t); }
 
 /* cycles of the rows that each warp goes on with, which it reads of all blocks of its cluster */
-static double rows_of_warp(const struct warp_work *work, double blocks, double share)
+static double rows_of_warp(const struct target *t, const struct warp_work *work, double blocks, double share)
 {
         const double rows = work->tile / work->cluster, bytes = rows * work->length * sizeof(float);
-        return larger(ceil(rows / work->warps) * row_cost(work->length), blocks * bytes * share);
+        return larger(ceil(rows / work->warps) * row_cost(t, work->length), blocks * bytes * share);
 }
 
-double warps_rows_cost(const struct grid_machine *g, double rows, double length)
+double warps_rows_cost(const struct target *t, double rows, double length)
 {
+        const struct grid_machine *g = target_grid(t);
         const double bytes = 2 * rows * length * sizeof(float), waves = ceil(rows / (g->multiprocessors * (double)g->warps));
-        return g->launch + larger(waves * (warm.arrival + row_cost(length)) / g->clock, bytes / g->l2_rate);
+        return g->launch + larger(waves * (rate_grid_arrival(t) + row_cost(t, length)) / g->clock, bytes / g->l2_rate);
 }
 
-double warps_pool_cost(const struct grid_machine *g, double positions, double columns)
+double warps_pool_cost(const struct target *t, double positions, double columns)
 {
+        const struct grid_machine *g = target_grid(t);
         const double bytes = positions * columns * sizeof(float), waves = ceil(columns / LANES / (g->multiprocessors * (double)g->warps));
-        return g->launch + larger(waves * (warm.arrival + positions * POOL_STEP) / g->clock, bytes / g->l2_rate);
+        return g->launch + larger(waves * (rate_grid_arrival(t) + positions * rate_grid_pool_position(t)) / g->clock, bytes / g->l2_rate);
 }
 
-static double pool_cost(const struct warp_work *work)
+static double pool_cost(const struct target *t, const struct warp_work *work)
 {
-        return work->pooled ? meeting + ceil(work->columns / (work->warps * LANES)) * (POOL_BEGIN + work->pooled * POOL_STEP) : 0;
+        const double lane = rate_grid_pool(t) + work->pooled * rate_grid_pool_position(t);
+        return work->pooled ? rate_grid_meeting(t) + ceil(work->columns / (work->warps * LANES)) * lane : 0;
 }
 
-double warps_cluster_cost(const struct grid_machine *g, const struct warp_work *work, double blocks)
+double warps_cluster_cost(const struct target *t, const struct warp_work *work, double blocks)
 {
-        const double crowd = larger(1, blocks * work->warps / (2 * SCHEDULERS)), share = g->clock * g->multiprocessors / g->cluster_rate;
+        const struct grid_machine *g = target_grid(t);
+        const double crowd = larger(1, blocks * work->warps / (2 * rate_grid_issue(t))), barrier = rate_grid_cluster(t), share = g->clock * g->multiprocessors / g->cluster_rate;
         if (!work->cluster)
                 return 0;
         const int parts = work->across ? work->cluster / work->across : work->cluster;
         const double others = work->partial / work->blocks * (parts - 1) / parts;
-        const double joining = (parts > 1 ? CLUSTER_BARRIER : 0) + larger(work->rows / parts * ROW * crowd, blocks * others * share);
-        return CLUSTER_LEAVE + joining + (work->across ? CLUSTER_BARRIER + rows_of_warp(work, blocks, share) : 0);
+        const double joining = (parts > 1 ? barrier : 0) + larger(work->rows / parts * rate_grid_row(t) * crowd, blocks * others * share);
+        return rate_grid_cluster_leave(t) + joining + (work->across ? barrier + rows_of_warp(t, work, blocks, share) : 0);
 }
 
 /* cycles of a wave of so many blocks on each multiprocessor */
-static double wave_cost(const struct grid_machine *g, const struct warp_work *work, double multiply, double blocks)
+static double wave_cost(const struct target *t, const struct warp_work *work, double multiply, double blocks)
 {
+        const struct grid_machine *g = target_grid(t);
+        const bool is_late = work->cold && g->early, is_far = work->cold && !g->early;
+        /* until a copy is there, and what meeting costs an iteration, where operands come from L2, from memory, or from memory while other
+         * launches overlap with this one */
+        const double arrival = is_late ? rate_grid_arrival_overlapped(t) : is_far ? rate_grid_arrival_memory(t) : rate_grid_arrival(t);
+        const double iteration = is_late ? rate_grid_iteration_overlapped(t) : is_far ? rate_grid_iteration_memory(t) : rate_grid_iteration(t);
         const double share = g->clock * g->multiprocessors / g->l2_rate;          /* cycles of one for a byte of the second cache */
-        const double by_cache = work->copied_w + x_share * (work->copied - work->copied_w);
-        double copies = work->x_copies * (X_COPY + (work->windows ? WINDOW_COPY : 0)) + work->w_copies * W_COPY;
-        const struct source *from = !work->cold ? &warm : g->early ? &late : &cold;
-        const double ahead = from == &late ? fmin(work->turns, work->stages - 1) : 0;
-        double own = from->turn + copies + work->multiplies / work->warps * MULTIPLY + work->instructions;
-        double issued = blocks * (work->multiplies * multiply + work->warps * (copies * copy_issue + work->instructions) / SCHEDULERS);
-        double shared = blocks * (work->copied + work->read) / SHARED_BYTES, cache = blocks * by_cache * share;
-        const double hidden = blocks * work->multiplies * multiply + meeting + shared_beside * shared;
+        const double by_cache = work->copied_w + rate_grid_x_share(t) * (work->copied - work->copied_w);
+        double copies = work->x_copies * (rate_grid_copy_x(t) + (work->windows ? rate_grid_copy_window(t) : 0)) + work->w_copies * rate_grid_copy_w(t);
+        const double ahead = is_late ? fmin(work->turns, work->stages - 1) : 0;
+        double own = iteration + copies + work->multiplies / work->warps * rate_grid_multiply(t) + work->instructions;
+        double issued = blocks * (work->multiplies * multiply + work->warps * (copies * rate_grid_copy_issue(t) + work->instructions) / rate_grid_issue(t));
+        double shared = blocks * (work->copied + work->read) / rate_grid_shared(t), cache = blocks * by_cache * share;
+        const double hidden = blocks * work->multiplies * multiply + rate_grid_meeting(t) + rate_grid_shared_exposed(t) * shared;
         const double turn = larger(larger(larger(own, issued), larger(shared, cache)), hidden), under_way = work->stages - 1;
-        const double turns = ahead * larger(turn, warm.arrival / under_way) + (work->turns - ahead) * larger(turn, from->arrival / under_way);
+        const double turns = ahead * larger(turn, rate_grid_arrival(t) / under_way) + (work->turns - ahead) * larger(turn, arrival / under_way);
         /* weights of all stages are copied before the first x, where a launch waits for that */
-        const double first = g->early ? first_waited * (by_cache + (fmin(work->stages - 1, work->turns) - 1) * work->copied_w) : by_cache;
-        double crowd = blocks * work->warps / (2 * SCHEDULERS);   /* rows of that many warps are written at the pace of one */
-        double results = work->rows * ROW * (work->partial ? 0.5 : 1) * larger(1, crowd);
-        return FILL + blocks * first * share + turns + results + warps_cluster_cost(g, work, blocks) + pool_cost(work);
+        const double first = g->early ? rate_grid_first_waited(t) * (by_cache + (fmin(work->stages - 1, work->turns) - 1) * work->copied_w) : by_cache;
+        double crowd = blocks * work->warps / (2 * rate_grid_issue(t));   /* rows of that many warps are written at the pace of one */
+        double results = work->rows * rate_grid_row(t) * (work->partial ? 0.5 : 1) * larger(1, crowd);
+        return rate_grid_fill(t) + blocks * first * share + turns + results + warps_cluster_cost(t, work, blocks) + pool_cost(t, work);
 }
 
 double warps_launch_cost(const struct grid_machine *g, const struct warp_work *work, double cycles)
@@ -166,14 +148,13 @@ double warps_launch_cost(const struct grid_machine *g, const struct warp_work *w
         return g->launch + larger(cycles / g->clock, memory) + joining;
 }
 
-double warps_judged(const struct warp_work *work, double seconds, double behind)
+double warps_judged(const struct target *t, const struct warp_work *work, double seconds, double behind)
 {
         /* Of an H100's kernels those in clusters of eight took 0.87 of what is predicted, others 1.2. Of rows in a cluster and rows behind that are alike, by
          * what predictions are off, the one launch. */
-        static const double second_launch = 1.3, rows_behind = 1.2;
         if (work->partial && !work->cluster)
-                seconds *= second_launch;
-        return behind && !work->across ? (seconds + behind) * rows_behind : seconds;
+                seconds *= rate_grid_second_launch(t);
+        return behind && !work->across ? (seconds + behind) * rate_grid_rows_behind(t) : seconds;
 }
 
 double warps_cost(const struct target *t, const struct multiply *m, const struct warp_work *work)
@@ -183,16 +164,15 @@ double warps_cost(const struct target *t, const struct multiply *m, const struct
         if (resident < 1)
                 return 0;
         double multiply = rate_multiply(t, m), last = blocks_of_one(g, work) - (waves - 1) * resident;
-        double cycles = wave_cost(g, work, multiply, last);
+        double cycles = wave_cost(t, work, multiply, last);
         if (waves > 1)
-                cycles += (waves - 1) * wave_cost(g, work, multiply, resident);
+                cycles += (waves - 1) * wave_cost(t, work, multiply, resident);
         return warps_launch_cost(g, work, cycles);
 }
 
-double warps_pace(double warps)
+double warps_pace(const struct target *t, double warps)
 {
-        static const double alone = 2.0, together = 1.15;
-        return larger(alone, together * warps / SCHEDULERS);
+        return larger(rate_grid_pace(t), rate_grid_pace_crowded(t) * warps / rate_grid_issue(t));
 }
 
 /* Fitted to three kernels of f16 on an H100, in a row with others: of 16 rows a warp by 128 keys, a turn (6.29 us, here 6.4) and three of them
@@ -201,12 +181,7 @@ double warps_pace(double warps)
  * for its own results; four on a scheduler hardly more often than two. */
 double warps_attention_cost(const struct target *t, const struct multiply *m, const struct attention_work *work)
 {
-        static const double own_multiply = 7.4, crowded_shared = 1.15;
-        enum {
-                BEGIN = 300, WAITS = 400,         /* of a block; of a turn, for other warps and for what the mask reads */
-                PORT_BYTES = 64,                  /* that a multiprocessor gets in a cycle, where few ask */
-                OF_PARTS = 20                     /* instructions that make parts of a product's operands */
-        };
+        enum { OF_PARTS = 20 };         /* instructions that make parts of a product's operands */
         const struct grid_machine *g = target_grid(t);
         const struct warp_work *w = &work->of;
         const double resident = warps_resident(g, w), waves = warps_waves(g, w), of_one = blocks_of_one(g, w), share = g->clock * g->multiprocessors / g->l2_rate;
@@ -215,13 +190,13 @@ double warps_attention_cost(const struct target *t, const struct multiply *m, co
                 return 0;
         for (double wave = 0; wave < waves && wave < 2; wave++) {         /* the last one; those before it, which are alike */
                 const double count = wave ? resident : of_one - (waves - 1) * resident;
-                const double pace = warps_pace(count * w->warps), busy = w->blocks < count * g->multiprocessors ? w->blocks / g->multiprocessors : count;
-                const double own = w->multiplies / w->warps * m->instructions * own_multiply, units = count * w->multiplies * rate_multiply(t, m);
-                const double products = larger(larger(own, units), count * w->read / SHARED_BYTES * crowded_shared);
+                const double pace = warps_pace(t, count * w->warps), busy = w->blocks < count * g->multiprocessors ? w->blocks / g->multiprocessors : count;
+                const double own = w->multiplies / w->warps * m->instructions * rate_grid_attention_multiply(t), units = count * w->multiplies * rate_multiply(t, m);
+                const double products = larger(larger(own, units), count * w->read / rate_grid_shared(t) * rate_grid_attention_shared(t));
                 const double instructions = w->instructions + (m->instructions > 1 ? w->multiplies / w->warps * OF_PARTS : 0);
-                const double byte = larger(count / PORT_BYTES, busy * share), computed = instructions * pace + products + WAITS;
-                const double arrival = larger(warm.arrival + w->copied * byte - computed, 0);
-                const double one = BEGIN + warm.arrival + work->first * byte + work->once * pace + w->turns * computed + (w->turns - 1) * arrival;
+                const double byte = larger(count / rate_grid_port(t), busy * share), computed = instructions * pace + products + rate_grid_attention_wait(t);
+                const double arrival = larger(rate_grid_arrival(t) + w->copied * byte - computed, 0);
+                const double one = rate_grid_attention_block(t) + rate_grid_arrival(t) + work->first * byte + work->once * pace + w->turns * computed + (w->turns - 1) * arrival;
                 cycles += one * (wave ? waves - 1 : 1);
         }
         return warps_launch_cost(g, w, cycles);
@@ -240,24 +215,24 @@ int warps_attention_registers(const struct multiply *m, int rows, int keys, int 
 
 /* What arrives is from a form before, in which blocks met for each step: 129 keys of 64 channels for 12 rows took 4.35 us in a row on an H100, where this
  * said 4.4 of its 1000 cycles for each of three meetings. What warps do is counted, as nvcc 13 makes it: 3.8, and 3.2 measured. */
-double warps_row_attention_cost(const struct grid_machine *g, const struct row_attention *of)
+double warps_row_attention_cost(const struct target *t, const struct row_attention *of)
 {
         enum {
-                PORT_BYTES = 64,        /* that a multiprocessor gets in a cycle, where few ask */
                 WORD = 16, KEY_LANES = 8,         /* bytes; lanes of a key */
                 OF_WORD = 8, OF_TURN = 6,         /* instructions of a lane's word of keys, which it loads, multiplies and stores; of a turn beside */
                 OF_SCORES = 110,        /* of lanes' keys, whenever there are some: what others found, score and share */
                 OF_KEY = 2, OF_VALUE = 2, OF_COPY = 5,    /* of a warp's key of values, and for each vector of its channels; of a word that is copied and stored */
                 OF_BLOCK = 150,         /* to begin, and to bring together what warps have */
-                HANDED_ON = 70, STEPS = 5         /* cycles through shared memory from lane to lane, or warp to warp; how often one after the other */
+                STEPS = 5               /* how often something is handed on through shared memory, one after the other */
         };
-        const double lanes = of->warps * LANES, bytes = of->keys * (of->depth + of->width) * 4, pace = warps_pace(of->warps);
-        const double copies = larger(bytes / PORT_BYTES, bytes * of->blocks * g->clock / g->l2_rate);
+        const struct grid_machine *g = target_grid(t);
+        const double lanes = of->warps * LANES, bytes = of->keys * (of->depth + of->width) * 4, pace = warps_pace(t, of->warps);
+        const double copies = larger(bytes / rate_grid_port(t), bytes * of->blocks * g->clock / g->l2_rate);
         const double scores = of->turns * (OF_TURN + of->depth * 4 / WORD / KEY_LANES * OF_WORD) + of->times * OF_SCORES;
         const double values = of->keys / of->warps * (OF_KEY + ceil(of->width / LANES) * OF_VALUE) + of->keys * of->width * 4 / WORD / lanes * OF_COPY;
-        const double others = of->parts > 1 ? CLUSTER_BARRIER + CLUSTER_LEAVE + (of->width + 2) * 4 * of->parts * g->clock / (g->cluster_rate / g->multiprocessors) : 0;
-        const double arrival = cold.arrival + (of->times - 1) * warm.arrival;
-        return arrival + copies + (scores + values + OF_BLOCK) * pace + (STEPS + of->times - 1) * HANDED_ON + others;
+        const double others = of->parts > 1 ? rate_grid_cluster(t) + rate_grid_cluster_leave(t) + (of->width + 2) * 4 * of->parts * g->clock / (g->cluster_rate / g->multiprocessors) : 0;
+        const double arrival = rate_grid_arrival_memory(t) + (of->times - 1) * rate_grid_arrival(t);
+        return arrival + copies + (scores + values + OF_BLOCK) * pace + (STEPS + of->times - 1) * rate_grid_handed_on(t) + others;
 }
 
 double warps_window_cost(const struct target *t, const struct multiply *m, const struct window_products *w)
@@ -275,5 +250,11 @@ double warps_window_cost(const struct target *t, const struct multiply *m, const
                 .stages = STAGES, .warps = WARPS, .registers = 64, .shared = STAGES * (int64_t)((TILE + PANEL) * (double)depth * bytes)
         };
         const int times = w->copies ? 3 : 1;        /* a slice, where these are put together, and channels last */
-        return warps_cost(t, m, &work) + (w->copies ? w->copies + 2 : 0) * g->launch + times * w->inputs * moved_element / (g->clock * g->multiprocessors);
+        return warps_cost(t, m, &work) + (w->copies ? w->copies + 2 : 0) * g->launch + times * w->inputs * rate_grid_moved(t) / (g->clock * g->multiprocessors);
+}
+
+double row_warps_cost(const struct target *t, int turns, double bytes)
+{
+        const struct grid_machine *g = target_grid(t);
+        return g->launch + (turns + 1) * rate_grid_load(t) / g->clock + bytes / g->memory_rate;
 }

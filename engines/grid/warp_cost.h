@@ -40,16 +40,16 @@ int warps_resident(const struct grid_machine *g, const struct warp_work *work);
  * `words` that it copies in a turn. */
 int warps_registers(const struct multiply *m, int rows, int columns, int lane, int words);
 /* cycles beside those of the sums, of so many blocks of clusters on a multiprocessor; 0: they are in none */
-double warps_cluster_cost(const struct grid_machine *g, const struct warp_work *work, double blocks);
+double warps_cluster_cost(const struct target *t, const struct warp_work *work, double blocks);
 /* seconds of a launch that sums over so many rows of a product's results, and stores as many */
-double warps_rows_cost(const struct grid_machine *g, double rows, double length);
+double warps_rows_cost(const struct target *t, double rows, double length);
 /* seconds of a launch that reduces over so many positions of each of so many columns of a product's results */
-double warps_pool_cost(const struct grid_machine *g, double positions, double columns);
+double warps_pool_cost(const struct target *t, double positions, double columns);
 /* waves of blocks over all multiprocessors */
 double warps_waves(const struct grid_machine *g, const struct warp_work *work);
 /* Cycles from an instruction of a warp to its next, of so many warps on a multiprocessor: one alone waits for its own results, of several on a scheduler all are issued
  * one after the other. */
-double warps_pace(double warps);
+double warps_pace(const struct target *t, double warps);
 /* Attention (engines/grid/attention_warps.c). of: of its turns, whose instructions are all but what loads operands of products and multiplies; beside
  * them, instructions of a warp that are of no turn, and bytes that a block waits for before the first one; of a turn's products, the share that
  * are scores'. */
@@ -60,7 +60,7 @@ int warps_attention_registers(const struct multiply *m, int rows, int keys, int 
 /* Attention of few rows (engines/grid/attention_row_warps.c): cycles of a block that has `keys` of a row, of `depth` channels and `width` of
  * values, in so many turns of its warps, and these so many times; parts: of a cluster, 1: it is in none. */
 struct row_attention { double blocks, keys, depth, width, turns, times; int warps, parts; };
-double warps_row_attention_cost(const struct grid_machine *g, const struct row_attention *of);
+double warps_row_attention_cost(const struct target *t, const struct row_attention *of);
 /* Seconds of a convolution, in a tile like those that are chosen for it once its weights are packed: so many results of each output, offsets of a
  * window and channels; `moved` elements are brought to its form by a launch before, or, where they are put together of copies, by one for each and two more. */
 double warps_window_cost(const struct target *t, const struct multiply *m, const struct window_products *w);
@@ -68,7 +68,10 @@ double warps_window_cost(const struct target *t, const struct multiply *m, const
 double warps_launch_cost(const struct grid_machine *g, const struct warp_work *work, double cycles);
 /* By which one schedule is better than another: a second launch has costs that the model does not see, of its code and in the graph. behind:
  * seconds of one that sums over rows of the results; 0: there is none. */
-double warps_judged(const struct warp_work *work, double seconds, double behind);
+double warps_judged(const struct target *t, const struct warp_work *work, double seconds, double behind);
+/* Seconds of a product of few rows (engines/grid/row_warps.c): a load in each of so many iterations, one behind the other, of so many bytes of
+ * weights in all. */
+double row_warps_cost(const struct target *t, int turns, double bytes);
 double warps_cost(const struct target *t, const struct multiply *m, const struct warp_work *work);
 
 #endif

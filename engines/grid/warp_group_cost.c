@@ -8,23 +8,13 @@
  *      all        waves over the multiprocessors; no less than memory takes for every byte once
  *      attention  a turn's scores, then what lanes make of them, while the products of the turn before go on; no less than all products
  *
- * TURN, CACHE and the rates of the multiplies: test/bench/cuda/groups_product.cu on an H200, 4096 x 4096 x 4096 in bf16. Tiles of
+ * The rates grid_group_iteration and grid_group_l2, and those of the multiplies: test/bench/cuda/groups_product.cu on an H200, 4096 x 4096 x 4096 in bf16. Tiles of
  * 128 x 128 took 872 cycles a turn where the products are 512 by the data sheet, tiles of 128 x 256 1478 where they are 1024. Attention has
  * been timed nowhere yet; its instructions are counted in what nvcc 13 makes of it. */
 #include "engines/grid/warp_group_cost.h"
 
 #include "base/size.h"
 #include "ir/rates.h"
-
-enum {
-        TURN = 230,                     /* cycles that a block's turn waits beside its products */
-        CACHE = 38,                     /* bytes a cycle that a multiprocessor gets from the second cache, beside all others */
-        ARRIVAL = 700                   /* until a copy from the second cache is there */
-};
-
-/* cycles of a result: by these, those 38 layers of ResNet-50 for 32 images go together that took less time so on an H100 (20 to 25 us for 31 of a
- * 3 x 3, 12 for 16 of a 1 x 1), and not those of few channels, which took more */
-static const double RESULT = 0.1;
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
@@ -36,12 +26,12 @@ double groups_cost(const struct target *t, const struct multiply *m, const struc
                 return 0;
         const double together = larger(1, (double)divide_up((int64_t)work->blocks, g->multiprocessors) / waves);
         const double products = work->multiplies * rate_multiply(t, m);
-        double turn = larger(together * products, products + TURN);
-        turn = larger(turn, together * work->copied / CACHE);
-        turn = larger(turn, ARRIVAL / (double)(work->stages - 2));
+        double turn = larger(together * products, products + rate_grid_group_iteration(t));
+        turn = larger(turn, together * work->copied / rate_grid_group_l2(t));
+        turn = larger(turn, rate_grid_load(t) / (double)(work->stages - 2));
         const double stored = work->partial ? work->partial : work->results;
         const double results = stored / work->blocks * together * share / g->l2_rate;
-        const double cycles = waves * (2 * ARRIVAL + work->turns * turn + results + warps_cluster_cost(g, work, together));
+        const double cycles = waves * (2 * rate_grid_load(t) + work->turns * turn + results + warps_cluster_cost(t, work, together));
         return warps_launch_cost(g, work, cycles);
 }
 
@@ -49,10 +39,10 @@ double groups_cost(const struct target *t, const struct multiply *m, const struc
 static double attention_wave(const struct target *t, const struct multiply *m, const struct attention_work *work, double count)
 {
         const struct warp_work *w = &work->of;
-        const double pace = warps_pace(count * w->warps);
+        const double pace = warps_pace(t, count * w->warps);
         const double products = count * w->multiplies * rate_multiply(t, m), made = products * work->scores + w->instructions * pace;
-        const double turn = larger(larger(products, made) + TURN, count * w->copied / CACHE);
-        return 2 * ARRIVAL + count * work->first / CACHE + work->once * pace + w->turns * turn;
+        const double turn = larger(larger(products, made) + rate_grid_group_iteration(t), count * w->copied / rate_grid_group_l2(t));
+        return 2 * rate_grid_load(t) + count * work->first / rate_grid_group_l2(t) + work->once * pace + w->turns * turn;
 }
 
 double groups_attention_cost(const struct target *t, const struct multiply *m, const struct attention_work *work)
@@ -76,5 +66,5 @@ double groups_products(const struct target *t, const struct multiply *m, int64_t
                 return seconds;
         const double tiles = (double)(divide_up(positions, m->positions) * divide_up(outputs, MULTIPLY_WIDE)),
                      busy = tiles < g->multiprocessors ? tiles / g->multiprocessors : 1;
-        return seconds / busy + (double)(positions * outputs) * RESULT / (g->clock * g->multiprocessors);
+        return seconds / busy + (double)(positions * outputs) * rate_grid_group_result(t) / (g->clock * g->multiprocessors);
 }
