@@ -180,7 +180,7 @@ enum element npy_element(enum element e)
         for (size_t i = 0; i < sizeof types / sizeof *types; i++)
                 if (types[i].element == e)
                         return e;
-        return element_info[e].bytes == 2 ? E_U16 : element_carrier(e);
+        return element_info[e].bytes == 2 ? E_U16 : element_storage(e);
 }
 
 void npy_write(FILE *file, enum element e, int rank, const int64_t *dims, const void *data,

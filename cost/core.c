@@ -14,7 +14,7 @@ double cost_of_weights(double bytes, const struct target *target)
         return (1 - rate_weights_hidden(target)) * bytes / rate_memory(target);
 }
 
-double cost_beside(double a, double b, const struct target *target)
+double cost_overlapped(double a, double b, const struct target *target)
 {
         double longer = a > b ? a : b, share = (a < b ? a : b) / longer;
         return longer * (1 + rate_contention(target) * share * share * share * share * share);

@@ -9,7 +9,7 @@
 double cost_of_weights(double bytes, const struct target *target);
 /* of two things that run beside each other: those of the longer one, and more the less it is
  * longer */
-double cost_beside(double a, double b, const struct target *target);
+double cost_overlapped(double a, double b, const struct target *target);
 /* multiply-adds of f32 that register tiles reach in a cycle */
 double cost_products_per_cycle(const struct target *target);
 

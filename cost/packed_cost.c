@@ -123,9 +123,9 @@ double packed_step(const struct multiply *m, double positions, double vectors, d
         bool scalars = m && m->x.place == PLACE_SCALAR;
         double sums = positions * vectors, issue = rate_issue(target), started = rate_starts(target);
         double adds = sums * rate_multiply(target, m), loads = rate_load(target) * (xs / (scalars ? 1 : issue) + vectors / issue);
-        double step = cost_beside(cost_beside(adds, loads, target), rate_latency(target) / split, target);
+        double step = cost_overlapped(cost_overlapped(adds, loads, target), rate_latency(target) / split, target);
         double instructions = sums * (m ? m->instructions : 1) + xs + vectors + widened_words(m, xs, vectors);
-        return started > 0 ? cost_beside(step, instructions / started, target) : step;
+        return started > 0 ? cost_overlapped(step, instructions / started, target) : step;
 }
 
 static struct tile_cost tile_cost(const struct packed_work *work, const struct schedule *s,

@@ -59,7 +59,7 @@ double winograd_cost(const struct winograd_work *w, double groups, const struct 
                          (1 - rate_l2_hidden(target)) * groups * panels / rate_l2(target);
         double transforms = w->channels / lanes * line_cycles(&w->f->input, target) +
                             w->outputs / lanes * line_cycles(&w->f->output, target);
-        return weights + cost_beside(products, again, target) + w->tiles * transforms +
+        return weights + cost_overlapped(products, again, target) + w->tiles * transforms +
                matrices_cycles(w, w->tiles / groups, target);
 }
 

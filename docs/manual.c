@@ -30,7 +30,7 @@ static void print_elements(void)
                 const struct element_info *i = &element_info[e];
                 if (i->bytes && e != E_INDEX)
                         printf("| %s | %s | %d | %d | %s%s |\n", i->text, i->c_type, i->bytes, i->onnx,
-                               element_carrier((enum element)e) == (enum element)e ? "" : "bits, held in ",
+                               element_storage((enum element)e) == (enum element)e ? "" : "bits, held in ",
                                element_info[i->compute].text);
         }
         fputs("\nNo storage:", stdout);

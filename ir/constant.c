@@ -51,7 +51,7 @@ static union scalar scalar_from_number(enum element e, double value)
                 s.u = e == E_BOOL;
         } else if (e == E_BOOL) {
                 s.u = value != 0;
-        } else if (element_info[element_carrier(e)].class == CLASS_SINT) {
+        } else if (element_info[element_storage(e)].class == CLASS_SINT) {
                 double top = ldexp(1, bits - 1);
                 long long most = (long long)(UINT64_MAX >> (65 - bits));
                 s.i = value >= top ? most : value < -top ? -most - 1 : (long long)value;

@@ -131,7 +131,7 @@ union scalar element_load(enum element e, const void *data, size_t index)
         const unsigned char *p =
                 (const unsigned char *)data + index * (size_t)element_info[e].bytes;
         uint16_t bits;
-        switch (element_carrier(e)) {
+        switch (element_storage(e)) {
         case E_F32: case E_TF32: LOAD(float, f, double); break;
         case E_F64: LOAD(double, f, double); break;
         case E_F16: memcpy(&bits, p, 2); value.f = from_short(bits, 5, 10); break;

@@ -39,7 +39,7 @@ static inline bool element_is_stored(enum element e)
         return element_info[e].bytes > 0 && e != E_INDEX;
 }
 /* the type under which Loop IR loads and stores it */
-static inline enum element element_carrier(enum element e)
+static inline enum element element_storage(enum element e)
 {
         return element_info[e].class == CLASS_OTHER ? element_info[e].compute : e;
 }

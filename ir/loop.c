@@ -70,7 +70,7 @@ struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, en
 {
         struct loop_buffer *b = ARENA_NEW(p->arena, struct loop_buffer);
         b->name = text_identifier(p->names, name, strlen(name), "buffer");
-        b->element = element_carrier(e);
+        b->element = element_storage(e);
         b->extent = extent;
         b->space = space;
         b->offset = -1;
@@ -102,7 +102,7 @@ struct loop_buffer *loop_parameter_add(struct arena *arena, struct loop_function
 {
         struct loop_buffer *b = ARENA_NEW(arena, struct loop_buffer);
         b->name = arena_string(arena, name);
-        b->element = element_carrier(e);
+        b->element = element_storage(e);
         b->extent = extent;
         b->space = SPACE_PARAMETER;
         b->access = access;

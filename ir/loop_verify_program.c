@@ -42,7 +42,7 @@ static bool check_port(struct verifier *v, const struct loop_buffer *b)
                 return true;
         int64_t extents[RANK_MAX], elements;
         bool fits = type_is_static(b->type) && b->type->rank <= RANK_MAX &&
-                    element_carrier(b->type->element) == b->element;
+                    element_storage(b->type->element) == b->element;
         if (fits)
                 dims_extents(extents, b->type->rank, b->type->dims);
         if (!fits || !size_elements(extents, b->type->rank, &elements) || elements != b->extent)

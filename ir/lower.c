@@ -388,7 +388,7 @@ static struct loop_buffer *parameter_of(struct emit *e, struct local *local, boo
                 return local->parameter;
         struct loop_buffer *b = local->parameter = ARENA_NEW(e->arena, struct loop_buffer);
         b->name = emit_name(e, local->role ? local->role : "x");
-        b->element = element_carrier(v->type->element);
+        b->element = element_storage(v->type->element);
         b->extent = type_elements(v->type);
         b->space = SPACE_PARAMETER;
         b->access = ACCESS_IN;
@@ -428,7 +428,7 @@ static struct loop_expr *load(struct emit *e, struct local *local, struct loop_e
         int64_t at;
         if (v->kind == VALUE_CONSTANT && loop_is_int(position, &at) && at >= 0 &&
             at < type_elements(v->type))
-                return loop_literal(e->arena, LOOP_TYPE(element_carrier(v->type->element)),
+                return loop_literal(e->arena, LOOP_TYPE(element_storage(v->type->element)),
                                     constant_element(v->constant, at));
         bool made;
         parameter_of(e, local, &made);
@@ -525,7 +525,7 @@ static struct loop_expr *write_out(struct emit *e, struct local *local,
         if (++e->work > EMIT_WORK_MAX || e->depth >= EMIT_DEPTH_MAX)
                 emit_too_large(e);
         if (e->failed)
-                return emit_number(e, element_carrier(v->type->element), 0);
+                return emit_number(e, element_storage(v->type->element), 0);
         e->depth++;
         struct loop_expr *x = op_info[v->op->code].element(e, v->op, v->index, index);
         e->depth--;
@@ -562,7 +562,7 @@ struct scope *emit_outward(struct emit *e, int rank, struct loop_expr *const *in
 static struct loop_expr *element(struct emit *e, const struct value *v,
                                  struct loop_expr *const *index, bool computed)
 {
-        enum element stored = element_carrier(v->type->element),
+        enum element stored = element_storage(v->type->element),
                      compute = element_info[stored].compute;
         computed = computed && compute != stored;
         if (v->kind == VALUE_CONSTANT && v->constant->kind == CONSTANT_SPLAT) {

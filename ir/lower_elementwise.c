@@ -65,7 +65,7 @@ struct loop_expr *element_requantize(struct emit *e, const struct op *op, int re
 struct loop_expr *element_bitcast(struct emit *e, const struct op *op, int result,
                                   struct loop_expr *const *index)
 {
-        return loop_bitcast(e->arena, element_carrier(op->results[result].type->element),
+        return loop_bitcast(e->arena, element_storage(op->results[result].type->element),
                             emit_element(e, op_operand(op, 0), index));
 }
 

@@ -438,7 +438,7 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
         for (int i = 0; i < request->result_count; i++) {
                 const struct type *t = request->results[i]->type;
                 struct loop_buffer *b = e.results[i] = outputs[i].buffer = ARENA_NEW(arena, struct loop_buffer);
-                *b = (struct loop_buffer){ .name = emit_name(&e, "y"), .element = element_carrier(t->element),
+                *b = (struct loop_buffer){ .name = emit_name(&e, "y"), .element = element_storage(t->element),
                                            .extent = type_elements(t), .space = SPACE_PARAMETER,
                                            .access = ACCESS_OUT, .offset = -1 };
         }

@@ -14,7 +14,7 @@ static const struct type *operand_type(const struct op *op, int i)
 
 static struct loop_expr *zero(struct emit *e, enum element element)
 {
-        return loop_literal(e->arena, LOOP_TYPE(element_carrier(element)),
+        return loop_literal(e->arena, LOOP_TYPE(element_storage(element)),
                             (union scalar){ .u = 0 });
 }
 

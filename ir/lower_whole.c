@@ -11,7 +11,7 @@ static struct loop_buffer *place_whole(struct emit *e, const struct op *op)
         const struct value *y = op_result(op);
         struct loop_buffer *b = e->whole;
         if (!b)
-                b = emit_scratch(e, op_info[op->code].name, element_carrier(y->type->element),
+                b = emit_scratch(e, op_info[op->code].name, element_storage(y->type->element),
                                  type_elements(y->type));
         const struct emit_place place = emit_row_major(e, b, y->type);
         emit_local(e, y)->place = arena_copy(e->arena, &place, sizeof place);

@@ -56,7 +56,8 @@
  *
  *     overlap     alloc %a : i8[12544] in inp at 0, 1024     places in the memory, in elements, that executions take in turn
  *     flatten     transfer %inp[16384] = %x[12544] ..        no loops but those around a single step, no allocs but whole memories
- *     micro       for %y = 0 to 14 count { for %x = 0 to 14 count { for %k = 0 to 3 list { product .. } } }
+ *     select_instructions
+ *                 for %y = 0 to 14 count { for %x = 0 to 14 count { for %k = 0 to 3 list { product .. } } }
  *                 an instruction: at most as many counters as it has, outermost; inside them a list of places
  *     tokens      push, pop; or await
  */

@@ -58,7 +58,7 @@ void literal_print(struct text *out, struct arena *arena, enum element e, const 
                 text_add(out, "%s", text_number(arena, s.f, e != E_F64));
         } else if (e == E_BOOL && s.u <= 1) {
                 text_add(out, s.u ? "true" : "false");
-        } else if (element_info[element_carrier(e)].class == CLASS_SINT) {
+        } else if (element_info[element_storage(e)].class == CLASS_SINT) {
                 text_add(out, "%lld", s.i);
         } else {
                 text_add(out, "%llu", s.u);
@@ -81,7 +81,7 @@ static enum literal_error parse_integer(const char *token, enum element e, void 
                 if (__builtin_mul_overflow(value, 10, &value) ||
                     __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
                         return LITERAL_RANGE;
-        bool is_signed = element_info[element_carrier(e)].class == CLASS_SINT;
+        bool is_signed = element_info[element_storage(e)].class == CLASS_SINT;
         uint64_t most = UINT64_MAX >> (64 - bits + is_signed);
         if (value > most + (negative && is_signed) || (negative && !is_signed && value))
                 return LITERAL_RANGE;

@@ -331,7 +331,7 @@ bool type_cast(struct module *m, struct op *op, struct diag *diag)
 {
         enum element to = (enum element)op_int(op, "to"), from = operand_type(op, 0)->element;
         bool decodes = element_code(from) && to == E_F32;
-        if (!decodes && (element_carrier(to) != to || element_carrier(from) != from))
+        if (!decodes && (element_storage(to) != to || element_storage(from) != from))
                 return rule_fail(op, diag, "from %s to %s: there is only bitcast",
                                  element_info[from].text, element_info[to].text);
         return rule_result(m, op, 0, type_with_element(m, operand_type(op, 0), to), diag);

@@ -374,11 +374,11 @@ static struct made *as_bits(struct export *e, struct made *x, enum element to)
 
 struct made *export_expand(struct export *e, struct made *x, int rank, const dim_t *dims)
 {
-        enum element own = x->type->element, carrier = element_carrier(own);
+        enum element own = x->type->element, storage = element_storage(own);
         if (type_tensor(e->m, own, rank, dims) == x->type)
                 return x;
-        x = as_bits(e, x, carrier);
-        x = export_binary(e, "Expand", type_tensor(e->m, carrier, rank, dims), x,
+        x = as_bits(e, x, storage);
+        x = export_binary(e, "Expand", type_tensor(e->m, storage, rank, dims), x,
                           export_dims(e, rank, dims));
         return as_bits(e, x, own);
 }

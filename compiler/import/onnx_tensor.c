@@ -128,7 +128,7 @@ static void *narrow(const struct reading *r)
 static const void *unpacked(const struct reading *r, const unsigned char *packed)
 {
         int bits = element_bits(r->element), each = 8 / bits;
-        bool is_signed = element_info[element_carrier(r->element)].class == CLASS_SINT;
+        bool is_signed = element_info[element_storage(r->element)].class == CLASS_SINT;
         unsigned char *out = arena_alloc(r->im->m->arena, (size_t)r->count + 1),
                       sign = (unsigned char)(1 << (bits - 1));
         for (int64_t i = 0; i < r->count; i++) {

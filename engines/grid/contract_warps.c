@@ -539,7 +539,7 @@ static bool write_blocks(struct stage *s)
         w->ws = warps_shared(w, "ws", s->ws->element, t->stages * warps_w_stage(t));
         if (t->added) {
                 const struct value *added = warps_added(s->op);
-                w->added = warps_shared(w, "added", element_carrier(added->type->element), t->positions * warp_tile_added_row(t));
+                w->added = warps_shared(w, "added", element_storage(added->type->element), t->positions * warp_tile_added_row(t));
         }
         if (t->pooled && !t->cluster) {
                 w->partial = warps_shared(w, "results", s->multiply->sum, warp_tile_part(t));

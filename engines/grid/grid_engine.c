@@ -36,7 +36,7 @@ static bool attention(struct emit *e, const struct kernel_request *request, cons
 
 static bool stores_caches(const struct target *target, int64_t blocks, double bytes)
 {
-        return grid_stores_beside(target, blocks, bytes);
+        return grid_stores_within_launch(target, blocks, bytes);
 }
 
 static int64_t panel(const struct target *target, const struct multiply *m, const struct schedule_product *p)

@@ -374,7 +374,7 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
         return cost;
 }
 
-bool grid_stores_beside(const struct target *t, int64_t blocks, double bytes)
+bool grid_stores_within_launch(const struct target *t, int64_t blocks, double bytes)
 {
         const struct grid_machine *g = target_grid(t);
         const double busy = (double)(blocks < g->multiprocessors ? blocks : g->multiprocessors);

@@ -22,7 +22,7 @@ int64_t grid_lanes(const struct loop_block *block);
 int64_t grid_shared_asked(const struct target *t, int64_t blocks, int64_t cluster, int64_t shared);
 struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f, const struct loop_stmt *phase, bool cold);
 /* Do so many blocks of a launch store that many bytes, which they read anyway, sooner than a launch of its own copies them? */
-bool grid_stores_beside(const struct target *t, int64_t blocks, double bytes);
+bool grid_stores_within_launch(const struct target *t, int64_t blocks, double bytes);
 /* Do kernels that wait for the launch in front prefetch a parameter of so many bytes to L2 meanwhile? copied: it is copied into shared memory
  * rather than loaded by lanes. */
 bool grid_prefetches_constant(const struct target *t, int64_t bytes, bool copied);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Products by blocks of warps whose blocks side by side are a cluster: it has whole rows of the result. What a product's blocks made stays in the
  * cluster's memory; behind its barrier each warp takes rows out of that, into memory of its own, and stores them. A kernel that sums
- * over rows of the result can do so there (engines/grid/absorb_rows.c), and need not be launched.
+ * over rows of the result can do so there (engines/grid/fuse_launches_rows.c), and need not be launched.
  *
  *                  block 0     block 1     block 2
  *                +-----------+-----------+-----------+

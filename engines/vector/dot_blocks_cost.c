@@ -34,6 +34,6 @@ double blocks_tile_cost(const struct op *op, int64_t positions, int64_t vectors,
                loads = words * (planes * (double)positions + (double)vectors) / issue,
                unpacked = p.bits < 8 ? words * planes * (double)vectors * UNPACK * operation : 0,
                totals = sums * TO_FLOAT / issue + (double)(positions + vectors) / issue;
-        double block = cost_beside(adds, loads, target);
+        double block = cost_overlapped(adds, loads, target);
         return (double)p.blocks * (block + unpacked + totals) + rate_packed_result(target) * sums;
 }

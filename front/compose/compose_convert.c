@@ -53,7 +53,7 @@ int compose_narrow_bits(enum element e)
 
 enum element compose_plain_element(enum element e)
 {
-        return !is_narrow(e) ? e : format_of(e) || e == E_F8E8M0 ? E_F32 : element_carrier(e);
+        return !is_narrow(e) ? e : format_of(e) || e == E_F8E8M0 ? E_F32 : element_storage(e);
 }
 
 struct value *compose_as_bits(struct compose *c, struct value *x, enum element to)
@@ -113,11 +113,11 @@ static struct value *decode_exponent(struct compose *c, struct value *u)
 /* as compose_plain_element has it */
 static struct value *decode(struct compose *c, struct value *x)
 {
-        enum element e = value_element(x), carrier = element_carrier(e);
+        enum element e = value_element(x), storage = element_storage(e);
         const struct format *f = format_of(e);
         if (element_code(e))
                 return build_cast(c->b, x, E_F32);
-        x = compose_as_bits(c, x, carrier);
+        x = compose_as_bits(c, x, storage);
         if (compose_plain_element(e) != E_F32)
                 return wrapped(c, x, e); /* whoever made the byte */
         x = compose_cast(c, x, E_U32);
@@ -196,7 +196,7 @@ static struct value *encode(struct compose *c, struct value *x, enum element e,
         if (compose_plain_element(e) != E_F32)
                 return compose_as_bits(
                         c,
-                        wrapped(c, compose_cast(c, compose_cast(c, x, E_I32), element_carrier(e)),
+                        wrapped(c, compose_cast(c, compose_cast(c, x, E_I32), element_storage(e)),
                                 e),
                         e);
         x = compose_cast(c, x, E_F32);
@@ -216,7 +216,7 @@ struct value *compose_convert(struct compose *c, struct value *x, enum element t
 
 bool compose_integer_range(enum element e, double *least, double *most)
 {
-        bool is_signed = element_info[element_carrier(e)].class == CLASS_SINT;
+        bool is_signed = element_info[element_storage(e)].class == CLASS_SINT;
         if (!is_narrow(e) || compose_plain_element(e) == E_F32)
                 return false;
         *least = is_signed ? -ldexp(1, compose_narrow_bits(e) - 1) : 0;

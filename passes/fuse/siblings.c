@@ -243,7 +243,7 @@ static bool reads_first(const struct pair *p)
 }
 
 /* What the second one makes of rows is stored beside them: a norm's result, rounded. */
-static bool stores_beside(struct pair *p)
+static bool stores_for_sibling(struct pair *p)
 {
         return p->grid && reads_first(p) && !p->walks[1].along && is_stored_rows(p->first, &p->walks[0]);
 }
@@ -253,7 +253,7 @@ static void look_at(struct pair *best, struct op *first, int limit)
         struct pair p = *best;
         p.first = first;
         if (first->region == p.second->region && first->number < p.second->number &&
-            (is_kernel(first, &p.walks[0]) || stores_beside(&p)) && p.walks[0].size + p.walks[1].size <= limit &&
+            (is_kernel(first, &p.walks[0]) || stores_for_sibling(&p)) && p.walks[0].size + p.walks[1].size <= limit &&
             type_same_dims(first->results[0].type, p.second->results[0].type) &&
             go_together(&p.walks[0], &p.walks[1]) && count_bytes(&p) && find_place(&p) &&
             p.bytes > best->bytes)
@@ -261,7 +261,7 @@ static void look_at(struct pair *best, struct op *first, int limit)
 }
 
 /* The nearest one in front that shares nothing, where a launch takes longer than what it stores. */
-static void find_beside(struct pair *best, int limit)
+static void find_apart(struct pair *best, int limit)
 {
         struct op *op = best->second->previous;
         const double most = best->grid ? best->grid->launch * best->grid->memory_rate : 0;
@@ -326,7 +326,7 @@ static bool join(struct op *second, struct pass_context *context)
         p.read = values_read(arena, second, &p.read_count);
         find_first(&p, (int)context->limits.kernel_operations);
         if (!p.first)
-                find_beside(&p, (int)context->limits.kernel_operations);
+                find_apart(&p, (int)context->limits.kernel_operations);
         int count = p.first ? find_results(&p, arena, &results) : 0;
         struct op *joined = NULL;
         if (count)

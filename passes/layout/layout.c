@@ -228,8 +228,8 @@ int pass_layout(struct function *f, struct pass_context *context)
                                 remark_op(context->remarks, none, op, NULL);
                 return 0;
         }
-        const bool beside = target_engine(context->target)->joins_products;
-        if (beside)
+        const bool joins = target_engine(context->target)->joins_products;
+        if (joins)
                 pass_dce(f, context);
         const struct multiply *tiles = find_tiles(f, context);
         struct layout l = { .m = f->module, .context = context, .arena = arena_new(),
@@ -237,8 +237,8 @@ int pass_layout(struct function *f, struct pass_context *context)
                                            : target_block(context->target),
                             .in_rows = tiles != NULL,
                             .b = { .m = f->module, .diag = context->diag } };
-        if (beside)
-                layout_beside(&l, &f->body);
+        if (joins)
+                layout_join_products(&l, &f->body);
         layout_products(&l, &f->body);
         layout_whole(&l, &f->body);
         layout_windows(&l, &f->body);

@@ -103,10 +103,10 @@ struct value *layout_halo(struct builder *b, struct value *x, int first, const i
 /* the logical value of type t back from its blocked form */
 struct value *layout_unblock(struct builder *b, struct value *blocked, const struct type *t);
 
-/* ---- beside.c ---- */
+/* ---- joined_products.c ---- */
 
 /* products of the same rows by several constants become one, where their results are heads */
-void layout_beside(struct layout *l, struct region *region);
+void layout_join_products(struct layout *l, struct region *region);
 
 /* ---- layout.c ---- */
 

@@ -24,7 +24,7 @@ struct softmax {
 };
 
 /* what op of `code` has beside a splat; NULL: it is none such */
-static struct value *beside_number(struct value *v, enum opcode code, double *number)
+static struct value *other_than_number(struct value *v, enum opcode code, double *number)
 {
         return op_is(v, code) && value_is_splat(op_operand(v->op, 1), number)
                        ? op_operand(v->op, 0)
@@ -84,7 +84,7 @@ static bool find_exponents(struct value *e, struct softmax *s)
             !same_axes(s->largest, s->sum))
                 return false;
         s->step = 1;
-        struct value *decoded = beside_number(x, OP_mul, &s->step);
+        struct value *decoded = other_than_number(x, OP_mul, &s->step);
         decoded = decoded ? decoded : x;
         s->whole = op_is(decoded, OP_cast) ? op_operand(decoded->op, 0) : NULL;
         if (!s->whole || !element_is_integer(s->whole->type->element) || !(s->step > 0))
@@ -101,15 +101,15 @@ static bool find_softmax(const struct op *op, struct softmax *s)
             !type_is_static(t) || !type_elements(t))
                 return false;
         s->zero = 0;
-        struct value *rounded = beside_number(v, OP_add, &s->zero);
+        struct value *rounded = other_than_number(v, OP_add, &s->zero);
         rounded = rounded ? rounded : v;
         if (!op_is(rounded, OP_round))
                 return false;
         v = op_operand(rounded->op, 0);
-        if ((scaled = beside_number(v, OP_div, &s->scale)))
+        if ((scaled = other_than_number(v, OP_div, &s->scale)))
                 s->scale = 1 / s->scale;
         else
-                scaled = beside_number(v, OP_mul, &s->scale);
+                scaled = other_than_number(v, OP_mul, &s->scale);
         struct value *e = scaled ? find_shares(scaled, s) : NULL;
         if (!e || !(s->scale > 0) || s->scale > SCALE_MAX || fabs(s->zero) > BYTES ||
             s->zero != rint(s->zero) || !find_exponents(e, s))

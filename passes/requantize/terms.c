@@ -12,7 +12,7 @@ enum { DEPTH = 12 };
 /* ---- floats that are a line ---- */
 
 /* Where one operand is constant: the other, and the constant; *first: that is operand 0. */
-static struct value *beside_constant(struct terms *t, const struct op *op, struct spread *s, bool *first)
+static struct value *other_than_constant(struct terms *t, const struct op *op, struct spread *s, bool *first)
 {
         for (int i = 1; i >= 0; i--)
                 if (spread_find(op_operand(op, i), &t->along, s)) {
@@ -63,7 +63,7 @@ static bool find_sources(struct terms *t, struct value *v, int depth)
                 return add_source(t, op);
         if (op->code != OP_add && op->code != OP_sub && op->code != OP_mul && op->code != OP_div)
                 return false;
-        struct value *x = beside_constant(t, op, &s, &first);
+        struct value *x = other_than_constant(t, op, &s, &first);
         if (x)
                 return !(op->code == OP_div && first) && find_sources(t, x, depth + 1);
         return (op->code == OP_add || op->code == OP_sub) && find_sources(t, op_operand(op, 0), depth + 1) &&
@@ -94,7 +94,7 @@ static struct line line_of(struct terms *t, struct value *v, int64_t i)
                 line.one = -zero;
                 return line;
         }
-        struct value *x = beside_constant(t, op, &s, &first);
+        struct value *x = other_than_constant(t, op, &s, &first);
         double sign = op->code == OP_sub ? -1 : 1;
         if (!x) {
                 const struct line left = line_of(t, op_operand(op, 0), i), right = line_of(t, op_operand(op, 1), i);

@@ -159,7 +159,7 @@ struct value *rewrite_log_sum_exp(struct builder *b, struct op *op, struct pass_
 }
 
 /* v = code(x, splat), nothing else reads it: x */
-static struct value *beside_splat(const struct value *v, enum opcode code, struct value **splat)
+static struct value *other_than_splat(const struct value *v, enum opcode code, struct value **splat)
 {
         for (int i = 1; i >= 0 && op_is(v, code) && value_has_one_use(v); i--)
                 if (value_is_splat(*splat = op_operand(v->op, i), NULL))
@@ -170,11 +170,11 @@ static struct value *beside_splat(const struct value *v, enum opcode code, struc
 /* min(max(x + k, a), b) * c, so that product and sum are one operation where there is fma */
 static struct value *scaled_clamp(struct builder *b, const struct value *v, struct value *c)
 {
-        struct value *k, *least, *most, *below = beside_splat(v, OP_min, &most), *x = NULL;
+        struct value *k, *least, *most, *below = other_than_splat(v, OP_min, &most), *x = NULL;
         if (below)
-                x = beside_splat(below, OP_max, &least);
+                x = other_than_splat(below, OP_max, &least);
         if (x)
-                x = beside_splat(x, OP_add, &k);
+                x = other_than_splat(x, OP_add, &k);
         if (!x)
                 return NULL;
         struct value *right = build_binary(b, OP_mul, k, c);
@@ -211,7 +211,7 @@ struct value *rewrite_mul_gate(struct builder *b, struct op *op, struct pass_con
                     !op_is(product, OP_mul) || !value_has_one_use(product))
                         continue;
                 struct value *x = op_operand(product->op, i >> 1),
-                             *y = beside_splat(op_operand(product->op, !(i >> 1)), OP_add, &c);
+                             *y = other_than_splat(op_operand(product->op, !(i >> 1)), OP_add, &c);
                 if (!y || !(op_is(y, OP_erf) || op_is(y, OP_tanh)))
                         continue;
                 struct value *sum = build_binary(b, OP_mul, c, d);
@@ -226,7 +226,7 @@ struct value *rewrite_add_logistic(struct builder *b, struct op *op, struct pass
         struct value *c;
         (void)context;
         for (int i = 0; i < 2; i++) {
-                struct value *y = beside_splat(op_operand(op, i), OP_mul, &c);
+                struct value *y = other_than_splat(op_operand(op, i), OP_mul, &c);
                 if (!y || !op_is(y, OP_tanh) || !value_has_one_use(y) || !simplify_is(c, 0.5) ||
                     !simplify_is(op_operand(op, !i), 0.5))
                         continue;
@@ -242,7 +242,7 @@ struct value *rewrite_mul_factor(struct builder *b, struct op *op, struct pass_c
         (void)context;
         for (int i = 0; i < 2; i++) {
                 struct value *c, *y = op_operand(op, 1 - i),
-                                 *x = beside_splat(op_operand(op, i), OP_mul, &c);
+                                 *x = other_than_splat(op_operand(op, i), OP_mul, &c);
                 if (x && element_is_float(c->type->element) && !simplify_is_spread_constant(x) &&
                     !simplify_is_spread_constant(y))
                         return build_binary(b, OP_mul, build_binary(b, OP_mul, x, y), c);

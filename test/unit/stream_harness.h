@@ -79,7 +79,7 @@ static inline struct loop_program *bench_again(struct bench *b, const struct loo
 static inline void bench_passes(struct bench *b, struct loop_program *p, const char *names)
 {
         char name[32];
-        for (int length; sscanf(names, "%31[a-z]%n", name, &length) == 1; names += length + (names[length] == ',')) {
+        for (int length; sscanf(names, "%31[a-z_]%n", name, &length) == 1; names += length + (names[length] == ',')) {
                 if (pass_find(name)->run_loop(p, &b->context) < 0 || !loop_verify(p, &b->diag))
                         fail_msg("after %s: %s", name, bench_said(b));
         }

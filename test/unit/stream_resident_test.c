@@ -114,7 +114,7 @@ static void test_values(void **state)
                 kept += LAYERS - stores;
                 interpret(&b, p, inputs, other);
                 assert_memory_equal(one, other, sizeof one);
-                bench_passes(&b, p, "overlap,flatten,micro,tokens");
+                bench_passes(&b, p, "overlap,flatten,select_instructions,tokens");
                 p = bench_again(&b, p);
                 memset(other, 0, sizeof other);
                 interpret(&b, p, inputs, other);

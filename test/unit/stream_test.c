@@ -107,8 +107,8 @@ static void test_worked_figures(void **state)
         int64_t sum = 0;
         for (size_t k = 0; k < sizeof worked / sizeof *worked; k++) {
                 int64_t counts[2] = { 0 }, none[2] = { 0 };
-                int64_t cycles = cycles_of(&worked[k].l, "overlap,flatten,micro,tokens", true, counts);
-                int64_t serial = cycles_of(&worked[k].l, "flatten,micro,tokens", false, none);
+                int64_t cycles = cycles_of(&worked[k].l, "overlap,flatten,select_instructions,tokens", true, counts);
+                int64_t serial = cycles_of(&worked[k].l, "flatten,select_instructions,tokens", false, none);
                 print_message("%-4s %7lld cycles, worked %7d, serial %7lld, %lld instructions, %lld micro-ops\n", worked[k].name, (long long)cycles,
                               worked[k].cycles, (long long)serial, (long long)counts[0], (long long)counts[1]);
                 assert_true(cycles <= worked[k].cycles);
@@ -211,7 +211,7 @@ static void try_program(struct text *text, uint64_t *random)
         size_t bytes = (size_t)f->buffers[y]->extent;
         unsigned char *expect = arena_alloc(b.arena, bytes), *got = arena_alloc(b.arena, bytes);
         interpret(&b, p, inputs, expect);
-        const char *const passes_of[] = { "overlap", "flatten", "micro", "tokens" };
+        const char *const passes_of[] = { "overlap", "flatten", "select_instructions", "tokens" };
         for (int k = (int)(random_next(random) >> 40) % 2; k < 4; k++) {        /* with contexts, or without */
                 bench_passes(&b, p, passes_of[k]);
                 p = bench_again(&b, p);

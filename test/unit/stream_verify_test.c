@@ -135,7 +135,7 @@ static void test_hostile(void **state)
                 struct loop_program *p = loop_parse(b.arena, copy, length, NULL, NULL, b.library, &b.diag);
                 assert_true(p || b.diag.errors == 1);
                 if (p && p->kernels && pass_find("overlap")->run_loop(p, &b.context) >= 0 && pass_find("flatten")->run_loop(p, &b.context) >= 0 &&
-                    loop_verify(p, &b.diag) && pass_find("micro")->run_loop(p, &b.context) >= 0)
+                    loop_verify(p, &b.diag) && pass_find("select_instructions")->run_loop(p, &b.context) >= 0)
                         pass_find("tokens")->run_loop(p, &b.context);
                 bench_close(&b);
         }

@@ -10,7 +10,7 @@ from test_machine_report import convolution, report
 from vta_driver import SANITIZE, compiled, interpreted, outputs
 from vta_tool import dnncc, vta
 
-PASSES = "--passes=plan,overlap,flatten,micro,tokens"
+PASSES = "--passes=plan,overlap,flatten,select_instructions,tokens"
 
 
 def program(path, buffers, stream, call):

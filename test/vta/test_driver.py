@@ -150,7 +150,7 @@ def test_places(tmp_path):
     w, x = random.integers(-128, 128, (16, 16)), random.integers(-128, 128, (6, 16)).astype(np.int8)
     path = tmp_path / "loop.loops"
     path.write_text(LOOP.format(weights=", ".join(map(str, w.flatten()))))
-    program = compiled(path, tmp_path, "--passes=plan,overlap,flatten,micro,tokens", flags=["-O1", *SANITIZE], name="loop", one=True)
+    program = compiled(path, tmp_path, "--passes=plan,overlap,flatten,select_instructions,tokens", flags=["-O1", *SANITIZE], name="loop", one=True)
     rows = np.vstack([x[:5], x.flatten()[8:24]]).astype(np.int64)
     want = np.clip((rows @ w.T) >> 6, -128, 127).astype(np.int8)
     assert outputs(program, [x], 1, tmp_path) == [want.tobytes()]

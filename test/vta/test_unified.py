@@ -244,7 +244,7 @@ def test_every_pass(tmp_path):
     source.write_text(n.text())
     done = dnncc.run([dnncc.DNNCC, source, "--target=unified", "--emit=loops", "--check", "-o", tmp_path / "m.loops"])
     assert done.returncode == 0, done.stderr
-    for name in ("lower", "join", "overlap", "flatten", "micro", "tokens"):
+    for name in ("lower", "join", "overlap", "flatten", "select_instructions", "tokens"):
         assert f"check: {name}: equal" in done.stderr, done.stderr
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from vta_tool import VTA, dnncc
 
-PASSES = "overlap,flatten,micro,tokens"
+PASSES = "overlap,flatten,select_instructions,tokens"
 # two launches, the second reads what the first stored; in each, tiles of rows
 STREAMS = """loop 4
 program "two" source ""
@@ -82,7 +82,7 @@ def test_assembly_is_the_program(loops, tmp_path):
 
 def test_without_overlap_it_takes_longer(loops, tmp_path):
     cycles = []
-    for passes in PASSES, "flatten,micro,tokens":
+    for passes in PASSES, "flatten,select_instructions,tokens":
         run(dnncc.DNNCC, loops, f"--passes={passes}", "--emit=program", "-o", tmp_path / "c.vta")
         cycles.append(int(re.search(r"cycles +([\d,]+)", run(VTA, "cycles", tmp_path / "c.vta").stdout)[1].replace(",", "")))
     assert cycles[0] < cycles[1]
@@ -103,7 +103,7 @@ def test_joined_streams_are_one_launch(loops, tmp_path):
 def test_what_cannot_be_written(loops, tmp_path):
     assert "a statement is not flat" in run(dnncc.DNNCC, loops, "--passes=prune", "--emit=program", "-o", tmp_path / "x.vta", code=4).stderr
     assert "name the first by -o FILE" in run(dnncc.DNNCC, loops, f"--passes={PASSES}", "--emit=vta", "-o", "-", code=1).stderr
-    assert "flatten comes before micro" in run(dnncc.DNNCC, loops, "--passes=micro", "--emit=loops", "-o", "-", code=1).stderr
+    assert "flatten comes before select_instructions" in run(dnncc.DNNCC, loops, "--passes=select_instructions", "--emit=loops", "-o", "-", code=1).stderr
     none = tmp_path / "none.loops"
     none.write_text('loop 1\nprogram "p" source ""\nbuffer @y : f32[1] output "y"\nkernel @k(%y: out f32[1]) {\nstore %y[0] = 1.0\n}\nmain {\ncall @k(@y)\n}\n')
     assert "main calls no stream" in run(dnncc.DNNCC, none, "--passes=prune", "--emit=vta", "-o", "-", code=4).stderr

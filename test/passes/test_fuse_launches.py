@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""absorb: a norm of one row is made by each block of the product that reads it, whose blocks become turns where they are many, and a few elements; what
+"""fuse_launches: a norm of one row is made by each block of the product that reads it, whose blocks become turns where they are many, and a few elements; what
 stands alone beside something else; where it is not, and that the bits are the same. Rows of clusters: test/cuda/test_warp_clusters.py."""
 import pathlib
 import re
@@ -64,9 +64,9 @@ def test_cases(name, precision, tmp_path):
     path = network(tmp_path / "m.onnx", **how)
     done = dnncc.run([dnncc.DNNCC, path, "--target=cuda-sm_90", *options, "--stats", "--check", "-o", tmp_path / "model.cu"])
     said = done.stdout + done.stderr
-    assert done.returncode == dnncc.OK and "absorb: equal" in said, said
+    assert done.returncode == dnncc.OK and "fuse_launches: equal" in said, said
     text = (tmp_path / "model.cu").read_text()
-    assert int(re.search(r"stats: absorb +(\d+) rewrites", said)[1]) == count, said
+    assert int(re.search(r"stats: fuse_launches +(\d+) rewrites", said)[1]) == count, said
     assert ("copy_async(xs" in text) == (count == 0)
 
 
@@ -136,7 +136,7 @@ def pair_network(path, made, sizes):
 
 
 @pytest.mark.parametrize("name", BESIDE)
-def test_beside(name, tmp_path):
+def test_apart(name, tmp_path):
     made, sizes, less = BESIDE[name]
     onnx_file = pair_network(tmp_path / "m.onnx", made, sizes)
     path = cuda.compile_model(onnx_file, tmp_path, ["--profile"], target="cuda-sm_90")
@@ -154,7 +154,7 @@ def test_beside(name, tmp_path):
         got = cuda.run(program, {"model": given, "apart": given}, tmp_path, cuda.TWO)
         assert all(isinstance(y, cuda.Found) for y in got.values()) and str(got["model"]) == str(got["apart"]), got
     done = dnncc.run([dnncc.DNNCC, onnx_file, "--target=cuda-sm_90", "--check", "-o", tmp_path / "checked.cu"])
-    assert done.returncode == dnncc.OK and "absorb: equal" in done.stdout + done.stderr, done.stdout + done.stderr
+    assert done.returncode == dnncc.OK and "fuse_launches: equal" in done.stdout + done.stderr, done.stdout + done.stderr
 
 
 def test_barrier(tmp_path):

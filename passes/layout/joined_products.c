@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Products side by side: those of the same rows by several constants become one, where their results are heads, which lie
+/* Joined products [horizontal fusion]: those of the same rows by several constants become one, where their results are heads, which lie
  * one behind the other. For targets that launch kernels: one launch, and enough blocks for all multiprocessors.
  *
  *   %q = reshape(cast(add(dot(%x, @wq), @bq))) : <1 x M x 12 x 64>       %y = reshape(cast(add(dot(%x, @w), @b))) : <1 x M x 36 x 64>
@@ -14,7 +14,7 @@
 enum { MOST = 8, COLUMNS = 2 };         /* products; dimension of <1 x M x N> */
 
 /* ends: how far what follows each of them has been followed; all: what stands for all of these */
-struct beside { struct op *dots[MOST]; struct value *ends[MOST]; int count; struct value *all; };
+struct joined { struct op *dots[MOST]; struct value *ends[MOST]; int count; struct value *all; };
 
 /* <1 x M x K> by a constant <K x N>, of floats */
 static bool is_candidate(const struct op *op)
@@ -31,9 +31,9 @@ static bool is_candidate(const struct op *op)
                element_is_float(w->type->element);
 }
 
-static void find_dots(struct beside *s, struct op *first)
+static void find_dots(struct joined *s, struct op *first)
 {
-        *s = (struct beside){ 0 };
+        *s = (struct joined){ 0 };
         for (struct op *op = first; op && s->count < MOST; op = op->next)
                 if (is_candidate(op) && op_operand(op, 0) == op_operand(first, 0) &&
                     op_operand(op, 1)->type->element == op_operand(first, 1)->type->element &&
@@ -46,7 +46,7 @@ static void find_dots(struct beside *s, struct op *first)
 /* ---- constants side by side ---- */
 
 /* <K x N1>, <K x N2>, .. or <N1>, <N2>, ..: all of them in each row */
-static struct value *constants_beside(struct layout *l, struct value *const *parts, int count)
+static struct value *constants_joined(struct layout *l, struct value *const *parts, int count)
 {
         const struct type *first = parts[0]->type;
         const int last = first->rank - 1;
@@ -83,7 +83,7 @@ static struct value *spread_constant(const struct value *v)
 
 /* Are these operands of what follows each of the products alike: what was followed so far, the same number, or constants
  * for each column? */
-static bool operands_alike(const struct beside *s, int i)
+static bool operands_alike(const struct joined *s, int i)
 {
         const struct value *first = op_operand(s->ends[0]->uses->user, i);
         double number, other;
@@ -98,7 +98,7 @@ static bool operands_alike(const struct beside *s, int i)
 }
 
 /* one element-wise operation with numbers that are constant along rows, the same in all chains */
-static bool follow_alike(const struct beside *s)
+static bool follow_alike(const struct joined *s)
 {
         const struct op *first = s->ends[0]->uses ? s->ends[0]->uses->user : NULL;
         for (int k = 0; k < s->count; k++) {
@@ -115,7 +115,7 @@ static bool follow_alike(const struct beside *s)
 }
 
 /* what stands for that operand of all */
-static struct value *operand_beside(struct layout *l, const struct beside *s, int i)
+static struct value *operand_joined(struct layout *l, const struct joined *s, int i)
 {
         struct value *parts[MOST], *first = op_operand(s->ends[0]->uses->user, i);
         const struct type *type = type_with_element(l->m, s->all->type, first->type->element);
@@ -126,16 +126,16 @@ static struct value *operand_beside(struct layout *l, const struct beside *s, in
                 return constant_number(l->m, type, number);
         for (int k = 0; k < s->count; k++)
                 parts[k] = spread_constant(op_operand(s->ends[k]->uses->user, i));
-        return build_broadcast(&l->b, constants_beside(l, parts, s->count), type, (int64_t[]){ COLUMNS });
+        return build_broadcast(&l->b, constants_joined(l, parts, s->count), type, (int64_t[]){ COLUMNS });
 }
 
 /* all of them at once, where all is built */
-static void go_on(struct layout *l, struct beside *s)
+static void go_on(struct layout *l, struct joined *s)
 {
         struct value *operands[OPERAND_ROW_MAX];
         const struct op *first = s->ends[0]->uses->user;
         for (int i = 0; s->all && i < first->operand_count; i++)
-                operands[i] = operand_beside(l, s, i);
+                operands[i] = operand_joined(l, s, i);
         if (s->all)
                 s->all = value_build(&l->b, first->code, operands, first->operand_count, first->attrs, NULL);
         for (int k = 0; k < s->count; k++)
@@ -143,7 +143,7 @@ static void go_on(struct layout *l, struct beside *s)
 }
 
 /* channels of a head, as all that reads the products sees them; 0: they are not alike */
-static int64_t head_of(const struct beside *s)
+static int64_t head_of(const struct joined *s)
 {
         int64_t channels = 0;
         for (int k = 0; k < s->count; k++)
@@ -158,7 +158,7 @@ static int64_t head_of(const struct beside *s)
         return channels;
 }
 
-static void put_heads(struct layout *l, const struct beside *s, int64_t channels)
+static void put_heads(struct layout *l, const struct joined *s, int64_t channels)
 {
         static const int64_t swap[] = { 0, 2, 1, 3 }, ones[] = { 1, 1, 1, 1 };
         const int64_t rows = type_extent(s->all->type, 1);
@@ -184,7 +184,7 @@ static void put_heads(struct layout *l, const struct beside *s, int64_t channels
 }
 
 /* nobody reads the products any more, nor what was made of them */
-static void erase_chains(const struct beside *s)
+static void erase_chains(const struct joined *s)
 {
         for (int k = 0; k < s->count; k++)
                 for (struct op *op = s->ends[k]->op, *before; op; op = before) {
@@ -198,7 +198,7 @@ static void erase_chains(const struct beside *s)
 
 static bool merge(struct layout *l, struct op *first)
 {
-        struct beside s;
+        struct joined s;
         struct value *weights[MOST];
         int steps = 0;
         find_dots(&s, first);
@@ -211,7 +211,7 @@ static bool merge(struct layout *l, struct op *first)
         for (int k = 0; k < s.count; k++)
                 weights[k] = op_operand(s.dots[k], 1);
         l->b = builder_before(first, l->b.diag);
-        s.all = value_build(&l->b, OP_dot, (struct value *[]){ op_operand(first, 0), constants_beside(l, weights, s.count) }, 2, first->attrs, NULL);
+        s.all = value_build(&l->b, OP_dot, (struct value *[]){ op_operand(first, 0), constants_joined(l, weights, s.count) }, 2, first->attrs, NULL);
         while (steps--)
                 go_on(l, &s);
         if (s.all)
@@ -222,11 +222,11 @@ static bool merge(struct layout *l, struct op *first)
         return !l->failed;
 }
 
-void layout_beside(struct layout *l, struct region *region)
+void layout_join_products(struct layout *l, struct region *region)
 {
         for (struct op *op = region->first; op; op = op->next) {
                 for (int i = 0; i < op->region_count; i++)
-                        layout_beside(l, op->regions[i]);
+                        layout_join_products(l, op->regions[i]);
                 if (is_candidate(op) && merge(l, op)) {
                         op = region->first;
                         l->b = (struct builder){ .m = l->m, .diag = l->b.diag };

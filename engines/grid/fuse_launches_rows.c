@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* absorb, rows: where clusters of blocks have whole rows of a product (engines/grid/warps_whole.c), a kernel that has a warp for each of
+/* fuse_launches, rows: where clusters of blocks have whole rows of a product (engines/grid/warps_whole.c), a kernel that has a warp for each of
  * them, as those of norms have (grid_rows.c), goes on where the product's warps store them.
  *
  *     kernel @product(.., %y) {                      kernel @both(.., %b, %z) {
@@ -21,7 +21,7 @@
  *           store %z[%i * 768 + %k] = ..
  *
  * All that it reads of the product is its row. Rows that others read, too, are stored as before. */
-#include "engines/grid/absorb.h"
+#include "engines/grid/fuse_launches.h"
 
 #include <string.h>
 
@@ -184,9 +184,9 @@ static int uses_of(struct loop_block *block, const struct loop_variable *v)
 
 static bool find_follower(struct arena *arena, const struct loop_function *f, const struct loop_buffer *x, int64_t length, struct follower *w)
 {
-        const struct loop_stmt *block = absorb_phase(f);
+        const struct loop_stmt *block = launches_phase(f);
         struct loop_stmt *warps = block ? block->body->first : NULL, *s;
-        if (!absorb_is_warps(warps) || warps->next)
+        if (!launches_is_warps(warps) || warps->next)
                 return false;
         for (s = warps->body->first; s && !(s->kind == STMT_LET && is_number(s->a, block, warps));)
                 s = s->next;
@@ -266,7 +266,7 @@ static void read_rows(struct follower *w, struct loop_block *block)
 
 /* ---- both as one ---- */
 
-static bool fits(const struct absorbing *a, const struct loop_function *f)
+static bool fits(const struct launches *a, const struct loop_function *f)
 {
         const struct grid_cost cost = grid_cost_of(a->target, f, f->body->first, a->cold);
         return cost.shared <= target_grid(a->target)->shared_bytes && cost.resident > 0;
@@ -276,18 +276,18 @@ static bool fits(const struct absorbing *a, const struct loop_function *f)
 static void describe(struct arena *arena, const struct loop_function *maker, const struct loop_function *reader, struct loop_function *f)
 {
         const char *schedule = maker->summary ? strstr(maker->summary, "; ") : NULL;
-        absorb_describe(arena, maker, reader, f);
+        launches_describe(arena, maker, reader, f);
         f->name = maker->name;
         if (schedule && reader->summary)
                 f->summary = arena_printf(arena, "%.*s, %s%s", (int)(schedule - maker->summary), maker->summary, reader->summary, schedule);
 }
 
-static struct loop_function *join(struct absorbing *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader,
+static struct loop_function *join(struct launches *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader,
                                   const struct loop_buffer *x, bool stored)
 {
         struct arena *arena = a->p->arena;
         struct loop_function *m = kernel_copy(arena, maker), *f = kernel_copy(arena, reader);
-        struct loop_buffer *made = m->buffers[absorb_argument(maker, y)], *read = f->buffers[absorb_argument(reader, x)];
+        struct loop_buffer *made = m->buffers[launches_argument(maker, y)], *read = f->buffers[launches_argument(reader, x)];
         struct row_store rows;
         struct follower w;
         if (!find_rows(arena, m, made, &rows) || !find_follower(arena, f, read, rows.length, &w))
@@ -301,7 +301,7 @@ static struct loop_function *join(struct absorbing *a, const struct loop_functio
         f->body = m->body;
         for (int i = 0; i < f->buffer_count; i++)
                 f->buffers[i]->alias_class = 0;
-        absorb_parameters(arena, m, stored ? NULL : made, f, read);
+        launches_parameters(arena, m, stored ? NULL : made, f, read);
         loop_function_rename(arena, f);
         describe(arena, maker, reader, f);
         f->flops = maker->flops + reader->flops;
@@ -309,13 +309,13 @@ static struct loop_function *join(struct absorbing *a, const struct loop_functio
         return fits(a, f) ? f : NULL;
 }
 
-static struct loop_function *join_stored(struct absorbing *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader,
+static struct loop_function *join_stored(struct launches *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader,
                                          const struct loop_buffer *x)
 {
         return join(a, maker, y, reader, x, true);
 }
 
-static struct loop_function *join_alone(struct absorbing *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader,
+static struct loop_function *join_alone(struct launches *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader,
                                         const struct loop_buffer *x)
 {
         return join(a, maker, y, reader, x, false);
@@ -335,7 +335,7 @@ static bool reads_rows(struct arena *arena, const struct loop_stmt *reader, int 
         return !w.other;
 }
 
-bool absorb_rows(struct absorbing *a, const struct loop_stmt *maker)
+bool launches_rows(struct launches *a, const struct loop_stmt *maker)
 {
         const struct loop_function *f = maker->function;
         struct loop_buffer *y = NULL;
@@ -346,19 +346,19 @@ bool absorb_rows(struct absorbing *a, const struct loop_stmt *maker)
                         return false;
                 y = f->buffers[i]->access == ACCESS_OUT ? f->buffers[i] : y;
         }
-        if (f->kind != FUNCTION_KERNEL || !y || absorb_has_offsets(maker) || !find_rows(a->p->arena, f, y, &rows))
+        if (f->kind != FUNCTION_KERNEL || !y || launches_has_offsets(maker) || !find_rows(a->p->arena, f, y, &rows))
                 return false;
-        const int made_at = absorb_argument(f, y);
+        const int made_at = launches_argument(f, y);
         struct loop_buffer *made = maker->buffers[made_at];
-        struct loop_stmt *reader = made->space == SPACE_VIEW || absorb_has_views(a->p, made) ? NULL : absorb_reader(maker, made, &read_at);
-        if (!reader || absorb_has_offsets(reader) || !reads_rows(a->p->arena, reader, read_at, y, rows.length))
+        struct loop_stmt *reader = made->space == SPACE_VIEW || launches_has_views(a->p, made) ? NULL : launches_reader(maker, made, &read_at);
+        if (!reader || launches_has_offsets(reader) || !reads_rows(a->p->arena, reader, read_at, y, rows.length))
                 return false;
-        const bool stored = made->space != SPACE_WORKSPACE || absorb_uses(a->p, made) > 2;
-        struct loop_function *both = absorb_joined(a, f, y, reader->function, reader->function->buffers[read_at], stored ? join_stored : join_alone);
+        const bool stored = made->space != SPACE_WORKSPACE || launches_uses(a->p, made) > 2;
+        struct loop_function *both = launches_joined(a, f, y, reader->function, reader->function->buffers[read_at], stored ? join_stored : join_alone);
         if (!both)
                 return false;
-        absorb_call(a, maker, stored ? -1 : made_at, reader, read_at, both);
+        launches_call(a, maker, stored ? -1 : made_at, reader, read_at, both);
         if (!stored)
-                absorb_drop(a->p, made);
+                launches_drop(a->p, made);
         return true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* micro: a nest around a step becomes an instruction: as many of its loops as there are counters go by these, the others are a list of
- * places, as short as may be, and no two steps that touch one element of sums, one of them writing, are nearer than the machine's
- * pipeline is long (limits.apart).
+/* select_instructions: a nest around a step becomes an instruction. As many of its loops as the
+ * instruction has counters are run by these; the others become a list of places, as short as possible.
+ * Two steps that touch one element of sums, one of them writing, are at least as far apart as the
+ * machine's pipeline is long (limits.apart).
  *
  *     for %o = 0 to 4 {                                       for %y = 0 to 14 count {
  *       for %y = 0 to 14 {                                      for %x = 0 to 14 count {
@@ -329,7 +330,7 @@ static int fold_stream(struct loop_program *p, struct loop_function *stream, str
         return f.count;
 }
 
-int pass_micro(struct loop_program *p, struct pass_context *context)
+int pass_select_instructions(struct loop_program *p, struct pass_context *context)
 {
         int count = 0;
         for (struct loop_function *f = p->kernels; f; f = f->next) {
@@ -337,7 +338,7 @@ int pass_micro(struct loop_program *p, struct pass_context *context)
                 if (f->kind != FUNCTION_STREAM)
                         continue;
                 if (!flat_memories(f, memories)) {
-                        diag_error(context->diag, EXIT_USAGE, "stream %s still has loops: flatten comes before micro", f->name);
+                        diag_error(context->diag, EXIT_USAGE, "stream %s still has loops: flatten comes before select_instructions", f->name);
                         return -1;
                 }
                 count += fold_stream(p, f, memories);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* absorb, beside: of two kernels that know nothing of each other, one small enough for all of its blocks to run at once, become one, whose last
+/* fuse_launches, apart: of two kernels that know nothing of each other, one small enough for all of its blocks to run at once, become one, whose last
  * blocks do what the small one did.
  *
  *     kernel @large(%x, %y) {                        kernel @both(%a, %b, %x, %y) {
@@ -15,7 +15,7 @@
 #include "ir/loop_grid.h"
 #include "ir/loop_vector.h"
 #include "ir/lower_emit.h"
-#include "engines/grid/absorb.h"
+#include "engines/grid/fuse_launches.h"
 
 enum { NEAR = 16, MOST = 8 };           /* calls that are looked at behind one; kernels that become one */
 
@@ -24,19 +24,19 @@ static struct loop_stmt *warps_of(const struct loop_function *f)
 {
         const struct loop_stmt *phase = f->kind == FUNCTION_KERNEL && loop_is_grid(f) && !f->scalar_count ? f->body->first : NULL;
         struct loop_stmt *warps = phase && !phase->next && phase->for_kind == FOR_GPU_BLOCK ? phase->body->first : NULL;
-        return absorb_is_warps(warps) && !warps->next ? warps : NULL;
+        return launches_is_warps(warps) && !warps->next ? warps : NULL;
 }
 
-static bool is_small(const struct absorbing *a, const struct loop_function *f)
+static bool is_small(const struct launches *a, const struct loop_function *f)
 {
         return !f->can_fail && f->body->first->b->literal.i <= target_grid(a->target)->multiprocessors;
 }
 
-static struct loop_function *join(struct absorbing *a, const struct loop_function *later, const struct loop_buffer *y, const struct loop_function *earlier,
+static struct loop_function *join(struct launches *a, const struct loop_function *later, const struct loop_buffer *y, const struct loop_function *earlier,
                                   const struct loop_buffer *x);
 
 /* how many kernels it was */
-static int kernels_in(const struct absorbing *a, const struct loop_function *f)
+static int kernels_in(const struct launches *a, const struct loop_function *f)
 {
         for (int i = 0; i < a->pair_count; i++)
                 if (a->pairs[i].made == f && a->pairs[i].join == join)
@@ -79,7 +79,7 @@ static void put_small(struct arena *arena, const struct loop_function *small, co
         out->end = own->body->end;
 }
 
-static struct loop_function *join(struct absorbing *a, const struct loop_function *later, const struct loop_buffer *y, const struct loop_function *earlier,
+static struct loop_function *join(struct launches *a, const struct loop_function *later, const struct loop_buffer *y, const struct loop_function *earlier,
                                   const struct loop_buffer *x)
 {
         struct arena *arena = a->p->arena;
@@ -97,9 +97,9 @@ static struct loop_function *join(struct absorbing *a, const struct loop_functio
         warps->body = body;
         block->b = loop_index(arena, first + (all + sharing - 1) / sharing);
         f->body = large->body;
-        absorb_parameters(arena, m, y, f, x);
+        launches_parameters(arena, m, y, f, x);
         loop_function_rename(arena, f);
-        absorb_describe(arena, later, earlier, f);
+        launches_describe(arena, later, earlier, f);
         f->flops = later->flops + earlier->flops;
         f->again = later->again + earlier->again;
         return f;
@@ -121,12 +121,12 @@ static bool touches(const struct loop_stmt *call, const struct loop_stmt *other)
 static bool may_pass(const struct loop_stmt *call, const struct loop_stmt *other) { return !touches(other, call) && !touches(call, other); }
 
 /* where the call behind this one stands that becomes one with it; NULL: none does */
-static struct loop_stmt **find_other(const struct absorbing *a, struct loop_stmt *earlier)
+static struct loop_stmt **find_other(const struct launches *a, struct loop_stmt *earlier)
 {
         struct loop_stmt **at = &earlier->next;
         for (int k = 0; k < NEAR && *at && (*at)->kind == STMT_CALL; k++, at = &(*at)->next) {
                 struct loop_stmt *later = *at, *s = earlier;
-                if (!warps_of(later->function) || later->function->can_fail || absorb_has_offsets(later) ||
+                if (!warps_of(later->function) || later->function->can_fail || launches_has_offsets(later) ||
                     (!is_small(a, later->function) && !is_small(a, earlier->function)) || kernels_in(a, earlier->function) + kernels_in(a, later->function) > MOST)
                         continue;
                 while (s != later && may_pass(later, s))
@@ -137,15 +137,15 @@ static struct loop_stmt **find_other(const struct absorbing *a, struct loop_stmt
         return NULL;
 }
 
-bool absorb_beside(struct absorbing *a, struct loop_stmt *earlier)
+bool launches_apart(struct launches *a, struct loop_stmt *earlier)
 {
-        if (!warps_of(earlier->function) || absorb_has_offsets(earlier))
+        if (!warps_of(earlier->function) || launches_has_offsets(earlier))
                 return false;
         struct loop_stmt **at = find_other(a, earlier);
         if (!at)
                 return false;
         struct loop_stmt *later = *at;
-        absorb_call(a, later, -1, earlier, -1, absorb_joined(a, later->function, NULL, earlier->function, NULL, join));
+        launches_call(a, later, -1, earlier, -1, launches_joined(a, later->function, NULL, earlier->function, NULL, join));
         *at = later->next;
         return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* absorb: what a kernel of one block makes for one other kernel, each block of that makes for itself. A launch takes longer than the block.
+/* fuse_launches: what a kernel of one block makes for one other kernel, each block of that makes for itself. A launch takes longer than the block.
  *
  *     kernel @norm(%x, %y) {                         kernel @product(%x, %w, %z) {
  *       for %block = 0 to 1 gpu_block {                for %b = 0 to 288 gpu_block {
@@ -28,10 +28,10 @@
  *           let %b : index = %block * 5 + %turn
  *           if %b < 6283 {
  *
- * Kernels of rows go on in the clusters that have these (absorb_rows.c); what is small and stands
- * alone is done beside something else (absorb_beside.c). Exact to the bit: nothing is
+ * Kernels of rows go on in the clusters that have these (fuse_launches_rows.c); what is small and stands
+ * alone is done beside something else (fuse_launches_apart.c). Exact to the bit: nothing is
  * computed otherwise. */
-#include "engines/grid/absorb.h"
+#include "engines/grid/fuse_launches.h"
 
 #include <string.h>
 
@@ -42,13 +42,13 @@
 
 /* ---- who makes, who reads ---- */
 
-const struct loop_stmt *absorb_phase(const struct loop_function *f)
+const struct loop_stmt *launches_phase(const struct loop_function *f)
 {
         const struct loop_stmt *phase = loop_is_grid(f) ? f->body->first : NULL;
         return phase && !phase->next && phase->for_kind == FOR_GPU_BLOCK && !f->can_fail && !f->scalar_count ? phase : NULL;
 }
 
-bool absorb_is_warps(const struct loop_stmt *s) { return s && s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP; }
+bool launches_is_warps(const struct loop_stmt *s) { return s && s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP; }
 
 /* elements, of a lane each, that few lanes can make one after the other */
 static bool is_of_lanes(const struct loop_stmt *phase, const struct loop_stmt *warps)
@@ -61,9 +61,9 @@ static bool is_of_lanes(const struct loop_stmt *phase, const struct loop_stmt *w
 /* its result; NULL: it is no block of one warp that has one, and no few elements */
 static struct loop_buffer *made_by(const struct loop_function *f)
 {
-        const struct loop_stmt *phase = absorb_phase(f), *warps = phase ? phase->body->first : NULL;
+        const struct loop_stmt *phase = launches_phase(f), *warps = phase ? phase->body->first : NULL;
         struct loop_buffer *made = NULL;
-        if (!absorb_is_warps(warps) || warps->next || ((phase->b->literal.i != 1 || warps->b->literal.i != 1) && !is_of_lanes(phase, warps)))
+        if (!launches_is_warps(warps) || warps->next || ((phase->b->literal.i != 1 || warps->b->literal.i != 1) && !is_of_lanes(phase, warps)))
                 return NULL;
         for (int i = 0; i < f->buffer_count; i++)
                 if (f->buffers[i]->access == ACCESS_INOUT || (f->buffers[i]->access == ACCESS_OUT && made))
@@ -103,7 +103,7 @@ static void count_copy(struct loop_stmt *s, void *context)
 /* the loop over warps of the reader that does nothing but copy x as it lies, with a commit and a wait behind it; NULL: it reads x otherwise */
 static struct loop_stmt *copies_of(const struct loop_function *reader, const struct loop_buffer *x, struct loop_buffer **xs)
 {
-        const struct loop_stmt *phase = absorb_phase(reader);
+        const struct loop_stmt *phase = launches_phase(reader);
         struct loop_stmt *found = NULL;
         struct reading all = { .x = x };
         if (!phase)
@@ -111,7 +111,7 @@ static struct loop_stmt *copies_of(const struct loop_function *reader, const str
         loop_block_walk(phase->body, count_copy, count_use, &all);
         for (struct loop_stmt *s = phase->body->first; s; s = s->next) {
                 struct reading r = { .x = x };
-                if (!absorb_is_warps(s))
+                if (!launches_is_warps(s))
                         continue;
                 loop_block_walk(s->body, count_copy, count_use, &r);
                 if (r.copies && !r.more && r.copies == all.copies)
@@ -136,7 +136,7 @@ static bool repeats(const struct loop_stmt *copies)
 }
 
 /* A launch less, for which all waves of the reader's blocks make it again: how many of its blocks are one's turns, so that this pays. 0: it does not */
-static int64_t turns_of(const struct absorbing *a, const struct loop_function *maker, const struct loop_function *reader, const struct loop_stmt *copies)
+static int64_t turns_of(const struct launches *a, const struct loop_function *maker, const struct loop_function *reader, const struct loop_stmt *copies)
 {
         const struct grid_machine *g = target_grid(a->target);
         const struct grid_cost made = grid_cost_of(a->target, maker, maker->body->first, a->cold), read = grid_cost_of(a->target, reader, reader->body->first, a->cold);
@@ -148,7 +148,7 @@ static int64_t turns_of(const struct absorbing *a, const struct loop_function *m
 
 /* ---- both as one ---- */
 
-int absorb_argument(const struct loop_function *f, const struct loop_buffer *parameter)
+int launches_argument(const struct loop_function *f, const struct loop_buffer *parameter)
 {
         int i = 0;
         while (f->buffers[i] != parameter)
@@ -192,7 +192,7 @@ static bool is_taken(struct loop_buffer *const *all, int count, const char *name
         return false;
 }
 
-void absorb_parameters(struct arena *arena, const struct loop_function *maker, const struct loop_buffer *made, struct loop_function *f, const struct loop_buffer *read)
+void launches_parameters(struct arena *arena, const struct loop_function *maker, const struct loop_buffer *made, struct loop_function *f, const struct loop_buffer *read)
 {
         struct loop_buffer **all = arena_array(arena, (size_t)(maker->buffer_count + f->buffer_count), sizeof *all);
         int count = 0;
@@ -277,11 +277,11 @@ static void share_elements(struct arena *arena, const struct loop_stmt *block, c
         reader->body = warps->body;
 }
 
-static struct loop_function *join(struct absorbing *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader, const struct loop_buffer *x)
+static struct loop_function *join(struct launches *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader, const struct loop_buffer *x)
 {
         struct arena *arena = a->p->arena;
         struct loop_function *m = kernel_copy(arena, maker), *f = kernel_copy(arena, reader);
-        struct loop_buffer *made = m->buffers[absorb_argument(maker, y)], *read = f->buffers[absorb_argument(reader, x)], *xs;
+        struct loop_buffer *made = m->buffers[launches_argument(maker, y)], *read = f->buffers[launches_argument(reader, x)], *xs;
         struct loop_stmt *copies = copies_of(f, read, &xs), *phase = f->body->first, *block = m->body->first, *warps = block->body->first;
         const int64_t turns = turns_of(a, maker, reader, copies);
         const bool one = block->b->literal.i == 1 && warps->b->literal.i == 1;
@@ -300,28 +300,28 @@ static struct loop_function *join(struct absorbing *a, const struct loop_functio
                 phase->body->end = &copies->next;
         if (turns > 1)
                 take_turns(arena, phase, copies, turns);
-        absorb_parameters(arena, m, made, f, read);
+        launches_parameters(arena, m, made, f, read);
         loop_function_rename(arena, f);
         const double times = (double)phase->b->literal.i;
-        absorb_describe(arena, maker, reader, f);
+        launches_describe(arena, maker, reader, f);
         f->flops = reader->flops + maker->flops * times;
         f->again = reader->again + maker->again * times + maker->flops * (times - 1);
         return f;
 }
 
-void absorb_describe(struct arena *arena, const struct loop_function *maker, const struct loop_function *reader, struct loop_function *f)
+void launches_describe(struct arena *arena, const struct loop_function *maker, const struct loop_function *reader, struct loop_function *f)
 {
         f->location = maker->location && reader->location ? arena_printf(arena, "%s, %s", maker->location, reader->location) : reader->location;
         f->summary = maker->summary && reader->summary ? arena_printf(arena, "%s; %s", maker->summary, reader->summary) : reader->summary;
 }
 
-struct loop_function *absorb_joined(struct absorbing *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader,
-                                    const struct loop_buffer *x, absorb_join how)
+struct loop_function *launches_joined(struct launches *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader,
+                                    const struct loop_buffer *x, launches_join how)
 {
         for (int i = 0; i < a->pair_count; i++)
                 if (a->pairs[i].maker == maker && a->pairs[i].reader == reader && a->pairs[i].join == how)
                         return a->pairs[i].made;
-        struct absorb_pair pair = { maker, reader, how, how(a, maker, y, reader, x) };
+        struct launches_pair pair = { maker, reader, how, how(a, maker, y, reader, x) };
         if (pair.made)
                 loop_kernel_add(a->p, pair.made);
         ARENA_GROW(a->p->arena, a->pairs, a->pair_count);
@@ -357,7 +357,7 @@ static bool writes(const struct loop_stmt *call, const struct loop_stmt *other)
         return false;
 }
 
-struct loop_stmt *absorb_reader(const struct loop_stmt *maker, const struct loop_buffer *made, int *at)
+struct loop_stmt *launches_reader(const struct loop_stmt *maker, const struct loop_buffer *made, int *at)
 {
         for (struct loop_stmt *s = maker->next; s && s->kind == STMT_CALL && s->function->kind == FUNCTION_KERNEL; s = s->next) {
                 if (writes(s, maker))
@@ -369,7 +369,7 @@ struct loop_stmt *absorb_reader(const struct loop_stmt *maker, const struct loop
         return NULL;
 }
 
-bool absorb_has_offsets(const struct loop_stmt *call)
+bool launches_has_offsets(const struct loop_stmt *call)
 {
         for (int i = 0; call->offsets && i < call->function->buffer_count; i++)
                 if (call->offsets[i])
@@ -377,7 +377,7 @@ bool absorb_has_offsets(const struct loop_stmt *call)
         return false;
 }
 
-void absorb_call(struct absorbing *a, const struct loop_stmt *maker, int made_at, struct loop_stmt *reader, int read_at, struct loop_function *f)
+void launches_call(struct launches *a, const struct loop_stmt *maker, int made_at, struct loop_stmt *reader, int read_at, struct loop_function *f)
 {
         struct loop_buffer **buffers = arena_array(a->p->arena, (size_t)f->buffer_count, sizeof *buffers);
         const char *made = loop_call_location(maker), *read = loop_call_location(reader);
@@ -396,7 +396,7 @@ void absorb_call(struct absorbing *a, const struct loop_stmt *maker, int made_at
                 loop_call_locate(a->p->arena, reader, arena_printf(a->p->arena, "%s, %s", made, read));
 }
 
-bool absorb_has_views(const struct loop_program *p, const struct loop_buffer *b)
+bool launches_has_views(const struct loop_program *p, const struct loop_buffer *b)
 {
         for (const struct loop_buffer *v = p->buffers; v; v = v->next)
                 if (v->space == SPACE_VIEW && v->view_of == b)
@@ -404,7 +404,7 @@ bool absorb_has_views(const struct loop_program *p, const struct loop_buffer *b)
         return false;
 }
 
-void absorb_drop(struct loop_program *p, const struct loop_buffer *b)
+void launches_drop(struct loop_program *p, const struct loop_buffer *b)
 {
         struct loop_buffer **at = &p->buffers;
         while (*at != b)
@@ -414,50 +414,50 @@ void absorb_drop(struct loop_program *p, const struct loop_buffer *b)
                 p->buffers_end = at;
 }
 
-int absorb_uses(const struct loop_program *p, const struct loop_buffer *b)
+int launches_uses(const struct loop_program *p, const struct loop_buffer *b)
 {
         struct uses uses = { .buffer = b };
         loop_walk_mains(p, count_call, count_load, &uses);
         return uses.count;
 }
 
-static bool absorb(struct absorbing *a, const struct loop_stmt *maker)
+static bool fuse_into_reader(struct launches *a, const struct loop_stmt *maker)
 {
         struct loop_buffer *y = maker->function->kind == FUNCTION_KERNEL ? made_by(maker->function) : NULL, *xs;
-        const int made_at = y ? absorb_argument(maker->function, y) : 0;
+        const int made_at = y ? launches_argument(maker->function, y) : 0;
         int read_at;
         struct loop_buffer *made = y ? maker->buffers[made_at] : NULL;
-        if (!made || made->space != SPACE_WORKSPACE || absorb_has_views(a->p, made) || absorb_has_offsets(maker))
+        if (!made || made->space != SPACE_WORKSPACE || launches_has_views(a->p, made) || launches_has_offsets(maker))
                 return false;
-        struct loop_stmt *reader = absorb_uses(a->p, made) == 2 ? absorb_reader(maker, made, &read_at) : NULL;
-        if (!reader || absorb_has_offsets(reader))
+        struct loop_stmt *reader = launches_uses(a->p, made) == 2 ? launches_reader(maker, made, &read_at) : NULL;
+        if (!reader || launches_has_offsets(reader))
                 return false;
         const struct loop_buffer *x = reader->function->buffers[read_at];
         const struct loop_stmt *copies = x->access == ACCESS_IN && x->element == y->element && !x->alias_class ? copies_of(reader->function, x, &xs) : NULL;
         const int64_t turns = copies && xs->extent >= y->extent ? turns_of(a, maker->function, reader->function, copies) : 0;
         if (!turns)
                 return false;
-        absorb_call(a, maker, made_at, reader, read_at, absorb_joined(a, maker->function, y, reader->function, x, join));
-        absorb_drop(a->p, made);
+        launches_call(a, maker, made_at, reader, read_at, launches_joined(a, maker->function, y, reader->function, x, join));
+        launches_drop(a->p, made);
         return true;
 }
 
-int pass_absorb(struct loop_program *p, struct pass_context *context)
+int pass_fuse_launches(struct loop_program *p, struct pass_context *context)
 {
-        struct absorbing a = { .p = p, .target = context->target };
+        struct launches a = { .p = p, .target = context->target };
         int count = 0;
         if (!target_grid(context->target))
                 return 0;
         a.cold = grid_is_cold(context->target, p);
         for (struct loop_stmt **at = &loop_main(p)->body->first; *at;)
-                if ((*at)->kind == STMT_CALL && (absorb(&a, *at) || absorb_rows(&a, *at))) {
+                if ((*at)->kind == STMT_CALL && (fuse_into_reader(&a, *at) || launches_rows(&a, *at))) {
                         *at = (*at)->next;
                         count++;
                 } else {
                         at = &(*at)->next;
                 }
         for (struct loop_stmt *s = loop_main(p)->body->first; s && !context->memory; s = s->next)
-                while (s->kind == STMT_CALL && absorb_beside(&a, s))
+                while (s->kind == STMT_CALL && launches_apart(&a, s))
                         count++;
         for (loop_main(p)->body->end = &loop_main(p)->body->first; *loop_main(p)->body->end;)
                 loop_main(p)->body->end = &(*loop_main(p)->body->end)->next;
