@@ -6,6 +6,7 @@
 #define COMPILER_IMPORT_ONNX_HELPERS_H
 
 #include "compiler/import/onnx.h"
+#include "front/compose/compose_window.h"
 
 /* the importers themselves */
 #define ONNX_OP(domain, name, since, until, in_min, in_max, out_max, importer, variant)                                \
@@ -98,9 +99,8 @@ bool onnx_ignore(struct onnx_import *im, struct onnx_node *n, const char *name);
 struct value *onnx_fitted(struct onnx_import *im, struct value *x, int axis, int64_t extent);
 /* the first (or last) position along the axis that holds the maximum (or minimum), of i32 or i64; the
  * axis vanishes. NaN is the maximum and the minimum. (onnx_op_reduce.c) */
-struct value *onnx_arg_reduce(struct onnx_import *im, struct value *x, enum reducer kind, int axis, bool last);
-/* channels last: [N, spatial, C] to [N, C, spatial], or back (onnx_op_conv.c) */
-struct value *onnx_move_channels(struct onnx_import *im, struct value *x, bool to_front);
+struct value *onnx_arg_reduce(struct onnx_import *im, struct value *x, enum reducer kind, int axis,
+                              bool last);
 
 /* ---- many tensors as one, and one as many ---- */
 
@@ -115,36 +115,13 @@ struct value *onnx_stacked(struct onnx_import *im, const struct onnx_node *n, st
 
 /* ---- convolution and pooling windows ---- */
 
-enum onnx_auto_pad { PAD_NOTSET, PAD_SAME_UPPER, PAD_SAME_LOWER, PAD_VALID };
-struct onnx_window {
-        int rank; /* spatial dimensions */
-        int auto_pad;
-        int64_t kernel[RANK_MAX], strides[RANK_MAX], dilations[RANK_MAX];
-        int64_t pads[2 * RANK_MAX]; /* as stated or as auto_pad says: all low, then all high */
-        int64_t out[RANK_MAX]; /* placed: extents of the result */
-        int64_t high[RANK_MAX]; /* placed: high pads that make exactly these extents (ceil_mode
-                                 * overhangs) */
-};
 /* Reads kernel_shape (checked against kernel unless NULL), strides, dilations, pads, auto_pad;
  * every number in its range. */
 bool onnx_window_read(struct onnx_import *im, struct onnx_node *n, int rank, const int64_t *kernel,
-                      bool dilations, struct onnx_window *w);
-/* pads of auto_pad, and the result's extents over the spatial extents `in` */
-bool onnx_window_place(struct onnx_import *im, const struct onnx_node *n, struct onnx_window *w,
-                       const dim_t *in, bool ceil_mode);
-/* of the dilated kernel */
-static inline int64_t onnx_window_extent(const struct onnx_window *w, int d)
-{
-        return (w->kernel[d] - 1) * w->dilations[d] + 1;
-}
-/* convolution of x by w through a placed window */
-struct value *onnx_convolve(struct onnx_import *im, struct value *x, struct value *w,
-                            const struct onnx_window *window, int64_t groups, int accumulator);
-/* x [N, C, spatial] and w [M, C / groups, window] fit: window, its place and groups are read; y with
- * the bias that operand `input` is, if any, along channels (onnx_op_conv.c) */
-bool onnx_conv_shapes(struct onnx_import *im, struct onnx_node *n, const struct value *x, const struct value *w,
-                      struct onnx_window *window, int64_t *groups);
-struct value *onnx_with_bias(struct onnx_import *im, const struct onnx_node *n, struct value *y, int input);
+                      bool dilations, struct compose_window *w);
+/* the window over x, whose weights are w, and groups (onnx_op_conv.c) */
+bool onnx_conv_read(struct onnx_import *im, struct onnx_node *n, const struct value *x,
+                    const struct value *w, struct compose_window *window, int64_t *groups);
 /* what several operators compute with (onnx_op_pool.c, onnx_op_norm.c); x is of a wide type */
 struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, struct value *x);
 struct value *onnx_softmax(struct onnx_import *im, struct value *x, const int64_t *axes, int count,
@@ -160,15 +137,6 @@ struct value *onnx_for_heads(struct onnx_import *im, struct value *x, int64_t he
 
 /* ---- products of matrices (onnx_op_matmul.c) ---- */
 
-/* the first `batch` dimensions are shared, one dimension of each is contracted */
-struct value *onnx_dot(struct onnx_import *im, struct value *a, struct value *b, int batch,
-                       int contract_a, int contract_b, int accumulator);
-/* numpy.matmul of operands of equal element type: 1-D ones are a row and a column, batches
- * broadcast */
-struct value *onnx_matmul(struct onnx_import *im, const struct onnx_node *n, struct value *a,
-                          struct value *b);
-struct value *onnx_matmul_as(struct onnx_import *im, const struct onnx_node *n, struct value *a,
-                             struct value *b, int accumulator);
 /* A zero point, scale or bias (operand `input`) over the matrix `to`: one number, one per index of
  * its dimension `line` (-1: none), or of a shape that broadcasts to it; NULL when absent, or after
  * an error. */

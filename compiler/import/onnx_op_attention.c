@@ -218,8 +218,8 @@ static struct value *scores_of(struct onnx_import *im, struct onnx_node *n, stru
                root = sqrt(fabs(scale));
         k = onnx_for_heads(im, compose_cast(im->c, k, value_element(q)), value_extent(q, 1));
         q = compose_with(im->c, OP_mul, q, scale < 0 ? -root : root);
-        return onnx_matmul(im, n, q,
-                           compose_with(im->c, OP_mul, transposed(im, k, 0, 1, 3, 2), root));
+        return compose_matmul(im->c, q,
+                              compose_with(im->c, OP_mul, transposed(im, k, 0, 1, 3, 2), root));
 }
 
 struct attention {
@@ -306,7 +306,7 @@ bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
         if (!scores || (onnx_wants(n, 3) && !onnx_output(n, 3, shown[a.output_mode])))
                 return false;
         struct value *y =
-                onnx_matmul(im, n, scores, onnx_for_heads(im, compose_cast(im->c, v, e), heads));
+                compose_matmul(im->c, scores, onnx_for_heads(im, compose_cast(im->c, v, e), heads));
         if (value_rank(n->inputs[0]) == 3)
                 y = compose_reshape(im->c, transposed(im, y, 0, 2, 1, 3), 3,
                                     (const dim_t[]){ result[0], dim_of(rows),
@@ -366,7 +366,7 @@ bool onnx_import_flex_attention(struct onnx_import *im, struct onnx_node *n)
         x = compose_cast(im->c, modified(im, n, "prob_mod", compose_cast(im->c, x, precision)),
                          computed);
         v = onnx_for_heads(im, compose_cast(im->c, v, computed), dim_extent(result[1]));
-        return onnx_output(n, 0, compose_cast(im->c, onnx_matmul(im, n, x, v), e));
+        return onnx_output(n, 0, compose_cast(im->c, compose_matmul(im->c, x, v), e));
 }
 
 /* ---- RotaryEmbedding ---- */

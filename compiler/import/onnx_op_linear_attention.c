@@ -113,7 +113,7 @@ static struct value *as_vector(struct onnx_import *im, struct value *x)
 
 /* One step: rows of what is scanned, in the order of the inputs; yielded: the next state and the
  * output. */
-static void build_step(struct onnx_import *im, struct onnx_node *n, const struct linear *l,
+static void build_step(struct onnx_import *im, const struct linear *l,
                        const struct compose_loop *loop, struct value **yielded)
 {
         struct value *row[INPUTS] = { NULL }, *state = loop->held;
@@ -128,14 +128,15 @@ static void build_step(struct onnx_import *im, struct onnx_node *n, const struct
         if (l->corrects && state) {
                 struct value *across =
                         build_transpose(&im->b, state, (const int64_t[]){ 0, 1, 3, 2 });
-                struct value *known = as_vector(im, onnx_matmul(im, n, across, key));
+                struct value *known = as_vector(im, compose_matmul(im->c, across, key));
                 write = compose_binary(im->c, OP_mul, row[BETA],
                                        compose_binary(im->c, OP_sub, write, known));
         }
         state = compose_binary(im->c, OP_add, state,
-                               onnx_matmul(im, n, key, as_matrix(im, write, true)));
+                               compose_matmul(im->c, key, as_matrix(im, write, true)));
         struct value *right = onnx_for_heads(im, state, l->heads);
-        struct value *y = as_vector(im, onnx_matmul(im, n, as_matrix(im, row[QUERY], true), right));
+        struct value *y =
+                as_vector(im, compose_matmul(im->c, as_matrix(im, row[QUERY], true), right));
         yielded[0] = state;
         yielded[1] = compose_cast(im->c, compose_with(im->c, OP_mul, y, l->scale), l->element);
 }
@@ -176,7 +177,7 @@ bool onnx_import_linear_attention(struct onnx_import *im, struct onnx_node *n)
                                                   .stacked = 1 };
         if (!first || !compose_loop_open(im->c, &parts, &loop))
                 return false;
-        build_step(im, n, &l, &loop, yielded);
+        build_step(im, &l, &loop, yielded);
         if (!compose_loop_close(im->c, &loop, yielded))
                 return false;
         struct value *y =

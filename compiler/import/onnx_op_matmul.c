@@ -3,120 +3,10 @@
  * integers. */
 #include "compiler/import/onnx_helpers.h"
 
-struct value *onnx_dot(struct onnx_import *im, struct value *a, struct value *b, int batch,
-                       int contract_a, int contract_b, int accumulator)
-{
-        struct attr *attrs = attrs_new(im->m, OP_dot);
-        int64_t dims[RANK_MAX], at_a = contract_a, at_b = contract_b;
-
-        if (!a || !b)
-                return NULL;
-        for (int d = 0; d < batch; d++)
-                dims[d] = d;
-        attr_set_ints(im->m, attrs, OP_dot, "batch_a", dims, batch);
-        attr_set_ints(im->m, attrs, OP_dot, "batch_b", dims, batch);
-        attr_set_ints(im->m, attrs, OP_dot, "contract_a", &at_a, 1);
-        attr_set_ints(im->m, attrs, OP_dot, "contract_b", &at_b, 1);
-        attr_set(attrs, OP_dot, "accumulator", accumulator);
-        return value_build(&im->b, OP_dot, (struct value *[]){ a, b }, 2, attrs, NULL);
-}
-
-/* x's batch dimensions (all but the last two) over `dims` */
-static struct value *over_batch(struct onnx_import *im, struct value *x, int batch,
-                                const dim_t *dims)
-{
-        dim_t full[RANK_MAX];
-
-        for (int d = 0; d < batch; d++)
-                full[d] = dims[d];
-        full[batch] = dim_of(value_extent(x, value_rank(x) - 2));
-        full[batch + 1] = dim_of(value_extent(x, value_rank(x) - 1));
-        return build_broadcast_numpy(&im->b, x, batch + 2, full);
-}
-
-static bool all_one(const struct value *x)
-{
-        for (int d = 0; d < value_rank(x) - 2; d++)
-                if (value_extent(x, d) != 1)
-                        return false;
-        return true;
-}
-
-struct value *onnx_matmul_as(struct onnx_import *im, const struct onnx_node *n, struct value *a,
-                             struct value *b, int accumulator)
-{
-        dim_t batch[RANK_MAX], dims[RANK_MAX];
-
-        if (!a || !b)
-                return NULL;
-        const struct type *ta = a->type, *tb = b->type;
-        int rank_a = ta->rank, rank_b = tb->rank, rank = 0;
-        if (rank_a < 1 || rank_b < 1) {
-                onnx_invalid(im, n, "a product with a scalar");
-                return NULL;
-        }
-        if (rank_a == 1)
-                a = compose_reshape(im->c, a, 2, (const dim_t[]){ dim_of(1), ta->dims[0] });
-        if (rank_b == 1)
-                b = compose_reshape(im->c, b, 2, (const dim_t[]){ tb->dims[0], dim_of(1) });
-        if (!a || !b)
-                return NULL;
-        int more = value_rank(a) > value_rank(b) ? value_rank(a) : value_rank(b),
-            batches = more - 2;
-        int64_t rows = value_extent(a, value_rank(a) - 2),
-                inner = value_extent(a, value_rank(a) - 1);
-        int64_t inner_b = value_extent(b, value_rank(b) - 2),
-                columns = value_extent(b, value_rank(b) - 1);
-        if (inner != inner_b) {
-                onnx_invalid(im, n, "%s by %s: the inner extents %lld and %lld differ",
-                             type_text(im->arena, im->m, ta), type_text(im->arena, im->m, tb),
-                             (long long)inner, (long long)inner_b);
-                return NULL;
-        }
-        for (int d = 0; d < batches; d++) {
-                int at_a = d - (more - value_rank(a)), at_b = d - (more - value_rank(b));
-                int64_t in_a = at_a >= 0 ? value_extent(a, at_a) : 1,
-                        in_b = at_b >= 0 ? value_extent(b, at_b) : 1;
-                if (in_a != in_b && in_a != 1 && in_b != 1) {
-                        onnx_invalid(im, n, "%s by %s: the batches do not broadcast",
-                                     type_text(im->arena, im->m, ta),
-                                     type_text(im->arena, im->m, tb));
-                        return NULL;
-                }
-                batch[d] = dims[d] = dim_of(in_a == 1 ? in_b : in_a);
-        }
-        rank = batches;
-        if (rank_a > 1)
-                dims[rank++] = dim_of(rows);
-        if (rank_b > 1)
-                dims[rank++] = dim_of(columns);
-        if (!compose_type(im->c, ta->element, rank, dims))
-                return NULL;
-        struct value *y;
-        if (all_one(b)) {
-                /* one matrix on the right: the rows of all batches by it */
-                a = over_batch(im, a, batches, batch);
-                y = onnx_dot(im, a,
-                             compose_reshape(im->c, b, 2,
-                                             (const dim_t[]){ dim_of(inner), dim_of(columns) }),
-                             0, batches + 1, 0, accumulator);
-        } else {
-                struct value *right = over_batch(im, b, batches, batch);
-                y = onnx_dot(im, over_batch(im, a, batches, batch), right, batches, batches + 1, batches, accumulator);
-        }
-        return compose_reshape(im->c, y, rank, dims);
-}
-
-struct value *onnx_matmul(struct onnx_import *im, const struct onnx_node *n, struct value *a,
-                          struct value *b)
-{
-        return onnx_matmul_as(im, n, a, b, E_COMPUTE);
-}
-
 bool onnx_import_matmul(struct onnx_import *im, struct onnx_node *n)
 {
         return onnx_same_element(im, n, n->inputs, 2) &&
-               onnx_output(n, 0, onnx_matmul(im, n, n->inputs[0], n->inputs[1]));
+               onnx_output(n, 0, compose_matmul(im->c, n->inputs[0], n->inputs[1]));
 }
 
 struct value *onnx_per_line(struct onnx_import *im, const struct onnx_node *n, int input,
@@ -183,7 +73,7 @@ bool onnx_import_gemm(struct onnx_import *im, struct onnx_node *n)
         if (!to)
                 return false;
         struct value *y =
-                scaled(im, n, onnx_dot(im, v[0], v[1], 0, contract_a, contract_b, E_COMPUTE),
+                scaled(im, n, compose_dot(im->c, v[0], v[1], 0, contract_a, contract_b, E_COMPUTE),
                        alpha, "alpha");
         if (v[2] && beta != 0) {
                 struct value *c = scaled(im, n, onnx_per_line(im, n, 2, to, 1), beta, "beta");
@@ -218,5 +108,5 @@ bool onnx_import_fused_matmul(struct onnx_import *im, struct onnx_node *n)
                 return onnx_unsupported(im, n, "transBatchA or transBatchB");
         struct value *a = trans_a ? transposed_last(im, n->inputs[0]) : n->inputs[0];
         struct value *b = trans_b ? transposed_last(im, n->inputs[1]) : n->inputs[1];
-        return onnx_output(n, 0, scaled(im, n, onnx_matmul(im, n, a, b), alpha, "alpha"));
+        return onnx_output(n, 0, scaled(im, n, compose_matmul(im->c, a, b), alpha, "alpha"));
 }

@@ -33,7 +33,7 @@ bool onnx_import_matmul_integer(struct onnx_import *im, struct onnx_node *n)
                 return false;
         struct value *a = onnx_centered_side(im, n, 0, 2, value_rank(n->inputs[0]) - 2);
         struct value *b = onnx_centered_side(im, n, 1, 3, value_rank(n->inputs[1]) - 1);
-        return onnx_output(n, 0, onnx_matmul_as(im, n, a, b, E_I32));
+        return onnx_output(n, 0, compose_matmul_as(im->c, a, b, E_I32));
 }
 
 /* Operands a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point */
@@ -46,7 +46,7 @@ bool onnx_import_qlinear_matmul(struct onnx_import *im, struct onnx_node *n)
                 return false;
         struct value *a = onnx_centered_side(im, n, 0, 2, value_rank(n->inputs[0]) - 2);
         struct value *b = onnx_centered_side(im, n, 3, 5, value_rank(n->inputs[3]) - 1);
-        struct value *sum = onnx_matmul_as(im, n, a, b, E_I32);
+        struct value *sum = compose_matmul_as(im->c, a, b, E_I32);
         if (!sum)
                 return false;
         const struct type *t = sum->type;
@@ -132,7 +132,8 @@ bool onnx_import_qgemm(struct onnx_import *im, struct onnx_node *n)
             (zero && !onnx_scalar(im, n, 8)))
                 return false;
         struct value *right = onnx_centered_side(im, n, 3, 5, !inner_b);
-        struct value *sum = onnx_dot(im, onnx_centered_side(im, n, 0, 2, -1), right, 0, inner_a, inner_b, E_I32);
+        struct value *sum = compose_dot(im->c, onnx_centered_side(im, n, 0, 2, -1), right, 0,
+                                        inner_a, inner_b, E_I32);
         if (c) {
                 c = onnx_per_line(im, n, 6, to, 1);
                 sum = c ? compose_binary(im->c, OP_add, sum, c) : NULL;
@@ -150,7 +151,7 @@ struct value *onnx_matmul_to_float(struct onnx_import *im, const struct onnx_nod
 {
         int columns = value_rank(n->inputs[b]) - 1;
         struct value *side = onnx_centered_side(im, n, b, zero, columns ? columns : -1);
-        struct value *sum = onnx_matmul_as(im, n, a, side, E_I32);
+        struct value *sum = compose_matmul_as(im->c, a, side, E_I32);
 
         if (!sum)
                 return NULL;

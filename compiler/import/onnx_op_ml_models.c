@@ -7,13 +7,13 @@
 #include "compiler/import/onnx_ml.h"
 
 /* rows times the transposed matrix of `outputs` rows of values, which has as many columns as x features; plus bias, unless NULL */
-static struct value *scores_of(struct onnx_import *im, const struct onnx_node *n, struct value *x, int64_t outputs, const float *values,
-                               struct value *bias)
+static struct value *scores_of(struct onnx_import *im, struct value *x, int64_t outputs,
+                               const float *values, struct value *bias)
 {
         const int64_t turned[] = { 1, 0 };
         struct value *w = build_transpose(
                 &im->b, onnx_ml_matrix(im, outputs, value_extent(x, 1), values), turned);
-        struct value *y = w ? onnx_matmul(im, n, x, w) : NULL;
+        struct value *y = w ? compose_matmul(im->c, x, w) : NULL;
         return y && bias ? add(im->c, y, bias) : y;
 }
 
@@ -34,7 +34,8 @@ static struct value *linear(struct onnx_import *im, struct onnx_node *n, int64_t
                         count, intercept_count, (long long)outputs, (long long)value_extent(x, 1));
                 return NULL;
         }
-        return scores_of(im, n, x, outputs, coefficients, intercept_count ? onnx_ml_matrix(im, 1, outputs, intercepts) : NULL);
+        return scores_of(im, x, outputs, coefficients,
+                         intercept_count ? onnx_ml_matrix(im, 1, outputs, intercepts) : NULL);
 }
 
 bool onnx_import_linear_regressor(struct onnx_import *im, struct onnx_node *n)
@@ -133,7 +134,7 @@ static struct value *kernels_of(struct onnx_import *im, const struct onnx_node *
                                         onnx_ml_matrix(im, count, value_extent(x, 1), m->vectors),
                                         m->gamma)
                                : NULL;
-        struct value *y = scores_of(im, n, x, count, m->vectors, NULL);
+        struct value *y = scores_of(im, x, count, m->vectors, NULL);
         if (m->kernel == KERNEL_LINEAR)
                 return y;
         y = plus(im->c, times(im->c, y, m->gamma), m->coef0);
@@ -161,7 +162,7 @@ bool onnx_import_svm_regressor(struct onnx_import *im, struct onnx_node *n)
         if (m.coefficient_count != value_extent(like, 1))
                 return onnx_invalid(im, n, "%d coefficients, want %lld", m.coefficient_count,
                                     (long long)value_extent(like, 1));
-        struct value *y = scores_of(im, n, like, 1, m.coefficients, onnx_ml_matrix(im, 1, 1, m.rho));
+        struct value *y = scores_of(im, like, 1, m.coefficients, onnx_ml_matrix(im, 1, 1, m.rho));
         if (one_class && y)
                 y = compose_select(im->c, compose_with(im->c, OP_gt, y, 0),
                                    build_like(&im->b, y, 1), build_like(&im->b, y, -1));
@@ -179,8 +180,8 @@ struct pairs {
         int64_t vectors, *first;        /* of each class; first[classes]: all */
 };
 
-static struct value *pair_scores(struct onnx_import *im, const struct onnx_node *n, const struct machine_of_vectors *m, const struct pairs *p,
-                                 struct value *like)
+static struct value *pair_scores(struct onnx_import *im, const struct machine_of_vectors *m,
+                                 const struct pairs *p, struct value *like)
 {
         float *rows = arena_array(im->arena, (size_t)(p->count * p->vectors), sizeof *rows);
         int pair = 0;
@@ -191,11 +192,11 @@ static struct value *pair_scores(struct onnx_import *im, const struct onnx_node 
                         for (int64_t v = p->first[j]; v < p->first[j + 1]; v++)
                                 rows[pair * p->vectors + v] = m->coefficients[i * p->vectors + v];
                 }
-        return scores_of(im, n, like, p->count, rows, onnx_ml_matrix(im, 1, p->count, m->rho));
+        return scores_of(im, like, p->count, rows, onnx_ml_matrix(im, 1, p->count, m->rho));
 }
 
 /* how many pairs each class wins, as floats: of each pair i has 1 where it wins, else j */
-static struct value *votes(struct onnx_import *im, const struct onnx_node *n, const struct pairs *p, struct value *scores)
+static struct value *votes(struct onnx_import *im, const struct pairs *p, struct value *scores)
 {
         float *rows = arena_array(im->arena, (size_t)p->classes * (size_t)p->count, sizeof *rows),
               *lost = arena_array(im->arena, (size_t)p->classes, sizeof *lost);
@@ -207,7 +208,8 @@ static struct value *votes(struct onnx_import *im, const struct onnx_node *n, co
                         lost[j]++;
                 }
         struct value *won = compose_cast(im->c, compose_with(im->c, OP_gt, scores, 0), E_F32);
-        return won ? scores_of(im, n, won, p->classes, rows, onnx_ml_matrix(im, 1, p->classes, lost)) : NULL;
+        return won ? scores_of(im, won, p->classes, rows, onnx_ml_matrix(im, 1, p->classes, lost))
+                   : NULL;
 }
 
 /* column k of x <N x many>, as <N x 1> */
@@ -329,7 +331,8 @@ static bool linear_machine(struct onnx_import *im, struct onnx_node *n, const st
                                     m->coefficient_count, classes, (long long)value_extent(x, 1));
         for (int k = 0; k < m->coefficient_count; k++)
                 positive &= m->coefficients[k] >= 0;
-        struct value *y = scores_of(im, n, x, classes, m->coefficients, onnx_ml_matrix(im, 1, 1, m->rho));
+        struct value *y =
+                scores_of(im, x, classes, m->coefficients, onnx_ml_matrix(im, 1, 1, m->rho));
         struct value *best = y ? onnx_arg_reduce(im, y, REDUCE_max, 1, false) : NULL;
         if (best && classes == 2 && !probable) {        /* the second one also where the higher score is above a bound */
                 const int64_t axis = 1;
@@ -386,8 +389,9 @@ bool onnx_import_svm_classifier(struct onnx_import *im, struct onnx_node *n)
         if (m.coefficient_count / (p.classes - 1) != p.vectors || m.coefficient_count % (p.classes - 1) || m.rho_count != p.count)
                 return onnx_invalid(im, n, "%d coefficients and %d rho for %d classes and %lld vectors", m.coefficient_count, m.rho_count, p.classes,
                                     (long long)p.vectors);
-        struct value *like = kernels_of(im, n, &m, x, p.vectors), *scores = like ? pair_scores(im, n, &m, &p, like) : NULL;
-        if (!scores || !onnx_ml_best(im, n, votes(im, n, &p, scores), &labels))
+        struct value *like = kernels_of(im, n, &m, x, p.vectors),
+                     *scores = like ? pair_scores(im, &m, &p, like) : NULL;
+        if (!scores || !onnx_ml_best(im, n, votes(im, &p, scores), &labels))
                 return false;
         if (a_count) {
                 struct value *r = pair_probabilities(im, &p, scores, a, b);

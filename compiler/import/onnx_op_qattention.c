@@ -215,14 +215,13 @@ bool onnx_import_qattention(struct onnx_import *im, struct onnx_node *n)
                      *v = behind_past(im, n, part_by_heads(im, &a, y, 2), 1);
         if (!q || !k || !v || (onnx_wants(n, 1) && !onnx_output(n, 1, present(im, k, v, a.e))))
                 return false;
-        struct value *scores =
-                onnx_matmul(im, n, q, build_transpose(&im->b, k, turned));
+        struct value *scores = compose_matmul(im->c, q, build_transpose(&im->b, k, turned));
         scores = compose_with(im->c, OP_mul, scores,
                               a.scale != 0 ? a.scale : 1 / sqrt((double)a.size));
         if (mask)
                 scores = compose_binary(im->c, OP_add, scores, mask);
         struct value *shares = onnx_softmax(im, scores, keys, 1, false);
-        y = onnx_matmul(im, n, shares, v);
+        y = compose_matmul(im->c, shares, v);
         y = y ? build_transpose(&im->b, y, back) : NULL;
         y = compose_reshape(
                 im->c, y, 3,

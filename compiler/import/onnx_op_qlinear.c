@@ -142,7 +142,7 @@ bool onnx_import_qlinear_average_pool(struct onnx_import *im, struct onnx_node *
                 return false;
         struct value *x = dequantized(im, n, 0, 1, 2), *y;
         if (last)
-                x = onnx_move_channels(im, x, true);
+                x = compose_move_channels(im->c, x, true);
         if (!x)
                 return false;
         if (onnx_variant(n) == 1) {
@@ -152,7 +152,7 @@ bool onnx_import_qlinear_average_pool(struct onnx_import *im, struct onnx_node *
                 y = onnx_average_pool(im, n, x);
         }
         if (last)
-                y = onnx_move_channels(im, y, false);
+                y = compose_move_channels(im->c, y, false);
         return y && quantized(im, n, y, 3, 4, value_element(n->inputs[0]));
 }
 

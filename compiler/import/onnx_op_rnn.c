@@ -323,27 +323,27 @@ struct direction {
 };
 
 /* x, quantized here, times integers that are centered, as floats */
-static struct value *dynamic_product(struct onnx_import *im, const struct onnx_node *n,
-                                     struct value *x, struct value *w, struct value *scale)
+static struct value *dynamic_product(struct onnx_import *im, struct value *x, struct value *w,
+                                     struct value *scale)
 {
         if (!x || !w || !scale)
                 return NULL;
         const struct onnx_dynamic q = onnx_quantize_dynamic(im, x);
         struct value *sum =
-                onnx_matmul_as(im, n, onnx_centered(im, q.numbers, q.zero, E_I32), w, E_I32);
+                compose_matmul_as(im->c, onnx_centered(im, q.numbers, q.zero, E_I32), w, E_I32);
         return mul(im->c, compose_cast(im->c, sum, E_F32), mul(im->c, q.scale, scale));
 }
 
 /* x times rows [from, from + count) of the recurrence; quantized: all */
-static struct value *recur(struct onnx_import *im, const struct onnx_node *n,
-                           const struct direction *d, struct value *x, int64_t from, int64_t count)
+static struct value *recur(struct onnx_import *im, const struct direction *d, struct value *x,
+                           int64_t from, int64_t count)
 {
         if (d->scale)
-                return dynamic_product(im, n, x, d->recurrence, d->scale);
+                return dynamic_product(im, x, d->recurrence, d->scale);
         struct value *rows = onnx_part(im, d->recurrence, 0, from, count);
 
-        return rows && x ? onnx_matmul(im, n, x,
-                                       build_transpose(&im->b, rows, (const int64_t[]){ 1, 0 }))
+        return rows && x ? compose_matmul(im->c, x,
+                                          build_transpose(&im->b, rows, (const int64_t[]){ 1, 0 }))
                          : NULL;
 }
 
@@ -362,11 +362,10 @@ static struct value *peep(struct onnx_import *im, const struct recurrent *r,
                        : x;
 }
 
-static void lstm_step(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r,
-                      const struct direction *d, struct value *x, struct value **h,
-                      struct value **c)
+static void lstm_step(struct onnx_import *im, const struct recurrent *r, const struct direction *d,
+                      struct value *x, struct value **h, struct value **c)
 {
-        struct value *g = add(im->c, x, recur(im, n, d, d->h, 0, 4 * r->hidden));
+        struct value *g = add(im->c, x, recur(im, d, d->h, 0, 4 * r->hidden));
         struct value *in = activate(im, r, &d->act[0], peep(im, r, d, gate(im, r, g, 0), 0, d->c));
         struct value *forget =
                 r->input_forget
@@ -381,17 +380,17 @@ static void lstm_step(struct onnx_import *im, const struct onnx_node *n, const s
         *h = mul(im->c, out, activate(im, &unclipped, &d->act[2], *c));
 }
 
-static void gru_step(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r,
-                     const struct direction *d, struct value *x, struct value **h)
+static void gru_step(struct onnx_import *im, const struct recurrent *r, const struct direction *d,
+                     struct value *x, struct value **h)
 {
         int64_t size = r->hidden;
-        struct value *right = recur(im, n, d, d->h, 0, 2 * size);
+        struct value *right = recur(im, d, d->h, 0, 2 * size);
         struct value *g = add(im->c, onnx_part(im, x, 1, 0, 2 * size), right);
         struct value *update = activate(im, r, &d->act[0], gate(im, r, g, 0)),
                      *reset = activate(im, r, &d->act[0], gate(im, r, g, 1));
         struct value *inner = r->linear_before_reset
-                                      ? recur(im, n, d, d->h, 2 * size, size)
-                                      : recur(im, n, d, mul(im->c, reset, d->h), 2 * size, size);
+                                      ? recur(im, d, d->h, 2 * size, size)
+                                      : recur(im, d, mul(im->c, reset, d->h), 2 * size, size);
 
         inner = d->hidden_bias ? add(im->c, inner, d->hidden_bias) : inner;
         inner = r->linear_before_reset ? mul(im->c, reset, inner) : inner;
@@ -401,18 +400,17 @@ static void gru_step(struct onnx_import *im, const struct onnx_node *n, const st
 }
 
 /* advances the state by step t, whose row of gates is x; gives the step's output */
-static struct value *step(struct onnx_import *im, const struct onnx_node *n,
-                          const struct recurrent *r, struct direction *d, struct value *t,
-                          struct value *x)
+static struct value *step(struct onnx_import *im, const struct recurrent *r, struct direction *d,
+                          struct value *t, struct value *x)
 {
         struct value *h = NULL, *c = d->c;
 
         if (r->cell == CELL_LSTM)
-                lstm_step(im, n, r, d, x, &h, &c);
+                lstm_step(im, r, d, x, &h, &c);
         else if (r->cell == CELL_GRU)
-                gru_step(im, n, r, d, x, &h);
+                gru_step(im, r, d, x, &h);
         else
-                h = activate(im, r, &d->act[0], add(im->c, x, recur(im, n, d, d->h, 0, r->hidden)));
+                h = activate(im, r, &d->act[0], add(im->c, x, recur(im, d, d->h, 0, r->hidden)));
         if (!h || !r->lengths) {
                 d->h = h;
                 d->c = c;
@@ -454,7 +452,7 @@ static void quantized_new(struct onnx_import *im, struct onnx_node *n, const str
                                             E_I32)
                             : NULL;
         }
-        d->gates = dynamic_product(im, n, counted_inputs(im, r), w[0], scale[0]);
+        d->gates = dynamic_product(im, counted_inputs(im, r), w[0], scale[0]);
         d->recurrence = w[1];
         d->scale = scale[1];
 }
@@ -475,7 +473,7 @@ static bool direction_new(struct onnx_import *im, struct onnx_node *n, const str
                 struct value *w = weights(im, n, 1, number);
                 w = w ? build_transpose(&im->b, w, (const int64_t[]){ 1, 0 }) : NULL;
                 d->recurrence = weights(im, n, 2, number);
-                d->gates = w ? onnx_matmul(im, n, r->x, w) : NULL;
+                d->gates = w ? compose_matmul(im->c, r->x, w) : NULL;
         }
         if (!d->gates || !d->recurrence || !d->h)
                 return false;
@@ -536,8 +534,8 @@ static bool recurrent_outputs(struct onnx_import *im, struct onnx_node *n,
 }
 
 /* The steps one after the other, from the last when backward; *y all outputs. */
-static bool write_out(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r,
-                      struct direction *d, bool backward, struct value **y)
+static bool write_out(struct onnx_import *im, const struct recurrent *r, struct direction *d,
+                      bool backward, struct value **y)
 {
         const struct type *state = d->h->type;
         struct value **out = arena_array(im->arena, (size_t)r->steps + 1, sizeof *out);
@@ -545,7 +543,7 @@ static bool write_out(struct onnx_import *im, const struct onnx_node *n, const s
         for (int64_t i = 0; i < r->steps; i++) {
                 int64_t t = backward ? r->steps - 1 - i : i;
                 struct value *number = compose_integer(im->c, E_I64, t);
-                out[t] = step(im, n, r, d, number, build_gather(&im->b, d->gates, number, 0));
+                out[t] = step(im, r, d, number, build_gather(&im->b, d->gates, number, 0));
                 if (!out[t])
                         return false;
         }
@@ -553,8 +551,8 @@ static bool write_out(struct onnx_import *im, const struct onnx_node *n, const s
 }
 
 /* The same as a loop that carries the state. */
-static bool write_loop(struct onnx_import *im, const struct onnx_node *n, const struct recurrent *r,
-                       struct direction *d, bool backward, struct value **y)
+static bool write_loop(struct onnx_import *im, const struct recurrent *r, struct direction *d,
+                       bool backward, struct value **y)
 {
         const int64_t direction = backward;
         struct value *first[2] = { d->h, d->c };
@@ -575,7 +573,7 @@ static bool write_loop(struct onnx_import *im, const struct onnx_node *n, const 
                                   : loop.number;
         d->h = &loop.held[0];
         d->c = d->c ? &loop.held[1] : NULL;
-        struct value *row = step(im, n, r, d, t, &loop.rows[0]);
+        struct value *row = step(im, r, d, t, &loop.rows[0]);
         if (!compose_loop_close(im->c, &loop,
                                 d->c ? (struct value *[]){ d->h, d->c, row }
                                      : (struct value *[]){ d->h, row }))
@@ -613,9 +611,8 @@ bool onnx_import_recurrent(struct onnx_import *im, struct onnx_node *n)
                 struct direction d;
                 bool backward = r.backward || number == 1;
                 if (!direction_new(im, n, &r, number, &d) ||
-                    !(r.steps > im->context->limits.unrolled_steps
-                              ? write_loop
-                              : write_out)(im, n, &r, &d, backward, &y[number]))
+                    !(r.steps > im->context->limits.unrolled_steps ? write_loop : write_out)(
+                            im, &r, &d, backward, &y[number]))
                         return false;
                 h[number] = last_state(im, &r, d.h);
                 c[number] = last_state(im, &r, d.c);

@@ -143,7 +143,7 @@ bool onnx_import_max_unpool(struct onnx_import *im, struct onnx_node *n)
         int rank = value_rank(x), count;
         int64_t stated[RANK_MAX];
         dim_t dims[RANK_MAX], result[RANK_MAX];
-        struct onnx_window w;
+        struct compose_window w;
         bool known;
 
         if (!onnx_want_rank(im, n, 0, 3, RANK_MAX) || !onnx_want_element(im, n, 1, E_I64) ||
@@ -193,7 +193,7 @@ bool onnx_import_max_unpool(struct onnx_import *im, struct onnx_node *n)
 
 /* Where in its image element [window, position] of a column lies, pads and all: row-major, <windows
  * x positions x i64> */
-static struct value *column_positions(struct onnx_import *im, const struct onnx_window *w,
+static struct value *column_positions(struct onnx_import *im, const struct compose_window *w,
                                       const int64_t *padded)
 {
         dim_t dims[2 * RANK_MAX];
@@ -220,7 +220,7 @@ static struct value *column_positions(struct onnx_import *im, const struct onnx_
 }
 
 struct columns {
-        struct onnx_window w;
+        struct compose_window w;
         int count;                      /* spatial dimensions */
         int64_t image[RANK_MAX];        /* their extents */
         int64_t padded[RANK_MAX]; /* and with pads */
@@ -235,7 +235,7 @@ static bool columns_place(struct onnx_import *im, struct onnx_node *n, struct co
 
         for (int d = 0; d < c->count; d++) {
                 c->padded[d] = c->image[d] + c->w.pads[d] + c->w.pads[d + c->count];
-                int64_t reach = c->padded[d] - onnx_window_extent(&c->w, d);
+                int64_t reach = c->padded[d] - compose_window_extent(&c->w, d);
                 if (reach < 0)
                         return onnx_invalid(im, n, "a block of %lld in an extent of %lld",
                                             (long long)c->w.kernel[d], (long long)c->padded[d]);

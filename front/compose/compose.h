@@ -104,6 +104,17 @@ struct value *compose_mean(struct compose *c, struct value *x, const int64_t *ax
 /* first, ..., rank - 1; how many */
 int compose_axes_from(int first, int rank, int64_t *axes);
 
+/* ---- products of matrices (compose_matmul.c) ---- */
+
+/* the first `batch` dimensions are shared, one dimension of each is contracted */
+struct value *compose_dot(struct compose *c, struct value *a, struct value *b, int batch,
+                          int contract_a, int contract_b, int accumulator);
+/* numpy.matmul of operands of equal element type: 1-D ones are a row and a column, batches
+ * broadcast */
+struct value *compose_matmul(struct compose *c, struct value *a, struct value *b);
+struct value *compose_matmul_as(struct compose *c, struct value *a, struct value *b,
+                                int accumulator);
+
 /* ---- conversions, also to and from types that nothing computes in (compose_convert.c) ---- */
 
 enum compose_round { ROUND_UP, ROUND_DOWN, ROUND_NEAREST };

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* Convolutions whose taps are sampled where offsets say. Columns of samples are made of gathers, a
+ * row of channels for each neighbour of a sample; the rest is one product with the weights. */
+#include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_window.h"
+
+#include "base/size.h"
+
+enum { CORNERS_MAX = 64 };
+
+struct deformed {
+        const struct compose_deformed *in;
+        struct compose_window w;
+        int dims; /* spatial ones */
+        int64_t groups, shared; /* shared: groups of channels that have the same offsets */
+        int64_t taps, positions, pixels; /* of a window; of the result; of an image */
+        const struct type *points; /* <N x positions x shared x taps>: the samples */
+        enum element index; /* of numbers of pixels */
+};
+
+/* the samples of all points along one dimension, left and right */
+struct side {
+        struct value *index[2], *inside[2], *weight[2];
+};
+
+/* index times step plus first, along dimension d of a grid, row-major, over dimension `onto` of
+ * the points */
+static struct value *grid(struct compose *c, const struct deformed *g, const int64_t *extents,
+                          int d, int onto, int64_t step, int64_t first)
+{
+        struct value *at =
+                build_iota(c->b, type_static(c->m, g->points->element, g->dims, extents), d);
+
+        at = plus(c, times(c, at, (double)step), (double)first);
+        at = compose_reshape(c, at, 1, &g->points->dims[onto]);
+        return compose_spread(c, at, g->points, (const int64_t[]){ onto });
+}
+
+/* offsets <dims x N x positions x shared x taps>; where the samples lie along dimension d */
+static struct value *places(struct compose *c, const struct deformed *g, struct value *offsets,
+                            int d)
+{
+        struct value *at = grid(c, g, g->w.out, d, 1, g->w.strides[d], -g->w.pads[d]);
+
+        at = add(c, at, grid(c, g, g->w.kernel, d, 3, g->w.dilations[d], 0));
+        return add(c, at, build_gather(c->b, offsets, compose_integer(c, E_I64, d), 0));
+}
+
+static bool side_read(struct compose *c, const struct deformed *g, struct value *at, int64_t extent,
+                      struct side *s)
+{
+        struct value *low = compose_unary(c, OP_floor, at);
+
+        s->weight[1] = at && low ? sub(c, at, low) : NULL;
+        s->weight[0] = s->weight[1] ? compose_from(c, OP_sub, 1, s->weight[1]) : NULL;
+        for (int k = 0; k < 2; k++) {
+                struct value *corner = k ? plus(c, low, 1) : low;
+                struct value *behind = compose_with(c, OP_ge, corner, 0);
+                s->inside[k] = compose_binary(c, OP_and, behind,
+                                              compose_with(c, OP_lt, corner, (double)extent));
+                s->index[k] = compose_cast(c, clamp(c, corner, 0, (double)extent - 1), g->index);
+        }
+        return s->index[0] && s->index[1] && s->inside[0] && s->inside[1] && s->weight[0];
+}
+
+/* One neighbour of every sample: its channels times its weight, 0 outside the image. rows: <N *
+ * shared * pixels x channels>; image: where that of a point begins. */
+static struct value *corner(struct compose *c, const struct deformed *g, struct value *rows,
+                            struct value *image, const struct side *sides, const dim_t *extents,
+                            int number)
+{
+        static const int64_t onto[] = { 0, 1, 2, 3 };
+        struct value *index = NULL, *inside = NULL, *weight = NULL;
+
+        for (int d = 0; d < g->dims; d++) {
+                int k = number >> d & 1;
+                index = index ? add(c, times(c, index, (double)dim_extent(extents[d])),
+                                    sides[d].index[k])
+                              : sides[d].index[k];
+                inside = inside ? compose_binary(c, OP_and, inside, sides[d].inside[k])
+                                : sides[d].inside[k];
+                weight = weight ? mul(c, weight, sides[d].weight[k]) : sides[d].weight[k];
+        }
+        index = add(c, index, image);
+        struct value *found = index ? build_gather(c->b, rows, index, 0) : NULL;
+        if (!found || !weight)
+                return NULL;
+        found = mul(c, found, compose_spread(c, weight, found->type, onto));
+        return compose_select(c, compose_spread(c, inside, found->type, onto), found,
+                              build_like(c->b, found, 0));
+}
+
+/* v [N, shared * taps * parts, spatial] as <parts x N x positions x shared x taps> of the wide
+ * type */
+static struct value *by_point(struct compose *c, const struct deformed *g, struct value *v,
+                              int64_t parts)
+{
+        const dim_t *p = g->points->dims;
+
+        v = compose_reshape(c, compose_wide(c, v), 5,
+                            (const dim_t[]){ p[0], p[2], p[3], dim_of(parts), p[1] });
+        return v ? build_transpose(c->b, v, (const int64_t[]){ 3, 0, 4, 1, 2 }) : NULL;
+}
+
+/* <N x positions x shared x taps x channels of one that shares>: what the weights are multiplied
+ * by */
+static struct value *columns(struct compose *c, const struct deformed *g)
+{
+        struct value *x = g->in->x, *mask = g->in->mask, *sum = NULL;
+        const dim_t *extents = x->type->dims + 2, *points = g->points->dims;
+        int64_t channels = value_extent(x, 1) / g->shared;
+        struct side sides[RANK_MAX];
+
+        struct value *offsets = by_point(c, g, g->in->offsets, g->dims);
+        for (int d = 0; d < g->dims; d++)
+                if (!offsets ||
+                    !side_read(c, g, places(c, g, offsets, d), dim_extent(extents[d]), &sides[d]))
+                        return NULL;
+        struct value *rows =
+                compose_reshape(c, compose_wide(c, x), 3,
+                                (const dim_t[]){ dim_of(dim_extent(points[0]) * g->shared),
+                                                 dim_of(channels), dim_of(g->pixels) });
+        rows = rows ? build_transpose(c->b, rows, (const int64_t[]){ 0, 2, 1 }) : NULL;
+        rows = compose_reshape(
+                c, rows, 2,
+                (const dim_t[]){ dim_of(dim_extent(points[0]) * g->shared * g->pixels),
+                                 dim_of(channels) });
+        const struct type *images =
+                type_tensor(c->m, g->index, 2, (const dim_t[]){ points[0], dim_of(g->shared) });
+        struct value *image = times(c, build_iota(c->b, images, 0), (double)g->shared);
+        image = times(c, add(c, image, build_iota(c->b, images, 1)), (double)g->pixels);
+        image = compose_spread(c, image, g->points, (const int64_t[]){ 0, 2 });
+        for (int k = 0; k < 1 << g->dims; k++) {
+                struct value *term = corner(c, g, rows, image, sides, extents, k);
+                sum = sum ? add(c, sum, term) : term;
+                if (!sum)
+                        return NULL;
+        }
+        if (!mask)
+                return sum;
+        mask = compose_reshape(c, by_point(c, g, mask, 1), 4, points);
+        return mul(c, sum, compose_spread(c, mask, sum->type, (const int64_t[]){ 0, 1, 2, 3 }));
+}
+
+/* Columns times weights [M, channels of a group, window]: <N x M x positions>. Inner dimensions
+ * are in the order of the columns, so that a row of channels moves as a whole, and of one group
+ * nothing does. */
+static struct value *product(struct compose *c, const struct deformed *g, struct value *x,
+                             struct value *w)
+{
+        const int64_t groups = g->groups, outputs = value_extent(w, 0) / groups,
+                      inner = value_extent(w, 1), images = type_extent(g->points, 0),
+                      rows = images * g->positions;
+        int64_t shared = g->shared;
+
+        if (x && shared % groups && groups % shared) { /* neither lies in the other */
+                x = build_transpose(c->b, x, (const int64_t[]){ 0, 1, 3, 2, 4 });
+                shared = 1;
+        }
+        const int64_t within = compose_max(shared / groups, 1),
+                      split = compose_max(groups / shared, 1), channels = inner / within;
+        x = compose_reshape(c, x, 6,
+                            (const dim_t[]){ dim_of(rows), dim_of(groups / split), dim_of(within),
+                                             dim_of(g->taps), dim_of(split), dim_of(channels) });
+        x = x ? build_transpose(c->b, x, (const int64_t[]){ 1, 4, 0, 2, 3, 5 }) : NULL;
+        x = compose_reshape(
+                c, x, 3, (const dim_t[]){ dim_of(groups), dim_of(rows), dim_of(inner * g->taps) });
+        w = compose_reshape(c, w, 5,
+                            (const dim_t[]){ dim_of(groups), dim_of(outputs), dim_of(within),
+                                             dim_of(channels), dim_of(g->taps) });
+        w = w ? build_transpose(c->b, w, (const int64_t[]){ 0, 2, 4, 3, 1 }) : NULL;
+        w = compose_reshape(
+                c, w, 3,
+                (const dim_t[]){ dim_of(groups), dim_of(inner * g->taps), dim_of(outputs) });
+        x = compose_dot(c, x, w, 1, 2, 1, E_COMPUTE);
+        x = compose_reshape(c, x, 4,
+                            (const dim_t[]){ dim_of(groups), dim_of(images), dim_of(g->positions),
+                                             dim_of(outputs) });
+        x = x ? build_transpose(c->b, x, (const int64_t[]){ 1, 0, 3, 2 }) : NULL;
+        return compose_reshape(
+                c, x, 3,
+                (const dim_t[]){ dim_of(images), dim_of(groups * outputs), dim_of(g->positions) });
+}
+
+/* offsets, or a mask: [N, shared * taps * parts, spatial] */
+static bool per_point(struct compose *c, const struct deformed *g, const struct value *v,
+                      const char *what, int64_t parts)
+{
+        const struct value *x = g->in->x;
+        int64_t numbers;
+
+        if (!v)
+                return true;
+        bool fits = value_rank(v) == g->dims + 2 && value_extent(v, 0) == value_extent(x, 0) &&
+                    int_mul(g->shared * parts, g->taps, &numbers) && value_extent(v, 1) == numbers;
+        for (int d = 0; fits && d < g->dims; d++)
+                fits = value_extent(v, d + 2) == g->w.out[d];
+        if (fits)
+                return true;
+        char *want =
+                arena_printf(c->arena, "[%lld, %lld * %lld * %lld", (long long)value_extent(x, 0),
+                             (long long)g->shared, (long long)g->taps, (long long)parts);
+        for (int d = 0; d < g->dims; d++)
+                want = arena_printf(c->arena, "%s, %lld", want, (long long)g->w.out[d]);
+        return compose_invalid(c, "%s %s, want %s]", what, type_text(c->arena, c->m, v->type),
+                               want);
+}
+
+static bool deformed_place(struct compose *c, struct compose_deformed *in, struct deformed *g)
+{
+        int64_t image[RANK_MAX];
+
+        if (!compose_conv_place(c, in->x, in->w, &in->window, in->groups))
+                return false;
+        *g = (struct deformed){ .in = in,
+                                .w = in->window,
+                                .dims = value_rank(in->x) - 2,
+                                .groups = in->groups,
+                                .shared = in->shared };
+        if (1 << g->dims > CORNERS_MAX)
+                return compose_unsupported(c, "more than %d neighbours of a sample", CORNERS_MAX);
+        if (value_extent(in->x, 1) % g->shared)
+                return compose_invalid(c, "%lld channels in %lld groups of offsets",
+                                       (long long)value_extent(in->x, 1), (long long)g->shared);
+        dims_extents(image, g->dims, in->x->type->dims + 2);
+        return compose_elements(c, g->dims, g->w.kernel, &g->taps) &&
+               compose_elements(c, g->dims, g->w.out, &g->positions) &&
+               compose_elements(c, g->dims, image, &g->pixels) &&
+               per_point(c, g, in->offsets, "the offsets are", g->dims) &&
+               per_point(c, g, in->mask, "the mask is", 1);
+}
+
+struct value *compose_conv_deformed(struct compose *c, struct compose_deformed *d)
+{
+        struct value *x = d->x, *y;
+        struct deformed g;
+        dim_t dims[RANK_MAX];
+
+        if (!deformed_place(c, d, &g))
+                return NULL;
+        enum element e = value_element(x), computed = compose_wide_element(e);
+        dims[0] = dim_of(value_extent(x, 0));
+        dims[1] = dim_of(value_extent(d->w, 0));
+        for (int i = 0; i < g.dims; i++)
+                dims[i + 2] = dim_of(g.w.out[i]);
+        const dim_t samples[4] = { dims[0], dim_of(g.positions), dim_of(value_extent(x, 1)),
+                                   dim_of(g.taps) },
+                    points[4] = { dims[0], samples[1], dim_of(g.shared), samples[3] };
+        const struct type *to = compose_type(c, computed, g.dims + 2, dims),
+                          *all = to ? compose_type(c, computed, 4, samples) : NULL;
+        g.points = all ? compose_type(c, computed, 4, points) : NULL;
+        if (!g.points)
+                return NULL;
+        if (type_elements(all) && !g.pixels) {
+                compose_invalid(c, "an image without pixels");
+                return NULL;
+        }
+        if (type_elements(to) == 0 || type_elements(all) == 0) {
+                y = constant_number(c->m, to, 0);
+        } else {
+                g.index = dim_extent(dims[0]) * g.shared * g.pixels <= INT32_MAX ? E_I32 : E_I64;
+                y = columns(c, &g);
+                y = product(c, &g, y, compose_wide(c, d->w));
+                y = compose_reshape(c, y, g.dims + 2, dims);
+        }
+        return compose_with_bias(c, compose_cast(c, y, e), d->bias);
+}

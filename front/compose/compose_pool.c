@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Pools over a sliding window: the largest element, the mean, the p-norm. */
+#include "front/compose/compose_window.h"
+
+/* what a window is, over x in full rank, from the spatial window */
+static struct attr *window_attrs(struct compose *c, enum opcode code,
+                                 const struct compose_window *w)
+{
+        struct attr *attrs = attrs_new(c->m, code);
+        int rank = w->rank + 2;
+        int64_t window[RANK_MAX] = { 1, 1 }, strides[RANK_MAX] = { 1, 1 },
+                dilations[RANK_MAX] = { 1, 1 }, pads[2 * RANK_MAX] = { 0 };
+
+        for (int d = 0; d < w->rank; d++) {
+                window[d + 2] = w->kernel[d];
+                strides[d + 2] = w->strides[d];
+                dilations[d + 2] = w->dilations[d];
+                pads[d + 2] = w->pads[d];
+                pads[rank + d + 2] = w->high[d];
+        }
+        attr_set_ints(c->m, attrs, code, "window", window, rank);
+        attr_set_ints(c->m, attrs, code, "strides", strides, rank);
+        attr_set_ints(c->m, attrs, code, "dilations", dilations, rank);
+        attr_set_ints(c->m, attrs, code, "pads", pads, 2 * rank);
+        return attrs;
+}
+
+static struct value *window_reduce(struct compose *c, enum reducer kind, struct value *x,
+                                   const struct compose_window *w)
+{
+        struct attr *attrs = window_attrs(c, OP_reduce_window, w);
+
+        attr_set(attrs, OP_reduce_window, "kind", kind);
+        return x ? value_build(c->b, OP_reduce_window, &x, 1, attrs, NULL) : NULL;
+}
+
+/* the window placed over x; every pad is smaller than the window */
+static bool pool_place(struct compose *c, const struct value *x, struct compose_pool *pool)
+{
+        struct compose_window *w = &pool->window;
+        dim_t dims[RANK_MAX];
+
+        for (int i = 0; i < 2 * w->rank && w->auto_pad == PAD_NOTSET; i++)
+                if (w->pads[i] >= compose_window_extent(w, i % w->rank))
+                        return compose_invalid(c, "pads[%d] is %lld for a window of extent %lld", i,
+                                               (long long)w->pads[i],
+                                               (long long)compose_window_extent(w, i % w->rank));
+        if (!compose_window_place(c, w, x->type->dims + 2, pool->ceil_mode))
+                return false;
+        dims[0] = dim_of(value_extent(x, 0));
+        dims[1] = dim_of(value_extent(x, 1));
+        for (int d = 0; d < w->rank; d++)
+                dims[d + 2] = dim_of(w->out[d]);
+        return compose_type(c, value_element(x), w->rank + 2, dims) != NULL;
+}
+
+/* A row-major position in x, as the position with each image stored column by column. */
+static struct value *column_major(struct compose *c, struct value *at, const struct type *x)
+{
+        int64_t image = 1, before = 1;
+        struct value *sum = NULL;
+
+        for (int d = 2; d < x->rank; d++)
+                image *= type_extent(x, d);
+        int64_t after = image;
+        for (int d = 2; d < x->rank; d++) {
+                after /= compose_max(type_extent(x, d), 1);
+                struct value *here =
+                        compose_with(c, OP_rem, compose_with(c, OP_div, at, (double)after),
+                                     (double)type_extent(x, d));
+                here = compose_with(c, OP_mul, here, (double)before);
+                sum = sum ? compose_binary(c, OP_add, sum, here) : here;
+                before *= type_extent(x, d);
+        }
+        struct value *base =
+                compose_with(c, OP_mul, compose_with(c, OP_div, at, (double)image), (double)image);
+        return compose_binary(c, OP_add, base, sum);
+}
+
+struct value *compose_max_pool(struct compose *c, struct value *x, struct compose_pool *pool,
+                               struct value **at)
+{
+        if (!pool_place(c, x, pool))
+                return NULL;
+        if (at) {
+                *at = value_build(c->b, OP_arg_window, &x, 1,
+                                  window_attrs(c, OP_arg_window, &pool->window), NULL);
+                if (*at && pool->column_major)
+                        *at = column_major(c, *at, x->type);
+                if (!*at)
+                        return NULL;
+        }
+        return window_reduce(c, REDUCE_max, x, &pool->window);
+}
+
+/* How many of the window's elements count at each place along spatial dimension d; NULL when all do
+ * everywhere. Place o starts at o * stride - low pad; its element k counts where from <= start + k
+ * * dilation < to. */
+static struct value *window_counts(struct compose *c, const struct compose_window *w, int d,
+                                   int64_t in, bool include_pads, enum element e)
+{
+        int64_t from = include_pads ? -w->pads[d] : 0,
+                to = include_pads ? in + w->pads[w->rank + d] : in;
+        int64_t step = w->dilations[d], last = (w->out[d] - 1) * w->strides[d] - w->pads[d];
+
+        if (-w->pads[d] >= from && last + compose_window_extent(w, d) <= to)
+                return NULL;
+        struct value *start =
+                compose_with(c, OP_mul, compose_iota(c, E_I64, w->out[d]), (double)w->strides[d]);
+        start = compose_with(c, OP_sub, start, (double)w->pads[d]);
+        struct value *bounds[2]; /* elements before from, before to */
+        for (int i = 0; i < 2; i++) {
+                struct value *distance = compose_with(
+                        c, OP_max, compose_from(c, OP_sub, (double)(i ? to : from), start), 0);
+                bounds[i] =
+                        compose_with(c, OP_div, compose_with(c, OP_add, distance, (double)step - 1),
+                                     (double)step);
+        }
+        struct value *count = compose_binary(
+                c, OP_sub, compose_with(c, OP_min, bounds[1], (double)w->kernel[d]), bounds[0]);
+        /* a window wholly in the padding averages to 0 */
+        return compose_cast(c, compose_with(c, OP_max, count, 1), e);
+}
+
+struct value *compose_average_pool(struct compose *c, struct value *x, struct compose_pool *pool)
+{
+        const struct compose_window *w = &pool->window;
+        enum element e = value_element(x);
+        double everywhere = 1;
+
+        if (!pool_place(c, x, pool))
+                return NULL;
+        x = compose_wide(c, x);
+        struct value *sum = window_reduce(c, REDUCE_sum, x, w), *divisor = NULL;
+        if (!sum)
+                return NULL;
+        for (int d = 0; d < w->rank; d++) {
+                struct value *counts = window_counts(c, w, d, value_extent(x, d + 2),
+                                                     pool->include_pads, value_element(sum));
+                double number = (double)w->kernel[d];
+                if (!counts || value_is_splat(counts, &number)) {
+                        everywhere *= number;
+                        continue;
+                }
+                counts = compose_spread(c, counts, sum->type, (const int64_t[]){ d + 2 });
+                divisor = divisor ? compose_binary(c, OP_mul, divisor, counts) : counts;
+        }
+        if (!divisor)
+                return compose_cast(c, compose_with(c, OP_div, sum, everywhere), e);
+        divisor = everywhere == 1 ? divisor : compose_with(c, OP_mul, divisor, everywhere);
+        return compose_cast(c, compose_binary(c, OP_div, sum, divisor), e);
+}
+
+struct value *compose_lp_pool(struct compose *c, struct value *x, struct compose_pool *pool,
+                              int64_t p)
+{
+        enum element e = value_element(x);
+
+        if (!pool_place(c, x, pool))
+                return NULL;
+        x = compose_unary(c, OP_abs, compose_wide(c, x));
+        struct value *power = p == 1   ? x
+                              : p == 2 ? compose_binary(c, OP_mul, x, x)
+                                       : compose_with(c, OP_pow, x, (double)p);
+        struct value *sum = window_reduce(c, REDUCE_sum, power, &pool->window);
+        sum = p == 1   ? sum
+              : p == 2 ? compose_unary(c, OP_sqrt, sum)
+                       : compose_with(c, OP_pow, sum, 1.0 / (double)p);
+        return compose_cast(c, sum, e);
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* Windows and where they come to lie, and convolutions. All are the convolve operation, which has
+ * strides, dilations of window and input, pads that may be negative, and groups. */
+#include "front/compose/compose_window.h"
+
+#include "base/size.h"
+
+/* ---- windows ---- */
+
+bool compose_window_place(struct compose *c, struct compose_window *w, const dim_t *in,
+                          bool ceil_mode)
+{
+        for (int d = 0; d < w->rank; d++) {
+                int64_t extent = compose_window_extent(w, d), stride = w->strides[d];
+                int64_t *low = &w->pads[d], *high = &w->pads[w->rank + d];
+                if (w->auto_pad == PAD_SAME_UPPER || w->auto_pad == PAD_SAME_LOWER) {
+                        w->out[d] = divide_up(dim_extent(in[d]), stride);
+                        int64_t total = compose_max(0, (w->out[d] - 1) * stride + extent -
+                                                               dim_extent(in[d]));
+                        *low = w->auto_pad == PAD_SAME_UPPER ? total / 2 : total - total / 2;
+                        *high = total - *low;
+                        w->high[d] = *high;
+                        continue;
+                }
+                if (w->auto_pad == PAD_VALID)
+                        *low = *high = 0;
+                int64_t slack = dim_extent(in[d]) + *low + *high - extent;
+                if (slack < 0)
+                        return compose_invalid(c,
+                                               "a window of extent %lld does not fit the padded "
+                                               "extent %lld of spatial dimension %d",
+                                               (long long)extent, (long long)(slack + extent), d);
+                w->out[d] = slack / stride + 1;
+                w->high[d] = *high;
+                if (ceil_mode) {
+                        w->out[d] = divide_up(slack, stride) + 1;
+                        /* a last window that would start in the end padding is dropped */
+                        if ((w->out[d] - 1) * stride >= dim_extent(in[d]) + *low)
+                                w->out[d]--;
+                        w->high[d] = compose_max(0, (w->out[d] - 1) * stride + extent -
+                                                            dim_extent(in[d]) - *low);
+                }
+        }
+        return true;
+}
+
+/* ---- convolutions ---- */
+
+struct value *compose_convolve(struct compose *c, struct value *x, struct value *w,
+                               const struct compose_window *window, int64_t groups, int accumulator)
+{
+        struct attr *attrs = attrs_new(c->m, OP_convolve);
+        int64_t pads[2 * RANK_MAX];
+
+        if (!x || !w)
+                return NULL;
+        for (int d = 0; d < window->rank; d++) {
+                pads[d] = window->pads[d];
+                pads[window->rank + d] = window->high[d];
+        }
+        attr_set_ints(c->m, attrs, OP_convolve, "strides", window->strides, window->rank);
+        attr_set_ints(c->m, attrs, OP_convolve, "dilations", window->dilations, window->rank);
+        attr_set_ints(c->m, attrs, OP_convolve, "pads", pads, 2 * window->rank);
+        attr_set(attrs, OP_convolve, "groups", groups);
+        attr_set(attrs, OP_convolve, "accumulator", accumulator);
+        return value_build(c->b, OP_convolve, (struct value *[]){ x, w }, 2, attrs, NULL);
+}
+
+bool compose_conv_ranks(struct compose *c, const struct value *x, const struct value *w)
+{
+        int rank = value_rank(x);
+
+        if (rank < 3)
+                return compose_invalid(c, "the input is of rank %d, want at least 3", rank);
+        return value_rank(w) == rank ||
+               compose_invalid(c, "the weights are of rank %d, want %d as the input", value_rank(w),
+                               rank);
+}
+
+bool compose_conv_place(struct compose *c, const struct value *x, const struct value *w,
+                        struct compose_window *window, int64_t groups)
+{
+        dim_t dims[RANK_MAX];
+
+        if (!compose_conv_ranks(c, x, w))
+                return false;
+        int rank = value_rank(x);
+        dims_extents(window->kernel, rank - 2, w->type->dims + 2);
+        if (!compose_window_place(c, window, x->type->dims + 2, false))
+                return false;
+        if (value_extent(w, 1) * groups != value_extent(x, 1))
+                return compose_invalid(c,
+                                       "%lld channels in %lld groups for weights of %lld channels",
+                                       (long long)value_extent(x, 1), (long long)groups,
+                                       (long long)value_extent(w, 1));
+        if (value_extent(w, 0) % groups)
+                return compose_invalid(c, "%lld output channels in %lld groups",
+                                       (long long)value_extent(w, 0), (long long)groups);
+        dims[0] = dim_of(value_extent(x, 0));
+        dims[1] = dim_of(value_extent(w, 0));
+        for (int d = 2; d < rank; d++)
+                dims[d] = dim_of(window->out[d - 2]);
+        return compose_type(c, E_F32, rank, dims) != NULL;
+}
+
+struct value *compose_with_bias(struct compose *c, struct value *y, struct value *bias)
+{
+        if (!y || !bias)
+                return y;
+        if (value_rank(bias) != 1 || value_extent(bias, 0) != value_extent(y, 1) ||
+            value_element(bias) != value_element(y)) {
+                compose_invalid(c, "the bias is %s, want %lld of %s",
+                                type_text(c->arena, c->m, bias->type),
+                                (long long)value_extent(y, 1), element_info[value_element(y)].text);
+                return NULL;
+        }
+        return compose_binary(c, OP_add, y,
+                              compose_spread(c, bias, y->type, (const int64_t[]){ 1 }));
+}
+
+struct value *compose_conv(struct compose *c, struct value *x, struct value *w, struct value *bias,
+                           struct compose_window *window, int64_t groups)
+{
+        if (!compose_conv_place(c, x, w, window, groups))
+                return NULL;
+        return compose_with_bias(c, compose_convolve(c, x, w, window, groups, E_COMPUTE), bias);
+}
+
+struct value *compose_move_channels(struct compose *c, struct value *x, bool to_front)
+{
+        int64_t perm[RANK_MAX];
+        int rank = x ? value_rank(x) : 0;
+
+        for (int d = 0; d < rank; d++)
+                perm[d] = d == 0          ? 0
+                          : to_front      ? (d == 1 ? rank - 1 : d - 1)
+                          : d == rank - 1 ? 1
+                                          : d + 1;
+        return x ? build_transpose(c->b, x, perm) : NULL;
+}
+
+struct value *compose_causal_conv(struct compose *c, struct value *x, struct value *w,
+                                  struct value *bias, struct value *past, bool swish,
+                                  struct value **state)
+{
+        const dim_t *d = x->type->dims, kernel = dim_of(value_extent(w, 2)),
+                    whole[3] = { d[0], d[1], dim_of(dim_extent(d[2]) + dim_extent(kernel) - 1) };
+        if (!dim_is(d[1], value_extent(w, 0)) || value_extent(w, 1) != 1 ||
+            dim_extent(kernel) < 1) {
+                compose_invalid(c, "the weights are %s for an input %s",
+                                type_text(c->arena, c->m, w->type),
+                                type_text(c->arena, c->m, x->type));
+                return NULL;
+        }
+        const dim_t kept[3] = { d[0], d[1], dim_of(dim_extent(kernel) - 1) };
+        const struct type *t = type_tensor(c->m, value_element(x), 3, kept);
+        if (past && past->type != t) {
+                compose_invalid(c, "past_state is %s, want %s",
+                                type_text(c->arena, c->m, past->type),
+                                type_text(c->arena, c->m, t));
+                return NULL;
+        }
+        if (!compose_type(c, value_element(x), 3, whole))
+                return NULL;
+        past = past ? past : constant_number(c->m, t, 0);
+        x = build_concat(c->b, (struct value *[]){ past, x }, 2, 2);
+        if (!x)
+                return NULL;
+        const struct compose_window window = { .rank = 1,
+                                               .kernel = { dim_extent(kernel) },
+                                               .strides = { 1 },
+                                               .dilations = { 1 },
+                                               .out = { dim_extent(d[2]) } };
+        struct value *y = compose_convolve(c, x, w, &window, dim_extent(d[1]), E_COMPUTE);
+        y = compose_with_bias(c, y, bias);
+        if (y && swish) {
+                struct value *wide = compose_wide(c, y);
+                wide = compose_binary(c, OP_mul, wide, compose_unary(c, OP_sigmoid, wide));
+                y = compose_cast(c, wide, value_element(y));
+        }
+        *state = y ? build_slice(
+                             c->b, x,
+                             (const int64_t[]){ 0, 0, dim_extent(whole[2]) - dim_extent(kept[2]) },
+                             (const int64_t[]){ 1, 1, 1 }, kept)
+                   : NULL;
+        return *state ? y : NULL;
+}
+
+/* ---- transposed convolutions ----
+ * The gradient of a convolution: the input is spread out by the strides, padded by the window's
+ * reach less the pads, and convolved with the kernel mirrored and its channels exchanged. */
+
+/* w [C, M / groups, window] as [M, C / groups, mirrored window] */
+static struct value *mirrored(struct compose *c, struct value *w, int64_t groups)
+{
+        int rank = value_rank(w);
+        int64_t perm[RANK_MAX + 1], starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
+        dim_t split[RANK_MAX + 1], merged[RANK_MAX];
+
+        split[0] = dim_of(groups);
+        split[1] = dim_of(value_extent(w, 0) / groups);
+        for (int d = 1; d < rank; d++)
+                split[d + 1] = dim_of(value_extent(w, d));
+        for (int d = 0; d <= rank; d++)
+                perm[d] = d == 1 ? 2 : d == 2 ? 1 : d;
+        merged[0] = dim_of(groups * value_extent(w, 1));
+        merged[1] = split[1];
+        for (int d = 0; d < rank; d++) {
+                if (d >= 2) {
+                        merged[d] = dim_of(value_extent(w, d));
+                        starts[d] = dim_extent(merged[d]) - 1;
+                }
+                steps[d] = d < 2 || dim_is(merged[d], 1) ? 1 : -1;
+        }
+        w = compose_reshape(c, w, rank + 1, split);
+        w = compose_reshape(c, w ? build_transpose(c->b, w, perm) : NULL, rank, merged);
+        return w ? build_slice(c->b, w, starts, steps, merged) : NULL;
+}
+
+/* Pads from the extents wanted or auto_pad: what the full result has too much is cut, the odd row
+ * at the end for PAD_SAME_UPPER, else at the start. */
+static void transposed_place(struct compose_transposed *t, const dim_t *in)
+{
+        struct compose_window *w = &t->window;
+
+        for (int d = 0; d < w->rank; d++) {
+                int64_t full = w->strides[d] * (dim_extent(in[d]) - 1) + t->extra[d] +
+                               compose_window_extent(w, d),
+                        want;
+                int64_t *low = &w->pads[d], *high = &w->pads[w->rank + d];
+                if (t->shaped) {
+                        want = t->shape[d];
+                } else if (w->auto_pad == PAD_SAME_UPPER || w->auto_pad == PAD_SAME_LOWER) {
+                        want = dim_extent(in[d]) * w->strides[d];
+                } else {
+                        if (w->auto_pad == PAD_VALID)
+                                *low = *high = 0;
+                        w->out[d] = full - *low - *high;
+                        continue;
+                }
+                /* A result longer than the full one has empty rows at its end; pads do not go below
+                 * 0 by themselves. */
+                int64_t total = compose_max(0, full - want);
+                *low = w->auto_pad == PAD_SAME_UPPER ? total / 2 : total - total / 2;
+                *high = total - *low;
+                w->out[d] = want;
+        }
+}
+
+struct value *compose_conv_transposed(struct compose *c, struct value *x, struct value *w,
+                                      struct value *bias, struct compose_transposed *t)
+{
+        struct compose_window *window = &t->window;
+        int rank = value_rank(x);
+        int64_t pads[2 * RANK_MAX], groups = t->groups;
+        dim_t dims[RANK_MAX];
+
+        if (value_extent(w, 0) != value_extent(x, 1) || value_extent(x, 1) % groups) {
+                compose_invalid(c, "%lld channels in %lld groups for weights of %lld channels",
+                                (long long)value_extent(x, 1), (long long)groups,
+                                (long long)value_extent(w, 0));
+                return NULL;
+        }
+        dims_extents(window->kernel, rank - 2, w->type->dims + 2);
+        transposed_place(t, x->type->dims + 2);
+        dims[0] = dim_of(value_extent(x, 0));
+        dims[1] = dim_of(value_extent(w, 1) * groups);
+        for (int d = 0; d < window->rank; d++) {
+                int64_t in = value_extent(x, d + 2);
+                if (in == 0) {
+                        compose_invalid(c, "spatial dimension %d is of extent 0", d);
+                        return NULL;
+                }
+                dims[d + 2] = dim_of(window->out[d]);
+                pads[d] = compose_window_extent(window, d) - 1 - window->pads[d];
+                /* what makes exactly the extent wanted: (in - 1) * stride + 1 + low + high -
+                 * (window - 1) == out */
+                pads[window->rank + d] = window->out[d] - 1 - (in - 1) * window->strides[d] -
+                                         pads[d] + compose_window_extent(window, d) - 1;
+        }
+        if (!compose_type(c, value_element(x), rank, dims))
+                return NULL;
+        struct attr *attrs = attrs_new(c->m, OP_convolve);
+        attr_set_ints(c->m, attrs, OP_convolve, "input_dilations", window->strides, window->rank);
+        attr_set_ints(c->m, attrs, OP_convolve, "dilations", window->dilations, window->rank);
+        attr_set_ints(c->m, attrs, OP_convolve, "pads", pads, 2 * window->rank);
+        attr_set(attrs, OP_convolve, "groups", groups);
+        w = mirrored(c, w, groups);
+        struct value *y =
+                w ? value_build(c->b, OP_convolve, (struct value *[]){ x, w }, 2, attrs, NULL)
+                  : NULL;
+        return compose_with_bias(c, y, bias);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* Sliding windows: convolutions and pools. Channels are dimension 1 of images [N, C, spatial];
+ * weights are [M, C / groups, window]. */
+#ifndef FRONT_COMPOSE_COMPOSE_WINDOW_H
+#define FRONT_COMPOSE_COMPOSE_WINDOW_H
+
+#include "front/compose/compose.h"
+
+/* PAD_SAME: as many results as the stride steps into the extent, rounded up; the odd pad is at the
+ * end (UPPER) or at the start (LOWER). PAD_VALID: no pads. */
+enum compose_auto_pad { PAD_NOTSET, PAD_SAME_UPPER, PAD_SAME_LOWER, PAD_VALID };
+struct compose_window {
+        int rank;                       /* spatial dimensions */
+        int auto_pad;
+        int64_t kernel[RANK_MAX], strides[RANK_MAX], dilations[RANK_MAX];
+        int64_t pads[2 * RANK_MAX];     /* as stated or as auto_pad says: all low, then all high */
+        int64_t out[RANK_MAX];          /* placed: extents of the result */
+        int64_t high[RANK_MAX];         /* placed: high pads that make exactly these extents
+                                         * (ceil_mode overhangs) */
+};
+/* pads of auto_pad, and the result's extents over the spatial extents `in`; false after an error */
+bool compose_window_place(struct compose *c, struct compose_window *w, const dim_t *in,
+                          bool ceil_mode);
+/* of the dilated kernel */
+static inline int64_t compose_window_extent(const struct compose_window *w, int d)
+{
+        return (w->kernel[d] - 1) * w->dilations[d] + 1;
+}
+
+/* ---- convolutions (compose_window.c) ---- */
+
+/* y = convolution of x by w, plus bias [M] unless NULL. The window's kernel is that of w, and the
+ * window is placed. */
+struct value *compose_conv(struct compose *c, struct value *x, struct value *w, struct value *bias,
+                           struct compose_window *window, int64_t groups);
+
+/* Its parts, for forms that compute something in between: x and w have one rank, of at least 3;
+ * they fit, and the window is placed; the convolution through a placed window, in sums of type
+ * accumulator (or E_COMPUTE); the bias along channels. */
+bool compose_conv_ranks(struct compose *c, const struct value *x, const struct value *w);
+bool compose_conv_place(struct compose *c, const struct value *x, const struct value *w,
+                        struct compose_window *window, int64_t groups);
+struct value *compose_convolve(struct compose *c, struct value *x, struct value *w,
+                               const struct compose_window *window, int64_t groups,
+                               int accumulator);
+struct value *compose_with_bias(struct compose *c, struct value *y, struct value *bias);
+
+/* channels last: [N, spatial, C] to [N, C, spatial], or back */
+struct value *compose_move_channels(struct compose *c, struct value *x, bool to_front);
+
+/* Each channel of x [N, C, length] by itself, by w [C, 1, kernel], over `past` [N, C, kernel - 1]
+ * (NULL: zeros) and x; *state: the end of these, with which the next call begins. */
+struct value *compose_causal_conv(struct compose *c, struct value *x, struct value *w,
+                                  struct value *bias, struct value *past, bool swish,
+                                  struct value **state);
+
+/* The gradient of a convolution; w is [C, M / groups, window]. x and w have one rank. */
+struct compose_transposed {
+        struct compose_window window;
+        int64_t groups;
+        int64_t extra[RANK_MAX];        /* rows that the result has more, at its end */
+        bool shaped;                    /* its extents are stated, and pads follow from them */
+        int64_t shape[RANK_MAX];
+};
+struct value *compose_conv_transposed(struct compose *c, struct value *x, struct value *w,
+                                      struct value *bias, struct compose_transposed *t);
+
+/* A convolution whose taps are sampled, linearly between pixels, where offsets say
+ * (compose_deform.c): offsets [N, shared * taps * dimensions, spatial], what each tap is
+ * multiplied by [N, shared * taps, spatial] (NULL: 1). */
+struct compose_deformed {
+        struct compose_window window;
+        int64_t groups, shared;         /* shared: groups of channels that have the same offsets */
+        struct value *x, *w, *offsets, *bias, *mask;
+};
+struct value *compose_conv_deformed(struct compose *c, struct compose_deformed *d);
+
+/* ---- pools (compose_pool.c) ---- */
+
+struct compose_pool {
+        struct compose_window window;
+        bool ceil_mode;                 /* a last window may hang over the end */
+        bool include_pads;              /* a mean counts pads as zeros */
+        bool column_major;              /* positions count images column by column */
+};
+/* *at, unless NULL: where each maximum is, a row-major position in x */
+struct value *compose_max_pool(struct compose *c, struct value *x, struct compose_pool *pool,
+                               struct value **at);
+struct value *compose_average_pool(struct compose *c, struct value *x, struct compose_pool *pool);
+/* the p-norm of the window's elements */
+struct value *compose_lp_pool(struct compose *c, struct value *x, struct compose_pool *pool,
+                              int64_t p);
+
+#endif
