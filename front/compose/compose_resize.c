@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/* Resize: interpolation, separable, one axis after the other. For each axis the coordinate of every
+ * output in the input is a vector that tensor operations compute (so scales and regions may be
+ * run-time values; constant ones fold away); the neighbours are gathered and their weighted sum
+ * taken. */
+#include "front/compose/compose_resample.h"
+
+#include <math.h>
+
+#include "front/compose/compose_arithmetic.h"
+
+static struct value *divide(struct compose *c, struct value *x, struct value *y)
+{
+        return compose_binary(c, OP_div, x, y);
+}
+static struct value *entry(struct compose *c, struct value *v, int i)
+{
+        return v ? build_gather(c->b, v, compose_integer(c, E_I64, i), 0) : NULL;
+}
+
+/* ---- coordinates ---- */
+
+/* (y + 0.5) / scale - 0.5 */
+static struct value *half_pixel(struct compose *c, struct value *y, struct value *scale)
+{
+        return plus(c, divide(c, plus(c, y, 0.5), scale), -0.5);
+}
+
+/* What coordinates are computed in. Where a rounded one decides which element is taken, that is f32
+ * and the scale as it is given, as in onnxruntime and PyTorch: by 1/3 in f32, output 1 is element
+ * 3, which is element 2.99999991 in f64, as in the standard's reference, which --exact follows. */
+static enum element coordinate_element(const struct compose *c, const struct compose_resize *r)
+{
+        bool decides = r->mode == RESIZE_NEAREST || r->transform == RESIZE_TF_CROP_AND_RESIZE;
+        return decides && !c->exact ? E_F32 : E_F64;
+}
+
+/* of the part roi[start], roi[end] of the input; *outside: which are not in the input */
+static struct value *cropped(struct compose *c, const struct compose_resize *r, int i, int64_t in,
+                             struct value *y, struct value **outside)
+{
+        enum element e = value_element(y);
+        double out = (double)r->out[i];
+        struct value *start = compose_cast(c, entry(c, r->roi, i), e),
+                     *end = compose_cast(c, entry(c, r->roi, r->count + i), e), *x;
+        if (!start || !end)
+                return NULL;
+        if (out > 1)
+                x = add(c, times(c, start, (double)in - 1),
+                        compose_with(c, OP_div,
+                                     times(c, mul(c, y, compose_binary(c, OP_sub, end, start)),
+                                           (double)in - 1),
+                                     out - 1));
+        else
+                x = add(c, times(c, y, 0),
+                        times(c, times(c, add(c, start, end), 0.5), (double)in - 1));
+        struct value *above = compose_with(c, OP_gt, x, (double)in - 1);
+        *outside = compose_binary(c, OP_or, compose_with(c, OP_lt, x, 0), above);
+        return x;
+}
+
+/* where output y of axis number i lies in the input: <out x f64>. *outside: for a cropped region,
+ * which lie outside the input. The text's length_resized is the extent of the result; the
+ * standard's reference has scale times length there, which onnxruntime and PyTorch have not. */
+static struct value *coordinates(struct compose *c, const struct compose_resize *r, int i,
+                                 int64_t in, struct value **outside)
+{
+        enum element e = coordinate_element(c, r);
+        double out = (double)r->out[i];
+        struct value *y = compose_iota(c, e, r->out[i]),
+                     *scale = compose_cast(c, entry(c, r->scales, i), e);
+
+        *outside = NULL;
+        if (!y || !scale)
+                return NULL;
+        switch (r->transform) {
+        case RESIZE_ALIGN_CORNERS:
+                return out == 1 ? y : compose_with(c, OP_div, times(c, y, (double)in - 1), out - 1);
+        case RESIZE_ASYMMETRIC: return divide(c, y, scale);
+        case RESIZE_TF_HALF_PIXEL_FOR_NN: return divide(c, plus(c, y, 0.5), scale);
+        case RESIZE_PYTORCH_HALF_PIXEL: return out == 1 ? y : half_pixel(c, y, scale);
+        case RESIZE_HALF_PIXEL_SYMMETRIC: {
+                struct value *adjustment =
+                        compose_from(c, OP_div, out, times(c, scale, (double)in));
+                struct value *right =
+                        times(c, compose_from(c, OP_sub, 1, adjustment), (double)in / 2);
+                return add(c, half_pixel(c, y, scale), right);
+        }
+        case RESIZE_TF_CROP_AND_RESIZE: return cropped(c, r, i, in, y, outside);
+        default: return half_pixel(c, y, scale);
+        }
+}
+
+/* a coordinate as an index into [0, in) */
+static struct value *index_at(struct compose *c, struct value *x, int64_t in)
+{
+        return compose_cast(
+                c, compose_with(c, OP_min, compose_with(c, OP_max, x, 0), (double)in - 1), E_I64);
+}
+
+/* of a smaller result the next, of a larger one the one before */
+static struct value *nearest_simple(struct compose *c, const struct compose_resize *r, int i,
+                                    struct value *x)
+{
+        struct value *before = compose_unary(c, OP_floor, x), *next = compose_unary(c, OP_ceil, x);
+        return compose_select(c, compose_with(c, OP_lt, entry(c, r->scales, i), 1), next, before);
+}
+
+static struct value *nearest(struct compose *c, const struct compose_resize *r, int i,
+                             struct value *x)
+{
+        switch (r->round) {
+        case NEAREST_SIMPLE: return nearest_simple(c, r, i, x);
+        case NEAREST_PREFER_FLOOR: return compose_unary(c, OP_ceil, plus(c, x, -0.5));
+        case NEAREST_PREFER_CEIL: return compose_unary(c, OP_floor, plus(c, x, 0.5));
+        case NEAREST_FLOOR: return compose_unary(c, OP_floor, x);
+        default: return compose_unary(c, OP_ceil, x);
+        }
+}
+
+/* ---- weights ---- */
+
+/* the interpolation kernel at distance d >= 0: a tent of width 1, or Keys' cubic of width 2 */
+static struct value *kernel(struct compose *c, const struct compose_resize *r, struct value *d)
+{
+        double a = r->cubic;
+
+        if (r->mode == RESIZE_LINEAR)
+                return compose_with(c, OP_max, compose_from(c, OP_sub, 1, d), 0);
+        struct value *square = mul(c, d, d);
+        struct value *near = plus(c, mul(c, plus(c, times(c, d, a + 2), -(a + 3)), square), 1);
+        struct value *far = plus(
+                c, mul(c, plus(c, mul(c, plus(c, times(c, d, a), -5 * a), d), 8 * a), d), -4 * a);
+        struct value *zero = build_scalar(c->b, E_F64, 0);
+        struct value *otherwise = compose_select(c, compose_with(c, OP_lt, d, 2), far, zero);
+        return compose_select(c, compose_with(c, OP_le, d, 1), near, otherwise);
+}
+
+/* elements to each side that the kernel of axis i reaches */
+static int64_t kernel_reach(const struct compose_resize *r, int i, int64_t in)
+{
+        double width = r->mode == RESIZE_LINEAR ? 1 : 2, scale = r->known_scale[i];
+
+        if (!r->antialias)
+                return (int64_t)width;
+        if (isnan(scale)) /* at least this, for so many outputs */
+                scale = ((double)r->out[i] - 0.5) / (double)in;
+        double reach = ceil(width / (scale < 1 ? scale : 1));
+        return reach < NUMBER_MAX ? (int64_t)reach : NUMBER_MAX;
+}
+
+/* ---- one axis ---- */
+
+/* y over to's shape, where y's two dimensions are axis and axis + 1 */
+static struct value *spread_taps(struct compose *c, struct value *v, const struct type *to,
+                                 int axis)
+{
+        return compose_spread(c, v, to, (const int64_t[]){ axis, axis + 1 });
+}
+
+/* the sum of many neighbours: all picked at once */
+static struct value *sum_picked(struct compose *c, struct value *data, int axis,
+                                struct value *index, struct value *weight)
+{
+        dim_t dims[2 * RANK_MAX];
+        int rank = value_rank(data);
+        for (int d = 0; d <= rank; d++)
+                dims[d] = dim_of(d == axis || d == axis + 1
+                                         ? value_extent(index, d - axis)
+                                         : value_extent(data, d < axis ? d : d - 1));
+        const struct type *wide = compose_type(c, value_element(data), rank + 1, dims);
+        struct value *picked = wide ? build_gather(c->b, data, index, axis) : NULL;
+        return picked ? compose_reduce(c, REDUCE_sum,
+                                       mul(c, picked, spread_taps(c, weight, wide, axis)),
+                                       (const int64_t[]){ axis + 1 }, 1, E_COMPUTE)
+                      : NULL;
+}
+
+/* the sum of a few neighbours: one product for each */
+static struct value *sum_taps(struct compose *c, struct value *data, int axis, struct value *index,
+                              struct value *weight)
+{
+        struct value *sum = NULL;
+        for (int k = 0; k < value_extent(index, 1); k++) {
+                struct value *tap = compose_integer(c, E_I64, k),
+                             *column = build_gather(c->b, index, tap, 1);
+                struct value *picked = column ? build_gather(c->b, data, column, axis) : NULL;
+                if (!picked)
+                        return NULL;
+                picked = mul(
+                        c, picked,
+                        compose_along(c, build_gather(c->b, weight, tap, 1), picked->type, axis));
+                sum = sum ? add(c, sum, picked) : picked;
+        }
+        return sum;
+}
+
+/* weights of the neighbours `at` of x along axis i, which are `distance` from it */
+static struct value *tap_weights(struct compose *c, const struct compose_resize *r, int i,
+                                 int64_t in, struct value *at, struct value *distance)
+{
+        const int64_t along_taps[1] = { 1 };
+        if (r->antialias)
+                distance = mul(c, distance, compose_with(c, OP_min, entry(c, r->scales, i), 1));
+        struct value *weight = kernel(c, r, distance);
+        if (r->exclude_outside) {
+                struct value *above = compose_with(c, OP_gt, at, (double)in - 1);
+                struct value *beyond =
+                        compose_binary(c, OP_or, compose_with(c, OP_lt, at, 0), above);
+                weight = compose_select(c, beyond, build_scalar(c->b, E_F64, 0), weight);
+        }
+        if (!r->exclude_outside && !r->antialias)
+                return weight;
+        struct value *sum = compose_reduce(c, REDUCE_sum, weight, along_taps, 1, E_COMPUTE);
+        sum = compose_select(c, compose_with(c, OP_eq, sum, 0), build_scalar(c->b, E_F64, 1), sum);
+        return at ? divide(c, weight, compose_unreduce(c, sum, at->type, along_taps, 1)) : NULL;
+}
+
+static struct value *interpolate(struct compose *c, const struct compose_resize *r, int i,
+                                 struct value *data, struct value *x)
+{
+        enum { FEW = 4 };
+        int axis = r->axes[i];
+        int64_t in = value_extent(data, axis), reach = kernel_reach(r, i, in), taps = 2 * reach;
+        const struct type *table =
+                compose_type(c, E_F64, 2, (const dim_t[]){ dim_of(r->out[i]), dim_of(taps) });
+        struct value *base = compose_unary(c, OP_floor, x);
+
+        if (!table || !base)
+                return NULL;
+        /* neighbours base + 1 - reach, ..., base + reach, and their distances from x */
+        struct value *offset = plus(c, compose_iota(c, E_F64, taps), 1 - (double)reach);
+        struct value *right = compose_spread(c, offset, table, (const int64_t[]){ 1 });
+        struct value *at = add(c, compose_spread(c, base, table, (const int64_t[]){ 0 }), right);
+        struct value *distance = compose_unary(
+                c, OP_abs,
+                compose_binary(c, OP_sub, at, compose_spread(c, x, table, (const int64_t[]){ 0 })));
+        struct value *weight =
+                compose_cast(c, tap_weights(c, r, i, in, at, distance), value_element(data));
+        struct value *index = index_at(c, at, in);
+        if (!weight || !index)
+                return NULL;
+        return taps > FEW ? sum_picked(c, data, axis, index, weight)
+                          : sum_taps(c, data, axis, index, weight);
+}
+
+static struct value *resized(struct compose *c, struct value *x, const struct compose_resize *r)
+{
+        struct value *masks[RANK_MAX] = { NULL };
+        enum element e = value_element(x), computed = compose_wide_element(e);
+
+        if (r->mode != RESIZE_NEAREST && !element_is_float(e))
+                computed = element_info[e].bytes < 4 ? E_F32 : E_F64;
+        x = compose_cast(c, x, computed);
+        for (int i = 0; i < r->count && x; i++) {
+                int64_t in = value_extent(x, r->axes[i]);
+                if (r->out[i] == in && r->known_scale[i] == 1 &&
+                    r->transform != RESIZE_TF_CROP_AND_RESIZE)
+                        continue;
+                struct value *at = compose_cast(c, coordinates(c, r, i, in, &masks[i]), E_F64);
+                if (r->mode == RESIZE_NEAREST) {
+                        struct value *index = index_at(c, nearest(c, r, i, at), in);
+                        x = index ? build_gather(c->b, x, index, r->axes[i]) : NULL;
+                } else {
+                        x = interpolate(c, r, i, x, at);
+                }
+        }
+        for (int i = 0; i < r->count && x; i++)
+                if (masks[i])
+                        x = compose_select(c, compose_along(c, masks[i], x->type, r->axes[i]),
+                                           build_like(c->b, x, r->extrapolation), x);
+        if (!element_is_float(e) && r->mode != RESIZE_NEAREST)
+                x = compose_unary(c, OP_round, x);
+        return compose_cast(c, x, e);
+}
+
+static bool extents_fit(struct compose *c, const struct type *x, const struct compose_resize *r)
+{
+        dim_t dims[RANK_MAX];
+
+        for (int d = 0; d < x->rank; d++)
+                dims[d] = x->dims[d];
+        for (int i = 0; i < r->count; i++) {
+                if (dim_is(x->dims[r->axes[i]], 0) && r->out[i] != 0)
+                        return compose_invalid(c, "an extent of 0 resized to %lld",
+                                               (long long)r->out[i]);
+                dims[r->axes[i]] = dim_of(r->out[i]);
+        }
+        return compose_type(c, x->element, x->rank, dims) != NULL;
+}
+
+struct value *compose_resize(struct compose *c, struct value *x, const struct compose_resize *r)
+{
+        return extents_fit(c, x->type, r) ? resized(c, x, r) : NULL;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* Sampling of images at points that a grid gives. Each neighbour of a point is one gather; outside
+ * the image a neighbour is 0, clamped, or reflected. */
+#include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_resample.h"
+
+enum { TAPS_MAX = 4, COMBINATIONS_MAX = 64 };
+
+struct sample {
+        const struct compose_sample *in;
+        int dims; /* spatial ones */
+        int taps; /* neighbours of a point along each */
+        int combinations; /* neighbours of a point */
+        int64_t points, pixels; /* per batch entry */
+        dim_t result[RANK_MAX];
+};
+
+/* the neighbours of all points along one spatial dimension: <batch x points> each */
+struct neighbour {
+        struct value *index, *inside, *weight;
+};
+
+static struct value *beyond(struct compose *c, struct value *x, double low, double high)
+{
+        struct value *right = compose_with(c, OP_gt, x, high);
+        return compose_binary(c, OP_or, compose_with(c, OP_lt, x, low), right);
+}
+
+/* x mirrored at low and high until it lies between them */
+static struct value *reflected(struct compose *c, struct value *x, double low, double high)
+{
+        double range = high - low;
+
+        if (!x || !(range > 0))
+                return x ? build_like(c->b, x, low) : NULL;
+        struct value *below = compose_with(c, OP_lt, x, low);
+        struct value *past =
+                compose_select(c, below, compose_from(c, OP_sub, low, x), plus(c, x, -high));
+        struct value *times_over = compose_unary(c, OP_floor, compose_with(c, OP_div, past, range));
+        struct value *rest = compose_binary(c, OP_sub, past, times(c, times_over, range));
+        struct value *half = times(c, compose_unary(c, OP_floor, times(c, times_over, 0.5)), 2);
+        struct value *odd = compose_binary(c, OP_ne, times_over, half);
+        struct value *otherwise = compose_from(c, OP_sub, high, rest);
+        struct value *back = compose_select(c, compose_binary(c, OP_xor, below, odd),
+                                            plus(c, rest, low), otherwise);
+        return compose_select(c, beyond(c, x, low, high), back, x);
+}
+
+/* where a coordinate of [-1, 1] lies along an extent, brought to the image as far as the padding
+ * does so. Of cubic interpolation with a border each neighbour is clamped by itself, as in PyTorch
+ * and onnxruntime; the standard's reference clamps the point between them, too. */
+static struct value *denormalized(struct compose *c, const struct sample *s, struct value *x,
+                                  int64_t extent, double low, double high)
+{
+        if (s->in->align)
+                x = times(c, plus(c, x, 1), ((double)extent - 1) / 2);
+        else
+                x = times(c, plus(c, times(c, plus(c, x, 1), (double)extent), -1), 0.5);
+        if (s->in->mode == SAMPLE_NEAREST)
+                x = compose_unary(c, OP_round, x);
+        if (s->in->padding == PADDING_BORDER && s->in->mode == SAMPLE_CUBIC)
+                return x;
+        if (s->in->padding == PADDING_BORDER)
+                return compose_select(c, beyond(c, x, low, high),
+                                      clamp(c, x, 0, (double)extent - 1), x);
+        return s->in->padding == PADDING_REFLECTION ? reflected(c, x, low, high) : x;
+}
+
+/* the weight of neighbour number k at fraction t past the one on the left */
+static struct value *tap_weight(struct compose *c, const struct sample *s, struct value *t, int k)
+{
+        static const double a = -0.75;
+
+        if (s->in->mode == SAMPLE_LINEAR)
+                return k ? t : compose_from(c, OP_sub, 1, t);
+        struct value *d =
+                k < 2 ? plus(c, t, 1 - k)
+                      : compose_from(c, OP_sub, k - 1, t); /* distance of neighbour k - 1 */
+        if (k == 1 || k == 2)
+                return plus(c, mul(c, plus(c, times(c, d, a + 2), -(a + 3)), mul(c, d, d)), 1);
+        return plus(c, mul(c, plus(c, mul(c, plus(c, times(c, d, a), -5 * a), d), 8 * a), d),
+                    -4 * a);
+}
+
+static bool neighbours(struct compose *c, const struct sample *s, struct value *x, int64_t extent,
+                       enum element e, struct neighbour *taps)
+{
+        double low = s->in->align ? 0 : -0.5,
+               high = s->in->align ? (double)extent - 1 : (double)extent - 0.5;
+
+        x = denormalized(c, s, x, extent, low, high);
+        struct value *base = compose_unary(c, OP_floor, x),
+                     *t = base ? compose_binary(c, OP_sub, x, base) : NULL;
+        for (int k = 0; k < s->taps; k++) {
+                struct value *at = s->in->mode == SAMPLE_CUBIC ? plus(c, base, k - 1)
+                                   : k                         ? plus(c, base, k)
+                                                               : base;
+                taps[k].inside =
+                        s->in->padding == PADDING_ZEROS
+                                ? compose_unary(c, OP_not, beyond(c, at, 0, (double)extent - 1))
+                                : NULL;
+                if (s->in->padding == PADDING_REFLECTION)
+                        at = compose_unary(c, OP_trunc, reflected(c, at, low, high));
+                taps[k].index = compose_cast(c, clamp(c, at, 0, (double)extent - 1), E_I32);
+                taps[k].weight = s->in->mode == SAMPLE_NEAREST
+                                         ? NULL
+                                         : compose_cast(c, tap_weight(c, s, t, k), e);
+                if (!taps[k].index)
+                        return false;
+        }
+        return true;
+}
+
+/* image <N x C x pixels>; one neighbour of every point: its pixel times its weight */
+static struct value *combination(struct compose *c, struct value *image, const struct sample *s,
+                                 struct neighbour (*taps)[TAPS_MAX], int dims, int number,
+                                 const dim_t *extents)
+{
+        struct value *index = NULL, *inside = NULL, *weight = NULL;
+        const int64_t onto[2] = { 0, 2 };
+
+        for (int d = 0; d < dims; d++) {
+                const struct neighbour *tap = &taps[d][number % s->taps];
+                number /= s->taps;
+                index = index ? add(c, times(c, index, (double)dim_extent(extents[d])), tap->index)
+                              : tap->index;
+                if (tap->inside)
+                        inside = inside ? compose_binary(c, OP_and, inside, tap->inside)
+                                        : tap->inside;
+                if (tap->weight)
+                        weight = weight ? mul(c, weight, tap->weight) : tap->weight;
+        }
+        const struct type *to =
+                type_tensor(c->m, E_I64, 3,
+                            (const dim_t[]){ dim_of(value_extent(image, 0)),
+                                             dim_of(value_extent(image, 1)), dim_of(s->points) });
+        struct attr *attrs = attrs_new(c->m, OP_gather_elements);
+        attr_set(attrs, OP_gather_elements, "axis", 2);
+        index = compose_spread(c, index, to, onto);
+        if (!index)
+                return NULL;
+        struct value *pixel = value_build(c->b, OP_gather_elements,
+                                          (struct value *[]){ image, index }, 2, attrs, NULL);
+        if (inside && pixel)
+                pixel = compose_select(c, compose_spread(c, inside, to, onto), pixel,
+                                       build_like(c->b, pixel, 0));
+        return weight && pixel ? mul(c, pixel, compose_spread(c, weight, to, onto)) : pixel;
+}
+
+static bool sample_place(struct compose *c, const struct value *x, const struct value *grid,
+                         struct sample *s)
+{
+        int rank = value_rank(x), mode = s->in->mode;
+
+        s->taps = mode == SAMPLE_NEAREST ? 1 : mode == SAMPLE_LINEAR ? 2 : 4;
+        if (value_extent(grid, 0) != value_extent(x, 0) || value_extent(grid, rank - 1) != s->dims)
+                return compose_invalid(c, "a grid %s for an image %s",
+                                       type_text(c->arena, c->m, grid->type),
+                                       type_text(c->arena, c->m, x->type));
+        s->result[0] = dim_of(value_extent(x, 0));
+        s->result[1] = dim_of(value_extent(x, 1));
+        for (int d = 0; d < s->dims; d++) {
+                s->result[d + 2] = dim_of(value_extent(grid, d + 1));
+                s->points *= dim_extent(s->result[d + 2]);
+                s->pixels *= value_extent(x, d + 2);
+                if (s->combinations <= COMBINATIONS_MAX)
+                        s->combinations *= s->taps;
+        }
+        if (s->combinations > COMBINATIONS_MAX)
+                return compose_unsupported(c, "more than %d neighbours of a point",
+                                           COMBINATIONS_MAX);
+        return element_is_float(value_element(x)) || mode == SAMPLE_NEAREST ||
+               compose_unsupported(c, "interpolation of %s", element_info[value_element(x)].text);
+}
+
+/* the sum over all neighbours of each point, <N x C x points> */
+static struct value *sampled(struct compose *c, const struct sample *s, struct value *x,
+                             struct value *grid)
+{
+        struct neighbour taps[RANK_MAX][TAPS_MAX];
+        const dim_t *image = x->type->dims;
+        enum element computed = compose_wide_element(value_element(x));
+        struct value *sum = NULL;
+
+        grid = compose_reshape(c, compose_wide(c, grid), 3,
+                               (const dim_t[]){ image[0], dim_of(s->points), dim_of(s->dims) });
+        x = compose_reshape(c, compose_cast(c, x, computed), 3,
+                            (const dim_t[]){ image[0], image[1], dim_of(s->pixels) });
+        if (!grid || !x)
+                return NULL;
+        for (int d = 0; d < s->dims; d++) { /* the grid counts dimensions from the last */
+                struct value *number = compose_integer(c, E_I64, s->dims - 1 - d);
+                if (!neighbours(c, s, build_gather(c->b, grid, number, 2), dim_extent(image[d + 2]),
+                                computed, taps[d]))
+                        return NULL;
+        }
+        for (int i = 0; i < s->combinations; i++) {
+                struct value *term = combination(c, x, s, taps, s->dims, i, image + 2);
+                sum = sum ? add(c, sum, term) : term;
+                if (!sum)
+                        return NULL;
+        }
+        return sum;
+}
+
+struct value *compose_grid_sample(struct compose *c, struct value *x, struct value *grid,
+                                  const struct compose_sample *how)
+{
+        enum element e = value_element(x);
+        struct sample s = {
+                .in = how, .dims = value_rank(x) - 2, .combinations = 1, .points = 1, .pixels = 1
+        };
+
+        if (!sample_place(c, x, grid, &s))
+                return NULL;
+        const struct type *to = compose_type(c, e, value_rank(x), s.result);
+        if (!to)
+                return NULL;
+        if (type_elements(to) == 0)
+                return constant_number(c->m, to, 0);
+        if (s.pixels == 0) {
+                compose_invalid(c, "an image without pixels");
+                return NULL;
+        }
+        x = sampled(c, &s, x, grid);
+        return compose_cast(c, compose_reshape(c, x, to->rank, s.result), e);
+}
+
+struct value *compose_affine_grid(struct compose *c, struct value *theta, const struct type *to,
+                                  bool align)
+{
+        enum element e = value_element(theta);
+        const int dims = to->rank - 2;
+        const int64_t onto[2] = { 0, dims + 1 };
+        struct value *sum = NULL;
+
+        theta = compose_wide(c, theta);
+        if (!theta)
+                return NULL;
+        to = type_with_element(c->m, to, value_element(theta));
+        for (int m = 0; m <= dims; m++) {
+                struct value *factor = build_gather(c->b, theta, compose_integer(c, E_I64, m), 2);
+                factor = compose_spread(c, factor, to, onto);
+                if (m < dims) { /* x first, which is the last dimension */
+                        int64_t extent = type_extent(to, dims - m);
+                        struct value *at = compose_iota(c, to->element, extent);
+                        at = align ? times(c, at, extent > 1 ? 2 / ((double)extent - 1) : 0)
+                                   : compose_with(c, OP_div, plus(c, times(c, at, 2), 1),
+                                                  (double)extent);
+                        at = compose_spread(c, plus(c, at, -1), to, (const int64_t[]){ dims - m });
+                        factor = mul(c, factor, at);
+                }
+                sum = sum ? add(c, sum, factor) : factor;
+                if (!sum)
+                        return NULL;
+        }
+        return compose_cast(c, sum, e);
+}
