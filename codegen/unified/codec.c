@@ -9,13 +9,13 @@
 
 /* ---- text ---- */
 
-static bool is_bit(const struct unified_field *fields, int k)
+static bool is_bit(const struct code_field *fields, int k)
 {
         return fields[k].width == 1;
 }
 
 /* fields from k on that have its word */
-static int word_count(const struct unified_field *fields, int k)
+static int word_count(const struct code_field *fields, int k)
 {
         int count = 1;
         while (k + count < UNIFIED_FIELDS && fields[k + count].form == fields[k].form && !strcmp(fields[k + count].word, fields[k].word))
@@ -38,7 +38,7 @@ static void print_number(const struct vta_program *p, int field, int64_t number,
 
 static void print(const struct vta_program *p, const unsigned char *bytes, struct text *out)
 {
-        const struct unified_field *fields = unified_fields();
+        const struct code_field *fields = unified_fields();
         struct unified_instruction i;
         if (!unified_decode(bytes, &i)) {
                 text_add(out, "bytes");
@@ -78,7 +78,7 @@ static bool number_of(struct program_line *line, int field, const char *text, si
 /* "next", "size=32,32" */
 static bool take_word(struct program_line *line, const char *word, size_t length, struct unified_instruction *i, bool *set)
 {
-        const struct unified_field *fields = unified_fields();
+        const struct code_field *fields = unified_fields();
         const char *equal = memchr(word, '=', length), *at = equal ? equal + 1 : word, *end = word + length;
         const size_t name = equal ? (size_t)(equal - word) : length;
         int k = 1;
@@ -109,6 +109,8 @@ static bool assemble(struct program_line *line, unsigned char *bytes)
 {
         struct unified_instruction i = { 0 };
         bool set[UNIFIED_FIELDS] = { false };
+        if (!program_line_words(line))
+                return false;
         while (i.opcode < UNIFIED_OPCODES && (strlen(unified_opcode_names[i.opcode]) != line->lengths[0] ||
                                               memcmp(unified_opcode_names[i.opcode], line->words[0], line->lengths[0])))
                 i.opcode++;
@@ -117,7 +119,7 @@ static bool assemble(struct program_line *line, unsigned char *bytes)
         for (int k = 1; k < line->count; k++)
                 if (!take_word(line, line->words[k], line->lengths[k], &i, set))
                         return false;
-        const struct unified_field *f = unified_misfit(i);
+        const struct code_field *f = unified_misfit(i);
         if (f)
                 return program_line_fail(line, "a number does not fit:", f->name, strlen(f->name));
         unified_encode(i, bytes);
@@ -136,8 +138,9 @@ static int log2_of(int64_t n)
 
 /* logarithms of: bits of inputs, weights, sums, what leaves; batch, inputs and outputs of a step. Then MiB of ub, blocks of fifo,
  * logarithms of elements of acc and par, 0. */
-static void configuration(unsigned char bytes[VTA_CONFIGURATION])
+static void configuration(const struct vta_program *p, unsigned char bytes[VTA_CONFIGURATION])
 {
+        (void)p;
         const struct machine *m = &machine_unified;
         const unsigned char all[VTA_CONFIGURATION] = { 3, 3, 5, 3, 0, (unsigned char)log2_of(m->block_in), (unsigned char)log2_of(m->block_out),
                                                        (unsigned char)(m->memories[UNIFIED_UB].bytes >> 20), (unsigned char)unified_depth(UNIFIED_FIFO),

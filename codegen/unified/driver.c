@@ -78,7 +78,7 @@ static const char place_text[] =
 
 static void put_place(const struct machine *m, int64_t workspace_size, struct text *out)
 {
-        const struct unified_field *fields = unified_fields(), *opcode = &fields[UNIFIED_FIELD_opcode], *host = &fields[UNIFIED_FIELD_host],
+        const struct code_field *fields = unified_fields(), *opcode = &fields[UNIFIED_FIELD_opcode], *host = &fields[UNIFIED_FIELD_host],
                                    *from = &fields[UNIFIED_FIELD_from];
         (void)m;
         text_add(out, place_text, UNIFIED_WORDS, (1 << opcode->width) - 1, (UINT64_C(1) << host->width) - 1, UNIFIED_READ_WEIGHTS_CODE, from->bit,

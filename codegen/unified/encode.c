@@ -40,7 +40,7 @@ static void fail(struct encoding *e, const char *what)
 
 static void put(struct encoding *e, struct unified_instruction i)
 {
-        const struct unified_field *misfit = unified_misfit(i);
+        const struct code_field *misfit = unified_misfit(i);
         if (misfit)
                 fail(e, arena_printf(e->arena, "no instruction has %s = %" PRId64, misfit->name, *unified_at(&i, misfit)));
         ARENA_GROW(e->arena, e->out, e->count);

@@ -57,14 +57,6 @@ struct unified_instruction {
 #include "codegen/unified/isa.def"
 };
 
-struct unified_field {
-        const char *name, *word;        /* as isa.def has it; in text */
-        enum unified_form form;
-        bool sign;
-        size_t offset;                  /* in struct unified_instruction */
-        int bit, width;
-};
-
 extern const struct machine machine_unified;
 extern const char *const unified_unit_names[UNIFIED_STAGES], *const unified_opcode_names[UNIFIED_OPCODES];
 struct unified_rule_info { const char *name, *text; };
@@ -72,18 +64,15 @@ extern const struct unified_rule_info unified_rules[UNIFIED_RULES];
 
 /* ---- instruction.c ---- */
 
-const struct unified_field *unified_fields(void);                /* UNIFIED_FIELDS of them */
+const struct code_field *unified_fields(void);                /* UNIFIED_FIELDS of them */
 enum unified_form unified_form_of(int64_t opcode);
-static inline bool unified_has(int64_t opcode, const struct unified_field *f)
+static inline bool unified_has(int64_t opcode, const struct code_field *f)
 {
-        return f->form == UNIFIED_FORM_HEAD || f->form == unified_form_of(opcode);
+        return f->form == UNIFIED_FORM_HEAD || f->form == (int)unified_form_of(opcode);
 }
-static inline int64_t *unified_at(struct unified_instruction *i, const struct unified_field *f)
-{
-        return (int64_t *)(void *)((char *)i + f->offset);
-}
+static inline int64_t *unified_at(struct unified_instruction *i, const struct code_field *f) { return code_at(i, f); }
 /* The first field whose number does not fit; NULL: all do. */
-const struct unified_field *unified_misfit(struct unified_instruction i);
+const struct code_field *unified_misfit(struct unified_instruction i);
 void unified_encode(struct unified_instruction i, unsigned char bytes[UNIFIED_BYTES]);
 /* false: these bytes are no instruction; then *i is 0 */
 bool unified_decode(const unsigned char bytes[UNIFIED_BYTES], struct unified_instruction *i);

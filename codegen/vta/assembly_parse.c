@@ -255,44 +255,15 @@ static bool take_mnemonic(struct parser *p, struct vta_instruction *i)
 
 static bool check_fields(struct parser *p, struct vta_instruction *i, enum vta_form form)
 {
-        const struct vta_field *f = vta_misfit(&p->p->vta, i, form);
+        const struct code_field *f = vta_misfit(&p->p->vta, i, form);
         return !f || fail(p, "%s is %" PRId64 ", which %d bits do not hold", f->name, *vta_at(i, f), f->width);
 }
 
-/* an instruction of another machine */
-static bool take_line(struct parser *p, struct text *out)
+bool vta_assemble(struct program_line *line, unsigned char *bytes)
 {
-        struct program_line line = { .parser = p };
-        unsigned char *bytes = arena_alloc(p->arena, (size_t)p->p->codec->bytes);
-        for (; p->token == WORD; next(p)) {
-                if (line.count == PROGRAM_WORDS)
-                        return fail(p, "an instruction has at most %d words", PROGRAM_WORDS);
-                line.words[line.count] = p->word;
-                line.lengths[line.count++] = p->length;
-        }
-        if (!p->p->codec->assemble(&line, bytes))
-                return false;
-        text_add_bytes(out, (const char *)bytes, (size_t)p->p->codec->bytes);
-        return end_line(p);
-}
-
-static bool take_instruction(struct parser *p, struct text *out)
-{
+        struct parser *p = line->parser;
         struct vta_instruction i;
-        unsigned char bytes[VTA_BYTES];
         bool set[VTA_FIELDS] = { false };
-        const int each = p->p->codec ? p->p->codec->bytes : VTA_BYTES;
-        if (is_word(p, "bytes")) {
-                size_t before = out->length;
-                int line = p->line;
-                next(p);
-                if (!take_bytes(p, out))
-                        return false;
-                p->line = out->length - before == (size_t)each ? p->line : line;
-                return out->length - before == (size_t)each || fail(p, "an instruction has %d bytes", each);
-        }
-        if (p->p->codec)
-                return take_line(p, out);
         if (!take_mnemonic(p, &i))
                 return false;
         for (; p->token == WORD; next(p))
@@ -301,7 +272,39 @@ static bool take_instruction(struct parser *p, struct text *out)
         if (!check_fields(p, &i, vta_form_of(i.opcode)))
                 return false;
         vta_encode(&p->p->vta, &i, bytes);
-        text_add_bytes(out, (const char *)bytes, sizeof bytes);
+        return true;
+}
+
+bool program_line_words(struct program_line *line)
+{
+        struct parser *p = line->parser;
+        for (; p->token == WORD; next(p)) {
+                if (line->count == PROGRAM_WORDS)
+                        return fail(p, "an instruction has at most %d words", PROGRAM_WORDS);
+                line->words[line->count] = p->word;
+                line->lengths[line->count++] = p->length;
+        }
+        return true;
+}
+
+static bool take_instruction(struct parser *p, struct text *out)
+{
+        const struct program_codec *codec = p->p->codec;
+        const size_t each = (size_t)codec->bytes;
+        if (is_word(p, "bytes")) {
+                size_t before = out->length;
+                int line = p->line;
+                next(p);
+                if (!take_bytes(p, out))
+                        return false;
+                p->line = out->length - before == each ? p->line : line;
+                return out->length - before == each || fail(p, "an instruction has %d bytes", codec->bytes);
+        }
+        struct program_line line = { .parser = p };
+        unsigned char *bytes = arena_alloc(p->arena, each);
+        if (!codec->assemble(&line, bytes))
+                return false;
+        text_add_bytes(out, (const char *)bytes, each);
         return end_line(p);
 }
 
@@ -400,12 +403,12 @@ static bool take_machine(struct parser *p)
                 return fail(p, "no assembly of this machine: want 'machine %s' first, not %s", machine_vta.name, shown(p));
         next(p);
         for (int k = 0; machines[k]; k++)
-                if (machine_codec(k) && is_word(p, machines[k]->name))
+                if (is_word(p, machines[k]->name))
                         p->p->codec = machine_codec(k);
-        if (!p->p->codec && !is_word(p, machine_vta.name))
+        if (!p->p->codec)
                 return fail(p, "want '%s' or another machine's name, not %s", machine_vta.name, shown(p));
         next(p);
-        if (p->token == WORD && !p->p->codec) {
+        if (p->token == WORD && p->p->codec->sizes) {
                 sizes = arena_printf(p->arena, "%.*s", (int)(p->length < 200 ? p->length : 200), p->word);
                 next(p);
         }

@@ -49,7 +49,7 @@ void program_print_address(const struct vta_program *p, int64_t address, struct 
 }
 
 static void print_field(struct text *out, const struct vta_program *p, const struct vta *v, const struct vta_instruction *i,
-                        const struct vta_field *f, int64_t number)
+                        const struct code_field *f, int64_t number)
 {
         if (f == &v->fields[VTA_FIELD_dram_base])
                 program_print_address(p, number * v->bytes[i->memory], out);
@@ -62,7 +62,7 @@ static void print_words(struct text *out, const struct vta_program *p, const str
 {
         enum vta_form form = vta_form_of(i->opcode);
         for (int n = 0, next; n < VTA_FIELDS; n = next) {
-                const struct vta_field *f = &v->fields[n];
+                const struct code_field *f = &v->fields[n];
                 bool any = false;
                 for (next = n; next < VTA_FIELDS && !strcmp(v->fields[next].word, f->word); next++)
                         any |= *vta_at(i, &v->fields[next]) != 0;
@@ -107,14 +107,11 @@ static void note(struct text *out, size_t line, const char *format, int64_t numb
 
 static void print_code(struct text *out, const struct vta_program *p)
 {
-        const int each = p->codec ? p->codec->bytes : VTA_BYTES;
+        const int each = p->codec->bytes;
         for (int64_t k = 0; k < p->code->bytes / each; k++) {
                 size_t line = out->length;
                 text_add(out, "        ");
-                if (p->codec)
-                        p->codec->print(p, p->code->content + k * each, out);
-                else
-                        vta_assembly_instruction(&p->vta, p, vta_program_instruction(p, k), out);
+                p->codec->print(p, p->code->content + k * each, out);
                 note(out, line, "# %" PRId64 "\n", k);
         }
 }
@@ -148,9 +145,9 @@ static void print_content(struct text *out, const struct vta_segment *s)
 void vta_assembly_print(const struct vta_program *p, struct text *out)
 {
         char sizes[VTA_SIZES_TEXT] = "";
-        if (!p->codec)
-                vta_sizes(&p->vta, sizes);
-        text_add(out, "machine %s%s%s\ndram 0x%" PRIx64 "\n", p->codec ? p->codec->machine->name : machine_vta.name, *sizes ? " " : "", sizes, (uint64_t)p->dram_bytes);
+        if (p->codec->sizes)
+                p->codec->sizes(p, sizes);
+        text_add(out, "machine %s%s%s\ndram 0x%" PRIx64 "\n", p->codec->machine->name, *sizes ? " " : "", sizes, (uint64_t)p->dram_bytes);
         for (int k = 0; k < p->count; k++) {
                 const struct vta_segment *s = &p->segments[k];
                 text_add(out, "\n%s %s 0x%" PRIx64, vta_kinds[s->kind].name, s->name, (uint64_t)s->address);

@@ -27,7 +27,7 @@ const char *const vta_operation_names[VTA_OPERATIONS] = {
 #include "codegen/vta/isa.def"
 };
 
-enum { LOG_MOST = 30, MICRO_OP_BITS = 32, INSTRUCTION_BITS = 128, MIDDLE = 64 };
+enum { LOG_MOST = 30, MICRO_OP_BITS = 32, INSTRUCTION_BITS = 128 };
 
 /* of a power of two */
 static int log2_of(int64_t n)
@@ -42,7 +42,7 @@ static int log2_of(int64_t n)
 
 static void name_fields(struct vta *v)
 {
-        const struct vta_field fields[VTA_FIELDS] = {
+        const struct code_field fields[VTA_FIELDS] = {
 #define INDEX(M) log2_of(v->depth[VTA_##M])
 #define COUNT(M) (INDEX(M) + 1)
 #define FIELD(form, id, word, width, sign) { #id, word, VTA_FORM_##form, sign, offsetof(struct vta_instruction, id), 0, width },
@@ -54,19 +54,11 @@ static void name_fields(struct vta *v)
 /* rows of a form stand together, and behind those of the form that it goes on from */
 static bool place_fields(struct vta *v)
 {
-        int end[VTA_FORMS] = { 0 };
+        int ends[VTA_FORMS] = { 0 };
         bool fits = true;
-        for (int n = 0; n < VTA_FIELDS; n++) {
-                struct vta_field *f = &v->fields[n];
-                if (!n || f->form != f[-1].form)
-                        end[f->form] = f->form == vta_form_after[f->form] ? 0 : end[vta_form_after[f->form]];
-                int *at = &end[f->form];
-                if (*at < MIDDLE && *at + f->width > MIDDLE)
-                        *at = MIDDLE;
-                f->bit = *at;
-                *at += f->width;
-                fits &= *at <= (f->form == VTA_FORM_MICRO_OP ? MICRO_OP_BITS : INSTRUCTION_BITS);
-        }
+        code_place(v->fields, VTA_FIELDS, vta_form_after, ends);
+        for (int k = 0; k < VTA_FORMS; k++)
+                fits &= ends[k] <= (k == VTA_FORM_MICRO_OP ? MICRO_OP_BITS : INSTRUCTION_BITS);
         return fits;
 }
 

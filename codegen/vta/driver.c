@@ -71,7 +71,7 @@ static void put_place(const struct machine *m, int64_t workspace_size, struct te
         struct vta v;
         if (vta_begin(&v, m))
                 return;
-        const struct vta_field *memory = &v.fields[VTA_FIELD_memory], *at = &v.fields[VTA_FIELD_dram_base],
+        const struct code_field *memory = &v.fields[VTA_FIELD_memory], *at = &v.fields[VTA_FIELD_dram_base],
                                *size = &v.fields[VTA_FIELD_x_size];
         text_add(out, place_text, 1 << memory->width);
         for (int k = 0; k < 1 << memory->width; k++)

@@ -52,7 +52,7 @@ static void put(struct encoding *e, struct vta_instruction i, struct list *list)
         e->out[number] = i;
         e->lists[number] = list;
         e->last[stage] = e->count++;
-        const struct vta_field *misfit = vta_misfit(e->v, &i, vta_form_of(i.opcode));
+        const struct code_field *misfit = vta_misfit(e->v, &i, vta_form_of(i.opcode));
         if (misfit && !e->failed)
                 fail(e, EXIT_UNSUPPORTED, arena_printf(e->arena, "no instruction has %s = %" PRId64, misfit->name, *vta_at(&i, misfit)));
 }

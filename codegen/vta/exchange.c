@@ -14,17 +14,17 @@
 #include "codegen/machines.h"
 #include "codegen/vta/program.h"
 
-static const char magic[8] = { 'V', 'T', 'A', 'P', 'R', 'O', 'G', '1' };
+enum { MAGIC = 8 };
 enum { HEADER = 64, RECORD = 64, CONTENT_ALIGN = 16 };
 enum { AT_SIZES = 8, AT_COUNT = 20, AT_DRAM = 24, AT_FILE = 32, AT_REST = 40 };
 enum { IN_NAME = 0, IN_KIND = 32, IN_ZERO = 36, IN_ADDRESS = 40, IN_BYTES = 48, IN_OFFSET = 56 };
 
-/* the machine that a file is for, by how it begins; NULL: VTA, or none */
+/* the machine that a file is for, by how it begins; NULL: none */
 static const struct program_codec *program_codec_of(const unsigned char *bytes, size_t length)
 {
         for (int k = 0; machines[k]; k++) {
                 const struct program_codec *c = machine_codec(k);
-                if (c && length >= sizeof magic && !memcmp(bytes, c->magic, sizeof magic))
+                if (length >= MAGIC && !memcmp(bytes, c->magic, MAGIC))
                         return c;
         }
         return NULL;
@@ -32,8 +32,7 @@ static const struct program_codec *program_codec_of(const unsigned char *bytes, 
 
 bool vta_is_exchange(const unsigned char *bytes, size_t length)
 {
-        return (length >= sizeof magic && !memcmp(bytes, magic, sizeof magic)) ||
-               program_codec_of(bytes, length);
+        return program_codec_of(bytes, length) != NULL;
 }
 
 static bool is_zero(const unsigned char *bytes, size_t count)
@@ -46,18 +45,14 @@ static bool is_zero(const unsigned char *bytes, size_t count)
 
 /* ---- reading ---- */
 
-static bool read_header(const struct vta *v, const unsigned char *bytes, size_t length, uint64_t *count, struct diag *diag)
+static bool read_header(const struct vta_program *p, const unsigned char *bytes, size_t length, uint64_t *count, struct diag *diag)
 {
         unsigned char sizes[VTA_CONFIGURATION];
-        const struct program_codec *codec = program_codec_of(bytes, length);
-        if (codec)
-                codec->configuration(sizes);
-        else
-                vta_configuration(v, sizes);
-        if (!vta_is_exchange(bytes, length)) {
-                diag_error(diag, EXIT_INVALID, "no exchange file: it does not begin with VTAPROG1");
+        if (!p->codec) {
+                diag_error(diag, EXIT_INVALID, "no exchange file: it does not begin with %s", vta_codec.magic);
                 return false;
         }
+        p->codec->configuration(p, sizes);
         if (length < HEADER) {
                 diag_error(diag, EXIT_INVALID, "the file ends after %zu bytes, within the header of %d", length, HEADER);
                 return false;
@@ -119,10 +114,12 @@ bool vta_exchange_read(struct vta_program *p, const struct vta *v, const unsigne
                        struct diag *diag)
 {
         uint64_t count = 0;
-        if (!read_header(v, bytes, length, &count, diag))
+        *p = (struct vta_program){ .codec = program_codec_of(bytes, length), .vta = *v };
+        if (!read_header(p, bytes, length, &count, diag))
                 return false;
         uint64_t dram = vta_number(bytes + AT_DRAM, 8);
-        *p = (struct vta_program){ .codec = program_codec_of(bytes, length), .vta = *v, .count = (int)count, .dram_bytes = dram > INT64_MAX ? INT64_MAX : (int64_t)dram };
+        p->count = (int)count;
+        p->dram_bytes = dram > INT64_MAX ? INT64_MAX : (int64_t)dram;
         p->segments = arena_array(arena, (size_t)count, sizeof *p->segments);
         for (size_t k = 0; k < count; k++) {
                 size_t at = HEADER + k * RECORD;
@@ -155,14 +152,11 @@ void vta_exchange_write(const struct vta_program *p, struct text *out)
 {
         unsigned char sizes[VTA_CONFIGURATION];
         size_t table = HEADER + (size_t)p->count * RECORD, end = table, start = out->length;
-        if (p->codec)
-                p->codec->configuration(sizes);
-        else
-                vta_configuration(&p->vta, sizes);
+        p->codec->configuration(p, sizes);
         for (int k = 0; k < p->count; k++)
                 if (p->segments[k].content)
                         end = aligned(end) + (size_t)p->segments[k].bytes;
-        text_add_bytes(out, p->codec ? p->codec->magic : magic, sizeof magic);
+        text_add_bytes(out, p->codec->magic, MAGIC);
         text_add_bytes(out, (const char *)sizes, sizeof sizes);
         put(out, (uint64_t)p->count, 4);
         put(out, (uint64_t)p->dram_bytes, 8);

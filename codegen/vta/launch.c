@@ -69,7 +69,7 @@ bool vta_stream_program(struct vta_program *p, const struct vta *v, const struct
         int64_t align = VTA_ALIGN;
         for (int k = 0; k < VTA_MEMORIES; k++)
                 align = v->bytes[k] > align ? v->bytes[k] : align;
-        *p = (struct vta_program){ .vta = *v };
+        *p = (struct vta_program){ .codec = &vta_codec, .vta = *v };
         if (!launch_program_begin(&l, p, stream, arguments, align, arena, diag) ||
             !vta_encode_stream(v, stream, l.addresses, l.end, arena, code, diag))
                 return false;

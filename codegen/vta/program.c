@@ -102,31 +102,13 @@ static bool check_places(const struct vta_program *p, struct diag *diag)
 
 static bool check_code(const struct vta_program *p, struct diag *diag)
 {
-        const int each = p->codec ? p->codec->bytes : VTA_BYTES;
-        int64_t length = p->code->bytes / VTA_BYTES;
+        const int each = p->codec->bytes;
         if (p->code->bytes % each || p->code->bytes >= VTA_STREAM_MOST) {
                 diag_error(diag, EXIT_INVALID, "the instructions are %" PRId64 " bytes: want a multiple of %d, below 32 MiB", p->code->bytes,
                            each);
                 return false;
         }
-        if (p->codec)
-                return p->codec->check_code(p, diag);
-        const struct vta_field *opcode = &p->vta.fields[VTA_FIELD_opcode];
-        for (int64_t k = 0; k < length; k++) {
-                const unsigned char *bytes = vta_program_instruction(p, k);
-                bool last = k == length - 1, finish = (bytes[0] & ((1 << opcode->width) - 1)) == VTA_OPCODE_FINISH;
-                struct vta_instruction i;
-                if (finish != last) {
-                        diag_error(diag, EXIT_INVALID, "instruction %" PRId64 ": %s", k,
-                                   last ? "the last one is not finish" : "finish stands before the last instruction");
-                        return false;
-                }
-                if (last && (vta_decode(&p->vta, bytes, &i) || i.pop_prev || i.pop_next || i.push_prev || i.push_next)) {
-                        diag_error(diag, EXIT_INVALID, "instruction %" PRId64 ": finish has flags, or bits that are no field's", k);
-                        return false;
-                }
-        }
-        return true;
+        return p->codec->check_code(p, diag);
 }
 
 bool vta_program_begin(struct vta_program *p, struct arena *arena, struct diag *diag)

@@ -25,19 +25,20 @@ struct vta_segment {
 };
 
 struct vta_program;
-/* A line of assembly: its words, and what they may name. */
+/* A line of assembly: the parser, which stands at its first word; or its words, and what they may name. */
 enum { PROGRAM_WORDS = 24 };
 struct program_line { const char *words[PROGRAM_WORDS]; size_t lengths[PROGRAM_WORDS]; int count; void *parser; };
 
-/* What is another machine's in a program, and what runs it; VTA has none. */
+/* What is a machine's own in a program, and what runs it. */
 struct program_codec {
         const struct machine *machine;
         const char *magic;              /* 8 bytes that files begin with */
         int bytes;                      /* of an instruction */
-        void (*configuration)(unsigned char bytes[VTA_CONFIGURATION]);
+        void (*configuration)(const struct vta_program *p, unsigned char bytes[VTA_CONFIGURATION]);
+        void (*sizes)(const struct vta_program *p, char text[VTA_SIZES_TEXT]);    /* NULL: the machine has the sizes that it has */
         bool (*check_code)(const struct vta_program *p, struct diag *diag);       /* how it ends; an EXIT_INVALID error */
         void (*print)(const struct vta_program *p, const unsigned char *bytes, struct text *out);
-        bool (*assemble)(struct program_line *line, unsigned char *bytes);        /* false after program_line_fail */
+        bool (*assemble)(struct program_line *line, unsigned char *bytes);        /* up to the line's end; false after an error */
         bool (*run)(const struct vta_program *p, unsigned char *memory, uint64_t seed, unsigned char poison, int64_t work, struct diag *diag);
         bool (*check)(const struct vta_program *p, int64_t work, int most, struct diag *diag);
         bool (*report)(const struct vta_program *p, bool each, struct text *out, struct diag *diag);
@@ -45,8 +46,8 @@ struct program_codec {
 
 /* Contents are somebody else's memory: of the file that was read, or of an arena. */
 struct vta_program {
-        const struct program_codec *codec;      /* NULL: the machine is a VTA */
-        struct vta vta;
+        const struct program_codec *codec;
+        struct vta vta;                 /* the machine, where it is a VTA */
         int64_t dram_bytes;
         struct vta_segment *segments;
         int count;
@@ -92,6 +93,12 @@ void launch_program_add(struct launch_program *l, const char *name, enum vta_kin
 /* False after an error: EXIT_BUDGET where it reaches more memory than a program has, or as vta_program_begin. */
 bool launch_program_end(struct launch_program *l, struct arena *arena, struct diag *diag);
 
+/* ---- vta_codec.c, cycles_report.c ---- */
+
+extern const struct program_codec vta_codec;
+/* What the cycle model says of a program, as text; each: of every instruction, too. False after an error. */
+bool vta_report(const struct vta_program *p, bool each, struct text *out, struct diag *diag);
+
 /* ---- exchange.c ---- */
 
 /* Reads the bytes of a file for a machine; they must stay. False after one EXIT_INVALID error. */
@@ -105,9 +112,12 @@ void vta_exchange_write(const struct vta_program *p, struct text *out);
 void vta_assembly_print(const struct vta_program *p, struct text *out);
 /* one instruction, without a newline; p may be NULL */
 void vta_assembly_instruction(const struct vta *v, const struct vta_program *p, const unsigned char bytes[VTA_BYTES], struct text *out);
+/* an instruction of a VTA, for its codec */
+bool vta_assemble(struct program_line *line, unsigned char *bytes);
 /* an address in bytes, as a name where one segment is called so */
 void program_print_address(const struct vta_program *p, int64_t address, struct text *out);
-/* for codecs: "line N: WHAT 'text'"; @SEGMENT+BYTES or a number; a number */
+/* for codecs: the line's words, at most PROGRAM_WORDS; "line N: WHAT 'text'"; @SEGMENT+BYTES or a number; a number */
+bool program_line_words(struct program_line *line);
 bool program_line_fail(struct program_line *line, const char *what, const char *text, size_t length);
 bool program_line_address(struct program_line *line, const char *text, size_t length, int64_t *address);
 bool program_number(const char *text, size_t length, int64_t *number);

@@ -15,6 +15,7 @@
 
 #include "base/diag.h"
 #include "base/memory.h"
+#include "codegen/vta/fields.h"
 #include "ir/machine.h"
 
 enum vta_stage {
@@ -59,19 +60,11 @@ struct vta_instruction {
 #include "codegen/vta/isa.def"
 };
 
-struct vta_field {
-        const char *name, *word;        /* as isa.def has it; in text */
-        enum vta_form form;
-        bool sign;
-        size_t offset;                  /* in struct vta_instruction */
-        int bit, width;
-};
-
 /* A machine of this kind, and what follows from its sizes. */
 struct vta {
         struct machine machine;
         int64_t depth[VTA_MEMORIES], bytes[VTA_MEMORIES];     /* elements; bytes of one, in DRAM */
-        struct vta_field fields[VTA_FIELDS];
+        struct code_field fields[VTA_FIELDS];
 };
 
 extern const struct machine machine_vta;
@@ -97,21 +90,18 @@ void vta_configuration(const struct vta *v, unsigned char bytes[VTA_CONFIGURATIO
 
 /* ---- instruction.c ---- */
 
-extern const enum vta_form vta_form_after[VTA_FORMS];           /* what each goes on from */
+extern const int vta_form_after[VTA_FORMS];     /* what each goes on from */
 enum vta_form vta_form_of(int64_t opcode);
-bool vta_form_has(enum vta_form form, enum vta_form part);      /* fields of `part` are among those of `form` */
+static inline bool vta_form_has(enum vta_form form, int part) { return code_form_has(vta_form_after, (int)form, part); }
 /* The first field whose number does not fit; NULL: all do. Of a micro-op, too (form VTA_FORM_MICRO_OP). */
-const struct vta_field *vta_misfit(const struct vta *v, const struct vta_instruction *i, enum vta_form form);
+const struct code_field *vta_misfit(const struct vta *v, const struct vta_instruction *i, enum vta_form form);
 void vta_encode(const struct vta *v, const struct vta_instruction *i, unsigned char bytes[VTA_BYTES]);
 /* NULL, or why these bytes are no instruction; then *i is 0. */
 const char *vta_decode(const struct vta *v, const unsigned char bytes[VTA_BYTES], struct vta_instruction *i);
 uint32_t vta_encode_micro_op(const struct vta *v, const struct vta_instruction *i);
 /* false: bits are set that no field has */
 bool vta_decode_micro_op(const struct vta *v, uint32_t word, struct vta_instruction *i);
-static inline int64_t *vta_at(struct vta_instruction *i, const struct vta_field *f)
-{
-        return (int64_t *)(void *)((char *)i + f->offset);
-}
+static inline int64_t *vta_at(struct vta_instruction *i, const struct code_field *f) { return code_at(i, f); }
 
 uint64_t vta_number(const unsigned char *bytes, int count);      /* little endian */
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "codegen/vta/check.h"
-#include "codegen/vta/simulate.h"
 #include "compiler/files.h"
 #include "compiler/options.h"
 #include "compiler/process.h"
@@ -84,26 +83,12 @@ static bool write_image(struct session *s, const unsigned char *memory)
 
 /* ---- commands ---- */
 
-static bool run_vta(struct session *s, unsigned char *memory)
-{
-        const struct vta_options *o = &s->options;
-        const struct vta_program *p = &s->program;
-        struct vta_simulator *machine = vta_simulator_new(&p->vta, (uint64_t)o->seed, (unsigned char)o->poison);
-        bool fine = vta_launch(machine, memory, p->dram_bytes, p->code->address, vta_program_length(p), o->steps, &s->diag);
-        vta_simulator_free(machine);
-        return fine;
-}
-
 static bool run(struct session *s)
 {
         const struct vta_options *o = &s->options;
         const struct vta_program *p = &s->program;
         unsigned char *memory = vta_program_memory(p);
-        bool fine;
-        if (p->codec)
-                fine = p->codec->run(p, memory, (uint64_t)o->seed, (unsigned char)o->poison, o->steps, &s->diag);
-        else
-                fine = run_vta(s, memory);
+        bool fine = p->codec->run(p, memory, (uint64_t)o->seed, (unsigned char)o->poison, o->steps, &s->diag);
         bool holds = fine && vta_program_holds(p, memory, &s->diag);
         fine = fine && (!o->output || write_image(s, memory));
         free(memory);
@@ -140,17 +125,15 @@ static bool assemble(struct session *s)
 static bool cycles(struct session *s)
 {
         struct text text = { 0 };
-        const struct program_codec *codec = s->program.codec;
-        bool fine = (codec ? codec->report : vta_report)(&s->program, s->options.each, &text, &s->diag) && write_text(s, NULL, &text);
+        bool fine = s->program.codec->report(&s->program, s->options.each, &text, &s->diag) && write_text(s, NULL, &text);
         text_free(&text);
         return fine;
 }
 
 static bool check(struct session *s)
 {
-        const struct program_codec *codec = s->program.codec;
         const int64_t most = s->options.most < INT32_MAX ? s->options.most : INT32_MAX;
-        return (codec ? codec->check : vta_check)(&s->program, s->options.steps, (int)most, &s->diag);
+        return s->program.codec->check(&s->program, s->options.steps, (int)most, &s->diag);
 }
 
 static bool obey(struct session *s)

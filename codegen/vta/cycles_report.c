@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "codegen/vta/cycles.h"
-#include "compiler/vta/driver.h"
+#include "codegen/vta/program.h"
 
 static void add_each(const struct vta_program *p, const struct vta_times *times, struct text *out)
 {
