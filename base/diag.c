@@ -72,14 +72,16 @@ static void put_numbers(const char *text)
 /* text has marks, and loses them */
 static void speak_json(const struct diag *diag, const char *kind, enum exit_code code, char *text)
 {
-        const char *file = diag->subject && strcmp(diag->subject, "dnncc") != 0 ? diag->subject : NULL;
+        const char *file =
+                diag->subject && strcmp(diag->subject, "dnncc") != 0 ? diag->subject : NULL;
         struct part node = marked(text, MARK_NODE), output = marked(text, MARK_OUTPUT),
                     line = marked(diag->place ? diag->place : text, MARK_LINE);
         fprintf(stderr, "{\"kind\": \"%s\"", kind);
         if (code)
                 fprintf(stderr, ", \"code\": %d", (int)code);
         put_part("file", (struct part){ file, file ? strlen(file) : 0 });
-        fprintf(stderr, ", \"line\": %.*s", line.at ? (int)line.length : 4, line.at ? line.at : "null");
+        fprintf(stderr, ", \"line\": %.*s", line.at ? (int)line.length : 4,
+                line.at ? line.at : "null");
         put_part(output.at && !node.at ? "output" : "node", node.at ? node : output);
         put_part("operator", marked(text, MARK_OPERATOR));
         const struct part hint = marked(text, MARK_HINT);
@@ -222,7 +224,8 @@ void diag_say_again(const struct diag *diag, const char *lines)
                 end = line + strcspn(line, "\n");
                 for (int i = 0; i < 3; i++) {
                         size_t head = subject + strlen(": "), length = strlen(kinds[i]);
-                        if ((size_t)(end - line) < head + length + strlen(": ") || strncmp(line + head, kinds[i], length) != 0)
+                        if ((size_t)(end - line) < head + length + strlen(": ") ||
+                            strncmp(line + head, kinds[i], length) != 0)
                                 continue;
                         const char *text = line + head + length + strlen(": ");
                         char room[1024];

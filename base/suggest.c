@@ -76,7 +76,8 @@ const char *suggest_text(const struct suggest *s, bool all)
                 text_add(&text, "%s '%s'", i ? "," : "", related ? s->related[i] : s->first[i]);
         if (count > SUGGEST_MOST)
                 text_add(&text, ", .. (%d more)", count - SUGGEST_MOST);
-        const char *end = arena_printf(s->arena, ": " DIAG_HINT("there %s%s"), count > 1 ? "are" : "is", text.data);
+        const char *end = arena_printf(s->arena, ": " DIAG_HINT("there %s%s"),
+                                       count > 1 ? "are" : "is", text.data);
         text_free(&text);
         return end;
 }

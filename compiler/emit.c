@@ -148,7 +148,8 @@ bool files_of_onnx(struct run *run, const char *stem, const char *beside[2])
         const char *why = apart && !run->output
                                   ? "constants in a file beside the model want -o FILE"
                           : !apart && export_bytes(run->state.module) > EXPORT_WITHIN
-                                  ? "more constants than an ONNX file holds: --weights=file puts them beside it"
+                                  ? "more constants than an ONNX file holds: --weights=file puts "
+                                    "them beside it"
                                   : NULL;
         (void)stem;
         if (why)
@@ -160,8 +161,10 @@ bool files_of_onnx(struct run *run, const char *stem, const char *beside[2])
 
 bool write_onnx(struct run *run, const struct emit_files *files)
 {
-        struct export_options options = { .version = DNNCC_VERSION, .data = files->beside[0],
-                                          .data_name = files->paths[0] ? path_base(files->paths[0]) : NULL };
+        struct export_options options = { .version = DNNCC_VERSION,
+                                          .data = files->beside[0],
+                                          .data_name = files->paths[0] ? path_base(files->paths[0])
+                                                                       : NULL };
         return export_model(files->out, run->state.module, &options, &run->diag);
 }
 
@@ -178,13 +181,16 @@ bool files_of_commands(struct run *run, const char *stem, const char *beside[2])
 bool write_commands(struct run *run, const struct emit_files *files)
 {
         const struct options *o = &run->options;
-        struct sections_options options = { .memory = o->activation_memory < 0 ? 0 : o->activation_memory,
-                                            .parameters_name = files->paths[0] ? path_base(files->paths[0]) : NULL,
-                                            .stats = o->stats, .version = DNNCC_VERSION };
+        struct sections_options options = {
+                .memory = o->activation_memory < 0 ? 0 : o->activation_memory,
+                .parameters_name = files->paths[0] ? path_base(files->paths[0]) : NULL,
+                .stats = o->stats,
+                .version = DNNCC_VERSION
+        };
         if (o->report && !(options.report = outputs_open(run->outputs, o->report, &run->diag)))
                 return false;
-        return sections_write(run->state.module, target_commands(run->context.target), &options, files->out,
-                              files->beside[0], &run->diag);
+        return sections_write(run->state.module, target_commands(run->context.target), &options,
+                              files->out, files->beside[0], &run->diag);
 }
 
 /* Large constants go into a file beside a text with a name. */
@@ -215,8 +221,14 @@ static bool write_texts(struct run *run, FILE *out, bool tensors)
         return fine;
 }
 
-bool write_tensor_text(struct run *run, const struct emit_files *files) { return write_texts(run, files->out, true); }
-bool write_loop_text(struct run *run, const struct emit_files *files) { return write_texts(run, files->out, false); }
+bool write_tensor_text(struct run *run, const struct emit_files *files)
+{
+        return write_texts(run, files->out, true);
+}
+bool write_loop_text(struct run *run, const struct emit_files *files)
+{
+        return write_texts(run, files->out, false);
+}
 
 /* ---- the dependency file ---- */
 
@@ -337,7 +349,8 @@ bool emit_outputs(struct run *run)
         if (!formats[run->options.emit].files(run, stem, files.paths))
                 return false;
         for (int i = 0; i < 2; i++)
-                if (files.paths[i] && !(files.beside[i] = outputs_open(run->outputs, files.paths[i], &run->diag)))
+                if (files.paths[i] &&
+                    !(files.beside[i] = outputs_open(run->outputs, files.paths[i], &run->diag)))
                         return false;
         files.out = run->output ? outputs_open(run->outputs, run->output, &run->diag) : stdout;
         bool fine = files.out && formats[run->options.emit].write(run, &files);

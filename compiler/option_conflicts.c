@@ -23,7 +23,10 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 /* ---- is an option given ---- */
 
-struct term { const char *at; size_t length; };
+struct term {
+        const char *at;
+        size_t length;
+};
 
 /* the first of "a|b|c"; *rest is behind it */
 static struct term next(const char **rest)
@@ -40,10 +43,12 @@ static bool is_such_text(const char *value, const char *argument, const char *wa
         size_t tail = dot ? (size_t)(wanted + length - dot) : 0, all = strlen(value);
         const char *word = *value ? strstr(argument, value) : NULL;
         bool is_word = word && strchr("=|", word[-1]) && strchr("|]", word[all]);
-        return *value && !is_word && all > tail && (!dot || !strncmp(value + all - tail, dot, tail));
+        return *value && !is_word && all > tail &&
+               (!dot || !strncmp(value + all - tail, dot, tail));
 }
 
-static bool text_given(const char *value, const char *preset, const struct option *row, const char *wanted, size_t length)
+static bool text_given(const char *value, const char *preset, const struct option *row,
+                       const char *wanted, size_t length)
 {
         if (!value || (preset && !strcmp(value, preset)))
                 return false;
@@ -61,20 +66,29 @@ static bool given(const struct options *o, struct term t)
                 length++;
         const struct option *row = options_row(t.at, length);
         const char *wanted = length < t.length ? t.at + length + 1 : NULL;
-        const void *field = (const char *)o + row->field, *preset = (const char *)&options_preset + row->field;
+        const void *field = (const char *)o + row->field,
+                   *preset = (const char *)&options_preset + row->field;
         length = wanted ? t.length - length - 1 : 0;
         switch (row->kind) {
-        case OPTION_TEXT: case OPTION_PERHAPS:
-                return text_given(*(const char *const *)field, *(const char *const *)preset, row, wanted, length);
-        case OPTION_LIST:
-                return ((const struct list *)field)->count > 0;
-        case OPTION_SIZE: case OPTION_NUMBER: case OPTION_WHOLE:
-                return *(const int64_t *)field != *(const int64_t *)preset;
+        case OPTION_TEXT:
+        case OPTION_PERHAPS:
+                return text_given(*(const char *const *)field, *(const char *const *)preset, row,
+                                  wanted, length);
+        case OPTION_LIST: return ((const struct list *)field)->count > 0;
+        case OPTION_SIZE:
+        case OPTION_NUMBER:
+        case OPTION_WHOLE: return *(const int64_t *)field != *(const int64_t *)preset;
         case OPTION_CHOICE:
-                return wanted ? *(const int *)field == option_choice_called(options_choices, row, wanted, length)->value
+                return wanted ? *(const int *)field ==
+                                        option_choice_called(options_choices, row, wanted, length)
+                                                ->value
                               : *(const int *)field != *(const int *)preset;
-        case OPTION_FLAG: case OPTION_COUNT: case OPTION_SET_0: case OPTION_SET_1: case OPTION_SET_2: case OPTION_SET_3:
-                return *(const int *)field != *(const int *)preset;
+        case OPTION_FLAG:
+        case OPTION_COUNT:
+        case OPTION_SET_0:
+        case OPTION_SET_1:
+        case OPTION_SET_2:
+        case OPTION_SET_3: return *(const int *)field != *(const int *)preset;
         }
         return false;
 }
@@ -98,35 +112,47 @@ static const char *choice_text(struct arena *arena, const char *terms)
         const char *all = "";
         for (int i = 0; *terms; i++) {
                 struct term t = next(&terms);
-                all = arena_printf(arena, "%s%s%.*s", all, !i ? "" : *terms ? ", " : " or ", (int)t.length, t.at);
+                all = arena_printf(arena, "%s%s%.*s", all,
+                                   !i       ? ""
+                                   : *terms ? ", "
+                                            : " or ",
+                                   (int)t.length, t.at);
         }
         return all;
 }
 
-static const char *sentence(struct arena *arena, const struct row *r, const char *option, const char *other)
+static const char *sentence(struct arena *arena, const struct row *r, const char *option,
+                            const char *other)
 {
         switch (r->kind) {
         case WANTS:
-                return arena_printf(arena, "%s wants %s: %s", option, choice_text(arena, r->unless), r->reason);
-        case ONE_TARGET:
-                return arena_printf(arena, "%s is for one target: %s", option, r->reason);
+                return arena_printf(arena, "%s wants %s: %s", option, choice_text(arena, r->unless),
+                                    r->reason);
+        case ONE_TARGET: return arena_printf(arena, "%s is for one target: %s", option, r->reason);
         case CONFLICT:
                 return arena_printf(arena, "%s %s: not with %s%s%s", option, r->reason, other,
-                                    *r->unless ? ", unless with " : "", choice_text(arena, r->unless));
+                                    *r->unless ? ", unless with " : "",
+                                    choice_text(arena, r->unless));
         }
         return "";
 }
 
-static const char *term_text(struct arena *arena, struct term t) { return arena_printf(arena, "%.*s", (int)t.length, t.at); }
+static const char *term_text(struct arena *arena, struct term t)
+{
+        return arena_printf(arena, "%.*s", (int)t.length, t.at);
+}
 
-bool options_agree(const struct options *options, int targets, struct arena *arena, struct diag *diag)
+bool options_agree(const struct options *options, int targets, struct arena *arena,
+                   struct diag *diag)
 {
         for (const struct row *r = rows; r < rows + ROWS; r++) {
-                struct term option = given_of(options, r->option), other = given_of(options, r->others);
+                struct term option = given_of(options, r->option),
+                            other = given_of(options, r->others);
                 bool clash = r->kind == ONE_TARGET ? targets > 1 : r->kind == WANTS || other.length;
                 if (!option.length || !clash || given_of(options, r->unless).length)
                         continue;
-                diag_error(diag, EXIT_USAGE, "%s", sentence(arena, r, term_text(arena, option), term_text(arena, other)));
+                diag_error(diag, EXIT_USAGE, "%s",
+                           sentence(arena, r, term_text(arena, option), term_text(arena, other)));
                 return false;
         }
         return true;
@@ -136,6 +162,7 @@ const char **options_conflicts(struct arena *arena)
 {
         const char **all = arena_array(arena, ROWS + 1, sizeof *all);
         for (int i = 0; i < ROWS; i++)
-                all[i] = sentence(arena, &rows[i], choice_text(arena, rows[i].option), choice_text(arena, rows[i].others));
+                all[i] = sentence(arena, &rows[i], choice_text(arena, rows[i].option),
+                                  choice_text(arena, rows[i].others));
         return all;
 }

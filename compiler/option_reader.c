@@ -22,7 +22,8 @@ static bool is_of(const struct option_choice *choice, const struct option *optio
         return !strcmp(choice->field, option->name);
 }
 
-const struct option_choice *option_choice_of(const struct option_choice *choices, const struct option *option, int value)
+const struct option_choice *option_choice_of(const struct option_choice *choices,
+                                             const struct option *option, int value)
 {
         for (; choices->field; choices++)
                 if (is_of(choices, option) && choices->value == value)
@@ -30,18 +31,22 @@ const struct option_choice *option_choice_of(const struct option_choice *choices
         return NULL;
 }
 
-const struct option_choice *option_choice_called(const struct option_choice *choices, const struct option *option,
-                                                 const char *word, size_t length)
+const struct option_choice *option_choice_called(const struct option_choice *choices,
+                                                 const struct option *option, const char *word,
+                                                 size_t length)
 {
         for (; choices->field; choices++)
-                if (is_of(choices, option) && strlen(choices->word) == length && !strncmp(choices->word, word, length))
+                if (is_of(choices, option) && strlen(choices->word) == length &&
+                    !strncmp(choices->word, word, length))
                         return choices;
         return NULL;
 }
 
-static bool set_choice(const struct option_reader *r, const struct option *option, const char *value, void *field)
+static bool set_choice(const struct option_reader *r, const struct option *option,
+                       const char *value, void *field)
 {
-        const struct option_choice *chosen = option_choice_called(r->choices, option, value, strlen(value));
+        const struct option_choice *chosen =
+                option_choice_called(r->choices, option, value, strlen(value));
         struct suggest known = suggest_new(r->arena, value, strlen(value));
         if (chosen) {
                 *(int *)field = chosen->value;
@@ -104,8 +109,7 @@ static bool set_field(const struct option_reader *r, const struct option *option
                 return set_size(r, option, value, field);
         case OPTION_COUNT: case OPTION_NUMBER: case OPTION_WHOLE:
                 return set_number(r, option, value, field);
-        case OPTION_CHOICE:
-                return set_choice(r, option, value, field);
+        case OPTION_CHOICE: return set_choice(r, option, value, field);
         }
         return false;
 }

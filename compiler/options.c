@@ -20,8 +20,9 @@
 #include "compiler/option_choices.def"
 
 static const struct option option_table[] = {
-#define OPTION(text, argument, kind, field, said, doc) \
-        { text, argument, OPTION_##kind, offsetof(struct options, field), doc, NULL, #field, SAID_##said },
+#define OPTION(text, argument, kind, field, said, doc)                                             \
+        { text, argument, OPTION_##kind, offsetof(struct options, field),                          \
+          doc,  NULL,     #field,        SAID_##said },
 #include "compiler/options.def"
 };
 enum { ROWS = sizeof option_table / sizeof *option_table };
@@ -38,13 +39,19 @@ const struct option_choice options_choices[] = {
 };
 
 const struct options options_preset = {
-        .level = 2, .threads = 1, .max_ram = -1, .max_consts = -1, .activation_memory = -1, .target = "generic",
+        .level = 2,
+        .threads = 1,
+        .max_ram = -1,
+        .max_consts = -1,
+        .activation_memory = -1,
+        .target = "generic",
 };
 
 const struct option *options_row(const char *text, size_t length)
 {
         for (int i = 0; i < ROWS; i++)
-                if (strlen(option_table[i].text) == length && !strncmp(option_table[i].text, text, length))
+                if (strlen(option_table[i].text) == length &&
+                    !strncmp(option_table[i].text, text, length))
                         return &option_table[i];
         return NULL;
 }
@@ -53,7 +60,10 @@ const struct option *options_row(const char *text, size_t length)
 
 enum stage { STAGE_MODULE, STAGE_PROGRAM };
 
-static const struct { const char *suffix; enum stage stage; } formats[] = {
+static const struct {
+        const char *suffix;
+        enum stage stage;
+} formats[] = {
 #define EMIT(id, word, suffix, stage, files, write) { suffix, STAGE_##stage },
 #include "compiler/emit_formats.def"
 };
@@ -67,7 +77,8 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
                    struct diag *diag)
 {
         *options = options_preset;
-        const struct option_reader reader = { option_table, ROWS, options_choices, options, arena, diag };
+        const struct option_reader reader = { option_table, ROWS,  options_choices,
+                                              options,      arena, diag };
         bool only_files = false;
         int apart = 0;                  /* the word behind an option whose argument would stand behind = */
         for (int i = 1; i < argc; i++) {
@@ -162,7 +173,8 @@ bool options_help(const char *topic, struct arena *arena, struct diag *diag)
 /* ---- the head of a generated file ---- */
 
 /* " --dim NAME=N" */
-static void say_binding(struct text *text, struct arena *arena, const char *option, const char *value)
+static void say_binding(struct text *text, struct arena *arena, const char *option,
+                        const char *value)
 {
         const char *equal = strrchr(value, '=');
         text_add(text, " %s %s", option,
@@ -171,13 +183,14 @@ static void say_binding(struct text *text, struct arena *arena, const char *opti
                 text_add(text, "=%s", text_safe(arena, equal + 1, strlen(equal + 1)));
 }
 
-static void say_list(struct text *text, struct arena *arena, const struct option *row, const struct list *list)
+static void say_list(struct text *text, struct arena *arena, const struct option *row,
+                     const struct list *list)
 {
         for (int i = 0; i < list->count; i++)
                 if (row->said == SAID_SAFE)
                         say_binding(text, arena, row->text, list->items[i]);
                 else
-                        text_add(text, " %s=%s", row->text, list->items[i]);        /* it was checked */
+                        text_add(text, " %s=%s", row->text, list->items[i]); /* it was checked */
 }
 
 /* "[=FILE|dynamic]" has the word dynamic, and FILE for any other value */
@@ -193,7 +206,8 @@ static const char *path_or_word(struct arena *arena, const char *argument, const
 }
 
 /* a text that is not empty, or what stands behind = of an option that may do without */
-static void say_text(struct text *text, struct arena *arena, const struct option *row, const char *value)
+static void say_text(struct text *text, struct arena *arena, const struct option *row,
+                     const char *value)
 {
         if (*value)
                 text_add(text, " %s=%s", row->text,
@@ -209,12 +223,15 @@ static void say_text(struct text *text, struct arena *arena, const struct option
 /* inline weights are what auto makes of them */
 static bool is_preset(const struct options *o, const struct option *row, int value, int preset)
 {
-        return value == preset || (row->field == offsetof(struct options, weights) && o->weights == WEIGHTS_INLINE);
+        return value == preset ||
+               (row->field == offsetof(struct options, weights) && o->weights == WEIGHTS_INLINE);
 }
 
-static void say(struct text *text, struct arena *arena, const struct options *o, const struct option *row)
+static void say(struct text *text, struct arena *arena, const struct options *o,
+                const struct option *row)
 {
-        const void *field = (const char *)o + row->field, *preset = (const char *)&options_preset + row->field;
+        const void *field = (const char *)o + row->field,
+                   *preset = (const char *)&options_preset + row->field;
         switch (row->kind) {
         case OPTION_FLAG:
                 if (*(const int *)field)
@@ -226,23 +243,28 @@ static void say(struct text *text, struct arena *arena, const struct options *o,
                 break;
         case OPTION_CHOICE:
                 if (!is_preset(o, row, *(const int *)field, *(const int *)preset))
-                        text_add(text, " %s=%s", row->text, option_choice_of(options_choices, row, *(const int *)field)->word);
+                        text_add(text, " %s=%s", row->text,
+                                 option_choice_of(options_choices, row, *(const int *)field)->word);
                 break;
-        case OPTION_SIZE: case OPTION_NUMBER: case OPTION_WHOLE:
+        case OPTION_SIZE:
+        case OPTION_NUMBER:
+        case OPTION_WHOLE:
                 if (*(const int64_t *)field != *(const int64_t *)preset)
                         text_add(text, " %s=%" PRId64, row->text, *(const int64_t *)field);
                 break;
-        case OPTION_TEXT: case OPTION_PERHAPS: {
-                const char *value = *(const char *const *)field, *usual = *(const char *const *)preset;
+        case OPTION_TEXT:
+        case OPTION_PERHAPS: {
+                const char *value = *(const char *const *)field,
+                           *usual = *(const char *const *)preset;
                 if (value && !(usual && !strcmp(value, usual)))
                         say_text(text, arena, row, value);
                 break;
         }
-        case OPTION_LIST:
-                say_list(text, arena, row, field);
-                break;
-        case OPTION_SET_0: case OPTION_SET_1: case OPTION_SET_2: case OPTION_SET_3:
-                break;
+        case OPTION_LIST: say_list(text, arena, row, field); break;
+        case OPTION_SET_0:
+        case OPTION_SET_1:
+        case OPTION_SET_2:
+        case OPTION_SET_3: break;
         }
 }
 
@@ -251,7 +273,10 @@ enum { PLACES = 4 };
 /* where an option is said: values, names of the model, flags, free text */
 static int place_of(const struct option *row)
 {
-        return row->kind == OPTION_LIST ? 1 : row->kind == OPTION_FLAG ? 2 : row->said == SAID_SAFE ? 3 : 0;
+        return row->kind == OPTION_LIST   ? 1
+               : row->kind == OPTION_FLAG ? 2
+               : row->said == SAID_SAFE   ? 3
+                                          : 0;
 }
 
 char *options_canonical(struct arena *arena, const struct options *options)

@@ -28,11 +28,13 @@ static bool set_limit(struct run *run, const char *text)
                         continue;
                 if (!text[length] || !size_parse(text + length + 1, &value)) {
                         diag_error(&run->diag, EXIT_USAGE,
-                                   "--limit %s wants a number such as 1000 or 64K: --limit %s=N, not '%s'",
+                                   "--limit %s wants a number such as 1000 or 64K: --limit %s=N, "
+                                   "not '%s'",
                                    table[i].name, table[i].name, text_argument(run->arena, text));
                         return false;
                 }
-                *(int64_t *)(void *)((char *)&run->context.limits + table[i].field) = (int64_t)value;
+                *(int64_t *)(void *)((char *)&run->context.limits + table[i].field) =
+                        (int64_t)value;
                 return true;
         }
         diag_error(&run->diag, EXIT_USAGE,
@@ -56,7 +58,9 @@ static bool resize_machine(struct run *run)
         const struct target **target = &run->targets[run->target_count - 1];
         const struct machine *machine = target_accelerator(*target);
         if (run->target_count > 1 || !machine) {
-                diag_error(&run->diag, EXIT_USAGE, "--sizes is for one target with a machine, such as vta, not for %s", (*target)->name);
+                diag_error(&run->diag, EXIT_USAGE,
+                           "--sizes is for one target with a machine, such as vta, not for %s",
+                           (*target)->name);
                 return false;
         }
         machine = machine_sized(run->arena, machine, run->options.sizes, &run->diag);
@@ -73,15 +77,18 @@ static bool choose_targets(struct run *run)
         if (o->sizes && !resize_machine(run))
                 return false;
         if (o->emit == EMIT_COMMANDS && !target_commands(run->targets[0])) {
-                diag_error(&run->diag, EXIT_USAGE, "--emit=commands wants a target that has commands: --target=sections");
+                diag_error(&run->diag, EXIT_USAGE,
+                           "--emit=commands wants a target that has commands: --target=sections");
                 return false;
         }
         if (o->flush_denormals && !target_control(run->targets[run->target_count - 1])) {
                 diag_error(&run->diag, EXIT_USAGE,
-                           "--flush-denormals wants a target of a processor, as --target=native: plain C has no such state");
+                           "--flush-denormals wants a target of a processor, as --target=native: "
+                           "plain C has no such state");
                 return false;
         }
-        o->target = run->targets[0]->name;      /* "native" is no name for another machine, and order does not matter */
+        /* "native" is no name for another machine, and order does not matter */
+        o->target = run->targets[0]->name;
         for (int i = 1; i < run->target_count; i++)
                 o->target = arena_printf(run->arena, "%s,%s", o->target, run->targets[i]->name);
         return true;
@@ -104,7 +111,9 @@ bool prepare_context(struct run *run)
         context->target = run->targets[run->target_count - 1];
         context->least = run->targets[0];
         context->lower.target = context->target;
-        context->shifted = target_accelerator(context->target) ? target_accelerator(context->target)->block_out : 0;
+        context->shifted = target_accelerator(context->target)
+                                   ? target_accelerator(context->target)->block_out
+                                   : 0;
         context->lower.scheduler = &kernels_scheduler;
         if (!set_limits(run))
                 return false;
@@ -113,7 +122,10 @@ bool prepare_context(struct run *run)
         context->narrow_sums = target_commands(context->target) != NULL;
         struct loop_library *library = loop_library_new(run->arena, &run->diag);
         if (library)
-                loop_library_machines(library, o->sizes ? machines_with(run->arena, target_accelerator(context->target)) : machines);
+                loop_library_machines(
+                        library,
+                        o->sizes ? machines_with(run->arena, target_accelerator(context->target))
+                                 : machines);
         context->library = library;
         return context->library && regions_parse(run) && remarks_prepare(run);
 }
@@ -122,13 +134,15 @@ bool choose_names(struct run *run)
 {
         const struct printer *printer = target_printer(run->context.target);
         const struct options *o = &run->options;
-        const char *suffix = writes_ranges(o) ? ".ranges" : emit_suffix(o) ? emit_suffix(o) : printer->suffix;
+        const char *suffix = writes_ranges(o) ? ".ranges"
+                             : emit_suffix(o) ? emit_suffix(o)
+                                              : printer->suffix;
         bool from_stdin = !strcmp(o->model, "-");
         if (!o->output)
-                run->output = from_stdin ? arena_printf(run->arena, "model%s", suffix)
-                                         : arena_printf(run->arena, "%s%s",
-                                                        path_stem(run->arena, o->model, false),
-                                                        suffix);
+                run->output =
+                        from_stdin ? arena_printf(run->arena, "model%s", suffix)
+                                   : arena_printf(run->arena, "%s%s",
+                                                  path_stem(run->arena, o->model, false), suffix);
         else
                 run->output = strcmp(o->output, "-") ? o->output : NULL;
         if (o->name && !text_is_identifier(o->name)) {
@@ -139,8 +153,9 @@ bool choose_names(struct run *run)
                         text_argument(run->arena, o->name));
                 return false;
         }
-        const char *stem = run->output ? path_stem(run->arena, run->output, false)
-                           : from_stdin ? "model" : path_stem(run->arena, o->model, false);
+        const char *stem = run->output  ? path_stem(run->arena, run->output, false)
+                           : from_stdin ? "model"
+                                        : path_stem(run->arena, o->model, false);
         run->prefix = o->name ? o->name
                               : text_identifier(names_new(run->arena), stem, strlen(stem), "model");
         if (run->output && o->emit == EMIT_C && !writes_ranges(o)) {

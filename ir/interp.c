@@ -90,8 +90,8 @@ static bool place_workspace(struct interp *interp, const struct loop_program *p,
         const int64_t size = p->entries[options->entry].workspace_size;
         int64_t bases[REGIONS_MAX + 1] = { 0 };
         for (int i = 0; planned && i <= p->region_count; i++)
-                if (!interp_reserve(interp, i ? p->regions[i - 1].size : size, 1,
-                                    options, &bases[i], diag))
+                if (!interp_reserve(interp, i ? p->regions[i - 1].size : size, 1, options,
+                                    &bases[i], diag))
                         return false;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
                 struct descriptor *d = &interp->descriptors[b->number];
@@ -211,13 +211,16 @@ struct interp *interp_new_with(const struct loop_program *p, const struct interp
 struct interp *interp_new(const struct loop_program *p, bool as_double, uint64_t max_bytes,
                           struct diag *diag)
 {
-        return interp_new_entry(p, (int)(loop_only_entry(p) - p->entries), as_double, max_bytes, diag);
+        return interp_new_entry(p, (int)(loop_only_entry(p) - p->entries), as_double, max_bytes,
+                                diag);
 }
 
-struct interp *interp_new_entry(const struct loop_program *p, int entry, bool as_double, uint64_t max_bytes,
-                                struct diag *diag)
+struct interp *interp_new_entry(const struct loop_program *p, int entry, bool as_double,
+                                uint64_t max_bytes, struct diag *diag)
 {
-        const struct interp_options options = { .entry = entry, .as_double = as_double, .max_bytes = max_bytes };
+        const struct interp_options options = { .entry = entry,
+                                                .as_double = as_double,
+                                                .max_bytes = max_bytes };
         return interp_new_with(p, &options, diag);
 }
 

@@ -285,8 +285,7 @@ struct loop_expr *loop_call(struct arena *arena, struct loop_function *f,
 
 bool loop_is_int(const struct loop_expr *e, int64_t *value)
 {
-        if (e->op != LOOP_LITERAL || e->type.lanes != 1 ||
-            !element_is_integer(e->type.element))
+        if (e->op != LOOP_LITERAL || e->type.lanes != 1 || !element_is_integer(e->type.element))
                 return false;
         if (element_info[e->type.element].class == CLASS_UINT && e->literal.u > INT64_MAX)
                 return false;

@@ -178,7 +178,8 @@ static bool parse_workspace(struct loop_parser *p, struct loop_buffer *b)
 static bool parse_entry_number(struct loop_parser *p, struct loop_buffer *b)
 {
         int64_t number = 0;
-        if (loop_lex_accept(p, "entry") && !loop_lex_int(p, "an entry's number", 1, p->program->entry_count - 1, &number))
+        if (loop_lex_accept(p, "entry") &&
+            !loop_lex_int(p, "an entry's number", 1, p->program->entry_count - 1, &number))
                 return false;
         b->entry = (int)number;
         return true;
@@ -196,7 +197,8 @@ static bool parse_space(struct loop_parser *p, struct loop_buffer *b)
                 space++;
         b->space = (enum loop_space)space;
         switch (space) {
-        case SPACE_INPUT: case SPACE_OUTPUT:
+        case SPACE_INPUT:
+        case SPACE_OUTPUT:
                 return (b->port = loop_lex_string(p, "a port's name")) && parse_entry_number(p, b);
         case SPACE_CONSTANT: return true;
         case SPACE_WORKSPACE: return parse_entry_number(p, b) && parse_workspace(p, b);
@@ -356,7 +358,8 @@ static bool parse_head(struct program_reader *r)
         return loop_lex_int(p, "a size", 0, INT64_MAX, &entry->workspace_size) &&
                loop_lex_expect(p, "align") &&
                loop_lex_int(p, "an alignment", 1, 4096, &p->program->workspace_align) &&
-               loop_lex_expect(p, "live") && loop_lex_int(p, "a size", 0, INT64_MAX, &entry->live_peak);
+               loop_lex_expect(p, "live") &&
+               loop_lex_int(p, "a size", 0, INT64_MAX, &entry->live_peak);
 }
 
 /* entry @NAME, with a plan: workspace N live N. In place of the entry that a new program has. */
@@ -373,8 +376,10 @@ static bool parse_entry(struct loop_parser *p, bool first)
                 program->entry_count = 0;
         struct loop_entry *entry = loop_entry_add(program, name);
         return !program->planned ||
-               (loop_lex_expect(p, "workspace") && loop_lex_int(p, "a size", 0, INT64_MAX, &entry->workspace_size) &&
-                loop_lex_expect(p, "live") && loop_lex_int(p, "a size", 0, INT64_MAX, &entry->live_peak));
+               (loop_lex_expect(p, "workspace") &&
+                loop_lex_int(p, "a size", 0, INT64_MAX, &entry->workspace_size) &&
+                loop_lex_expect(p, "live") &&
+                loop_lex_int(p, "a size", 0, INT64_MAX, &entry->live_peak));
 }
 
 /* none where the only one is called main; the head says the largest of their sizes */
@@ -400,7 +405,8 @@ static bool parse_main(struct loop_parser *p, const struct loop_entry *entry)
                 if (!loop_lex_expect(p, "@") || !(name = loop_lex_word(p, "an entry's name")))
                         return false;
                 if (strcmp(name, entry->name) != 0)
-                        return loop_lex_error(p, "this is main of %s, want that of %s", name, entry->name);
+                        return loop_lex_error(p, "this is main of %s, want that of %s", name,
+                                              entry->name);
         }
         loop_parse_function_start(p, entry->main);
         return loop_parse_block(p, entry->main->body);

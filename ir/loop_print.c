@@ -470,7 +470,8 @@ static void print_function(struct loop_printer *p, const struct loop_function *f
                 print_library_head(p, f);
                 p->fallback = loop_fallback(f);
         } else if (f->kind == FUNCTION_MAIN)
-                text_add(p->out, p->entry ? "main @%s {" : "main {", p->entry ? p->entry->name : "");
+                text_add(p->out, p->entry ? "main @%s {" : "main {",
+                         p->entry ? p->entry->name : "");
         else
                 print_kernel_head(p, f);
         text_add(p->out, "\n");
@@ -678,14 +679,15 @@ void loop_print(struct text *out, const struct loop_program *program,
                 text_add(out, " passes \"%s\"", program->passes_done);
         if (program->planned)
                 text_add(out, " workspace %lld align %lld live %lld",
-                         (long long)loop_workspace_size(program), (long long)program->workspace_align,
-                         (long long)loop_live_peak(program));
+                         (long long)loop_workspace_size(program),
+                         (long long)program->workspace_align, (long long)loop_live_peak(program));
         text_add(out, "\n");
         for (int i = 0; i < program->entry_count && has_entry_lines(program); i++) {
                 const struct loop_entry *e = &program->entries[i];
                 text_add(out, "entry @%s", e->name);
                 if (program->planned)
-                        text_add(out, " workspace %lld live %lld", (long long)e->workspace_size, (long long)e->live_peak);
+                        text_add(out, " workspace %lld live %lld", (long long)e->workspace_size,
+                                 (long long)e->live_peak);
                 text_add(out, "\n");
         }
         for (int i = 0; i < program->region_count; i++) {

@@ -14,7 +14,8 @@ bool verify_has_buffer(const struct verifier *v, const struct loop_buffer *b)
         if (!b || !v->buffers || map_get(v->buffers, b->name, strlen(b->name)) != b)
                 return false;
         const struct loop_buffer *root = loop_buffer_root((struct loop_buffer *)(uintptr_t)b, NULL);
-        return !v->entry || root->space == SPACE_CONSTANT || &v->program->entries[root->entry] == v->entry;
+        return !v->entry || root->space == SPACE_CONSTANT ||
+               &v->program->entries[root->entry] == v->entry;
 }
 
 bool verify_has_function(const struct verifier *v, const struct loop_function *f)
@@ -22,8 +23,7 @@ bool verify_has_function(const struct verifier *v, const struct loop_function *f
         if (!v->program)
                 return map_get(v->functions, (const char *)&f, sizeof f) != NULL;
         return v->program->library && f->scalar_count > 0 &&
-               loop_library_find(v->program->library, f->name,
-                                 f->scalars[0]->type.element) == f;
+               loop_library_find(v->program->library, f->name, f->scalars[0]->type.element) == f;
 }
 
 bool verify_has_kernel(const struct verifier *v, const struct loop_function *f)
@@ -74,8 +74,8 @@ static bool check_place(struct verifier *v, const struct loop_buffer *b)
                 return verify_error(v, "buffer %s lies in no region", b->name);
         if (!v->program->planned)
                 return true;
-        int64_t size =
-                b->region ? v->program->regions[b->region - 1].size : v->program->entries[b->entry].workspace_size;
+        int64_t size = b->region ? v->program->regions[b->region - 1].size
+                                 : v->program->entries[b->entry].workspace_size;
         if (b->offset < 0 || b->offset % element_info[b->element].bytes ||
             !int_add(b->offset, bytes, &end) || end > size)
                 return verify_error(v, "buffer %s lies outside its region", b->name);
@@ -265,7 +265,8 @@ static bool check_entry(struct verifier *v, int number)
         bool twice = false;
         for (int i = 0; i < number; i++)
                 twice |= !strcmp(v->program->entries[i].name, e->name);
-        if (twice || !(text_is_identifier(e->name) || !strcmp(e->name, "main")) || e->main->kind != FUNCTION_MAIN)
+        if (twice || !(text_is_identifier(e->name) || !strcmp(e->name, "main")) ||
+            e->main->kind != FUNCTION_MAIN)
                 return verify_error(v, "entry '%s' makes no sense", e->name);
         if (v->program->planned && (e->workspace_size < 0 || e->live_peak < 0))
                 return verify_error(v, "the plan's size and alignment make no sense");
@@ -277,7 +278,8 @@ static bool check_program(struct verifier *v)
         const struct loop_program *p = v->program;
         if (!p->name || !text_is_remark(p->name, strlen(p->name)))
                 return verify_error(v, "the program's name is no safe text");
-        if (p->planned && (p->workspace_align < 1 || p->workspace_align > 4096 || !is_power_of_two(p->workspace_align)))
+        if (p->planned && (p->workspace_align < 1 || p->workspace_align > 4096 ||
+                           !is_power_of_two(p->workspace_align)))
                 return verify_error(v, "the plan's size and alignment make no sense");
         for (int i = 0; i < p->entry_count; i++)
                 if (!check_entry(v, i))

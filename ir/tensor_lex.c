@@ -27,8 +27,9 @@ const char *reader_place(struct reader *r)
         snprintf(r->place, sizeof r->place, "line " DIAG_LINE("%d"), r->line);
         if (r->version && r->version < TENSOR_VERSION) {
                 size_t length = strlen(r->place);
-                snprintf(r->place + length, sizeof r->place - length, ", in a text of version %d (dnncc now writes version %d)",
-                         r->version, TENSOR_VERSION);
+                snprintf(r->place + length, sizeof r->place - length,
+                         ", in a text of version %d (dnncc now writes version %d)", r->version,
+                         TENSOR_VERSION);
         }
         return r->place;
 }

@@ -62,7 +62,8 @@ enum unified_unit unified_unit_of(const struct unified_instruction *i)
 
 static struct code_layout layout(void)
 {
-        return (struct code_layout){ unified_fields(), UNIFIED_FIELDS, form_after, sizeof(struct unified_instruction) };
+        return (struct code_layout){ unified_fields(), UNIFIED_FIELDS, form_after,
+                                     sizeof(struct unified_instruction) };
 }
 
 const struct code_field *unified_misfit(struct unified_instruction i)
@@ -81,7 +82,8 @@ bool unified_decode(const unsigned char bytes[UNIFIED_BYTES], struct unified_ins
 {
         const struct code_layout all = layout();
         const int64_t opcode = code_number(&all.fields[UNIFIED_FIELD_opcode], bytes, UNIFIED_BYTES);
-        if (opcode < UNIFIED_OPCODES && code_decode(&all, bytes, UNIFIED_BYTES, (int)forms[opcode], i))
+        if (opcode < UNIFIED_OPCODES &&
+            code_decode(&all, bytes, UNIFIED_BYTES, (int)forms[opcode], i))
                 return true;
         *i = (struct unified_instruction){ 0 };
         return false;

@@ -58,7 +58,8 @@ static void find_layers(struct measuring *m)
                 struct unified_instruction i;
                 unified_instruction_at(&m->p, k, &i);
                 if (i.opcode == UNIFIED_MULTIPLY_CODE && i.next && l.taken < l.block_count) {
-                        const struct loop_buffer *weights = launch_moves_parameter(&m->moves, l.blocks[l.taken++]);
+                        const struct loop_buffer *weights =
+                                launch_moves_parameter(&m->moves, l.blocks[l.taken++]);
                         if (made && !l.had[weights->number]) {
                                 begin_layer(&l, behind, k, weights);
                                 made = false;
@@ -95,7 +96,9 @@ static void touch(void *context, int memory, int64_t first, int64_t count, bool 
         const struct touching *t = context;
         (void)writes;
         if (memory != UNIFIED_HOST)
-                launch_moves_use(&t->m->moves, t->layer, memory, (first + count) * unified_element_bytes((enum unified_memory)memory));
+                launch_moves_use(&t->m->moves, t->layer, memory,
+                                 (first + count) *
+                                         unified_element_bytes((enum unified_memory)memory));
 }
 
 /* The model's words for what is busy most are those of a struct of its own. */
@@ -164,7 +167,9 @@ bool unified_measure(const struct loop_function *stream, struct arena *arena, st
         if (!unified_encode_stream(stream, m.moves.addresses, arena, &bytes, &count, diag))
                 return false;
         m.code = (struct vta_segment){ .kind = VTA_KIND_CODE, .content = bytes, .bytes = count * UNIFIED_BYTES };
-        m.p = (struct vta_program){ .codec = &unified_codec, .dram_bytes = m.moves.end, .code = &m.code };
+        m.p = (struct vta_program){ .codec = &unified_codec,
+                                    .dram_bytes = m.moves.end,
+                                    .code = &m.code };
         struct unified_times *times = arena_array(arena, (size_t)count, sizeof *times);
         if (!unified_cycles(&m.p, &whole, times, diag))
                 return false;

@@ -15,10 +15,12 @@ enum vta_form vta_form_of(int64_t opcode) { return forms[opcode]; }
 
 static struct code_layout layout_of(const struct vta *v)
 {
-        return (struct code_layout){ v->fields, VTA_FIELDS, vta_form_after, sizeof(struct vta_instruction) };
+        return (struct code_layout){ v->fields, VTA_FIELDS, vta_form_after,
+                                     sizeof(struct vta_instruction) };
 }
 
-const struct code_field *vta_misfit(const struct vta *v, const struct vta_instruction *i, enum vta_form form)
+const struct code_field *vta_misfit(const struct vta *v, const struct vta_instruction *i,
+                                    enum vta_form form)
 {
         const struct code_layout layout = layout_of(v);
         return code_misfit(&layout, i, (int)form);

@@ -11,7 +11,8 @@ struct measuring {
         const struct vta *v;
         const struct loop_function *f;
         struct arena *arena;
-        struct launch_moves moves;      /* by the smallest element that is moved; lists of micro-ops begin at its end */
+        struct launch_moves moves;      /* by the smallest element that is moved; lists of micro-ops begin
+                                         * at its end */
         struct machine_measure *m;
         struct machine_part *part;      /* the one that goes on */
         struct vta_cycles cycles;       /* of this part */
@@ -64,7 +65,8 @@ static void add_instruction(struct measuring *m, const struct vta_instruction *i
         for (int64_t y = 0; y < i->y_size; y++) {
                 const int64_t at = vta_row_address(m->v, i, y);
                 if (launch_moves_parameter(&m->moves, at))
-                        launch_moves_add(&m->moves, m->m->part_count, (int)i->memory, at, i->x_size * m->v->bytes[i->memory],
+                        launch_moves_add(&m->moves, m->m->part_count, (int)i->memory, at,
+                                         i->x_size * m->v->bytes[i->memory],
                                          i->opcode == VTA_OPCODE_STORE);
         }
 }
@@ -113,7 +115,8 @@ static void touch(void *context, const struct loop_buffer *b, int64_t first, int
         const struct touching *t = context;
         (void)writes;
         if (b->space == SPACE_MEMORY)
-                launch_moves_use(&t->m->moves, t->part, b->memory, (first + count) * t->m->v->bytes[b->memory]);
+                launch_moves_use(&t->m->moves, t->part, b->memory,
+                                 (first + count) * t->m->v->bytes[b->memory]);
 }
 
 static bool is_store(const struct loop_stmt *s) { return s->kind == STMT_TRANSFER && !loop_transfer_loads(s); }
@@ -157,8 +160,9 @@ bool vta_measure(const struct loop_function *stream, struct arena *arena, struct
                 diag_error(diag, EXIT_UNSUPPORTED, "machine %s: %s", stream->machine->name, why);
                 return false;
         }
-        launch_moves_begin(&m.moves, stream, measure, vta_driver.align_most(stream->machine),
-                           v.bytes[VTA_INP] < v.bytes[VTA_OUT] ? v.bytes[VTA_INP] : v.bytes[VTA_OUT], arena);
+        launch_moves_begin(
+                &m.moves, stream, measure, vta_driver.align_most(stream->machine),
+                v.bytes[VTA_INP] < v.bytes[VTA_OUT] ? v.bytes[VTA_INP] : v.bytes[VTA_OUT], arena);
         if (!vta_encode_stream(&v, stream, m.moves.addresses, m.moves.end, arena, &code, diag))
                 return false;
         struct vta_times *times = arena_array(arena, (size_t)code.count + 1, sizeof *times);
