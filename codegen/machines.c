@@ -50,7 +50,7 @@ bool machine_launch_write(const struct loop_function *stream, const struct launc
         for (size_t k = 0; machines[k]; k++)
                 if (!strcmp(machines[k]->name, stream->machine->name))
                         return writers[k](stream, arguments, as_text, out, diag);
-        diag_error(diag, EXIT_INTERNAL, "machine %s has no programs", stream->machine->name);
+        diag_error(diag, EXIT_INTERNAL, "no programs can be written for machine %s", stream->machine->name);
         return false;
 }
 
@@ -64,7 +64,7 @@ const struct machine *machine_sized(struct arena *arena, const struct machine *m
         for (size_t k = 0; machines[k]; k++)
                 if (machines[k] == machine && sizers[k])
                         return sizers[k](arena, sizes, diag);
-        diag_error(diag, EXIT_USAGE, "machine %s has the sizes that it has", machine->name);
+        diag_error(diag, EXIT_USAGE, "the sizes of machine %s cannot be changed", machine->name);
         return NULL;
 }
 

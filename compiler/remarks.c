@@ -36,7 +36,7 @@ bool remarks_prepare(struct run *run)
                         found |= strlen(pass->name) == length && !strncmp(p, pass->name, length);
                 }
                 if (!found) {
-                        diag_error(&run->diag, EXIT_USAGE, "--remarks: no pass that says something is called '%s'%s",
+                        diag_error(&run->diag, EXIT_USAGE, "--remarks: no pass with remarks is called '%s'%s",
                                    text_argument_part(run->arena, p, length), suggest_text(&known, true));
                         return false;
                 }
@@ -96,7 +96,7 @@ bool remarks_put(struct run *run)
                 map_set(added, made, strlen(made), run);
                 suggest_add(&known, made);
         }
-        diag_error(&run->diag, EXIT_USAGE, "--explain=%s: no pass says something of such a node%s",
+        diag_error(&run->diag, EXIT_USAGE, "--explain=%s: no remark is about a node of this name%s",
                    text_argument(run->arena, o->explain), suggest_text(&known, true));
         return false;
 }

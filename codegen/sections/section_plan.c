@@ -294,7 +294,7 @@ struct section_plan *plan_commands(struct network *n, int64_t memory, struct dia
         if (!s.best) {
                 const int64_t least = least_memory(n, best);
                 diag_error(diag, EXIT_BUDGET, "the commands need %" PRId64 " bytes of activation memory, and there are %" PRId64
-                                              "\n  %-9s --activation-memory=%" PRId64 ", with all volumes in DDR; %" PRId64 " for none in DDR",
+                                              "\n  %-9s --activation-memory=%" PRId64 ", with all volumes in DDR; %" PRId64 " to use no DDR",
                            least, memory, "try", least, best_peak);
                 return NULL;
         }

@@ -52,7 +52,7 @@ static bool take_option(const struct option_reader *reader, const struct vta_opt
                 return false;
         if (!*option->commands || (o->command != COMMANDS && is_listed(option->commands, command_table[o->command].name)))
                 return true;
-        diag_error(reader->diag, EXIT_USAGE, "%s stands behind a command that it is for: %s", option->text, option->commands);
+        diag_error(reader->diag, EXIT_USAGE, "%s is an option of these commands only: %s", option->text, option->commands);
         return false;
 }
 

@@ -178,7 +178,7 @@ def test_command_line(tmp_path):
     (tmp_path / "a.vta.s").write_text(program())
     for arguments, said in [(["run", "a", "b"], "one file at a time"), (["rum", "a"], "did you mean 'run'"),
                             (["run", "a", "--seed=x"], "wants a number"), (["run", "a", "--poison=256"], "0 to 255"), (["run", "a", "--sed=1"], "did you mean"),
-                            (["dump", "a", "--seed=1"], "stands behind a command that it is for: run"), (["assemble", tmp_path / "none"], ""),
+                            (["dump", "a", "--seed=1"], "is an option of these commands only: run"), (["assemble", tmp_path / "none"], ""),
                             (["run", "-o"], "wants FILE"), (["run", "--seed=1"], "no file given")]:
         assert said in vta(*arguments, code=2 if not said else 1)
     rows = json.loads(vta("--help=json", "run"))
