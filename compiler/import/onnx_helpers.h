@@ -6,6 +6,7 @@
 #define COMPILER_IMPORT_ONNX_HELPERS_H
 
 #include "compiler/import/onnx.h"
+#include "front/compose/compose_quantize.h"
 #include "front/compose/compose_window.h"
 
 /* the importers themselves */
@@ -93,19 +94,7 @@ bool onnx_element_number(struct onnx_import *im, const struct onnx_node *n, cons
 /* accepted and without meaning for inference: is_test, consumed_inputs */
 bool onnx_ignore(struct onnx_import *im, struct onnx_node *n, const char *name);
 
-/* ---- building ---- */
-
-/* x along axis, cut or filled with 0 to `extent` (onnx_op_signal.c) */
-struct value *onnx_fitted(struct onnx_import *im, struct value *x, int axis, int64_t extent);
-/* the first (or last) position along the axis that holds the maximum (or minimum), of i32 or i64; the
- * axis vanishes. NaN is the maximum and the minimum. (onnx_op_reduce.c) */
-struct value *onnx_arg_reduce(struct onnx_import *im, struct value *x, enum reducer kind, int axis,
-                              bool last);
-
 /* ---- many tensors as one, and one as many ---- */
-
-/* `extent` of x along the axis, from `start` on; of each axis else all (onnx_op_layout.c) */
-struct value *onnx_part(struct onnx_import *im, struct value *x, int axis, int64_t start, int64_t extent);
 
 /* along an axis of theirs, or (all of one type) along a new one; count > 0; NULL after an error */
 struct value *onnx_concatenated(struct onnx_import *im, const struct onnx_node *n, struct value *const *items, int count,
@@ -155,19 +144,5 @@ struct value *onnx_centered_side(struct onnx_import *im, const struct onnx_node 
 struct value *onnx_matmul_to_float(struct onnx_import *im, const struct onnx_node *n,
                                    struct value *a, struct value *a_scale, int b, int scale,
                                    int zero, int bias);
-
-/* ---- quantization (onnx_op_quant.c) ---- */
-
-/* saturate(round_half_even(real) + zero_point) as `to`; zero_point: NULL or an integer tensor that
- * broadcasts to real */
-struct value *onnx_requantize(struct onnx_import *im, struct value *real, struct value *zero_point,
-                              enum element to);
-/* x - zero_point in the type `as`, or x itself where that is 0; zero_point: NULL or an integer
- * tensor that broadcasts to x */
-struct value *onnx_centered(struct onnx_import *im, struct value *x, struct value *zero_point,
-                            enum element as);
-/* x as u8, with a scale and a zero point (scalars) from its range, which is made to hold 0 */
-struct onnx_dynamic { struct value *numbers, *scale, *zero; };
-struct onnx_dynamic onnx_quantize_dynamic(struct onnx_import *im, struct value *x);
 
 #endif

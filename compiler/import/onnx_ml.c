@@ -119,7 +119,9 @@ bool onnx_ml_label(struct onnx_import *im, struct onnx_node *n, struct value *in
 
 bool onnx_ml_best(struct onnx_import *im, struct onnx_node *n, struct value *scores, const struct ml_labels *labels)
 {
-        return onnx_ml_label(im, n, scores ? onnx_arg_reduce(im, scores, REDUCE_max, 1, false) : NULL, labels);
+        return onnx_ml_label(
+                im, n, scores ? compose_arg_reduce(im->c, scores, REDUCE_max, 1, false) : NULL,
+                labels);
 }
 
 /* ---- features and coefficients ---- */

@@ -117,7 +117,7 @@ static struct value *centered_operand(struct onnx_import *im, const struct onnx_
                 if (!v[1])
                         return NULL;
         }
-        return onnx_centered(im, x, v[1], E_I32);
+        return compose_centered(im->c, x, v[1], E_I32);
 }
 
 /* the products of the centered operands, x and operand w, summed in i32 */
@@ -171,7 +171,7 @@ bool onnx_import_qlinear_conv(struct onnx_import *im, struct onnx_node *n)
                 im->c, OP_div, compose_binary(im->c, OP_mul, x_scale, w_scale), y_scale);
         struct value *right = compose_along(im->c, factor, sum->type, 1);
         struct value *real = compose_binary(im->c, OP_mul, compose_cast(im->c, sum, E_F32), right);
-        struct value *y = onnx_requantize(im, real, zero, value_element(zero));
+        struct value *y = compose_requantize(im->c, real, zero, value_element(zero));
         return onnx_output(n, 0, last ? compose_move_channels(im->c, y, false) : y);
 }
 

@@ -24,8 +24,8 @@ static struct value *eliminated(struct onnx_import *im, struct value *x, struct 
 {
         const int64_t starts[3] = { 0, 1, 1 }, steps[3] = { 1, 1, 1 };
         struct value *first = line(im, x, 2, 0);
-        struct value *best = first ? onnx_arg_reduce(im, compose_unary(im->c, OP_abs, first),
-                                                     REDUCE_max, 1, false)
+        struct value *best = first ? compose_arg_reduce(im->c, compose_unary(im->c, OP_abs, first),
+                                                        REDUCE_max, 1, false)
                                    : NULL;
 
         *factor = NULL;
@@ -80,8 +80,8 @@ static struct value *in_loop(struct onnx_import *im, struct value *x, struct val
                 return NULL;
         struct value *held = &loop.held[0], *product = &loop.held[1];
         held = eliminated(im, held, &factor);
-        held = held ? onnx_fitted(im, held, 1, steps) : NULL;
-        yielded[0] = held ? onnx_fitted(im, held, 2, steps) : NULL;
+        held = held ? compose_fitted(im->c, held, 1, steps) : NULL;
+        yielded[0] = held ? compose_fitted(im->c, held, 2, steps) : NULL;
         yielded[1] = mul(im->c, product, factor);
         return compose_loop_close(im->c, &loop, yielded) ? &loop.op->results[1] : NULL;
 }

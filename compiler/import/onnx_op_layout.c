@@ -138,22 +138,6 @@ static bool split_sizes(struct onnx_import *im, struct onnx_node *n, int64_t ext
                                              (long long)sum, (long long)extent);
 }
 
-struct value *onnx_part(struct onnx_import *im, struct value *x, int axis, int64_t start, int64_t extent)
-{
-        int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
-        dim_t dims[RANK_MAX];
-
-        if (!x)
-                return NULL;
-        for (int d = 0; d < value_rank(x); d++) {
-                steps[d] = 1;
-                dims[d] = dim_of(value_extent(x, d));
-        }
-        starts[axis] = start;
-        dims[axis] = dim_of(extent);
-        return build_slice(&im->b, x, starts, steps, dims);
-}
-
 bool onnx_import_split(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
@@ -165,7 +149,8 @@ bool onnx_import_split(struct onnx_import *im, struct onnx_node *n)
         if (!split_sizes(im, n, value_extent(x, axis), axis, sizes, outputs))
                 return false;
         for (int i = 0; i < n->output_count; i++) {
-                if (n->wanted[i] && !onnx_output(n, i, onnx_part(im, x, axis, start, sizes[i])))
+                if (n->wanted[i] &&
+                    !onnx_output(n, i, compose_part(im->c, x, axis, start, sizes[i])))
                         return false;
                 start += sizes[i];
         }

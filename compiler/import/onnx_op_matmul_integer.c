@@ -19,7 +19,7 @@ struct value *onnx_centered_side(struct onnx_import *im, const struct onnx_node 
                         return NULL;
                 }
         }
-        return onnx_centered(im, x, zero_point, E_I32);
+        return compose_centered(im->c, x, zero_point, E_I32);
 }
 
 static bool want_matrix(struct onnx_import *im, const struct onnx_node *n, int input)
@@ -66,7 +66,8 @@ bool onnx_import_qlinear_matmul(struct onnx_import *im, struct onnx_node *n)
         struct value *real = compose_binary(im->c, OP_mul, compose_cast(im->c, sum, E_F32), factor);
         struct value *zero = onnx_per_line(im, n, 7, t, rows);
         return zero &&
-               onnx_output(n, 0, onnx_requantize(im, real, zero, value_element(n->inputs[7])));
+               onnx_output(n, 0,
+                           compose_requantize(im->c, real, zero, value_element(n->inputs[7])));
 }
 
 
@@ -141,7 +142,7 @@ bool onnx_import_qgemm(struct onnx_import *im, struct onnx_node *n)
         struct value *y =
                 rescaled(im, sum, a_scale, b_scale, alpha, y_scale ? onnx_scalar(im, n, 7) : NULL);
         if (zero)
-                y = onnx_requantize(im, y, onnx_scalar(im, n, 8), value_element(zero));
+                y = compose_requantize(im->c, y, onnx_scalar(im, n, 8), value_element(zero));
         return onnx_output(n, 0, y);
 }
 
@@ -194,7 +195,7 @@ bool onnx_import_dynamic_quantize_matmul(struct onnx_import *im, struct onnx_nod
             !want_matrix(im, n, 1) || !onnx_want_element(im, n, 2, E_F32) ||
             !onnx_want_element(im, n, 4, E_F32))
                 return false;
-        struct onnx_dynamic q = onnx_quantize_dynamic(im, n->inputs[0]);
-        struct value *a = onnx_centered(im, q.numbers, q.zero, E_I32);
+        struct compose_dynamic q = compose_quantize_dynamic(im->c, n->inputs[0]);
+        struct value *a = compose_centered(im->c, q.numbers, q.zero, E_I32);
         return onnx_output(n, 0, onnx_matmul_to_float(im, n, a, q.scale, 1, 2, 3, 4));
 }

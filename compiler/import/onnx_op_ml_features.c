@@ -113,7 +113,7 @@ bool onnx_import_feature_vectorizer(struct onnx_import *im, struct onnx_node *n)
                                         (const dim_t[]){ dim_of(value_extent(x, 0)),
                                                          dim_of(extents[i]) }))
                         return false;
-                parts[i] = onnx_fitted(im, x, 1, extents[i]);
+                parts[i] = compose_fitted(im->c, x, 1, extents[i]);
                 if (!parts[i])
                         return false;
         }

@@ -215,7 +215,7 @@ static struct value *votes(struct onnx_import *im, const struct pairs *p, struct
 /* column k of x <N x many>, as <N x 1> */
 static struct value *column(struct onnx_import *im, struct value *x, int64_t k)
 {
-        return onnx_part(im, x, 1, k, 1);
+        return compose_part(im->c, x, 1, k, 1);
 }
 
 static struct value *sum_of_row(struct onnx_import *im, struct value *x)
@@ -333,7 +333,7 @@ static bool linear_machine(struct onnx_import *im, struct onnx_node *n, const st
                 positive &= m->coefficients[k] >= 0;
         struct value *y =
                 scores_of(im, x, classes, m->coefficients, onnx_ml_matrix(im, 1, 1, m->rho));
-        struct value *best = y ? onnx_arg_reduce(im, y, REDUCE_max, 1, false) : NULL;
+        struct value *best = y ? compose_arg_reduce(im->c, y, REDUCE_max, 1, false) : NULL;
         if (best && classes == 2 && !probable) {        /* the second one also where the higher score is above a bound */
                 const int64_t axis = 1;
                 struct value *most = compose_reduce(im->c, REDUCE_max, y, &axis, 1, E_COMPUTE);

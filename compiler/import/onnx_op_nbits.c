@@ -176,7 +176,7 @@ bool onnx_import_matmul_nbits(struct onnx_import *im, struct onnx_node *n)
                     (const dim_t[]){ dim_of(p.w.outputs), dim_of(p.w.blocks), dim_of(p.w.block) }))
                 return false;
         struct value *x = compose_wide(im->c, n->inputs[0]);
-        x = x ? onnx_fitted(im, x, rank - 1, p.w.blocks * p.w.block) : NULL;
+        x = x ? compose_fitted(im->c, x, rank - 1, p.w.blocks * p.w.block) : NULL;
         if (!x || !read_scales(im, n, &p))
                 return false;
         struct value *y = (multiplies_whole(n, &p) ? build_rounded_block_product
@@ -308,7 +308,7 @@ static struct value *unpacked_rows(struct onnx_import *im, struct value *x, int6
                 dims[d] = dim_of(d + 1 < rank ? value_extent(x, d)
                                               : value_extent(x, d) * value_extent(x, rank));
         x = compose_reshape(im->c, x, rank, dims);
-        return x ? onnx_fitted(im, x, rank - 1, width) : NULL;
+        return x ? compose_fitted(im->c, x, rank - 1, width) : NULL;
 }
 
 /* each index along axis `times` times, in the end `extent` of them */
@@ -332,7 +332,7 @@ static struct value *repeated(struct onnx_import *im, struct value *v, int axis,
         for (int d = 0; d < rank; d++)
                 wide[d] = dim_of(type_extent(own, d) * (d == axis ? times : 1));
         v = compose_reshape(im->c, v, rank, wide);
-        return v ? onnx_fitted(im, v, axis, extent) : NULL;
+        return v ? compose_fitted(im->c, v, axis, extent) : NULL;
 }
 
 /* the rows that the indices say, of v, which has the table's dimensions, or 1 instead */

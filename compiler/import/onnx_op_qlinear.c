@@ -21,7 +21,7 @@ static struct value *dequantized(struct onnx_import *im, struct onnx_node *n, in
                         return NULL;
         }
         return compose_binary(im->c, OP_mul,
-                              compose_cast(im->c, onnx_centered(im, v, z, E_I32), E_F32), s);
+                              compose_cast(im->c, compose_centered(im->c, v, z, E_I32), E_F32), s);
 }
 
 static bool quantized(struct onnx_import *im, struct onnx_node *n, struct value *real, int scale,
@@ -41,8 +41,8 @@ static bool quantized(struct onnx_import *im, struct onnx_node *n, struct value 
                                             element_info[value_element(z)].text,
                                             element_info[to].text);
         }
-        return onnx_output(n, 0,
-                           onnx_requantize(im, compose_binary(im->c, OP_div, real, s), z, to));
+        return onnx_output(
+                n, 0, compose_requantize(im->c, compose_binary(im->c, OP_div, real, s), z, to));
 }
 
 /* QLinearAdd, QLinearMul: a, a_scale, a_zero, b, b_scale, b_zero, c_scale, c_zero */

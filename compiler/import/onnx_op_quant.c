@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Quantization. q = saturate(round_half_even(real / scale) + zero_point): a division, never a
- * product with 1 / scale, which differs at halves; rounded first, then moved by the zero point.
+/* Scales and zero points, QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear.
  * Operators between quantizations: onnx_op_qlinear.c, onnx_op_matmul_integer.c. */
 #include <float.h>
 #include <math.h>
@@ -93,45 +92,6 @@ bool onnx_check_scales(struct onnx_import *im, const struct onnx_node *n)
                         return false;
         }
         return true;
-}
-
-/* ---- rounding ---- */
-
-static struct value *quantize(struct onnx_import *im, struct value *real, struct value *zero_point,
-                              enum element to, bool saturate)
-{
-        double number, least, most;
-
-        if (real && element_is_integer(to))
-                return build_rounded(&im->b, real, zero_point, to);
-        if (!element_is_float(compose_plain_element(to)))
-                real = compose_unary(im->c, OP_round, real);
-        if (real && zero_point && !(value_is_splat(zero_point, &number) && number == 0))
-                real = compose_binary(im->c, OP_add, real,
-                                      compose_cast(im->c, zero_point, value_element(real)));
-        if (compose_integer_range(to, &least, &most))
-                real = compose_with(im->c, OP_min, compose_with(im->c, OP_max, real, least), most);
-        return compose_convert(im->c, real, to,
-                               &(struct compose_conversion){ .saturate = saturate });
-}
-
-struct value *onnx_requantize(struct onnx_import *im, struct value *real, struct value *zero_point,
-                              enum element to)
-{
-        return quantize(im, real, zero_point, to, true);
-}
-
-struct value *onnx_centered(struct onnx_import *im, struct value *x, struct value *zero_point,
-                            enum element as)
-{
-        if (!x || !zero_point || element_is_integer(value_element(x)))
-                return build_centered(&im->b, x, zero_point, as);
-        const struct builder folds = im->b;      /* several numbers in a byte */
-        im->b.fold = value_is_constant(x) && x->type->rank > 1 ? NULL : folds.fold;
-        struct value *right = compose_cast(im->c, zero_point, as);
-        x = compose_binary(im->c, OP_sub, compose_cast(im->c, x, as), right);
-        im->b.fold = folds.fold;
-        return x;
 }
 
 /* ---- QuantizeLinear, DequantizeLinear ---- */
@@ -230,9 +190,14 @@ bool onnx_import_quantize_linear(struct onnx_import *im, struct onnx_node *n)
         if (value_element(x) != E_I32 && !element_is_float(value_element(x)))
                 return onnx_invalid(im, n, "operand 0 is of %s",
                                     element_info[value_element(x)].text);
-        struct value *right = compose_cast(im->c, scale, computed);
-        struct value *real = compose_binary(im->c, OP_div, compose_cast(im->c, x, computed), right);
-        return onnx_output(n, 0, quantize(im, real, zero, to, saturate));
+        return onnx_output(
+                n, 0,
+                compose_quantize(im->c, x,
+                                 &(struct compose_quantization){ .scale = scale,
+                                                                 .zero = zero,
+                                                                 .to = to,
+                                                                 .computed = computed,
+                                                                 .saturate = saturate }));
 }
 
 /* (x - zero_point) * scale */
@@ -258,42 +223,7 @@ bool onnx_import_dequantize_linear(struct onnx_import *im, struct onnx_node *n)
         zero = zero && scale ? over_operand(im, n, 2, x->type, axis, block) : NULL;
         if (!scale || (onnx_input(n, 2) && !zero))
                 return false;
-        enum element computed = value_element(scale) == E_F64 ? E_F64 : E_F32;
-        /* 32-bit differences are taken in integers, which wrap only where the difference itself has
-         * no place */
-        enum element plain = compose_plain_element(value_element(x));
-        scale = compose_cast(im->c, scale, computed);
-        if (element_is_integer(value_element(x)) && to == computed)
-                return onnx_output(n, 0, build_dequantize(&im->b, x, scale, zero));
-        const struct builder folds = im->b;
-        if (value_is_constant(x) && x->type->rank > 1)  /* passes want to see the numbers */
-                im->b.fold = NULL;
-        x = onnx_centered(im, x, zero, element_info[plain].bytes < 4 ? E_I32 : plain);
-        struct value *real = compose_cast(
-                im->c, compose_binary(im->c, OP_mul, compose_cast(im->c, x, computed), scale), to);
-        im->b.fold = folds.fold;
-        return onnx_output(n, 0, real);
-}
-
-struct onnx_dynamic onnx_quantize_dynamic(struct onnx_import *im, struct value *x)
-{
-        int64_t axes[RANK_MAX];
-        int count = compose_axes_from(0, value_rank(x), axes);
-        struct value *most = compose_with(
-                im->c, OP_max, compose_reduce(im->c, REDUCE_max, x, axes, count, E_COMPUTE), 0);
-        struct value *least = compose_with(
-                im->c, OP_min, compose_reduce(im->c, REDUCE_min, x, axes, count, E_COMPUTE), 0);
-        struct onnx_dynamic q;
-
-        q.scale = compose_with(im->c, OP_div, compose_binary(im->c, OP_sub, most, least), 255);
-        /* of nothing but zeros the text's formula is 0 / 0; onnxruntime scales by 1 */
-        q.scale = compose_select(im->c, compose_with(im->c, OP_eq, q.scale, 0),
-                                 q.scale ? build_like(&im->b, q.scale, 1) : NULL, q.scale);
-        q.zero = compose_unary(im->c, OP_neg, compose_binary(im->c, OP_div, least, q.scale));
-        q.zero = compose_with(im->c, OP_min, compose_with(im->c, OP_max, q.zero, 0), 255);
-        q.zero = compose_cast(im->c, compose_unary(im->c, OP_round, q.zero), E_U8);
-        q.numbers = onnx_requantize(im, compose_binary(im->c, OP_div, x, q.scale), q.zero, E_U8);
-        return q;
+        return onnx_output(n, 0, compose_dequantize(im->c, x, scale, zero, to));
 }
 
 /* y, y_scale, y_zero_point */
@@ -301,7 +231,7 @@ bool onnx_import_dynamic_quantize_linear(struct onnx_import *im, struct onnx_nod
 {
         if (!onnx_want_element(im, n, 0, E_F32))
                 return false;
-        struct onnx_dynamic q = onnx_quantize_dynamic(im, n->inputs[0]);
+        struct compose_dynamic q = compose_quantize_dynamic(im->c, n->inputs[0]);
         return onnx_output(n, 0, q.numbers) && onnx_output(n, 1, q.scale) &&
                onnx_output(n, 2, q.zero);
 }

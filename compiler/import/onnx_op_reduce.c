@@ -163,22 +163,6 @@ bool onnx_import_reduce(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- positions of extremes ---- */
 
-struct value *onnx_arg_reduce(struct onnx_import *im, struct value *x, enum reducer kind, int axis, bool last)
-{
-        const int64_t axes[1] = { axis }, extent = value_extent(x, axis);
-        const struct type *index =
-                type_with_element(im->m, x->type, extent <= INT32_MAX ? E_I32 : E_I64);
-        struct value *best = compose_unreduce(
-                im->c, compose_reduce(im->c, kind, x, axes, 1, E_COMPUTE), x->type, axes, 1);
-        struct value *hit = compose_binary(im->c, OP_eq, x, best);
-
-        if (element_is_float(value_element(x)))
-                hit = compose_binary(im->c, OP_or, hit, compose_binary(im->c, OP_ne, x, x));
-        struct value *at = build_iota(&im->b, index, axis);
-        at = compose_select(im->c, hit, at, build_like(&im->b, at, last ? 0 : (double)extent));
-        return compose_reduce(im->c, last ? REDUCE_max : REDUCE_min, at, axes, 1, E_COMPUTE);
-}
-
 bool onnx_import_arg_reduce(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
@@ -193,7 +177,8 @@ bool onnx_import_arg_reduce(struct onnx_import *im, struct onnx_node *n)
         if (value_extent(x, axis) == 0)
                 return onnx_invalid(im, n, "axis %d is of extent 0", axis);
         struct value *y = compose_cast(
-                im->c, onnx_arg_reduce(im, x, (enum reducer)onnx_variant(n), axis, last), E_I64);
+                im->c, compose_arg_reduce(im->c, x, (enum reducer)onnx_variant(n), axis, last),
+                E_I64);
         return onnx_output(
                 n, 0, keep ? compose_keep(im->c, y, x->type, (const int64_t[]){ axis }, 1) : y);
 }
@@ -222,7 +207,7 @@ bool onnx_import_hardmax(struct onnx_import *im, struct onnx_node *n)
         }
         if (!flat || type_elements(t) == 0)
                 return onnx_output(n, 0, x);
-        struct value *at = onnx_arg_reduce(im, flat, REDUCE_max, axis, false);
+        struct value *at = compose_arg_reduce(im->c, flat, REDUCE_max, axis, false);
         if (!at)
                 return false;
         const struct type *index = type_with_element(im->m, flat->type, value_element(at));

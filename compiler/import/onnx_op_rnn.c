@@ -328,9 +328,9 @@ static struct value *dynamic_product(struct onnx_import *im, struct value *x, st
 {
         if (!x || !w || !scale)
                 return NULL;
-        const struct onnx_dynamic q = onnx_quantize_dynamic(im, x);
-        struct value *sum =
-                compose_matmul_as(im->c, onnx_centered(im, q.numbers, q.zero, E_I32), w, E_I32);
+        const struct compose_dynamic q = compose_quantize_dynamic(im->c, x);
+        struct value *sum = compose_matmul_as(
+                im->c, compose_centered(im->c, q.numbers, q.zero, E_I32), w, E_I32);
         return mul(im->c, compose_cast(im->c, sum, E_F32), mul(im->c, q.scale, scale));
 }
 
@@ -340,7 +340,7 @@ static struct value *recur(struct onnx_import *im, const struct direction *d, st
 {
         if (d->scale)
                 return dynamic_product(im, x, d->recurrence, d->scale);
-        struct value *rows = onnx_part(im, d->recurrence, 0, from, count);
+        struct value *rows = compose_part(im->c, d->recurrence, 0, from, count);
 
         return rows && x ? compose_matmul(im->c, x,
                                           build_transpose(&im->b, rows, (const int64_t[]){ 1, 0 }))
@@ -350,7 +350,7 @@ static struct value *recur(struct onnx_import *im, const struct direction *d, st
 static struct value *gate(struct onnx_import *im, const struct recurrent *r, struct value *gates,
                           int k)
 {
-        return onnx_part(im, gates, 1, k * r->hidden, r->hidden);
+        return compose_part(im->c, gates, 1, k * r->hidden, r->hidden);
 }
 
 static struct value *peep(struct onnx_import *im, const struct recurrent *r,
@@ -358,7 +358,8 @@ static struct value *peep(struct onnx_import *im, const struct recurrent *r,
 {
         return d->peephole
                        ? add(im->c, x,
-                             mul(im->c, onnx_part(im, d->peephole, 0, k * r->hidden, r->hidden), c))
+                             mul(im->c,
+                                 compose_part(im->c, d->peephole, 0, k * r->hidden, r->hidden), c))
                        : x;
 }
 
@@ -385,7 +386,7 @@ static void gru_step(struct onnx_import *im, const struct recurrent *r, const st
 {
         int64_t size = r->hidden;
         struct value *right = recur(im, d, d->h, 0, 2 * size);
-        struct value *g = add(im->c, onnx_part(im, x, 1, 0, 2 * size), right);
+        struct value *g = add(im->c, compose_part(im->c, x, 1, 0, 2 * size), right);
         struct value *update = activate(im, r, &d->act[0], gate(im, r, g, 0)),
                      *reset = activate(im, r, &d->act[0], gate(im, r, g, 1));
         struct value *inner = r->linear_before_reset
@@ -448,8 +449,8 @@ static void quantized_new(struct onnx_import *im, struct onnx_node *n, const str
                 struct value *zero = build_gather(&im->b, n->inputs[9 + 2 * i], at, 0);
                 w[i] = build_gather(&im->b, n->inputs[1 + i], at, 0);
                 scale[i] = build_gather(&im->b, n->inputs[8 + 2 * i], at, 0);
-                w[i] = w[i] ? onnx_centered(im, w[i], compose_along(im->c, zero, w[i]->type, 1),
-                                            E_I32)
+                w[i] = w[i] ? compose_centered(im->c, w[i],
+                                               compose_along(im->c, zero, w[i]->type, 1), E_I32)
                             : NULL;
         }
         d->gates = dynamic_product(im, counted_inputs(im, r), w[0], scale[0]);
@@ -479,14 +480,16 @@ static bool direction_new(struct onnx_import *im, struct onnx_node *n, const str
                 return false;
         if (!bias)
                 return true;
-        struct value *of_input = onnx_part(im, bias, 0, 0, all), *of_state = onnx_part(im, bias, 0, all, all);
+        struct value *of_input = compose_part(im->c, bias, 0, 0, all),
+                     *of_state = compose_part(im->c, bias, 0, all, all);
         if (r->cell == CELL_GRU) {
-                d->hidden_bias = onnx_part(im, of_state, 0, 2 * r->hidden, r->hidden);
+                d->hidden_bias = compose_part(im->c, of_state, 0, 2 * r->hidden, r->hidden);
                 struct value *zero = d->hidden_bias ? build_like(&im->b, d->hidden_bias, 0) : NULL;
-                of_state = build_concat(&im->b,
-                                        (struct value *[]){ onnx_part(im, of_state, 0, 0, 2 * r->hidden),
-                                                            zero },
-                                        2, 0);
+                of_state = build_concat(
+                        &im->b,
+                        (struct value *[]){ compose_part(im->c, of_state, 0, 0, 2 * r->hidden),
+                                            zero },
+                        2, 0);
         }
         d->gates = add(im->c, d->gates, add(im->c, of_input, of_state));
         return d->gates != NULL;

@@ -204,7 +204,7 @@ bool onnx_import_split_to_sequence(struct onnx_import *im, struct onnx_node *n)
                 without[d - (d > axis)] = dim_of(value_extent(x, d));
         struct value **items = arena_array(im->arena, (size_t)count, sizeof *items);
         for (int i = 0; i < count; i++) {
-                items[i] = onnx_part(im, x, axis, start, extents[i]);
+                items[i] = compose_part(im->c, x, axis, start, extents[i]);
                 if (items[i] && vanishes)
                         items[i] = compose_reshape(im->c, items[i], rank - 1, without);
                 if (!items[i])

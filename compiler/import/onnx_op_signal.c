@@ -56,21 +56,6 @@ static struct value *roots(struct onnx_import *im, const struct transform *t)
         return t->inverse ? compose_with(im->c, OP_div, root, (double)t->period) : root;
 }
 
-struct value *onnx_fitted(struct onnx_import *im, struct value *x, int axis, int64_t extent)
-{
-        int64_t low[RANK_MAX] = { 0 };
-        dim_t dims[RANK_MAX];
-
-        for (int d = 0; d < value_rank(x); d++)
-                dims[d] = dim_of(d == axis ? extent : value_extent(x, d));
-        if (extent == value_extent(x, axis))
-                return x;
-        struct value *operands[3] = { x, build_scalar(&im->b, value_element(x), 0),
-                                      constant_ints(im->m, low, value_rank(x)) };
-        return value_build(&im->b, OP_pad, operands, 3, NULL,
-                           type_tensor(im->m, value_element(x), value_rank(x), dims));
-}
-
 /* ---- in steps ---- */
 
 /* of the first step; n itself: there is but one */
@@ -196,7 +181,7 @@ static struct value *transformed(struct onnx_import *im, const struct onnx_node 
         struct attr *attrs = attrs_new(im->m, OP_dot);
         int64_t perm[RANK_MAX];
 
-        x = onnx_fitted(im, x, axis, t->in);
+        x = compose_fitted(im->c, x, axis, t->in);
         if (x && !t->folded && factor_of(t->period) < t->period)
                 return in_steps(im, n, x, axis, t);
         struct value *matrix = x ? compose_cast(im->c, roots(im, t), value_element(x)) : NULL;

@@ -295,3 +295,52 @@ int compose_axes_from(int first, int rank, int64_t *axes)
         }
         return count;
 }
+
+struct value *compose_part(struct compose *c, struct value *x, int axis, int64_t start,
+                           int64_t extent)
+{
+        int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
+        dim_t dims[RANK_MAX];
+
+        if (!x)
+                return NULL;
+        for (int d = 0; d < value_rank(x); d++) {
+                steps[d] = 1;
+                dims[d] = dim_of(value_extent(x, d));
+        }
+        starts[axis] = start;
+        dims[axis] = dim_of(extent);
+        return build_slice(c->b, x, starts, steps, dims);
+}
+
+struct value *compose_fitted(struct compose *c, struct value *x, int axis, int64_t extent)
+{
+        int64_t low[RANK_MAX] = { 0 };
+        dim_t dims[RANK_MAX];
+
+        for (int d = 0; d < value_rank(x); d++)
+                dims[d] = dim_of(d == axis ? extent : value_extent(x, d));
+        if (extent == value_extent(x, axis))
+                return x;
+        struct value *operands[3] = { x, build_scalar(c->b, value_element(x), 0),
+                                      constant_ints(c->m, low, value_rank(x)) };
+        return value_build(c->b, OP_pad, operands, 3, NULL,
+                           type_tensor(c->m, value_element(x), value_rank(x), dims));
+}
+
+struct value *compose_arg_reduce(struct compose *c, struct value *x, enum reducer kind, int axis,
+                                 bool last)
+{
+        const int64_t axes[1] = { axis }, extent = value_extent(x, axis);
+        const struct type *index =
+                type_with_element(c->m, x->type, extent <= INT32_MAX ? E_I32 : E_I64);
+        struct value *best = compose_unreduce(c, compose_reduce(c, kind, x, axes, 1, E_COMPUTE),
+                                              x->type, axes, 1);
+        struct value *hit = compose_binary(c, OP_eq, x, best);
+
+        if (element_is_float(value_element(x)))
+                hit = compose_binary(c, OP_or, hit, compose_binary(c, OP_ne, x, x));
+        struct value *at = build_iota(c->b, index, axis);
+        at = compose_select(c, hit, at, build_like(c->b, at, last ? 0 : (double)extent));
+        return compose_reduce(c, last ? REDUCE_max : REDUCE_min, at, axes, 1, E_COMPUTE);
+}

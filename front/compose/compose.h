@@ -88,12 +88,21 @@ struct value *compose_spread(struct compose *c, struct value *v, const struct ty
                              const int64_t *dims);
 /* v is a scalar or [extent of axis]: over to's shape */
 struct value *compose_along(struct compose *c, struct value *v, const struct type *to, int axis);
+/* `extent` of x along the axis, from `start` on; of each axis else all */
+struct value *compose_part(struct compose *c, struct value *x, int axis, int64_t start,
+                           int64_t extent);
+/* x along axis, cut or filled with 0 to `extent` */
+struct value *compose_fitted(struct compose *c, struct value *x, int axis, int64_t extent);
 /* 0, 1, ..., count - 1 */
 struct value *compose_iota(struct compose *c, enum element e, int64_t count);
 
 /* accumulator: an element, or E_COMPUTE; no axes: x itself */
 struct value *compose_reduce(struct compose *c, enum reducer kind, struct value *x,
                              const int64_t *axes, int count, int accumulator);
+/* the first (or last) position along the axis that holds the maximum (or minimum), of i32 or i64;
+ * the axis vanishes. NaN is the maximum and the minimum. */
+struct value *compose_arg_reduce(struct compose *c, struct value *x, enum reducer kind, int axis,
+                                 bool last);
 /* a reduced value back over the shape it was reduced from, or with the axes kept as extents 1 */
 struct value *compose_unreduce(struct compose *c, struct value *reduced, const struct type *full,
                                const int64_t *axes, int count);

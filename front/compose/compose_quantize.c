@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* Quantization. q = saturate(round_half_even(real / scale) + zero): a division, never a product
+ * with 1 / scale, which differs at halves; rounded first, then moved by the zero point. */
+#include "front/compose/compose_quantize.h"
+
+#include "ir/affine_numbers.h"
+
+static struct value *quantize(struct compose *c, struct value *real, struct value *zero_point,
+                              enum element to, bool saturate)
+{
+        double number, least, most;
+
+        if (real && element_is_integer(to))
+                return build_rounded(c->b, real, zero_point, to);
+        if (!element_is_float(compose_plain_element(to)))
+                real = compose_unary(c, OP_round, real);
+        if (real && zero_point && !(value_is_splat(zero_point, &number) && number == 0))
+                real = compose_binary(c, OP_add, real,
+                                      compose_cast(c, zero_point, value_element(real)));
+        if (compose_integer_range(to, &least, &most))
+                real = compose_with(c, OP_min, compose_with(c, OP_max, real, least), most);
+        return compose_convert(c, real, to, &(struct compose_conversion){ .saturate = saturate });
+}
+
+struct value *compose_requantize(struct compose *c, struct value *real, struct value *zero_point,
+                                 enum element to)
+{
+        return quantize(c, real, zero_point, to, true);
+}
+
+struct value *compose_centered(struct compose *c, struct value *x, struct value *zero_point,
+                               enum element as)
+{
+        if (!x || !zero_point || element_is_integer(value_element(x)))
+                return build_centered(c->b, x, zero_point, as);
+        /* of constants of several numbers in a byte passes want to see the numbers */
+        struct value *(*fold)(struct builder *, struct op *, void *) = c->b->fold;
+        c->b->fold = value_is_constant(x) && x->type->rank > 1 ? NULL : fold;
+        struct value *right = compose_cast(c, zero_point, as);
+        x = compose_binary(c, OP_sub, compose_cast(c, x, as), right);
+        c->b->fold = fold;
+        return x;
+}
+
+struct value *compose_quantize(struct compose *c, struct value *x,
+                               const struct compose_quantization *q)
+{
+        struct value *scale = compose_cast(c, q->scale, q->computed);
+        struct value *real = compose_binary(c, OP_div, compose_cast(c, x, q->computed), scale);
+        return quantize(c, real, q->zero, q->to, q->saturate);
+}
+
+struct value *compose_dequantize(struct compose *c, struct value *x, struct value *scale,
+                                 struct value *zero, enum element to)
+{
+        if (!x || !scale)
+                return NULL;
+        enum element computed = value_element(scale) == E_F64 ? E_F64 : E_F32;
+        /* 32-bit differences are taken in integers, which wrap only where the difference itself has
+         * no place */
+        enum element plain = compose_plain_element(value_element(x));
+        scale = compose_cast(c, scale, computed);
+        if (element_is_integer(value_element(x)) && to == computed)
+                return build_dequantize(c->b, x, scale, zero);
+        struct value *(*fold)(struct builder *, struct op *, void *) = c->b->fold;
+        if (value_is_constant(x) && x->type->rank > 1) /* passes want to see the numbers */
+                c->b->fold = NULL;
+        x = compose_centered(c, x, zero, element_info[plain].bytes < 4 ? E_I32 : plain);
+        struct value *real =
+                compose_cast(c, compose_binary(c, OP_mul, compose_cast(c, x, computed), scale), to);
+        c->b->fold = fold;
+        return real;
+}
+
+struct compose_dynamic compose_quantize_dynamic(struct compose *c, struct value *x)
+{
+        int64_t axes[RANK_MAX];
+        int count = compose_axes_from(0, value_rank(x), axes);
+        struct value *most = compose_with(
+                c, OP_max, compose_reduce(c, REDUCE_max, x, axes, count, E_COMPUTE), 0);
+        struct value *least = compose_with(
+                c, OP_min, compose_reduce(c, REDUCE_min, x, axes, count, E_COMPUTE), 0);
+        struct compose_dynamic q;
+
+        q.scale = compose_with(c, OP_div, compose_binary(c, OP_sub, most, least), 255);
+        /* of nothing but zeros the text's formula is 0 / 0; onnxruntime scales by 1 */
+        q.scale = compose_select(c, compose_with(c, OP_eq, q.scale, 0),
+                                 q.scale ? build_like(c->b, q.scale, 1) : NULL, q.scale);
+        q.zero = compose_unary(c, OP_neg, compose_binary(c, OP_div, least, q.scale));
+        q.zero = compose_with(c, OP_min, compose_with(c, OP_max, q.zero, 0), 255);
+        q.zero = compose_cast(c, compose_unary(c, OP_round, q.zero), E_U8);
+        q.numbers = compose_requantize(c, compose_binary(c, OP_div, x, q.scale), q.zero, E_U8);
+        return q;
+}
