@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Convolutions: Conv, FusedConv, CausalConvWithState, ConvInteger, QLinearConv, ConvTranspose. */
 #include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_recurrent.h"
 
 bool onnx_conv_read(struct onnx_import *im, struct onnx_node *n, const struct value *x,
                     const struct value *w, struct compose_window *window, int64_t *groups)
@@ -52,25 +53,20 @@ bool onnx_import_fused_conv(struct onnx_import *im, struct onnx_node *n)
                                     type_text(im->arena, im->m, y->type));
         if (sum)
                 y = compose_binary(im->c, OP_add, y, sum);
-        int want = which == 3 ? 1 : which >= 4 ? 2 : 0;
+        enum { CLIP = 4, KINDS = 6 };   /* of activations */
+        static const int kinds[KINDS] = { ACT_RELU, ACT_TANH, ACT_SIGMOID, ACT_LEAKY_RELU, [CLIP + 1] =
+                                          ACT_HARD_SIGMOID };
+        int want = which == 3 ? 1 : which >= CLIP ? 2 : 0;
         if (count < want)
                 return onnx_invalid(im, n, "activation_params has %d values, want %d", count, want);
-        switch (which) {
-        case 0: y = compose_with(im->c, OP_max, y, 0); break;
-        case 1: y = compose_unary(im->c, OP_tanh, y); break;
-        case 2: y = compose_unary(im->c, OP_sigmoid, y); break;
-        case 3: y = compose_below_zero(im->c, y, compose_with(im->c, OP_mul, y, p[0])); break;
-        case 4: y = compose_with(im->c, OP_min, compose_with(im->c, OP_max, y, p[0]), p[1]); break;
-        case 5:
-                y = compose_with(
-                        im->c, OP_min,
-                        compose_with(im->c, OP_max,
-                                     compose_with(im->c, OP_add,
-                                                  compose_with(im->c, OP_mul, y, p[0]), p[1]),
-                                     0),
-                        1);
-                break;
-        default: break;
+        if (which == CLIP) {
+                y = compose_with(im->c, OP_max, y, p[0]);
+                y = compose_with(im->c, OP_min, y, p[1]);
+        } else if (which >= 0) {
+                const struct compose_activation use = { .kind = kinds[which],
+                                                        .alpha = want >= 1 ? p[0] : 0,
+                                                        .beta = want >= 2 ? p[1] : 0 };
+                y = compose_activate(im->c, &use, y);
         }
         return onnx_output(n, 0, y);
 }

@@ -10,7 +10,7 @@ struct compose_quantization {
         struct value *scale, *zero;
         enum element to;                /* of the quantized numbers */
         enum element computed;          /* a float: in which x is divided by the scale */
-        bool saturate;                  /* to floats of 8 bits, as struct compose_conversion has it */
+        bool saturate;                  /* to floats of 8 bits: struct compose_conversion */
 };
 /* saturate(round_half_even(x / scale) + zero) */
 struct value *compose_quantize(struct compose *c, struct value *x,

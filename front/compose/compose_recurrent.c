@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+/* Recurrent cells. What the inputs add to the gates is one product for all steps; the steps are a
+ * loop, or, when they are few, written one after the other. */
+#include "front/compose/compose_recurrent.h"
+
+#include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_quantize.h"
+
+/* ---- activations ---- */
+
+struct value *compose_activate(struct compose *c, const struct compose_activation *use,
+                               struct value *x)
+{
+        double a = use->alpha, b = use->beta;
+
+        if (!x)
+                return NULL;
+        switch (use->kind) {
+        case ACT_AFFINE: return compose_with(c, OP_add, compose_with(c, OP_mul, x, a), b);
+        case ACT_ELU:
+                return compose_below_zero(
+                        c, x, compose_with(c, OP_mul, compose_unary(c, OP_expm1, x), a));
+        case ACT_HARD_SIGMOID:
+                x = compose_with(c, OP_add, compose_with(c, OP_mul, x, a), b);
+                return compose_with(c, OP_min, compose_with(c, OP_max, x, 0), 1);
+        case ACT_LEAKY_RELU: return compose_below_zero(c, x, compose_with(c, OP_mul, x, a));
+        case ACT_RELU: return compose_with(c, OP_max, x, 0);
+        case ACT_SCALED_TANH:
+                return compose_with(c, OP_mul,
+                                    compose_unary(c, OP_tanh, compose_with(c, OP_mul, x, b)), a);
+        case ACT_SIGMOID: return compose_unary(c, OP_sigmoid, x);
+        case ACT_SOFTPLUS: return compose_unary(c, OP_softplus, x);
+        case ACT_SOFTSIGN:
+                return compose_binary(c, OP_div, x,
+                                      compose_with(c, OP_add, compose_unary(c, OP_abs, x), 1));
+        case ACT_THRESHOLDED_RELU:
+                return compose_select(c, compose_with(c, OP_gt, x, a), x,
+                                      x ? build_like(c->b, x, 0) : NULL);
+        default: return compose_unary(c, OP_tanh, x);
+        }
+}
+
+/* ---- operands ---- */
+
+struct recurrent {
+        const struct compose_recurrent *in;
+        int gates;
+        bool quantized;
+        int64_t steps, batch, hidden;
+        enum element e; /* of x, as it was */
+        struct value *x; /* <steps x batch x inputs>, of the wide type */
+        struct value *lengths; /* <batch x i64>, or NULL */
+};
+
+static bool want_shape(struct compose *c, const char *what, const struct value *v,
+                       const dim_t *dims, int rank)
+{
+        bool fits = !v || value_rank(v) == rank;
+
+        for (int d = 0; v && d < rank && fits; d++)
+                fits = dim_is(dims[d], value_extent(v, d));
+        return fits ||
+               compose_invalid(
+                       c, "%s %s, want %s", what, type_text(c->arena, c->m, v->type),
+                       type_text(c->arena, c->m, type_tensor(c->m, value_element(v), rank, dims)));
+}
+
+/* scales and zero points: one number, or one per gate and hidden unit, for each direction */
+static bool quantization_fits(struct compose *c, const struct recurrent *r)
+{
+        const struct compose_recurrent *in = r->in;
+        const struct {
+                const char *what;
+                struct value *v;
+        } numbers[4] = { { "the scales of the weights are", in->w_scale },
+                         { "the zero points of the weights are", in->w_zero },
+                         { "the scales of the recurrence weights are", in->r_scale },
+                         { "the zero points of the recurrence weights are", in->r_zero } };
+        const dim_t dims[2] = { dim_of(in->directions), dim_of(r->gates * r->hidden) };
+
+        for (int i = 0; i < 4; i++)
+                if (!want_shape(c, numbers[i].what, numbers[i].v, dims,
+                                value_rank(numbers[i].v) == 1 ? 1 : 2))
+                        return false;
+        return true;
+}
+
+static bool operands_fit(struct compose *c, const struct recurrent *r)
+{
+        const struct compose_recurrent *in = r->in;
+        const bool q = r->quantized;
+        const dim_t d = dim_of(in->directions), all = dim_of(r->gates * r->hidden),
+                    inputs = dim_of(value_extent(r->x, 2)), hidden = dim_of(r->hidden),
+                    batch = dim_of(r->batch), w[3] = { d, q ? inputs : all, q ? all : inputs },
+                    recurrence[3] = { d, q ? hidden : all, q ? all : hidden },
+                    bias[2] = { d, dim_of(2 * r->gates * r->hidden) },
+                    peephole[2] = { d, dim_of(3 * r->hidden) },
+                    state[3] = { in->batch_first ? batch : d, in->batch_first ? d : batch, hidden };
+
+        return want_shape(c, "the weights are", in->w, w, 3) &&
+               want_shape(c, "the recurrence weights are", in->r, recurrence, 3) &&
+               (!q || quantization_fits(c, r)) &&
+               want_shape(c, "the biases are", in->bias, bias, 2) &&
+               want_shape(c, "the lengths are", in->lengths, &batch, 1) &&
+               want_shape(c, "the state is", in->h, state, 3) &&
+               want_shape(c, "the state of the cells is", in->c, state, 3) &&
+               want_shape(c, "the peephole weights are", in->peephole, peephole, 2);
+}
+
+static bool recurrent_new(struct compose *c, const struct compose_recurrent *in,
+                          struct recurrent *r)
+{
+        static const int gates[] = { [CELL_RNN] = 1, [CELL_GRU] = 3, [CELL_LSTM] = 4 };
+        struct value *x = in->x;
+
+        *r = (struct recurrent){ .in = in,
+                                 .gates = gates[in->cell],
+                                 .quantized = in->w_scale != NULL,
+                                 .hidden = in->hidden,
+                                 .e = value_element(x) };
+        if (in->batch_first)
+                x = build_transpose(c->b, x, (const int64_t[]){ 1, 0, 2 });
+        r->x = compose_wide(c, x);
+        if (!r->x)
+                return false;
+        r->steps = value_extent(r->x, 0);
+        r->batch = value_extent(r->x, 1);
+        if (!r->hidden && value_rank(in->r) == 3)
+                r->hidden = value_extent(in->r, r->quantized ? 1 : 2);
+        if (r->hidden < 1 || r->hidden > NUMBER_MAX)
+                return compose_invalid(c,
+                                       "the hidden size is not stated, and the recurrence "
+                                       "weights are %s",
+                                       type_text(c->arena, c->m, in->r->type));
+        if (!operands_fit(c, r))
+                return false;
+        r->lengths = in->lengths ? compose_cast(c, in->lengths, E_I64) : NULL;
+        return compose_type(c, r->e, 4,
+                            (const dim_t[]){ dim_of(r->steps), dim_of(in->directions),
+                                             dim_of(r->batch), dim_of(r->hidden) }) != NULL;
+}
+
+/* direction d of a weight operand, without that dimension, in the wide type; NULL when the operand
+ * is absent */
+static struct value *weights(struct compose *c, struct value *v, int d)
+{
+        return v ? compose_wide(c, build_gather(c->b, v, compose_integer(c, E_I64, d), 0)) : NULL;
+}
+
+/* the initial state of direction d: <batch x hidden> */
+static struct value *initial(struct compose *c, const struct recurrent *r, struct value *v, int d)
+{
+        if (!v)
+                return constant_number(
+                        c->m,
+                        type_tensor(c->m, value_element(r->x), 2,
+                                    (const dim_t[]){ dim_of(r->batch), dim_of(r->hidden) }),
+                        0);
+        return compose_wide(
+                c, build_gather(c->b, v, compose_integer(c, E_I64, d), r->in->batch_first ? 1 : 0));
+}
+
+/* ---- one step ---- */
+
+static struct value *clipped(struct compose *c, const struct recurrent *r, struct value *x)
+{
+        return r->in->clip > 0 && x ? clamp(c, x, -r->in->clip, r->in->clip) : x;
+}
+
+/* activation `use` of a gate, whose input is clipped */
+static struct value *activate(struct compose *c, const struct recurrent *r,
+                              const struct compose_activation *use, struct value *x)
+{
+        return compose_activate(c, use, clipped(c, r, x));
+}
+
+/* what one direction computes with, and its state; all = gates * hidden */
+struct direction {
+        const struct compose_activation *act;
+        struct value *gates;            /* <steps x batch x all>: inputs and biases */
+        struct value *recurrence;       /* <all x hidden>; quantized: <hidden x all> */
+        struct value *scale;            /* quantized: of the recurrence, a scalar or <all>; or
+                                         * NULL */
+        struct value *hidden_bias;      /* GRU: the recurrence bias of the last gate, kept apart */
+        struct value *peephole;         /* LSTM: <3 * hidden>, of input, output, forget */
+        struct value *h, *c;
+};
+
+/* x, quantized here, times integers that are centered, as floats */
+static struct value *dynamic_product(struct compose *c, struct value *x, struct value *w,
+                                     struct value *scale)
+{
+        if (!x || !w || !scale)
+                return NULL;
+        const struct compose_dynamic q = compose_quantize_dynamic(c, x);
+        struct value *sum =
+                compose_matmul_as(c, compose_centered(c, q.numbers, q.zero, E_I32), w, E_I32);
+        return mul(c, compose_cast(c, sum, E_F32), mul(c, q.scale, scale));
+}
+
+/* x times rows [from, from + count) of the recurrence; quantized: all */
+static struct value *recur(struct compose *c, const struct direction *d, struct value *x,
+                           int64_t from, int64_t count)
+{
+        if (d->scale)
+                return dynamic_product(c, x, d->recurrence, d->scale);
+        struct value *rows = compose_part(c, d->recurrence, 0, from, count);
+
+        return rows && x ? compose_matmul(c, x,
+                                          build_transpose(c->b, rows, (const int64_t[]){ 1, 0 }))
+                         : NULL;
+}
+
+static struct value *gate(struct compose *c, const struct recurrent *r, struct value *gates, int k)
+{
+        return compose_part(c, gates, 1, k * r->hidden, r->hidden);
+}
+
+static struct value *peep(struct compose *c, const struct recurrent *r, const struct direction *d,
+                          struct value *x, int k, struct value *cell)
+{
+        return d->peephole ? add(c, x,
+                                 mul(c, compose_part(c, d->peephole, 0, k * r->hidden, r->hidden),
+                                     cell))
+                           : x;
+}
+
+static void lstm_step(struct compose *c, const struct recurrent *r, const struct direction *d,
+                      struct value *x, struct value **h, struct value **cell)
+{
+        struct value *g = add(c, x, recur(c, d, d->h, 0, 4 * r->hidden));
+        struct value *in = activate(c, r, &d->act[0], peep(c, r, d, gate(c, r, g, 0), 0, d->c));
+        struct value *forget =
+                r->in->input_forget
+                        ? compose_from(c, OP_sub, 1, in)
+                        : activate(c, r, &d->act[0], peep(c, r, d, gate(c, r, g, 2), 2, d->c));
+        struct value *candidate = activate(c, r, &d->act[1], gate(c, r, g, 3));
+
+        *cell = add(c, mul(c, forget, d->c), mul(c, in, candidate));
+        struct value *out = activate(c, r, &d->act[0], peep(c, r, d, gate(c, r, g, 1), 1, *cell));
+        /* the cell's state is no gate: it is not clipped */
+        *h = mul(c, out, compose_activate(c, &d->act[2], *cell));
+}
+
+static void gru_step(struct compose *c, const struct recurrent *r, const struct direction *d,
+                     struct value *x, struct value **h)
+{
+        int64_t size = r->hidden;
+        struct value *right = recur(c, d, d->h, 0, 2 * size);
+        struct value *g = add(c, compose_part(c, x, 1, 0, 2 * size), right);
+        struct value *update = activate(c, r, &d->act[0], gate(c, r, g, 0)),
+                     *reset = activate(c, r, &d->act[0], gate(c, r, g, 1));
+        struct value *inner = r->in->linear_before_reset
+                                      ? recur(c, d, d->h, 2 * size, size)
+                                      : recur(c, d, mul(c, reset, d->h), 2 * size, size);
+
+        inner = d->hidden_bias ? add(c, inner, d->hidden_bias) : inner;
+        inner = r->in->linear_before_reset ? mul(c, reset, inner) : inner;
+        struct value *candidate = activate(c, r, &d->act[1], add(c, gate(c, r, x, 2), inner));
+        *h = add(c, mul(c, compose_from(c, OP_sub, 1, update), candidate), mul(c, update, d->h));
+}
+
+/* advances the state by step t, whose row of gates is x; gives the step's output */
+static struct value *step(struct compose *c, const struct recurrent *r, struct direction *d,
+                          struct value *t, struct value *x)
+{
+        struct value *h = NULL, *cell = d->c;
+
+        if (r->in->cell == CELL_LSTM)
+                lstm_step(c, r, d, x, &h, &cell);
+        else if (r->in->cell == CELL_GRU)
+                gru_step(c, r, d, x, &h);
+        else
+                h = activate(c, r, &d->act[0], add(c, x, recur(c, d, d->h, 0, r->hidden)));
+        if (!h || !r->lengths) {
+                d->h = h;
+                d->c = cell;
+                return h;
+        }
+        struct value *runs = compose_spread(c, compose_binary(c, OP_gt, r->lengths, t), h->type,
+                                            (const int64_t[]){ 0 });
+        d->h = compose_select(c, runs, h, d->h);
+        d->c = cell ? compose_select(c, runs, cell, d->c) : NULL;
+        return compose_select(c, runs, h, build_like(c->b, h, 0));
+}
+
+/* ---- one direction, and the whole ---- */
+
+/* What of the sequences counts: steps that none of them has are 0, which is in any range. */
+static struct value *counted_inputs(struct compose *c, const struct recurrent *r)
+{
+        const struct type *t = type_with_element(c->m, r->x->type, E_I64);
+
+        if (!r->lengths)
+                return r->x;
+        struct value *most =
+                compose_reduce(c, REDUCE_max, r->lengths, (const int64_t[]){ 0 }, 1, E_COMPUTE);
+        struct value *runs = compose_binary(c, OP_lt, build_iota(c->b, t, 0), most);
+        return compose_select(c, runs, r->x, build_like(c->b, r->x, 0));
+}
+
+/* what the inputs and weights of a direction make, and the recurrence: both of integers */
+static void quantized_new(struct compose *c, const struct recurrent *r, int number,
+                          struct direction *d)
+{
+        struct value *const numbers[2] = { r->in->w, r->in->r },
+                            *const scales[2] = { r->in->w_scale, r->in->r_scale },
+                            *const zeros[2] = { r->in->w_zero, r->in->r_zero };
+        struct value *at = compose_integer(c, E_I64, number), *w[2], *scale[2];
+
+        for (int i = 0; i < 2; i++) {
+                struct value *zero = build_gather(c->b, zeros[i], at, 0);
+                w[i] = build_gather(c->b, numbers[i], at, 0);
+                scale[i] = build_gather(c->b, scales[i], at, 0);
+                w[i] = w[i] ? compose_centered(c, w[i], compose_along(c, zero, w[i]->type, 1),
+                                               E_I32)
+                            : NULL;
+        }
+        d->gates = dynamic_product(c, counted_inputs(c, r), w[0], scale[0]);
+        d->recurrence = w[1];
+        d->scale = scale[1];
+}
+
+static bool direction_new(struct compose *c, const struct recurrent *r, int number,
+                          struct direction *d)
+{
+        int64_t all = r->gates * r->hidden;
+        struct value *bias = weights(c, r->in->bias, number);
+
+        *d = (struct direction){ .act = r->in->act + number * (r->in->cell == CELL_RNN   ? 1
+                                                               : r->in->cell == CELL_GRU ? 2
+                                                                                         : 3) };
+        d->h = initial(c, r, r->in->h, number);
+        d->c = r->in->cell == CELL_LSTM ? initial(c, r, r->in->c, number) : NULL;
+        d->peephole = r->in->cell == CELL_LSTM ? weights(c, r->in->peephole, number) : NULL;
+        if (r->quantized) {
+                quantized_new(c, r, number, d);
+        } else {
+                struct value *w = weights(c, r->in->w, number);
+                w = w ? build_transpose(c->b, w, (const int64_t[]){ 1, 0 }) : NULL;
+                d->recurrence = weights(c, r->in->r, number);
+                d->gates = w ? compose_matmul(c, r->x, w) : NULL;
+        }
+        if (!d->gates || !d->recurrence || !d->h)
+                return false;
+        if (!bias)
+                return true;
+        struct value *of_input = compose_part(c, bias, 0, 0, all),
+                     *of_state = compose_part(c, bias, 0, all, all);
+        if (r->in->cell == CELL_GRU) {
+                d->hidden_bias = compose_part(c, of_state, 0, 2 * r->hidden, r->hidden);
+                struct value *zero = d->hidden_bias ? build_like(c->b, d->hidden_bias, 0) : NULL;
+                of_state = build_concat(
+                        c->b,
+                        (struct value *[]){ compose_part(c, of_state, 0, 0, 2 * r->hidden), zero },
+                        2, 0);
+        }
+        d->gates = add(c, d->gates, add(c, of_input, of_state));
+        return d->gates != NULL;
+}
+
+/* values[] of shape t stacked along a new first dimension */
+static struct value *stacked(struct compose *c, struct value **values, int64_t count,
+                             const struct type *t)
+{
+        dim_t dims[RANK_MAX] = { dim_of(1) };
+
+        for (int d = 0; d < t->rank; d++)
+                dims[d + 1] = t->dims[d];
+        for (int64_t i = 0; i < count; i++)
+                values[i] = compose_reshape(c, values[i], t->rank + 1, dims);
+        if (count)
+                return build_concat(c->b, values, (int)count, 0);
+        dims[0] = dim_of(0);
+        return constant_number(c->m, type_tensor(c->m, t->element, t->rank + 1, dims), 0);
+}
+
+static bool recurrent_outputs(struct compose *c, const struct recurrent *r, struct value **y,
+                              struct value **h, struct value **cells, const bool *wanted,
+                              struct value **results)
+{
+        const struct type *state = h[0]->type;
+        /* <directions x steps x batch x hidden> */
+        struct value *all = stacked(c, y, r->in->directions, y[0]->type);
+        struct value *outputs[3] = { NULL, stacked(c, h, r->in->directions, state),
+                                     cells[0] ? stacked(c, cells, r->in->directions, state)
+                                              : NULL };
+
+        if (!all || !outputs[1])
+                return false;
+        outputs[0] = build_transpose(c->b, all,
+                                     r->in->batch_first ? (const int64_t[]){ 2, 1, 0, 3 }
+                                                        : (const int64_t[]){ 1, 0, 2, 3 });
+        for (int i = 0; i < 3; i++) {
+                if (i > 0 && r->in->batch_first && outputs[i])
+                        outputs[i] =
+                                build_transpose(c->b, outputs[i], (const int64_t[]){ 1, 0, 2 });
+                if (wanted[i] && !(results[i] = compose_cast(c, outputs[i], r->e)))
+                        return false;
+        }
+        return true;
+}
+
+/* The steps one after the other, from the last when backward; *y all outputs. */
+static bool write_out(struct compose *c, const struct recurrent *r, struct direction *d,
+                      bool backward, struct value **y)
+{
+        const struct type *state = d->h->type;
+        struct value **out = arena_array(c->arena, (size_t)r->steps + 1, sizeof *out);
+
+        for (int64_t i = 0; i < r->steps; i++) {
+                int64_t t = backward ? r->steps - 1 - i : i;
+                struct value *number = compose_integer(c, E_I64, t);
+                out[t] = step(c, r, d, number, build_gather(c->b, d->gates, number, 0));
+                if (!out[t])
+                        return false;
+        }
+        return (*y = stacked(c, out, r->steps, state)) != NULL;
+}
+
+/* The same as a loop that carries the state. */
+static bool write_loop(struct compose *c, const struct recurrent *r, struct direction *d,
+                       bool backward, struct value **y)
+{
+        const int64_t direction = backward;
+        struct value *first[2] = { d->h, d->c };
+        struct compose_loop loop;
+        struct compose_loop_parts parts = { .steps = r->steps,
+                                            .first = first,
+                                            .carried = d->c ? 2 : 1,
+                                            .scans = &d->gates,
+                                            .scanned = 1,
+                                            .stacked = 1,
+                                            .scan_backward = &direction,
+                                            .stack_backward = &direction };
+
+        if (!compose_loop_open(c, &parts, &loop))
+                return false;
+        struct value *t = backward ? compose_from(c, OP_sub, (double)(r->steps - 1), loop.number)
+                                   : loop.number;
+        d->h = &loop.held[0];
+        d->c = d->c ? &loop.held[1] : NULL;
+        struct value *row = step(c, r, d, t, &loop.rows[0]);
+        if (!compose_loop_close(c, &loop,
+                                d->c ? (struct value *[]){ d->h, d->c, row }
+                                     : (struct value *[]){ d->h, row }))
+                return false;
+        d->h = &loop.op->results[0];
+        d->c = d->c ? &loop.op->results[1] : NULL;
+        *y = &loop.op->results[parts.carried];
+        return true;
+}
+
+/* A state at the end: of a sequence without steps 0, as in onnxruntime, where the text says
+ * nothing. */
+static struct value *last_state(struct compose *c, const struct recurrent *r, struct value *state)
+{
+        if (!state || !r->lengths)
+                return state;
+        struct value *has_steps = compose_spread(c, compose_with(c, OP_gt, r->lengths, 0),
+                                                 state->type, (const int64_t[]){ 0 });
+        return compose_select(c, has_steps, state, build_like(c->b, state, 0));
+}
+
+bool compose_recurrent(struct compose *c, const struct compose_recurrent *in,
+                       const bool wanted[RECURRENT_RESULTS],
+                       struct value *results[RECURRENT_RESULTS])
+{
+        struct value *y[2] = { NULL, NULL }, *h[2] = { NULL, NULL }, *cells[2] = { NULL, NULL };
+        struct recurrent r;
+
+        if (!recurrent_new(c, in, &r))
+                return false;
+        for (int number = 0; number < in->directions; number++) {
+                struct direction d;
+                bool backward = in->backward || number == 1;
+                if (!direction_new(c, &r, number, &d) ||
+                    !(r.steps > c->limits->unrolled_steps ? write_loop : write_out)(
+                            c, &r, &d, backward, &y[number]))
+                        return false;
+                h[number] = last_state(c, &r, d.h);
+                cells[number] = last_state(c, &r, d.c);
+        }
+        return recurrent_outputs(c, &r, y, h, cells, wanted, results);
+}
