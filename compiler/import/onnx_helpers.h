@@ -113,10 +113,6 @@ bool onnx_conv_read(struct onnx_import *im, struct onnx_node *n, const struct va
                     const struct value *w, struct compose_window *window, int64_t *groups);
 /* what several operators compute with (onnx_op_pool.c, onnx_op_norm.c); x is of a wide type */
 struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, struct value *x);
-struct value *onnx_softmax(struct onnx_import *im, struct value *x, const int64_t *axes, int count,
-                           bool logarithm);
-/* the same, but 0 in rows of nothing but -inf, where a softmax is NaN */
-struct value *onnx_masked_softmax(struct onnx_import *im, struct value *x, const int64_t *axes, int count);
 /* what x is divided by before it is squared: the largest magnitude of its set, but 1 where that is
  * 0, infinite or no number */
 struct value *onnx_norm_scale(struct onnx_import *im, struct value *largest);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What models of ai.onnx.ml have in common. */
 #include "compiler/import/onnx_ml.h"
+#include "front/compose/compose_softmax.h"
 
 #include <math.h>
 #include <string.h>
@@ -63,7 +64,7 @@ static struct value *probit(struct onnx_import *im, struct value *x)
 struct value *onnx_post_transform(struct onnx_import *im, struct value *x, int post)
 {
         switch (post) {
-        case POST_SOFTMAX: return onnx_softmax(im, x, (const int64_t[]){ 1 }, 1, false);
+        case POST_SOFTMAX: return compose_softmax(im->c, x, (const int64_t[]){ 1 }, 1, false);
         case POST_LOGISTIC: return compose_unary(im->c, OP_sigmoid, x);
         case POST_SOFTMAX_ZERO: return softmax_zero(im, x);
         case POST_PROBIT: return probit(im, x);

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_softmax.h"
 
 static struct value *transposed(struct onnx_import *im, struct value *x, int a, int b, int c, int d)
 {
@@ -185,8 +186,9 @@ static struct value *shares_of(struct onnx_import *im, struct onnx_node *n, stru
 {
         const int64_t keys[1] = { 3 };
         bool may_be_hidden = onnx_input(n, 3) || onnx_input(n, 6);
-        return may_be_hidden && !im->context->exact ? onnx_masked_softmax(im, scores, keys, 1)
-                                                    : onnx_softmax(im, scores, keys, 1, false);
+        return may_be_hidden && !im->context->exact
+                       ? compose_masked_softmax(im->c, scores, keys, 1)
+                       : compose_softmax(im->c, scores, keys, 1, false);
 }
 
 struct value *onnx_for_heads(struct onnx_import *im, struct value *x, int64_t heads)
@@ -362,7 +364,8 @@ bool onnx_import_flex_attention(struct onnx_import *im, struct onnx_node *n)
         if (!compose_type(im->c, computed, 4, result))
                 return false;
         struct value *x = compose_cast(im->c, scores_of(im, n, q, k), precision);
-        x = onnx_softmax(im, compose_wide(im->c, modified(im, n, "score_mod", x)), keys, 1, false);
+        x = compose_softmax(im->c, compose_wide(im->c, modified(im, n, "score_mod", x)), keys, 1,
+                            false);
         x = compose_cast(im->c, modified(im, n, "prob_mod", compose_cast(im->c, x, precision)),
                          computed);
         v = onnx_for_heads(im, compose_cast(im->c, v, computed), dim_extent(result[1]));

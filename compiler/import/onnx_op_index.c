@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Operators that pick elements by an index tensor, or build masks out of indices. */
 #include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_softmax.h"
 
 static bool want_index(struct onnx_import *im, const struct onnx_node *n, int input)
 {
@@ -185,122 +186,39 @@ bool onnx_import_eye_like(struct onnx_import *im, struct onnx_node *n)
                                         e));
 }
 
-/* ---- losses: the class picked by target, weighted, ignored where target is ignore_index ---- */
+/* ---- losses ---- */
 
-enum loss_reduction { LOSS_NONE, LOSS_SUM, LOSS_MEAN };
-
-/* <N x 1 x ...>: the elements of x <N x C x ...> at these indices */
-static struct value *pick(struct onnx_import *im, struct value *x, struct value *indices)
-{
-        struct attr *attrs = attrs_new(im->m, OP_gather_elements);
-        attr_set(attrs, OP_gather_elements, "axis", 1);
-        return indices ? value_build(&im->b, OP_gather_elements, (struct value *[]){ x, indices },
-                                     2, attrs, NULL)
-                       : NULL;
-}
-
-static struct value *or_zero(struct onnx_import *im, struct value *ignored, struct value *x)
-{
-        return ignored && x ? compose_select(im->c, ignored, build_like(&im->b, x, 0), x) : x;
-}
-
-/* log_probabilities <N x C x ...>, target <N x ...> */
-static struct value *likelihood_loss(struct onnx_import *im, struct onnx_node *n,
-                                     struct value *log_probabilities)
+static bool loss_read(struct onnx_import *im, struct onnx_node *n, struct compose_loss *loss)
 {
         static const char *const reductions[] = { "none", "sum", "mean", NULL };
-        struct value *target = n->inputs[1], *weight = onnx_input(n, 2);
-        const struct type *t = log_probabilities->type, *target_type = target->type;
-        bool has_ignore = onnx_has(n, "ignore_index");
-        int64_t ignore_index, axes[RANK_MAX];
-        dim_t kept[RANK_MAX];
-        int reduction;
+        int rank = value_rank(n->inputs[0]);
 
-        if (!onnx_choice(im, n, "reduction", reductions, LOSS_MEAN, &reduction) ||
-            !onnx_int(im, n, "ignore_index", 0, &ignore_index) || !want_index(im, n, 1) ||
-            !onnx_want_rank(im, n, 0, 2, RANK_MAX) ||
-            !onnx_want_rank(im, n, 1, t->rank - 1, t->rank - 1))
-                return NULL;
-        for (int d = 0; d < t->rank; d++) {
-                kept[d] = dim_of(d == 1 ? 1 : type_extent(t, d));
-                if (d != 1 && !dim_equal(target_type->dims[d - (d > 1)], t->dims[d])) {
-                        onnx_invalid(im, n, "target is %s for an operand %s",
-                                     type_text(im->arena, im->m, target_type),
-                                     type_text(im->arena, im->m, t));
-                        return NULL;
-                }
-        }
-        if (weight && (value_rank(weight) != 1 || !dim_is(t->dims[1], value_extent(weight, 0)) ||
-                       value_element(weight) != value_element(n->inputs[0]))) {
-                onnx_invalid(im, n, "weight is %s for an operand %s",
-                             type_text(im->arena, im->m, weight->type),
-                             type_text(im->arena, im->m, t));
-                return NULL;
-        }
-        struct value *at = compose_reshape(im->c, target, t->rank, kept), *ignored = NULL,
-                     *factor = NULL;
-        if (has_ignore) {
-                ignored = compose_binary(im->c, OP_eq, compose_cast(im->c, at, E_I64),
-                                         compose_integer(im->c, E_I64, ignore_index));
-                at = compose_select(im->c, ignored,
-                                    compose_integer(im->c, value_element(target), 0), at);
-        }
-        struct value *loss =
-                compose_unary(im->c, OP_neg, or_zero(im, ignored, pick(im, log_probabilities, at)));
-        if (weight)
-                factor = or_zero(im, ignored,
-                                 build_gather(&im->b, compose_wide(im->c, weight),
-                                              ignored ? at : target, 0));
-        else if (ignored)
-                factor = or_zero(im, ignored, build_like(&im->b, loss, 1));
-        loss = compose_reshape(im->c, loss, target_type->rank, target_type->dims);
-        factor = compose_reshape(im->c, factor, target_type->rank, target_type->dims);
-        if (weight || ignored)
-                loss = compose_binary(im->c, OP_mul, loss, factor);
-        if (reduction == LOSS_NONE)
-                return loss;
-        int count = compose_axes_from(0, target_type->rank, axes);
-        if (reduction == LOSS_MEAN && !factor)
-                return compose_mean(im->c, loss, axes, count);
-        struct value *sum = compose_reduce(im->c, REDUCE_sum, loss, axes, count, E_COMPUTE);
-        return reduction == LOSS_SUM ? sum
-                                     : compose_binary(im->c, OP_div, sum,
-                                                      compose_reduce(im->c, REDUCE_sum, factor,
-                                                                     axes, count, E_COMPUTE));
+        loss->target = n->inputs[1];
+        loss->weight = onnx_input(n, 2);
+        loss->ignores = onnx_has(n, "ignore_index");
+        return onnx_want_float(im, n, 0) && onnx_want_rank(im, n, 0, 2, RANK_MAX) &&
+               onnx_choice(im, n, "reduction", reductions, LOSS_MEAN, &loss->reduction) &&
+               onnx_int(im, n, "ignore_index", 0, &loss->ignore_index) && want_index(im, n, 1) &&
+               onnx_want_rank(im, n, 1, rank - 1, rank - 1);
 }
 
 bool onnx_import_likelihood_loss(struct onnx_import *im, struct onnx_node *n)
 {
-        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, RANK_MAX))
-                return false;
-        struct value *x = compose_wide(im->c, n->inputs[0]);
-        struct value *loss = x ? likelihood_loss(im, n, x) : NULL;
-        return onnx_output(n, 0, compose_cast(im->c, loss, value_element(n->inputs[0])));
+        struct compose_loss loss;
+
+        return loss_read(im, n, &loss) &&
+               onnx_output(n, 0, compose_likelihood_loss(im->c, n->inputs[0], &loss));
 }
 
-/* the same of log softmax along axis 1, which is the second output */
+/* the second output: the log softmax */
 bool onnx_import_cross_entropy_loss(struct onnx_import *im, struct onnx_node *n)
 {
-        const int64_t last[1] = { 2 }, classes_last[3] = { 0, 2, 1 };
-        dim_t flat[3] = { dim_of(0), dim_of(0), dim_of(1) };
+        struct value *logarithms = NULL;
+        struct compose_loss loss;
 
-        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, RANK_MAX))
+        if (!loss_read(im, n, &loss))
                 return false;
-        struct value *x = compose_wide(im->c, n->inputs[0]);
-        if (!x)
-                return false;
-        const struct type *t = x->type;
-        for (int d = 0; d < t->rank; d++)
-                flat[compose_min(d, 2)] =
-                        dim_of(d < 2 ? type_extent(t, d) : dim_extent(flat[2]) * type_extent(t, d));
-        x = onnx_softmax(im,
-                         build_transpose(&im->b, compose_reshape(im->c, x, 3, flat), classes_last),
-                         last, 1, true);
-        x = compose_reshape(im->c, x ? build_transpose(&im->b, x, classes_last) : NULL, t->rank,
-                            t->dims);
-        if (!x || (onnx_wants(n, 1) &&
-                   !onnx_output(n, 1, compose_cast(im->c, x, value_element(n->inputs[0])))))
-                return false;
-        return onnx_output(
-                n, 0, compose_cast(im->c, likelihood_loss(im, n, x), value_element(n->inputs[0])));
+        struct value *y = compose_cross_entropy_loss(im->c, n->inputs[0], &loss,
+                                                     onnx_wants(n, 1) ? &logarithms : NULL);
+        return onnx_output(n, 0, y) && (!logarithms || onnx_output(n, 1, logarithms));
 }

@@ -7,6 +7,7 @@
 
 #include "compiler/import/onnx_helpers.h"
 #include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_softmax.h"
 
 static struct value *square(struct onnx_import *im, struct value *x) { return mul(im->c, x, x); }
 
@@ -106,44 +107,6 @@ static struct value *as_rows(struct onnx_import *im, struct value *x, int axis)
 
 /* ---- softmax ---- */
 
-struct value *onnx_softmax(struct onnx_import *im, struct value *x, const int64_t *axes, int count,
-                           bool logarithm)
-{
-        if (!x)
-                return NULL;
-        const struct type *t = x->type;
-        x = sub(im->c, x,
-                compose_unreduce(im->c,
-                                 compose_reduce(im->c, REDUCE_max, x, axes, count, E_COMPUTE), t,
-                                 axes, count));
-        struct value *e = compose_unary(im->c, OP_exp, x),
-                     *sum = compose_reduce(im->c, REDUCE_sum, e, axes, count, E_COMPUTE);
-        if (logarithm)
-                return sub(
-                        im->c, x,
-                        compose_unreduce(im->c, compose_unary(im->c, OP_log, sum), t, axes, count));
-        return compose_binary(im->c, OP_div, e, compose_unreduce(im->c, sum, t, axes, count));
-}
-
-struct value *onnx_masked_softmax(struct onnx_import *im, struct value *x, const int64_t *axes,
-                                  int count)
-{
-        if (!x)
-                return NULL;
-        /* A row of -inf has the lowest number as its largest: its exponentials are 0, and so is
-         * their quotient by 1. The sum of any other row is at least 1, its largest element's
-         * exponential. */
-        const struct type *t = x->type;
-        struct value *most = compose_with(
-                im->c, OP_max, compose_reduce(im->c, REDUCE_max, x, axes, count, E_COMPUTE),
-                t->element == E_F64 ? -DBL_MAX : -(double)FLT_MAX);
-        struct value *e = compose_unary(
-                im->c, OP_exp, sub(im->c, x, compose_unreduce(im->c, most, t, axes, count)));
-        struct value *sum = compose_with(
-                im->c, OP_max, compose_reduce(im->c, REDUCE_sum, e, axes, count, E_COMPUTE), 1);
-        return compose_binary(im->c, OP_div, e, compose_unreduce(im->c, sum, t, axes, count));
-}
-
 /* Softmax, LogSoftmax (variant 1): along one axis; before opset 13 over all dimensions from axis
  * on */
 bool onnx_import_softmax(struct onnx_import *im, struct onnx_node *n)
@@ -163,11 +126,11 @@ bool onnx_import_softmax(struct onnx_import *im, struct onnx_node *n)
         } else {
                 axes[count++] = axis;
         }
-        return onnx_output(
-                n, 0,
-                compose_cast(im->c,
-                             onnx_softmax(im, compose_wide(im->c, x), axes, count, onnx_variant(n)),
-                             value_element(x)));
+        return onnx_output(n, 0,
+                           compose_cast(im->c,
+                                        compose_softmax(im->c, compose_wide(im->c, x), axes, count,
+                                                        onnx_variant(n)),
+                                        value_element(x)));
 }
 
 /* ---- BatchNormalization ---- */

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_softmax.h"
 
 struct qattention {
         int64_t batch, steps, heads, size, past;        /* size: of a head; past: keys before these */
@@ -220,7 +221,7 @@ bool onnx_import_qattention(struct onnx_import *im, struct onnx_node *n)
                               a.scale != 0 ? a.scale : 1 / sqrt((double)a.size));
         if (mask)
                 scores = compose_binary(im->c, OP_add, scores, mask);
-        struct value *shares = onnx_softmax(im, scores, keys, 1, false);
+        struct value *shares = compose_softmax(im->c, scores, keys, 1, false);
         y = compose_matmul(im->c, shares, v);
         y = y ? build_transpose(&im->b, y, back) : NULL;
         y = compose_reshape(

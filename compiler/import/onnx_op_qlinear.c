@@ -2,6 +2,7 @@
 /* com.microsoft, QLinear...: operators on floats between a dequantization and a quantization, each of
  * which has one scale and one zero point for all. */
 #include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_softmax.h"
 
 /* operand x with its scale and zero point, as f32 */
 static struct value *dequantized(struct onnx_import *im, struct onnx_node *n, int x, int scale,
@@ -110,7 +111,7 @@ bool onnx_import_qlinear_softmax(struct onnx_import *im, struct onnx_node *n)
         axes[0] = axis;
         if (opset < 13)
                 count = compose_axes_from(axis, value_rank(n->inputs[0]), axes);
-        struct value *y = onnx_softmax(im, dequantized(im, n, 0, 1, 2), axes, count, false);
+        struct value *y = compose_softmax(im->c, dequantized(im, n, 0, 1, 2), axes, count, false);
         return y && quantized(im, n, y, 3, 4, value_element(n->inputs[0]));
 }
 

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* The softmax family, and losses over its logarithms. */
+#include "front/compose/compose_softmax.h"
+
+#include <float.h>
+
+#include "front/compose/compose_arithmetic.h"
+
+/* ---- softmax ---- */
+
+struct value *compose_softmax(struct compose *c, struct value *x, const int64_t *axes, int count,
+                              bool logarithm)
+{
+        if (!x)
+                return NULL;
+        const struct type *t = x->type;
+        x = sub(c, x,
+                compose_unreduce(c, compose_reduce(c, REDUCE_max, x, axes, count, E_COMPUTE), t,
+                                 axes, count));
+        struct value *e = compose_unary(c, OP_exp, x),
+                     *sum = compose_reduce(c, REDUCE_sum, e, axes, count, E_COMPUTE);
+        if (logarithm)
+                return sub(c, x,
+                           compose_unreduce(c, compose_unary(c, OP_log, sum), t, axes, count));
+        return compose_binary(c, OP_div, e, compose_unreduce(c, sum, t, axes, count));
+}
+
+struct value *compose_masked_softmax(struct compose *c, struct value *x, const int64_t *axes,
+                                     int count)
+{
+        if (!x)
+                return NULL;
+        /* A row of -inf has the lowest number as its largest: its exponentials are 0, and so is
+         * their quotient by 1. The sum of any other row is at least 1, its largest element's
+         * exponential. */
+        const struct type *t = x->type;
+        struct value *most =
+                compose_with(c, OP_max, compose_reduce(c, REDUCE_max, x, axes, count, E_COMPUTE),
+                             t->element == E_F64 ? -DBL_MAX : -(double)FLT_MAX);
+        struct value *e =
+                compose_unary(c, OP_exp, sub(c, x, compose_unreduce(c, most, t, axes, count)));
+        struct value *sum = compose_with(
+                c, OP_max, compose_reduce(c, REDUCE_sum, e, axes, count, E_COMPUTE), 1);
+        return compose_binary(c, OP_div, e, compose_unreduce(c, sum, t, axes, count));
+}
+
+/* ---- losses: the class picked by target, weighted, ignored where target is ignore_index ---- */
+
+/* <N x 1 x ...>: the elements of x <N x C x ...> at these indices */
+static struct value *pick(struct compose *c, struct value *x, struct value *indices)
+{
+        struct attr *attrs = attrs_new(c->m, OP_gather_elements);
+        attr_set(attrs, OP_gather_elements, "axis", 1);
+        return indices ? value_build(c->b, OP_gather_elements, (struct value *[]){ x, indices }, 2,
+                                     attrs, NULL)
+                       : NULL;
+}
+
+static struct value *or_zero(struct compose *c, struct value *ignored, struct value *x)
+{
+        return ignored && x ? compose_select(c, ignored, build_like(c->b, x, 0), x) : x;
+}
+
+/* log_probabilities <N x C x ...> of the wide type, where they were of e; the loss is, too */
+static struct value *likelihood_loss(struct compose *c, struct value *log_probabilities,
+                                     enum element e, const struct compose_loss *in)
+{
+        struct value *target = in->target, *weight = in->weight;
+        const struct type *t = log_probabilities->type, *target_type = target->type;
+        int64_t axes[RANK_MAX];
+        dim_t kept[RANK_MAX];
+
+        for (int d = 0; d < t->rank; d++) {
+                kept[d] = dim_of(d == 1 ? 1 : type_extent(t, d));
+                if (d != 1 && !dim_equal(target_type->dims[d - (d > 1)], t->dims[d])) {
+                        compose_invalid(c, "target is %s for an operand %s",
+                                        type_text(c->arena, c->m, target_type),
+                                        type_text(c->arena, c->m, t));
+                        return NULL;
+                }
+        }
+        if (weight && (value_rank(weight) != 1 || !dim_is(t->dims[1], value_extent(weight, 0)) ||
+                       value_element(weight) != e)) {
+                compose_invalid(c, "weight is %s for an operand %s",
+                                type_text(c->arena, c->m, weight->type),
+                                type_text(c->arena, c->m, t));
+                return NULL;
+        }
+        struct value *at = compose_reshape(c, target, t->rank, kept), *ignored = NULL,
+                     *factor = NULL;
+        if (in->ignores) {
+                ignored = compose_binary(c, OP_eq, compose_cast(c, at, E_I64),
+                                         compose_integer(c, E_I64, in->ignore_index));
+                at = compose_select(c, ignored, compose_integer(c, value_element(target), 0), at);
+        }
+        struct value *loss =
+                compose_unary(c, OP_neg, or_zero(c, ignored, pick(c, log_probabilities, at)));
+        if (weight)
+                factor = or_zero(
+                        c, ignored,
+                        build_gather(c->b, compose_wide(c, weight), ignored ? at : target, 0));
+        else if (ignored)
+                factor = or_zero(c, ignored, build_like(c->b, loss, 1));
+        loss = compose_reshape(c, loss, target_type->rank, target_type->dims);
+        factor = compose_reshape(c, factor, target_type->rank, target_type->dims);
+        if (weight || ignored)
+                loss = compose_binary(c, OP_mul, loss, factor);
+        if (in->reduction == LOSS_NONE)
+                return loss;
+        int count = compose_axes_from(0, target_type->rank, axes);
+        if (in->reduction == LOSS_MEAN && !factor)
+                return compose_mean(c, loss, axes, count);
+        struct value *sum = compose_reduce(c, REDUCE_sum, loss, axes, count, E_COMPUTE);
+        return in->reduction == LOSS_SUM ? sum
+                                         : compose_binary(c, OP_div, sum,
+                                                          compose_reduce(c, REDUCE_sum, factor,
+                                                                         axes, count, E_COMPUTE));
+}
+
+struct value *compose_likelihood_loss(struct compose *c, struct value *x,
+                                      const struct compose_loss *loss)
+{
+        enum element e = value_element(x);
+
+        x = compose_wide(c, x);
+        return compose_cast(c, x ? likelihood_loss(c, x, e, loss) : NULL, e);
+}
+
+struct value *compose_cross_entropy_loss(struct compose *c, struct value *x,
+                                         const struct compose_loss *loss, struct value **logarithms)
+{
+        const int64_t last[1] = { 2 }, classes_last[3] = { 0, 2, 1 };
+        dim_t flat[3] = { dim_of(0), dim_of(0), dim_of(1) };
+        enum element e = value_element(x);
+
+        x = compose_wide(c, x);
+        if (!x)
+                return NULL;
+        const struct type *t = x->type;
+        for (int d = 0; d < t->rank; d++)
+                flat[compose_min(d, 2)] =
+                        dim_of(d < 2 ? type_extent(t, d) : dim_extent(flat[2]) * type_extent(t, d));
+        x = build_transpose(c->b, compose_reshape(c, x, 3, flat), classes_last);
+        x = compose_softmax(c, x, last, 1, true);
+        x = compose_reshape(c, x ? build_transpose(c->b, x, classes_last) : NULL, t->rank, t->dims);
+        if (!x || (logarithms && !(*logarithms = compose_cast(c, x, e))))
+                return NULL;
+        return compose_cast(c, likelihood_loss(c, x, e, loss), e);
+}
