@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What a launch takes, read off its statements: what a block computes, moves and keeps.
+/* Cost of a launch, read off its statements: what a block computes, moves and keeps.
  *
- *      products    as warps.c has them, from the loop that multiplies
- *      attention   likewise, with what its blocks compute between products
- *      others      the slowest of instructions and of bytes between the second cache and a multiprocessor, for all blocks of the
- *                  busiest one; a wave takes no less than a load and a store
- *      all         no less than memory takes for every byte once
+ *      products    as warp_cost.c and warp_group_cost.c predict them, from the loop that multiplies
+ *      attention   the same, with what its blocks compute between products
+ *      others      the longest of: the instructions of all blocks of the busiest multiprocessor; their bytes from and to L2; a load and a store
+ *                  for each wave
+ *      all         at least the time of memory for every byte once
  *
- * Trips that differ count as the most that there are, those that nothing is known of as UNKNOWN_TRIP. Nothing here was fitted yet. */
+ * A loop whose iterations differ from block to block counts with the most that it can have; a loop of unknown length counts UNKNOWN_TRIP.
+ * `others` was fitted to nothing yet. */
 #include "engines/grid/launch_cost.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a launch of a kernel in grid form takes of a device, and how long that is predicted to be (grid.c). */
+/* Resources and predicted time of a launch of a kernel in grid form, read off its statements (launch_cost.c). */
 #ifndef ENGINES_GRID_LAUNCH_COST_H
 #define ENGINES_GRID_LAUNCH_COST_H
 
@@ -7,27 +7,32 @@
 #include "ir/target.h"
 
 struct grid_cost {
-        int64_t blocks, warps, lanes, shared;   /* shared: bytes of a block */
-        int registers;                          /* of a lane, that its schedule counted on; 0: it has none, and a compiler decides */
-        int resident;                           /* blocks that a multiprocessor has at a time, as far as that is known */
-        double waves, seconds;
+        int64_t blocks;                 /* of the launch */
+        int64_t warps;                  /* of a block */
+        int64_t lanes;                  /* of a warp that have work */
+        int64_t shared;                 /* bytes of shared memory of a block */
+        int registers;                  /* of a lane, as its schedule counted on; 0: it has no schedule, and the compiler decides */
+        int resident;                   /* blocks that a multiprocessor holds at a time, as far as that is known */
+        double waves;                   /* of blocks over the multiprocessors */
+        double seconds;                 /* predicted */
 };
 
-/* Of each warp of a phase, whose body this is: one whose warps do nothing but loops over so few lanes has no more of them. 0: it does
- * nothing, and is not launched. */
+/* Lanes of each warp of a phase with this body: as many as its largest loop over lanes has, or GRID_LANES if a warp does anything else. 0: the
+ * phase does nothing, and is not launched. */
 int64_t grid_lanes(const struct loop_block *block);
-/* Of a phase, a loop over blocks of f; cold: its constants come from memory. */
-/* Bytes that a block of a launch asks for, which needs `shared`. A launch that begins early finds room on some multiprocessors while the one in front is
- * on the others, and its blocks crowd there; so a block of much memory asks for as much as leaves no room for more of them than there have to be. */
+/* Bytes of shared memory that a block which needs `shared` is launched with. A dependent launch finds room on some multiprocessors while the
+ * launch in front of it still occupies the others, and its blocks would crowd on those; so a block that needs much memory asks for so much
+ * that no more blocks fit on a multiprocessor than have to. */
 int64_t grid_shared_asked(const struct target *t, int64_t blocks, int64_t cluster, int64_t shared);
+/* Cost of a phase, which is a loop over blocks of f. cold: its constants come from memory, not from L2. */
 struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f, const struct loop_stmt *phase, bool cold);
-/* Do so many blocks of a launch store that many bytes, which they read anyway, sooner than a launch of its own copies them? */
+/* Is it faster that `blocks` blocks of a launch also store `bytes` bytes, which they read anyway, than that a separate launch copies them? */
 bool grid_stores_within_launch(const struct target *t, int64_t blocks, double bytes);
-/* Do kernels that wait for the launch in front prefetch a parameter of so many bytes to L2 meanwhile? copied: it is copied into shared memory
- * rather than loaded by lanes. */
+/* Does a kernel prefetch a constant, or an input of the model, of `bytes` bytes to L2 before it waits for the launch in front of it? copied:
+ * the kernel copies it into shared memory; else its lanes load it. */
 bool grid_prefetches_constant(const struct target *t, int64_t bytes, bool copied);
 bool grid_prefetches_input(const struct target *t, int64_t bytes, bool copied);
-/* Do p's, in every run? */
+/* Do p's constants come from memory in every run (warps_are_cold)? */
 bool grid_is_cold(const struct target *t, const struct loop_program *p);
 
 #endif

@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* What products by blocks of warps are predicted to take.
+/* Predicted time of products whose sums lie in fragments of warps.
  *
- *      a turn     the slowest of
- *                     one warp: copies of each lane, products, and where they meet
- *                     a multiprocessor, for all its blocks: products, and instructions that copy; or products, and what they do not hide
- *                     shared memory, and the second cache, for all its blocks
- *                     the time a copy takes to arrive, shared by the turns that are under way
- *      a wave     the first copies, all turns, the results, row by row of a warp
- *      all        waves over the multiprocessors; no less than memory takes for every byte once
- *      parts      a launch more, which reads what the first one left in the second cache; or, in a cluster, two barriers and what
- *                 blocks read of each other, on multiprocessors that are neighbours
- *      attention  (warps_attention_cost) has what it does between products, too
- *      rows       that something sums over behind the product: a launch more, or, where a cluster has them, a barrier and the
- *                 rows of a warp, one after the other
- *      pool       of all positions of an image: a launch more, or, where a block has them, a barrier and the positions of a lane, one
- *                 after the other. Counted, not measured
+ *      an iteration   the longest of
+ *                         one warp: its copies, its MMA, and the barrier where warps meet
+ *                         a multiprocessor, for all resident blocks: MMA and the instructions that copy; or MMA and what it does not hide
+ *                         shared memory, and L2, for all resident blocks
+ *                         the latency of a copy, divided by the iterations under way
+ *      a wave         the first copies, all iterations, and the results, which a warp writes row by row
+ *      a launch       all waves; at least the time of memory for every byte once
+ *      split-K        one launch more, which reads partial sums from L2; or, in a cluster, two barriers and reads of distributed shared memory
+ *      attention      also the instructions between its products (warps_attention_cost)
+ *      rows           a reduction over rows of the results: one launch more; or, if a cluster has whole rows, one barrier, and the rows of a warp
+ *                     one after the other
+ *      pool           a reduction over all positions of an image: one launch more; or, if a block has them all, one barrier, and the positions of
+ *                     a lane one after the other
  *
- * Fitted to 557 schedules of 23 layers, f16, on an H100 (test/bench/cuda/sweep.py; least squares of logarithms, those near the fastest of a layer
- * counting most): 10 % off in the mean; of the schedules that were tried, the one of least predicted time takes 1.04 times the fastest's. Those are
- * layers whose operands lie in the second cache, each kernel in a row of its kind. What is different where a network's weights come from memory is fitted to
- * 54 kernels of ResNet-50 and BERT-base under two sets of schedules, 12 % off; where launches do not begin early, to 132 schedules of 13
- * layers within both on an H200, when they did not (sweep_model.py): there all copies take three times as long to arrive. */
+ * Accuracy: 10 % off in the mean over 557 schedules of 23 layers in f16 on an H100 (test/bench/cuda/sweep.py: least squares of logarithms, in which
+ * schedules near the fastest of a layer count most); of the schedules tried for a layer, the one of least predicted time takes 1.04 times as
+ * long as the fastest. There operands came from L2. If weights come from memory, as in a whole network: 12 % off for 54 kernels of ResNet-50
+ * and BERT-base (test/bench/cuda/sweep_model.py). */
 #include "engines/grid/warp_cost.h"
 
 #include <math.h>
@@ -31,15 +29,15 @@
 
 enum {
         LANES = 32,
-        LANE_REGISTERS = 255,           /* that an instruction can name */
-        REGISTER_UNIT = 8,              /* lanes are given so many at a time */
-        BLOCKS = 32                     /* that a multiprocessor holds */
+        LANE_REGISTERS = 255,           /* registers that an instruction can name (CUDA C Programming Guide, compute capabilities) */
+        REGISTER_UNIT = 8,              /* registers are allocated to a lane in units of this size */
+        BLOCKS = 32                     /* blocks that are resident on a multiprocessor at most */
 };
 
 int warps_registers(const struct multiply *m, int rows, int columns, int lane, int words)
 {
-        enum { PLACES = 40 };           /* subscripts, an epilogue */
-        const int parts = m->instructions > 1 ? rows * 4 + columns * 4 : 0;       /* operands in parts */
+        enum { PLACES = 40 };           /* registers for subscripts and the epilogue, in code of nvcc 13 */
+        const int parts = m->instructions > 1 ? rows * 4 + columns * 4 : 0;       /* the parts that a float operand is split into */
         return rows * columns * lane + rows * 4 + columns + words + PLACES + parts;
 }
 
@@ -57,11 +55,11 @@ int warps_resident(const struct grid_machine *g, const struct warp_work *work)
         return (int)(count < BLOCKS ? count : BLOCKS);
 }
 
-/* blocks that the busiest multiprocessor has in all */
+/* Blocks that the busiest multiprocessor runs in all. */
 static double blocks_of_one(const struct grid_machine *g, const struct warp_work *work)
 {
         int64_t blocks = (int64_t)work->blocks, multiprocessors = g->multiprocessors;
-        if (work->cluster > 2)          /* of some there are not enough neighbours */
+        if (work->cluster > 2)          /* on some multiprocessors there is no room for a larger cluster */
                 multiprocessors = g->clustered;
         return (double)divide_up(blocks, multiprocessors);
 }
@@ -76,7 +74,7 @@ static double larger(double a, double b) { return a > b ? a : b; }
 
 static double row_cost(const struct target *t, double length) { return rate_grid_row_sums(t) + length / LANES * rate_grid_row_element(t); }
 
-/* cycles of the rows that each warp goes on with, which it reads of all blocks of its cluster */
+/* Cycles in which each warp reads its rows out of all blocks of its cluster, and reduces them. */
 static double rows_of_warp(const struct target *t, const struct warp_work *work, double blocks, double share)
 {
         const double rows = work->tile / work->cluster, bytes = rows * work->length * sizeof(float);
@@ -115,7 +113,7 @@ double warps_cluster_cost(const struct target *t, const struct warp_work *work, 
         return rate_grid_cluster_leave(t) + joining + (work->across ? barrier + rows_of_warp(t, work, blocks, share) : 0);
 }
 
-/* cycles of a wave of so many blocks on each multiprocessor */
+/* Cycles of a wave with `blocks` blocks on each multiprocessor. */
 static double wave_cost(const struct target *t, const struct warp_work *work, double multiply, double blocks)
 {
         const struct grid_machine *g = target_grid(t);
@@ -124,7 +122,7 @@ static double wave_cost(const struct target *t, const struct warp_work *work, do
          * launches overlap with this one */
         const double arrival = is_late ? rate_grid_arrival_overlapped(t) : is_far ? rate_grid_arrival_memory(t) : rate_grid_arrival(t);
         const double iteration = is_late ? rate_grid_iteration_overlapped(t) : is_far ? rate_grid_iteration_memory(t) : rate_grid_iteration(t);
-        const double share = g->clock * g->multiprocessors / g->l2_rate;          /* cycles of one for a byte of the second cache */
+        const double share = g->clock * g->multiprocessors / g->l2_rate;          /* cycles of a multiprocessor for a byte from L2, if all read */
         const double by_cache = work->copied_w + rate_grid_x_share(t) * (work->copied - work->copied_w);
         double copies = work->x_copies * (rate_grid_copy_x(t) + (work->windows ? rate_grid_copy_window(t) : 0)) + work->w_copies * rate_grid_copy_w(t);
         const double ahead = is_late ? fmin(work->turns, work->stages - 1) : 0;
@@ -134,9 +132,9 @@ static double wave_cost(const struct target *t, const struct warp_work *work, do
         const double hidden = blocks * work->multiplies * multiply + rate_grid_meeting(t) + rate_grid_shared_exposed(t) * shared;
         const double turn = larger(larger(larger(own, issued), larger(shared, cache)), hidden), under_way = work->stages - 1;
         const double turns = ahead * larger(turn, rate_grid_arrival(t) / under_way) + (work->turns - ahead) * larger(turn, arrival / under_way);
-        /* weights of all stages are copied before the first x, where a launch waits for that */
+        /* A dependent launch copies the weights of all stages before it waits, and the first x after it. */
         const double first = g->early ? rate_grid_first_waited(t) * (by_cache + (fmin(work->stages - 1, work->turns) - 1) * work->copied_w) : by_cache;
-        double crowd = blocks * work->warps / (2 * rate_grid_issue(t));   /* rows of that many warps are written at the pace of one */
+        double crowd = blocks * work->warps / (2 * rate_grid_issue(t));   /* so many warps write their rows in the time of one */
         double results = work->rows * rate_grid_row(t) * (work->partial ? 0.5 : 1) * larger(1, crowd);
         return rate_grid_fill(t) + blocks * first * share + turns + results + warps_cluster_cost(t, work, blocks) + pool_cost(t, work);
 }
@@ -150,8 +148,7 @@ double warps_launch_cost(const struct grid_machine *g, const struct warp_work *w
 
 double warps_judged(const struct target *t, const struct warp_work *work, double seconds, double behind)
 {
-        /* Of an H100's kernels those in clusters of eight took 0.87 of what is predicted, others 1.2. Of rows in a cluster and rows behind that are alike, by
-         * what predictions are off, the one launch. */
+        /* Where a cluster with whole rows and a second launch are predicted to take equally long, the cluster is preferred. */
         if (work->partial && !work->cluster)
                 seconds *= rate_grid_second_launch(t);
         return behind && !work->across ? (seconds + behind) * rate_grid_rows_behind(t) : seconds;
@@ -175,10 +172,10 @@ double warps_pace(const struct target *t, double warps)
         return larger(rate_grid_pace(t), rate_grid_pace_crowded(t) * warps / rate_grid_issue(t));
 }
 
-/* Fitted to three kernels of f16 on an H100, in a row with others: of 16 rows a warp by 128 keys, a turn (6.29 us, here 6.4) and three of them
- * (17.4, here 15.5), and 4096 keys of 128 channels (931, here 855). Their copies came behind the products and were waited for at once, and they took
- * twice as many instructions; what became of them is counted, and takes 1.25 to 1.4 times that (4.0, 11.2 and 782). A warp alone issues every other cycle, as it waits
- * for its own results; four on a scheduler hardly more often than two. */
+/* Fitted to three kernels in f16 on an H100, measured among others: 16 rows a warp by 128 keys in one iteration (6.29 us, predicted 6.4) and in
+ * three (17.4, predicted 15.5), and 4096 keys of 128 channels (931, predicted 855). Those kernels started copies behind their products and
+ * waited for them at once, and had twice the instructions; the kernels of today take 4.0, 11.2 and 782 us, which is 1.25 to 1.4 times what is
+ * predicted for them. */
 double warps_attention_cost(const struct target *t, const struct multiply *m, const struct attention_work *work)
 {
         enum { OF_PARTS = 20 };         /* instructions that make parts of a product's operands */
@@ -188,7 +185,7 @@ double warps_attention_cost(const struct target *t, const struct multiply *m, co
         double cycles = 0;
         if (resident < 1)
                 return 0;
-        for (double wave = 0; wave < waves && wave < 2; wave++) {         /* the last one; those before it, which are alike */
+        for (double wave = 0; wave < waves && wave < 2; wave++) {         /* the last wave; then the waves before it, which are alike */
                 const double count = wave ? resident : of_one - (waves - 1) * resident;
                 const double pace = warps_pace(t, count * w->warps), busy = w->blocks < count * g->multiprocessors ? w->blocks / g->multiprocessors : count;
                 const double own = w->multiplies / w->warps * m->instructions * rate_grid_attention_multiply(t), units = count * w->multiplies * rate_multiply(t, m);
@@ -204,8 +201,8 @@ double warps_attention_cost(const struct target *t, const struct multiply *m, co
 
 int warps_attention_registers(const struct multiply *m, int rows, int keys, int width)
 {
-        /* Subscripts, operands of products; what masks add to scores, if there is room. Of floats, whose parts are many, nvcc 13 takes all that there are:
-         * enough, it was found, for so many sums and weighted keys and channels. */
+        /* PLACES: registers for subscripts and operands; what masks add to scores stays in registers if there is room. For products of floats, whose
+         * operands are split into parts, nvcc 13 takes all registers: without spills up to PARTS_MOST of the sum below, as was found by trying. */
         enum { PLACES = 110, PARTS_MOST = 120 };
         const int sums = rows * (keys + width) / LANES, all = sums + PLACES + keys / 3;
         if (element_info[m->x.memory].bytes == sizeof(float))
@@ -213,17 +210,21 @@ int warps_attention_registers(const struct multiply *m, int rows, int keys, int 
         return sums + PLACES <= LANE_REGISTERS && all > LANE_REGISTERS ? LANE_REGISTERS : all;
 }
 
-/* What arrives is from a form before, in which blocks met for each step: 129 keys of 64 channels for 12 rows took 4.35 us in a row on an H100, where this
- * said 4.4 of its 1000 cycles for each of three meetings. What warps do is counted, as nvcc 13 makes it: 3.8, and 3.2 measured. */
+/* Latencies are those of an earlier kernel, whose blocks met at each step: 129 keys of 64 channels for 12 rows took 4.35 us on an H100, predicted
+ * 4.4. The instructions of warps are counted in the code that nvcc 13 makes: predicted 3.8 us, measured 3.2. */
 double warps_row_attention_cost(const struct target *t, const struct row_attention *of)
 {
         enum {
-                WORD = 16, KEY_LANES = 8,         /* bytes; lanes of a key */
-                OF_WORD = 8, OF_TURN = 6,         /* instructions of a lane's word of keys, which it loads, multiplies and stores; of a turn beside */
-                OF_SCORES = 110,        /* of lanes' keys, whenever there are some: what others found, score and share */
-                OF_KEY = 2, OF_VALUE = 2, OF_COPY = 5,    /* of a warp's key of values, and for each vector of its channels; of a word that is copied and stored */
-                OF_BLOCK = 150,         /* to begin, and to bring together what warps have */
-                STEPS = 5               /* how often something is handed on through shared memory, one after the other */
+                WORD = 16,              /* bytes that a lane loads at a time */
+                KEY_LANES = 8,          /* lanes that share a key */
+                OF_WORD = 8,            /* instructions for a word of keys: to load it, multiply it and store it */
+                OF_TURN = 6,            /* instructions of an iteration besides */
+                OF_SCORES = 110,        /* instructions to make shares of the scores of a lane's keys, each of the `times` */
+                OF_KEY = 2,             /* instructions of a warp for a key's values, and */
+                OF_VALUE = 2,           /* for each vector of their channels */
+                OF_COPY = 5,            /* instructions to copy a word into the cache of keys and values */
+                OF_BLOCK = 150,         /* instructions to begin, and to combine what the warps have */
+                STEPS = 5               /* values that are handed on through shared memory, one after the other */
         };
         const struct grid_machine *g = target_grid(t);
         const double lanes = of->warps * LANES, bytes = of->keys * (of->depth + of->width) * 4, pace = warps_pace(t, of->warps);
@@ -249,7 +250,7 @@ double warps_window_cost(const struct target *t, const struct multiply *m, const
                 .operands = (w->inputs + (double)(w->outputs * w->taps * w->channels)) * bytes, .results = (double)(w->positions * w->outputs) * bytes,
                 .stages = STAGES, .warps = WARPS, .registers = 64, .shared = STAGES * (int64_t)((TILE + PANEL) * (double)depth * bytes)
         };
-        const int times = w->copies ? 3 : 1;        /* a slice, where these are put together, and channels last */
+        const int times = w->copies ? 3 : 1;        /* a concatenation is sliced, put together, and brought to channels last */
         return warps_cost(t, m, &work) + (w->copies ? w->copies + 2 : 0) * g->launch + times * w->inputs * rate_grid_moved(t) / (g->clock * g->multiprocessors);
 }
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What products of warps together are predicted to take.
+/* Predicted time of warp-group MMA: products of four warps as one, which read their operands from shared memory.
  *
- *      a turn     the products of all blocks that a multiprocessor has at a time; of one block, and what it waits for beside
- *                 them; no less than the second cache takes for operands, or than a copy takes to arrive, shared by the
- *                 turns that are under way
- *      a wave     the first copies, all turns, the results
- *      all        waves over the multiprocessors; no less than memory takes for every byte once
- *      attention  a turn's scores, then what lanes make of them, while the products of the turn before go on; no less than all products
+ *      an iteration   the longest of: the MMA of all blocks that are resident on a multiprocessor; the MMA of one block and what it waits for
+ *                     besides; the transfer of operands from L2; the latency of a bulk copy, divided by the iterations under way
+ *      a wave         the first copies, all iterations, the results
+ *      a launch       all waves; at least the time of memory for every byte once
+ *      attention      an iteration's scores, then what lanes make of them while the products of the iteration before go on; at least all MMA
  *
- * The rates grid_group_iteration and grid_group_l2, and those of the multiplies: test/bench/cuda/groups_product.cu on an H200, 4096 x 4096 x 4096 in bf16. Tiles of
- * 128 x 128 took 872 cycles a turn where the products are 512 by the data sheet, tiles of 128 x 256 1478 where they are 1024. Attention has
- * been timed nowhere yet; its instructions are counted in what nvcc 13 makes of it. */
+ * The rates grid_group_iteration and grid_group_l2 and those of the multiplies were measured by test/bench/cuda/groups_product.cu on an H200,
+ * for a product of 4096 x 4096 x 4096 in bf16: tiles of 128 x 128 took 872 cycles an iteration, of which MMA is 512 by the data sheet, tiles of
+ * 128 x 256 took 1478, of which it is 1024. The instructions of attention are counted in the code that nvcc 13 makes; it was timed nowhere. */
 #include "engines/grid/warp_group_cost.h"
 
 #include "base/size.h"
@@ -35,7 +34,7 @@ double groups_cost(const struct target *t, const struct multiply *m, const struc
         return warps_launch_cost(g, work, cycles);
 }
 
-/* cycles of so many blocks on a multiprocessor at a time */
+/* Cycles of a wave of attention with `count` blocks on each multiprocessor. */
 static double attention_wave(const struct target *t, const struct multiply *m, const struct attention_work *work, double count)
 {
         const struct warp_work *w = &work->of;
