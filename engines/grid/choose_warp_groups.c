@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which schedule, where warps multiply together (engines/grid/contract_warp_groups.c): the tile of a block, its stages and parts of least
- * predicted time (engines/grid/warp_group_cost.c); and before weights are packed, how many outputs a panel has. */
+/* Chooses the schedule of a product by warp-group MMA (engines/grid/contract_warp_groups.c): of all tiles, stages and parts the one of least
+ * predicted time (engines/grid/warp_group_cost.c); and, before weights are packed, how many outputs a panel has. */
 #include "engines/grid/grid_engine.h"
 #include <math.h>
 
@@ -76,7 +76,7 @@ struct schedule groups_choose(const struct op *op, const struct schedule_machine
         for (int d = 2; d + 1 < y->rank; d++)
                 c.positions *= (double)type_extent(y, d);
         for (int tile = m->positions; tile <= TILE_MOST; tile += m->positions)
-                for (int stages = STAGES_MOST; stages >= STAGES_LEAST; stages--)         /* of equal ones the most */
+                for (int stages = STAGES_MOST; stages >= STAGES_LEAST; stages--)         /* most stages first: they are preferred at equal cost */
                         for (int parts = 1; parts <= PARTS_MOST; parts *= 2) {
                                 struct schedule s = schedule_of(m, tile, stages, parts);
                                 struct warp_tile t;
@@ -105,7 +105,7 @@ int64_t group_panel(const struct target *target, const struct multiply *m, const
                         if (group_tile_shared(&t) <= target_grid(target)->shared_bytes)
                                 try_tile(&c, &s, &t);
                 }
-                if (c.seconds <= least) {        /* the wider, which reads positions less often */
+                if (c.seconds <= least) {        /* at equal cost the wider panel, with which positions are read less often */
                         least = c.seconds;
                         best = width / m->outputs;
                 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which schedule, where sums are in fragments of warps (engines/grid/contract_warps.c): the tile of a
- * block, its warps and stages of least predicted time (engines/grid/warp_cost.c). */
+/* Chooses the schedule of a product by fragments of warps (engines/grid/contract_warps.c): of all tiles, warps, depths, stages and parts the one
+ * of least predicted time (engines/grid/warp_cost.c). */
 #include "engines/grid/grid_engine.h"
 #include <limits.h>
 #include <math.h>
@@ -14,17 +14,17 @@
 #include "engines/grid/row_warps.h"
 #include "schedule/choose.h"
 
-/* STAGES_GOOD: of equal ones; five leave the next launch's first blocks no room */
+/* Bounds of the search. STAGES_GOOD: the stages that are preferred at equal cost; five leave the first blocks of the next launch no room. */
 enum { PARTS_MOST = 32, ROW_PANELS_MOST = 16, STAGES_GOOD = 4 };
 
 struct choice {
         const struct op *op;
         const struct target *target;
         const struct multiply *multiply;
-        double groups, positions, panels, channels;       /* channels: with the window's offsets */
+        double groups, positions, panels, channels;       /* channels: those of all offsets of the window */
         bool windows, cold;
-        double behind;                  /* seconds of what sums over rows of the results, where that is a launch; 0: nothing does */
-        double pool;                    /* the same of what reduces over their positions */
+        double behind;                  /* seconds of a launch that reduces over rows of the results, if it stays a launch; 0: there is none */
+        double pool;                    /* seconds of a launch that reduces over positions of the results, if it stays a launch; 0: there is none */
         struct schedule best;
         double judged, seconds, waves;
         int registers;
@@ -74,10 +74,10 @@ static void try_one(struct choice *c, struct schedule s)
         c->best = s;
 }
 
-/* what blocks make: results, whole rows of them, or what reduces over their positions */
+/* What blocks store: results, whole rows of results, or reductions over their positions. */
 enum kind { RESULTS, ROWS, POOL };
 
-/* all tiles of so many panels, and as many parts */
+/* Tries all tiles of `panels` panels, with up to `parts_most` parts. */
 static void try_all(struct choice *c, int panels, int parts_most, enum kind kind)
 {
         for (int tile = 16; tile <= 256; tile += tile < 64 ? 16 : tile < 128 ? 32 : 64)
@@ -98,7 +98,7 @@ static void try_all(struct choice *c, int panels, int parts_most, enum kind kind
                                         }
 }
 
-/* of the innermost dimension of `shape` alone */
+/* Does a region hold a reduction over the innermost dimension of `shape` alone, and no scheduled kernel? */
 static bool sums_rows(const struct region *region, const struct type *shape, const struct target *target)
 {
         bool found = false;
@@ -111,7 +111,7 @@ static bool sums_rows(const struct region *region, const struct type *shape, con
         return found;
 }
 
-/* Does a kernel that sums over rows of the results, and has an element for each of them, read what is made of the sums? */
+/* Is the kernel's result read by a kernel that reduces over its rows and stores an element for each of its elements, such as a norm or softmax? */
 static bool is_summed_over(const struct op *op, const struct target *target)
 {
         const struct op *kernel = op->region->owner && op->region->owner->code == OP_fusion ? op->region->owner : op;
@@ -128,7 +128,7 @@ static bool is_summed_over(const struct op *op, const struct target *target)
         return false;
 }
 
-/* Is a reduction over positions, in a kernel that may be one with this, all that reads what is made of the sums? */
+/* Is the kernel's only reader a reduction over positions that can become part of it? */
 static bool is_pooled(const struct op *op)
 {
         const struct op *kernel = op->region->owner && op->region->owner->code == OP_fusion ? op->region->owner : op;
@@ -139,7 +139,8 @@ static bool is_pooled(const struct op *op)
         return reader->region == kernel->region || (reader->region->owner->code == OP_fusion && reader->region->owner->region == kernel->region);
 }
 
-/* Few rows: as many warps that each has a few words under way, of which there are a whole number. */
+/* The schedule for few rows: of those whose warps share the words evenly, the one of fewest iterations. False: there are too many rows, or the
+ * target has no such multiply. */
 static bool choose_rows(const struct op *op, const struct target *target, struct arena *arena, struct schedule *best)
 {
         enum { STEPS_MOST = 8, WARPS_MOST = 16 };

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Products of four warps together (contract_warps.c): a block has one panel, and its warps one fragment's rows of positions each. A
- * turn is a line of eight words, of each position and each output, whose order is that of ir/loop_tiles.h: the same word of eight lines lies
- * in eight banks, for the copies that write lines and for the instruction that reads words.
+/* convolve_packed by warp-group MMA, by which four warps multiply as one (contract_warps.c): a block has one panel, and each of its warps the
+ * positions of one row of a fragment. An iteration is a line of eight words, for each position and each output; words of a line are swizzled
+ * (ir/loop_tiles.h), so that the same word of eight lines lies in eight banks, for the copies that write lines and for the MMA that reads them.
  *
- *      turn t      wait for its copies, which lanes make; those of weights the machine, where they lie in that order already (`runs`)
- *                  multiply, all warps as one; settle but for this product: while it runs
- *                  copy turn t + stages - 2, whose stage all warps had settled when they waited
+ *      iteration t   wait for its copies, which lanes make; weights that are swizzled in memory already come by bulk copies (`runs`)
+ *                    start its MMA, and settle all MMA but this, which goes on while
+ *                    the copies of iteration t + stages - 2 are started: all warps have settled the MMA that read their stage
  *
- * The sums leave fragments a few vectors at a time: all of them would not fit beside the stages. */
+ * The sums leave the fragments a few vectors at a time, because shared memory has no room for all beside the stages. */
 #include "engines/grid/warps.h"
 
 /* ---- what fits ---- */
 
-/* vectors of a warp's sums that leave their fragments at a time */
+/* Vectors of a warp's sums that leave their fragments at a time. */
 static int part_of(const struct warp_tile *t)
 {
         int part = t->vectors * t->lanes < GRID_LANES ? t->vectors : GRID_LANES / t->lanes;
@@ -23,13 +23,13 @@ static int part_of(const struct warp_tile *t)
 
 int64_t group_tile_out(const struct warp_tile *t)
 {
-        enum { PAD = 8 };               /* four rows of fragments in banks of their own */
+        enum { PAD = 8 };               /* elements that pad a row, so that four rows of a fragment lie in different banks */
         return part_of(t) * t->lanes + PAD;
 }
 
 int64_t group_tile_shared(const struct warp_tile *t)
 {
-        enum { ALIGN = 1024 };          /* of stages, eight lines each; what stands in front of them may take as much */
+        enum { ALIGN = 1024 };          /* bytes of eight lines, to which stages are aligned; as much may be lost in front of them */
         const int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + ALIGN;
         if (t->parts > 1)
                 return stages + (t->cluster ? round_up(warp_tile_part(t) * 4, ALIGN) : 0);
@@ -38,13 +38,13 @@ int64_t group_tile_shared(const struct warp_tile *t)
 
 int group_tile_registers(const struct warp_tile *t)
 {
-        enum { PLACES = 64 };           /* subscripts, an epilogue: no fewer than nvcc 13 takes */
+        enum { PLACES = 64 };           /* registers for subscripts and the epilogue, at least as many as nvcc 13 takes */
         return t->vectors * t->rows * t->lanes / GRID_LANES + PLACES;
 }
 
 bool group_tile_of(const struct op *op, const struct target *target, const struct schedule *s, struct warp_tile *t)
 {
-        enum { STAGES = 3 };            /* what is multiplied, what may still be, what is copied */
+        enum { STAGES = 3 };            /* at least: for the MMA that is started, the one that may still go on, and the copies */
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         const struct multiply *m = multiply_find(target, x->element, w->element, true,
                                                  (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
@@ -100,7 +100,7 @@ void groups_add_up(struct warps *w)
         const int64_t turns = w->turns / w->tile.parts, first = turns < ahead ? turns : ahead;
         warps_copy_first(w, first);
         for (int64_t i = first; i < ahead; i++)
-                warps_add(w, STMT_COMMIT, 0);   /* of nothing: waits count groups */
+                warps_add(w, STMT_COMMIT, 0);   /* an empty batch, because waits count batches */
         struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns));
         warps_add(w, STMT_WAIT, ahead - 1);
         add_product(w, warps_turn(w, turn));
@@ -117,7 +117,7 @@ void groups_add_up(struct warps *w)
         warps_add(w, STMT_WAIT, 0);
 }
 
-/* 16 positions of a warp, from vector `first` on */
+/* Writes the results of 16 positions of a warp, from vector `first` on. */
 static void write_rows(struct warps *w, struct loop_expr *warp, struct loop_expr *sums_at, int first)
 {
         struct emit *e = w->s.e;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums in fragments that warps have: a block of the grid for each tile of positions and panels.
+/* convolve_packed with sums in fragments of warps (MMA): a block of the grid computes a tile of positions by panels of outputs.
  *
  *                    panels of w
  *                  +-----+-----+
@@ -8,26 +8,25 @@
  *                  | w 1 | w 3 |      2 (warps) x 2 (panels) warps
  *                  +-----+-----+
  *
- * What is added up is cut into turns of `depth` channels of one offset of the window. `stages` turns
- * lie in shared memory: while one is multiplied, the next ones are copied, 16 bytes a lane.
+ * The channels to add up are split into iterations of `depth` channels at one offset of the window. The operands of `stages` iterations lie
+ * in shared memory (a multistage pipeline): while one iteration is multiplied, those of the next ones are copied, 16 bytes a lane.
  *
- *     x   rows of `depth` channels of a position (where those of a row of the window follow each other, of all of these), straight from x,
- *         zeros behind the last position and where a border around x is; 16 bytes lie between two rows, so that eight of them begin in
- *         banks of their own
- *     w   a panel's words of a turn, which follow each other in w: the order of its memory is that of
- *         the turns. A schedule may say that the machine copies them by itself (`runs`)
+ *     x   rows of `depth` channels of a position, copied straight from x (implicit GEMM); if the offsets of a row of the window follow each
+ *         other in memory, they count as channels. Zeros stand behind the last position and where a border around x is. A row is padded by
+ *         16 bytes, so that eight rows begin in different banks
+ *     w   the words of a panel for an iteration, which follow each other in w: weights are packed in the order of the iterations. A
+ *         schedule may ask for bulk copies of them (`runs`)
  *
- * What is added to the sums out of memory (a residual) is on its way while they are made: the block copies it, too, behind the first
- * turns, and lanes find it in shared memory.
+ * A residual that the epilogue adds to the sums is copied into shared memory as well, behind the operands of the first iterations.
  *
- * Where tiles are too few for the machine, `parts` blocks share the turns of one. Where these can be a cluster, their sums go to its
- * memory, and each block adds up a share of them, in order, and makes of it what the fusion says. Else they go to memory of the kernel's
- * own, and a second phase does that. Where something sums over rows of the results, the blocks that have all outputs of a tile can be one
- * cluster, too (warps_whole.c); where something reduces over all positions of an image, blocks that have these do (warps_pool.c).
+ * If there are fewer tiles than multiprocessors, `parts` blocks share the channels of a tile (split-K). If they can be a cluster, their sums
+ * go to distributed shared memory, and each block adds up a share of them, in order, and computes its epilogue. Else the sums go to memory of
+ * the kernel's own, and a second phase does both. If a later kernel reduces over rows of the results, the blocks that have all outputs of a
+ * tile can be one cluster, too (warps_whole.c); if it reduces over all positions of an image, blocks that have them all do it
+ * (warps_pool.c).
  *
- * Nothing is gathered in memory: a product of matrices and a convolution differ in where a position's
- * row begins. Positions of all images follow each other, so that only the last tile may have fewer. The sums leave the fragments 16 positions at a time, through shared memory of the warp,
- * and each lane makes of a sum what the fusion says, neighbours along the outputs. */
+ * Positions of all images follow each other, so only the last tile may have fewer. Sums leave the fragments 16 positions at a time, through
+ * shared memory of the warp; each lane then computes the epilogue of neighbouring outputs. */
 #include "engines/grid/grid_engine.h"
 #include "engines/grid/warps.h"
 
@@ -46,29 +45,29 @@ int64_t warps_w_stage(const struct warp_tile *t) { return t->panels * warps_w_pa
 
 int64_t warp_tile_out(const struct warp_tile *t)
 {
-        enum { PAD = 8 };               /* of a row: four rows of fragments in banks of their own */
+        enum { PAD = 8 };               /* elements that pad a row, so that four rows of a fragment lie in different banks */
         return t->together ? group_tile_out(t) : (int64_t)t->vectors * t->lanes + PAD;
 }
 
-enum { SUM_BYTES = 4, PART_ALIGN = 1024 };      /* of a block's part of the cluster's memory, what stands behind it being aligned so */
+enum { SUM_BYTES = 4, PART_ALIGN = 1024 };      /* bytes: a sum; the alignment of what stands behind a block's sums */
 
 int64_t warp_tile_part_row(const struct warp_tile *t)
 {
-        enum { PAD = 8 };               /* as above */
+        enum { PAD = 8 };               /* elements, as in warp_tile_out */
         return (int64_t)t->vectors * t->lanes + PAD;
 }
 int64_t warp_tile_part(const struct warp_tile *t) { return t->panels * t->positions * warp_tile_part_row(t); }
 
 int64_t warp_tile_added_row(const struct warp_tile *t)
 {
-        enum { BANKS = 128, HALF = 64 };        /* bytes: lanes of two rows of a panel read all banks */
+        enum { BANKS = 128, HALF = 64 };        /* bytes of all banks, and half of them: lanes read two rows of a panel at a time, from different halves */
         const int64_t width = (int64_t)t->panels * t->vectors * t->lanes;
         return width + (t->added && width * t->added % BANKS == 0 ? HALF / t->added : 0);
 }
 
 static bool is_fused(const struct op *op) { return op->region->owner && op->region->owner->code == OP_fusion; }
 
-/* Does the kernel read v as it is? */
+/* Does the kernel read v from memory, rather than compute it? */
 static bool is_from_memory(const struct op *op, const struct value *v) { return !is_fused(op) || !value_is_inside(v, op->region); }
 
 const struct value *warps_added(const struct op *op)
@@ -85,7 +84,7 @@ const struct value *warps_added(const struct op *op)
         return NULL;
 }
 
-/* Whole words of it, which lanes have side by side? */
+/* Bytes of an element of the residual, if lanes can copy it in words of COPY_BYTES; else 0. */
 static int added_bytes(const struct op *op, const struct warp_tile *t)
 {
         const struct value *v = warps_added(op);
@@ -113,7 +112,7 @@ int64_t warps_row_length(const struct warp_tile *t) { return round_up(t->length,
 
 int64_t warp_tile_shared(const struct warp_tile *t)
 {
-        enum { ROW_SUMS = 1024 };       /* of a warp: what else it may have of a row */
+        enum { ROW_SUMS = 1024 };       /* bytes for each warp, for what the epilogue keeps of a row besides */
         int warps = t->warps * t->panels;
         int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + (t->runs ? GRID_RUNS_BYTES : 0);
         stages += round_up(t->positions * warp_tile_added_row(t) * t->added, STORAGE_ALIGN);
@@ -131,7 +130,7 @@ int warp_tile_registers(const struct multiply *m, const struct warp_tile *t)
         return warps_registers(m, rows, t->vectors, lane, (int)words) + t->added;
 }
 
-/* The same tile without whole rows. */
+/* Makes the tile one without whole rows: only the blocks of its parts are a cluster, if they can be. */
 static void warp_tile_apart(struct warp_tile *t, const struct target *target)
 {
         t->whole = t->cluster = false;
@@ -139,7 +138,7 @@ static void warp_tile_apart(struct warp_tile *t, const struct target *target)
         t->cluster = warp_tile_clusters(t, target, warp_tile_shared(t));
 }
 
-/* Blocks side by side that have all outputs become a cluster, where these can. */
+/* Makes a cluster of the blocks that have all outputs of the tile's positions; if they cannot be one, the tile has no whole rows. */
 static void make_whole(struct warp_tile *t, const struct op *op, const struct target *target)
 {
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
@@ -153,8 +152,8 @@ static void make_whole(struct warp_tile *t, const struct op *op, const struct ta
                 warp_tile_apart(t, target);
 }
 
-/* Do all offsets of the window along its last dimension, of all channels, follow each other in memory, and in that of the weights? They are
- * deeper channels then, of a window without that dimension. */
+/* Do all channels of all offsets of the window along its last dimension follow each other in x and in w? Then they are taken as channels of a
+ * window without that dimension. */
 static bool is_row_of_window(const struct op *op)
 {
         const struct value *x = op_operand(op, 0);
@@ -168,7 +167,7 @@ static bool is_row_of_window(const struct op *op)
                dim_is(x->type->dims[x->type->rank - 1], channels) && is_from_memory(op, x);
 }
 
-/* words of a block of channels, or of those of a row of the window */
+/* Words of a block of channels, including those of a row of the window where these count as channels. */
 static int64_t inner_words(const struct op *op)
 {
         const struct type *w = op_operand(op, 1)->type;
@@ -202,7 +201,7 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                                  .across = 1 };
         const int64_t panels = type_extent(w, 0) / op_int(op, "groups");
         t->runs = s->runs && target_grid(target)->runs && panels % t->panels == 0;
-        t->added = t->parts > 1 || s->whole ? 0 : added_bytes(op, t);      /* else another phase adds it, which does not have the block's memory */
+        t->added = t->parts > 1 || s->whole ? 0 : added_bytes(op, t);      /* with parts or whole rows another phase adds it, which has other shared memory */
         if (t->positions > 0)
                 warp_tile_apart(t, target);
         if (t->positions > 0 && s->whole)
@@ -227,7 +226,7 @@ struct loop_stmt *warps_add(struct warps *w, enum loop_stmt_kind kind, int code)
 
 int warps_count(const struct warps *w) { return w->tile.warps * w->tile.panels; }
 
-/* warp number w has row w % warps of positions, and panel w / warps */
+/* The first position of a warp: warp w has row w % warps of positions, and panel w / warps. */
 struct loop_expr *warps_row(struct warps *w, struct loop_expr *warp)
 {
         const struct warp_tile *t = &w->tile;
@@ -295,8 +294,8 @@ struct loop_expr *warps_turn(struct warps *w, struct loop_expr *i)
         return w->tile.parts > 1 ? emit_let(e, "of_all", plus(e, times(e, w->part, w->turns / w->tile.parts), i)) : i;
 }
 
-/* Where launches begin early, constant weights come before all else: they need not be waited for. They are a group of
- * their own, in front of those that are counted. */
+/* Starts the copies of the first `count` iterations. On devices with programmatic dependent launch, constant weights are copied in front of all
+ * else, because the kernel need not wait for the launch in front to read them: as a batch of its own, which no wait counts. */
 void warps_copy_first(struct warps *w, int64_t count)
 {
         struct emit *e = w->s.e;
@@ -329,15 +328,15 @@ static void add_up(struct warps *w)
         const int64_t turns = w->turns / w->tile.parts;
         int64_t first = turns < ahead ? turns : ahead;
         warps_copy_first(w, first);
-        if (w->added) {                 /* in the group behind: no turn waits for it that does not wait for a turn behind the first ones */
+        if (w->added) {                 /* The residual is committed with iteration `ahead`, so no earlier iteration waits for it. */
                 warps_copy_added(w, emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w)));
                 emit_end(e);
         }
         for (int64_t i = first; i < ahead; i++)
-                warps_add(w, STMT_COMMIT, 0);         /* of nothing: waits count groups */
+                warps_add(w, STMT_COMMIT, 0);         /* an empty batch, because waits count batches */
         warps_add(w, STMT_WAIT, ahead - 1);
         struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns)), *of_all = warps_turn(w, turn);
-        /* on their way while this turn is multiplied */
+        /* Copies for a later iteration are under way while this one is multiplied. */
         struct loop_expr *next = turns > ahead ? emit_let(e, "next", plus(e, turn, number(e, ahead))) : NULL;
         if (next && w->tile.runs) {
                 emit_if(e, warps_less(w, next, turns));
@@ -355,12 +354,12 @@ static void add_up(struct warps *w)
         }
         warps_add_product(w, warp, of_all);
         emit_end(e);
-        if (turns > 1) {                /* the next one */
+        if (turns > 1) {                /* there is a next iteration */
                 warps_add(w, STMT_COMMIT, 0);
                 warps_add(w, STMT_WAIT, ahead - 1);
         }
         emit_end(e);
-        if (w->added)                   /* where no turn had one behind it */
+        if (w->added)                   /* no iteration behind the first ones has waited for it */
                 warps_add(w, STMT_COMMIT, 0);
         warps_add(w, STMT_WAIT, 0);
 }
@@ -381,8 +380,8 @@ struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element
         return alloc(w, name, element, extent, SPACE_SHARED);
 }
 
-/* Blocks that run at the same time find in the second cache what others of them read. Of the tiles of a group, `across` by `down`: side by side
- * so many that as many tiles as there are multiprocessors read the least; then those below them. */
+/* Panels of a band: blocks that run at the same time share what they read through L2, so the tiles of a group, `across` by `down`, are numbered in
+ * bands of so many tiles side by side that as many tiles as there are multiprocessors read the fewest bytes. */
 static int64_t band_of(const struct warps *w, int64_t across, int64_t down)
 {
         const struct warp_tile *t = &w->tile;
@@ -400,8 +399,8 @@ static int64_t band_of(const struct warps *w, int64_t across, int64_t down)
         return best;
 }
 
-/* the block's tile: panels of a band side by side, then positions, bands, groups; where those side by side are a cluster, all that
- * they have */
+/* Says which tile a block computes: numbers go over the panels of a band, then over positions, bands and groups. If the blocks side by side are a
+ * cluster, `block` is the number of the cluster. */
 static void place_block(struct warps *w, struct loop_expr *block)
 {
         struct emit *e = w->s.e;
@@ -447,7 +446,7 @@ static bool move_values_in(struct loop_block *body, int behind)
         if (!last)
                 return false;
         struct loop_block *block = last->body;
-        if (last->for_kind == FOR_GPU_CLUSTER) {          /* of which the last loop is, too */
+        if (last->for_kind == FOR_GPU_CLUSTER) {          /* the last loop over blocks stands in the cluster */
                 int loops_left = -1 - behind;
                 for (last = block->first; last; last = last->next)
                         loops_left += last->kind == STMT_FOR;
@@ -464,7 +463,7 @@ static bool move_values_in(struct loop_block *body, int behind)
 
 bool warps_move_values_in(struct loop_block *body) { return move_values_in(body, 0); }
 
-/* the loop over blocks of a cluster: those of all parts, then those side by side */
+/* Opens the loop over the blocks of a cluster: number across * parts + part. */
 static void open_members(struct warps *w, const char *name)
 {
         const struct warp_tile *t = &w->tile;
@@ -473,7 +472,7 @@ static void open_members(struct warps *w, const char *name)
                 w->part = emit_let(w->s.e, "part", emit_op_int(w->s.e, LOOP_REM, w->number, t->parts));
 }
 
-/* the loops over blocks, or over clusters and blocks of each; the number of the tile, or of those side by side */
+/* Opens the loops over blocks, or over clusters and their blocks; returns the number of the tile, or of the cluster. */
 static struct loop_expr *open_blocks(struct warps *w, int64_t tiles)
 {
         struct emit *e = w->s.e;
@@ -494,7 +493,7 @@ static struct loop_expr *open_blocks(struct warps *w, int64_t tiles)
         return emit_op_int(e, LOOP_REM, block, tiles);
 }
 
-/* ends the loop over blocks: what follows where several have parts of a sum, or of a row */
+/* Ends the loop over blocks, and writes what follows it if several blocks have parts of a sum or of a row. */
 static void write_behind(struct warps *w, struct loop_expr *tile)
 {
         struct emit *e = w->s.e;
@@ -560,7 +559,7 @@ struct stage *warps_prepare(const struct stage *common)
         struct warps *w = ARENA_NEW(common->arena, struct warps);
         const struct type *x = op_operand(op, 0)->type, *wt = op_operand(op, 1)->type;
         w->s = *common;
-        w->s.schedule.pooled &= common->pool != NULL;           /* else results are stored as ever */
+        w->s.schedule.pooled &= common->pool != NULL;           /* without a pool the results are stored */
         if ((!warp_tile_of(op, target, &w->s.schedule, &w->tile) && !group_tile_of(op, target, &w->s.schedule, &w->tile)) || common->prologue || common->pad ||
             common->x.stride[common->rank - 1] != 1 || (common->pool && !w->tile.pooled))
                 return NULL;
@@ -579,7 +578,7 @@ struct stage *warps_prepare(const struct stage *common)
         w->s.panels = type_extent(wt, 0) / w->groups;
         const int64_t deeper = w->inner * w->tile.group /
                                (type_extent(wt, wt->rank - 3) *
-                                packed_group(x, wt)); /* offsets that are channels */
+                                packed_group(x, wt)); /* offsets of the window that count as channels */
         if (deeper > 1)
                 w->s.spatial[w->s.spatial_count - 1].window = 1;
         w->turns = w->blocks * w->inner / w->tile.words;
@@ -596,7 +595,7 @@ struct stage *warps_prepare(const struct stage *common)
         w->positions = w->images * w->of_image;
         if (w->tile.whole && !warps_have_rows(w))
                 warp_tile_apart(&w->tile, target);
-        /* channels behind the last are not there to be read; words are copied as a whole */
+        /* Words are copied whole, so x must have all channels of the last word, and each row must begin at a whole word. */
         bool whole = op_int(op, "channels") * deeper == w->blocks * w->inner * w->tile.group;
         return whole && aligned % w->tile.group == 0 && w->positions > 0 && w->turns > 0 ? &w->s : NULL;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Products of few rows, as steps of a decoder have them: weights are read once, 16 bytes a lane, as fast as memory gives them.
+/* Products of few rows, as a decoder's steps have them (GEMV): weights are read once, 16 bytes a lane, as fast as memory gives them.
  *
  *     a block: a panel of 8 outputs              lanes of a warp: 4 words by 8 outputs
  *       warp 0   words 0 .. 23                     a word is 16 bytes of an output's weights, straight from memory
  *       warp 1   words 24 .. 47                    x is in shared memory
  *       ..
  *
- * Each lane adds up in registers, warps join their lanes as sums leave these, and in the end lanes add up what warps have, in
- * order, and make of it what the fusion says. */
+ * Each lane adds up in registers. The lanes of a warp are added up when the sums leave the registers; in the end lanes add up the sums of all
+ * warps, in order, and compute the epilogue. */
 #include "engines/grid/grid_engine.h"
 #include "engines/grid/row_warps.h"
 
@@ -44,7 +44,7 @@ bool row_tile_of(const struct op *op, const struct target *target, const struct 
 
 /* ---- the kernel ---- */
 
-struct few_rows { struct warps w; struct row_tile t; int64_t channels; };     /* w first: its functions get this */
+struct few_rows { struct warps w; struct row_tile t; int64_t channels; };     /* w is first, because functions of struct warps get a pointer to it */
 
 static struct loop_stmt *add(struct few_rows *r, enum loop_stmt_kind kind) { return loop_append(r->w.s.arena, r->w.s.e->scope->block, kind); }
 
