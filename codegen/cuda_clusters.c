@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Clusters of blocks in CUDA C (from sm_90 on): each block has a part of the cluster's memory among its own shared memory, and reads the
- * others' through addresses of theirs.
+/* Clusters in CUDA C, from sm_90 on (distributed shared memory): each block has a part of the cluster's memory in its own shared memory, and
+ * reads the other parts through addresses that mapa makes.
  *
  *     float *const sums = (float *)(shared_memory());
  *     unload_f32_8(sums + .., 72, acc[0]);
  *     cluster_barrier();
  *     y[..] = sums_of ... ((const float *)cluster_at(sums, 1))[at]
- *     cluster_leave();                         or memory goes that another block still reads */
+ *     cluster_leave();                         a block may not end while another one reads its memory */
 #include "codegen/cuda_writer.h"
 
 #include "ir/loop_bounds.h"

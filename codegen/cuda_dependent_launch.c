@@ -20,12 +20,12 @@ void cuda_prefetch(struct c_writer *w, const struct loop_stmt *s)
         const int64_t bytes = s->step * element_info[s->buffer->element].bytes;
         int64_t at;
         if (s->code == 3) {
-                cuda_load_own(w, s->buffer, s->a, bytes);
+                cuda_load_weights(w, s->buffer, s->a, bytes);
                 return;
         }
         if (s->code != 1 || s->step == 1)         /* a line of a lane's own: there is no instruction for it */
                 return;
-        w->cuda->brings = true;
+        w->cuda->prefetches = true;
         c_put(w, "bring(");
         if (loop_is_int(s->a, &at) && !at)
                 c_put(w, "%s", c_use(w, s->buffer));
@@ -73,6 +73,6 @@ void cuda_dependent_launch_top(struct c_writer *w, struct text *out)
                 waits |= w->cuda->phases[i].waits;
         if (waits)
                 text_add(out, "%s", leaves);
-        if (w->cuda->brings)
+        if (w->cuda->prefetches)
                 text_add(out, "%s", bring);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels in grid form. A phase is a function for the device; the kernel itself a function for the
- * host that launches one after the other, with the parameters that it has in C.
+/* Kernels in grid form. A phase is a function for the device. The kernel itself is a function for the host, which launches its phases one
+ * after the other and has the parameters that it has in C.
  *
  *     static __global__ void __launch_bounds__(128, 1) relu_blocks(const float *__restrict__ x, float *__restrict__ y)
  *     {
@@ -25,7 +25,7 @@
 #include "engines/grid/launch_cost.h"
 #include "ir/loop_bounds.h"
 
-enum { SHARED_ALIGN = 128, LINES_ALIGN = 1024 };  /* eight lines of warps together */
+enum { SHARED_ALIGN = 128, LINES_ALIGN = 1024 };  /* bytes; LINES_ALIGN: eight swizzled lines, as warp-group MMA reads them */
 
 /* ---- loops of the grid ---- */
 
@@ -38,7 +38,7 @@ static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *
         if (count == 1)
                 c_name(w, s->variable)->text = "0";
         w->out = &body;
-        w->indent -= !some;             /* a block of its own, or that around it */
+        w->indent -= !some;             /* its statements stand in braces of their own only if some lanes skip them */
         c_block(w, s->body);
         w->indent += !some;
         w->out = out;
@@ -60,17 +60,17 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
         struct cuda_writer *cuda = w->cuda;
         switch (s->for_kind) {
         case FOR_GPU_CLUSTER:
-                cuda_groups_begin(w);
+                cuda_warp_group_begin(w);
                 put_part(w, s, arena_printf(w->arena, "blockIdx.x / %lld", (long long)cuda->phase->cluster));
                 break;
         case FOR_GPU_BLOCK:
                 if (!cuda->phase->cluster)
-                        cuda_groups_begin(w);
+                        cuda_warp_group_begin(w);
                 cuda->block = s;
                 for (cuda->last = s->body->first; cuda->last && cuda->last->next;)
                         cuda->last = cuda->last->next;
                 put_part(w, s, cuda->phase->cluster ? arena_printf(w->arena, "blockIdx.x %% %lld", (long long)cuda->phase->cluster) : "blockIdx.x");
-                if (cuda->phase->cluster)       /* behind the last one, too: others may still read this block's memory */
+                if (cuda->phase->cluster)       /* behind the last loop as well: other blocks may still read this one's memory */
                         c_line(w, s->next ? "cluster_barrier();" : "cluster_leave();");
                 break;
         case FOR_GPU_WARP:
@@ -88,7 +88,7 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
         }
 }
 
-/* Memory of a block, or of each of its warps; a lane's, or its part of all lanes', is an array. */
+/* Memory of a block, or of each of its warps, is an offset in shared memory; that of a lane, or a lane's part of SPACE_LANES, is an array. */
 bool cuda_alloc(struct c_writer *w, struct loop_buffer *b)
 {
         struct cuda_writer *cuda = w->cuda;
@@ -100,7 +100,7 @@ bool cuda_alloc(struct c_writer *w, struct loop_buffer *b)
                 c_line(w, "%s %s[%lld];", type, name, (long long)(b->extent / GRID_LANES));
                 return true;
         }
-        const int64_t align = cuda->phase->together ? LINES_ALIGN : SHARED_ALIGN, blocks = b->space == SPACE_CLUSTER ? cuda->phase->cluster : 1;
+        const int64_t align = cuda->phase->warp_group ? LINES_ALIGN : SHARED_ALIGN, blocks = b->space == SPACE_CLUSTER ? cuda->phase->cluster : 1;
         int64_t bytes = round_up(b->extent / blocks * element_info[b->element].bytes, SHARED_ALIGN), at = cuda->phase->shared = round_up(cuda->phase->shared, align);
         cuda->aligned = align > cuda->aligned ? align : cuda->aligned;
         bool of_warp = b->space == SPACE_STACK;
@@ -116,7 +116,7 @@ bool cuda_alloc(struct c_writer *w, struct loop_buffer *b)
         return true;
 }
 
-/* The first in the order of the program is the least. */
+/* Of several calls that fail, the first in the order of the program has the least number, so atomicMin keeps it. */
 void cuda_fail(struct c_writer *w, int code)
 {
         if (w->cuda->meets || !w->cuda->lane)
@@ -140,7 +140,7 @@ static void find_warps(struct loop_stmt *s, void *context)
                 *(int64_t *)context = s->b->literal.i;
 }
 
-/* ---- subscripts of 32 bits, where all that is computed of them fits: a device has registers of so many ---- */
+/* ---- subscripts have 32 bits if all their values fit, because a device's registers have 32 bits ---- */
 
 struct fitting { const struct loop_bounds *bounds; bool fits; };
 
@@ -159,7 +159,7 @@ static void fit_expr(struct loop_expr *e, void *context)
 static void fit_stmt(struct loop_stmt *s, void *context)
 {
         struct fitting *f = context;
-        if (s->kind == STMT_FOR)        /* behind its last turn, too */
+        if (s->kind == STMT_FOR)        /* the variable's value behind the last iteration has to fit, too */
                 fit(f, loop_bounds_of(f->bounds, s->b), s->step);
         else if ((s->kind == STMT_VAR || s->kind == STMT_SET) && s->variable->type.element == E_INDEX)
                 f->fits = false;
@@ -172,7 +172,8 @@ static const char *index_type(struct c_writer *w, const struct loop_function *f,
         return fitting.fits ? "int" : NULL;
 }
 
-/* Blocks that a multiprocessor is to have at a time, which bounds the registers of a lane: as many as a schedule counted on, and there are. */
+/* The second argument of __launch_bounds__: as many blocks as the schedule counted on to be resident on a multiprocessor, if the launch has so
+ * many. It bounds the registers of a lane. */
 static int64_t blocks_at_a_time(const struct c_writer *w, const struct loop_function *f, const struct loop_stmt *phase)
 {
         const struct grid_cost cost = grid_cost_of(w->target, f, phase, false);
@@ -195,7 +196,7 @@ static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_s
         bool can_fail = c_can_fail(f);
         alone.next = NULL;
         part.body = &block;
-        cuda_groups_find(w, &phase, &block);
+        cuda_warp_group_find(w, &phase, &block);
         loop_block_walk(&block, find_warps, NULL, &phase.warps);
         if (!phase.lanes)
                 return;
@@ -248,7 +249,7 @@ static void put_launch(struct c_writer *w, const struct cuda_phase *phase)
         c_end(w);
 }
 
-/* for the host */
+/* The function for the host. */
 static void put_launches(struct c_writer *w, struct loop_function *f, int first)
 {
         const struct cuda_writer *cuda = w->cuda;

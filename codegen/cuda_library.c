@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of the library that are instructions of a device, to the bit, or, of one that is not exact, within the error that it states: what an
- * instruction says of NaN is said again, as the formula has it. */
+/* Functions of the math library for which a device has instructions: equal to the formula to the bit, or, if the function is not exact, within its
+ * stated error. The result for NaN is made that of the formula. */
 #include "codegen/cuda_writer.h"
 
 #include <string.h>

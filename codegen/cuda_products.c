@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Products of warps in CUDA C: copies into shared memory, sums in fragments. An instruction is a leaf:
- * a function with its PTX, which what runs the text on a processor has in C++ (CUDA_CPU).
+/* MMA of single warps in CUDA C, copies into shared memory, and sums in fragments. An instruction stands in a small function with its PTX;
+ * what runs the text on a processor (CUDA_CPU) has that function in C++.
  *
  *     float acc[2][4][4] = { { { 0.0f } } };                           a lane's part of 32 x 32 sums
  *     copy_async(xs + .., there ? x + .. : x, there);
@@ -56,7 +56,7 @@ static const char load_across[] =
         "}\n"
         "#endif\n";
 
-/* two sums as what is multiplied, the first in the lower bits */
+/* Functions that make x of two sums, the first in the lower bits. */
 static const struct pair { enum element e; const char *text; } pairs[] = {
         { E_F16,
           "\n"
@@ -87,7 +87,7 @@ static const struct pair { enum element e; const char *text; } pairs[] = {
 };
 enum { PAIRS = sizeof pairs / sizeof *pairs };
 
-/* the instructions, by the name of the multiply in the target's table; later ones need a later GPU */
+/* The instructions, by the name of the multiply in the target's table; the later ones need a later compute capability. */
 #define MMA(shape, types, d) \
         "        asm(\"mma.sync.aligned." shape ".row.col." types " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n" \
         "            : \"+" d "\"(d[0]), \"+" d "\"(d[1]), \"+" d "\"(d[2]), \"+" d "\"(d[3])\n" \
@@ -110,7 +110,7 @@ static const struct leaf { const char *name, *text; } leaves[] = {
         { "mma_s8", LEAF("mma_s8", "16 x 32 by 32 x 8 bytes with signs, sums in i32", "int32_t", MMA("m16n8k32", "s32.s8.s8.s32", "r")) },
         { "mma_u8", LEAF("mma_u8", "16 x 32 by 32 x 8 bytes, those of b with signs, sums in i32", "int32_t", MMA("m16n8k32", "s32.u8.s8.s32", "r")) },
         { "mma_tf32", LEAF("mma_tf32", "16 x 8 by 8 x 8 numbers of 11 bits, sums in f32", "float", MMA("m16n8k8", "f32.tf32.tf32.f32", "f")) },
-        { "mma_f32",                    /* stands on the one before */
+        { "mma_f32",                    /* calls mma_tf32, which is therefore printed in front of it */
           "\n/* The first 11 bits of a float, to nearest, so that low parts have both signs, and what is left out adds up to nothing; but not to\n"
           " * infinity. And the next 11 of it. */\n"
           "static __device__ __forceinline__ uint32_t high_part(uint32_t x)\n"
@@ -155,7 +155,7 @@ static const struct leaf *leaf_of(const struct multiply *m)
         return NULL;
 }
 
-/* that a statement means; NULL: there is no instruction for it */
+/* The multiply that the statement means; NULL: the target has no instruction for it. */
 static const struct multiply *multiply_of(const struct c_writer *w, const struct loop_stmt *s)
 {
         const enum element x = loop_multiplied_element(s);
@@ -165,7 +165,7 @@ static const struct multiply *multiply_of(const struct c_writer *w, const struct
                                                                       s->variable->type.lanes, s->tiles.group, 0);
         bool fits = m && (s->tiles.rows == 1 || leaf_of(m)) && !s->tiles.line && s->tiles.depth % m->depth == 0 && s->tiles.rows == m->positions &&
                     s->tiles.positions % m->positions == 0;
-        if (fits && !s->buffer)         /* floats' channels are in another order, in which words across can be had */
+        if (fits && !s->buffer)         /* x that are sums: channels of floats are taken in another order, in which transposed words can be loaded */
                 fits = m->positions > 1 && (element_info[x].bytes == 2 || s->tiles.across);
         return fits ? m : NULL;
 }
@@ -174,7 +174,7 @@ static const struct multiply *multiply_of(const struct c_writer *w, const struct
 
 static bool in_rows(const struct cuda_product *p) { return p->multiply->positions == 1; }
 
-/* so many fragments of positions and of outputs, products deep; or of sums of an element */
+/* The name says how many fragments of positions and of outputs, and how many MMA of channels; or the element of sums. */
 const char *cuda_product_name(struct c_writer *w, const struct cuda_product *p)
 {
         if (p->multiply && multiply_in_groups(p->multiply))
@@ -201,7 +201,7 @@ const char *cuda_product_use(struct c_writer *w, struct cuda_product p)
 
 static bool loads_across(const struct cuda_product *p) { return p->across && element_info[p->multiply->w.memory].bytes == 2; }
 
-/* words of two vectors of outputs, j and the next, if there is one */
+/* Loads words of w for vectors j and j + 1 of outputs, if there is a next one. */
 static void put_words(struct text *out, const struct cuda_product *p)
 {
         const int group = p->multiply->group;
@@ -223,7 +223,7 @@ static void put_words(struct text *out, const struct cuda_product *p)
                  p->across ? "_across" : "", p->vectors, 8 * group, group);
 }
 
-/* x of products number k of all rows, in a: from memory, or from sums, of which a lane has what it is to have of x */
+/* Loads x of MMA number k for all rows into a: from memory, or from sums, whose fragments have the layout of x. */
 static void put_multiplied(struct text *out, const struct cuda_product *p)
 {
         text_add(out, "                uint32_t a[%d][4];\n#pragma unroll\n", p->rows);
@@ -252,7 +252,7 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
 {
         const struct multiply *m = p->multiply;
         const char *of = element_info[m->x.memory].c_type, *by = element_info[m->w.memory].c_type;
-        const int row = multiply_row(m), group = m->group, most = m->instructions > 1 && !p->of_sums ? 2 : p->depth;        /* operands that registers have room for */
+        const int row = multiply_row(m), group = m->group, most = m->instructions > 1 && !p->of_sums ? 2 : p->depth;        /* a loop is unrolled as far as registers have room for its operands */
         text_add(out, "\n/* sums of %d positions and %d outputs: x %s; w [%d][%d][%d][%d] */\n", p->rows * 16, p->vectors * 8,
                  p->of_sums ? "other sums" : arena_printf(w->arena, "rows of %d channels, so many elements apart", p->depth * row), p->depth * 2,
                  p->vectors, p->across ? group : 8, p->across ? 8 : group);
@@ -288,7 +288,7 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
                  m->name);
 }
 
-/* a word of 16 bytes by another, each of an element */
+/* Functions that multiply a word of 16 bytes by another, for each element. */
 static const char sixteen[] =
         "\n/* 16 bytes that are loaded as one */\n"
         "struct __align__(16) sixteen { uint32_t word[4]; };\n"
@@ -415,7 +415,7 @@ static void put_scale(struct c_writer *w, struct text *out, const struct cuda_pr
 static void put_function_of(struct c_writer *w, struct text *out, const struct cuda_product *p)
 {
         if (p->multiply && multiply_in_groups(p->multiply))
-                return;                 /* cuda_groups.c's */
+                return;                 /* cuda_warp_group.c prints it */
         if (p->multiply)
                 (in_rows(p) ? put_row_product : put_product)(w, out, p);
         else
@@ -452,7 +452,7 @@ void cuda_products_top(struct c_writer *w, struct text *out)
                                 words = true;
                                 break;
                         }
-        cuda_groups_top(w, out);
+        cuda_warp_group_top(w, out);
         for (int k = 0; k < cuda->product_count; k++)
                 put_function_of(w, out, &cuda->products[k]);
 }
@@ -478,7 +478,7 @@ static void put_copy(struct c_writer *w, const struct loop_stmt *s)
         c_put(w, "copy_async(");
         cuda_place(w, s->buffer, s->a);
         c_put(w, "," C_SOFT);
-        if (s->c) {                     /* the place may be none outside of the mask */
+        if (s->c) {                     /* where the mask is false the place may lie outside of the buffer, so the address is that of its begin */
                 c_expression(w, s->c);
                 c_put(w, " ? ");
         }
@@ -509,7 +509,7 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
                                         .across = s->tiles.across,
                                         .of_sums = !s->buffer };
         if (in_rows(&p) && !s->tiles.prefetched)
-                cuda_load_own(w, s->weights, s->b, (int64_t)s->tiles.depth * m->group * m->outputs * element_info[m->w.memory].bytes);
+                cuda_load_weights(w, s->weights, s->b, (int64_t)s->tiles.depth * m->group * m->outputs * element_info[m->w.memory].bytes);
         c_put(w, "%s(%s," C_SOFT, cuda_product_use(w, p), c_use(w, s->variable));
         if (s->buffer) {
                 cuda_place(w, s->buffer, s->a);
@@ -519,19 +519,19 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
         }
         c_put(w, "," C_SOFT);
         if (in_rows(&p))
-                c_put(w, "%s", w->cuda->own);
+                c_put(w, "%s", w->cuda->weights);
         else
                 cuda_place(w, s->weights, s->b);
         c_put(w, ");");
         c_end(w);
 }
 
-void cuda_load_own(struct c_writer *w, struct loop_buffer *weights, const struct loop_expr *at, int64_t bytes)
+void cuda_load_weights(struct c_writer *w, struct loop_buffer *weights, const struct loop_expr *at, int64_t bytes)
 {
         const int words = (int)(bytes / (COPY_BYTES * GRID_LANES));
-        w->cuda->own = c_local(w, "own");
-        c_line(w, "struct sixteen %s[%d];", w->cuda->own, words);
-        c_put(w, "load_own(%s," C_SOFT "%d," C_SOFT, w->cuda->own, words);
+        w->cuda->weights = c_local(w, "own");
+        c_line(w, "struct sixteen %s[%d];", w->cuda->weights, words);
+        c_put(w, "load_own(%s," C_SOFT "%d," C_SOFT, w->cuda->weights, words);
         cuda_place(w, weights, at);
         c_put(w, ");");
         c_end(w);
@@ -574,7 +574,7 @@ static void put_scaling(struct c_writer *w, const struct loop_stmt *s)
         }
 }
 
-/* a lane's sums are an array of its own as they are */
+/* A lane's part of sums is an array in its registers already, in the order of TAKE and GIVE. */
 static void put_own(struct c_writer *w, const struct loop_stmt *s)
 {
         const char *own = c_use(w, s->buffer), *sums = c_use(w, s->variable);
@@ -585,9 +585,9 @@ static void put_own(struct c_writer *w, const struct loop_stmt *s)
 static void put_sums(struct c_writer *w, const struct loop_stmt *s)
 {
         struct loop_variable *v = s->variable;
-        enum { ROWS = 16 };             /* of a fragment, which has four sums of each lane */
+        enum { ROWS = 16 };             /* positions of a fragment, of which a lane has four sums */
         const enum element e = v->type.element;
-        const bool rows = v->rows < ROWS;         /* each lane has parts of them */
+        const bool rows = v->rows < ROWS;         /* of a product of few rows: a lane has a partial sum of each row */
         if (cuda_pairs(w, v))
                 return;
         if ((e != E_F32 && e != E_I32) || v->type.lanes != 8 || (!rows && v->rows % ROWS) || (rows && v->columns != 1)) {
@@ -612,22 +612,22 @@ void cuda_product(struct c_writer *w, const struct loop_stmt *s)
         case STMT_PREFETCH: cuda_prefetch(w, s); break;
         case STMT_LAUNCH_WAIT: cuda_launch_wait(w); break;
         case STMT_LAUNCH_DEPENDENTS: c_line(w, "launch_dependents();"); break;
-        case STMT_COPY: (s->code > COPY_BYTES ? cuda_run_copy : put_copy)(w, s); break;
+        case STMT_COPY: (s->code > COPY_BYTES ? cuda_bulk_copy : put_copy)(w, s); break;
         case STMT_COMMIT:
                 c_line(w, "copy_commit();");
-                if (w->cuda->phase->runs)
+                if (w->cuda->phase->copies_bulk)
                         c_line(w, "runs_commit(&runs);");
                 break;
-        case STMT_WAIT:                 /* of other warps' copies, too */
+        case STMT_WAIT:                 /* the barrier makes copies of other warps visible, too */
                 c_line(w, "copy_wait(%d);", s->code);
-                if (w->cuda->phase->runs)
+                if (w->cuda->phase->copies_bulk)
                         c_line(w, "runs_wait(&runs, %d);", s->code);
-                if (w->cuda->phase->together)
+                if (w->cuda->phase->warp_group)
                         c_line(w, "shared_to_units();");
                 c_line(w, "__syncthreads();");
                 break;
         case STMT_SETTLE: cuda_settle(w, s); break;
-        case STMT_MULTIPLY: (s->tiles.together ? cuda_multiply_together : put_multiply)(w, s); break;
+        case STMT_MULTIPLY: (s->tiles.together ? cuda_warp_group_multiply : put_multiply)(w, s); break;
         case STMT_UNLOAD: put_unloading(w, s); break;
         case STMT_SCALE: put_scaling(w, s); break;
         case STMT_TAKE: case STMT_GIVE: put_own(w, s); break;

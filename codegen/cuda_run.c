@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What the host calls: prepare, load, run, status. run launches and does nothing else: it allocates
- * nothing, waits for nothing, and remembers nothing. */
+/* The functions that the host calls: prepare, load, run, status. `run` only launches kernels: it allocates nothing, waits for nothing, and keeps no
+ * state, so it can be captured as a graph. */
 #include "codegen/cuda_writer.h"
 
 #include <string.h>
 
-/* behind a kernel's own arguments */
+/* Prints the arguments of a kernel's call behind the kernel's own. */
 void cuda_call(struct c_writer *w, const struct loop_function *f)
 {
         const char *lead = f->buffer_count + f->scalar_count ? "," C_SOFT : "";
@@ -166,7 +166,7 @@ static void put_checks(struct c_writer *w)
                 if (b->extent)
                         put_check(w, c_use(w, b), arena_printf(w->arena, "%d", cuda_port_multiple(w, b)), &any);
         }
-        if (!any)                       /* not even one tensor has elements */
+        if (!any)                       /* no tensor has elements */
                 c_put(w, "if ((status = 0) != 0");
         c_put(w, ")");
         c_end(w);
@@ -248,7 +248,7 @@ static void find_call(struct loop_stmt *s, void *context)
                 *first = s;
 }
 
-/* nodes that a buffer is the result of */
+/* Finds the nodes of the model whose result a buffer is. */
 struct making { const struct loop_buffer *buffer; const char *location; };
 
 static void find_maker(struct loop_stmt *s, void *context)

@@ -59,7 +59,7 @@ int cuda_port_multiple(const struct c_writer *w, const struct loop_buffer *port)
 /* "load_f32_4", say: names of a type and of functions, which are then printed at the top of the file */
 static const char *name_of(struct c_writer *w, const char *stem, enum element e, int count)
 {
-        struct cuda_word_names *names = w->cuda->word_names[e];
+        struct cuda_vector_names *names = w->cuda->vector_names[e];
         const char *name = arena_printf(w->arena, "%s_%s_%d", stem, element_info[e].text, count);
         for (; count > 2; count /= 2)
                 names++;
@@ -107,7 +107,7 @@ void cuda_vector_store(struct c_writer *w, const struct loop_stmt *s)
 
 /* ---- functions ---- */
 
-static void put_store_function(struct text *out, const struct cuda_word_names *names, const char *type, int count)
+static void put_store_function(struct text *out, const struct cuda_vector_names *names, const char *type, int count)
 {
         text_add(out, "static __device__ __forceinline__ void %s(%s *to", names->store, type);
         for (int i = 0; i < count; i++)
@@ -118,7 +118,7 @@ static void put_store_function(struct text *out, const struct cuda_word_names *n
         text_add(out, " } };\n        move_words(struct %s, to, &word);\n}\n", names->type);
 }
 
-static void put_load_function(struct text *out, const struct cuda_word_names *names, const char *type)
+static void put_load_function(struct text *out, const struct cuda_vector_names *names, const char *type)
 {
         text_add(out, "static __device__ __forceinline__ struct %s %s(const %s *from)\n{\n        struct %s word;\n", names->type, names->load, type, names->type);
         text_add(out, "        move_words(struct %s, &word, from);\n        return word;\n}\n", names->type);
@@ -135,8 +135,8 @@ void cuda_vector_top(struct c_writer *w, struct text *out)
 {
         bool any = false;
         for (int e = 0; e < ELEMENT_COUNT; e++)
-                for (int i = 0; i < CUDA_WORDS; i++) {
-                        const struct cuda_word_names *names = &w->cuda->word_names[e][i];
+                for (int i = 0; i < CUDA_VECTORS; i++) {
+                        const struct cuda_vector_names *names = &w->cuda->vector_names[e][i];
                         const char *type = element_info[e].c_type;
                         const int count = 2 << i;
                         if (!names->type)

@@ -1,60 +1,63 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the CUDA printer share; nobody else includes this. */
+/* Shared by the files of the CUDA printer alone. */
 #ifndef CODEGEN_CUDA_WRITER_H
 #define CODEGEN_CUDA_WRITER_H
 
 #include "codegen/c_writer.h"
 #include "ir/loop_grid.h"
 
-/* a phase of a kernel: a function that runs on the device, and how it is launched */
+/* A phase of a kernel: a function that runs on the device, and its launch. */
 struct cuda_phase {
-        const char *name;
-        int64_t blocks, warps, lanes;
-        int64_t cluster;                /* blocks of one; 0: there are none */
-        int64_t shared;                 /* bytes of the block's */
-        bool runs, together;            /* it copies whole runs; its warps multiply together */
-        const struct loop_stmt **of_sums;         /* products of warps together that multiply sums */
+        const char *name;               /* of the function */
+        int64_t blocks, warps, lanes;   /* blocks of the launch; warps of a block; lanes of a warp that have work */
+        int64_t cluster;                /* blocks of a cluster; 0: it has no clusters */
+        int64_t shared;                 /* bytes of shared memory of a block */
+        bool copies_bulk;               /* it has bulk copies */
+        bool warp_group;                /* it has warp-group MMA */
+        const struct loop_stmt **of_sums;         /* warp-group MMA whose x are sums in registers */
         int of_sums_count;
-        bool waits;                     /* a launch_wait is printed: it may begin before the launch in front has ended */
-        const struct loop_stmt *made[PRODUCTS_MAX];       /* products of warps together, oldest first, that no settle in front of what is printed has let be done */
+        bool waits;                     /* it has a launch_wait, and may begin before the launch in front has ended */
+        const struct loop_stmt *made[PRODUCTS_MAX];       /* warp-group MMA under way at the statement that is printed, oldest first */
         int made_count;
 };
 
-/* a function of a shape (cuda_products.c) */
+/* A function for a shape of MMA, or of what is done to sums in fragments (cuda_products.c). */
 struct cuda_product {
         const struct multiply *multiply;        /* NULL: it unloads sums, or scales them */
         enum element sum;
-        int rows, vectors, depth;       /* so many fragments */
-        bool across, scales;            /* words of w lie across; sums are scaled */
-        bool row;                       /* of lanes' sums of a row */
+        int rows, vectors, depth;       /* fragments of positions; fragments of outputs; MMA of channels */
+        bool across;                    /* words of w are outputs of one channel (transposed) */
+        bool scales;                    /* it scales sums */
+        bool row;                       /* its sums are those of one row, of which lanes have parts */
         bool of_sums;                   /* x are sums in fragments, not memory */
 };
 
-/* of 2, 4, 8 and 16 elements: a type, and functions; NULL where there is none */
-enum { CUDA_WORDS = 4 };
-struct cuda_word_names { const char *type, *load, *store; };
-struct cuda_port { const struct loop_buffer *buffer; int multiple; };    /* of so many bytes, where it is to lie */
+/* Names for vectors of 2, 4, 8 and 16 elements: of a type, and of functions that load and store one; NULL: it is not used. */
+enum { CUDA_VECTORS = 4 };
+struct cuda_vector_names { const char *type, *load, *store; };
+/* An input or output of the model, and how many bytes its address has to be a multiple of. */
+struct cuda_port { const struct loop_buffer *buffer; int multiple; };
 
 struct cuda_writer {
         struct cuda_product *products;
         int product_count;
-        bool copies, runs;              /* into shared memory; whole runs */
-        bool brings;                    /* lines come nearer before launches wait */
-        const char *own;                /* the array of the weights that lanes have loaded last, for the next product of a row */
-        struct cuda_phase *phases;      /* all of the program */
+        bool copies, copies_bulk;       /* the program has asynchronous copies of lanes; it has bulk copies */
+        bool prefetches;                /* it prefetches to L2 */
+        const char *weights;            /* the array of the weights that lanes have loaded last, for the next product of a row */
+        struct cuda_phase *phases;      /* all phases of the program */
         int phase_count;
-        struct cuda_phase *phase;       /* being printed; or NULL */
+        struct cuda_phase *phase;       /* that is printed; or NULL */
         const struct loop_stmt *block;  /* the loop over blocks that is printed */
-        const struct loop_stmt *last;   /* of the block, behind which nobody waits */
-        bool clusters;                  /* some phase has */
-        const struct loop_stmt *lane;   /* the loop over lanes that is printed; NULL: it is in none */
+        const struct loop_stmt *last;   /* the last statement of the block, behind which nobody waits */
+        bool clusters;                  /* some phase has clusters */
+        const struct loop_stmt *lane;   /* the loop over lanes that is printed; NULL: none is */
         bool meets;                     /* warps of the phase wait for each other */
-        bool fails;                     /* some kernel can, and is called */
-        bool shares;                    /* some block has shared memory */
-        int64_t aligned;                /* at multiples of that */
-        int64_t status_at;              /* in the workspace: which call failed first, and its code */
-        struct cuda_word_names word_names[ELEMENT_COUNT][CUDA_WORDS];
-        struct cuda_port *ports;        /* inputs and outputs that are loaded or stored in words */
+        bool fails;                     /* a kernel that can fail is called */
+        bool shares;                    /* some block has shared memory, */
+        int64_t aligned;                /* which has to begin at a multiple of so many bytes */
+        int64_t status_at;              /* bytes into the workspace: the call that failed first, and its code */
+        struct cuda_vector_names vector_names[ELEMENT_COUNT][CUDA_VECTORS];
+        struct cuda_port *ports;        /* inputs and outputs with vector accesses */
         int port_count;
 };
 
@@ -67,7 +70,7 @@ void cuda_fail(struct c_writer *w, int code);
 
 /* ---- cuda_clusters.c ---- */
 
-/* a place as c_place has it: what lies in another block of the cluster, too */
+/* Prints the pointer to b, as c_place does, also to memory of another block of the cluster; returns the index behind that pointer. */
 const struct loop_expr *cuda_cluster_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *index);
 void cuda_clusters_top(struct c_writer *w, struct text *out);
 
@@ -81,36 +84,37 @@ void cuda_dependent_launch_top(struct c_writer *w, struct text *out);
 
 /* ---- cuda_products.c ---- */
 
-/* copies into shared memory, tiles of sums and what touches them */
+/* Statements on sums in fragments, copies into shared memory, vector accesses, prefetches, and waits for launches. */
 void cuda_product(struct c_writer *w, const struct loop_stmt *s);
-/* so many bytes of a row's weights from `at` on, in registers of a warp's lanes, for the product that follows */
-void cuda_load_own(struct c_writer *w, struct loop_buffer *weights, const struct loop_expr *at, int64_t bytes);
+/* Loads `bytes` bytes of a row's weights from `at` on into registers of a warp's lanes, for the product that follows. */
+void cuda_load_weights(struct c_writer *w, struct loop_buffer *weights, const struct loop_expr *at, int64_t bytes);
 void cuda_products_top(struct c_writer *w, struct text *out);
-/* of cuda_groups.c, too: a place in a buffer; the function of a product, and that it is used */
+/* Prints the address of an element of b. The name of a product's function; the same, and notes that the function is used. */
 void cuda_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *at);
 const char *cuda_product_name(struct c_writer *w, const struct cuda_product *p);
 const char *cuda_product_use(struct c_writer *w, struct cuda_product p);
 
 /* ---- cuda_vector.c ---- */
 
-/* a let of a vector that a lane loads; s->vector stores that are one, from s on */
+/* The let of a vector that a lane loads; the s->vector stores from s on, as one. */
 void cuda_vector_load(struct c_writer *w, const struct loop_stmt *s);
 void cuda_vector_store(struct c_writer *w, const struct loop_stmt *s);
 void cuda_vector_top(struct c_writer *w, struct text *out);
-/* inputs and outputs that a parameter of w->kernel is in some call lie at multiples of so many bytes; of how many one has to */
+/* Notes that b, a parameter of w->kernel, has to begin at a multiple of `bytes` bytes: so do the ports of the model that some call passes for it. The
+ * multiple that a port has to begin at. */
 void cuda_needs(struct c_writer *w, const struct loop_buffer *b, int bytes);
 int cuda_port_multiple(const struct c_writer *w, const struct loop_buffer *port);
 
-/* ---- cuda_groups.c ---- */
+/* ---- cuda_warp_group.c ---- */
 
-void cuda_groups_top(struct c_writer *w, struct text *out);
-/* what of it a phase has; what stands at its beginning */
-void cuda_groups_find(struct c_writer *w, struct cuda_phase *phase, struct loop_block *block);
-void cuda_groups_begin(struct c_writer *w);
-void cuda_run_copy(struct c_writer *w, const struct loop_stmt *s);
-void cuda_multiply_together(struct c_writer *w, const struct loop_stmt *s);
+void cuda_warp_group_top(struct c_writer *w, struct text *out);
+/* Finds out whether a phase has bulk copies and warp-group MMA; prints what stands at the beginning of its blocks. */
+void cuda_warp_group_find(struct c_writer *w, struct cuda_phase *phase, struct loop_block *block);
+void cuda_warp_group_begin(struct c_writer *w);
+void cuda_bulk_copy(struct c_writer *w, const struct loop_stmt *s);
+void cuda_warp_group_multiply(struct c_writer *w, const struct loop_stmt *s);
 void cuda_settle(struct c_writer *w, const struct loop_stmt *s);
-/* sums that warps multiply together; a statement on such, which is that lanes give them theirs; false: these are none */
+/* Sums that are x of warp-group MMA: their declaration; a statement on them, which is that lanes give theirs. False: the sums are no such x. */
 bool cuda_pairs(struct c_writer *w, struct loop_variable *sums);
 bool cuda_give_pairs(struct c_writer *w, const struct loop_stmt *s);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Warps that multiply together in CUDA C (sm_90a): products of four warps whose operands lie in shared memory, and copies of whole
- * runs into it, which arrive at barriers there.
+/* Warp-group MMA (wgmma) and bulk copies (cp.async.bulk) in CUDA C, from sm_90a on: four warps multiply as one, and read their operands from
+ * shared memory, where bulk copies arrive at barriers (mbarrier).
  *
  *     struct runs runs;
- *     runs_begin(&runs, shared_memory() + 203008);                     a barrier for each group of copies that may be under way
- *     runs_copy(&runs, ws + .., w + .., 32768);                        one thread asks for all of it
+ *     runs_begin(&runs, shared_memory() + 203008);                     a barrier for each batch of copies that may be under way
+ *     runs_copy(&runs, ws + .., w + .., 32768);                        one thread starts the copy
  *     runs_commit(&runs);
  *     runs_wait(&runs, 1);
  *     multiply_bf16_together_32(acc[0], xs + .., ws + ..);
  *     units_wait(1);
- *     sums_settled(acc[0], 4);                                         from here on they are what the units made
+ *     sums_settled(acc[0], 4);                                         from here on a lane may use the sums
  *
- * What is multiplied may be sums, too, as shares are in attention. A lane has them in pairs, as the units read them:
+ * x may be sums in registers instead, as shares are in attention. A lane then has them in pairs, as the instruction reads them:
  *
  *     give_pairs_f16(shares, own, 16);
  *     multiply_f16_together_of_sums_16x8(acc[0], shares, vs + ..); */
@@ -103,7 +103,8 @@ static const char units[] =
         "}\n"
         "#endif\n";
 
-/* Behind units_wait: until then, sums and what is multiplied may be in use; what touches them stands behind this. */
+/* Stands behind units_wait: until then the instructions may use the registers of sums and of x. The empty asm keeps a compiler from moving uses of
+ * these registers in front of it. */
 #define SETTLED(name, type, count, operands) \
         "\n" \
         "#ifndef CUDA_CPU\n" \
@@ -129,7 +130,7 @@ static const char across[] =
         "}\n"
         "#endif\n";
 
-/* by the name of the multiply in the target's table */
+/* The instructions, by the name of the multiply in the target's table. */
 static const struct unit { const char *name, *shape, *types, *about, *tail; } all_units[] = {
         { "wgmma_f16", "k16", "f32.f16.f16", "halves", ", 1, 1, 1, 0, 0" },
         { "wgmma_bf16", "k16", "f32.bf16.bf16", "numbers in bf16", ", 1, 1, 1, 0, 0" },
@@ -146,7 +147,7 @@ static const struct unit *unit_of(const struct multiply *m)
         return NULL;
 }
 
-/* the sums that an instruction adds to: as it names them, and what they are */
+/* The sums that an instruction adds to: their numbers in its text, and the operands that these stand for. */
 static void put_sums_named(struct text *out, int count)
 {
         enum { LINE = 16 };
@@ -167,7 +168,7 @@ static void put_sums_given(struct text *out, const struct cuda_product *p)
                                  v + 1 == p->vectors && i == 3 ? "\n" : i == 3 ? ",\n" : ", ");
 }
 
-/* a leaf: 64 positions by `vectors` times 8 outputs */
+/* The function of one instruction: 64 positions by vectors * 8 outputs. */
 static void put_unit(struct text *out, const struct cuda_product *p)
 {
         const struct unit *u = unit_of(p->multiply);
@@ -196,7 +197,7 @@ static void put_unit(struct text *out, const struct cuda_product *p)
                                  : "                     : \"l\"(matrix_at(x, word)), \"l\"(matrix_at(w, word)));\n}\n#endif\n");
 }
 
-/* all of a turn */
+/* The function of an iteration: an instruction for every two words of a line. */
 static void put_together(struct c_writer *w, struct text *out, const struct cuda_product *p)
 {
         const struct multiply *m = p->multiply;
@@ -247,7 +248,7 @@ static void put_give(struct text *out, enum element e)
                  element_info[e].text, element_info[e].text);
 }
 
-/* Do products before number k have its leaf, or, in pairs, its elements? */
+/* Does a product before number k use the same instruction (pairs: the same function that makes pairs), so that it is printed already? */
 static bool is_known(const struct cuda_writer *cuda, int k, bool pairs)
 {
         const struct cuda_product *p = &cuda->products[k];
@@ -258,7 +259,7 @@ static bool is_known(const struct cuda_writer *cuda, int k, bool pairs)
         return false;
 }
 
-void cuda_groups_top(struct c_writer *w, struct text *out)
+void cuda_warp_group_top(struct c_writer *w, struct text *out)
 {
         const struct cuda_writer *cuda = w->cuda;
         bool any = false, floats = false, whole = false, of_sums = false;
@@ -270,7 +271,7 @@ void cuda_groups_top(struct c_writer *w, struct text *out)
                 whole |= together && p->sum != E_F32;
                 of_sums |= together && p->of_sums;
         }
-        text_add(out, "%s%s%s", any || cuda->runs ? fence : "", cuda->runs ? runs : "", any ? units : "");
+        text_add(out, "%s%s%s", any || cuda->copies_bulk ? fence : "", cuda->copies_bulk ? runs : "", any ? units : "");
         text_add(out, "%s%s%s%s", floats ? settled_floats : "", whole ? settled_whole : "", of_sums ? settled_pairs : "", of_sums ? across : "");
         for (int k = 0; k < cuda->product_count; k++) {
                 const struct cuda_product *p = &cuda->products[k];
@@ -295,32 +296,32 @@ static void find_together(struct loop_stmt *s, void *context)
         struct finding *f = context;
         if (s->kind != STMT_MULTIPLY || !s->tiles.together)
                 return;
-        f->phase->together = true;
+        f->phase->warp_group = true;
         if (s->buffer)
                 return;
         ARENA_GROW(f->arena, f->phase->of_sums, f->phase->of_sums_count);
         f->phase->of_sums[f->phase->of_sums_count++] = s;
 }
 
-void cuda_groups_find(struct c_writer *w, struct cuda_phase *phase, struct loop_block *block)
+void cuda_warp_group_find(struct c_writer *w, struct cuda_phase *phase, struct loop_block *block)
 {
         struct finding finding = { w->arena, phase };
-        loop_block_walk(block, find_run, NULL, &phase->runs);
+        loop_block_walk(block, find_run, NULL, &phase->copies_bulk);
         loop_block_walk(block, find_together, NULL, &finding);
 }
 
-void cuda_groups_begin(struct c_writer *w)
+void cuda_warp_group_begin(struct c_writer *w)
 {
         struct cuda_phase *phase = w->cuda->phase;
-        if (!phase->runs)
+        if (!phase->copies_bulk)
                 return;
-        w->cuda->runs = w->cuda->shares = true;
+        w->cuda->copies_bulk = w->cuda->shares = true;
         c_line(w, "struct runs runs;");
         c_line(w, "runs_begin(&runs, shared_memory());");
         phase->shared += GRID_RUNS_BYTES;
 }
 
-void cuda_run_copy(struct c_writer *w, const struct loop_stmt *s)
+void cuda_bulk_copy(struct c_writer *w, const struct loop_stmt *s)
 {
         cuda_needs(w, s->source, COPY_BYTES);
         c_put(w, "runs_copy(&runs," C_SOFT);
@@ -331,7 +332,7 @@ void cuda_run_copy(struct c_writer *w, const struct loop_stmt *s)
         c_end(w);
 }
 
-/* that the statement means; NULL: there is no instruction for it */
+/* The multiply that the statement means; NULL: the target has no instruction for it. */
 static const struct multiply *multiply_of(const struct c_writer *w, const struct loop_stmt *s)
 {
         const struct loop_tiles *t = &s->tiles;
@@ -342,12 +343,12 @@ static const struct multiply *multiply_of(const struct c_writer *w, const struct
                     t->vectors * m->outputs <= MULTIPLY_WIDE;
         if (fits && s->buffer)
                 fits = !t->across && t->step == m->group && t->jump == t->rows * t->step;
-        else if (fits)                  /* bytes have no words across */
+        else if (fits)                  /* w of bytes cannot be transposed */
                 fits = element_info[m->x.memory].bytes == 2 && t->depth * t->group % MULTIPLY_ACROSS == 0;
         return fits ? m : NULL;
 }
 
-void cuda_multiply_together(struct c_writer *w, const struct loop_stmt *s)
+void cuda_warp_group_multiply(struct c_writer *w, const struct loop_stmt *s)
 {
         struct cuda_phase *phase = w->cuda->phase;
         const struct multiply *m = multiply_of(w, s);
@@ -371,7 +372,7 @@ void cuda_multiply_together(struct c_writer *w, const struct loop_stmt *s)
         phase->made[phase->made_count++] = s;
 }
 
-/* Does a product from number `from` on touch them? */
+/* Does MMA under way, from number `from` on, use these sums? */
 static bool is_under_way(const struct cuda_phase *phase, int from, const struct loop_variable *sums)
 {
         for (int i = from; i < phase->made_count; i++)
@@ -396,7 +397,7 @@ void cuda_settle(struct c_writer *w, const struct loop_stmt *s)
         memmove(phase->made, phase->made + done, sizeof *phase->made * (size_t)phase->made_count);
 }
 
-/* that units read sums as, which lie in pairs of it; E_F32: they do not read them */
+/* The element of x that MMA reads these sums as, in pairs; E_F32: no MMA reads them. */
 static enum element pairs_of(const struct c_writer *w, const struct loop_variable *sums)
 {
         const struct cuda_phase *phase = w->cuda->phase;
