@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention of few rows, as decoder steps have them, by blocks of warps: a block for a row of a group (a head). Each warp has keys of its own, four
- * of them in a turn:
+/* Attention of few rows, as in a decoder's step: a block of the grid computes a row of a group (a head). Each warp has keys of its own, four of them
+ * in an iteration:
  *
- *      keys         turn 0  w0 w0 w0 w0 w1 w1 w1 w1 ..        from memory into registers, KEY_LANES lanes a key, each with
- *                   turn 1  w0 w0 w0 w0 w1 ..                 words of 16 bytes of it; what they multiply meets in shared memory
- *      scores       a lane a key; then the warp's largest score and its shares e^(score - that)
- *      values       a lane a channel, shares times values of the warp's keys
+ *      keys         turn 0  w0 w0 w0 w0 w1 w1 w1 w1 ..        from memory into registers: KEY_LANES lanes a key, each with
+ *                   turn 1  w0 w0 w0 w0 w1 ..                 words of 16 bytes of it; their partial scores meet in shared memory
+ *      scores       a lane a key; then the warp's largest score and its shares e^(score - largest)
+ *      values       a lane a channel: shares times values of the warp's keys
  *
- * Warps meet where all values have been copied, and when they have their sums: a factor brings each to the largest score of all, and
+ * Warps meet when all values have been copied, and when they have their sums: a factor brings each warp's sums to the largest score of all, and
  * they are added up in order.
  *
- * Of many keys, a warp has some turns in registers at a time, and `parts` blocks have a share each, where they can be a cluster: each leaves its
- * largest score, the sum of its shares and its products in the cluster's memory, and a share of the channels is made of all parts, likewise
- * e^(a part's largest score - the largest of all) times each (Dao et al., "Flash-Decoding for long-context inference", 2023).
+ * If there are many keys, a warp has those of some iterations in registers at a time, and `parts` blocks have a share of the keys each, if they can
+ * be a cluster: each stores its largest score, the sum of its shares and its products in distributed shared memory, and each combines all parts for
+ * a share of the channels, scaled by e^(a part's largest score - the largest of all) (Dao et al., "Flash-Decoding for long-context inference",
+ * 2023).
  *
- * Values come into shared memory while scores are made, where all find room there, else straight from memory. Nothing is packed or rounded:
- * this reads a cache once, and what it takes is that. A cache may be a concat, of what was there before and what is new: each key is
- * read where it lies, and where the whole is a result, too, it is stored as it comes by, by the block of the group's first row. */
+ * Values are copied into shared memory while scores are made, if all find room there; else they are read from memory. Nothing is packed or rounded,
+ * because the kernel reads a cache of keys and values once, which takes most of its time. A cache may be a concatenation of an old and a new part:
+ * each key is read where it lies; if the whole cache is a result of the model, the block of the group's first row stores it on the way. */
 #include "engines/grid/grid_engine.h"
 #include "engines/grid/attention_row_block.h"
 
@@ -25,7 +26,7 @@
 
 /* ---- what fits ---- */
 
-/* of the keys, a block's; of the cluster's memory, its part: products, the largest score, the sum of shares */
+/* Keys of a block; elements of its part of distributed shared memory: products, the largest score, the sum of shares. */
 static int64_t share_of(const struct attention *a, const struct schedule *s) { return divide_up(columns_of(a), s->parts); }
 static int64_t part_of(const struct attention *a) { return round_up(width_of(a) + 2, STORAGE_ALIGN / 4); }
 
@@ -36,10 +37,10 @@ struct row_turns attention_row_turns(const struct attention *a, const struct sch
         return (struct row_turns){ all, divide_up(all, times), times };
 }
 
-/* keys of a warp, some of which may be none */
+/* Keys that a warp has room for; behind the last key there are none. */
 static int64_t own_keys(const struct row_turns *t) { return t->some * t->times * TURN_KEYS; }
 
-/* bytes of shared memory, but for values */
+/* Bytes of shared memory of a block, without those for values. */
 static int64_t shared_of(const struct attention *a, const struct schedule *s)
 {
         enum { ALLOCATIONS = 10, ALIGN = 128 };
@@ -68,7 +69,7 @@ static struct loop_expr *call(struct block *b, const char *function, struct loop
         return loop_call(b->e->arena, loop_library_find(b->e->library, function, E_F32), args);
 }
 
-/* of what is at most 0 */
+/* e^x for x <= 0. */
 static struct loop_expr *exponential(struct block *b, struct loop_expr *x) { return call(b, "exp_negative", &x); }
 
 static struct loop_expr *larger(struct block *b, struct loop_expr *x, struct loop_expr *y)
@@ -94,10 +95,10 @@ static struct loop_buffer *shared(struct block *b, const char *name, int64_t ext
 
 /* ---- scores and shares ---- */
 
-/* where the warp's scores, and shares, begin */
+/* The place in shared memory where the warp's scores, and later its shares, begin. */
 static struct loop_expr *keys_at(struct block *b, struct loop_expr *warp) { return times(b->e, warp, own_keys(&b->turns)); }
 
-/* Some turns, number `some` of such: what lanes find of their keys. */
+/* The partial scores that lanes find for the keys of round `some` of iterations. */
 static void multiply_keys(struct block *b, struct loop_expr *warp, struct loop_expr *some)
 {
         struct emit *e = b->e;
@@ -109,7 +110,7 @@ static void multiply_keys(struct block *b, struct loop_expr *warp, struct loop_e
         row_load_keys(b, &k);
         for (int w = 0; w < words * WORD; w++)
                 query[w] = emit_let(e, "query", load(b, b->query, plus(e, row_at(b, &b->q, b->row), channel_at(b, &k, w / WORD, w % WORD))));
-        if (b->vs) {                    /* they may arrive later */
+        if (b->vs) {                    /* values may arrive later */
                 const bool once = b->turns.times > 1;
                 if (once)
                         emit_if(e, less(b, some, 1));
@@ -125,7 +126,7 @@ static void multiply_keys(struct block *b, struct loop_expr *warp, struct loop_e
         emit_end(e);
 }
 
-/* a lane's key: its score, which is -infinity for what is none */
+/* The score of a lane's key; -infinity behind the last key. */
 static void write_score(struct block *b, struct loop_expr *warp, struct loop_expr *some)
 {
         struct emit *e = b->e;
@@ -156,7 +157,8 @@ static void write_score(struct block *b, struct loop_expr *warp, struct loop_exp
         emit_end(e);
 }
 
-/* The largest of so many: a let, which is finite where all are -infinity. NaN may be lost, which its share and so the sum of these keeps. */
+/* A let of the largest of `count` scores, which is finite even if all are -infinity. It may miss a NaN, which then is in its key's share and in the
+ * sum of shares. */
 static struct loop_expr *largest(struct block *b, struct loop_buffer *of, struct loop_expr *from, int64_t count)
 {
         struct loop_expr *all[GRID_LANES];
@@ -168,7 +170,7 @@ static struct loop_expr *largest(struct block *b, struct loop_buffer *of, struct
         return emit_let(b->e, "best", larger(b, all[0], float_number(b, -FLT_MAX)));
 }
 
-/* shares of the warp's keys, by its largest score */
+/* Makes shares of the warp's scores, relative to its largest score. */
 static void write_shares(struct block *b, struct loop_expr *warp)
 {
         struct emit *e = b->e;
@@ -176,7 +178,7 @@ static void write_shares(struct block *b, struct loop_expr *warp)
         const bool some = keys % lanes != 0;
         struct loop_buffer *most = each > 1 ? memory(b, SPACE_STACK, "most", lanes) : NULL;
         struct loop_expr *lane, *at;
-        if (most) {                     /* first the largest one of what a lane has */
+        if (most) {                     /* a lane first finds the largest of its own scores */
                 lane = emit_grid(e, "lane", FOR_GPU_LANE, lanes);
                 struct loop_variable *one = emit_var(e, "one", LOOP_TYPE(E_F32), float_number(b, -FLT_MAX));
                 at = plus(e, times(e, emit_for(e, "i", number(e, 0), number(e, each)), lanes), lane);
@@ -202,7 +204,7 @@ static void write_shares(struct block *b, struct loop_expr *warp)
 
 /* ---- sums ---- */
 
-/* by one lane, number `at` of the block's part of the cluster's memory */
+/* One lane stores a value at number `at` of the block's part of distributed shared memory. */
 static void leave(struct block *b, struct loop_expr *own, int64_t at, struct loop_expr *value)
 {
         struct emit *e = b->e;
@@ -211,7 +213,7 @@ static void leave(struct block *b, struct loop_expr *own, int64_t at, struct loo
         emit_end(e);
 }
 
-/* each warp its own keys, a lane a channel */
+/* Each warp multiplies the shares of its keys by their values, a lane a channel. */
 static void add_values(struct block *b, struct loop_expr *warp)
 {
         struct emit *e = b->e;
@@ -257,7 +259,7 @@ static void add_values(struct block *b, struct loop_expr *warp)
         end_scopes(b, 2);
 }
 
-/* what each warp makes by itself */
+/* The sums that each warp makes by itself. */
 static void write_products(struct block *b)
 {
         struct emit *e = b->e;
@@ -278,7 +280,7 @@ static void write_products(struct block *b)
         emit_end(e);
 }
 
-/* a channel of the result, of the sum of all products and that of all shares */
+/* Stores channel d of the result: the sum of all products over the sum of all shares, through the fusion. */
 static void write_result(struct block *b, struct loop_expr *d, struct loop_expr *all, struct loop_expr *sum)
 {
         struct emit *e = b->e;
@@ -300,10 +302,10 @@ static void write_result(struct block *b, struct loop_expr *d, struct loop_expr 
         emit_store(e, b->result, emit_at(e, &to, RANK, index), emit_element(e, b->a->result, index));
 }
 
-/* a channel, which says so by its bounds, too: it is a place in one part of the cluster's memory */
+/* Channel d, limited to the channels that there are, so that bounds show that it lies in one block's part of distributed shared memory. */
 static struct loop_expr *channel_of(struct block *b, struct loop_expr *d) { return minimum(b->e, d, number(b->e, width_of(b->a) - 1)); }
 
-/* what warps have of something, `step` elements from one to the next, each times its factor, in order */
+/* The sum over the warps, in order, of a factor times an element of each warp, which are `step` elements apart. */
 static struct loop_expr *of_warps(struct block *b, struct loop_expr *const *factors, struct loop_buffer *from, struct loop_expr *at, int64_t step)
 {
         struct loop_expr *all = NULL;
@@ -312,7 +314,7 @@ static struct loop_expr *of_warps(struct block *b, struct loop_expr *const *fact
         return all;
 }
 
-/* what warps found, brought to the largest score of all: the result, or the block's part of it, a lane a channel */
+/* Combines the sums of the warps, relative to the largest score of all: the result, or the block's part of it, a lane a channel. */
 static void write_results(struct block *b)
 {
         struct emit *e = b->e;
@@ -338,17 +340,17 @@ static void write_results(struct block *b)
         else
                 write_result(b, d, all, sum);
         end_scopes(b, 3);
-        row_store_values(b, warp);          /* most warps have nothing else to do here */
+        row_store_values(b, warp);          /* most warps are idle here, so they store the cache of values */
         emit_end(e);
 }
 
-/* what part k left at `at` */
+/* The value that part k stored at `at`. */
 static struct loop_expr *left_by(struct block *b, int k, struct loop_expr *at)
 {
         return load(b, b->partial, plus(b->e, number(b->e, k * part_of(b->a)), at));
 }
 
-/* a share of the channels, of all parts in order */
+/* Combines all parts, in order, for the block's share of the channels. */
 static void join_parts(struct block *b, struct loop_expr *share)
 {
         struct emit *e = b->e;
@@ -377,7 +379,7 @@ static void join_parts(struct block *b, struct loop_expr *share)
 
 /* ---- the kernel ---- */
 
-/* Shared memory, of which values have some where all find room. */
+/* Allocates shared memory, for values only if all find room. */
 static void share(struct block *b, const struct schedule *s)
 {
         const struct attention *a = b->a;
@@ -392,7 +394,7 @@ static void share(struct block *b, const struct schedule *s)
         b->factors = shared(b, "factors", b->warps * b->warps);
 }
 
-/* the loops over blocks, or over clusters and blocks of each: the number of the row of all groups */
+/* Opens the loops over blocks, or over clusters and their blocks; returns the number of the row among those of all groups. */
 static struct loop_expr *open_block(struct block *b)
 {
         struct emit *e = b->e;

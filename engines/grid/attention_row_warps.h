@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention of few rows by blocks of warps (attention_row_warps.c), as far as a choice asks about it. */
+/* Attention of few rows (attention_row_warps.c): what the choice of a schedule asks about it. */
 #ifndef ENGINES_GRID_ATTENTION_ROW_WARPS_H
 #define ENGINES_GRID_ATTENTION_ROW_WARPS_H
 
@@ -7,10 +7,10 @@
 #include "ir/target.h"
 #include "kernels/attention.h"
 
-/* of what fits, turns of a block's warps, each of some keys: all; those whose keys are in registers at a time, and how often */
+/* Iterations of a block's warps over its keys: all of them; those whose keys are in registers at a time; how many such rounds there are. */
 struct row_turns { int64_t all, some, times; };
 struct row_turns attention_row_turns(const struct attention *a, const struct schedule *s);
-/* as the schedule has it; false: it cannot be */
+/* Can the kernel be as the schedule asks? */
 bool attention_row_fits(const struct attention *a, const struct target *target, const struct schedule *s);
 
 #endif

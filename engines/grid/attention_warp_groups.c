@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention by warps that multiply together, four at a time (attention_warps.c). A block has 64 rows for each four warps; queries, keys and values
- * lie in lines, which the instruction reads itself: queries and keys as they are, values across. So scores of 64 rows read keys once, where a warp by
- * itself reads them for its 16.
+/* Attention by warp-group MMA (attention_warps.c). A block has 64 rows for each four warps. Queries, keys and values lie in swizzled lines, which the
+ * instruction reads itself: queries and keys as they are, values transposed. So the scores of 64 rows read the keys once, where a warp by itself
+ * reads them for its 16 rows.
  *
- *      units     scores 0 |         scores 1, sums 0   |         scores 2, sums 1   |                sums 2
+ *      MMA       scores 0 |         scores 1, sums 0   |         scores 2, sums 1   |                sums 2
  *      lanes              | shares 0                   | shares 1                   | shares 2
  *
- * While lanes make shares of a block of keys, the units multiply those of the one before by its values: a turn begins both products, and
- * lets only the scores be done before it goes on. Shares and sums are touched when all is. Keys come a turn ahead of values: two stages of each. */
+ * While lanes make shares of a block of keys, the shares of the block before are multiplied by its values: an iteration starts both products, and
+ * waits for the scores alone before its lanes go on; shares and sums are used when all MMA is done. Keys are copied one iteration ahead of values;
+ * there are two stages of each. */
 #include "engines/grid/attention_block.h"
 
 enum { STAGES = 2 };
@@ -23,7 +24,7 @@ const struct multiply *attention_group_multiply(const struct attention *a, const
         return m && multiply_in_groups(m) && shares->element == x->element && values->element == x->element ? m : NULL;
 }
 
-/* Has every row keys that it sees? */
+/* Does every row see at least one key? */
 static bool sees_keys(const struct attention *a)
 {
         const struct band band = attention_band(a);
@@ -58,7 +59,7 @@ bool attention_group_of(const struct attention *a, const struct target *target, 
 
 int64_t attention_group_shared(const struct attention_tile *t)
 {
-        enum { ALIGN = 1024 };          /* of what stands in lines, and so of all */
+        enum { ALIGN = 1024 };          /* bytes to which lines, and so all buffers, are aligned */
         const int64_t of_row = round_up((int64_t)t->rows * 4, ALIGN), of_lanes = round_up((int64_t)t->rows * TILE_ROW_LANES * 4, ALIGN);
         const int64_t operands = (int64_t)t->rows * t->depth + STAGES * (int64_t)t->keys * (t->depth + t->width);
         return operands * t->bytes + 3 * of_row + 2 * of_lanes + ALIGN;
@@ -72,7 +73,7 @@ static void make_lines(struct loop_stmt *s)
         s->tiles.together = true;
 }
 
-/* queries by the keys of a turn, one line of channels after the other */
+/* Multiplies the queries by the keys of an iteration, one line of channels after the other. */
 static void multiply_keys(struct block *b, struct loop_expr *turn)
 {
         const struct attention_tile *t = &b->t;
@@ -87,7 +88,7 @@ static void multiply_keys(struct block *b, struct loop_expr *turn)
         }
 }
 
-/* shares by the values of a turn */
+/* Multiplies the shares by the values of an iteration. */
 static void multiply_values(struct block *b, struct loop_expr *turn)
 {
         b->number = turn;
@@ -96,9 +97,9 @@ static void multiply_values(struct block *b, struct loop_expr *turn)
         make_lines(s);
 }
 
-/* ---- turns ---- */
+/* ---- iterations ---- */
 
-/* what lanes make of a turn's scores; meanwhile keys and values come */
+/* Lanes make shares of an iteration's scores, while copies of keys and values are under way. */
 static void write_scores(struct block *b, struct loop_expr *turn, struct loop_expr *to)
 {
         struct emit *e = b->e;

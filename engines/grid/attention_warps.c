@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention by blocks of warps: a block of the grid for a group (a head) and some of its rows.
+/* Attention by fragments of warps (FlashAttention-2): a block of the grid computes some rows of a group (a head).
  *
- *     queries of the block           keys, values: `keys` of them at a time, two such blocks in shared memory,
- *         +---------+                the next one copied while this one is multiplied
+ *     queries of the block           keys and values: blocks of `keys` of them, two of which lie in shared memory;
+ *         +---------+                the next one is copied while this one is multiplied
  *         | warp 0  |
  *         | warp 1  |                for each block of keys, a warp with its rows:
  *         | ..      |                        scores = q k'
- *         +---------+                        best, shares          by lanes, each of what it has of the scores
+ *         +---------+                        best, shares          each lane, for its part of the scores
  *                                            sums = sums * exp(best before - best) + shares v
  *
- * Scores, shares and sums never leave the warp's fragments (`take`, `give`, products of sums: ir/loop_tiles.h); of a row, only what its
- * four lanes have found is in shared memory.
+ * Scores, shares and sums stay in the warp's fragments (`take`, `give`, MMA whose x are sums: ir/loop_tiles.h); only what the four lanes of
+ * a row have found goes through shared memory.
  *
- * The softmax goes from block to block of keys, as attention.c has it (Milakov and Gimelshein, arXiv 1805.02867; Dao, arXiv
- * 2307.08691), and blocks that the mask hides are left out as there. What becomes of scores and of sums the element
- * functions of the fusion say. Keys and values are read as they lie: a copy of 16 bytes puts words of keys where a product
- * has them, and words of values across. */
+ * The softmax is computed online, block by block of keys, as in kernels/attention.c (Milakov and Gimelshein, arXiv 1805.02867; Dao, arXiv
+ * 2307.08691), and blocks that the mask hides are skipped as there. The element functions of the fusion say what becomes of scores and of
+ * sums. Keys and values are not packed: copies of 16 bytes put the words of keys where MMA reads them, and values are read transposed. */
 #include "engines/grid/grid_engine.h"
 #include "engines/grid/attention_block.h"
 
@@ -97,7 +96,7 @@ struct loop_stmt *attention_multiply(struct block *b, struct loop_variable *sums
         return s;
 }
 
-/* the warp's queries by keys */
+/* Multiplies the warp's queries by the keys of an iteration. */
 static void multiply_keys(struct block *b)
 {
         const int64_t row = query_row(&b->t);
@@ -106,7 +105,7 @@ static void multiply_keys(struct block *b)
         s->tiles.jump = b->t.fragment * row;
 }
 
-/* shares by values */
+/* Multiplies the shares by the values of an iteration. */
 static void multiply_values(struct block *b)
 {
         attention_multiply(b, b->acc, NULL, loop_use(b->e->arena, b->tile), b->vs, b->t.keys)->tiles.across = true;
@@ -115,7 +114,7 @@ static void multiply_values(struct block *b)
 
 /* ---- a block ---- */
 
-/* turns of keys that some row of the block sees: *from, *to */
+/* The iterations, from *from to *to, whose keys some row of the block sees. */
 static void find_turns(struct block *b, struct loop_expr **from, struct loop_expr **to)
 {
         struct emit *e = b->e;
@@ -127,7 +126,7 @@ static void find_turns(struct block *b, struct loop_expr **from, struct loop_exp
         if (all == 1 || (!low && !high))
                 return;
         struct loop_expr *first = b->first, *end = minimum(e, plus(e, b->first, number(e, b->t.rows)), number(e, rows_of(b)));
-        if (b->band.rows < rows_of(b)) {          /* it repeats: all of its rows where the block goes over its end */
+        if (b->band.rows < rows_of(b)) {          /* the mask repeats: a block that crosses its end has all of its rows */
                 struct loop_expr *last = emit_let(e, "last_row", minus(e, end, number(e, 1)));
                 struct loop_expr *within = emit_op(e, LOOP_EQ, emit_op_int(e, LOOP_DIV, first, b->band.rows), emit_op_int(e, LOOP_DIV, last, b->band.rows));
                 within = emit_let(e, "within", within);
@@ -265,13 +264,13 @@ bool attention_warps_kernel(struct emit *e, const struct kernel_request *request
         b.key = emit_parameter(e, b.k.value);
         b.value = emit_parameter(e, b.v.value);
         for (const struct op *op = request->region->first; op != request->region->last; op = op->next)
-                emit_local(e, op_result(op))->splits = ~0u;       /* indices stay apart: places need them so */
+                emit_local(e, op_result(op))->splits = ~0u;       /* indices along each dimension stay separate, as the places of lanes need them */
         const int64_t down = divide_up(rows_of(&b), b.t.rows);
         struct loop_expr *block = emit_grid(e, "b", FOR_GPU_BLOCK,
                                             down * type_extent(a->scores->type, GROUP)),
                          *from, *to;
         struct loop_expr *turn = emit_op_int(e, LOOP_REM, block, down);
-        if (b.band.high < columns_of(&b) - 1)             /* what sees most of the keys comes first */
+        if (b.band.high < columns_of(&b) - 1)             /* blocks whose rows see the most keys come first, so that the last wave is short */
                 turn = minus(e, number(e, down - 1), turn);
         b.first = emit_let(e, "first", times(e, turn, b.t.rows));
         b.group = emit_let(e, "group", emit_op_int(e, LOOP_DIV, block, down));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention by blocks of warps (attention_warps.c), as far as a choice asks about it. */
+/* Attention by fragments of warps (attention_warps.c): what the choice of a schedule asks about it. */
 #ifndef ENGINES_GRID_ATTENTION_WARPS_H
 #define ENGINES_GRID_ATTENTION_WARPS_H
 
@@ -7,22 +7,23 @@
 #include "ir/target.h"
 #include "kernels/attention.h"
 
-/* A block's rows, shared by `warps` of its warps, and the keys (columns) that one has at a time; parts: so many times as many warps, which have
- * the same rows and other keys. turns: of keys; depth: of queries and keys; width: of values; fragments of `fragment` rows by `lanes` outputs;
- * words of `group` channels; bytes: of an element that is multiplied; together: four warps multiply as one (attention_warp_groups.c). */
+/* The tile of a block. rows: of scores, which `warps` warps share. keys: that a warp has in an iteration. parts: the block has parts * warps warps,
+ * of which those of different parts have the same rows and other keys. depth, width: channels of queries and keys; of values. Fragments have
+ * `fragment` rows by `lanes` outputs; words have `group` channels of `bytes` bytes each. turns: iterations over the keys. together: warp-group MMA
+ * (attention_warp_groups.c). */
 struct attention_tile { int rows, warps, parts, keys, depth, width, fragment, lanes, group, bytes; int64_t turns; bool together; };
 
 static inline int attention_tile_warps(const struct attention_tile *t) { return t->warps * t->parts; }
-/* keys of a turn: of all parts */
+/* Keys of an iteration, of all parts. */
 static inline int attention_tile_keys(const struct attention_tile *t) { return t->keys * t->parts; }
-/* turns of keys and values that are in shared memory at a time: the next one's are copied while one's are multiplied */
+/* Iterations whose keys and values lie in shared memory at a time: those of the next one are copied while those of this one are multiplied. */
 static inline int attention_tile_stages(const struct attention_tile *t) { return t->turns > 1 ? 2 : 1; }
 
-/* as the second product's schedule has it; false: the target has no such multiplies, or it cannot be */
+/* The tile that the second product's schedule asks for; false: the target has no such multiplies, or the tile does not fit. */
 bool attention_tile_of(const struct attention *a, const struct target *target, const struct schedule *s, struct attention_tile *t);
-/* by which its products are made */
+/* The multiply of the tile's products. */
 const struct multiply *attention_tile_multiply(const struct attention *a, const struct target *target, const struct attention_tile *t);
-/* bytes of shared memory */
+/* Bytes of shared memory of a block. */
 int64_t attention_tile_shared(const struct attention_tile *t);
 
 #endif

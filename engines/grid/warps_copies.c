@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Products by blocks of warps: what is copied into shared memory, 16 bytes a lane, or as runs (contract_warps.c). */
+/* Products by fragments of warps: copies of operands into shared memory, 16 bytes a lane, or in bulk (contract_warps.c). */
 #include "ir/relation.h"
 #include "engines/grid/warps.h"
 
@@ -8,8 +8,8 @@ static struct loop_expr *both(struct warps *w, struct loop_expr *a, struct loop_
         return !a ? b : emit_op(w->s.e, LOOP_AND, a, b);
 }
 
-/* A position, and turn t: positions and offsets of the window along each dimension, the first channel of
- * the turn, and where its block is. */
+/* Where x is at a position in an iteration: the image, the position and the window's offset along each dimension, the iteration's first channel in its
+ * block of channels, and that block. */
 struct place_in_x { struct loop_expr *image, *position[RANK_MAX], *offset[RANK_MAX], *channel, *block; };
 
 static void split_turn(struct warps *w, struct loop_expr *t, struct place_in_x *place)
@@ -29,7 +29,7 @@ static void split_turn(struct warps *w, struct loop_expr *t, struct place_in_x *
         place->block = w->blocks > 1 ? times(e, t, w->s.x.stride[1]) : number(e, 0);
 }
 
-/* Is a position in x as far from the next as any other, of one offset of the window? */
+/* For one offset of the window, is each position in x equally far from the next one? */
 static bool are_in_order(const struct warps *w)
 {
         const struct stage *s = &w->s;
@@ -44,7 +44,7 @@ static bool are_in_order(const struct warps *w)
         return order && (w->images == 1 || s->x.stride[0] == step);
 }
 
-/* that there is no more than one of */
+/* Has the window one offset only? */
 static bool have_one_offset(const struct warps *w)
 {
         bool one = !w->s.border;
@@ -53,7 +53,7 @@ static bool have_one_offset(const struct warps *w)
         return one;
 }
 
-/* Where positions are in order, the last dimension counts all of them. */
+/* Fills in image and position. If positions are equally far apart, the last dimension counts all of them. */
 static void place_position(struct warps *w, struct loop_expr *p, struct place_in_x *place)
 {
         if (!are_in_order(w) || !have_one_offset(w)) {
@@ -75,7 +75,7 @@ static struct loop_expr *place_in_x(struct warps *w, const struct place_in_x *pl
         return at;
 }
 
-/* Does x have the word that begins at channel k of the turn, or is it in the border? NULL: there is none. */
+/* Does x have the word that begins at channel k of the iteration, rather than the border? NULL: x has it always. */
 static struct loop_expr *is_in_x(struct warps *w, const struct place_in_x *place, struct loop_expr *k)
 {
         struct emit *e = w->s.e;
@@ -102,7 +102,7 @@ static struct loop_expr *is_in_x(struct warps *w, const struct place_in_x *place
         return there;
 }
 
-/* the number of the lane in the block; opens the loop over lanes */
+/* Opens the loop over lanes; returns the number of the lane in the block. */
 static struct loop_expr *own_of(struct warps *w, struct loop_expr *warp)
 {
         struct emit *e = w->s.e;
@@ -110,9 +110,9 @@ static struct loop_expr *own_of(struct warps *w, struct loop_expr *warp)
         return warps_count(w) == 1 ? lane : emit_let(e, "thread", plus(e, times(e, warp, GRID_LANES), lane));
 }
 
-/* A word of 16 bytes of those that the lanes of a block share: its number, which unit of so many words has it, and where it is in that. Where
- * units or all lanes are whole multiples of each other, what a lane has of both is reckoned once, and its next word's places are a
- * constant away. */
+/* A word of 16 bytes that a lane copies: its number among the words of the block, its unit (a row or a panel) and its place in that. If the
+ * lanes of the block are a multiple of the words of a unit, or the reverse, both are computed once for a lane, and its next word is a constant
+ * away. */
 struct shared_word { struct loop_expr *number, *unit, *within; };
 
 static void share_words(struct warps *w, struct loop_expr *warp, int64_t count, int64_t unit,
@@ -143,7 +143,7 @@ static void share_words(struct warps *w, struct loop_expr *warp, int64_t count, 
                 emit_end(e);
 }
 
-/* where word n of line `row` lies in its line, in elements (ir/loop_tiles.h) */
+/* Elements from the begin of line `row` to its word n, which is swizzled (ir/loop_tiles.h). */
 static struct loop_expr *place_in_line(struct warps *w, struct loop_expr *n, struct loop_expr *row)
 {
         struct emit *e = w->s.e;
@@ -152,8 +152,8 @@ static struct loop_expr *place_in_line(struct warps *w, struct loop_expr *n, str
         return times(e, n, w->tile.group);
 }
 
-/* The words of a row of the tile: where number n of it lies, in x and in shared memory; does x have it (NULL: it does), but for the last
- * position, p being the row's? */
+/* A word of a row of the tile: p is the row's position; `from` and `to` are the word's places in x and in shared memory; `there` says whether x has
+ * it, apart from the last position (NULL: it does). */
 struct row { struct loop_expr *p, *from, *to, *there; };
 
 static struct row row_of(struct warps *w, struct loop_expr *row, struct loop_expr *n, struct loop_expr *turn)
@@ -185,7 +185,7 @@ static void copy_x(struct warps *w, const struct shared_word *word, struct loop_
         copy_word(w, &r, r.p, r.to, r.from);
 }
 
-/* A lane copies the same word of several rows, so many apart: as far in x, and in shared memory. */
+/* A lane copies the same word of several rows, which are a constant apart both in x and in shared memory. */
 static void copy_rows(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
 {
         struct emit *e = w->s.e;
@@ -205,7 +205,7 @@ static void copy_rows(struct warps *w, struct loop_expr *warp, struct loop_expr 
                 emit_end(e);
 }
 
-/* where a panel's words of a turn begin */
+/* The place in w of a panel's first word in an iteration. */
 static struct loop_expr *place_in_w(struct warps *w, struct loop_expr *panel, struct loop_expr *turn)
 {
         struct emit *e = w->s.e;
@@ -222,7 +222,7 @@ static void copy_w(struct warps *w, const struct shared_word *word, struct loop_
         struct loop_expr *panel = emit_let(e, "from_panel", plus(e, w->panel, number_in));
         struct loop_expr *from = plus(e, place_in_w(w, panel, turn), k);
         struct loop_expr *to = times(e, word->number, t->group);
-        if (t->together && !op_int(w->s.op, "crossed"))         /* a unit is a line */
+        if (t->together && !op_int(w->s.op, "crossed"))         /* a unit is a swizzle line */
                 to = plus(e, times(e, word->unit, warp_tile_row(t)), place_in_line(w, word->within, word->unit));
         emit_copy(e, w->ws, plus(e, warps_stage(w, turn, warps_w_stage(t)), to), w->s.ws, from,
                   w->s.panels % t->panels ? warps_less(w, panel, w->s.panels) : NULL, t->group);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Products by blocks of warps whose tiles have all positions of an image: something that reduces over these (a global pool) does so here, and
- * need not be launched. What a product's blocks made stays in shared memory, and each lane goes over the positions of an output, in order. Of blocks
- * that share the turns of a tile as a cluster, each makes results of all positions of a share of the outputs:
+/* Products whose tiles have all positions of an image: a reduction over these (a global pool) is part of the kernel, so that it need not be
+ * launched. The results stay in shared memory, and each lane goes over the positions of an output, in order. If blocks share the iterations of a
+ * tile as a cluster, each makes the results of all positions for a share of the outputs:
  *
  *                      block 0       block 1
  *                    +-------------+-------------+
@@ -45,7 +45,7 @@ int warp_tile_pooled(const struct warp_tile *t) { return t->panels * t->vectors 
 
 /* ---- the kernel ---- */
 
-/* where the block has results of its column, from the first position of an image of the tile on */
+/* Says where the block's results of a column are, from the first position of an image of the tile on. */
 static void place_results(struct warps *w, struct loop_expr *image, struct loop_expr *column)
 {
         struct stage *s = &w->s;
@@ -65,7 +65,7 @@ static void place_results(struct warps *w, struct loop_expr *image, struct loop_
         emit_local(e, s->result)->place = &w->kept;
 }
 
-/* what is made of the reduction for output o of the group in an image, where that is stored */
+/* Stores what the fusion makes of the reduction for output o of the group in an image. */
 static void write_pooled(struct warps *w, struct loop_expr *image, struct loop_expr *o)
 {
         struct stage *s = &w->s;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Products by blocks of warps: what becomes of the sums (contract_warps.c). */
+/* Products by fragments of warps: the epilogue and the stores of results (contract_warps.c). */
 #include "engines/grid/warps.h"
 
-/* what a lane is to store, and where */
+/* What a lane stores, and where. */
 struct result { struct loop_expr *to, *value; };
 
 static struct loop_expr *let_value(struct warps *w, const char *name, struct loop_expr *value)
@@ -26,7 +26,7 @@ void warps_split_output(struct warps *w, struct loop_expr *o, struct loop_expr *
         *in_block = blocks > 1 ? emit_let(e, "o", emit_op_int(e, LOOP_REM, o, size)) : o;
 }
 
-/* the index of output o of the group, position p */
+/* The index of the result for output o of the group at position p. */
 static void index_of(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr **index)
 {
         const int first = w->s.rank - 1 - w->s.spatial_count;
@@ -36,7 +36,7 @@ static void index_of(struct warps *w, struct loop_expr *o, struct loop_expr *p, 
         warps_split_position(w, p, index + first, &index[0]);
 }
 
-/* added: where what is added to it lies in shared memory, if it does */
+/* The epilogue of a sum. added: the place of the residual in shared memory, if it is there. */
 static struct result result_at(struct warps *w, struct loop_expr **index, struct loop_expr *sum, struct loop_expr *added)
 {
         struct stage *s = &w->s;
@@ -49,7 +49,7 @@ static struct result result_at(struct warps *w, struct loop_expr **index, struct
         return (struct result){ plus(e, stage_y(s, index), index[s->rank - 1]), value };
 }
 
-/* output o of the group, position p: a lane's */
+/* The same for output o of the group at position p, in a lane. */
 static struct result result_of(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum, struct loop_expr *added)
 {
         struct loop_expr *index[RANK_MAX];
@@ -64,7 +64,7 @@ void warps_write_output(struct warps *w, struct loop_expr *o, struct loop_expr *
         emit_mark_overlaps(w->s.e, w->s.e->scope->block, r.to);
 }
 
-/* where sums are, side by side; of parts of them, all those parts, `step` apart */
+/* Where sums are, side by side; partial sums of `parts` parts are `step` elements apart. */
 struct sums { struct loop_buffer *in; struct loop_expr *at; int parts; int64_t step; };
 
 static struct loop_expr *sum_of(struct warps *w, const struct sums *s, int k)
@@ -81,12 +81,12 @@ static struct loop_expr *no_further(struct warps *w, struct loop_expr *a, int64_
         return emit_let(w->s.e, "within", emit_op(w->s.e, LOOP_MIN, a, number(w->s.e, last)));
 }
 
-/* A lane makes results of several positions before it stores them: what they read besides sums is on its way at the same time. Behind the
- * last position and output it makes what it does not store. */
+/* A lane computes the results of several positions (BATCH) and of neighbouring outputs (SIDE) before it stores any, so that its loads overlap. Behind
+ * the last position and output it computes results that it does not store. */
 enum { BATCH = 8, SIDE = 4 };
 struct batch { int count; struct loop_expr *outputs[BATCH], *positions[BATCH], *stored[BATCH]; struct result results[BATCH]; bool few, some; };
 
-/* where what is added lies, to row `row` of fragments number `part` of the warp, output `column` of its panel */
+/* The place in shared memory of the residual for row `row` of fragments number `part` of the warp, and output `column` of its panel. */
 static struct loop_expr *added_at(struct warps *w, struct loop_expr *warp, int part, struct loop_expr *row, struct loop_expr *column)
 {
         struct emit *e = w->s.e;
@@ -107,14 +107,14 @@ static void batch_add(struct warps *w, struct batch *b, struct loop_expr *o, str
         b->stored[i] = b->results[i].to;
 }
 
-/* results where their sums were, in the block's own memory: what becomes of rows, or of positions, is stored behind it */
+/* Stores results over their sums in shared memory, because whole rows, or reductions over positions, are made of them later. */
 static void batch_keep(struct warps *w, const struct batch *b, struct loop_expr *const *at)
 {
         for (int i = 0; i < b->count; i++)
                 emit_store(w->s.e, w->partial, plus(w->s.e, times(w->s.e, w->number, warp_tile_part(&w->tile)), at[i]), b->results[i].value);
 }
 
-/* so many outputs from o on */
+/* Adds `side` outputs from o on to the batch. */
 static void batch_add_side(struct warps *w, struct batch *b, int side, struct loop_expr *o, struct loop_expr *p, const struct sums *sums, struct loop_expr *added)
 {
         struct emit *e = w->s.e;
@@ -175,13 +175,13 @@ static void write_rows(struct warps *w, struct loop_expr *warp, struct loop_expr
                 emit_end(e);
 }
 
-/* Are results whole words of a lane? */
+/* Can a lane store neighbouring results in one vector access? */
 static bool are_words(const struct warps *w)
 {
         return w->outputs % SIDE == 0 && w->tile.vectors * w->tile.lanes % SIDE == 0 && op_int(w->s.op, "block") % SIDE == 0;
 }
 
-/* ... and lanes of whole rows of so many? */
+/* Can the lanes of a warp do so for whole rows of `width` outputs? */
 static bool are_rows_of_words(const struct warps *w, int width)
 {
         const int across = width / SIDE;
@@ -216,7 +216,7 @@ bool warps_write_words(struct warps *w, struct loop_expr *warp, struct loop_expr
         return true;
 }
 
-/* fragments number i of all panels' rows */
+/* Unloads the warp's fragments number i. */
 static void unload(struct warps *w, int i, struct loop_buffer *to, struct loop_expr *at, int64_t step)
 {
         struct loop_stmt *s = loop_append(w->s.arena, w->s.e->scope->block, STMT_UNLOAD);
@@ -245,7 +245,7 @@ void warps_write_results(struct warps *w)
         emit_end(e);
 }
 
-/* ---- parts: of few tiles, blocks share the turns; behind them the parts of each sum are added up ---- */
+/* ---- split-K through memory: blocks share the iterations of a tile; a second phase adds up the partial sums ---- */
 
 static int64_t partial_row(const struct warps *w)
 {
@@ -258,7 +258,7 @@ int64_t warps_partial_size(const struct warps *w)
         return w->tile.parts * w->groups * partial_positions(w) * partial_row(w);
 }
 
-/* output o of position p in the part that comes first */
+/* The place in `partial` of output o at position p, of the first part. */
 static struct loop_expr *partial_at(struct warps *w, struct loop_expr *p, struct loop_expr *o)
 {
         struct emit *e = w->s.e;
@@ -302,7 +302,7 @@ void warps_join_parts(struct warps *w)
                 emit_end(e);
 }
 
-/* ---- parts, of blocks that are a cluster ---- */
+/* ---- split-K in a cluster ---- */
 
 void warps_leave_part(struct warps *w)
 {
@@ -317,7 +317,7 @@ void warps_leave_part(struct warps *w)
         emit_end(e);
 }
 
-/* positions of the tile share by share, or, where a block pools, all positions of a share of the outputs; outputs side by side */
+/* A block's share are some positions of the tile, or, if blocks pool, all positions of some outputs. Lanes have neighbouring outputs. */
 void warps_join_share(struct warps *w)
 {
         struct emit *e = w->s.e;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Products by blocks of warps whose blocks side by side are a cluster: it has whole rows of the result. What a product's blocks made stays in the
- * cluster's memory; behind its barrier each warp takes rows out of that, into memory of its own, and stores them. A kernel that sums
- * over rows of the result can do so there (engines/grid/fuse_launches_rows.c), and need not be launched.
+/* Products whose blocks side by side are a cluster, which has whole rows of the result. The results stay in distributed shared memory; behind a
+ * barrier of the cluster each warp takes rows out of it into memory of its own, and stores them. A kernel that reduces over rows of the result
+ * can then be part of this one (engines/grid/absorb_rows.c), so that it need not be launched.
  *
  *                  block 0     block 1     block 2
  *                +-----------+-----------+-----------+
@@ -26,7 +26,7 @@ bool warps_have_rows(const struct warps *w)
         return dim_is(op_result(s->op)->type->dims[0], 1) || s->y.stride[0] == step;
 }
 
-/* where the cluster's memory has the row's column that is number k of a lane */
+/* The place in distributed shared memory of the column that is number k of a lane's in the row. */
 static struct loop_expr *place_of(struct warps *w, struct loop_expr *row, struct loop_expr *k, struct loop_expr *lane)
 {
         struct emit *e = w->s.e;
@@ -57,7 +57,7 @@ static struct loop_expr *open_columns(struct warps *w, int64_t count)
         return k;
 }
 
-/* all of a lane's loads are under way before it stores any */
+/* A lane starts all its loads before its first store, so that they overlap. */
 static void take_row(struct warps *w, struct loop_buffer *taken, struct loop_expr *row)
 {
         struct emit *e = w->s.e;
