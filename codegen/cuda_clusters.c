@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Clusters in CUDA C, from sm_90 on (distributed shared memory): each block has a part of the cluster's memory in its own shared memory, and
- * reads the other parts through addresses that mapa makes.
+/* Clusters in CUDA C, from sm_90 on (distributed shared memory): each block has a part of the
+ * cluster's memory in its own shared memory, and reads the other parts through addresses that mapa
+ * makes.
  *
  *     float *const sums = (float *)(shared_memory());
  *     unload_f32_8(sums + .., 72, acc[0]);

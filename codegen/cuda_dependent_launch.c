@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Programmatic dependent launch in CUDA C: what the pass dependent_launch has put in front of a kernel's first statement that touches
- * more than constants.
+/* Programmatic dependent launch in CUDA C: what the pass dependent_launch has put in front of a
+ * kernel's first statement that touches more than constants.
  *
  *     load_own(own, 8, w2 + ..);      weights of a product of rows, in registers of each lane
  *     bring(b, 3072);                 from memory to L2

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels in grid form. A phase is a function for the device. The kernel itself is a function for the host, which launches its phases one
- * after the other and has the parameters that it has in C.
+/* Kernels in grid form. A phase is a function for the device. The kernel itself is a function for
+ * the host, which launches its phases one after the other and has the parameters that it has in C.
  *
  *     static __global__ void __launch_bounds__(128, 1) relu_blocks(const float *__restrict__ x, float *__restrict__ y)
  *     {
@@ -88,7 +88,8 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
         }
 }
 
-/* Memory of a block, or of each of its warps, is an offset in shared memory; that of a lane, or a lane's part of SPACE_LANES, is an array. */
+/* Memory of a block, or of each of its warps, is an offset in shared memory; that of a lane, or a
+ * lane's part of SPACE_LANES, is an array. */
 bool cuda_alloc(struct c_writer *w, struct loop_buffer *b)
 {
         struct cuda_writer *cuda = w->cuda;
@@ -116,7 +117,8 @@ bool cuda_alloc(struct c_writer *w, struct loop_buffer *b)
         return true;
 }
 
-/* Of several calls that fail, the first in the order of the program has the least number, so atomicMin keeps it. */
+/* Of several calls that fail, the first in the order of the program has the least number, so
+ * atomicMin keeps it. */
 void cuda_fail(struct c_writer *w, int code)
 {
         if (w->cuda->meets || !w->cuda->lane)
@@ -140,7 +142,8 @@ static void find_warps(struct loop_stmt *s, void *context)
                 *(int64_t *)context = s->b->literal.i;
 }
 
-/* ---- subscripts have 32 bits if all their values fit, because a device's registers have 32 bits ---- */
+/* ---- subscripts have 32 bits if all their values fit, because a device's registers have 32 bits
+ * ---- */
 
 struct fitting { const struct loop_bounds *bounds; bool fits; };
 
@@ -172,8 +175,8 @@ static const char *index_type(struct c_writer *w, const struct loop_function *f,
         return fitting.fits ? "int" : NULL;
 }
 
-/* The second argument of __launch_bounds__: as many blocks as the schedule counted on to be resident on a multiprocessor, if the launch has so
- * many. It bounds the registers of a lane. */
+/* The second argument of __launch_bounds__: as many blocks as the schedule counted on to be
+ * resident on a multiprocessor, if the launch has so many. It bounds the registers of a lane. */
 static int64_t blocks_at_a_time(const struct c_writer *w, const struct loop_function *f, const struct loop_stmt *phase)
 {
         const struct grid_cost cost = grid_cost_of(w->target, f, phase, false);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* CUDA C as a dialect of the C printer: the parts of a file that differ, and the text at the top of the file. */
+/* CUDA C as a dialect of the C printer: the parts of a file that differ, and the text at the top of
+ * the file. */
 #include "codegen/cuda_printer.h"
 
 #include "codegen/cuda_writer.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* MMA of single warps in CUDA C, copies into shared memory, and sums in fragments. An instruction stands in a small function with its PTX;
- * what runs the text on a processor (CUDA_CPU) has that function in C++.
+/* MMA of single warps in CUDA C, copies into shared memory, and sums in fragments. An instruction
+ * stands in a small function with its PTX; what runs the text on a processor (CUDA_CPU) has that
+ * function in C++.
  *
  *     float acc[2][4][4] = { { { 0.0f } } };                           a lane's part of 32 x 32 sums
  *     copy_async(xs + .., there ? x + .. : x, there);
@@ -87,7 +88,8 @@ static const struct pair { enum element e; const char *text; } pairs[] = {
 };
 enum { PAIRS = sizeof pairs / sizeof *pairs };
 
-/* The instructions, by the name of the multiply in the target's table; the later ones need a later compute capability. */
+/* The instructions, by the name of the multiply in the target's table; the later ones need a later
+ * compute capability. */
 #define MMA(shape, types, d) \
         "        asm(\"mma.sync.aligned." shape ".row.col." types " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n" \
         "            : \"+" d "\"(d[0]), \"+" d "\"(d[1]), \"+" d "\"(d[2]), \"+" d "\"(d[3])\n" \
@@ -174,7 +176,8 @@ static const struct multiply *multiply_of(const struct c_writer *w, const struct
 
 static bool in_rows(const struct cuda_product *p) { return p->multiply->positions == 1; }
 
-/* The name says how many fragments of positions and of outputs, and how many MMA of channels; or the element of sums. */
+/* The name says how many fragments of positions and of outputs, and how many MMA of channels; or
+ * the element of sums. */
 const char *cuda_product_name(struct c_writer *w, const struct cuda_product *p)
 {
         if (p->multiply && multiply_in_groups(p->multiply))
@@ -223,7 +226,8 @@ static void put_words(struct text *out, const struct cuda_product *p)
                  p->across ? "_across" : "", p->vectors, 8 * group, group);
 }
 
-/* Loads x of MMA number k for all rows into a: from memory, or from sums, whose fragments have the layout of x. */
+/* Loads x of MMA number k for all rows into a: from memory, or from sums, whose fragments have the
+ * layout of x. */
 static void put_multiplied(struct text *out, const struct cuda_product *p)
 {
         text_add(out, "                uint32_t a[%d][4];\n#pragma unroll\n", p->rows);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* --profile: a function that times each launch of run, and a table of the launches.
  *
- * Run is captured as a graph with an event behind each launch, so that the host's time is not measured, and replayed; the least time of each
- * launch is kept. Under --profile no launch begins before the one in front of it has ended. */
+ * Run is captured as a graph with an event behind each launch, so that the host's time is not
+ * measured, and replayed; the least time of each launch is kept. Under --profile no launch begins
+ * before the one in front of it has ended. */
 #include "codegen/cuda_writer.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Warp-group MMA (wgmma) and bulk copies (cp.async.bulk) in CUDA C, from sm_90a on: four warps multiply as one, and read their operands from
- * shared memory, where bulk copies arrive at barriers (mbarrier).
+/* Warp-group MMA (wgmma) and bulk copies (cp.async.bulk) in CUDA C, from sm_90a on: four warps
+ * multiply as one, and read their operands from shared memory, where bulk copies arrive at barriers
+ * (mbarrier).
  *
  *     struct runs runs;
  *     runs_begin(&runs, shared_memory() + 203008);                     a barrier for each batch of copies that may be under way
@@ -11,7 +12,8 @@
  *     units_wait(1);
  *     sums_settled(acc[0], 4);                                         from here on a lane may use the sums
  *
- * x may be sums in registers instead, as shares are in attention. A lane then has them in pairs, as the instruction reads them:
+ * x may be sums in registers instead, as shares are in attention. A lane then has them in pairs, as
+ * the instruction reads them:
  *
  *     give_pairs_f16(shares, own, 16);
  *     multiply_f16_together_of_sums_16x8(acc[0], shares, vs + ..); */
@@ -103,8 +105,8 @@ static const char units[] =
         "}\n"
         "#endif\n";
 
-/* Stands behind units_wait: until then the instructions may use the registers of sums and of x. The empty asm keeps a compiler from moving uses of
- * these registers in front of it. */
+/* Stands behind units_wait: until then the instructions may use the registers of sums and of x. The
+ * empty asm keeps a compiler from moving uses of these registers in front of it. */
 #define SETTLED(name, type, count, operands) \
         "\n" \
         "#ifndef CUDA_CPU\n" \
@@ -147,7 +149,8 @@ static const struct unit *unit_of(const struct multiply *m)
         return NULL;
 }
 
-/* The sums that an instruction adds to: their numbers in its text, and the operands that these stand for. */
+/* The sums that an instruction adds to: their numbers in its text, and the operands that these
+ * stand for. */
 static void put_sums_named(struct text *out, int count)
 {
         enum { LINE = 16 };
@@ -248,7 +251,8 @@ static void put_give(struct text *out, enum element e)
                  element_info[e].text, element_info[e].text);
 }
 
-/* Does a product before number k use the same instruction (pairs: the same function that makes pairs), so that it is printed already? */
+/* Does a product before number k use the same instruction (pairs: the same function that makes
+ * pairs), so that it is printed already? */
 static bool is_known(const struct cuda_writer *cuda, int k, bool pairs)
 {
         const struct cuda_product *p = &cuda->products[k];

@@ -32,7 +32,8 @@ struct cuda_product {
         bool of_sums;                   /* x are sums in fragments, not memory */
 };
 
-/* Names for vectors of 2, 4, 8 and 16 elements: of a type, and of functions that load and store one; NULL: it is not used. */
+/* Names for vectors of 2, 4, 8 and 16 elements: of a type, and of functions that load and store
+ * one; NULL: it is not used. */
 enum { CUDA_VECTORS = 4 };
 struct cuda_vector_names { const char *type, *load, *store; };
 /* An input or output of the model, and how many bytes its address has to be a multiple of. */
@@ -70,7 +71,8 @@ void cuda_fail(struct c_writer *w, int code);
 
 /* ---- cuda_clusters.c ---- */
 
-/* Prints the pointer to b, as c_place does, also to memory of another block of the cluster; returns the index behind that pointer. */
+/* Prints the pointer to b, as c_place does, also to memory of another block of the cluster; returns
+ * the index behind that pointer. */
 const struct loop_expr *cuda_cluster_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *index);
 void cuda_clusters_top(struct c_writer *w, struct text *out);
 
@@ -78,18 +80,22 @@ void cuda_clusters_top(struct c_writer *w, struct text *out);
 
 void cuda_launch_wait(struct c_writer *w);
 void cuda_prefetch(struct c_writer *w, const struct loop_stmt *s);
-/* Does every phase wait itself, so that it may be launched before the one in front has ended? All phases are printed. */
+/* Does every phase wait itself, so that it may be launched before the one in front has ended? All
+ * phases are printed. */
 bool cuda_launches_early(const struct c_writer *w);
 void cuda_dependent_launch_top(struct c_writer *w, struct text *out);
 
 /* ---- cuda_products.c ---- */
 
-/* Statements on sums in fragments, copies into shared memory, vector accesses, prefetches, and waits for launches. */
+/* Statements on sums in fragments, copies into shared memory, vector accesses, prefetches, and
+ * waits for launches. */
 void cuda_product(struct c_writer *w, const struct loop_stmt *s);
-/* Loads `bytes` bytes of a row's weights from `at` on into registers of a warp's lanes, for the product that follows. */
+/* Loads `bytes` bytes of a row's weights from `at` on into registers of a warp's lanes, for the
+ * product that follows. */
 void cuda_load_weights(struct c_writer *w, struct loop_buffer *weights, const struct loop_expr *at, int64_t bytes);
 void cuda_products_top(struct c_writer *w, struct text *out);
-/* Prints the address of an element of b. The name of a product's function; the same, and notes that the function is used. */
+/* Prints the address of an element of b. The name of a product's function; the same, and notes that
+ * the function is used. */
 void cuda_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *at);
 const char *cuda_product_name(struct c_writer *w, const struct cuda_product *p);
 const char *cuda_product_use(struct c_writer *w, struct cuda_product p);
@@ -100,21 +106,23 @@ const char *cuda_product_use(struct c_writer *w, struct cuda_product p);
 void cuda_vector_load(struct c_writer *w, const struct loop_stmt *s);
 void cuda_vector_store(struct c_writer *w, const struct loop_stmt *s);
 void cuda_vector_top(struct c_writer *w, struct text *out);
-/* Notes that b, a parameter of w->kernel, has to begin at a multiple of `bytes` bytes: so do the ports of the model that some call passes for it. The
- * multiple that a port has to begin at. */
+/* Notes that b, a parameter of w->kernel, has to begin at a multiple of `bytes` bytes: so do the
+ * ports of the model that some call passes for it. The multiple that a port has to begin at. */
 void cuda_needs(struct c_writer *w, const struct loop_buffer *b, int bytes);
 int cuda_port_multiple(const struct c_writer *w, const struct loop_buffer *port);
 
 /* ---- cuda_warp_group.c ---- */
 
 void cuda_warp_group_top(struct c_writer *w, struct text *out);
-/* Finds out whether a phase has bulk copies and warp-group MMA; prints what stands at the beginning of its blocks. */
+/* Finds out whether a phase has bulk copies and warp-group MMA; prints what stands at the beginning
+ * of its blocks. */
 void cuda_warp_group_find(struct c_writer *w, struct cuda_phase *phase, struct loop_block *block);
 void cuda_warp_group_begin(struct c_writer *w);
 void cuda_bulk_copy(struct c_writer *w, const struct loop_stmt *s);
 void cuda_warp_group_multiply(struct c_writer *w, const struct loop_stmt *s);
 void cuda_settle(struct c_writer *w, const struct loop_stmt *s);
-/* Sums that are x of warp-group MMA: their declaration; a statement on them, which is that lanes give theirs. False: the sums are no such x. */
+/* Sums that are x of warp-group MMA: their declaration; a statement on them, which is that lanes
+ * give theirs. False: the sums are no such x. */
 bool cuda_pairs(struct c_writer *w, struct loop_variable *sums);
 bool cuda_give_pairs(struct c_writer *w, const struct loop_stmt *s);
 

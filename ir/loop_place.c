@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Subscripts as sums: %i * 4 + %k + 3 has the terms %i * 4 and %k, and the constant 3. Terms are compared
- * in the order in which they stand. */
+/* Subscripts as sums: %i * 4 + %k + 3 has the terms %i * 4 and %k, and the constant 3. Terms are
+ * compared in the order in which they stand. */
 #include "ir/loop_place.h"
 
 enum { DEPTH_MAX = 40 };                /* of sums within sums; what lies deeper is one term */

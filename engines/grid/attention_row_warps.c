@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention of few rows, as in a decoder's step: a block of the grid computes a row of a group (a head). Each warp has keys of its own, four of them
- * in an iteration:
+/* Attention of few rows, as in a decoder's step: a block of the grid computes a row of a group (a
+ * head). Each warp has keys of its own, four of them in an iteration:
  *
  *      keys         turn 0  w0 w0 w0 w0 w1 w1 w1 w1 ..        from memory into registers: KEY_LANES lanes a key, each with
  *                   turn 1  w0 w0 w0 w0 w1 ..                 words of 16 bytes of it; their partial scores meet in shared memory
  *      scores       a lane a key; then the warp's largest score and its shares e^(score - largest)
  *      values       a lane a channel: shares times values of the warp's keys
  *
- * Warps meet when all values have been copied, and when they have their sums: a factor brings each warp's sums to the largest score of all, and
- * they are added up in order.
+ * Warps meet when all values have been copied, and when they have their sums: a factor brings each
+ * warp's sums to the largest score of all, and they are added up in order.
  *
- * If there are many keys, a warp has those of some iterations in registers at a time, and `parts` blocks have a share of the keys each, if they can
- * be a cluster: each stores its largest score, the sum of its shares and its products in distributed shared memory, and each combines all parts for
- * a share of the channels, scaled by e^(a part's largest score - the largest of all) (Dao et al., "Flash-Decoding for long-context inference",
- * 2023).
+ * If there are many keys, a warp has those of some iterations in registers at a time, and `parts`
+ * blocks have a share of the keys each, if they can be a cluster: each stores its largest score,
+ * the sum of its shares and its products in distributed shared memory, and each combines all parts
+ * for a share of the channels, scaled by e^(a part's largest score - the largest of all) (Dao et
+ * al., "Flash-Decoding for long-context inference", 2023).
  *
- * Values are copied into shared memory while scores are made, if all find room there; else they are read from memory. Nothing is packed or rounded,
- * because the kernel reads a cache of keys and values once, which takes most of its time. A cache may be a concatenation of an old and a new part:
- * each key is read where it lies; if the whole cache is a result of the model, the block of the group's first row stores it on the way. */
+ * Values are copied into shared memory while scores are made, if all find room there; else they are
+ * read from memory. Nothing is packed or rounded, because the kernel reads a cache of keys and
+ * values once, which takes most of its time. A cache may be a concatenation of an old and a new
+ * part: each key is read where it lies; if the whole cache is a result of the model, the block of
+ * the group's first row stores it on the way. */
 #include "engines/grid/grid_engine.h"
 #include "engines/grid/attention_row_block.h"
 
@@ -26,7 +29,8 @@
 
 /* ---- what fits ---- */
 
-/* Keys of a block; elements of its part of distributed shared memory: products, the largest score, the sum of shares. */
+/* Keys of a block; elements of its part of distributed shared memory: products, the largest score,
+ * the sum of shares. */
 static int64_t share_of(const struct attention *a, const struct schedule *s) { return divide_up(columns_of(a), s->parts); }
 static int64_t part_of(const struct attention *a) { return round_up(width_of(a) + 2, STORAGE_ALIGN / 4); }
 
@@ -157,8 +161,8 @@ static void write_score(struct block *b, struct loop_expr *warp, struct loop_exp
         emit_end(e);
 }
 
-/* A let of the largest of `count` scores, which is finite even if all are -infinity. It may miss a NaN, which then is in its key's share and in the
- * sum of shares. */
+/* A let of the largest of `count` scores, which is finite even if all are -infinity. It may miss a
+ * NaN, which then is in its key's share and in the sum of shares. */
 static struct loop_expr *largest(struct block *b, struct loop_buffer *of, struct loop_expr *from, int64_t count)
 {
         struct loop_expr *all[GRID_LANES];
@@ -280,7 +284,8 @@ static void write_products(struct block *b)
         emit_end(e);
 }
 
-/* Stores channel d of the result: the sum of all products over the sum of all shares, through the fusion. */
+/* Stores channel d of the result: the sum of all products over the sum of all shares, through the
+ * fusion. */
 static void write_result(struct block *b, struct loop_expr *d, struct loop_expr *all, struct loop_expr *sum)
 {
         struct emit *e = b->e;
@@ -302,10 +307,12 @@ static void write_result(struct block *b, struct loop_expr *d, struct loop_expr 
         emit_store(e, b->result, emit_at(e, &to, RANK, index), emit_element(e, b->a->result, index));
 }
 
-/* Channel d, limited to the channels that there are, so that bounds show that it lies in one block's part of distributed shared memory. */
+/* Channel d, limited to the channels that there are, so that bounds show that it lies in one
+ * block's part of distributed shared memory. */
 static struct loop_expr *channel_of(struct block *b, struct loop_expr *d) { return minimum(b->e, d, number(b->e, width_of(b->a) - 1)); }
 
-/* The sum over the warps, in order, of a factor times an element of each warp, which are `step` elements apart. */
+/* The sum over the warps, in order, of a factor times an element of each warp, which are `step`
+ * elements apart. */
 static struct loop_expr *of_warps(struct block *b, struct loop_expr *const *factors, struct loop_buffer *from, struct loop_expr *at, int64_t step)
 {
         struct loop_expr *all = NULL;
@@ -314,7 +321,8 @@ static struct loop_expr *of_warps(struct block *b, struct loop_expr *const *fact
         return all;
 }
 
-/* Combines the sums of the warps, relative to the largest score of all: the result, or the block's part of it, a lane a channel. */
+/* Combines the sums of the warps, relative to the largest score of all: the result, or the block's
+ * part of it, a lane a channel. */
 static void write_results(struct block *b)
 {
         struct emit *e = b->e;
@@ -394,7 +402,8 @@ static void share(struct block *b, const struct schedule *s)
         b->factors = shared(b, "factors", b->warps * b->warps);
 }
 
-/* Opens the loops over blocks, or over clusters and their blocks; returns the number of the row among those of all groups. */
+/* Opens the loops over blocks, or over clusters and their blocks; returns the number of the row
+ * among those of all groups. */
 static struct loop_expr *open_block(struct block *b)
 {
         struct emit *e = b->e;

@@ -7,7 +7,8 @@
 #include "ir/target.h"
 #include "kernels/attention.h"
 
-/* Iterations of a block's warps over its keys: all of them; those whose keys are in registers at a time; how many such rounds there are. */
+/* Iterations of a block's warps over its keys: all of them; those whose keys are in registers at a
+ * time; how many such rounds there are. */
 struct row_turns { int64_t all, some, times; };
 struct row_turns attention_row_turns(const struct attention *a, const struct schedule *s);
 /* Can the kernel be as the schedule asks? */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention by warp-group MMA (attention_warps.c). A block has 64 rows for each four warps. Queries, keys and values lie in swizzled lines, which the
- * instruction reads itself: queries and keys as they are, values transposed. So the scores of 64 rows read the keys once, where a warp by itself
- * reads them for its 16 rows.
+/* Attention by warp-group MMA (attention_warps.c). A block has 64 rows for each four warps.
+ * Queries, keys and values lie in swizzled lines, which the instruction reads itself: queries and
+ * keys as they are, values transposed. So the scores of 64 rows read the keys once, where a warp by
+ * itself reads them for its 16 rows.
  *
  *      MMA       scores 0 |         scores 1, sums 0   |         scores 2, sums 1   |                sums 2
  *      lanes              | shares 0                   | shares 1                   | shares 2
  *
- * While lanes make shares of a block of keys, the shares of the block before are multiplied by its values: an iteration starts both products, and
- * waits for the scores alone before its lanes go on; shares and sums are used when all MMA is done. Keys are copied one iteration ahead of values;
+ * While lanes make shares of a block of keys, the shares of the block before are multiplied by its
+ * values: an iteration starts both products, and waits for the scores alone before its lanes go on;
+ * shares and sums are used when all MMA is done. Keys are copied one iteration ahead of values;
  * there are two stages of each. */
 #include "engines/grid/attention_block.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention by fragments of warps (FlashAttention-2): a block of the grid computes some rows of a group (a head).
+/* Attention by fragments of warps (FlashAttention-2): a block of the grid computes some rows of a
+ * group (a head).
  *
  *     queries of the block           keys and values: blocks of `keys` of them, two of which lie in shared memory;
  *         +---------+                the next one is copied while this one is multiplied
@@ -9,12 +10,14 @@
  *         +---------+                        best, shares          each lane, for its part of the scores
  *                                            sums = sums * exp(best before - best) + shares v
  *
- * Scores, shares and sums stay in the warp's fragments (`take`, `give`, MMA whose x are sums: ir/loop_tiles.h); only what the four lanes of
- * a row have found goes through shared memory.
+ * Scores, shares and sums stay in the warp's fragments (`take`, `give`, MMA whose x are sums:
+ * ir/loop_tiles.h); only what the four lanes of a row have found goes through shared memory.
  *
- * The softmax is computed online, block by block of keys, as in kernels/attention.c (Milakov and Gimelshein, arXiv 1805.02867; Dao, arXiv
- * 2307.08691), and blocks that the mask hides are skipped as there. The element functions of the fusion say what becomes of scores and of
- * sums. Keys and values are not packed: copies of 16 bytes put the words of keys where MMA reads them, and values are read transposed. */
+ * The softmax is computed online, block by block of keys, as in kernels/attention.c (Milakov and
+ * Gimelshein, arXiv 1805.02867; Dao, arXiv 2307.08691), and blocks that the mask hides are skipped
+ * as there. The element functions of the fusion say what becomes of scores and of sums. Keys and
+ * values are not packed: copies of 16 bytes put the words of keys where MMA reads them, and values
+ * are read transposed. */
 #include "engines/grid/grid_engine.h"
 #include "engines/grid/attention_block.h"
 

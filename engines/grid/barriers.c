@@ -7,14 +7,16 @@
  *       }                                               }
  *     }                                               }
  *
- * Without this pass all warps of a block wait behind each loop over warps, and a warp's lanes behind each loop over lanes. Nobody waits
+ * Without this pass all warps of a block wait behind each loop over warps, and a warp's lanes
+ * behind each loop over lanes. Nobody waits
  *
  *   - behind a phase's only loop over warps, which is not run again, and behind the last statement of a phase's block;
  *   - behind a loop that only starts asynchronous copies, and in front of a wait for copies, which is a barrier itself;
  *   - behind a loop that touches no memory which outlives it.
  *
- * A warp's lanes wait for each other alone behind a loop that touches only shared memory of which each warp has a part of its own
- * (engines/grid/private_memory.h). Exact: the statements stay as they are. */
+ * A warp's lanes wait for each other alone behind a loop that touches only shared memory of which
+ * each warp has a part of its own (engines/grid/private_memory.h). Exact: the statements stay as
+ * they are. */
 #include "engines/grid/private_memory.h"
 #include "ir/loop_grid.h"
 #include "passes/pass.h"
@@ -40,7 +42,8 @@ static void hand(struct handing *h, const struct loop_buffer *b)
                 h->needs = is_private ? BARRIER_WARP : BARRIER_WHOLE;
 }
 
-/* Stores that another warp or lane may read. Copies are not among them: a wait stands behind these. */
+/* Stores that another warp or lane may read. Copies are not among them: a wait stands behind
+ * these. */
 static void find_store(struct loop_stmt *s, void *context)
 {
         struct handing *h = context;
@@ -81,7 +84,8 @@ static enum loop_barrier warp_barrier(const struct phase *p, const struct loop_s
         return next && next->kind == STMT_WAIT ? BARRIER_NONE : h.needs;
 }
 
-/* ---- what a loop over lanes hands on: to the next such loop of the warp, or to itself where the warp runs it again ---- */
+/* ---- what a loop over lanes hands on: to the next such loop of the warp, or to itself where the
+ * warp runs it again ---- */
 
 static void find_kept(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_STORE && s->buffer->space != SPACE_LANES; }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Chooses the schedule of a product by warp-group MMA (engines/grid/contract_warp_groups.c): of all tiles, stages and parts the one of least
- * predicted time (engines/grid/warp_group_cost.c); and, before weights are packed, how many outputs a panel has. */
+/* Chooses the schedule of a product by warp-group MMA (engines/grid/contract_warp_groups.c): of all
+ * tiles, stages and parts the one of least predicted time (engines/grid/warp_group_cost.c); and,
+ * before weights are packed, how many outputs a panel has. */
 #include "engines/grid/grid_engine.h"
 #include <math.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Chooses the schedule of a product by fragments of warps (engines/grid/contract_warps.c): of all tiles, warps, depths, stages and parts the one
- * of least predicted time (engines/grid/warp_cost.c). */
+/* Chooses the schedule of a product by fragments of warps (engines/grid/contract_warps.c): of all
+ * tiles, warps, depths, stages and parts the one of least predicted time
+ * (engines/grid/warp_cost.c). */
 #include "engines/grid/grid_engine.h"
 #include <limits.h>
 #include <math.h>
@@ -14,7 +15,8 @@
 #include "engines/grid/row_warps.h"
 #include "schedule/choose.h"
 
-/* Bounds of the search. STAGES_GOOD: the stages that are preferred at equal cost; five leave the first blocks of the next launch no room. */
+/* Bounds of the search. STAGES_GOOD: the stages that are preferred at equal cost; five leave the
+ * first blocks of the next launch no room. */
 enum { PARTS_MOST = 32, ROW_PANELS_MOST = 16, STAGES_GOOD = 4 };
 
 struct choice {
@@ -98,7 +100,8 @@ static void try_all(struct choice *c, int panels, int parts_most, enum kind kind
                                         }
 }
 
-/* Does a region hold a reduction over the innermost dimension of `shape` alone, and no scheduled kernel? */
+/* Does a region hold a reduction over the innermost dimension of `shape` alone, and no scheduled
+ * kernel? */
 static bool sums_rows(const struct region *region, const struct type *shape, const struct target *target)
 {
         bool found = false;
@@ -111,7 +114,8 @@ static bool sums_rows(const struct region *region, const struct type *shape, con
         return found;
 }
 
-/* Is the kernel's result read by a kernel that reduces over its rows and stores an element for each of its elements, such as a norm or softmax? */
+/* Is the kernel's result read by a kernel that reduces over its rows and stores an element for each
+ * of its elements, such as a norm or softmax? */
 static bool is_summed_over(const struct op *op, const struct target *target)
 {
         const struct op *kernel = op->region->owner && op->region->owner->code == OP_fusion ? op->region->owner : op;
@@ -139,8 +143,8 @@ static bool is_pooled(const struct op *op)
         return reader->region == kernel->region || (reader->region->owner->code == OP_fusion && reader->region->owner->region == kernel->region);
 }
 
-/* The schedule for few rows: of those whose warps share the words evenly, the one of fewest iterations. False: there are too many rows, or the
- * target has no such multiply. */
+/* The schedule for few rows: of those whose warps share the words evenly, the one of fewest
+ * iterations. False: there are too many rows, or the target has no such multiply. */
 static bool choose_rows(const struct op *op, const struct target *target, struct arena *arena, struct schedule *best)
 {
         enum { STEPS_MOST = 8, WARPS_MOST = 16 };

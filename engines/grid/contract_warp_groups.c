@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* convolve_packed by warp-group MMA, by which four warps multiply as one (contract_warps.c): a block has one panel, and each of its warps the
- * positions of one row of a fragment. An iteration is a line of eight words, for each position and each output; words of a line are swizzled
- * (ir/loop_tiles.h), so that the same word of eight lines lies in eight banks, for the copies that write lines and for the MMA that reads them.
+/* convolve_packed by warp-group MMA, by which four warps multiply as one (contract_warps.c): a
+ * block has one panel, and each of its warps the positions of one row of a fragment. An iteration
+ * is a line of eight words, for each position and each output; words of a line are swizzled
+ * (ir/loop_tiles.h), so that the same word of eight lines lies in eight banks, for the copies that
+ * write lines and for the MMA that reads them.
  *
  *      iteration t   wait for its copies, which lanes make; weights that are swizzled in memory already come by bulk copies (`runs`)
  *                    start its MMA, and settle all MMA but this, which goes on while
  *                    the copies of iteration t + stages - 2 are started: all warps have settled the MMA that read their stage
  *
- * The sums leave the fragments a few vectors at a time, because shared memory has no room for all beside the stages. */
+ * The sums leave the fragments a few vectors at a time, because shared memory has no room for all
+ * beside the stages. */
 #include "engines/grid/warps.h"
 
 /* ---- what fits ---- */

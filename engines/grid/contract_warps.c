@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* convolve_packed with sums in fragments of warps (MMA): a block of the grid computes a tile of positions by panels of outputs.
+/* convolve_packed with sums in fragments of warps (MMA): a block of the grid computes a tile of
+ * positions by panels of outputs.
  *
  *                    panels of w
  *                  +-----+-----+
@@ -8,8 +9,9 @@
  *                  | w 1 | w 3 |      2 (warps) x 2 (panels) warps
  *                  +-----+-----+
  *
- * The channels to add up are split into iterations of `depth` channels at one offset of the window. The operands of `stages` iterations lie
- * in shared memory (a multistage pipeline): while one iteration is multiplied, those of the next ones are copied, 16 bytes a lane.
+ * The channels to add up are split into iterations of `depth` channels at one offset of the window.
+ * The operands of `stages` iterations lie in shared memory (a multistage pipeline): while one
+ * iteration is multiplied, those of the next ones are copied, 16 bytes a lane.
  *
  *     x   rows of `depth` channels of a position, copied straight from x (implicit GEMM); if the offsets of a row of the window follow each
  *         other in memory, they count as channels. Zeros stand behind the last position and where a border around x is. A row is padded by
@@ -17,16 +19,19 @@
  *     w   the words of a panel for an iteration, which follow each other in w: weights are packed in the order of the iterations. A
  *         schedule may ask for bulk copies of them (`runs`)
  *
- * A residual that the epilogue adds to the sums is copied into shared memory as well, behind the operands of the first iterations.
+ * A residual that the epilogue adds to the sums is copied into shared memory as well, behind the
+ * operands of the first iterations.
  *
- * If there are fewer tiles than multiprocessors, `parts` blocks share the channels of a tile (split-K). If they can be a cluster, their sums
- * go to distributed shared memory, and each block adds up a share of them, in order, and computes its epilogue. Else the sums go to memory of
- * the kernel's own, and a second phase does both. If a later kernel reduces over rows of the results, the blocks that have all outputs of a
- * tile can be one cluster, too (warps_whole.c); if it reduces over all positions of an image, blocks that have them all do it
- * (warps_pool.c).
+ * If there are fewer tiles than multiprocessors, `parts` blocks share the channels of a tile
+ * (split-K). If they can be a cluster, their sums go to distributed shared memory, and each block
+ * adds up a share of them, in order, and computes its epilogue. Else the sums go to memory of the
+ * kernel's own, and a second phase does both. If a later kernel reduces over rows of the results,
+ * the blocks that have all outputs of a tile can be one cluster, too (warps_whole.c); if it reduces
+ * over all positions of an image, blocks that have them all do it (warps_pool.c).
  *
- * Positions of all images follow each other, so only the last tile may have fewer. Sums leave the fragments 16 positions at a time, through
- * shared memory of the warp; each lane then computes the epilogue of neighbouring outputs. */
+ * Positions of all images follow each other, so only the last tile may have fewer. Sums leave the
+ * fragments 16 positions at a time, through shared memory of the warp; each lane then computes the
+ * epilogue of neighbouring outputs. */
 #include "engines/grid/grid_engine.h"
 #include "engines/grid/warps.h"
 
@@ -130,7 +135,8 @@ int warp_tile_registers(const struct multiply *m, const struct warp_tile *t)
         return warps_registers(m, rows, t->vectors, lane, (int)words) + t->added;
 }
 
-/* Makes the tile one without whole rows: only the blocks of its parts are a cluster, if they can be. */
+/* Makes the tile one without whole rows: only the blocks of its parts are a cluster, if they can
+ * be. */
 static void warp_tile_apart(struct warp_tile *t, const struct target *target)
 {
         t->whole = t->cluster = false;
@@ -138,7 +144,8 @@ static void warp_tile_apart(struct warp_tile *t, const struct target *target)
         t->cluster = warp_tile_clusters(t, target, warp_tile_shared(t));
 }
 
-/* Makes a cluster of the blocks that have all outputs of the tile's positions; if they cannot be one, the tile has no whole rows. */
+/* Makes a cluster of the blocks that have all outputs of the tile's positions; if they cannot be
+ * one, the tile has no whole rows. */
 static void make_whole(struct warp_tile *t, const struct op *op, const struct target *target)
 {
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
@@ -152,8 +159,8 @@ static void make_whole(struct warp_tile *t, const struct op *op, const struct ta
                 warp_tile_apart(t, target);
 }
 
-/* Do all channels of all offsets of the window along its last dimension follow each other in x and in w? Then they are taken as channels of a
- * window without that dimension. */
+/* Do all channels of all offsets of the window along its last dimension follow each other in x and
+ * in w? Then they are taken as channels of a window without that dimension. */
 static bool is_row_of_window(const struct op *op)
 {
         const struct value *x = op_operand(op, 0);
@@ -167,7 +174,8 @@ static bool is_row_of_window(const struct op *op)
                dim_is(x->type->dims[x->type->rank - 1], channels) && is_from_memory(op, x);
 }
 
-/* Words of a block of channels, including those of a row of the window where these count as channels. */
+/* Words of a block of channels, including those of a row of the window where these count as
+ * channels. */
 static int64_t inner_words(const struct op *op)
 {
         const struct type *w = op_operand(op, 1)->type;
@@ -294,8 +302,9 @@ struct loop_expr *warps_turn(struct warps *w, struct loop_expr *i)
         return w->tile.parts > 1 ? emit_let(e, "of_all", plus(e, times(e, w->part, w->turns / w->tile.parts), i)) : i;
 }
 
-/* Starts the copies of the first `count` iterations. On devices with programmatic dependent launch, constant weights are copied in front of all
- * else, because the kernel need not wait for the launch in front to read them: as a batch of its own, which no wait counts. */
+/* Starts the copies of the first `count` iterations. On devices with programmatic dependent launch,
+ * constant weights are copied in front of all else, because the kernel need not wait for the launch
+ * in front to read them: as a batch of its own, which no wait counts. */
 void warps_copy_first(struct warps *w, int64_t count)
 {
         struct emit *e = w->s.e;
@@ -380,8 +389,9 @@ struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element
         return alloc(w, name, element, extent, SPACE_SHARED);
 }
 
-/* Panels of a band: blocks that run at the same time share what they read through L2, so the tiles of a group, `across` by `down`, are numbered in
- * bands of so many tiles side by side that as many tiles as there are multiprocessors read the fewest bytes. */
+/* Panels of a band: blocks that run at the same time share what they read through L2, so the tiles
+ * of a group, `across` by `down`, are numbered in bands of so many tiles side by side that as many
+ * tiles as there are multiprocessors read the fewest bytes. */
 static int64_t band_of(const struct warps *w, int64_t across, int64_t down)
 {
         const struct warp_tile *t = &w->tile;
@@ -399,8 +409,9 @@ static int64_t band_of(const struct warps *w, int64_t across, int64_t down)
         return best;
 }
 
-/* Says which tile a block computes: numbers go over the panels of a band, then over positions, bands and groups. If the blocks side by side are a
- * cluster, `block` is the number of the cluster. */
+/* Says which tile a block computes: numbers go over the panels of a band, then over positions,
+ * bands and groups. If the blocks side by side are a cluster, `block` is the number of the
+ * cluster. */
 static void place_block(struct warps *w, struct loop_expr *block)
 {
         struct emit *e = w->s.e;
@@ -472,7 +483,8 @@ static void open_members(struct warps *w, const char *name)
                 w->part = emit_let(w->s.e, "part", emit_op_int(w->s.e, LOOP_REM, w->number, t->parts));
 }
 
-/* Opens the loops over blocks, or over clusters and their blocks; returns the number of the tile, or of the cluster. */
+/* Opens the loops over blocks, or over clusters and their blocks; returns the number of the tile,
+ * or of the cluster. */
 static struct loop_expr *open_blocks(struct warps *w, int64_t tiles)
 {
         struct emit *e = w->s.e;
@@ -493,7 +505,8 @@ static struct loop_expr *open_blocks(struct warps *w, int64_t tiles)
         return emit_op_int(e, LOOP_REM, block, tiles);
 }
 
-/* Ends the loop over blocks, and writes what follows it if several blocks have parts of a sum or of a row. */
+/* Ends the loop over blocks, and writes what follows it if several blocks have parts of a sum or of
+ * a row. */
 static void write_behind(struct warps *w, struct loop_expr *tile)
 {
         struct emit *e = w->s.e;
@@ -595,7 +608,8 @@ struct stage *warps_prepare(const struct stage *common)
         w->positions = w->images * w->of_image;
         if (w->tile.whole && !warps_have_rows(w))
                 warp_tile_apart(&w->tile, target);
-        /* Words are copied whole, so x must have all channels of the last word, and each row must begin at a whole word. */
+        /* Words are copied whole, so x must have all channels of the last word, and each row must
+         * begin at a whole word. */
         bool whole = op_int(op, "channels") * deeper == w->blocks * w->inner * w->tile.group;
         return whole && aligned % w->tile.group == 0 && w->positions > 0 && w->turns > 0 ? &w->s : NULL;
 }

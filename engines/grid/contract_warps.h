@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* convolve_packed in fragments of warps (contract_warps.c): what the choice of a schedule asks about it. */
+/* convolve_packed in fragments of warps (contract_warps.c): what the choice of a schedule asks
+ * about it. */
 #ifndef ENGINES_GRID_CONTRACT_WARPS_H
 #define ENGINES_GRID_CONTRACT_WARPS_H
 
@@ -28,11 +29,13 @@ struct warp_tile {
         bool runs;                      /* weights come by bulk copies */
 };
 
-/* The tile that the schedule asks for; false: the target has no such multiply, or the tile does not fit. */
+/* The tile that the schedule asks for; false: the target has no such multiply, or the tile does not
+ * fit. */
 bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule *s,
                   struct warp_tile *t);
-/* The same for warp-group MMA (contract_warp_groups.c): the tile, its bytes of shared memory, registers of a lane, and elements from a
- * position to the next where results wait in shared memory. */
+/* The same for warp-group MMA (contract_warp_groups.c): the tile, its bytes of shared memory,
+ * registers of a lane, and elements from a position to the next where results wait in shared
+ * memory. */
 bool group_tile_of(const struct op *op, const struct target *target, const struct schedule *s, struct warp_tile *t);
 int64_t group_tile_shared(const struct warp_tile *t);
 int group_tile_registers(const struct warp_tile *t);
@@ -42,22 +45,26 @@ int warp_tile_members(const struct warp_tile *t);
 /* Elements from a position to the next in shared memory: of x; of sums. */
 int64_t warp_tile_row(const struct warp_tile *t);
 int64_t warp_tile_out(const struct warp_tile *t);
-/* Can the blocks that share a tile be a cluster of the target, if each needs `shared` bytes of shared memory besides its sums? */
+/* Can the blocks that share a tile be a cluster of the target, if each needs `shared` bytes of
+ * shared memory besides its sums? */
 bool warp_tile_clusters(const struct warp_tile *t, const struct target *target, int64_t shared);
-/* Of a block's sums in distributed shared memory, [panels][positions]: elements from a position to the next; elements in all. */
+/* Of a block's sums in distributed shared memory, [panels][positions]: elements from a position to
+ * the next; elements in all. */
 int64_t warp_tile_part_row(const struct warp_tile *t);
 int64_t warp_tile_part(const struct warp_tile *t);
-/* Does `pool` reduce values of the shape of op's results over all positions of each image, and over nothing else, and are there several? */
+/* Does `pool` reduce values of the shape of op's results over all positions of each image, and over
+ * nothing else, and are there several? */
 bool warps_pools(const struct op *op, const struct op *pool);
-/* Positions of an image of op's results; images that a tile has completely, 0 if it has other positions as well. */
+/* Positions of an image of op's results; images that a tile has completely, 0 if it has other
+ * positions as well. */
 int64_t warps_of_image(const struct op *op);
 int64_t warp_tile_images(const struct op *op, const struct warp_tile *t);
 /* Outputs of a pooled tile of which one block has the results of all positions. */
 int warp_tile_pooled(const struct warp_tile *t);
 /* Elements of the residual from a position to the next in shared memory. */
 int64_t warp_tile_added_row(const struct warp_tile *t);
-/* Bytes of shared memory of a block; registers of a lane, by estimate; tiles of all groups, with `positions` positions of all images and
- * `panels` panels a group. */
+/* Bytes of shared memory of a block; registers of a lane, by estimate; tiles of all groups, with
+ * `positions` positions of all images and `panels` panels a group. */
 int64_t warp_tile_shared(const struct warp_tile *t);
 int warp_tile_registers(const struct multiply *m, const struct warp_tile *t);
 int64_t warp_tile_count(const struct warp_tile *t, int64_t groups, int64_t positions, int64_t panels);

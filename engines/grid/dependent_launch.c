@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* dependent_launch: kernels in grid form begin before the launches in front of them have ended (programmatic dependent launch; CUDA C
- * Programming Guide), on targets whose devices have that.
+/* dependent_launch: kernels in grid form begin before the launches in front of them have ended
+ * (programmatic dependent launch; CUDA C Programming Guide), on targets whose devices have that.
  *
  *     for %b = 0 to 96 gpu_block {                    for %b = 0 to 96 gpu_block {
  *       ..                                              ..                               copies of constants
@@ -13,12 +13,14 @@
  *       ..                                              for %w = 0 to 8 gpu_warp {
  *       store %y[..] = .. + %bias[..]                     copy %xs[..] = %x[..] of 8
  *
- * So a launch hides its first instructions and the arrival of its weights. A phase waits in front of its first statement that touches
- * anything but constants, and its threads all wait; a phase that ends has therefore been preceded by the end of all phases in front of it,
- * and nothing but constants is read or written too early. Every phase waits once, in its first loop over blocks.
+ * So a launch hides its first instructions and the arrival of its weights. A phase waits in front
+ * of its first statement that touches anything but constants, and its threads all wait; a phase
+ * that ends has therefore been preceded by the end of all phases in front of it, and nothing but
+ * constants is read or written too early. Every phase waits once, in its first loop over blocks.
  *
- * A parameter that is read while other launches may write it gets an alias class of its own: `restrict` would let a compiler load it
- * through the read-only cache, in front of the wait. Exact: prefetches and waits have no meaning for values. */
+ * A parameter that is read while other launches may write it gets an alias class of its own:
+ * `restrict` would let a compiler load it through the read-only cache, in front of the wait. Exact:
+ * prefetches and waits have no meaning for values. */
 #include <string.h>
 
 #include "engines/grid/launch_cost.h"
@@ -98,7 +100,8 @@ static bool touches(const struct launching *l, const struct loop_stmt *s)
 
 /* ---- weights that come into registers ---- */
 
-/* A product of one row whose weights every block reads once: the loop over warps around it, and the product. */
+/* A product of one row whose weights every block reads once: the loop over warps around it, and the
+ * product. */
 struct row_product { struct loop_stmt *warps, *product; };
 
 static bool find_row_product(const struct launching *l, struct loop_stmt *first, struct row_product *r)
@@ -148,7 +151,8 @@ static struct loop_expr *copy_for_twins(const struct launching *l, struct twin *
         return copy;
 }
 
-/* A loop over warps that prefetches what each warp's product reads of its weights, behind the lets that say where they are. */
+/* A loop over warps that prefetches what each warp's product reads of its weights, behind the lets
+ * that say where they are. */
 static void prefetch_weights(const struct launching *l, struct loop_block *block, const struct row_product *r)
 {
         struct names *names = loop_names_of(l->scratch, l->f);
@@ -177,9 +181,10 @@ static void prefetch_weights(const struct launching *l, struct loop_block *block
 
 struct prefetching { const struct launching *l; struct loop_block *block; const struct loop_buffer **seen; int count; };
 
-/* A buffer that is loaded or copied behind the wait: a constant, of at most as many bytes as the cost model lets through, or an input of
- * the model. An input need not be there yet: what is written later is seen in L2 all the same. Weights that are copied are not among
- * them: their copies stand in front of the wait, or a prefetch gained nothing. */
+/* A buffer that is loaded or copied behind the wait: a constant, of at most as many bytes as the
+ * cost model lets through, or an input of the model. An input need not be there yet: what is
+ * written later is seen in L2 all the same. Weights that are copied are not among them: their
+ * copies stand in front of the wait, or a prefetch gained nothing. */
 static void prefetch_buffer(struct prefetching *p, struct loop_buffer *b, bool is_copied)
 {
         b = b ? loop_buffer_root(b, NULL) : NULL;

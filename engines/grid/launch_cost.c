@@ -7,8 +7,8 @@
  *                  for each wave
  *      all         at least the time of memory for every byte once
  *
- * A loop whose iterations differ from block to block counts with the most that it can have; a loop of unknown length counts UNKNOWN_TRIP.
- * `others` was fitted to nothing yet. */
+ * A loop whose iterations differ from block to block counts with the most that it can have; a loop
+ * of unknown length counts UNKNOWN_TRIP. `others` was fitted to nothing yet. */
 #include "engines/grid/launch_cost.h"
 
 #include <string.h>
@@ -38,7 +38,8 @@ int64_t grid_lanes(const struct loop_block *block)
         return lanes;
 }
 
-/* what a block copies of x and of weights: bytes, and words of each lane; windows: some of x may not be there */
+/* what a block copies of x and of weights: bytes, and words of each lane; windows: some of x may
+ * not be there */
 struct copied { double x, w, x_words, w_words; bool windows; };
 
 struct walk {
@@ -81,7 +82,8 @@ static void count_operation(struct loop_expr *e, void *operations)
         *(int *)operations += e->op != LOOP_LITERAL && e->op != LOOP_VARIABLE && e->op != LOOP_BITCAST && e->type.element != E_BOOL;
 }
 
-/* what its text says of a small function; of others, that devices have instructions for (codegen/cuda_library.c), less than that */
+/* what its text says of a small function; of others, that devices have instructions for
+ * (codegen/cuda_library.c), less than that */
 static int operations_of_call(const struct loop_function *f)
 {
         enum { OF_SHARE = 2 };          /* a product, and the device's exponential */
@@ -94,7 +96,8 @@ static int operations_of_call(const struct loop_function *f)
 
 static bool is_own(const struct loop_buffer *b) { return b->space == SPACE_STACK || b->space == SPACE_LANES; }
 
-/* no instruction where loops are unrolled: constants, and what is the same for all turns; what a lane keeps in registers */
+/* no instruction where loops are unrolled: constants, and what is the same for all turns; what a
+ * lane keeps in registers */
 static bool is_free(const struct loop_expr *e) { return e->type.element == E_INDEX || (e->op == LOOP_LOAD && is_own(e->buffer)); }
 
 static void look_at_expr(struct walk *w, const struct loop_expr *e, int depth)
@@ -127,7 +130,8 @@ static void find_multiply(struct loop_stmt *s, void *context)
         m->w |= s->kind == STMT_MULTIPLY && s->weights == m->buffer;
 }
 
-/* Does a product read it, as weights or, if it may, as x? What is added to sums is none of a turn's. */
+/* Does a product read it, as weights or, if it may, as x? What is added to sums is none of a
+ * turn's. */
 static bool is_multiplied(const struct walk *w, const struct loop_buffer *b, bool as_x)
 {
         struct multiplied m = { .buffer = b };

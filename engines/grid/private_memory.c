@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Private shared memory: buffers in shared memory of which each warp has a part that no other warp touches, so that no warp has to wait
- * for another one before it goes on.
+/* Private shared memory: buffers in shared memory of which each warp has a part that no other warp
+ * touches, so that no warp has to wait for another one before it goes on.
  *
  *     for %w = 0 to 8 gpu_warp {
  *       for %l = 0 to 16 gpu_lane {
  *         let %at : index = %w * 16 + %l
  *         store %best[%at] = ...                 of 128 elements: warp w has the 16 elements from %w * 16 on
  *
- * A subscript is taken as a sum of variables times numbers; lets that depend on the warp are replaced by what they stand for. A subscript
- * that is not known to stay within the warp's part makes its buffer one that all warps share: so do sums of more than TERMS_MAX terms, and
- * factors of TIMES_MAX or more, which no block's memory is as large as. */
+ * A subscript is taken as a sum of variables times numbers; lets that depend on the warp are
+ * replaced by what they stand for. A subscript that is not known to stay within the warp's part
+ * makes its buffer one that all warps share: so do sums of more than TERMS_MAX terms, and factors
+ * of TIMES_MAX or more, which no block's memory is as large as. */
 #include "engines/grid/private_memory.h"
 
 #include "ir/loop_bounds.h"

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Products of few rows, as a decoder's steps have them (GEMV): weights are read once, 16 bytes a lane, as fast as memory gives them.
+/* Products of few rows, as a decoder's steps have them (GEMV): weights are read once, 16 bytes a
+ * lane, as fast as memory gives them.
  *
  *     a block: a panel of 8 outputs              lanes of a warp: 4 words by 8 outputs
  *       warp 0   words 0 .. 23                     a word is 16 bytes of an output's weights, straight from memory
  *       warp 1   words 24 .. 47                    x is in shared memory
  *       ..
  *
- * Each lane adds up in registers. The lanes of a warp are added up when the sums leave the registers; in the end lanes add up the sums of all
- * warps, in order, and compute the epilogue. */
+ * Each lane adds up in registers. The lanes of a warp are added up when the sums leave the
+ * registers; in the end lanes add up the sums of all warps, in order, and compute the epilogue. */
 #include "engines/grid/grid_engine.h"
 #include "engines/grid/row_warps.h"
 

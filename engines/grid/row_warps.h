@@ -9,7 +9,8 @@
 
 enum { ROW_WARPS_MOST = 4 };            /* rows of x; products of more rows use fragments */
 
-/* Rows of x; warps of a block, which share the words of a panel; words that a warp multiplies in an iteration. */
+/* Rows of x; warps of a block, which share the words of a panel; words that a warp multiplies in an
+ * iteration. */
 struct row_tile { int rows, warps, words; const struct multiply *multiply; };
 
 /* The tile that the schedule asks for; false: it does not fit the product. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vector_access: elements that a lane of a kernel in grid form loads or stores side by side become one access, of 16 bytes, or 8, 4 or 2.
+/* vector_access: elements that a lane of a kernel in grid form loads or stores side by side become
+ * one access, of 16 bytes, or 8, 4 or 2.
  *
  *     let %a : f32 = %x[%i * 4] + ..                  let %word : f32x4 = %x<4>[%i * 4]
  *     ..                                              let %a : f32 = lane(%word, 0) + ..
@@ -8,10 +9,12 @@
  *     ..                                              store %y[%i * 4] = %a vector 4
  *                                                     ..
  *
- * Loads are taken from lets that follow each other, so that nothing is stored between them, and from no side of a choice that may not be
- * evaluated. Stores follow each other, and store what was computed before. Subscripts are compared as sums (ir/loop_place.h). That the
- * first is a multiple of the number of elements follows from bounds, that the buffer begins at a multiple of COPY_BYTES bytes from main's
- * calls; ports of the model begin there because the generated code asks that of its caller. Exact. */
+ * Loads are taken from lets that follow each other, so that nothing is stored between them, and
+ * from no side of a choice that may not be evaluated. Stores follow each other, and store what was
+ * computed before. Subscripts are compared as sums (ir/loop_place.h). That the first is a multiple
+ * of the number of elements follows from bounds, that the buffer begins at a multiple of COPY_BYTES
+ * bytes from main's calls; ports of the model begin there because the generated code asks that of
+ * its caller. Exact. */
 #include "engines/grid/private_memory.h"
 #include "ir/loop_bounds.h"
 #include "ir/loop_grid.h"
@@ -63,7 +66,8 @@ static bool is_aligned(const struct accesses *a, const struct loop_buffer *b)
         return false;
 }
 
-/* How many elements of b from `index` on may be one access, of `there` that are side by side; 1: each by itself. */
+/* How many elements of b from `index` on may be one access, of `there` that are side by side; 1:
+ * each by itself. */
 static int vector_of(const struct accesses *a, const struct loop_buffer *b, const struct loop_expr *index, int there)
 {
         int count = COPY_BYTES / element_info[b->element].bytes;
@@ -87,7 +91,8 @@ static bool has_load(const struct loop_expr *e)
 
 /* ---- loads ---- */
 
-/* Loads that are done whatever else is, in the order in which they stand. before: the place in the block's list in front of the let. */
+/* Loads that are done whatever else is, in the order in which they stand. before: the place in the
+ * block's list in front of the let. */
 static void find_loads(struct loads *l, struct loop_expr *e, struct loop_stmt **before, int depth)
 {
         const bool lazy = e->op == LOOP_SELECT || e->op == LOOP_AND || e->op == LOOP_OR;
@@ -110,7 +115,8 @@ static struct load *load_behind(struct loads *l, const struct load *first, int64
         return NULL;
 }
 
-/* A let of `count` elements, of which all loads of these elements become lanes. It stands in front of the first load's let. */
+/* A let of `count` elements, of which all loads of these elements become lanes. It stands in front
+ * of the first load's let. */
 static struct loop_stmt *load_vector(struct accesses *a, struct loads *l, const struct load *first, int count)
 {
         struct arena *arena = a->p->arena;
@@ -167,7 +173,8 @@ static bool stores_behind(const struct loop_stmt *s, const struct loop_stmt *fir
         return loop_place_follows(&from, &at, distance);
 }
 
-/* The stores of one access that begins with s; returns the last of them, which is s where it is by itself. */
+/* The stores of one access that begins with s; returns the last of them, which is s where it is by
+ * itself. */
 static struct loop_stmt *store_vector(struct accesses *a, struct loop_stmt *s)
 {
         int there = 0;

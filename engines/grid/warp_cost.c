@@ -15,10 +15,12 @@
  *      pool           a reduction over all positions of an image: one launch more; or, if a block has them all, one barrier, and the positions of
  *                     a lane one after the other
  *
- * Accuracy: 10 % off in the mean over 557 schedules of 23 layers in f16 on an H100 (test/bench/cuda/sweep.py: least squares of logarithms, in which
- * schedules near the fastest of a layer count most); of the schedules tried for a layer, the one of least predicted time takes 1.04 times as
- * long as the fastest. There operands came from L2. If weights come from memory, as in a whole network: 12 % off for 54 kernels of ResNet-50
- * and BERT-base (test/bench/cuda/sweep_model.py). */
+ * Accuracy: 10 % off in the mean over 557 schedules of 23 layers in f16 on an H100
+ * (test/bench/cuda/sweep.py: least squares of logarithms, in which schedules near the fastest of a
+ * layer count most); of the schedules tried for a layer, the one of least predicted time takes 1.04
+ * times as long as the fastest. There operands came from L2. If weights come from memory, as in a
+ * whole network: 12 % off for 54 kernels of ResNet-50 and BERT-base
+ * (test/bench/cuda/sweep_model.py). */
 #include "engines/grid/warp_cost.h"
 
 #include <math.h>
@@ -118,8 +120,8 @@ static double wave_cost(const struct target *t, const struct warp_work *work, do
 {
         const struct grid_machine *g = target_grid(t);
         const bool is_late = work->cold && g->early, is_far = work->cold && !g->early;
-        /* until a copy is there, and what meeting costs an iteration, where operands come from L2, from memory, or from memory while other
-         * launches overlap with this one */
+        /* until a copy is there, and what meeting costs an iteration, where operands come from L2,
+         * from memory, or from memory while other launches overlap with this one */
         const double arrival = is_late ? rate_grid_arrival_overlapped(t) : is_far ? rate_grid_arrival_memory(t) : rate_grid_arrival(t);
         const double iteration = is_late ? rate_grid_iteration_overlapped(t) : is_far ? rate_grid_iteration_memory(t) : rate_grid_iteration(t);
         const double share = g->clock * g->multiprocessors / g->l2_rate;          /* cycles of a multiprocessor for a byte from L2, if all read */
@@ -132,7 +134,8 @@ static double wave_cost(const struct target *t, const struct warp_work *work, do
         const double hidden = blocks * work->multiplies * multiply + rate_grid_meeting(t) + rate_grid_shared_exposed(t) * shared;
         const double turn = larger(larger(larger(own, issued), larger(shared, cache)), hidden), under_way = work->stages - 1;
         const double turns = ahead * larger(turn, rate_grid_arrival(t) / under_way) + (work->turns - ahead) * larger(turn, arrival / under_way);
-        /* A dependent launch copies the weights of all stages before it waits, and the first x after it. */
+        /* A dependent launch copies the weights of all stages before it waits, and the first x
+         * after it. */
         const double first = g->early ? rate_grid_first_waited(t) * (by_cache + (fmin(work->stages - 1, work->turns) - 1) * work->copied_w) : by_cache;
         double crowd = blocks * work->warps / (2 * rate_grid_issue(t));   /* so many warps write their rows in the time of one */
         double results = work->rows * rate_grid_row(t) * (work->partial ? 0.5 : 1) * larger(1, crowd);
@@ -148,7 +151,8 @@ double warps_launch_cost(const struct grid_machine *g, const struct warp_work *w
 
 double warps_judged(const struct target *t, const struct warp_work *work, double seconds, double behind)
 {
-        /* Where a cluster with whole rows and a second launch are predicted to take equally long, the cluster is preferred. */
+        /* Where a cluster with whole rows and a second launch are predicted to take equally long,
+         * the cluster is preferred. */
         if (work->partial && !work->cluster)
                 seconds *= rate_grid_second_launch(t);
         return behind && !work->across ? (seconds + behind) * rate_grid_rows_behind(t) : seconds;
@@ -172,10 +176,11 @@ double warps_pace(const struct target *t, double warps)
         return larger(rate_grid_pace(t), rate_grid_pace_crowded(t) * warps / rate_grid_issue(t));
 }
 
-/* Fitted to three kernels in f16 on an H100, measured among others: 16 rows a warp by 128 keys in one iteration (6.29 us, predicted 6.4) and in
- * three (17.4, predicted 15.5), and 4096 keys of 128 channels (931, predicted 855). Those kernels started copies behind their products and
- * waited for them at once, and had twice the instructions; the kernels of today take 4.0, 11.2 and 782 us, which is 1.25 to 1.4 times what is
- * predicted for them. */
+/* Fitted to three kernels in f16 on an H100, measured among others: 16 rows a warp by 128 keys in
+ * one iteration (6.29 us, predicted 6.4) and in three (17.4, predicted 15.5), and 4096 keys of 128
+ * channels (931, predicted 855). Those kernels started copies behind their products and waited for
+ * them at once, and had twice the instructions; the kernels of today take 4.0, 11.2 and 782 us,
+ * which is 1.25 to 1.4 times what is predicted for them. */
 double warps_attention_cost(const struct target *t, const struct multiply *m, const struct attention_work *work)
 {
         enum { OF_PARTS = 20 };         /* instructions that make parts of a product's operands */
@@ -201,8 +206,10 @@ double warps_attention_cost(const struct target *t, const struct multiply *m, co
 
 int warps_attention_registers(const struct multiply *m, int rows, int keys, int width)
 {
-        /* PLACES: registers for subscripts and operands; what masks add to scores stays in registers if there is room. For products of floats, whose
-         * operands are split into parts, nvcc 13 takes all registers: without spills up to PARTS_MOST of the sum below, as was found by trying. */
+        /* PLACES: registers for subscripts and operands; what masks add to scores stays in
+         * registers if there is room. For products of floats, whose operands are split into parts,
+         * nvcc 13 takes all registers: without spills up to PARTS_MOST of the sum below, as was
+         * found by trying. */
         enum { PLACES = 110, PARTS_MOST = 120 };
         const int sums = rows * (keys + width) / LANES, all = sums + PLACES + keys / 3;
         if (element_info[m->x.memory].bytes == sizeof(float))
@@ -210,8 +217,9 @@ int warps_attention_registers(const struct multiply *m, int rows, int keys, int 
         return sums + PLACES <= LANE_REGISTERS && all > LANE_REGISTERS ? LANE_REGISTERS : all;
 }
 
-/* Latencies are those of an earlier kernel, whose blocks met at each step: 129 keys of 64 channels for 12 rows took 4.35 us on an H100, predicted
- * 4.4. The instructions of warps are counted in the code that nvcc 13 makes: predicted 3.8 us, measured 3.2. */
+/* Latencies are those of an earlier kernel, whose blocks met at each step: 129 keys of 64 channels
+ * for 12 rows took 4.35 us on an H100, predicted 4.4. The instructions of warps are counted in the
+ * code that nvcc 13 makes: predicted 3.8 us, measured 3.2. */
 double warps_row_attention_cost(const struct target *t, const struct row_attention *of)
 {
         enum {

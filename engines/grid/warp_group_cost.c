@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Predicted time of warp-group MMA: products of four warps as one, which read their operands from shared memory.
+/* Predicted time of warp-group MMA: products of four warps as one, which read their operands from
+ * shared memory.
  *
  *      an iteration   the longest of: the MMA of all blocks that are resident on a multiprocessor; the MMA of one block and what it waits for
  *                     besides; the transfer of operands from L2; the latency of a bulk copy, divided by the iterations under way
@@ -7,9 +8,11 @@
  *      a launch       all waves; at least the time of memory for every byte once
  *      attention      an iteration's scores, then what lanes make of them while the products of the iteration before go on; at least all MMA
  *
- * The rates grid_group_iteration and grid_group_l2 and those of the multiplies were measured by test/bench/cuda/groups_product.cu on an H200,
- * for a product of 4096 x 4096 x 4096 in bf16: tiles of 128 x 128 took 872 cycles an iteration, of which MMA is 512 by the data sheet, tiles of
- * 128 x 256 took 1478, of which it is 1024. The instructions of attention are counted in the code that nvcc 13 makes; it was timed nowhere. */
+ * The rates grid_group_iteration and grid_group_l2 and those of the multiplies were measured by
+ * test/bench/cuda/groups_product.cu on an H200, for a product of 4096 x 4096 x 4096 in bf16: tiles
+ * of 128 x 128 took 872 cycles an iteration, of which MMA is 512 by the data sheet, tiles of 128 x
+ * 256 took 1478, of which it is 1024. The instructions of attention are counted in the code that
+ * nvcc 13 makes; it was timed nowhere. */
 #include "engines/grid/warp_group_cost.h"
 
 #include "base/size.h"

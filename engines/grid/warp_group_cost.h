@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost model of warp-group MMA, by which four warps multiply as one (warp_group_cost.c): predicted seconds of one launch. */
+/* The cost model of warp-group MMA, by which four warps multiply as one (warp_group_cost.c):
+ * predicted seconds of one launch. */
 #ifndef ENGINES_GRID_WARP_GROUP_COST_H
 #define ENGINES_GRID_WARP_GROUP_COST_H
 
@@ -9,8 +10,9 @@
 double groups_cost(const struct target *t, const struct multiply *m, const struct warp_work *work);
 /* The same for attention (engines/grid/attention_warp_groups.c). */
 double groups_attention_cost(const struct target *t, const struct multiply *m, const struct attention_work *work);
-/* Seconds of a product's MMA alone, with its extents rounded up to those of m; for warp groups also what multiprocessors without a tile, and
- * the results, cost. By this a product gets one multiply or the other, before its weights are packed. */
+/* Seconds of a product's MMA alone, with its extents rounded up to those of m; for warp groups also
+ * what multiprocessors without a tile, and the results, cost. By this a product gets one multiply
+ * or the other, before its weights are packed. */
 double groups_products(const struct target *t, const struct multiply *m, int64_t positions, int64_t outputs, int64_t channels);
 
 #endif

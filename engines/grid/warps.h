@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of products by fragments of warps share: contract_warps.c, contract_warp_groups.c and warps_*.c. */
+/* What the files of products by fragments of warps share: contract_warps.c, contract_warp_groups.c
+ * and warps_*.c. */
 #ifndef ENGINES_GRID_WARPS_H
 #define ENGINES_GRID_WARPS_H
 
@@ -37,7 +38,8 @@ int64_t warps_w_panel(const struct warp_tile *t);
 int64_t warps_w_stage(const struct warp_tile *t);
 /* The first element of an iteration's stage, of stages of `size` elements. */
 struct loop_expr *warps_stage(struct warps *w, struct loop_expr *turn, int64_t size);
-/* Warps of a block; the first position of a warp in the tile, and its panel: warp w has row w % warps of positions, and panel w / warps. */
+/* Warps of a block; the first position of a warp in the tile, and its panel: warp w has row w %
+ * warps of positions, and panel w / warps. */
 int warps_count(const struct warps *w);
 struct loop_expr *warps_row(struct warps *w, struct loop_expr *warp);
 struct loop_expr *warps_panel(struct warps *w, struct loop_expr *warp);
@@ -48,10 +50,11 @@ static inline struct loop_expr *warps_less(struct warps *w, struct loop_expr *a,
         return emit_op(w->s.e, LOOP_LT, a, number(w->s.e, b));
 }
 
-/* Moves values of the epilogue that were computed in front of the loops over blocks into the last of these loops. False: something else stands
- * there. */
+/* Moves values of the epilogue that were computed in front of the loops over blocks into the last
+ * of these loops. False: something else stands there. */
 bool warps_move_values_in(struct loop_block *body);
-/* Splits position p of all images into its coordinates along each dimension of its image, and the number of that image. */
+/* Splits position p of all images into its coordinates along each dimension of its image, and the
+ * number of that image. */
 void warps_split_position(struct warps *w, struct loop_expr *p, struct loop_expr **along, struct loop_expr **image);
 /* Allocates shared memory of the block. */
 struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element element, int64_t extent);
@@ -61,7 +64,8 @@ struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp, str
 /* The number among all iterations of iteration i of the block. */
 struct loop_expr *warps_turn(struct warps *w, struct loop_expr *i);
 
-/* The residual: a value of the results' shape in memory that the epilogue reads element by element. NULL: there is none. */
+/* The residual: a value of the results' shape in memory that the epilogue reads element by element.
+ * NULL: there is none. */
 const struct value *warps_added(const struct op *op);
 /* Starts the copies of the first `count` iterations, a batch for each. */
 void warps_copy_first(struct warps *w, int64_t count);
@@ -87,17 +91,21 @@ void warps_run_w(struct warps *w, struct loop_expr *turn);
 void warps_split_output(struct warps *w, struct loop_expr *o, struct loop_expr **block, struct loop_expr **in_block);
 /* Computes the epilogue of `sum`, of output o of the group at position p, and stores the result. */
 void warps_write_output(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum);
-/* Stores results of a warp's fragment number `part`, whose sums are at sums_at, in vector accesses: `width` outputs from `column` of the panel on,
- * a lane several neighbours. False: such rows are not side by side in memory. */
+/* Stores results of a warp's fragment number `part`, whose sums are at sums_at, in vector accesses:
+ * `width` outputs from `column` of the panel on, a lane several neighbours. False: such rows are
+ * not side by side in memory. */
 bool warps_write_words(struct warps *w, struct loop_expr *warp, struct loop_expr *sums_at, int part, int column, int width);
-/* Brings the sums of a block out of their fragments; lanes compute the epilogue and store the results. */
+/* Brings the sums of a block out of their fragments; lanes compute the epilogue and store the
+ * results. */
 void warps_write_results(struct warps *w);
-/* Split-K through memory: elements of w->partial; the block's sums are stored there; a phase adds them up and computes the epilogue. */
+/* Split-K through memory: elements of w->partial; the block's sums are stored there; a phase adds
+ * them up and computes the epilogue. */
 int64_t warps_partial_size(const struct warps *w);
 void warps_write_partial(struct warps *w);
 void warps_join_parts(struct warps *w);
-/* Split-K in a cluster: the block's sums go to distributed shared memory; each block adds up its share of the tile and computes the epilogue, whose
- * results go back to that memory if the cluster has whole rows, or its blocks pool. */
+/* Split-K in a cluster: the block's sums go to distributed shared memory; each block adds up its
+ * share of the tile and computes the epilogue, whose results go back to that memory if the cluster
+ * has whole rows, or its blocks pool. */
 void warps_leave_part(struct warps *w);
 void warps_join_share(struct warps *w);
 
@@ -112,7 +120,8 @@ void warps_write_rows(struct warps *w);
 
 /* ---- warps_pool.c: reductions over all positions of an image ---- */
 
-/* Reduces the block's results over all positions of each image, computes what the fusion makes of that, and stores it. */
+/* Reduces the block's results over all positions of each image, computes what the fusion makes of
+ * that, and stores it. */
 void warps_write_pool(struct warps *w);
 
 #endif

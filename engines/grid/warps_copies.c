@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Products by fragments of warps: copies of operands into shared memory, 16 bytes a lane, or in bulk (contract_warps.c). */
+/* Products by fragments of warps: copies of operands into shared memory, 16 bytes a lane, or in
+ * bulk (contract_warps.c). */
 #include "ir/relation.h"
 #include "engines/grid/warps.h"
 
@@ -8,8 +9,8 @@ static struct loop_expr *both(struct warps *w, struct loop_expr *a, struct loop_
         return !a ? b : emit_op(w->s.e, LOOP_AND, a, b);
 }
 
-/* Where x is at a position in an iteration: the image, the position and the window's offset along each dimension, the iteration's first channel in its
- * block of channels, and that block. */
+/* Where x is at a position in an iteration: the image, the position and the window's offset along
+ * each dimension, the iteration's first channel in its block of channels, and that block. */
 struct place_in_x { struct loop_expr *image, *position[RANK_MAX], *offset[RANK_MAX], *channel, *block; };
 
 static void split_turn(struct warps *w, struct loop_expr *t, struct place_in_x *place)
@@ -53,7 +54,8 @@ static bool have_one_offset(const struct warps *w)
         return one;
 }
 
-/* Fills in image and position. If positions are equally far apart, the last dimension counts all of them. */
+/* Fills in image and position. If positions are equally far apart, the last dimension counts all of
+ * them. */
 static void place_position(struct warps *w, struct loop_expr *p, struct place_in_x *place)
 {
         if (!are_in_order(w) || !have_one_offset(w)) {
@@ -75,7 +77,8 @@ static struct loop_expr *place_in_x(struct warps *w, const struct place_in_x *pl
         return at;
 }
 
-/* Does x have the word that begins at channel k of the iteration, rather than the border? NULL: x has it always. */
+/* Does x have the word that begins at channel k of the iteration, rather than the border? NULL: x
+ * has it always. */
 static struct loop_expr *is_in_x(struct warps *w, const struct place_in_x *place, struct loop_expr *k)
 {
         struct emit *e = w->s.e;
@@ -110,9 +113,9 @@ static struct loop_expr *own_of(struct warps *w, struct loop_expr *warp)
         return warps_count(w) == 1 ? lane : emit_let(e, "thread", plus(e, times(e, warp, GRID_LANES), lane));
 }
 
-/* A word of 16 bytes that a lane copies: its number among the words of the block, its unit (a row or a panel) and its place in that. If the
- * lanes of the block are a multiple of the words of a unit, or the reverse, both are computed once for a lane, and its next word is a constant
- * away. */
+/* A word of 16 bytes that a lane copies: its number among the words of the block, its unit (a row
+ * or a panel) and its place in that. If the lanes of the block are a multiple of the words of a
+ * unit, or the reverse, both are computed once for a lane, and its next word is a constant away. */
 struct shared_word { struct loop_expr *number, *unit, *within; };
 
 static void share_words(struct warps *w, struct loop_expr *warp, int64_t count, int64_t unit,
@@ -152,8 +155,9 @@ static struct loop_expr *place_in_line(struct warps *w, struct loop_expr *n, str
         return times(e, n, w->tile.group);
 }
 
-/* A word of a row of the tile: p is the row's position; `from` and `to` are the word's places in x and in shared memory; `there` says whether x has
- * it, apart from the last position (NULL: it does). */
+/* A word of a row of the tile: p is the row's position; `from` and `to` are the word's places in x
+ * and in shared memory; `there` says whether x has it, apart from the last position (NULL: it
+ * does). */
 struct row { struct loop_expr *p, *from, *to, *there; };
 
 static struct row row_of(struct warps *w, struct loop_expr *row, struct loop_expr *n, struct loop_expr *turn)
@@ -185,7 +189,8 @@ static void copy_x(struct warps *w, const struct shared_word *word, struct loop_
         copy_word(w, &r, r.p, r.to, r.from);
 }
 
-/* A lane copies the same word of several rows, which are a constant apart both in x and in shared memory. */
+/* A lane copies the same word of several rows, which are a constant apart both in x and in shared
+ * memory. */
 static void copy_rows(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
 {
         struct emit *e = w->s.e;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Products whose tiles have all positions of an image: a reduction over these (a global pool) is part of the kernel, so that it need not be
- * launched. The results stay in shared memory, and each lane goes over the positions of an output, in order. If blocks share the iterations of a
- * tile as a cluster, each makes the results of all positions for a share of the outputs:
+/* Products whose tiles have all positions of an image: a reduction over these (a global pool) is
+ * part of the kernel, so that it need not be launched. The results stay in shared memory, and each
+ * lane goes over the positions of an output, in order. If blocks share the iterations of a tile as
+ * a cluster, each makes the results of all positions for a share of the outputs:
  *
  *                      block 0       block 1
  *                    +-------------+-------------+
  *     position 0     |  lanes of   |  lanes of   |
  *     ..             |  block 0    |  block 1    |
  *     position 48    |  go down    |             |
- *                    +-------------+-------------+  */
+ *                    +-------------+-------------+ */
 #include "engines/grid/warps.h"
 
 #include "ir/relation.h"
@@ -45,7 +46,8 @@ int warp_tile_pooled(const struct warp_tile *t) { return t->panels * t->vectors 
 
 /* ---- the kernel ---- */
 
-/* Says where the block's results of a column are, from the first position of an image of the tile on. */
+/* Says where the block's results of a column are, from the first position of an image of the tile
+ * on. */
 static void place_results(struct warps *w, struct loop_expr *image, struct loop_expr *column)
 {
         struct stage *s = &w->s;

@@ -81,12 +81,14 @@ static struct loop_expr *no_further(struct warps *w, struct loop_expr *a, int64_
         return emit_let(w->s.e, "within", emit_op(w->s.e, LOOP_MIN, a, number(w->s.e, last)));
 }
 
-/* A lane computes the results of several positions (BATCH) and of neighbouring outputs (SIDE) before it stores any, so that its loads overlap. Behind
- * the last position and output it computes results that it does not store. */
+/* A lane computes the results of several positions (BATCH) and of neighbouring outputs (SIDE)
+ * before it stores any, so that its loads overlap. Behind the last position and output it computes
+ * results that it does not store. */
 enum { BATCH = 8, SIDE = 4 };
 struct batch { int count; struct loop_expr *outputs[BATCH], *positions[BATCH], *stored[BATCH]; struct result results[BATCH]; bool few, some; };
 
-/* The place in shared memory of the residual for row `row` of fragments number `part` of the warp, and output `column` of its panel. */
+/* The place in shared memory of the residual for row `row` of fragments number `part` of the warp,
+ * and output `column` of its panel. */
 static struct loop_expr *added_at(struct warps *w, struct loop_expr *warp, int part, struct loop_expr *row, struct loop_expr *column)
 {
         struct emit *e = w->s.e;
@@ -107,7 +109,8 @@ static void batch_add(struct warps *w, struct batch *b, struct loop_expr *o, str
         b->stored[i] = b->results[i].to;
 }
 
-/* Stores results over their sums in shared memory, because whole rows, or reductions over positions, are made of them later. */
+/* Stores results over their sums in shared memory, because whole rows, or reductions over
+ * positions, are made of them later. */
 static void batch_keep(struct warps *w, const struct batch *b, struct loop_expr *const *at)
 {
         for (int i = 0; i < b->count; i++)
@@ -245,7 +248,8 @@ void warps_write_results(struct warps *w)
         emit_end(e);
 }
 
-/* ---- split-K through memory: blocks share the iterations of a tile; a second phase adds up the partial sums ---- */
+/* ---- split-K through memory: blocks share the iterations of a tile; a second phase adds up the
+ * partial sums ---- */
 
 static int64_t partial_row(const struct warps *w)
 {
@@ -317,7 +321,8 @@ void warps_leave_part(struct warps *w)
         emit_end(e);
 }
 
-/* A block's share are some positions of the tile, or, if blocks pool, all positions of some outputs. Lanes have neighbouring outputs. */
+/* A block's share are some positions of the tile, or, if blocks pool, all positions of some
+ * outputs. Lanes have neighbouring outputs. */
 void warps_join_share(struct warps *w)
 {
         struct emit *e = w->s.e;

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* pointers: indices that C compilers should keep as addresses, on targets whose loads take a register and a number, or two registers, but
- * not all three (struct target's `pointers`). Of x[k + 768] clang computes k + 768 in a register of its own for each such number.
+/* pointers: indices that C compilers should keep as addresses, on targets whose loads take a
+ * register and a number, or two registers, but not all three (struct target's `pointers`). Of x[k +
+ * 768] clang computes k + 768 in a register of its own for each such number.
  *
  *     let %xk : index = %i * 4                        let %xk : index of %x = %i * 4
  *     let %a : f32x4 = %x<4>[%xk]              ->     let %a : f32x4 = %x<4>[%xk]
  *     let %b : f32x4 = %x<4>[%xk + 768]               let %b : f32x4 = %x<4>[%xk + 768]
  *
- * The C printer then declares xk as &x[i * 4] (codegen/c_pointer.c). Taken are lets of at least PLACES_LEAST uses, all of which are
- * subscripts of one buffer at the index or a number behind it, in a block without loops and conditions. The element at the index itself is
- * read or written for certain, so that the pointer points into the buffer (C99, 6.5.6). Exact: the index stays what it is. */
+ * The C printer then declares xk as &x[i * 4] (codegen/c_pointer.c). Taken are lets of at least
+ * PLACES_LEAST uses, all of which are subscripts of one buffer at the index or a number behind it,
+ * in a block without loops and conditions. The element at the index itself is read or written for
+ * certain, so that the pointer points into the buffer (C99, 6.5.6). Exact: the index stays what it
+ * is. */
 #include "passes/pass.h"
 
 enum { PLACES_LEAST = 4 };
@@ -48,8 +51,8 @@ static void note_place(const struct finding *f, struct loop_buffer *b, const str
         u->own |= certain && !number;
 }
 
-/* certain: e is evaluated whatever conditions say. The elements that a mask leaves out may be outside of the buffer, so its index is no
- * pointer. */
+/* certain: e is evaluated whatever conditions say. The elements that a mask leaves out may be
+ * outside of the buffer, so its index is no pointer. */
 static void note_uses(const struct finding *f, const struct loop_expr *e, bool certain)
 {
         struct index_uses *u = e->op == LOOP_VARIABLE ? uses_of(f, e->variable) : NULL;
