@@ -13,7 +13,7 @@
  * Scores, shares and sums stay in the warp's fragments (`take`, `give`, MMA whose x are sums:
  * ir/loop_tiles.h); only what the four lanes of a row have found goes through shared memory.
  *
- * The softmax is computed online, block by block of keys, as in kernels/attention.c (Milakov and
+ * The softmax is computed online, block by block of keys, as in kernels/attention_kernel.c (Milakov and
  * Gimelshein, arXiv 1805.02867; Dao, arXiv 2307.08691), and blocks that the mask hides are skipped
  * as there. The element functions of the fusion say what becomes of scores and of sums. Keys and
  * values are not packed: copies of 16 bytes put the words of keys where MMA reads them, and values
