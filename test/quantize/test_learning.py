@@ -56,7 +56,7 @@ def test_one_command_writes_models(tmp_path):
 
 
 @pytest.mark.parametrize("options, code, text", [
-    (["--quantize"], dnncc.USAGE, "--quantize wants ranges: --quantize=FILE"),
+    (["--quantize"], dnncc.USAGE, "--quantize wants --quantize=FILE"),
     (["--quantize", "--calibrate=none"], dnncc.IO, "none"),
     (["--quantize", "--samples=2"], dnncc.USAGE, "--samples wants --calibrate"),
     (["--quantize", "--calibrate=samples.npz", "--exact"], dnncc.USAGE, "not with --exact"),
