@@ -288,7 +288,7 @@ static bool print_help(struct run *run, bool *fine)
         else if (help_weights)
                 weights_types_help();
         else if (help_activations)
-                grid_help();
+                scheme_help();
         else if (help_observers)
                 observer_help();
         else if (!strcmp(o->target, "help"))

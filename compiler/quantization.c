@@ -84,7 +84,7 @@ static bool read_choices(struct run *run, struct quantize_policy *p)
 {
         const struct options *o = &run->options;
         const char *name = o->quantize_steps;
-        p->grid = (struct grid){ .to = E_U8 };
+        p->scheme = (struct scheme){ .to = E_U8 };
         p->kept = o->report ? report_keep_float : NULL;
         p->runner = run;
         p->dynamic = is_dynamic(o);
@@ -104,7 +104,7 @@ static bool read_choices(struct run *run, struct quantize_policy *p)
         if (o->observer && !observer_from_text(o->observer, &p->observer))
                 return is_unknown(run, "--observer", o->observer, observers,
                                   sizeof observers / sizeof *observers);
-        if (o->activations && !grid_from_text(o->activations, &p->grid)) {
+        if (o->activations && !scheme_from_text(o->activations, &p->scheme)) {
                 diag_error(&run->diag, EXIT_USAGE,
                            "--activations=%s: want u8, s8, u16, s16, u4 or s4, with -symmetric behind it, or -powers, or -symmetric-powers (" DIAG_HINT("--activations=help says more") ")",
                            text_argument(run->arena, o->activations));

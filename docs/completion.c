@@ -73,8 +73,8 @@ static void add_observers(struct completion *c)
 
 static void add_grids(struct completion *c)
 {
-#define GRID(name, element, stored, doc) add(c, #name); add(c, #name "-symmetric");
-#include "passes/calibrate/grids.def"
+#define SCHEME(name, element, stored, doc) add(c, #name); add(c, #name "-symmetric");
+#include "passes/calibrate/schemes.def"
         add(c, "help");
 }
 

@@ -63,7 +63,7 @@ int range_bin(const struct range *r, float x);
 int range_exponent(struct extent e);                      /* that of a histogram for it */
 double range_mean(const struct range *r);                 /* sum / count; 0 of no numbers */
 
-/* ---- steps (steps_grid.c, observers.c, observer_entropy.c, observer_error.c) ---- */
+/* ---- steps (steps_scheme.c, observers.c, observer_entropy.c, observer_error.c) ---- */
 
 enum observer {
 #define OBSERVER(id, ...) OBSERVE_##id,
@@ -76,29 +76,29 @@ void observer_help(void);               /* name and doc of each, on standard out
 
 /* What is asked for. Elements: E_U8, E_I8, E_U16, E_I16, E_U4, E_I4. Symmetric: the zero point is
  * in the middle (0, or 128 of u8), and the lowest number is not used. */
-struct grid { enum element to; bool symmetric, power_of_two; };
+struct scheme { enum element to; bool symmetric, power_of_two; };
 /* The number q stands for (q - zero) * scale. 0 stands for itself always; scale is a positive
  * normal number. */
 struct affine { float scale; int32_t zero; };
 
 /* Of a range without numbers, or of zeros alone: scale 1. Of one number c: as of 0 and c. */
-struct affine observe(const struct range *r, enum observer o, const struct grid *g);
-/* the extent that the observer keeps; with 0 in it, and symmetric where the grid is */
-struct extent observe_extent(const struct range *r, enum observer o, const struct grid *g);
+struct affine observe(const struct range *r, enum observer o, const struct scheme *g);
+/* the extent that the observer keeps; with 0 in it, and symmetric where the scheme is */
+struct extent observe_extent(const struct range *r, enum observer o, const struct scheme *g);
 /* that holds an extent: of a channel, say */
-struct affine affine_of(struct extent e, const struct grid *g);
+struct affine affine_of(struct extent e, const struct scheme *g);
 /* the numbers used */
-void grid_limits(const struct grid *g, int32_t *lowest, int32_t *highest);
+void scheme_limits(const struct scheme *g, int32_t *lowest, int32_t *highest);
 /* the step that is used for one: of f32, no less than the least normal number; of powers of two the next one up */
-float grid_scale(double step, const struct grid *g);
-enum element grid_stored(const struct grid *g); /* which holds its numbers: 4 bits are in bytes */
-/* TYPE[-symmetric][-powers] (grids.def); and TYPE alone */
-bool grid_from_text(const char *text, struct grid *g);
-bool grid_element_from_text(const char *name, size_t length, enum element *to);
-void grid_help(void);                   /* on standard output */
+float scheme_scale(double step, const struct scheme *g);
+enum element scheme_stored(const struct scheme *g); /* which holds its numbers: 4 bits are in bytes */
+/* TYPE[-symmetric][-powers] (schemes.def); and TYPE alone */
+bool scheme_from_text(const char *text, struct scheme *g);
+bool scheme_element_from_text(const char *name, size_t length, enum element *to);
+void scheme_help(void);                   /* on standard output */
 /* the mean square error that rounding to it makes, by the histogram: numbers are even within
  * bins */
-double affine_error(const struct range *r, struct affine a, const struct grid *g);
+double affine_error(const struct range *r, struct affine a, const struct scheme *g);
 
 /* ---- all tensors (calibration.c) ---- */
 

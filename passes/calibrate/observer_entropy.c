@@ -2,7 +2,7 @@
 /* entropy: the threshold that loses least information (S. Migacz, 8-bit inference with TensorRT,
  * GPU Technology Conference 2017).
  *
- * H are the bins of |x|, N = 1024 of them, L the levels that a sign of the grid has. For each n
+ * H are the bins of |x|, N = 1024 of them, L the levels that a sign of the scheme has. For each n
  * from L to N a threshold of n bins is tried:
  *
  *   P = H[0 .. n), to the last of which all that is beyond is added
@@ -57,13 +57,13 @@ static double divergence(const struct sums *s, int n, int levels)
         return sum / total + log(inside / total);
 }
 
-struct extent keep_entropy(const struct range *r, const struct grid *g, int64_t argument)
+struct extent keep_entropy(const struct range *r, const struct scheme *g, int64_t argument)
 {
         uint64_t h[BINS];
         struct sums sums;
         int32_t lowest, highest;
         (void)argument;
-        grid_limits(g, &lowest, &highest);
+        scheme_limits(g, &lowest, &highest);
         bool one_sign = !g->symmetric && (r->all.least >= 0 || r->all.most <= 0);
         int levels = (highest - lowest + 1) / (one_sign ? 1 : 2), best = BINS;
         double least = INFINITY;

@@ -2,7 +2,7 @@
 /* mse: of 100 thresholds, k / 100 of the largest magnitude, the one whose steps make the least mean
  * square error.
  *
- * Within a bin numbers are taken as even. In steps of the grid, u = x / scale, the error of a
+ * Within a bin numbers are taken as even. In steps of the scheme, u = x / scale, the error of a
  * number that is not clipped is u - round(u), and its square integrates to
  *
  *   integral from 0 to u of (t - round t)^2 dt = n / 12 + (u - n)^3 / 3,   n = floor(u + 1/2)
@@ -28,10 +28,10 @@ static double integral(double u, double low, double high)
         return rounded(within) + beyond * beyond * beyond / 3;
 }
 
-double affine_error(const struct range *r, struct affine a, const struct grid *g)
+double affine_error(const struct range *r, struct affine a, const struct scheme *g)
 {
         int32_t lowest, highest;
-        grid_limits(g, &lowest, &highest);
+        scheme_limits(g, &lowest, &highest);
         double low = (double)lowest - a.zero, high = (double)highest - a.zero, sum = 0;
         double bin = ldexp(1, r->exponent - 10) / (double)a.scale;        /* in steps */
         for (int k = 0; k < RANGE_BINS; k++) {
@@ -44,7 +44,7 @@ double affine_error(const struct range *r, struct affine a, const struct grid *g
         return r->count ? sum / bin / (double)r->count * scale * scale : 0;
 }
 
-struct extent keep_error(const struct range *r, const struct grid *g, int64_t argument)
+struct extent keep_error(const struct range *r, const struct scheme *g, int64_t argument)
 {
         struct extent best = r->all;
         double least = INFINITY, far = fmax(-(double)best.least, (double)best.most);

@@ -9,7 +9,7 @@
 
 #define AVERAGING 0.1                   /* what the next sample counts in a moving average */
 
-typedef struct extent (*keep_function)(const struct range *r, const struct grid *g,
+typedef struct extent (*keep_function)(const struct range *r, const struct scheme *g,
                                        int64_t argument);
 
 static const struct {
@@ -41,27 +41,27 @@ void observer_help(void)
 
 /* ---- from a range to steps ---- */
 
-struct extent observe_extent(const struct range *r, enum observer o, const struct grid *g)
+struct extent observe_extent(const struct range *r, enum observer o, const struct scheme *g)
 {
         if (!r->count)
                 return (struct extent){ 0, 0 };
         return extent_on(observers[o].keep(r, g, observers[o].argument), g);
 }
 
-struct affine observe(const struct range *r, enum observer o, const struct grid *g)
+struct affine observe(const struct range *r, enum observer o, const struct scheme *g)
 {
         return affine_of(observe_extent(r, o, g), g);
 }
 
 /* ---- the simple ones ---- */
 
-struct extent keep_minmax(const struct range *r, const struct grid *g, int64_t argument)
+struct extent keep_minmax(const struct range *r, const struct scheme *g, int64_t argument)
 {
         (void)g, (void)argument;
         return r->all;
 }
 
-struct extent keep_average(const struct range *r, const struct grid *g, int64_t argument)
+struct extent keep_average(const struct range *r, const struct scheme *g, int64_t argument)
 {
         double least = 0, most = 0;
         bool any = false;
@@ -88,8 +88,8 @@ static double reach(const struct range *r, int from, int step, uint64_t cut)
         return ldexp(left, r->exponent - 10);
 }
 
-/* Both ends alike: of |x| where the grid is symmetric, else half of what goes at each end. */
-struct extent keep_percentile(const struct range *r, const struct grid *g, int64_t one_of)
+/* Both ends alike: of |x| where the scheme is symmetric, else half of what goes at each end. */
+struct extent keep_percentile(const struct range *r, const struct scheme *g, int64_t one_of)
 {
         uint64_t cut = r->count / (uint64_t)one_of;
         struct range folded = *r;

@@ -31,13 +31,13 @@ static bool encode(struct module *m, struct constant *c, struct encoded *out)
                       *zeros = constant_room(m, (size_t)rows);
         void *steps = constant_room(m, (size_t)rows * (size_t)element_info[wide].bytes);
         for (int64_t r = 0, each = count / rows; r < rows; r++) {
-                struct weight_grid grid;
-                if (!weights_grid(c, r * each, each, STEPS, &grid))
+                struct weight_scheme scheme;
+                if (!weights_scheme(c, r * each, each, STEPS, &scheme))
                         return false;
-                zeros[r] = (unsigned char)grid.zero;
-                element_store(wide, steps, (size_t)r, (union scalar){ .f = grid.step });
+                zeros[r] = (unsigned char)scheme.zero;
+                element_store(wide, steps, (size_t)r, (union scalar){ .f = scheme.step });
                 for (int64_t i = r * each; i < (r + 1) * each; i++)
-                        numbers[i] = (unsigned char)weights_number(&grid, c, i, STEPS);
+                        numbers[i] = (unsigned char)weights_number(&scheme, c, i, STEPS);
         }
         int rank = rows > 1;
         out->numbers = constant_dense(m, type_with_element(m, t, E_U8), numbers, c->name);

@@ -10,9 +10,9 @@
 static bool read_affine(const char *text, enum element to, struct affine *a)
 {
         char *end;
-        const struct grid grid = { .to = to };
+        const struct scheme scheme = { .to = to };
         int32_t least, most;
-        grid_limits(&grid, &least, &most);
+        scheme_limits(&scheme, &least, &most);
         double scale = strtod(text, &end);
         long zero = *end == ',' && end[1] ? strtol(end + 1, &end, 10) : 0;
         *a = (struct affine){ .scale = (float)scale, .zero = (int32_t)zero };
@@ -31,8 +31,8 @@ bool port_choice_parse(struct arena *arena, const char *text, struct port_choice
                 return true;
         size_t length = strcspn(equal + 1, ",");
         const char *rest = equal + 1 + length;
-        if (!grid_element_from_text(equal + 1, length, &choice->to) ||
-            grid_stored(&(struct grid){ .to = choice->to }) != choice->to)
+        if (!scheme_element_from_text(equal + 1, length, &choice->to) ||
+            scheme_stored(&(struct scheme){ .to = choice->to }) != choice->to)
                 return false;
         choice->steps = *rest ? PORT_NUMBERS : PORT_RANGES;
         return !*rest || read_affine(rest + 1, choice->to, &choice->affine);

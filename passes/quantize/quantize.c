@@ -165,7 +165,7 @@ static bool find_calibration(struct quantizing *q)
 /* ---- layers ---- */
 
 /* to quantizing it; NULL: none */
-static const char *obstacle_of(const struct layer *l, const struct grid *g)
+static const char *obstacle_of(const struct layer *l, const struct scheme *g)
 {
         const char *why = quantize_obstacle(l, g);
         const struct site *w = !why && l->both ? site_of(op_operand(l->op, 1)) : NULL;
@@ -196,7 +196,7 @@ static void find_layers(struct quantizing *q)
                         continue;
                 struct layer *l = &q->layers[q->layer_count++];
                 *l = (struct layer){ .op = op, .x = site_of(op_operand(op, 0)), .both = both };
-                l->obstacle = obstacle_of(l, &q->policy->grid);
+                l->obstacle = obstacle_of(l, &q->policy->scheme);
                 site_of_op(op)->layer = l;
         }
 }
@@ -343,11 +343,11 @@ static void choose_port(struct quantizing *q, const char *name, const struct val
         struct site *s = c && c->steps == PORT_RANGES ? site_of(v) : NULL;
         if (!s || !s->range || s->unfit)
                 return;
-        const struct grid grid = { .to = c->to };
-        bool same = s->bytes && c->to == q->policy->grid.to;     /* that it has anyway */
+        const struct scheme scheme = { .to = c->to };
+        bool same = s->bytes && c->to == q->policy->scheme.to;     /* that it has anyway */
         port_affine_add(q->m->arena, q->policy->ports, (struct port_affine){
                 name, output, c->to,
-                same ? *quantize_affine(s) : affine_of(observe_extent(s->range, q->policy->observer, &grid), &grid) });
+                same ? *quantize_affine(s) : affine_of(observe_extent(s->range, q->policy->observer, &scheme), &scheme) });
 }
 
 static void choose_ports(struct quantizing *q)

@@ -26,7 +26,7 @@ struct quantize_policy {
         int64_t block;                  /* numbers of an output that share a step; 0: all */
         bool one_step;                  /* all weights of a layer share one */
         enum observer observer;
-        struct grid grid;               /* of activations */
+        struct scheme scheme;               /* of activations */
         bool steps[STEP_COUNT];
         bool first, last;               /* the first layer, the last one stays in floats */
         const char *const *keep_float;  /* nodes or values */
@@ -153,7 +153,7 @@ bool quantize_insert(struct quantizing *q);
 
 /* NULL: a convolve or dot of floats can be quantized, as far as its weights and shape say, and g, what x
  * becomes */
-const char *quantize_obstacle(const struct layer *l, const struct grid *g);
+const char *quantize_obstacle(const struct layer *l, const struct scheme *g);
 /* weights and bias of a layer whose x is decoded; it may find an obstacle yet. m: what samples show of
  * its rows, or NULL */
 bool quantize_layer(struct quantizing *q, struct layer *l, const struct moments *m);

@@ -72,7 +72,7 @@ static bool is_map(const struct op *op) { return quantize_carrying(op) == CARRY_
  * table does. */
 static bool is_function(const struct quantizing *q, const struct op *op)
 {
-        if (element_info[grid_stored(&q->policy->grid)].bytes > 1)
+        if (element_info[scheme_stored(&q->policy->scheme)].bytes > 1)
                 return false;
         switch (op->code) {
         case OP_div: case OP_reciprocal: case OP_sqrt: case OP_rem: case OP_mod: return false;

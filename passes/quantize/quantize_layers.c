@@ -29,7 +29,7 @@ static bool sums_fit(const struct op *op, bool both)     /* of bytes; of 16 bits
         return (double)whole_products(op) * BYTE * (both ? BYTE : SIGNED) < INT32_MAX - ROOM;
 }
 
-const char *quantize_obstacle(const struct layer *l, const struct grid *g)
+const char *quantize_obstacle(const struct layer *l, const struct scheme *g)
 {
         const struct op *op = l->op;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
@@ -45,7 +45,7 @@ const char *quantize_obstacle(const struct layer *l, const struct grid *g)
                 return "its weights are not all finite";
         if (!type_elements(w->type) || !type_elements(x->type))
                 return "it multiplies nothing";
-        if (element_info[grid_stored(g)].bytes == 1 && !sums_fit(op, l->both))
+        if (element_info[scheme_stored(g)].bytes == 1 && !sums_fit(op, l->both))
                 return "a sum of so many products may not fit into i32";
         return NULL;
 }
@@ -111,7 +111,7 @@ static void choose_scales(struct weights *w, float sx, const struct quantize_pol
                         scale = w->biases && w->biases[o] != 0
                                         ? ldexp(fabs((double)w->biases[o]) / sx, -BIAS_BITS)
                                         : 1;
-                w->scales[o] = grid_scale(scale, &p->grid);
+                w->scales[o] = scheme_scale(scale, &p->scheme);
         }
 }
 

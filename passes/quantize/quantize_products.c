@@ -69,8 +69,8 @@ static const char *obstacle_of_product(struct product *p, const struct products 
                 return "it is depthwise, and has few weights";
         if (q->policy->dynamic && !block_weights_sum_fits(p->inner))
                 return "a sum of so many products may not fit into i32";
-        const struct rounded grid = product_grid(q->policy, p);
-        if (q->policy->dynamic && op->code == OP_convolve && (grid.bits != 8 || grid.zeros || grid.block < p->inner))
+        const struct rounded scheme = product_scheme(q->policy, p);
+        if (q->policy->dynamic && op->code == OP_convolve && (scheme.bits != 8 || scheme.zeros || scheme.block < p->inner))
                 return "with --quantize=dynamic weights of convolutions are s8, a step for each output (--quantize-weights=s8)";
         return NULL;
 }

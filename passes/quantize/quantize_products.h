@@ -58,7 +58,7 @@ float *product_weights(struct arena *arena, const struct product *p);
 /* To the policy's type and blocks, each weight to the nearest number. */
 struct rounded *product_round(const struct products *q, const struct product *p, const float *weights);
 /* its type and blocks, without numbers */
-struct rounded product_grid(const struct quantize_policy *policy, const struct product *p);
+struct rounded product_scheme(const struct quantize_policy *policy, const struct product *p);
 /* a block of it, of nothing yet; and of some weights [inner] */
 struct block rounded_block(struct arena *arena, const struct rounded *r);
 void rounded_open(const struct rounded *r, struct block *b, const float *w, int64_t number);

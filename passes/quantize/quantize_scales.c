@@ -113,12 +113,12 @@ bool quantize_choose_scales(struct quantizing *q)
                 s->extent = extent_none;
                 if (!s->bytes)
                         continue;
-                s->pinned = quantize_find_decoded(s->value, grid_stored(&q->policy->grid), &s->affine);
+                s->pinned = quantize_find_decoded(s->value, scheme_stored(&q->policy->scheme), &s->affine);
                 if (s->pinned || is_moved(s))
                         continue;
                 if (!has_range(q, s))
                         return false;
-                s->extent = observe_extent(s->range, q->policy->observer, &q->policy->grid);
+                s->extent = observe_extent(s->range, q->policy->observer, &q->policy->scheme);
         }
         for (int i = 0; i < q->site_count; i++)
                 if (q->sites[i].bytes && is_moved(&q->sites[i]))
@@ -130,8 +130,8 @@ bool quantize_choose_scales(struct quantizing *q)
                 if (extent_is_none(s->extent) && !has_range(q, s))
                         return false;
                 if (extent_is_none(s->extent))  /* none of its operands is in bytes */
-                        s->extent = observe_extent(s->range, q->policy->observer, &q->policy->grid);
-                s->affine = affine_of(s->extent, &q->policy->grid);
+                        s->extent = observe_extent(s->range, q->policy->observer, &q->policy->scheme);
+                s->affine = affine_of(s->extent, &q->policy->scheme);
         }
         return true;
 }
@@ -139,11 +139,11 @@ bool quantize_choose_scales(struct quantizing *q)
 /* ---- bytes in the graph ---- */
 
 /* Saturation does what the bounds around v would: v is read as it was before. */
-static struct value *without_bounds(struct value *v, struct affine a, const struct grid *g)
+static struct value *without_bounds(struct value *v, struct affine a, const struct scheme *g)
 {
         double c;
         int32_t least, most;
-        grid_limits(&(struct grid){ .to = g->to }, &least, &most);
+        scheme_limits(&(struct scheme){ .to = g->to }, &least, &most);
         while (op_is(v, OP_max) || op_is(v, OP_min)) {
                 bool lower = v->op->code == OP_max;
                 if (!value_is_splat(op_operand(v->op, 1), &c))
@@ -156,12 +156,12 @@ static struct value *without_bounds(struct value *v, struct affine a, const stru
         return v;
 }
 
-/* v within the numbers of the grid, where what stores them has more */
-static struct value *bounded(struct builder *b, struct value *v, struct affine a, const struct grid *g)
+/* v within the numbers of the scheme, where what stores them has more */
+static struct value *bounded(struct builder *b, struct value *v, struct affine a, const struct scheme *g)
 {
         int32_t least, most;
-        grid_limits(g, &least, &most);
-        if (grid_stored(g) == g->to)
+        scheme_limits(g, &least, &most);
+        if (scheme_stored(g) == g->to)
                 return v;
         v = build_binary(b, OP_max, v, build_like(b, v, (double)((float)(least - a.zero) * a.scale)));
         return v ? build_binary(b, OP_min, v, build_like(b, v, (double)((float)(most - a.zero) * a.scale))) : NULL;
@@ -184,8 +184,8 @@ static bool insert_at(struct quantizing *q, struct site *s)
 {
         struct builder b = behind(q, s->value);
         struct affine a = *quantize_affine(s);
-        const struct grid *g = &q->policy->grid;
-        enum element to = grid_stored(g);
+        const struct scheme *g = &q->policy->scheme;
+        enum element to = scheme_stored(g);
         struct value *v = s->value, *scale = build_like(&b, v, a.scale),
                      *zero = constant_number(q->m, type_with_element(q->m, v->type, to), a.zero),
                      *real = bounded(&b, without_bounds(v, a, g), a, g);

@@ -57,7 +57,7 @@ void rounded_open(const struct rounded *r, struct block *b, const float *w, int6
         block_open(b, w + from, count < r->block ? count : r->block);
 }
 
-struct rounded product_grid(const struct quantize_policy *policy, const struct product *p)
+struct rounded product_scheme(const struct quantize_policy *policy, const struct product *p)
 {
         const struct weights_type *type = policy->weights ? policy->weights : weights_types;
         struct rounded r = { .outputs = p->outputs, .inner = p->inner, .block = policy->block,
@@ -74,7 +74,7 @@ static struct rounded *rounded_new(struct arena *arena, const struct quantize_po
                                    const struct product *p)
 {
         struct rounded *r = ARENA_NEW(arena, struct rounded);
-        *r = product_grid(policy, p);
+        *r = product_scheme(policy, p);
         r->numbers = arena_array(arena, (size_t)(p->outputs * p->inner), sizeof *r->numbers);
         r->scales = arena_array(arena, (size_t)(p->outputs * r->blocks), sizeof *r->scales);
         r->zero = arena_array(arena, (size_t)(p->outputs * r->blocks), sizeof *r->zero);

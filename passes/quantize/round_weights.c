@@ -15,15 +15,15 @@ enum { STEPS_MAX = 65536 };
 static bool round_constant(struct module *m, struct constant *c, int64_t steps)
 {
         const struct type *t = c->value.type;
-        struct weight_grid grid;
+        struct weight_scheme scheme;
         int64_t count = type_elements(t);
-        if (!weights_grid(c, 0, count, steps, &grid))
+        if (!weights_scheme(c, 0, count, steps, &scheme))
                 return false;
         void *data = constant_room(m, (size_t)type_bytes(t));
         for (int64_t i = 0; i < count; i++) {
-                double q = (double)weights_number(&grid, c, i, steps);
+                double q = (double)weights_number(&scheme, c, i, steps);
                 element_store(t->element, data, (size_t)i,
-                              (union scalar){ .f = (q - grid.zero) * grid.step });
+                              (union scalar){ .f = (q - scheme.zero) * scheme.step });
         }
         value_replace(&c->value, constant_dense(m, t, data, c->name));
         return true;

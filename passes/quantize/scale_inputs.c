@@ -61,7 +61,7 @@ float *product_scale_inputs(const struct products *q, const struct product *p, f
 {
         if (!m->rows)
                 return NULL;
-        struct rounded r = product_grid(q->policy, p);
+        struct rounded r = product_scheme(q->policy, p);
         struct block b = rounded_block(q->arena, &r);
         float *factors = arena_array(q->arena, (size_t)p->inner, sizeof *factors),
               *scaled = arena_array(q->arena, (size_t)p->inner, sizeof *scaled);

@@ -56,8 +56,8 @@ static double nearest(double x)
         return x + magic - magic;
 }
 
-bool weights_grid(const struct constant *c, int64_t from, int64_t count, int64_t steps,
-                  struct weight_grid *grid)
+bool weights_scheme(const struct constant *c, int64_t from, int64_t count, int64_t steps,
+                  struct weight_scheme *scheme)
 {
         double least = 0, most = 0;
         for (int64_t i = from; i < from + count; i++) {
@@ -72,14 +72,14 @@ bool weights_grid(const struct constant *c, int64_t from, int64_t count, int64_t
                 step = (double)(float)step;
         if (!isfinite(step) || (step == 0 && most > least))
                 return false;
-        grid->step = step > 0 ? step : 1;
-        grid->zero = nearest(-least / grid->step);
+        scheme->step = step > 0 ? step : 1;
+        scheme->zero = nearest(-least / scheme->step);
         return true;
 }
 
-int64_t weights_number(const struct weight_grid *grid, const struct constant *c, int64_t i,
+int64_t weights_number(const struct weight_scheme *scheme, const struct constant *c, int64_t i,
                        int64_t steps)
 {
-        double q = nearest(weight(c, i) / grid->step) + grid->zero;
+        double q = nearest(weight(c, i) / scheme->step) + scheme->zero;
         return q < 0 ? 0 : q > (double)(steps - 1) ? steps - 1 : (int64_t)q;
 }

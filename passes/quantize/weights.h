@@ -26,14 +26,14 @@ bool weights_fit(const struct constant *c, enum element e);
 
 /* The step and zero point of some weights: the whole number q, 0 <= q < steps, stands for (q -
  * zero) * step. Zero stands for itself; any other weight is at most half a step away. */
-struct weight_grid { double step, zero; };
+struct weight_scheme { double step, zero; };
 
 /* that of `count` elements from number `from` on; false: they are not all finite, or too small to
  * be told apart */
-bool weights_grid(const struct constant *c, int64_t from, int64_t count, int64_t steps,
-                  struct weight_grid *grid);
+bool weights_scheme(const struct constant *c, int64_t from, int64_t count, int64_t steps,
+                  struct weight_scheme *scheme);
 /* the number that stands for element i */
-int64_t weights_number(const struct weight_grid *grid, const struct constant *c, int64_t i,
+int64_t weights_number(const struct weight_scheme *scheme, const struct constant *c, int64_t i,
                        int64_t steps);
 
 #endif

@@ -143,19 +143,19 @@ bool table_write(const struct products *q, struct product *p, const struct round
         } else {
                 make_table(&b, p, r);
         }
-        const struct rounded grid = product_grid(q->policy, p);
+        const struct rounded scheme = product_scheme(q->policy, p);
         const struct type *to = op_result(op)->type;
         const dim_t count = dim_of(type_elements(op_operand(op, 1)->type));
         struct value *at = build_reshape(&b, op_operand(op, 1), 1, &count), *rows = build_gather(&b, p->bytes, at, 0),
                      *steps = build_gather(&b, p->steps, at, 0), *zeros = p->zeros ? build_gather(&b, p->zeros, at, 0) : NULL, *y;
         if (!rows || !steps || (p->zeros && !zeros))
                 return false;
-        if (is_whole(&grid)) {
+        if (is_whole(&scheme)) {
                 steps = rounded_over(&b, steps, rows->type, 0);
                 zeros = zeros ? rounded_over(&b, zeros, rows->type, 0) : NULL;
                 y = build_dequantize(&b, rows, steps, zeros);
         } else {
-                const struct block_weights w = block_weights_of(p->outputs, p->inner, grid.bits, grid.block);
+                const struct block_weights w = block_weights_of(p->outputs, p->inner, scheme.bits, scheme.block);
                 y = build_block_rows(&b, &w, rows, steps, zeros);
         }
         return replace(op, shaped(&b, y, to));

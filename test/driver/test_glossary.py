@@ -17,6 +17,7 @@ TERMS = [term for line in re.findall(r"^- (\*\*.*?):", GLOSSARY[:RETIRED], re.M)
 REMOVED = {
     "carrier": (r"carrier", None),
     "absorb": (r"absorb", r"base/sha256\.c|passes/simplify/logic\.c"),         # of a hash; a law of Boolean algebra
+    "grid, of quantization": (r"\bstruct grid\b|\bgrid_(?:limits|scale|stored|help|from_text)\b|\bgrids\.def\b", r"ir/loop_verify_grid\.c"),
     "micro, of a pass": (r"flatten,micro\b|\bpass_micro\b|\bmicro,tokens|stream/micro\b", None),
     "beside, of a name": (r"\bstruct beside\b|\w_beside\b|\bbeside_\w|\bbeside\.[ch]\b", r"test/"),
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What observers make of a file of ranges: a line for each tensor, observer and grid. */
+/* What observers make of a file of ranges: a line for each tensor, observer and scheme. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "compiler/files.h"
 #include "passes/calibrate/calibration.h"
 
-static void print_grid(const struct range *r, const struct grid *g)
+static void print_scheme(const struct range *r, const struct scheme *g)
 {
         for (int o = 0; o < OBSERVER_COUNT; o++) {
                 struct extent e = observe_extent(r, (enum observer)o, g);
@@ -29,7 +29,7 @@ int main(int argc, char **argv)
         const struct calibration *c = calibration_read(arena, (const char *)bytes, length, INT64_MAX, &diag);
         for (int i = 0; c && i < c->range_count; i++)
                 for (int k = 0; k < 24; k++)
-                        print_grid(c->ranges[i], &(struct grid){ to[k / 4], k & 1, k & 2 });
+                        print_scheme(c->ranges[i], &(struct scheme){ to[k / 4], k & 1, k & 2 });
         free(bytes);
         arena_free(arena);
         return c ? 0 : (int)diag.code;

@@ -72,7 +72,7 @@ def test_same_outputs(name, tmp_path):
 
 
 @pytest.mark.parametrize("how", ["s16-symmetric", "u4", pytest.param("s8-symmetric-powers", marks=pytest.mark.long), pytest.param("u16", marks=pytest.mark.long), pytest.param("s4-symmetric", marks=pytest.mark.long)])
-def test_grids(how, tmp_path):
+def test_schemes(how, tmp_path):
     """whole numbers of other sizes: a valid model, of which onnxruntime makes what --quantize compiles"""
     m, *_ = chain(tmp_path)
     ours, = m.run(f"--activations={how}")

@@ -16,7 +16,7 @@
 
 enum { HALF = RANGE_BINS / 2 };
 
-static const struct grid u8 = { .to = E_U8 }, s8 = { .to = E_I8, .symmetric = true };
+static const struct scheme u8 = { .to = E_U8 }, s8 = { .to = E_I8, .symmetric = true };
 
 /* ---- exact sums ---- */
 
@@ -199,7 +199,7 @@ static void assert_affine(struct affine a, double scale, int zero)
 
 static void test_steps(void **state)
 {
-        static const struct { struct grid g; float least, most; double scale; int zero; } cases[] = {
+        static const struct { struct scheme g; float least, most; double scale; int zero; } cases[] = {
                 { { E_U8, false, false }, 0, 255, 1, 0 },          { { E_U8, false, false }, -128, 127, 1, 128 },
                 { { E_U8, false, false }, 3, 255, 1, 0 },          { { E_U8, false, false }, -255, -3, 1, 255 },
                 { { E_I8, false, false }, -128, 127, 1, 0 },       { { E_I8, false, false }, 0, 255, 1, -128 },
@@ -225,12 +225,12 @@ static void test_steps_of_any_extent(void **state)
         uint64_t seed = RANDOM_START;
         (void)state;
         for (int i = 0; i < 60000; i++) {
-                struct grid g = { to[i % 6], i / 6 & 1, i / 12 & 1 };
+                struct scheme g = { to[i % 6], i / 6 & 1, i / 12 & 1 };
                 float a = random_float(&seed, i / 24 % 4), b = random_float(&seed, i / 96 % 4);
                 struct extent e = { a < b ? a : b, a < b ? b : a };
                 int32_t lowest, highest;
                 struct affine q = affine_of(e, &g);
-                grid_limits(&g, &lowest, &highest);
+                scheme_limits(&g, &lowest, &highest);
                 assert_true(isnormal(q.scale) && q.scale > 0 && q.zero >= lowest && q.zero <= highest);
                 double step = (double)q.scale, low = (lowest - q.zero) * step, high = (highest - q.zero) * step;
                 assert_true((double)e.least >= low - step && (double)e.most <= high + step);
@@ -246,7 +246,7 @@ static struct range *range_of(struct arena *arena, const float *x, int count)
         return r;
 }
 
-static void assert_extent(const struct range *r, enum observer o, const struct grid *g, double least, double most)
+static void assert_extent(const struct range *r, enum observer o, const struct scheme *g, double least, double most)
 {
         struct extent e = observe_extent(r, o, g);
         assert_true((float)least == e.least && (float)most == e.most);
@@ -257,7 +257,7 @@ static void test_percentiles(void **state)
         enum { COUNT = 100000 };
         static float x[COUNT];
         struct arena *arena = arena_new();
-        const struct grid asymmetric = { .to = E_I8 };
+        const struct scheme asymmetric = { .to = E_I8 };
         (void)state;
         for (int i = 0; i < COUNT; i++)          /* 0 to 999, each a hundred times: a bin each */
                 x[i] = (float)(i % 1000);
@@ -318,7 +318,7 @@ static void test_entropy_and_error(void **state)
         r = range_of(arena, x, COUNT);
         double bell = (double)observe_extent(r, OBSERVE_entropy, &s8).most;
         assert_true(bell > 3 && bell < 12);
-        const struct grid u4 = { .to = E_U4 };
+        const struct scheme u4 = { .to = E_U4 };
         double kept = (double)observe_extent(r, OBSERVE_mse, &u4).most;
         assert_true(kept > 1 && kept < 30);
         for (int o = 0; o < OBSERVER_COUNT; o++)

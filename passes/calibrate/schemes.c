@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Grids: the whole numbers that a value is kept as (grids.def), and their steps for an extent. */
+/* Schemes: the whole numbers that a value is kept as (schemes.def), and their steps for an extent. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,19 +7,19 @@
 
 #include "passes/calibrate/observers.h"
 
-static const struct { const char *name; enum element to, stored; const char *doc; } grids[] = {
-#define GRID(name_, element_, stored_, doc_) { #name_, element_, stored_, doc_ },
-#include "passes/calibrate/grids.def"
+static const struct { const char *name; enum element to, stored; const char *doc; } schemes[] = {
+#define SCHEME(name_, element_, stored_, doc_) { #name_, element_, stored_, doc_ },
+#include "passes/calibrate/schemes.def"
 };
-enum { GRID_COUNT = sizeof grids / sizeof *grids };
+enum { SCHEME_COUNT = sizeof schemes / sizeof *schemes };
 
 static const char symmetric[] = "-symmetric", powers[] = "-powers";
 
-bool grid_element_from_text(const char *name, size_t length, enum element *to)
+bool scheme_element_from_text(const char *name, size_t length, enum element *to)
 {
-        for (int i = 0; i < GRID_COUNT; i++)
-                if (strlen(grids[i].name) == length && !strncmp(name, grids[i].name, length)) {
-                        *to = grids[i].to;
+        for (int i = 0; i < SCHEME_COUNT; i++)
+                if (strlen(schemes[i].name) == length && !strncmp(name, schemes[i].name, length)) {
+                        *to = schemes[i].to;
                         return true;
                 }
         return false;
@@ -33,11 +33,11 @@ static bool take(const char **text, const char *word)
         return there;
 }
 
-bool grid_from_text(const char *text, struct grid *g)
+bool scheme_from_text(const char *text, struct scheme *g)
 {
         const size_t length = strcspn(text, "-");
-        *g = (struct grid){ .to = E_U8 };
-        if (!grid_element_from_text(text, length, &g->to))
+        *g = (struct scheme){ .to = E_U8 };
+        if (!scheme_element_from_text(text, length, &g->to))
                 return false;
         text += length;
         g->symmetric = take(&text, symmetric);
@@ -45,25 +45,25 @@ bool grid_from_text(const char *text, struct grid *g)
         return !*text;
 }
 
-void grid_help(void)
+void scheme_help(void)
 {
-        for (int i = 0; i < GRID_COUNT; i++)
-                printf("  %-10s %s\n", grids[i].name, grids[i].doc);
+        for (int i = 0; i < SCHEME_COUNT; i++)
+                printf("  %-10s %s\n", schemes[i].name, schemes[i].doc);
         printf("  %-10s behind one of these: the zero point is in the middle\n"
                "  %-10s behind that: all steps, those of weights too, are powers of two\n", symmetric, powers);
 }
 
-enum element grid_stored(const struct grid *g)
+enum element scheme_stored(const struct scheme *g)
 {
         int i = 0;
-        while (grids[i].to != g->to)
+        while (schemes[i].to != g->to)
                 i++;
-        return grids[i].stored;
+        return schemes[i].stored;
 }
 
 /* ---- steps ---- */
 
-void grid_limits(const struct grid *g, int32_t *lowest, int32_t *highest)
+void scheme_limits(const struct scheme *g, int32_t *lowest, int32_t *highest)
 {
         bool is_signed = g->to == E_I8 || g->to == E_I16 || g->to == E_I4;
         int bits = g->to == E_I16 || g->to == E_U16 ? 16 : g->to == E_I4 || g->to == E_U4 ? 4 : 8;
@@ -72,7 +72,7 @@ void grid_limits(const struct grid *g, int32_t *lowest, int32_t *highest)
         *lowest += g->symmetric;
 }
 
-struct extent extent_on(struct extent e, const struct grid *g)
+struct extent extent_on(struct extent e, const struct scheme *g)
 {
         if (extent_is_none(e))
                 return (struct extent){ 0, 0 };
@@ -81,7 +81,7 @@ struct extent extent_on(struct extent e, const struct grid *g)
         return g->symmetric ? (struct extent){ -far, far } : e;
 }
 
-float grid_scale(double step, const struct grid *g)
+float scheme_scale(double step, const struct scheme *g)
 {
         if (g->power_of_two) {
                 int exponent;
@@ -92,15 +92,15 @@ float grid_scale(double step, const struct grid *g)
         return scale < FLT_MIN ? FLT_MIN : scale;
 }
 
-struct affine affine_of(struct extent e, const struct grid *g)
+struct affine affine_of(struct extent e, const struct scheme *g)
 {
         int32_t lowest, highest;
-        grid_limits(g, &lowest, &highest);
+        scheme_limits(g, &lowest, &highest);
         e = extent_on(e, g);
         int32_t middle = lowest + (highest - lowest) / 2;
         if (e.least == e.most)          /* both 0 */
                 return (struct affine){ 1, g->symmetric ? middle : 0 };
-        float scale = grid_scale(((double)e.most - (double)e.least) / (highest - lowest), g);
+        float scale = scheme_scale(((double)e.most - (double)e.least) / (highest - lowest), g);
         if (g->symmetric)
                 return (struct affine){ scale, middle };
         double zero = nearbyint(lowest - (double)e.least / (double)scale);      /* in range but for
