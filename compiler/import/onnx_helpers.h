@@ -111,11 +111,8 @@ bool onnx_window_read(struct onnx_import *im, struct onnx_node *n, int rank, con
 /* the window over x, whose weights are w, and groups (onnx_op_conv.c) */
 bool onnx_conv_read(struct onnx_import *im, struct onnx_node *n, const struct value *x,
                     const struct value *w, struct compose_window *window, int64_t *groups);
-/* what several operators compute with (onnx_op_pool.c, onnx_op_norm.c); x is of a wide type */
+/* AveragePool of x (onnx_op_pool.c) */
 struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, struct value *x);
-/* what x is divided by before it is squared: the largest magnitude of its set, but 1 where that is
- * 0, infinite or no number */
-struct value *onnx_norm_scale(struct onnx_import *im, struct value *largest);
 /* [batch, groups, length, size] as [batch, heads, length, size]: the heads of a group share what it
  * has (onnx_op_attention.c) */
 struct value *onnx_for_heads(struct onnx_import *im, struct value *x, int64_t heads);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_norm.h"
 
 struct reduction {
         struct onnx_axes axes;
@@ -88,7 +89,7 @@ static struct value *euclidean(struct onnx_import *im, const struct reduction *r
                         im->c, OP_sqrt,
                         reduce(im, r, REDUCE_sum, compose_binary(im->c, OP_mul, x, x)));
         struct value *scale =
-                onnx_norm_scale(im, spread_maximum(im, r, compose_unary(im->c, OP_abs, x)));
+                compose_norm_scale(im->c, spread_maximum(im, r, compose_unary(im->c, OP_abs, x)));
         struct value *share = scale ? compose_binary(im->c, OP_div, x, scale) : NULL;
         struct value *root = compose_unary(
                 im->c, OP_sqrt,

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* Normalizations. All are sums over axes and element-wise arithmetic, computed in the operand's
+ * wide type (or the one that is stated) and rounded once at the end. */
+#ifndef FRONT_COMPOSE_COMPOSE_NORM_H
+#define FRONT_COMPOSE_COMPOSE_NORM_H
+
+#include "front/compose/compose.h"
+
+/* x * scale / sqrt(variance + epsilon) + bias - mean * scale / ..; each parameter is <channels>,
+ * or, where `each`, of x's shape without its batch */
+struct compose_batch_norm {
+        struct value *scale, *bias, *mean, *variance;
+        bool each;
+        bool training;                  /* by the mean and variance of x itself, which mean and
+                                         * variance follow by 1 - momentum */
+        float epsilon, momentum;
+};
+/* running: in training, the mean and variance that follow */
+struct value *compose_batch_norm(struct compose *c, struct value *x,
+                                 const struct compose_batch_norm *b, struct value *running[2]);
+
+/* Over the dimensions from axis on: (x - mean) / sqrt(variance + epsilon), or x / sqrt(mean
+ * square + epsilon) where it is not centered; then * scale + bias, which broadcast to x from the
+ * right (NULL: none). */
+struct compose_layer_norm {
+        struct value *scale, *bias;
+        int axis;
+        bool centered;
+        float epsilon;
+        enum element computed;          /* of the result */
+        enum element stash;             /* of mean and inverse */
+};
+/* *mean, *inverse, unless NULL: of each row, <.. x 1>; the mean of a centered one, 1 / root */
+struct value *compose_layer_norm(struct compose *c, struct value *x,
+                                 const struct compose_layer_norm *l, struct value **mean,
+                                 struct value **inverse);
+
+/* each channel of each image of x [N, C, spatial]; scale and bias are <channels> */
+struct value *compose_instance_norm(struct compose *c, struct value *x, struct value *scale,
+                                    struct value *bias, double epsilon);
+/* groups of channels of each image; scale and bias are <channels>, or <groups> */
+struct compose_group_norm {
+        struct value *scale, *bias;
+        int64_t groups;
+        bool of_groups;                 /* scale and bias are */
+        float epsilon;
+        enum element computed;
+};
+struct value *compose_group_norm(struct compose *c, struct value *x,
+                                 const struct compose_group_norm *g);
+/* (x - mean) / (standard deviation + 1e-9) over axes */
+struct value *compose_mean_variance_norm(struct compose *c, struct value *x, const int64_t *axes,
+                                         int count);
+/* x / its p-norm along axis, p 1 or 2; 0 where that is 0 */
+struct value *compose_lp_norm(struct compose *c, struct value *x, int axis, int p);
+/* what x is divided by before it is squared: the largest magnitude of its set, but 1 where that is
+ * 0, infinite or no number */
+struct value *compose_norm_scale(struct compose *c, struct value *largest);
+/* x / (bias + alpha / size * sum of squares over size neighbouring channels) ^ beta */
+struct value *compose_local_response_norm(struct compose *c, struct value *x, int64_t size,
+                                          double alpha, double beta, double bias);
+
+#endif
