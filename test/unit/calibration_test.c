@@ -566,6 +566,21 @@ static void test_hostile_lines(void **state)
         }
 }
 
+/* SHA-256 of the text as version 1 of the format has it: ranges hold when the version rises. */
+static void test_digest_of_any_version(void **state)
+{
+        static const char text[] = "dnn 2\nmodule \"m\"\nfunc @main(%x \"x\": <4 x f32>) -> (\"y\") {\n"
+                                   "  %0 = neg(%x) : <4 x f32>\n  yield(%0)\n}\n";
+        struct diag diag = { .subject = "m.dnn" };
+        struct module *m = tensor_parse(text, strlen(text), NULL, NULL, &diag);
+        char hex[65];
+        (void)state;
+        assert_non_null(m);
+        calibration_digest(m, hex);
+        assert_string_equal(hex, "8af441caf549523f94a0cd19f2539c413cdb0ad7f7c3aede66e219dd73853a74");
+        module_free(m);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -574,7 +589,7 @@ int main(void)
                 cmocka_unit_test(test_steps_of_any_extent), cmocka_unit_test(test_percentiles), cmocka_unit_test(test_average),
                 cmocka_unit_test(test_entropy_and_error), cmocka_unit_test(test_degenerate), cmocka_unit_test(test_file),
                 cmocka_unit_test(test_merge), cmocka_unit_test(test_sample_order), cmocka_unit_test(test_hostile_bytes),
-                cmocka_unit_test(test_hostile_lines),
+                cmocka_unit_test(test_hostile_lines), cmocka_unit_test(test_digest_of_any_version),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
