@@ -152,7 +152,10 @@ def cases(model, names, quick):
 
 
 def add_file(sha, path):
-    """its name, length and bytes"""
+    """its name, length and bytes; of Loop IR without the passes that its head lists, whose names are not what is computed"""
+    if path.suffix == ".loops":
+        sha.update(re.sub(rb' passes "[^"]*"', b"", path.read_bytes(), count=1))
+        return
     sha.update(f"{path.name} {path.stat().st_size}\n".encode())
     with path.open("rb") as file:
         while block := file.read(1 << 22):
