@@ -113,9 +113,6 @@ bool onnx_conv_read(struct onnx_import *im, struct onnx_node *n, const struct va
                     const struct value *w, struct compose_window *window, int64_t *groups);
 /* AveragePool of x (onnx_op_pool.c) */
 struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, struct value *x);
-/* [batch, groups, length, size] as [batch, heads, length, size]: the heads of a group share what it
- * has (onnx_op_attention.c) */
-struct value *onnx_for_heads(struct onnx_import *im, struct value *x, int64_t heads);
 
 /* ---- products of matrices (onnx_op_matmul.c) ---- */
 

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_attention.h"
 
 enum { QUERY, KEY, VALUE, PAST, DECAY, BETA, INPUTS };
 
@@ -134,7 +135,7 @@ static void build_step(struct onnx_import *im, const struct linear *l,
         }
         state = compose_binary(im->c, OP_add, state,
                                compose_matmul(im->c, key, as_matrix(im, write, true)));
-        struct value *right = onnx_for_heads(im, state, l->heads);
+        struct value *right = compose_for_heads(im->c, state, l->heads);
         struct value *y =
                 as_vector(im, compose_matmul(im->c, as_matrix(im, row[QUERY], true), right));
         yielded[0] = state;

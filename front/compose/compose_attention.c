@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/* Attention as the ONNX standard's function says; where groups of query heads share keys and
+ * values, simplify makes the group's queries rows of one product.  In two things onnxruntime and
+ * the erratum to the operator sets 23 and 24 (onnx 8068) differ from the text up to onnx 1.22,
+ * which `exact` follows: a row whose keys are all hidden is 0, not NaN, and a causal query with
+ * lengths counts back from the last key that counts. */
+#include "front/compose/compose_attention.h"
+
+#include <math.h>
+
+#include "front/compose/compose_softmax.h"
+
+static struct value *transposed(struct compose *c, struct value *x, int p0, int p1, int p2, int p3)
+{
+        return x ? build_transpose(c->b, x, (const int64_t[]){ p0, p1, p2, p3 }) : NULL;
+}
+
+/* [batch, length, heads * size] as [batch, heads, length, size]; 4-D ones are so already */
+static struct value *by_heads(struct compose *c, const char *what, struct value *x, int64_t heads)
+{
+        if (value_rank(x) == 4)
+                return x;
+        if (heads < 1 || value_extent(x, 2) % heads) {
+                compose_invalid(c, "%s have %lld columns for %lld heads", what,
+                                (long long)value_extent(x, 2), (long long)heads);
+                return NULL;
+        }
+        x = compose_reshape(c, x, 4,
+                            (const dim_t[]){ dim_of(value_extent(x, 0)), dim_of(value_extent(x, 1)),
+                                             dim_of(heads), dim_of(value_extent(x, 2) / heads) });
+        return transposed(c, x, 0, 2, 1, 3);
+}
+
+/* the cache, if there is one, then the new part along the sequence */
+static struct value *with_past(struct compose *c, const char *what, struct value *past,
+                               struct value *x)
+{
+        struct value *v[2] = { past, x };
+
+        if (!past || !x)
+                return x;
+        bool fits = value_rank(past) == 4 && value_element(past) == value_element(x);
+        for (int d = 0; d < 4 && fits; d++)
+                fits = d == 2 || value_extent(past, d) == value_extent(x, d);
+        if (!fits) {
+                compose_invalid(c, "past %s are %s for %s", what,
+                                type_text(c->arena, c->m, past->type),
+                                type_text(c->arena, c->m, x->type));
+                return NULL;
+        }
+        return build_concat(c->b, v, 2, 2);
+}
+
+/* what is added to the scores: 0 where `shown`, -inf elsewhere; of the other kind: `hidden` */
+static struct value *bias_of(struct compose *c, enum element e, struct value *shown,
+                             struct value *hidden)
+{
+        struct value *condition = shown ? shown : hidden;
+        if (!condition)
+                return NULL;
+        const struct type *t = type_with_element(c->m, condition->type, e);
+        struct value *zero = constant_number(c->m, t, 0),
+                     *never = constant_number(c->m, t, -INFINITY);
+        return compose_select(c, condition, shown ? zero : never, shown ? never : zero);
+}
+
+/* The mask as a bias of these scores; one shorter than the keys says nothing but no for the
+ * rest. */
+static bool mask_bias(struct compose *c, struct value *mask, const struct type *t,
+                      struct value **bias)
+{
+
+        if (!mask)
+                return true;
+        int rank = value_rank(mask), last = rank - 1;
+        bool logic = value_element(mask) == E_BOOL;
+        bool fits = rank >= 1 && rank <= 4 && (logic || element_is_float(value_element(mask)));
+        for (int d = 0; d < rank && fits; d++)
+                fits = value_extent(mask, d) == 1 ||
+                       dim_is(t->dims[4 - rank + d], value_extent(mask, d)) ||
+                       (d == last && value_extent(mask, d) <= type_extent(t, 3));
+        if (!fits)
+                return compose_invalid(c, "the mask is %s for scores %s",
+                                       type_text(c->arena, c->m, mask->type),
+                                       type_text(c->arena, c->m, t));
+        mask = logic ? bias_of(c, t->element, mask, NULL) : compose_cast(c, mask, t->element);
+        if (mask && !dim_is(t->dims[3], value_extent(mask, last)) &&
+            value_extent(mask, last) != 1) {
+                int64_t low[4] = { 0 };
+                dim_t dims[4];
+                for (int d = 0; d < rank; d++)
+                        dims[d] = dim_of(d == last ? type_extent(t, 3) : value_extent(mask, d));
+                struct value *operands[3] = {
+                        mask, constant_number(c->m, type_scalar(c->m, t->element), -INFINITY),
+                        constant_ints(c->m, low, rank)
+                };
+                mask = value_build(c->b, OP_pad, operands, 3, NULL,
+                                   type_tensor(c->m, t->element, rank, dims));
+        }
+        return (*bias = mask) != NULL;
+}
+
+static struct value *with_bias(struct compose *c, struct value *x, struct value *bias)
+{
+        return x && bias ? compose_binary(c, OP_add, x, bias) : x ? x : bias;
+}
+
+/* the keys that count of each sequence, [batch x 1 x 1 x 1]; NULL without error: all do */
+static bool key_counts(struct compose *c, struct value *lengths, int64_t batch,
+                       struct value **counts)
+{
+        *counts = NULL;
+        if (!lengths)
+                return true;
+        if (value_rank(lengths) != 1 || value_extent(lengths, 0) != batch ||
+            !element_is_integer(value_element(lengths)))
+                return compose_invalid(c, "the lengths are %s, want %lld integers",
+                                       type_text(c->arena, c->m, lengths->type), (long long)batch);
+        *counts =
+                compose_reshape(c, compose_cast(c, lengths, E_I64), 4,
+                                (const dim_t[]){ dim_of(batch), dim_of(1), dim_of(1), dim_of(1) });
+        return *counts != NULL;
+}
+
+/* -inf where the key is later than the query, which is `past` keys behind the first one, or
+ * (counts) as many behind as it lacks of the last one that counts */
+static struct value *look_ahead(struct compose *c, const struct type *t, int64_t past,
+                                struct value *counts)
+{
+        const struct type *square = type_tensor(c->m, E_I64, 2, t->dims + 2);
+        struct value *query = build_iota(c->b, square, 0), *key = build_iota(c->b, square, 1);
+        if (!counts) {
+                query = compose_with(c, OP_add, query, (double)past);
+        } else {
+                const dim_t flat[4] = { dim_of(1), dim_of(1), t->dims[2], t->dims[3] },
+                            rows[4] = { t->dims[0], dim_of(1), t->dims[2], t->dims[3] };
+                const struct type *all = type_tensor(c->m, E_I64, 4, rows);
+                const int64_t in_order[4] = { 0, 1, 2, 3 };
+                query = compose_spread(c, compose_reshape(c, query, 4, flat), all, in_order);
+                key = compose_spread(c, compose_reshape(c, key, 4, flat), all, in_order);
+                counts = compose_spread(c,
+                                        compose_with(c, OP_sub, counts, (double)type_extent(t, 2)),
+                                        all, in_order);
+                query = query && counts ? compose_binary(c, OP_add, query, counts) : NULL;
+        }
+        return query && key ? bias_of(c, t->element, NULL, compose_binary(c, OP_lt, query, key))
+                            : NULL;
+}
+
+/* the scores where neither the mask, nor looking ahead, nor a sequence's length forbids them, -inf
+ * elsewhere */
+static struct value *masked(struct compose *c, const struct compose_attention *a,
+                            struct value *scores, int64_t past)
+{
+        struct value *counts, *bias = NULL;
+
+        if (!scores || !mask_bias(c, a->mask, scores->type, &bias) ||
+            !key_counts(c, a->lengths, type_extent(scores->type, 0), &counts))
+                return NULL;
+        const struct type *t = scores->type;
+        if (a->causal)
+                bias = with_bias(c, bias, look_ahead(c, t, past, c->exact ? NULL : counts));
+        if (counts) {
+                const dim_t row[4] = { t->dims[0], dim_of(1), dim_of(1), t->dims[3] };
+                const struct type *index = type_tensor(c->m, E_I64, 4, row);
+                counts = compose_spread(c, counts, index, (const int64_t[]){ 0, 1, 2, 3 });
+                struct value *within = compose_binary(c, OP_lt, build_iota(c->b, index, 3), counts);
+                bias = with_bias(c, bias, bias_of(c, t->element, within, NULL));
+        }
+        return with_bias(c, scores, bias);
+}
+
+/* Shares of the scores. Where a mask, or the keys that count, may hide a whole row, that row is
+ * 0. */
+static struct value *shares_of(struct compose *c, const struct compose_attention *a,
+                               struct value *scores)
+{
+        const int64_t keys[1] = { 3 };
+        bool may_be_hidden = a->mask || a->lengths;
+        return may_be_hidden && !c->exact ? compose_masked_softmax(c, scores, keys, 1)
+                                          : compose_softmax(c, scores, keys, 1, false);
+}
+
+struct value *compose_for_heads(struct compose *c, struct value *x, int64_t heads)
+{
+        if (!x || value_extent(x, 1) == heads)
+                return x;
+        const dim_t *d = x->type->dims,
+                    wide[5] = { d[0], d[1], dim_of(heads / dim_extent(d[1])), d[2], d[3] },
+                    all[4] = { d[0], dim_of(heads), d[2], d[3] };
+        return compose_reshape(c,
+                               compose_spread(c, x, type_tensor(c->m, value_element(x), 5, wide),
+                                              (const int64_t[]){ 0, 1, 3, 4 }),
+                               4, all);
+}
+
+/* the scale is shared between q and k, as the standard says */
+struct value *compose_attention_scores(struct compose *c, struct value *q, struct value *k,
+                                       double scale)
+{
+        const dim_t scored[4] = { dim_of(value_extent(q, 0)), dim_of(value_extent(q, 1)),
+                                  dim_of(value_extent(q, 2)), dim_of(value_extent(k, 2)) };
+        const double root = sqrt(fabs(scale));
+
+        if (!compose_type(c, value_element(q), 4, scored))
+                return NULL;
+        k = compose_for_heads(c, compose_cast(c, k, value_element(q)), value_extent(q, 1));
+        q = compose_with(c, OP_mul, q, scale < 0 ? -root : root);
+        k = compose_with(c, OP_mul, transposed(c, k, 0, 1, 3, 2), root);
+        return compose_matmul(c, q, k);
+}
+
+bool compose_attention_fits(struct compose *c, const struct value *q, const struct value *k,
+                            const struct value *v)
+{
+        if (value_extent(q, 0) != value_extent(k, 0) || value_extent(q, 0) != value_extent(v, 0) ||
+            value_extent(k, 1) != value_extent(v, 1) || value_extent(k, 1) < 1 ||
+            value_extent(q, 1) % value_extent(k, 1) || value_extent(k, 2) != value_extent(v, 2) ||
+            value_extent(q, 3) != value_extent(k, 3) || value_extent(q, 3) < 1)
+                return compose_invalid(c, "queries %s, keys %s and values %s do not fit",
+                                       type_text(c->arena, c->m, q->type),
+                                       type_text(c->arena, c->m, k->type),
+                                       type_text(c->arena, c->m, v->type));
+        return true;
+}
+
+/* the scores on their way to shares; false after an error */
+static bool scores_made(struct compose *c, const struct compose_attention *a, struct value *q,
+                        struct value *k, struct value **scores)
+{
+        const enum element e = value_element(q);
+        const int64_t past = a->past_k ? value_extent(a->past_k, 2) : 0;
+        struct value *x = compose_attention_scores(
+                c, q, k, a->scaled ? a->scale : 1 / sqrt((double)value_extent(q, 3)));
+
+        scores[SCORES_PRODUCTS] = x;
+        if (a->softcap > 0 && x) {
+                x = compose_unary(c, OP_tanh, compose_with(c, OP_div, x, a->softcap));
+                x = compose_with(c, OP_mul, x, a->softcap);
+        }
+        scores[SCORES_CAPPED] = x;
+        scores[SCORES_MASKED] = x = masked(c, a, x, past);
+        x = compose_cast(c, x, a->precision == E_F64 ? E_F64 : compose_wide_element(e));
+        scores[SCORES_SHARES] = compose_cast(c, shares_of(c, a, x), e);
+        return scores[SCORES_SHARES] != NULL;
+}
+
+bool compose_attention(struct compose *c, const struct compose_attention *a,
+                       struct compose_attended *result)
+{
+        struct value *q = by_heads(c, "queries", a->q, a->heads),
+                     *k = by_heads(c, "keys", a->k, a->groups),
+                     *v = by_heads(c, "values", a->v, a->groups);
+
+        result->k = k = with_past(c, "keys", a->past_k, k);
+        result->v = v = with_past(c, "values", a->past_v, v);
+        if (!q || !k || !v || !compose_attention_fits(c, q, k, v))
+                return false;
+        int64_t heads = value_extent(q, 1);
+        const dim_t to[4] = { dim_of(value_extent(q, 0)), dim_of(heads), dim_of(value_extent(q, 2)),
+                              dim_of(value_extent(v, 3)) };
+        if (!compose_type(c, value_element(q), 4, to) || !scores_made(c, a, q, k, result->scores))
+                return false;
+        v = compose_for_heads(c, compose_cast(c, v, value_element(q)), heads);
+        struct value *y = compose_matmul(c, result->scores[SCORES_SHARES], v);
+        if (value_rank(a->q) == 3)
+                y = compose_reshape(
+                        c, transposed(c, y, 0, 2, 1, 3), 3,
+                        (const dim_t[]){ to[0], to[2], dim_of(heads * dim_extent(to[3])) });
+        return (result->y = y) != NULL;
+}
+
+/* ---- rotary embeddings ---- */
+
+/* cos or sin [positions, half] picked by position_ids, or [B, L, half] as given: over x [B, L, H,
+ * half] */
+static struct value *angles(struct compose *c, struct value *cache, struct value *ids,
+                            const struct type *x)
+{
+
+        if (ids) {
+                if (value_rank(cache) != 2 || value_rank(ids) != 2 ||
+                    !element_is_integer(value_element(ids))) {
+                        compose_invalid(c, "the positions are %s and a cache is %s",
+                                        type_text(c->arena, c->m, ids->type),
+                                        type_text(c->arena, c->m, cache->type));
+                        return NULL;
+                }
+                cache = build_gather(c->b, cache, compose_cast(c, ids, E_I64), 0);
+        }
+        if (!cache)
+                return NULL;
+        if (value_rank(cache) != 3 || !dim_is(x->dims[0], value_extent(cache, 0)) ||
+            !dim_is(x->dims[1], value_extent(cache, 1)) ||
+            !dim_is(x->dims[3], value_extent(cache, 2))) {
+                compose_invalid(c, "a cache is %s, want <%lld x %lld x %lld>",
+                                type_text(c->arena, c->m, cache->type),
+                                (long long)type_extent(x, 0), (long long)type_extent(x, 1),
+                                (long long)type_extent(x, 3));
+                return NULL;
+        }
+        return compose_spread(c, compose_cast(c, cache, x->element), x,
+                              (const int64_t[]){ 0, 1, 3 });
+}
+
+/* count elements of the last dimension from `start` on, each `step` */
+static struct value *columns(struct compose *c, struct value *x, int64_t start, int64_t step,
+                             int64_t count)
+{
+        if (!x)
+                return NULL;
+        const dim_t *d = x->type->dims;
+        return build_slice(c->b, x, (const int64_t[]){ 0, 0, 0, start },
+                           (const int64_t[]){ 1, 1, 1, step },
+                           (const dim_t[]){ d[0], d[1], d[2], dim_of(count) });
+}
+
+struct value *compose_rotary(struct compose *c, const struct compose_rotary *r)
+{
+        struct value *x = r->x;
+        const struct type *given = x->type;
+
+        if (given->rank == 4) {
+                x = transposed(c, x, 0, 2, 1, 3);
+        } else if (r->heads < 1 || type_extent(given, 2) % r->heads) {
+                compose_invalid(c, "%lld columns for %lld heads", (long long)type_extent(given, 2),
+                                (long long)r->heads);
+                return NULL;
+        } else {
+                x = compose_reshape(c, x, 4,
+                                    (const dim_t[]){ given->dims[0], given->dims[1],
+                                                     dim_of(r->heads),
+                                                     dim_of(type_extent(given, 2) / r->heads) });
+        }
+        x = compose_wide(c, x);
+        if (!x)
+                return NULL;
+        int64_t size = value_extent(x, 3), turned = r->turned ? r->turned : size;
+        if (turned % 2 || turned > size) {
+                compose_invalid(c, "%lld elements turned of heads of %lld", (long long)turned,
+                                (long long)size);
+                return NULL;
+        }
+        int64_t half = turned / 2;
+        struct value *a = r->interleaved ? columns(c, x, 0, 2, half) : columns(c, x, 0, 1, half);
+        struct value *b = r->interleaved ? columns(c, x, 1, 2, half) : columns(c, x, half, 1, half);
+        struct value *cosine = a ? angles(c, r->cosine, r->positions, a->type) : NULL,
+                     *sine = cosine ? angles(c, r->sine, r->positions, a->type) : NULL;
+        if (!sine || !b)
+                return NULL;
+        struct value *parts[3];
+        struct value *right = compose_binary(c, OP_mul, sine, b);
+        parts[0] = compose_binary(c, OP_sub, compose_binary(c, OP_mul, cosine, a), right);
+        struct value *other = compose_binary(c, OP_mul, cosine, b);
+        parts[1] = compose_binary(c, OP_add, compose_binary(c, OP_mul, sine, a), other);
+        const dim_t *d = x->type->dims, pairs[5] = { d[0], d[1], d[2], dim_of(half), dim_of(1) },
+                    flat[4] = { d[0], d[1], d[2], dim_of(turned) };
+        struct value *y;
+        if (r->interleaved) {
+                parts[0] = compose_reshape(c, parts[0], 5, pairs);
+                parts[1] = compose_reshape(c, parts[1], 5, pairs);
+                y = compose_reshape(c, build_concat(c->b, parts, 2, 4), 4, flat);
+        } else {
+                y = build_concat(c->b, parts, 2, 3);
+        }
+        parts[0] = y;
+        parts[1] = columns(c, x, turned, 1, size - turned);
+        y = compose_cast(c, turned < size ? build_concat(c->b, parts, 2, 3) : y, given->element);
+        return given->rank == 4 ? transposed(c, y, 0, 2, 1, 3)
+                                : compose_reshape(c, y, 3, given->dims);
+}

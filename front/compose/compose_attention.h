@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* Attention: softmax(scale q k' + bias) v over heads, and rotary position embeddings. */
+#ifndef FRONT_COMPOSE_COMPOSE_ATTENTION_H
+#define FRONT_COMPOSE_COMPOSE_ATTENTION_H
+
+#include "front/compose/compose.h"
+
+/* Queries q [batch, heads, length, size], keys k [batch, groups, keys, size] and values v [batch,
+ * groups, keys, columns], or of rank 3 with heads and sizes side by side in the last dimension;
+ * consecutive heads share the keys and values of a group. */
+struct compose_attention {
+        struct value *q, *k, *v;
+        int64_t heads, groups;          /* of rank 3 */
+        struct value *past_k, *past_v;  /* rank 4, in front of k and v; or NULL */
+        struct value *mask;             /* broadcasts to [batch, heads, length, keys] from the
+                                         * right: added to scores, or of bool, which are left out;
+                                         * one shorter than the keys leaves out the rest; or NULL */
+        struct value *lengths;          /* integers <batch>: the keys that count; NULL: all */
+        bool causal;                    /* a query sees no later keys */
+        bool scaled;                    /* by scale; else by 1 / sqrt(size) */
+        double scale;
+        float softcap;                  /* scores are softcap * tanh(scores / softcap); 0: as they
+                                         * are */
+        enum element precision;         /* of the softmax; f64, or the wide type of q */
+};
+/* scores on their way: as products, capped, masked, as shares */
+enum compose_scores { SCORES_PRODUCTS, SCORES_CAPPED, SCORES_MASKED, SCORES_SHARES, SCORES_COUNT };
+struct compose_attended {
+        struct value *y;                /* of q's rank */
+        struct value *k, *v;            /* of rank 4, with what was past */
+        struct value *scores[SCORES_COUNT];
+};
+/* A row whose keys are all left out is 0 and, of lengths, a causal query is counted back from the
+ * last key that counts; in exact, such a row is NaN, and a query is counted from the first key. */
+bool compose_attention(struct compose *c, const struct compose_attention *a,
+                       struct compose_attended *result);
+
+/* Its parts, of rank 4: whether the shapes fit; the products, scaled; the heads of a group sharing
+ * what it has, [batch, groups, length, size] as [batch, heads, length, size]. */
+bool compose_attention_fits(struct compose *c, const struct value *q, const struct value *k,
+                            const struct value *v);
+struct value *compose_attention_scores(struct compose *c, struct value *q, struct value *k,
+                                       double scale);
+struct value *compose_for_heads(struct compose *c, struct value *x, int64_t heads);
+
+/* Pairs of elements turned by an angle that grows with the position. */
+struct compose_rotary {
+        struct value *x;                /* [batch, heads, length, size], or [batch, length, heads *
+                                         * size] */
+        int64_t heads;                  /* of rank 3 */
+        struct value *cosine, *sine;    /* [positions, turned / 2] with positions, else [batch,
+                                         * length, turned / 2] */
+        struct value *positions;        /* integers [batch, length], or NULL */
+        int64_t turned;                 /* the first elements of a head that are; 0: all */
+        bool interleaved;               /* pairs lie side by side, not half a head apart */
+};
+struct value *compose_rotary(struct compose *c, const struct compose_rotary *r);
+
+#endif
