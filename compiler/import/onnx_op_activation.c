@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* Activation functions. f16 and bf16 are computed in f32 and rounded once, as the operators'
  * functions state them. */
-#include <math.h>
-
 #include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_activation.h"
 #include "front/compose/compose_arithmetic.h"
 
-/* the operand in its wide type; the result back in the operand's */
-static struct value *operand(struct onnx_import *im, const struct onnx_node *n)
+/* of operand 0 in its wide type; the result back in the operand's */
+static bool activated(struct onnx_import *im, struct onnx_node *n, int kind, double alpha,
+                      double beta)
 {
-        return compose_wide(im->c, n->inputs[0]);
+        const struct compose_activation use = { kind, alpha, beta };
+        struct value *x = n->inputs[0];
+
+        return onnx_want_float(im, n, 0) &&
+               onnx_output(n, 0,
+                           compose_cast(im->c,
+                                        compose_activate(im->c, &use, compose_wide(im->c, x)),
+                                        value_element(x)));
 }
 
-static bool result(struct onnx_import *im, struct onnx_node *n, struct value *y)
+/* the same, of an attribute alpha */
+static bool with_alpha(struct onnx_import *im, struct onnx_node *n, int kind, float preset)
 {
-        return onnx_output(n, 0, compose_cast(im->c, y, value_element(n->inputs[0])));
-}
+        float alpha;
 
-static struct value *zeros(struct onnx_import *im, struct value *x)
-{
-        return x ? build_like(&im->b, x, 0) : NULL;
+        return onnx_float(im, n, "alpha", preset, &alpha) && activated(im, n, kind, alpha, 0);
 }
 
 bool onnx_import_relu(struct onnx_import *im, struct onnx_node *n)
@@ -31,12 +36,7 @@ bool onnx_import_relu(struct onnx_import *im, struct onnx_node *n)
 
 bool onnx_import_leaky_relu(struct onnx_import *im, struct onnx_node *n)
 {
-        float alpha;
-
-        if (!onnx_want_float(im, n, 0) || !onnx_float(im, n, "alpha", 0.01f, &alpha))
-                return false;
-        struct value *x = operand(im, n);
-        return result(im, n, compose_below_zero(im->c, x, times(im->c, x, alpha)));
+        return with_alpha(im, n, ACT_LEAKY_RELU, 0.01f);
 }
 
 /* The slope broadcasts to x, one way; before opset 7 it is one number or one per channel. */
@@ -66,14 +66,7 @@ bool onnx_import_prelu(struct onnx_import *im, struct onnx_node *n)
 
 bool onnx_import_elu(struct onnx_import *im, struct onnx_node *n)
 {
-        float alpha;
-
-        if (!onnx_want_float(im, n, 0) || !onnx_float(im, n, "alpha", 1, &alpha))
-                return false;
-        struct value *x = operand(im, n);
-        return result(im, n,
-                      compose_below_zero(im->c, x,
-                                         times(im->c, compose_unary(im->c, OP_expm1, x), alpha)));
+        return with_alpha(im, n, ACT_ELU, 1);
 }
 
 bool onnx_import_selu(struct onnx_import *im, struct onnx_node *n)
@@ -82,136 +75,67 @@ bool onnx_import_selu(struct onnx_import *im, struct onnx_node *n)
 
         /* the constants of Klambauer et al., Self-Normalizing Neural Networks, as the standard
          * rounds them */
-        if (!onnx_want_float(im, n, 0) ||
-            !onnx_float(im, n, "alpha", 1.67326319217681884765625f, &alpha) ||
-            !onnx_float(im, n, "gamma", 1.05070102214813232421875f, &gamma))
-                return false;
-        struct value *x = operand(im, n);
-        struct value *bent = times(im->c, compose_unary(im->c, OP_expm1, x), alpha);
-        return result(im, n, times(im->c, compose_below_zero(im->c, x, bent), gamma));
+        return onnx_float(im, n, "alpha", 1.67326319217681884765625f, &alpha) &&
+               onnx_float(im, n, "gamma", 1.05070102214813232421875f, &gamma) &&
+               activated(im, n, ACT_SELU, alpha, gamma);
 }
 
 bool onnx_import_celu(struct onnx_import *im, struct onnx_node *n)
 {
         float alpha;
 
-        if (!onnx_want_float(im, n, 0) || !onnx_float(im, n, "alpha", 1, &alpha))
+        if (!onnx_float(im, n, "alpha", 1, &alpha))
                 return false;
         if (alpha == 0)
                 return onnx_invalid(im, n, "alpha is 0");
-        struct value *x = operand(im, n);
-        struct value *bent =
-                times(im->c, compose_unary(im->c, OP_expm1, compose_with(im->c, OP_div, x, alpha)),
-                      alpha);
-        return result(im, n, compose_below_zero(im->c, x, bent));
+        return activated(im, n, ACT_CELU, alpha, 0);
 }
 
 bool onnx_import_thresholded_relu(struct onnx_import *im, struct onnx_node *n)
 {
-        float alpha;
-
-        if (!onnx_want_float(im, n, 0) || !onnx_float(im, n, "alpha", 1, &alpha))
-                return false;
-        struct value *x = operand(im, n);
-        return result(im, n,
-                      compose_select(im->c, compose_with(im->c, OP_gt, x, alpha), x, zeros(im, x)));
+        return with_alpha(im, n, ACT_THRESHOLDED_RELU, 1);
 }
 
 bool onnx_import_hard_sigmoid(struct onnx_import *im, struct onnx_node *n)
 {
         float alpha, beta;
 
-        if (!onnx_want_float(im, n, 0) || !onnx_float(im, n, "alpha", 0.2f, &alpha) ||
-            !onnx_float(im, n, "beta", 0.5f, &beta))
-                return false;
-        return result(im, n,
-                      clamp(im->c, plus(im->c, times(im->c, operand(im, n), alpha), beta), 0, 1));
+        return onnx_float(im, n, "alpha", 0.2f, &alpha) && onnx_float(im, n, "beta", 0.5f, &beta) &&
+               activated(im, n, ACT_HARD_SIGMOID, alpha, beta);
 }
 
 bool onnx_import_hard_swish(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *x = operand(im, n);
-
-        return onnx_want_float(im, n, 0) &&
-               result(im, n,
-                      mul(im->c, x,
-                          clamp(im->c, plus(im->c, times(im->c, x, 1.0 / 6), 0.5), 0, 1)));
+        return activated(im, n, ACT_HARD_SWISH, 0, 0);
 }
 
 bool onnx_import_softsign(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *x = operand(im, n);
-
-        return onnx_want_float(im, n, 0) &&
-               result(im, n,
-                      compose_binary(im->c, OP_div, x,
-                                     plus(im->c, compose_unary(im->c, OP_abs, x), 1)));
+        return activated(im, n, ACT_SOFTSIGN, 0, 0);
 }
 
 bool onnx_import_mish(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *x = operand(im, n);
-
-        return onnx_want_float(im, n, 0) &&
-               result(im, n,
-                      mul(im->c, x,
-                          compose_unary(im->c, OP_tanh, compose_unary(im->c, OP_softplus, x))));
+        return activated(im, n, ACT_MISH, 0, 0);
 }
 
 bool onnx_import_swish(struct onnx_import *im, struct onnx_node *n)
 {
-        float alpha;
-
-        if (!onnx_want_float(im, n, 0) || !onnx_float(im, n, "alpha", 1, &alpha))
-                return false;
-        struct value *x = operand(im, n);
-        return result(
-                im, n,
-                mul(im->c, x,
-                    compose_unary(im->c, OP_sigmoid, alpha == 1 ? x : times(im->c, x, alpha))));
+        return with_alpha(im, n, ACT_SWISH, 1);
 }
 
 /* lambd cuts a hole around 0, bias moves what is left towards it; also of integers */
 bool onnx_import_shrink(struct onnx_import *im, struct onnx_node *n)
 {
+        const enum element e = value_element(n->inputs[0]);
         float bias, lambd;
 
         if (!onnx_float(im, n, "bias", 0, &bias) || !onnx_float(im, n, "lambd", 0.5f, &lambd))
                 return false;
-        struct value *x = n->inputs[0];
-        struct value *real = compose_cast(im->c, x,
-                                          element_is_integer(value_element(x))
-                                                  ? E_F64
-                                                  : compose_wide_element(value_element(x)));
-        struct value *otherwise = compose_select(im->c, compose_with(im->c, OP_gt, real, lambd),
-                                                 plus(im->c, real, -bias), zeros(im, real));
-        struct value *y = compose_select(im->c, compose_with(im->c, OP_lt, real, -lambd),
-                                         plus(im->c, real, bias), otherwise);
-        return result(im, n, y);
-}
-
-/* x / 2 * (1 + erf(x / sqrt 2)), or the approximation of it by 1 + tanh u (Hendrycks and Gimpel), u
- * = sqrt(2 / pi) (x + 0.044715 x^3), which is 2 sigmoid(2 u). x comes last, so that nothing is
- * infinite before the result is, and 1 + tanh u does not cancel. */
-static struct value *gelu(struct onnx_import *im, struct value *x, bool approximate)
-{
-        static const double root = 1.59576912160573071176;      /* 2 sqrt(2 / pi) */
-        struct value *share;
-
-        if (approximate) {
-                struct value *cube = mul(im->c, x, mul(im->c, x, x));
-                share = compose_unary(
-                        im->c, OP_sigmoid,
-                        times(im->c, add(im->c, x, times(im->c, cube, 0.044715)), root));
-        } else {
-                share = plus(
-                        im->c,
-                        times(im->c,
-                              compose_unary(im->c, OP_erf, times(im->c, x, 0.70710678118654752440)),
-                              0.5),
-                        0.5);
-        }
-        return mul(im->c, x, share);
+        struct value *x = compose_cast(im->c, n->inputs[0],
+                                       element_is_integer(e) ? E_F64 : compose_wide_element(e));
+        const struct compose_activation use = { ACT_SHRINK, lambd, bias };
+        return onnx_output(n, 0, compose_cast(im->c, compose_activate(im->c, &use, x), e));
 }
 
 bool onnx_import_gelu(struct onnx_import *im, struct onnx_node *n)
@@ -219,30 +143,28 @@ bool onnx_import_gelu(struct onnx_import *im, struct onnx_node *n)
         static const char *const forms[] = { "none", "tanh", NULL };
         int form;
 
-        return onnx_want_float(im, n, 0) && onnx_choice(im, n, "approximate", forms, 0, &form) &&
-               result(im, n, gelu(im, operand(im, n), form == 1));
+        return onnx_choice(im, n, "approximate", forms, 0, &form) &&
+               activated(im, n, form == 1 ? ACT_GELU_TANH : ACT_GELU, 0, 0);
 }
 
 /* com.microsoft: Gelu and BiasGelu (variant 0, erf), FastGelu (1, tanh); an optional bias along the
  * last axis */
 bool onnx_import_bias_gelu(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *v[2] = { operand(im, n), compose_wide(im->c, onnx_input(n, 1)) };
+        struct value *v[2] = { compose_wide(im->c, n->inputs[0]),
+                               compose_wide(im->c, onnx_input(n, 1)) };
 
         if (!onnx_want_float(im, n, 0) || !onnx_same_element(im, n, v, 2))
                 return false;
         if (v[1] && !compose_broadcast(im->c, v, 2))
                 return false;
-        return result(im, n, gelu(im, v[1] ? add(im->c, v[0], v[1]) : v[0], onnx_variant(n) == 1));
+        const struct compose_activation use = { .kind = onnx_variant(n) == 1 ? ACT_GELU_TANH
+                                                                             : ACT_GELU };
+        struct value *y = compose_activate(im->c, &use, v[1] ? add(im->c, v[0], v[1]) : v[0]);
+        return onnx_output(n, 0, compose_cast(im->c, y, value_element(n->inputs[0])));
 }
 
 bool onnx_import_quick_gelu(struct onnx_import *im, struct onnx_node *n)
 {
-        float alpha;
-
-        if (!onnx_want_float(im, n, 0) || !onnx_float(im, n, "alpha", 1.702f, &alpha))
-                return false;
-        struct value *x = operand(im, n);
-        return result(im, n,
-                      mul(im->c, x, compose_unary(im->c, OP_sigmoid, times(im->c, x, alpha))));
+        return with_alpha(im, n, ACT_SWISH, 1.702f);
 }

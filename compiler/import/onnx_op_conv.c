@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Convolutions: Conv, FusedConv, CausalConvWithState, ConvInteger, QLinearConv, ConvTranspose. */
 #include "compiler/import/onnx_helpers.h"
-#include "front/compose/compose_recurrent.h"
+#include "front/compose/compose_activation.h"
 
 bool onnx_conv_read(struct onnx_import *im, struct onnx_node *n, const struct value *x,
                     const struct value *w, struct compose_window *window, int64_t *groups)

@@ -11,7 +11,7 @@ static const struct {
         const char *name;
         int parameters;
         float alpha, beta;
-} activation_info[ACT_COUNT] = {
+} activation_info[] = {
         [ACT_AFFINE] = { "Affine", 2, 1, 0 },
         [ACT_ELU] = { "Elu", 1, 1, 0 },
         [ACT_HARD_SIGMOID] = { "HardSigmoid", 2, 0.2f, 0.5f },
@@ -24,6 +24,7 @@ static const struct {
         [ACT_TANH] = { "Tanh", 0, 0, 0 },
         [ACT_THRESHOLDED_RELU] = { "ThresholdedRelu", 1, 1, 0 },
 };
+enum { KINDS = sizeof activation_info / sizeof *activation_info };
 
 /* ---- attributes ---- */
 
@@ -40,7 +41,7 @@ static bool activation_names(struct onnx_import *im, struct onnx_node *n, int *k
                                     *count);
         for (int i = 0; i < *count; i++) {
                 kinds[i] = -1;
-                for (int k = 0; k < ACT_COUNT; k++) {
+                for (int k = 0; k < KINDS; k++) {
                         const char *text = activation_info[k].name;
                         if (a->strings[i].len == strlen(text) &&
                             !memcmp(a->strings[i].data, text, strlen(text)))

@@ -6,40 +6,6 @@
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_quantize.h"
 
-/* ---- activations ---- */
-
-struct value *compose_activate(struct compose *c, const struct compose_activation *use,
-                               struct value *x)
-{
-        double a = use->alpha, b = use->beta;
-
-        if (!x)
-                return NULL;
-        switch (use->kind) {
-        case ACT_AFFINE: return compose_with(c, OP_add, compose_with(c, OP_mul, x, a), b);
-        case ACT_ELU:
-                return compose_below_zero(
-                        c, x, compose_with(c, OP_mul, compose_unary(c, OP_expm1, x), a));
-        case ACT_HARD_SIGMOID:
-                x = compose_with(c, OP_add, compose_with(c, OP_mul, x, a), b);
-                return compose_with(c, OP_min, compose_with(c, OP_max, x, 0), 1);
-        case ACT_LEAKY_RELU: return compose_below_zero(c, x, compose_with(c, OP_mul, x, a));
-        case ACT_RELU: return compose_with(c, OP_max, x, 0);
-        case ACT_SCALED_TANH:
-                return compose_with(c, OP_mul,
-                                    compose_unary(c, OP_tanh, compose_with(c, OP_mul, x, b)), a);
-        case ACT_SIGMOID: return compose_unary(c, OP_sigmoid, x);
-        case ACT_SOFTPLUS: return compose_unary(c, OP_softplus, x);
-        case ACT_SOFTSIGN:
-                return compose_binary(c, OP_div, x,
-                                      compose_with(c, OP_add, compose_unary(c, OP_abs, x), 1));
-        case ACT_THRESHOLDED_RELU:
-                return compose_select(c, compose_with(c, OP_gt, x, a), x,
-                                      x ? build_like(c->b, x, 0) : NULL);
-        default: return compose_unary(c, OP_tanh, x);
-        }
-}
-
 /* ---- operands ---- */
 
 struct recurrent {

@@ -3,28 +3,7 @@
 #ifndef FRONT_COMPOSE_COMPOSE_RECURRENT_H
 #define FRONT_COMPOSE_COMPOSE_RECURRENT_H
 
-#include "front/compose/compose.h"
-
-enum compose_activation_kind {
-        ACT_AFFINE,                     /* alpha x + beta */
-        ACT_ELU,                        /* x, below zero alpha (e^x - 1) */
-        ACT_HARD_SIGMOID,               /* alpha x + beta between 0 and 1 */
-        ACT_LEAKY_RELU,                 /* x, below zero alpha x */
-        ACT_RELU,
-        ACT_SCALED_TANH,                /* alpha tanh(beta x) */
-        ACT_SIGMOID,
-        ACT_SOFTPLUS,
-        ACT_SOFTSIGN,
-        ACT_TANH,
-        ACT_THRESHOLDED_RELU,           /* x above alpha, else 0 */
-        ACT_COUNT
-};
-struct compose_activation {
-        int kind;
-        double alpha, beta;             /* where the kind has them */
-};
-struct value *compose_activate(struct compose *c, const struct compose_activation *a,
-                               struct value *x);
+#include "front/compose/compose_activation.h"
 
 enum compose_cell { CELL_RNN, CELL_GRU, CELL_LSTM };
 enum { RECURRENT_ACTIVATIONS_MAX = 6, RECURRENT_RESULTS = 3 };
