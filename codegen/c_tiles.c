@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "codegen/c_writer.h"
-#include "ir/spelling.h"
+#include "ir/capability.h"
 
 bool c_is_tile(const struct loop_variable *v) { return v->type.tile; }
 
@@ -13,7 +13,7 @@ static void refuse(struct c_writer *w)
         c_fail(w, EXIT_UNSUPPORTED, "target %s has no such hardware tiles", w->target->name);
 }
 
-static void put_row(struct c_writer *w, const struct spelling *row,
+static void put_row(struct c_writer *w, const struct c_spelling *row,
                     const struct c_operand operands[C_OPERANDS_MAX])
 {
         if (!row) {
@@ -25,10 +25,10 @@ static void put_row(struct c_writer *w, const struct spelling *row,
         c_end(w);
 }
 
-static void put(struct c_writer *w, enum spelling_op op,
+static void put(struct c_writer *w, enum capability_op op,
                 const struct c_operand operands[C_OPERANDS_MAX])
 {
-        put_row(w, spelling_of_tiles(w->target, op), operands);
+        put_row(w, c_spelling(capability_of_tiles(w->target, op)), operands);
 }
 
 static struct c_operand literal(struct c_writer *w, long long n)
@@ -94,7 +94,7 @@ static void put_shapes(struct c_writer *w, const struct loop_tiles *t)
                 c_put(w, "%s%d", i ? "," C_SOFT : C_SOFT, said[i]);
         c_put(w, C_SOFT "};");
         c_end(w);
-        put(w, SPELL_TILES, (struct c_operand[C_OPERANDS_MAX]){ { .text = name } });
+        put(w, CAN_TILES, (struct c_operand[C_OPERANDS_MAX]){ { .text = name } });
 }
 
 /* ---- products ---- */
@@ -108,7 +108,7 @@ static void put_load(struct c_writer *w, struct c_operand to, struct loop_buffer
         struct loop_expr *base = (struct loop_expr *)(uintptr_t)at;
         struct loop_expr *from = loop_op(w->arena, LOOP_ADD, base, loop_index(w->arena, add), NULL);
         int bytes = element_info[b->element].bytes;
-        put(w, SPELL_TILE_LOAD,
+        put(w, CAN_TILE_LOAD,
             (struct c_operand[C_OPERANDS_MAX]){ to,
                                                 { .address = b, .value = from },
                                                 literal(w, bytes * rows.step),
@@ -122,9 +122,9 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
         const int lanes = v->type.lanes, group = t->group, pair = group * lanes;
         const struct multiply *m = multiply_find(w->target, s->buffer->element,
                                                  s->weights->element, true, lanes, group, 0);
-        const struct spelling *row =
+        const struct c_spelling *row =
                 m && m->sum == v->type.element && !strcmp(m->body, s->function->name)
-                        ? spelling_of_products(w->target, s->buffer->element, s->weights->element)
+                        ? c_spelling(capability_of_products(w->target, s->buffer->element, s->weights->element))
                         : NULL;
         const int tiles = (int)divide_up(t->positions, t->rows);
         if (!row || !t->x.count || !t->w.count) {
@@ -151,12 +151,12 @@ static void put_zeros(struct c_writer *w, struct loop_variable *v)
 {
         if (!target_tile_shapes(w->target)) {
                 c_name_set(w, v, c_local(w, v->name));
-                put(w, SPELL_TILES,
+                put(w, CAN_TILES,
                     (struct c_operand[C_OPERANDS_MAX]){ { .text = c_use(w, v) },
                                                         literal(w, multiply_registers(w->target)) });
         }
         for (int k = 0; k < v->registers.count; k++)
-                put(w, SPELL_TILE_ZERO,
+                put(w, CAN_TILE_ZERO,
                     (struct c_operand[C_OPERANDS_MAX]){ tile(w, v, v->registers.first + k) });
 }
 
@@ -170,7 +170,7 @@ static void put_unload(struct c_writer *w, const struct loop_stmt *s)
                         int64_t first = ((int64_t)i * t->vectors + j) * lanes;
                         struct loop_expr *at = loop_op(w->arena, LOOP_ADD, s->a,
                                                        loop_index(w->arena, first), NULL);
-                        put(w, SPELL_TILE_STORE,
+                        put(w, CAN_TILE_STORE,
                             (struct c_operand[C_OPERANDS_MAX]){
                                     tile(w, s->variable, sums),
                                     { .address = s->buffer, .value = at },
@@ -194,7 +194,7 @@ void c_tiles(struct c_writer *w, const struct loop_stmt *s)
         else if (told && s->tiles.positions)
                 put_shapes(w, &s->tiles);
         else if (told)
-                put(w, SPELL_TILES_END, (struct c_operand[C_OPERANDS_MAX]){ { 0 } });
+                put(w, CAN_TILES_END, (struct c_operand[C_OPERANDS_MAX]){ { 0 } });
 }
 
 /* ---- the system's leave ----

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Vectors: rows of the target's table (ir/spelling.h) with their operands filled in.
+/* Vectors: rows of the target's table (ir/capability.h) with their operands filled in.
  *
  *     const __m512 v = _mm512_fmadd_ps(_mm512_set1_ps(x[i]), _mm512_loadu_ps(&w[16 * k]), sum);
  *
@@ -13,7 +13,7 @@
 
 #include "codegen/cpu.h"
 #include "ir/loop_bounds.h"
-#include "ir/spelling.h"
+#include "ir/capability.h"
 #include "passes/vectorize/legalize.h"
 
 static const struct target *target(const struct c_writer *w) { return w->target; }
@@ -57,7 +57,8 @@ void c_vectors_reserve(struct c_writer *w)
                 c_reserve(w, "enable_tiles");
                 c_reserve(w, "element_at");
                 for (const struct target *t = target_widest(target(w)); t; t = t->base)
-                        for (const struct spelling *row = t->spellings; row && row->text; row++)
+                        for (const struct c_spelling *row = c_spelling(capability_first(t)); row;
+             row = c_spelling(capability_next(t, c_capability(row))))
                                 if (row->definition)
                                         c_reserve(w, defined_name(w->arena, row->definition));
         }
@@ -76,7 +77,7 @@ const char *c_value_type(struct c_writer *w, struct loop_type type)
 {
         if (type.lanes == 1)
                 return c_type_here(w, type.element);
-        const struct spelling *row = spelling_of_type(target(w), type);
+        const struct c_spelling *row = c_spelling(capability_of_type(target(w), type));
         if (!row)
                 fail_on(w, "vectors", type);
         return row ? row->text : "int";
@@ -173,7 +174,7 @@ static void use_definition(struct c_writer *w, const char *definition)
         c_mark_used(w, function);
 }
 
-struct c_shape c_row(struct c_writer *w, const struct spelling *row,
+struct c_shape c_row(struct c_writer *w, const struct c_spelling *row,
                               const struct c_operand operands[C_OPERANDS_MAX])
 {
         if (row->definition)
@@ -209,7 +210,7 @@ void c_zero(struct c_writer *w, struct loop_type type)
 {
         const char *number = type.element == E_F32 ? "0.0f" : type.element == E_F64 ? "0.0" : "0";
         const struct c_operand operands[C_OPERANDS_MAX] = { { .text = number } };
-        const struct spelling *row = type.lanes > 1 ? spelling_of_zero(target(w), type) : NULL;
+        const struct c_spelling *row = type.lanes > 1 ? c_spelling(capability_of_zero(target(w), type)) : NULL;
         if (row)
                 c_row(w, row, operands);
         else if (type.lanes > 1)
@@ -220,20 +221,20 @@ void c_zero(struct c_writer *w, struct loop_type type)
 
 /* ---- expressions ---- */
 
-static void put_load(struct c_writer *w, const struct spelling *row, const struct loop_expr *e)
+static void put_load(struct c_writer *w, const struct c_spelling *row, const struct loop_expr *e)
 {
         bool gather = e->args[0]->type.lanes > 1;
         struct c_operand operands[C_OPERANDS_MAX] = {
                 { .address = e->buffer, .value = gather ? NULL : e->args[0], .masked = e->args[1] },
         };
         if (gather)
-                operands[1].value = spelling_subscripts(e->args[0]);
+                operands[1].value = capability_subscripts(e->args[0]);
         operands[1 + gather].value = e->args[1];
         c_row(w, row, operands);
 }
 
 /* the numbers of all lanes */
-static void put_ramp(struct c_writer *w, const struct spelling *row, const struct loop_expr *e)
+static void put_ramp(struct c_writer *w, const struct c_spelling *row, const struct loop_expr *e)
 {
         enum element t = e->type.element;
         struct text list = { 0 };
@@ -252,23 +253,23 @@ static void put_ramp(struct c_writer *w, const struct spelling *row, const struc
         text_free(&list);
 }
 
-static struct c_shape put_truths(struct c_writer *w, const struct spelling *row,
+static struct c_shape put_truths(struct c_writer *w, const struct c_spelling *row,
                                  const struct loop_expr *e)
 {
         uint64_t bits = 0;
-        spelling_truths(e, &bits);
+        capability_truths(e, &bits);
         const char *text =
                 arena_printf(w->arena, "0x%0*llx", e->type.lanes / 4, (unsigned long long)bits);
         return c_row(w, row, (const struct c_operand[C_OPERANDS_MAX]){ { .text = text } });
 }
 
-static struct c_shape put_operation(struct c_writer *w, const struct spelling *row,
+static struct c_shape put_operation(struct c_writer *w, const struct c_spelling *row,
                                     const struct loop_expr *e)
 {
         struct loop_expr literal = { .op = LOOP_LITERAL };
         struct c_operand operands[C_OPERANDS_MAX] = { 0 };
         for (int i = 0; i < e->arity; i++)
-                operands[i].value = spelling_operand(row, e, i);
+                operands[i].value = capability_operand(c_capability(row), e, i);
         if (row->loaded) {
                 struct c_operand *lanes = &operands[row->op == LOOP_CALL];
                 *lanes = (struct c_operand){ .address = lanes->value->buffer, .value = lanes->value->args[0] };
@@ -277,9 +278,9 @@ static struct c_shape put_operation(struct c_writer *w, const struct spelling *r
                 literal.type = LOOP_TYPE(e->type.element);
                 literal.literal = e->literal;
                 operands[0].value = &literal;
-        } else if (row->op == SPELL_SHL_LITERAL || row->op == SPELL_SHR_LITERAL) {
+        } else if (row->op == CAN_SHL_LITERAL || row->op == CAN_SHR_LITERAL) {
                 literal.type = LOOP_TYPE(E_I32);
-                literal.literal.i = spelling_shift(e);
+                literal.literal.i = capability_shift(e);
                 operands[1].value = &literal;
         }
         return c_row(w, row, operands);
@@ -344,7 +345,7 @@ bool c_vector(struct c_writer *w, const struct loop_expr *e, struct c_shape *pri
         *printed = (struct c_shape){ C_PRIMARY, false };
         if (!w->in_kernel && !vector)
                 return false;
-        const struct spelling *row = w->in_kernel ? spelling_of(target(w), e) : NULL;
+        const struct c_spelling *row = w->in_kernel ? c_spelling(capability_of(target(w), e)) : NULL;
         if (!row && !vector)
                 return false;
         w->computes_floats |=
@@ -362,9 +363,9 @@ bool c_vector(struct c_writer *w, const struct loop_expr *e, struct c_shape *pri
                 put_load(w, row, e);
         else if (e->op == LOOP_RAMP)
                 put_ramp(w, row, e);
-        else if (row->op == SPELL_TRUTHS)
+        else if (row->op == CAN_TRUTHS)
                 *printed = put_truths(w, row, e);
-        else if (row->op == SPELL_TYPE)
+        else if (row->op == CAN_TYPE)
                 *printed = c_choice(w, e);
         else if (e->type.lanes > 1 && is_zero(e))
                 c_zero(w, e->type);
@@ -377,7 +378,7 @@ bool c_vector(struct c_writer *w, const struct loop_expr *e, struct c_shape *pri
 
 void c_vector_store(struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct spelling *row = w->in_kernel ? spelling_of_store(target(w), s) : NULL;
+        const struct c_spelling *row = w->in_kernel ? c_spelling(capability_of_store(target(w), s)) : NULL;
         bool scatter = s->a->type.lanes > 1;
         struct c_operand operands[C_OPERANDS_MAX] = {
                 { .address = s->buffer, .value = scatter ? NULL : s->a, .masked = s->c },
@@ -387,7 +388,7 @@ void c_vector_store(struct c_writer *w, const struct loop_stmt *s)
                 return;
         }
         if (scatter)
-                operands[1].value = spelling_subscripts(s->a);
+                operands[1].value = capability_subscripts(s->a);
         operands[1 + scatter].value = s->b;
         operands[2 + scatter].value = s->c;
         c_row(w, row, operands);
@@ -400,7 +401,7 @@ void c_prefetch(struct c_writer *w, const struct loop_stmt *s)
                 { .address = s->buffer },
                 { .value = s->a, .scale = element_info[s->buffer->element].bytes },
         };
-        const struct spelling *row = spelling_of_prefetch(target(w), s->code);
+        const struct c_spelling *row = c_spelling(capability_of_prefetch(target(w), s->code));
         if (row)
                 c_row(w, row, operands);
         else
@@ -460,7 +461,8 @@ static void print_definitions(struct c_writer *w, struct text *out)
                 text_add(out, "%s", element_at);
         }
         for (const struct target *t = target_widest(target(w)); t; t = t->base)
-                for (const struct spelling *row = t->spellings; row && row->text; row++) {
+                for (const struct c_spelling *row = c_spelling(capability_first(t)); row;
+             row = c_spelling(capability_next(t, c_capability(row)))) {
                         const char *name =
                                 row->definition ? defined_name(w->arena, row->definition) : "";
                         struct c_name *function = map_get(w->spelled, name, strlen(name));

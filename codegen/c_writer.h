@@ -7,6 +7,7 @@
 #ifndef CODEGEN_C_WRITER_H
 #define CODEGEN_C_WRITER_H
 
+#include "codegen/c_spelling.h"
 #include "codegen/cpu.h"
 #include "codegen/c_printer.h"
 
@@ -236,7 +237,7 @@ struct c_operand {
         const char *text;               /* as it is */
 };
 enum { C_OPERANDS_MAX = 5 };
-struct c_shape c_row(struct c_writer *w, const struct spelling *row,
+struct c_shape c_row(struct c_writer *w, const struct c_spelling *row,
                      const struct c_operand operands[C_OPERANDS_MAX]);
 
 /* a pointer to the element at `at` of b */

@@ -13,7 +13,7 @@
 #include "cost/code.h"
 
 #include "ir/rates.h"
-#include "ir/spelling.h"
+#include "ir/capability.h"
 
 enum { UNKNOWN_TRIP = 8, DEPTH_MAX = 30 };
 
@@ -91,7 +91,7 @@ static double cost_of_store(const struct code *c, const struct loop_stmt *s)
         const struct target *t = c->target;
         if (s->a->type.lanes > 1)
                 return rate_code_scatter(t) * s->b->type.lanes;
-        if (t && s->b->type.lanes > 1 && !spelling_of_type(t, s->b->type))
+        if (t && s->b->type.lanes > 1 && !capability_of_type(t, s->b->type))
                 return rate_code_lanes(t) + rate_code_lane(t) * s->b->type.lanes;
         return s->c ? 2 * cost_of_mask(t) : rate_code_store(t);
 }

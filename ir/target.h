@@ -4,6 +4,7 @@
 #define IR_TARGET_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "ir/element.h"
@@ -15,7 +16,7 @@ struct machine;
 struct section_machine;
 struct printer;                         /* codegen/printer.h */
 struct rates;                           /* ir/rates.h */
-struct spelling;                        /* ir/spelling.h: an operation on vectors, in C */
+struct capability;                      /* ir/capability.h: an operation on vectors */
 
 /* A kind of processor as /proc/cpuinfo has it: on x86 vendor, family and (displayed) model, on ARM
  * implementer, architecture and part. */
@@ -25,7 +26,7 @@ struct processor {
 };
 
 /* How a processor is told the shapes of its hardware tiles: by bytes in memory, whose address
- * SPELL_TILES (ir/spelling.h) has. */
+ * CAN_TILES (ir/capability.h) has. */
 enum { TILE_SHAPES_MAX = 256 };
 struct tile_shapes {
         int bytes;                      /* of all, at most TILE_SHAPES_MAX */
@@ -116,8 +117,9 @@ struct target {
         const struct float_control *control;      /* says what becomes of denormal numbers; NULL: nothing
                                                    * does */
         const char *include;            /* the header of the intrinsics, "<immintrin.h>" */
-        const struct spelling *spellings; /* ends with a row without text; rows not here: the
-                                           * base's */
+        const struct capability *capabilities;    /* what it can do with vectors: its own rows, which end with
+                                                   * CAN_END; rows that are not here are the base's */
+        size_t capability_bytes;        /* from a row to the next: those of a printer have text behind them */
 };
 
 /* What the target says, or its nearest base that says something. */

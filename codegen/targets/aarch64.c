@@ -60,7 +60,7 @@ extern const struct target target_generic, target_aarch64;
            "        return sum;\n" \
            "}", .lane = 1 + n)
 
-static const struct spelling spellings[] = {
+static const struct c_spelling spellings[] = {
         FMA_LANE(0), FMA_LANE(1), FMA_LANE(2), FMA_LANE(3),
         ARM_FLOATS, ARM_INTEGERS(I32, "int32x4_t", "s32"), ARM_INTEGERS(U32, "uint32x4_t", "u32"),
         ARM_SAME(I32, "s32", U32, "u32"), ARM_SAME(U32, "u32", I32, "s32"), ARM_TRUTHS,
@@ -91,7 +91,7 @@ static const struct spelling spellings[] = {
         ARM_DOT_LANES("dot_i8_short", DOT_I8_SHORT_LANE),
         { .op = LOOP_CALL, .element = E_I32, .function = "dot_i8_short", DOT_I8_SHORT("dot_i8_short_x4", DOT_I8_ALL) },
         PREFETCH(0, "prefetch_l1", "3"), PREFETCH(1, "prefetch_l2", "2"), PREFETCH(2, "prefetch_once", "0"),
-        { 0 }
+        { .op = CAN_END }
 };
 
 static const struct multiply multiplies[] = {
@@ -115,5 +115,5 @@ const struct target target_aarch64 = {
         .has_fma = true,
         .pointers = true,
         .multiplies = multiplies,
-        .spellings = spellings,
+        C_SPELLINGS(spellings),
 };

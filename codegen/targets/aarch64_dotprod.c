@@ -14,9 +14,9 @@ extern const struct target target_aarch64, target_aarch64_dotprod;
                       "}"
 #define LANE(lane) DOT("sdot_lane" lane, "%1.4b[" lane "]")
 
-static const struct spelling spellings[] = {
+static const struct c_spelling spellings[] = {
         { .op = LOOP_CALL, .element = E_I32, .function = "dot_i8", DOT("sdot", "%1.16b") }, ARM_DOT_LANES("dot_i8", LANE),
-        { 0 }
+        { .op = CAN_END }
 };
 
 static const struct multiply multiplies[] = {
@@ -33,5 +33,5 @@ const struct target target_aarch64_dotprod = {
         .gcc_attribute = "arch=armv8.2-a+dotprod",
         .gcc_optimize = ARM_GCC,
         .multiplies = multiplies,
-        .spellings = spellings,
+        C_SPELLINGS(spellings),
 };

@@ -17,10 +17,10 @@ extern const struct target target_aarch64_dotprod, target_aarch64_fp16;
                       "}"
 #define LANE(lane) FMLAL("fmlal_lane" lane, "x", "%1.h[" lane "]")
 
-static const struct spelling spellings[] = {
+static const struct c_spelling spellings[] = {
         { .op = LOOP_CALL, .element = E_F32, .function = "add_halves", FMLAL("fmlal", "w", "%1.4h") },
         ARM_LANES(F32, "add_halves", LANE),
-        { 0 }
+        { .op = CAN_END }
 };
 
 static const struct multiply multiplies[] = { ARM_HALVES_BY_LANE("fmlal", 4, F16, 1, .body = "add_halves"), { 0 } };
@@ -32,5 +32,5 @@ const struct target target_aarch64_fp16 = {
         .attribute = "fp16fml,fullfp16,dotprod",
         .gcc_attribute = "arch=armv8.2-a+dotprod+fp16fml",
         .multiplies = multiplies,
-        .spellings = spellings,
+        C_SPELLINGS(spellings),
 };

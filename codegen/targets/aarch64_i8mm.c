@@ -32,7 +32,7 @@ extern const struct target target_aarch64_fp16, target_aarch64_i8mm;
 /* sums leave their tiles through memory, which takes as long as so many products */
 #define TILES(called, x, w) ARM_MATRICES_OF(called, 8, x, w, I32, .order = ORDER_EXACT, .least = 100)
 
-static const struct spelling spellings[] = {
+static const struct c_spelling spellings[] = {
         { .op = LOOP_CALL, .element = E_I32, .function = "dot_u8_i8", DOT("sudot", "usdot", "%1.16b, %2.16b") },
         ARM_DOT_LANES("dot_u8_i8", SUDOT),
         { .op = LOOP_CALL, .element = E_I32, .function = "dot_i8_u8", DOT("usdot", "usdot", "%2.16b, %1.16b") },
@@ -50,7 +50,7 @@ static const struct spelling spellings[] = {
                 "}"),
         ARM_TILES, ARM_MATRICES(I8, I8, "smmla", ".16b"), ARM_MATRICES(U8, I8, "usmmla", ".16b"), ARM_MATRICES(U8, U8, "ummla", ".16b"),
         ARM_MATRICES(BF16, BF16, "bfmmla", ".8h"),
-        { 0 }
+        { .op = CAN_END }
 };
 
 static const struct multiply multiplies[] = {
@@ -80,5 +80,5 @@ const struct target target_aarch64_i8mm = {
                 .tile_kernel = 10,
         },
         .multiplies = multiplies,
-        .spellings = spellings,
+        C_SPELLINGS(spellings),
 };

@@ -5,7 +5,7 @@
 
 extern const struct target target_generic, target_aarch64_sve128;
 
-static const struct spelling spellings[] = { SVE_ROWS("4", "2", "16", SVE_STEPS_4), { 0 } };
+static const struct c_spelling spellings[] = { SVE_ROWS("4", "2", "16", SVE_STEPS_4), { .op = CAN_END } };
 static const struct multiply multiplies[] = { SVE_MULTIPLIES(4), { 0 } };
 
 const struct target target_aarch64_sve128 = {
@@ -24,5 +24,5 @@ const struct target target_aarch64_sve128 = {
         .has_fma = true,
         .has_masks = true,
         .multiplies = multiplies,
-        .spellings = spellings,
+        C_SPELLINGS(spellings),
 };

@@ -10,8 +10,8 @@
 #define PREFETCH(n, name, locality) PREFETCH_BY(n, name, "__builtin_prefetch", "0, " locality)
 
 #define ARM_COMMON(e, type, s) \
-        ROW(SPELL_TYPE, e, type), OP(SPLAT, e, "vdupq_n_" s "($0)"), OP(RAMP, e, "(" type "){ $0 }"), \
-        OP(LOAD, e, "vld1q_" s "($0)"), ROW(SPELL_STORE, e, "vst1q_" s "($0, $1)"), \
+        ROW(CAN_TYPE, e, type), OP(SPLAT, e, "vdupq_n_" s "($0)"), OP(RAMP, e, "(" type "){ $0 }"), \
+        OP(LOAD, e, "vld1q_" s "($0)"), ROW(CAN_STORE, e, "vst1q_" s "($0, $1)"), \
         OP(LANE, e, "vgetq_lane_" s "($0, $1)"), \
         OP(ADD, e, "vaddq_" s "($0, $1)"), OP(SUB, e, "vsubq_" s "($0, $1)"), OP(MUL, e, "vmulq_" s "($0, $1)"), \
         OP(LT, e, "vcltq_" s "($0, $1)"), OP(LE, e, "vcleq_" s "($0, $1)"), OP(GT, e, "vcgtq_" s "($0, $1)"), \
@@ -20,7 +20,7 @@
 
 #define ARM_FLOATS \
         ARM_COMMON(F32, "float32x4_t", "f32"), OP(NEG, F32, "vnegq_f32($0)"), \
-        OP(FMA, F32, "vfmaq_f32($2, $0, $1)"), ROW(SPELL_FMA_FROM, F32, "vfmsq_f32($2, $0, $1)"), \
+        OP(FMA, F32, "vfmaq_f32($2, $0, $1)"), ROW(CAN_FMA_FROM, F32, "vfmsq_f32($2, $0, $1)"), \
         OP(MAX_ORDERED, F32, "max_ordered_f32x4($0, $1)", \
            "float32x4_t max_ordered_f32x4(float32x4_t a, float32x4_t b)\n" \
            "{\n" \
@@ -42,8 +42,8 @@
         ARM_COMMON(e, type, s), OP(MIN, e, "vminq_" s "($0, $1)"), OP(MAX, e, "vmaxq_" s "($0, $1)"), \
         OP(AND, e, "vandq_" s "($0, $1)"), OP(OR, e, "vorrq_" s "($0, $1)"), OP(XOR, e, "veorq_" s "($0, $1)"), \
         OP(NOT, e, "vmvnq_" s "($0)"), OP(NEG, e, "vsubq_" s "(vdupq_n_" s "(0), $0)"), \
-        ROW(SPELL_SHL_LITERAL, e, "vshlq_" s "($0, vdupq_n_s32($1))"), \
-        ROW(SPELL_SHR_LITERAL, e, "vshlq_" s "($0, vdupq_n_s32(-($1)))"), \
+        ROW(CAN_SHL_LITERAL, e, "vshlq_" s "($0, vdupq_n_s32($1))"), \
+        ROW(CAN_SHR_LITERAL, e, "vshlq_" s "($0, vdupq_n_s32(-($1)))"), \
         CONVERT(CAST, F32, e, "vcvtq_" s "_f32($0)"), CONVERT(CAST, e, F32, "vcvtq_f32_" s "($0)"), \
         CONVERT(BITCAST, F32, e, "vreinterpretq_" s "_f32($0)"), CONVERT(BITCAST, e, F32, "vreinterpretq_f32_" s "($0)")
 #define ARM_SAME(from, s, to, t) \
@@ -51,7 +51,7 @@
 
 /* truth values: all ones or zeros */
 #define ARM_TRUTHS \
-        ROW(SPELL_TYPE, BOOL, "uint32x4_t"), OP(SPLAT, BOOL, "vdupq_n_u32(-(uint32_t)($0))"), \
+        ROW(CAN_TYPE, BOOL, "uint32x4_t"), OP(SPLAT, BOOL, "vdupq_n_u32(-(uint32_t)($0))"), \
         OP(AND, BOOL, "vandq_u32($0, $1)"), OP(OR, BOOL, "vorrq_u32($0, $1)"), OP(XOR, BOOL, "veorq_u32($0, $1)"), \
         OP(NE, BOOL, "veorq_u32($0, $1)"), OP(EQ, BOOL, "vceqq_u32($0, $1)"), OP(NOT, BOOL, "vmvnq_u32($0)"), \
         OP(SELECT, BOOL, "vbslq_u32($0, $1, $2)"), \
@@ -65,7 +65,7 @@
            "        const uint16x8_t halves = vmovl_u8(vreinterpret_u8_u32(vdup_n_u32(word)));\n" \
            "        return vtstq_u32(vmovl_u16(vget_low_u16(halves)), vdupq_n_u32(1));\n" \
            "}"), \
-        ROW(SPELL_STORE, BOOL, "store_bool_x4($0, $1)", \
+        ROW(CAN_STORE, BOOL, "store_bool_x4($0, $1)", \
             "void store_bool_x4(void *x, uint32x4_t a)\n" \
             "{\n" \
             "        const uint16x4_t half = vmovn_u32(vshrq_n_u32(a, 31));\n" \
@@ -82,9 +82,9 @@
         "        return word;\n" \
         "}"
 #define ARM_BYTES(e, type, s) \
-        ROW(SPELL_TYPE, e, type), OP(SPLAT, e, "vdup_n_" s "8($0)"), \
+        ROW(CAN_TYPE, e, type), OP(SPLAT, e, "vdup_n_" s "8($0)"), \
         OP(LOAD, e, "vreinterpret_" s "8_u32(vset_lane_u32(word_of($0), vdup_n_u32(0), 0))", ARM_WORD_OF), \
-        ROW(SPELL_STORE, e, "store_word(vreinterpret_u32_" s "8($1), $0)", \
+        ROW(CAN_STORE, e, "store_word(vreinterpret_u32_" s "8($1), $0)", \
             "void store_word(uint32x2_t a, void *x)\n" \
             "{\n" \
             "        const uint32_t word = vget_lane_u32(a, 0);\n" \
@@ -110,9 +110,9 @@
 
 /* half words: four of them in a register of 64 bits */
 #define ARM_STORED(e, type, s) \
-        ROW(SPELL_TYPE, e, type), OP(SPLAT, e, "vdup_n_" s "($0)"), \
+        ROW(CAN_TYPE, e, type), OP(SPLAT, e, "vdup_n_" s "($0)"), \
         OP(LANE, e, "vget_lane_" s "($0, $1)"), \
-        OP(LOAD, e, "vld1_" s "((const void *)$0)"), ROW(SPELL_STORE, e, "vst1_" s "((void *)$0, $1)")
+        OP(LOAD, e, "vld1_" s "((const void *)$0)"), ROW(CAN_STORE, e, "vst1_" s "((void *)$0, $1)")
 #define ARM_HALVES \
         ARM_STORED(I16, "int16x4_t", "s16"), ARM_STORED(U16, "uint16x4_t", "u16"), \
         CONVERT(CAST, I32, I16, "vmovn_s32($0)"), CONVERT(CAST, U32, U16, "vmovn_u32($0)"), \
@@ -161,8 +161,8 @@
           .w = { .memory = E_##w_, .word = E_##sum_, .place = PLACE_TILE }, .sum = E_##sum_, \
           .body = "add_product", .instructions = 1, .registers = 32, __VA_ARGS__ }
 #define ARM_TILES \
-        ROW(SPELL_TILES, F32, "int32x4_t $0[$1]"), ROW(SPELL_TILE_ZERO, F32, "$0 = vdupq_n_s32(0)"), \
-        ROW(SPELL_TILE_LOAD, F32, "$0 = load_tile($1, $2, $3, $4)", \
+        ROW(CAN_TILES, F32, "int32x4_t $0[$1]"), ROW(CAN_TILE_ZERO, F32, "$0 = vdupq_n_s32(0)"), \
+        ROW(CAN_TILE_LOAD, F32, "$0 = load_tile($1, $2, $3, $4)", \
             "int32x4_t load_tile(const void *x, ptrdiff_t step, int bytes, int rows)\n" \
             "{\n" \
             "        const int8_t *from = x;\n" \
@@ -170,7 +170,7 @@
             "                return vreinterpretq_s32_s8(vld1q_s8(from));\n" \
             "        return vreinterpretq_s32_s8(vcombine_s8(vld1_s8(from), rows > 1 ? vld1_s8(from + step) : vdup_n_s8(0)));\n" \
             "}"), \
-        ROW(SPELL_TILE_STORE, F32, "store_tile($0, $1, $2, $4)", \
+        ROW(CAN_TILE_STORE, F32, "store_tile($0, $1, $2, $4)", \
             "void store_tile(int32x4_t tile, void *y, ptrdiff_t step, int rows)\n" \
             "{\n" \
             "        char *to = y;\n" \
@@ -180,7 +180,7 @@
             "}")
 /* elements: ".16b" or ".8h"; sums of floats are bits as well */
 #define ARM_MATRICES(x, w, instruction, elements) \
-        ROW(SPELL_TILE_MULTIPLY, x, "$0 = " instruction "($0, $1, $2)", \
+        ROW(CAN_TILE_MULTIPLY, x, "$0 = " instruction "($0, $1, $2)", \
             "int32x4_t " instruction "(int32x4_t sum, int32x4_t x, int32x4_t w)\n" \
             "{\n" \
             "        __asm__ (\"" instruction "\\t%0.4s, %1" elements ", %2" elements "\" : \"+w\"(sum) : \"w\"(x), \"w\"(w));\n" \

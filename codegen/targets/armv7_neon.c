@@ -96,7 +96,7 @@ extern const struct target target_generic, target_armv7_neon;
 /* gcc takes lanes out by way of registers of the core, where nothing else is said */
 #define FMA_LANE(n, half, place) OP(FMA, F32, "vfmaq_f32($2, vdupq_lane_f32(vget_" half "_f32($0), " place "), $1)", .lane = 1 + n)
 
-static const struct spelling spellings[] = {
+static const struct c_spelling spellings[] = {
         FMA_LANE(0, "low", "0"), FMA_LANE(1, "low", "1"), FMA_LANE(2, "high", "0"), FMA_LANE(3, "high", "1"),
         ARM_FLOATS, ARM_INTEGERS(I32, "int32x4_t", "s32"), ARM_INTEGERS(U32, "uint32x4_t", "u32"),
         ARM_SAME(I32, "s32", U32, "u32"), ARM_SAME(U32, "u32", I32, "s32"), ARM_TRUTHS,
@@ -123,7 +123,7 @@ static const struct spelling spellings[] = {
         OP(INTERLEAVE_LOW, F32, "vzipq_f32($0, $1).val[0]"), OP(INTERLEAVE_HIGH, F32, "vzipq_f32($0, $1).val[1]"),
         ARM_WORDS(I8, "s8"), ARM_WORDS(U8, "u8"), DOT_ROWS(DOT_I8, "dot_i8"), DOT_ROWS(DOT_I8_SHORT, "dot_i8_short"),
         PREFETCH(0, "prefetch_l1", "3"), PREFETCH(1, "prefetch_l2", "2"), PREFETCH(2, "prefetch_once", "0"),
-        { 0 }
+        { .op = CAN_END }
 };
 
 /* The words of 8 bits that aarch64 takes for floats are denormal numbers on their way. */
@@ -155,5 +155,5 @@ const struct target target_armv7_neon = {
         .attribute = "neon,vfp4",
         .gcc_attribute = "fpu=neon-vfpv4",
         .multiplies = multiplies,
-        .spellings = spellings,
+        C_SPELLINGS(spellings),
 };

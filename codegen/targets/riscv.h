@@ -23,15 +23,15 @@
 /* k: "f" of floats, "" of integers, where an intrinsic's name has it */
 #define RVV_PLACES(n, d) "__riscv_vreinterpret_v_i64" d "_u64" d "(__riscv_vwmul_vx_i64" d "($1, 4, " n "))"
 #define RVV_COMMON(n, m, h, q, d, b, e, type, s, k, splat, first) \
-        ROW(SPELL_TYPE, e, "v" type "32" m "_t"), OP(SPLAT, e, splat s m "($0, " n ")"), \
-        OP(LOAD, e, "__riscv_vle32_v_" s m "($0, " n ")"), ROW(SPELL_STORE, e, "__riscv_vse32_v_" s m "($0, $1, " n ")"), \
-        ROW(SPELL_LOAD_MASKED, e, "__riscv_vle32_v_" s m "_mu($1, " splat s m "(0, " n "), $0, " n ")"), \
-        ROW(SPELL_STORE_MASKED, e, "__riscv_vse32_v_" s m "_m($2, $0, $1, " n ")"), \
-        ROW(SPELL_GATHER, e, "__riscv_vluxei64_v_" s m "($0, " RVV_PLACES(n, d) ", " n ")"), \
-        ROW(SPELL_GATHER_MASKED, e, \
+        ROW(CAN_TYPE, e, "v" type "32" m "_t"), OP(SPLAT, e, splat s m "($0, " n ")"), \
+        OP(LOAD, e, "__riscv_vle32_v_" s m "($0, " n ")"), ROW(CAN_STORE, e, "__riscv_vse32_v_" s m "($0, $1, " n ")"), \
+        ROW(CAN_LOAD_MASKED, e, "__riscv_vle32_v_" s m "_mu($1, " splat s m "(0, " n "), $0, " n ")"), \
+        ROW(CAN_STORE_MASKED, e, "__riscv_vse32_v_" s m "_m($2, $0, $1, " n ")"), \
+        ROW(CAN_GATHER, e, "__riscv_vluxei64_v_" s m "($0, " RVV_PLACES(n, d) ", " n ")"), \
+        ROW(CAN_GATHER_MASKED, e, \
             "__riscv_vluxei64_v_" s m "_mu($2, " splat s m "(0, " n "), $0, " RVV_PLACES(n, d) ", " n ")"), \
-        ROW(SPELL_SCATTER, e, "__riscv_vsoxei64_v_" s m "($0, " RVV_PLACES(n, d) ", $2, " n ")"), \
-        ROW(SPELL_SCATTER_MASKED, e, "__riscv_vsoxei64_v_" s m "_m($3, $0, " RVV_PLACES(n, d) ", $2, " n ")"), \
+        ROW(CAN_SCATTER, e, "__riscv_vsoxei64_v_" s m "($0, " RVV_PLACES(n, d) ", $2, " n ")"), \
+        ROW(CAN_SCATTER_MASKED, e, "__riscv_vsoxei64_v_" s m "_m($3, $0, " RVV_PLACES(n, d) ", $2, " n ")"), \
         OP(LANE, e, first s m "_" s "(__riscv_vslidedown_vx_" s m "($0, $1, " n "))"), \
         OP(SELECT, e, "__riscv_vmerge_vvm_" s m "($2, $1, $0, " n ")"), \
         RVV_OP(n, m, ADD, e, k "add", s), RVV_OP(n, m, SUB, e, k "sub", s), RVV_OP(n, m, MUL, e, k "mul", s)
@@ -123,8 +123,8 @@
            "}"), \
         OP(FMA, F32, "__riscv_vfmacc_vv_f32" m "($2, $0, $1, " n ")"), \
         OP(FMA, F32, "__riscv_vfmacc_vf_f32" m "($2, $0, $1, " n ")", .scalar = true), \
-        ROW(SPELL_FMA_FROM, F32, "__riscv_vfnmsac_vv_f32" m "($2, $0, $1, " n ")"), \
-        ROW(SPELL_FMA_LESS, F32, "__riscv_vfmsac_vv_f32" m "($2, $0, $1, " n ")"), \
+        ROW(CAN_FMA_FROM, F32, "__riscv_vfnmsac_vv_f32" m "($2, $0, $1, " n ")"), \
+        ROW(CAN_FMA_LESS, F32, "__riscv_vfmsac_vv_f32" m "($2, $0, $1, " n ")"), \
         RVV_EXTREME(n, m, b, MAX, "max", "gt"), RVV_EXTREME(n, m, b, MIN, "min", "lt"), \
         MATH("sqrt", F32, "__riscv_vfsqrt_v_f32" m "($0, " n ")"), MATH("abs", F32, "__riscv_vfabs_v_f32" m "($0, " n ")"), \
         MATH("copysign", F32, "__riscv_vfsgnj_vv_f32" m "($0, $1, " n ")"), \
@@ -170,8 +170,8 @@
         RVV_OP(n, m, OR, e, "or", s), RVV_OP(n, m, XOR, e, "xor", s), OP(NOT, e, "__riscv_vnot_v_" s m "($0, " n ")"), \
         OP(NEG, e, "__riscv_vrsub_vx_" s m "($0, 0, " n ")"), \
         RVV_DIVIDE(n, m, b, DIV, e, type, s, "div", "div" u), RVV_DIVIDE(n, m, b, REM, e, type, s, "rem", "rem" u), \
-        ROW(SPELL_SHL_LITERAL, e, "__riscv_vsll_vx_" s m "($0, $1, " n ")"), \
-        ROW(SPELL_SHR_LITERAL, e, "__riscv_v" right "_vx_" s m "($0, $1, " n ")"), \
+        ROW(CAN_SHL_LITERAL, e, "__riscv_vsll_vx_" s m "($0, $1, " n ")"), \
+        ROW(CAN_SHR_LITERAL, e, "__riscv_v" right "_vx_" s m "($0, $1, " n ")"), \
         RVV_SHIFT(n, m, b, SHL, e, type, s, "shl", "sll", count), RVV_SHIFT(n, m, b, SHR, e, type, s, "shr", right, count), \
         RVV_JOIN(n, m, SUM_LANES, e, "sum", s, "0"), RVV_JOIN(n, m, MAX_LANES, e, "max" u, s, least), \
         RVV_JOIN(n, m, MIN_LANES, e, "min" u, s, most), \
@@ -197,12 +197,12 @@
 /* ---- bytes and half words: what is cut off, and floats as near as there is one, of the second row rounded ---- */
 
 #define RVV_SMALL(n, g, e, type, s, bits) \
-        ROW(SPELL_TYPE, e, "v" type bits g "_t"), OP(SPLAT, e, "__riscv_vmv_v_x_" s bits g "($0, " n ")"), \
+        ROW(CAN_TYPE, e, "v" type bits g "_t"), OP(SPLAT, e, "__riscv_vmv_v_x_" s bits g "($0, " n ")"), \
         OP(LOAD, e, "__riscv_vle" bits "_v_" s bits g "((const void *)$0, " n ")"), \
-        ROW(SPELL_STORE, e, "__riscv_vse" bits "_v_" s bits g "((void *)$0, $1, " n ")"), \
-        ROW(SPELL_LOAD_MASKED, e, \
+        ROW(CAN_STORE, e, "__riscv_vse" bits "_v_" s bits g "((void *)$0, $1, " n ")"), \
+        ROW(CAN_LOAD_MASKED, e, \
             "__riscv_vle" bits "_v_" s bits g "_mu($1, __riscv_vmv_v_x_" s bits g "(0, " n "), (const void *)$0, " n ")"), \
-        ROW(SPELL_STORE_MASKED, e, "__riscv_vse" bits "_v_" s bits g "_m($2, (void *)$0, $1, " n ")")
+        ROW(CAN_STORE_MASKED, e, "__riscv_vse" bits "_v_" s bits g "_m($2, (void *)$0, $1, " n ")")
 /* signed_ and unsigned_: elements of `bits`, in groups g, a part (by: "2", "4") of 32; CUT: 32 bits of a sign s that become them */
 #define RVV_NARROW(n, m, g, signed_, unsigned_, bits, by, CUT, h) \
         RVV_SMALL(n, g, signed_, "int", "i", bits), RVV_SMALL(n, g, unsigned_, "uint", "u", bits), \
@@ -296,9 +296,9 @@
 /* ---- truth values: masks ---- */
 
 #define RVV_TRUTHS(n, m, h, q, d, b) \
-        ROW(SPELL_TYPE, BOOL, "vbool" b "_t"), ROW(SPELL_ZERO, BOOL, "__riscv_vmclr_m_b" b "(" n ")"), \
+        ROW(CAN_TYPE, BOOL, "vbool" b "_t"), ROW(CAN_ZERO, BOOL, "__riscv_vmclr_m_b" b "(" n ")"), \
         OP(SPLAT, BOOL, "__riscv_vmsne_vx_u32" m "_b" b "(__riscv_vmv_v_x_u32" m "($0, " n "), 0, " n ")"), \
-        ROW(SPELL_TRUTHS, BOOL, "truths_x" n m "($0)", \
+        ROW(CAN_TRUTHS, BOOL, "truths_x" n m "($0)", \
             "vbool" b "_t truths_x" n m "(uint32_t bits)\n" \
             "{\n" \
             "        const vuint32" m "_t lane = __riscv_vid_v_u32" m "(" n "), all = __riscv_vmv_v_x_u32" m "(bits, " n ");\n" \
@@ -308,7 +308,7 @@
             "        return __riscv_vmsne_vx_u32" m "_b" b "(bit, 0, " n ");\n" \
             "}"), \
         OP(LOAD, BOOL, "__riscv_vmsne_vx_u8" q "_b" b "(__riscv_vle8_v_u8" q "((const void *)$0, " n "), 0, " n ")"), \
-        ROW(SPELL_STORE, BOOL, "__riscv_vse8_v_u8" q "((void *)$0, __riscv_vmerge_vxm_u8" q "(__riscv_vmv_v_x_u8" q "(0, " n "), 1, $1, " n "), " n ")"), \
+        ROW(CAN_STORE, BOOL, "__riscv_vse8_v_u8" q "((void *)$0, __riscv_vmerge_vxm_u8" q "(__riscv_vmv_v_x_u8" q "(0, " n "), 1, $1, " n "), " n ")"), \
         RVV_COMPARE(n, m, b, LT, "lt", "ltu"), RVV_COMPARE(n, m, b, LE, "le", "leu"), RVV_COMPARE(n, m, b, GT, "gt", "gtu"), \
         RVV_COMPARE(n, m, b, GE, "ge", "geu"), RVV_COMPARE(n, m, b, EQ, "eq", "eq"), RVV_COMPARE(n, m, b, NE, "ne", "ne"), \
         RVV_MASK(n, b, AND, "and"), RVV_MASK(n, b, OR, "or"), RVV_MASK(n, b, XOR, "xor"), RVV_MASK(n, b, NE, "xor"), \

@@ -11,17 +11,17 @@
 
 extern const struct target target_riscv64, target_riscv64_v;
 
-static const struct spelling spellings[] = {
+static const struct c_spelling spellings[] = {
         RVV_ROWS(RVV_8, "4", RVV_STEPS_8, RVV_BITS_M2, RVV_FLOAT_M2),
         { .op = LOOP_FMA, .element = E_F32, .lanes = 1, .text = "__builtin_fmaf($0, $1, $2)" },
         { .op = LOOP_FMA, .element = E_F64, .lanes = 1, .text = "__builtin_fma($0, $1, $2)" },
-        { 0 }
+        { .op = CAN_END }
 };
 static const struct multiply multiplies[] = { RVV_MULTIPLIES(8), { 0 } };
 
 /* ---- groups of four: all takes twice as long, and does twice as much ---- */
 
-static const struct spelling wide_spellings[] = { RVV_ROWS(RVV_16_WIDE, "8", RVV_STEPS_16, RVV_BITS_M4, RVV_FLOAT_M4), { 0 } };
+static const struct c_spelling wide_spellings[] = { RVV_ROWS(RVV_16_WIDE, "8", RVV_STEPS_16, RVV_BITS_M4, RVV_FLOAT_M4), { .op = CAN_END } };
 static const struct multiply wide_multiplies[] = { RVV_MULTIPLIES(16), { 0 } };
 static const struct target wide = {
         .name = "riscv64-v in groups of four",
@@ -31,7 +31,7 @@ static const struct target wide = {
         .vector_registers = 7,
         .rates = &(const struct rates){ .issue = .5, .packed_result = 9.6 },
         .multiplies = wide_multiplies,
-        .spellings = wide_spellings,
+        C_SPELLINGS(wide_spellings),
 };
 
 const struct target target_riscv64_v = {
@@ -50,5 +50,5 @@ const struct target target_riscv64_v = {
         .pointers = true,
         .has_masks = true,
         .multiplies = multiplies,
-        .spellings = spellings,
+        C_SPELLINGS(spellings),
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* How rows of a target's table are written (ir/spelling.h): what for, the element or elements, the text, and the definition of a
+/* How rows of a target's table are written (ir/capability.h): what for, the element or elements, the text, and the definition of a
  * function that it calls. */
 #ifndef CODEGEN_TARGETS_ROWS_H
 #define CODEGEN_TARGETS_ROWS_H
 
-#include "ir/spelling.h"
+#include "codegen/c_spelling.h"
 
 #define ROW(operation, e, ...) { .op = operation, .element = E_##e, .text = __VA_ARGS__ }
 #define OP(operation, e, ...) ROW(LOOP_##operation, e, __VA_ARGS__)
@@ -12,17 +12,17 @@
         { .op = LOOP_##operation, .element = E_##from, .to = E_##result, .text = __VA_ARGS__ }
 /* rounded to the nearest, half to even, and saturated; 0 of NaN */
 #define ROUNDED(from, result, ...) \
-        { .op = SPELL_CAST_ROUNDED, .element = E_##from, .to = E_##result, .text = __VA_ARGS__ }
+        { .op = CAN_CAST_ROUNDED, .element = E_##from, .to = E_##result, .text = __VA_ARGS__ }
 /* the same, by an instruction more than a conversion takes */
 #define ROUNDED_BEFORE(from, result, ...) \
-        { .op = SPELL_CAST_ROUNDED, .element = E_##from, .to = E_##result, .calls = true, .text = __VA_ARGS__ }
+        { .op = CAN_CAST_ROUNDED, .element = E_##from, .to = E_##result, .calls = true, .text = __VA_ARGS__ }
 #define MATH(name, e, ...) { .op = LOOP_CALL, .element = E_##e, .function = name, .text = __VA_ARGS__ }
 /* words of so many elements of type e, in 32 bits */
-#define LOAD_WORDS(e, count, ...) ROW(SPELL_LOAD_WORDS, U32, __VA_ARGS__, .to = E_##e, .level = count)
+#define LOAD_WORDS(e, count, ...) ROW(CAN_LOAD_WORDS, U32, __VA_ARGS__, .to = E_##e, .level = count)
 
 /* level n, by the function `call` of an address and a hint */
 #define PREFETCH_BY(n, name, call, hint) \
-        { .op = SPELL_PREFETCH, .level = n, .text = name "($0, $1)", \
+        { .op = CAN_PREFETCH, .level = n, .text = name "($0, $1)", \
           .definition = "void " name "(const void *base, ptrdiff_t bytes)\n" \
                         "{\n" \
                         "        " call "((const char *)((uintptr_t)base + (uintptr_t)bytes), " hint ");\n" \

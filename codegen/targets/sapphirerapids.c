@@ -2,34 +2,34 @@
 /* Xeon since 2023: tiles (AMX) for sums of products of bf16 and of 8-bit integers. A tile is 16
  * rows of 64 bytes; eight of them hold, at their best, 2 by 2 tiles of sums, two of positions and
  * two of weights: sixteen cycles a product, 1024 operations on bf16 each cycle. */
-#include "ir/spelling.h"
+#include "ir/capability.h"
 
 #include "codegen/targets/x86.h"
 
 extern const struct target target_x86_64_v4_fp16, target_sapphirerapids;
 
-#define PRODUCTS(x, w, instruction) ROW(SPELL_TILE_MULTIPLY, x, instruction "($0, $1, $2)", .to = E_##w)
+#define PRODUCTS(x, w, instruction) ROW(CAN_TILE_MULTIPLY, x, instruction "($0, $1, $2)", .to = E_##w)
 
-static const struct spelling spellings[] = {
+static const struct c_spelling spellings[] = {
         /* gcc's intrinsics do not say that they read memory: what was stored before is there */
-        ROW(SPELL_TILES, F32, "shape_tiles($0)",
+        ROW(CAN_TILES, F32, "shape_tiles($0)",
             "void shape_tiles(const unsigned char *shape)\n"
             "{\n"
             "        __asm__ volatile (\"\" : : : \"memory\");\n"
             "        _tile_loadconfig(shape);\n"
             "}"),
-        ROW(SPELL_TILES_END, F32, "end_tiles()",
+        ROW(CAN_TILES_END, F32, "end_tiles()",
             "void end_tiles(void)\n"
             "{\n"
             "        _tile_release();\n"
             "        __asm__ volatile (\"\" : : : \"memory\");\n"
             "}"),
-        ROW(SPELL_TILE_ZERO, F32, "_tile_zero($0)"),
-        ROW(SPELL_TILE_LOAD, F32, "_tile_loadd($0, $1, $2)"),
-        ROW(SPELL_TILE_STORE, F32, "_tile_stored($0, $1, $2)"),
+        ROW(CAN_TILE_ZERO, F32, "_tile_zero($0)"),
+        ROW(CAN_TILE_LOAD, F32, "_tile_loadd($0, $1, $2)"),
+        ROW(CAN_TILE_STORE, F32, "_tile_stored($0, $1, $2)"),
         PRODUCTS(BF16, BF16, "_tile_dpbf16ps"),
         PRODUCTS(I8, I8, "_tile_dpbssd"), PRODUCTS(I8, U8, "_tile_dpbsud"), PRODUCTS(U8, I8, "_tile_dpbusd"), PRODUCTS(U8, U8, "_tile_dpbuud"),
-        { 0 }
+        { .op = CAN_END }
 };
 
 /* of so many channels a word, 16 words a row; each channel of a word has a sum of its own until all
@@ -65,5 +65,5 @@ const struct target target_sapphirerapids = {
                 "amx-tile,amx-bf16,amx-int8,avx512fp16,avx512bf16,avx512vnni,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
         .gcc_attribute =
                 "amx-tile,amx-bf16,amx-int8,avx512bf16,avx512vnni,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
-        .spellings = spellings,
+        C_SPELLINGS(spellings),
 };

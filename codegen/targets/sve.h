@@ -27,9 +27,9 @@
 
 /* memory of elements that are `cast` there; load and store: the intrinsics */
 #define SVE_MEMORY(n, e, type, cast, load, store) \
-        ROW(SPELL_TYPE, e, type), \
-        SVE_OP(n, LOAD, e, load, cast "$0"), SVE_ROW(n, SPELL_STORE, e, store, cast "$0, $1"), \
-        ROW(SPELL_LOAD_MASKED, e, load "($1, " cast "$0)"), ROW(SPELL_STORE_MASKED, e, store "($2, " cast "$0, $1)")
+        ROW(CAN_TYPE, e, type), \
+        SVE_OP(n, LOAD, e, load, cast "$0"), SVE_ROW(n, CAN_STORE, e, store, cast "$0, $1"), \
+        ROW(CAN_LOAD_MASKED, e, load "($1, " cast "$0)"), ROW(CAN_STORE_MASKED, e, store "($2, " cast "$0, $1)")
 /* of lanes 0 ... 15: what follows counts from a lane on */
 #define SVE_FROM(a, s, lane) "svext_" s "(" a ", " a ", " lane ")"
 #define SVE_WEAVE(n, half, e, s) \
@@ -48,10 +48,10 @@
         SVE_OP(n, operation, U32, "svcmp" name "_u32", "$0, $1")
 #define SVE_COMMON(n, e, type, s) \
         SVE_MEMORY(n, e, type, "", "svld1_" s, "svst1_" s), OP(SPLAT, e, "svdup_n_" s "($0)"), \
-        SVE_ROW(n, SPELL_GATHER, e, "svld1_gather_s32index_" s, "$0, $1"), \
-        ROW(SPELL_GATHER_MASKED, e, "svld1_gather_s32index_" s "($2, $0, $1)"), \
-        SVE_ROW(n, SPELL_SCATTER, e, "svst1_scatter_s32index_" s, "$0, $1, $2"), \
-        ROW(SPELL_SCATTER_MASKED, e, "svst1_scatter_s32index_" s "($3, $0, $1, $2)"), \
+        SVE_ROW(n, CAN_GATHER, e, "svld1_gather_s32index_" s, "$0, $1"), \
+        ROW(CAN_GATHER_MASKED, e, "svld1_gather_s32index_" s "($2, $0, $1)"), \
+        SVE_ROW(n, CAN_SCATTER, e, "svst1_scatter_s32index_" s, "$0, $1, $2"), \
+        ROW(CAN_SCATTER_MASKED, e, "svst1_scatter_s32index_" s "($3, $0, $1, $2)"), \
         OP(LANE, e, "svlasta_" s "(svpfalse_b(), svdup_lane_" s "($0, $1))"), OP(SELECT, e, "svsel_" s "($0, $1, $2)"), \
         OP(ADD, e, SVE_ANY("svadd_" s, "$0, $1")), OP(SUB, e, SVE_ANY("svsub_" s, "$0, $1")), \
         OP(MUL, e, SVE_ANY("svmul_" s, "$0, $1")), SVE_OP(n, DIV, e, "svdiv_" s "_x", "$0, $1")
@@ -101,8 +101,8 @@
            "        const svfloat32_t lane = svcvt_f32_s32_x(all, svindex_s32(0, 1));\n" \
            "        return svadd_n_f32_x(all, svmul_n_f32_x(all, lane, step), start);\n" \
            "}"), \
-        SVE_OP(n, FMA, F32, "svmla_f32_x", "$2, $0, $1"), SVE_ROW(n, SPELL_FMA_FROM, F32, "svmls_f32_x", "$2, $0, $1"), \
-        SVE_ROW(n, SPELL_FMA_LESS, F32, "svnmls_f32_x", "$2, $0, $1"), \
+        SVE_OP(n, FMA, F32, "svmla_f32_x", "$2, $0, $1"), SVE_ROW(n, CAN_FMA_FROM, F32, "svmls_f32_x", "$2, $0, $1"), \
+        SVE_ROW(n, CAN_FMA_LESS, F32, "svnmls_f32_x", "$2, $0, $1"), \
         SVE_EXTREME(n, MAX, "max", "svcmpgt_f32"), SVE_EXTREME(n, MIN, "min", "svcmplt_f32"), \
         SVE_MATH(n, "sqrt", F32, "svsqrt_f32_x", "$0"), SVE_MATH(n, "abs", F32, "svabs_f32_x", "$0"), \
         SVE_MATH(n, "round", F32, "svrintn_f32_x", "$0"), SVE_MATH(n, "floor", F32, "svrintm_f32_x", "$0"), \
@@ -140,8 +140,8 @@
         SVE_OP(n, AND, e, "svand_" s "_x", "$0, $1"), SVE_OP(n, OR, e, "svorr_" s "_x", "$0, $1"), \
         SVE_OP(n, XOR, e, "sveor_" s "_x", "$0, $1"), SVE_OP(n, NOT, e, "svnot_" s "_x", "$0"), \
         OP(NEG, e, "svsub_" s "_x(" SVE_ALL(n) ", svdup_n_" s "(0), $0)", SVE_ALL_OF(n)), \
-        SVE_ROW(n, SPELL_SHL_LITERAL, e, "svlsl_n_" s "_x", "$0, $1"), \
-        SVE_ROW(n, SPELL_SHR_LITERAL, e, right "_n_" s "_x", "$0, $1"), \
+        SVE_ROW(n, CAN_SHL_LITERAL, e, "svlsl_n_" s "_x", "$0, $1"), \
+        SVE_ROW(n, CAN_SHR_LITERAL, e, right "_n_" s "_x", "$0, $1"), \
         SVE_OP(n, SHL, e, "svlsl_" s "_x", "$0, " count), \
         OP(SUM_LANES, e, "(" result ")svaddv_" s "(" SVE_ALL(n) ", $0)", SVE_ALL_OF(n)), \
         SVE_OP(n, MAX_LANES, e, "svmaxv_" s, "$0"), SVE_OP(n, MIN_LANES, e, "svminv_" s, "$0"), \
@@ -197,9 +197,9 @@
 /* ---- truth values: predicates ---- */
 
 #define SVE_TRUTHS(n) \
-        ROW(SPELL_TYPE, BOOL, "svbool_t"), ROW(SPELL_ZERO, BOOL, "svpfalse_b()"), \
+        ROW(CAN_TYPE, BOOL, "svbool_t"), ROW(CAN_ZERO, BOOL, "svpfalse_b()"), \
         OP(SPLAT, BOOL, "svwhilelt_b32_s32(0, $0 ? " n " : 0)"), \
-        ROW(SPELL_TRUTHS, BOOL, "truths_v" n "($0)", \
+        ROW(CAN_TRUTHS, BOOL, "truths_v" n "($0)", \
             "svbool_t truths_v" n "(uint32_t bits)\n" \
             "{\n" \
             "        const svuint32_t lane = svlsr_u32_x(" SVE_PATTERN(n) ", svdup_n_u32(bits), svindex_u32(0, 1));\n" \
@@ -213,7 +213,7 @@
            "        const svbool_t all = " SVE_PATTERN(n) ";\n" \
            "        return svcmpne_n_u32(all, svld1ub_u32(all, x), 0);\n" \
            "}"), \
-        SVE_ROW(n, SPELL_STORE, BOOL, "svst1b_u32", "(void *)$0, svdup_n_u32_z($1, 1)"), \
+        SVE_ROW(n, CAN_STORE, BOOL, "svst1b_u32", "(void *)$0, svdup_n_u32_z($1, 1)"), \
         SVE_COMPARE(n, LT, "lt"), SVE_COMPARE(n, LE, "le"), SVE_COMPARE(n, GT, "gt"), \
         SVE_COMPARE(n, GE, "ge"), SVE_COMPARE(n, EQ, "eq"), SVE_COMPARE(n, NE, "ne"), \
         SVE_OP(n, AND, BOOL, "svand_b_z", "$0, $1"), SVE_OP(n, OR, BOOL, "svorr_b_z", "$0, $1"), \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows that the vectors of x86 have in common, whatever their length: M is what names of intrinsics
  * begin with ("_mm512_"), F and I the types of floats and integers, S the suffix of integer
- * registers, and N what ends names of helper functions ("x16"). Include ir/spelling.h first.
+ * registers, and N what ends names of helper functions ("x16"). Include ir/capability.h first.
  *
  * maxps(a, b) is a > b ? a : b, with NaN and two zeros too: exactly MAX_ORDERED. MAX needs NaN of b
  * kept, which legalize proves needless where b is a literal. */
@@ -14,10 +14,10 @@
 
 /* of i32 and u32 alike */
 #define X86_WORDS(M, F, I, S, e)                                                                      \
-        ROW(SPELL_TYPE, e, I),                                                                        \
-        ROW(SPELL_ZERO, e, M "setzero_" S "()"),                                                      \
+        ROW(CAN_TYPE, e, I),                                                                        \
+        ROW(CAN_ZERO, e, M "setzero_" S "()"),                                                      \
         OP(LOAD, e, M "loadu_" S "((const void *)$0)"),                                               \
-        ROW(SPELL_STORE, e, M "storeu_" S "((void *)$0, $1)"),                                        \
+        ROW(CAN_STORE, e, M "storeu_" S "((void *)$0, $1)"),                                        \
         OP(ADD, e, M "add_epi32($0, $1)"),                                                            \
         OP(SUB, e, M "sub_epi32($0, $1)"),                                                            \
         OP(AND, e, M "and_" S "($0, $1)"),                                                            \
@@ -25,17 +25,17 @@
         OP(XOR, e, M "xor_" S "($0, $1)"),                                                            \
         OP(NOT, e, M "xor_" S "($0, " M "set1_epi32(-1))"),                                           \
         OP(NEG, e, M "sub_epi32(" M "setzero_" S "(), $0)"),                                          \
-        ROW(SPELL_SHL_LITERAL, e, M "slli_epi32($0, $1)"),                                            \
+        ROW(CAN_SHL_LITERAL, e, M "slli_epi32($0, $1)"),                                            \
         CONVERT(BITCAST, F32, e, M "castps_" S "($0)"),                                               \
         CONVERT(BITCAST, e, F32, M "cast" S "_ps($0)")
 
 #define X86_COMMON(M, F, I, S)                                                                        \
-        ROW(SPELL_TYPE, F32, F),                                                                      \
-        ROW(SPELL_ZERO, F32, M "setzero_ps()"),                                                       \
+        ROW(CAN_TYPE, F32, F),                                                                      \
+        ROW(CAN_ZERO, F32, M "setzero_ps()"),                                                       \
         OP(SPLAT, F32, M "set1_ps($0)"),                                                              \
         OP(RAMP, F32, M "setr_ps($0)"),                                                              \
         OP(LOAD, F32, M "loadu_ps($0)"),                                                              \
-        ROW(SPELL_STORE, F32, M "storeu_ps($0, $1)"),                                                 \
+        ROW(CAN_STORE, F32, M "storeu_ps($0, $1)"),                                                 \
         OP(ADD, F32, M "add_ps($0, $1)"),                                                             \
         OP(SUB, F32, M "sub_ps($0, $1)"),                                                             \
         OP(MUL, F32, M "mul_ps($0, $1)"),                                                             \
@@ -53,8 +53,8 @@
         OP(SPLAT, U32, M "set1_epi32((int)($0))"),                                                    \
         OP(RAMP, I32, M "setr_epi32($0)"),                                                            \
         OP(RAMP, U32, M "setr_epi32($0)"),                                                    \
-        ROW(SPELL_SHR_LITERAL, I32, M "srai_epi32($0, $1)"),                                          \
-        ROW(SPELL_SHR_LITERAL, U32, M "srli_epi32($0, $1)"),                                          \
+        ROW(CAN_SHR_LITERAL, I32, M "srai_epi32($0, $1)"),                                          \
+        ROW(CAN_SHR_LITERAL, U32, M "srli_epi32($0, $1)"),                                          \
         CONVERT(CAST, I32, U32, "$0"),                                                                \
         CONVERT(CAST, U32, I32, "$0"),                                                                \
         CONVERT(BITCAST, I32, U32, "$0"),                                                             \
@@ -63,8 +63,8 @@
 
 /* Truth values as vectors of words, all ones or all zeros, where there are no mask registers. */
 #define X86_WORD_MASKS(M, I, S)                                                                       \
-        ROW(SPELL_TYPE, BOOL, I),                                                                     \
-        ROW(SPELL_ZERO, BOOL, M "setzero_" S "()"),                                                   \
+        ROW(CAN_TYPE, BOOL, I),                                                                     \
+        ROW(CAN_ZERO, BOOL, M "setzero_" S "()"),                                                   \
         OP(SPLAT, BOOL, M "set1_epi32(-($0))"),                                                       \
         OP(AND, BOOL, M "and_" S "($0, $1)"),                                                         \
         OP(OR, BOOL, M "or_" S "($0, $1)"),                                                           \

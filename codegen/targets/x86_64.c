@@ -2,7 +2,7 @@
 /* Every 64-bit x86: SSE2. No masked loads, no gathers, no fma, no rounding instructions: legalize
  * and the library's formulas stand in. */
 #include "ir/rates.h"
-#include "ir/spelling.h"
+#include "ir/capability.h"
 
 #include "codegen/targets/x86.h"
 
@@ -50,8 +50,8 @@ extern const struct target target_generic, target_x86_64;
 
 /* four bytes, in the lowest 32 bits of a register */
 #define BYTES(e, type, widened) \
-        ROW(SPELL_TYPE, e, "__m128i"), \
-        ROW(SPELL_ZERO, e, "_mm_setzero_si128()"), \
+        ROW(CAN_TYPE, e, "__m128i"), \
+        ROW(CAN_ZERO, e, "_mm_setzero_si128()"), \
         OP(SPLAT, e, "_mm_set1_epi8((char)($0))"), \
         OP(LOAD, e, "load_bytes_x4($0)", \
            "__m128i load_bytes_x4(const void *x)\n" \
@@ -60,7 +60,7 @@ extern const struct target target_generic, target_x86_64;
            "        __builtin_memcpy(&bits, x, sizeof bits);\n" \
            "        return _mm_cvtsi32_si128(bits);\n" \
            "}"), \
-        ROW(SPELL_STORE, e, "store_bytes_x4($0, $1)", \
+        ROW(CAN_STORE, e, "store_bytes_x4($0, $1)", \
             "void store_bytes_x4(void *x, __m128i a)\n" \
             "{\n" \
             "        const int bits = _mm_cvtsi128_si32(a);\n" \
@@ -91,11 +91,11 @@ extern const struct target target_generic, target_x86_64;
                 "        return _mm_packs_epi32(low, low);\n" \
                 "}")
 #define HALF_WORDS \
-        ROW(SPELL_TYPE, I16, "__m128i"), \
-        ROW(SPELL_ZERO, I16, "_mm_setzero_si128()"), \
+        ROW(CAN_TYPE, I16, "__m128i"), \
+        ROW(CAN_ZERO, I16, "_mm_setzero_si128()"), \
         OP(SPLAT, I16, "_mm_set1_epi16((short)($0))"), \
         OP(LOAD, I16, "_mm_loadl_epi64((const void *)$0)"), \
-        ROW(SPELL_STORE, I16, "_mm_storel_epi64((void *)$0, $1)"), \
+        ROW(CAN_STORE, I16, "_mm_storel_epi64((void *)$0, $1)"), \
         HALF_FROM(I32), HALF_FROM(U32), \
         CONVERT(CAST, I16, I32, "i32_from_i16x4($0)", \
                 "__m128i i32_from_i16x4(__m128i a)\n" \
@@ -111,7 +111,7 @@ extern const struct target target_generic, target_x86_64;
                    "        return " widened ";\n" \
                    "}")
 
-static const struct spelling spellings[] = {
+static const struct c_spelling spellings[] = {
         X86_COMMON("_mm_", "__m128", "__m128i", "si128"),
         X86_WORD_MASKS("_mm_", "__m128i", "si128"),
         COMPARE(LT, "cmplt"), COMPARE(LE, "cmple"), COMPARE(GT, "cmpgt"), COMPARE(GE, "cmpge"),
@@ -208,7 +208,7 @@ static const struct spelling spellings[] = {
            "        const __m128i words = _mm_unpacklo_epi8(_mm_cvtsi32_si128(bits), zero);\n"
            "        return _mm_cmpgt_epi32(_mm_unpacklo_epi16(words, zero), zero);\n"
            "}"),
-        ROW(SPELL_STORE, BOOL, "store_bool_x4($0, $1)",
+        ROW(CAN_STORE, BOOL, "store_bool_x4($0, $1)",
             "void store_bool_x4(void *x, __m128i a)\n"
             "{\n"
             "        const __m128i words = _mm_packs_epi32(a, a);\n"
@@ -231,7 +231,7 @@ static const struct spelling spellings[] = {
         X86_PAIR(I8, "i8", "int8_t"), X86_PAIR(U8, "u8", "uint8_t"),
         { .op = LOOP_CALL, .element = E_F32, .function = "sqrt", .lanes = 1,
           .text = "_mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss($0)))" },
-        { 0 }
+        { .op = CAN_END }
 };
 
 static const struct multiply multiplies[] = {
@@ -254,5 +254,5 @@ const struct target target_x86_64 = {
         .keep = "v",
         .attribute = "sse2",
         .multiplies = multiplies,
-        .spellings = spellings,
+        C_SPELLINGS(spellings),
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* x86 since Haswell (2013) and Excavator (2015): AVX2 and FMA. */
-#include "ir/spelling.h"
+#include "ir/capability.h"
 
 #include "codegen/targets/x86.h"
 
@@ -35,18 +35,18 @@ extern const struct target target_x86_64, target_x86_64_v3;
         OP(MUL, e, "_mm256_mullo_epi32($0, $1)"), \
         OP(SHL, e, "_mm256_sllv_epi32($0, $1)"), \
         OP(SELECT, e, "_mm256_blendv_epi8($2, $1, $0)"), \
-        ROW(SPELL_LOAD_MASKED, e, "_mm256_maskload_epi32((const void *)$0, $1)"), \
-        ROW(SPELL_STORE_MASKED, e, "_mm256_maskstore_epi32((void *)$0, $2, $1)"), \
-        ROW(SPELL_GATHER, e, "_mm256_i32gather_epi32((const void *)$0, $1, 4)"), \
-        ROW(SPELL_GATHER_MASKED, e, \
+        ROW(CAN_LOAD_MASKED, e, "_mm256_maskload_epi32((const void *)$0, $1)"), \
+        ROW(CAN_STORE_MASKED, e, "_mm256_maskstore_epi32((void *)$0, $2, $1)"), \
+        ROW(CAN_GATHER, e, "_mm256_i32gather_epi32((const void *)$0, $1, 4)"), \
+        ROW(CAN_GATHER_MASKED, e, \
             "_mm256_mask_i32gather_epi32(_mm256_setzero_si256(), (const void *)$0, $1, $2, 4)")
 /* bytes and half words: eight of them fill the lower half of a register, or all of it */
 #define NARROW(e, splat, load, store) \
-        ROW(SPELL_TYPE, e, "__m128i"), \
-        ROW(SPELL_ZERO, e, "_mm_setzero_si128()"), \
+        ROW(CAN_TYPE, e, "__m128i"), \
+        ROW(CAN_ZERO, e, "_mm_setzero_si128()"), \
         OP(SPLAT, e, splat), \
         OP(LOAD, e, load "((const void *)$0)"), \
-        ROW(SPELL_STORE, e, store "((void *)$0, $1)")
+        ROW(CAN_STORE, e, store "((void *)$0, $1)")
 #define BYTE "_mm_set1_epi8((char)($0))"
 #define HALF "_mm_set1_epi16((short)($0))"
 #define WIDEN(from, name) \
@@ -69,15 +69,15 @@ extern const struct target target_x86_64, target_x86_64_v3;
                 "        return _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));\n" \
                 "}")
 
-static const struct spelling spellings[] = {
+static const struct c_spelling spellings[] = {
         X86_COMMON("_mm256_", "__m256", "__m256i", "si256"),
         X86_WORD_MASKS("_mm256_", "__m256i", "si256"),
         WORDS(I32), WORDS(U32),
         INTERLEAVE(INTERLEAVE_LOW, "interleave_low", "0x20"),
         INTERLEAVE(INTERLEAVE_HIGH, "interleave_high", "0x31"),
         OP(FMA, F32, "_mm256_fmadd_ps($0, $1, $2)"),
-        ROW(SPELL_FMA_LESS, F32, "_mm256_fmsub_ps($0, $1, $2)"),
-        ROW(SPELL_FMA_FROM, F32, "_mm256_fnmadd_ps($0, $1, $2)"),
+        ROW(CAN_FMA_LESS, F32, "_mm256_fmsub_ps($0, $1, $2)"),
+        ROW(CAN_FMA_FROM, F32, "_mm256_fnmadd_ps($0, $1, $2)"),
         { .op = LOOP_FMA, .element = E_F32, .lanes = 1, .text = "__builtin_fmaf($0, $1, $2)" },
         { .op = LOOP_FMA, .element = E_F64, .lanes = 1, .text = "__builtin_fma($0, $1, $2)" },
         ROUND("floor", "_MM_FROUND_TO_NEG_INF"), ROUND("ceil", "_MM_FROUND_TO_POS_INF"),
@@ -86,10 +86,10 @@ static const struct spelling spellings[] = {
         COMPARE(EQ, "EQ_OQ"), COMPARE(NE, "NEQ_UQ"),
         OP(SELECT, F32, "_mm256_blendv_ps($2, $1, _mm256_castsi256_ps($0))"),
         OP(SELECT, BOOL, "_mm256_blendv_epi8($2, $1, $0)"),
-        ROW(SPELL_LOAD_MASKED, F32, "_mm256_maskload_ps($0, $1)"),
-        ROW(SPELL_STORE_MASKED, F32, "_mm256_maskstore_ps($0, $2, $1)"),
-        ROW(SPELL_GATHER, F32, "_mm256_i32gather_ps($0, $1, 4)"),
-        ROW(SPELL_GATHER_MASKED, F32,
+        ROW(CAN_LOAD_MASKED, F32, "_mm256_maskload_ps($0, $1)"),
+        ROW(CAN_STORE_MASKED, F32, "_mm256_maskstore_ps($0, $2, $1)"),
+        ROW(CAN_GATHER, F32, "_mm256_i32gather_ps($0, $1, 4)"),
+        ROW(CAN_GATHER_MASKED, F32,
             "_mm256_mask_i32gather_ps(_mm256_setzero_ps(), $0, $1, _mm256_castsi256_ps($2), 4)"),
         EXTREME(MIN, "min", "_mm256_min_ps"), EXTREME(MAX, "max", "_mm256_max_ps"),
         OP(MIN, I32, "_mm256_min_epi32($0, $1)"), OP(MAX, I32, "_mm256_max_epi32($0, $1)"),
@@ -173,7 +173,7 @@ static const struct spelling spellings[] = {
            "{\n"
            "        return _mm256_cmpgt_epi32(_mm256_cvtepu8_epi32(_mm_loadl_epi64(x)), _mm256_setzero_si256());\n"
            "}"),
-        ROW(SPELL_STORE, BOOL, "store_bool_x8($0, $1)",
+        ROW(CAN_STORE, BOOL, "store_bool_x8($0, $1)",
             "void store_bool_x8(void *x, __m256i a)\n"
             "{\n"
             "        const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(a), "
@@ -198,7 +198,7 @@ static const struct spelling spellings[] = {
         CONVERT(CAST, F16, F32, "_mm256_cvtph_ps($0)"),
         CONVERT(CAST, BF16, F32, "_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32($0), 16))"),
         CONVERT(CAST, F32, F16, "_mm256_cvtps_ph($0, _MM_FROUND_TO_NEAREST_INT)"),
-        { 0 }
+        { .op = CAN_END }
 };
 
 static const struct multiply multiplies[] = {
@@ -214,5 +214,5 @@ const struct target target_x86_64_v3 = {
         .has_fma = true,
         .attribute = "avx2,fma,bmi,bmi2,f16c",
         .multiplies = multiplies,
-        .spellings = spellings,
+        C_SPELLINGS(spellings),
 };

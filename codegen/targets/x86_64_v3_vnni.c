@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* x86 with AVX-VNNI: Alder Lake (2021), Zen 5 (2024) and later. */
-#include "ir/spelling.h"
+#include "ir/capability.h"
 
 #include "codegen/targets/x86.h"
 
@@ -8,10 +8,10 @@ extern const struct target target_x86_64_v3, target_x86_64_v3_vnni;
 
 static const struct multiply multiplies[] = { X86_VNNI(8), { 0 } };
 
-static const struct spelling spellings[] = {
+static const struct c_spelling spellings[] = {
         X86_DOT_IN_PLACE("dot_u8_i8", I32, "dot_u8_i8_x8", "__m256i", "__m256i", "%{vex%} vpdpbusd"),
         X86_DOT_OF("dot_i8_u8", I32, "dot_i8_u8_x8", "__m256i", "__m256i", "%{vex%} vpdpbusd", "%1, %2"),
-        { 0 }
+        { .op = CAN_END }
 };
 
 const struct target target_x86_64_v3_vnni = {
@@ -20,5 +20,5 @@ const struct target target_x86_64_v3_vnni = {
         .base = &target_x86_64_v3,
         .attribute = "avxvnni,avx2,fma,bmi,bmi2,f16c",
         .multiplies = multiplies,
-        .spellings = spellings,
+        C_SPELLINGS(spellings),
 };

@@ -2,7 +2,7 @@
 /* x86 with 512-bit vectors: Skylake-SP (2017), Zen 4 (2022) and later. Truth values are mask
  * registers. */
 #include "ir/rates.h"
-#include "ir/spelling.h"
+#include "ir/capability.h"
 
 #include "codegen/targets/x86.h"
 
@@ -36,33 +36,33 @@ extern const struct target target_x86_64_v3, target_x86_64_v4;
         OP(SHL, e, "_mm512_sllv_epi32($0, $1)"), \
         OP(SELECT, e, "_mm512_mask_blend_epi32($0, $2, $1)"), \
         OP(SUM_LANES, e, result "_mm512_reduce_add_epi32($0)"), \
-        ROW(SPELL_LOAD_MASKED, e, "_mm512_maskz_loadu_epi32($1, $0)"), \
-        ROW(SPELL_STORE_MASKED, e, "_mm512_mask_storeu_epi32($0, $2, $1)"), \
-        ROW(SPELL_GATHER, e, "_mm512_i32gather_epi32($1, $0, 4)"), \
-        ROW(SPELL_GATHER_MASKED, e, \
+        ROW(CAN_LOAD_MASKED, e, "_mm512_maskz_loadu_epi32($1, $0)"), \
+        ROW(CAN_STORE_MASKED, e, "_mm512_mask_storeu_epi32($0, $2, $1)"), \
+        ROW(CAN_GATHER, e, "_mm512_i32gather_epi32($1, $0, 4)"), \
+        ROW(CAN_GATHER_MASKED, e, \
             "_mm512_mask_i32gather_epi32(_mm512_setzero_si512(), $2, $1, $0, 4)"), \
-        ROW(SPELL_SCATTER, e, "_mm512_i32scatter_epi32($0, $1, $2, 4)"), \
-        ROW(SPELL_SCATTER_MASKED, e, "_mm512_mask_i32scatter_epi32($0, $3, $1, $2, 4)"), \
+        ROW(CAN_SCATTER, e, "_mm512_i32scatter_epi32($0, $1, $2, 4)"), \
+        ROW(CAN_SCATTER_MASKED, e, "_mm512_mask_i32scatter_epi32($0, $3, $1, $2, 4)"), \
         CONVERT(CAST, BOOL, e, "_mm512_maskz_set1_epi32($0, 1)")
 /* sixteen bytes fill a 128-bit register, sixteen half words one of 256 */
 #define BYTES(e) \
-        ROW(SPELL_TYPE, e, "__m128i"), \
-        ROW(SPELL_ZERO, e, "_mm_setzero_si128()"), \
+        ROW(CAN_TYPE, e, "__m128i"), \
+        ROW(CAN_ZERO, e, "_mm_setzero_si128()"), \
         OP(SPLAT, e, "_mm_set1_epi8((char)($0))"), \
         OP(LOAD, e, "_mm_loadu_si128((const void *)$0)"), \
-        ROW(SPELL_STORE, e, "_mm_storeu_si128((void *)$0, $1)"), \
-        ROW(SPELL_LOAD_MASKED, e, "_mm_maskz_loadu_epi8($1, $0)"), \
-        ROW(SPELL_STORE_MASKED, e, "_mm_mask_storeu_epi8($0, $2, $1)"), \
+        ROW(CAN_STORE, e, "_mm_storeu_si128((void *)$0, $1)"), \
+        ROW(CAN_LOAD_MASKED, e, "_mm_maskz_loadu_epi8($1, $0)"), \
+        ROW(CAN_STORE_MASKED, e, "_mm_mask_storeu_epi8($0, $2, $1)"), \
         CONVERT(CAST, I32, e, "_mm512_cvtepi32_epi8($0)"), \
         CONVERT(CAST, U32, e, "_mm512_cvtepi32_epi8($0)")
 #define HALVES(e) \
-        ROW(SPELL_TYPE, e, "__m256i"), \
-        ROW(SPELL_ZERO, e, "_mm256_setzero_si256()"), \
+        ROW(CAN_TYPE, e, "__m256i"), \
+        ROW(CAN_ZERO, e, "_mm256_setzero_si256()"), \
         OP(SPLAT, e, "_mm256_set1_epi16((short)($0))"), \
         OP(LOAD, e, "_mm256_loadu_si256((const void *)$0)"), \
-        ROW(SPELL_STORE, e, "_mm256_storeu_si256((void *)$0, $1)"), \
-        ROW(SPELL_LOAD_MASKED, e, "_mm256_maskz_loadu_epi16($1, $0)"), \
-        ROW(SPELL_STORE_MASKED, e, "_mm256_mask_storeu_epi16($0, $2, $1)")
+        ROW(CAN_STORE, e, "_mm256_storeu_si256((void *)$0, $1)"), \
+        ROW(CAN_LOAD_MASKED, e, "_mm256_maskz_loadu_epi16($1, $0)"), \
+        ROW(CAN_STORE_MASKED, e, "_mm256_mask_storeu_epi16($0, $2, $1)")
 #define WEAVE_HALF_WORDS(e) \
         OP(INTERLEAVE_LOW, e, \
            "_mm256_permutex2var_epi16($0, _mm256_setr_epi16(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), $1)"), \
@@ -76,7 +76,7 @@ extern const struct target target_x86_64_v3, target_x86_64_v4;
         CONVERT(CAST, from, I32, "_mm512_cvt" name "_epi32($0)"), \
         CONVERT(CAST, from, U32, "_mm512_cvt" name "_epi32($0)")
 
-static const struct spelling spellings[] = {
+static const struct c_spelling spellings[] = {
         X86_COMMON("_mm512_", "__m512", "__m512i", "si512"),
         WORDS(I32, ""), WORDS(U32, "(uint32_t)"),
         OP(INTERLEAVE_LOW, F32,
@@ -84,18 +84,18 @@ static const struct spelling spellings[] = {
         OP(INTERLEAVE_HIGH, F32,
            "_mm512_permutex2var_ps($0, _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31), $1)"),
         OP(FMA, F32, "_mm512_fmadd_ps($0, $1, $2)"),
-        ROW(SPELL_FMA_LESS, F32, "_mm512_fmsub_ps($0, $1, $2)"),
-        ROW(SPELL_FMA_FROM, F32, "_mm512_fnmadd_ps($0, $1, $2)"),
+        ROW(CAN_FMA_LESS, F32, "_mm512_fmsub_ps($0, $1, $2)"),
+        ROW(CAN_FMA_FROM, F32, "_mm512_fnmadd_ps($0, $1, $2)"),
         MATH("scale", F32, "_mm512_scalef_ps($0, $1)"),
         ROUND("floor", "_MM_FROUND_TO_NEG_INF"), ROUND("ceil", "_MM_FROUND_TO_POS_INF"),
         ROUND("trunc", "_MM_FROUND_TO_ZERO"), ROUND("round", "_MM_FROUND_TO_NEAREST_INT"),
         OP(SELECT, F32, "_mm512_mask_blend_ps($0, $2, $1)"),
-        ROW(SPELL_LOAD_MASKED, F32, "_mm512_maskz_loadu_ps($1, $0)"),
-        ROW(SPELL_STORE_MASKED, F32, "_mm512_mask_storeu_ps($0, $2, $1)"),
-        ROW(SPELL_GATHER, F32, "_mm512_i32gather_ps($1, $0, 4)"),
-        ROW(SPELL_GATHER_MASKED, F32, "_mm512_mask_i32gather_ps(_mm512_setzero_ps(), $2, $1, $0, 4)"),
-        ROW(SPELL_SCATTER, F32, "_mm512_i32scatter_ps($0, $1, $2, 4)"),
-        ROW(SPELL_SCATTER_MASKED, F32, "_mm512_mask_i32scatter_ps($0, $3, $1, $2, 4)"),
+        ROW(CAN_LOAD_MASKED, F32, "_mm512_maskz_loadu_ps($1, $0)"),
+        ROW(CAN_STORE_MASKED, F32, "_mm512_mask_storeu_ps($0, $2, $1)"),
+        ROW(CAN_GATHER, F32, "_mm512_i32gather_ps($1, $0, 4)"),
+        ROW(CAN_GATHER_MASKED, F32, "_mm512_mask_i32gather_ps(_mm512_setzero_ps(), $2, $1, $0, 4)"),
+        ROW(CAN_SCATTER, F32, "_mm512_i32scatter_ps($0, $1, $2, 4)"),
+        ROW(CAN_SCATTER_MASKED, F32, "_mm512_mask_i32scatter_ps($0, $3, $1, $2, 4)"),
         EXTREME(MIN, "min", "_mm512_min_ps"), EXTREME(MAX, "max", "_mm512_max_ps"),
         OP(MIN, I32, "_mm512_min_epi32($0, $1)"), OP(MAX, I32, "_mm512_max_epi32($0, $1)"),
         OP(MIN, U32, "_mm512_min_epu32($0, $1)"), OP(MAX, U32, "_mm512_max_epu32($0, $1)"),
@@ -160,9 +160,9 @@ static const struct spelling spellings[] = {
         OP(MIN_LANES, U32, "_mm512_reduce_min_epu32($0)"),
         OP(MAX_LANES, U32, "_mm512_reduce_max_epu32($0)"),
 
-        ROW(SPELL_TYPE, BOOL, "__mmask16"),
-        ROW(SPELL_ZERO, BOOL, "0"),
-        ROW(SPELL_TRUTHS, BOOL, "(__mmask16)$0"),
+        ROW(CAN_TYPE, BOOL, "__mmask16"),
+        ROW(CAN_ZERO, BOOL, "0"),
+        ROW(CAN_TRUTHS, BOOL, "(__mmask16)$0"),
         OP(SPLAT, BOOL, "(__mmask16)-($0)"),
         OP(LOAD, BOOL, "load_bool_x16($0)",
            "__mmask16 load_bool_x16(const void *x)\n"
@@ -170,7 +170,7 @@ static const struct spelling spellings[] = {
            "        const __m128i bytes = _mm_loadu_si128(x);\n"
            "        return _mm_test_epi8_mask(bytes, bytes);\n"
            "}"),
-        ROW(SPELL_STORE, BOOL, "_mm_storeu_si128((void *)$0, _mm_maskz_set1_epi8($1, 1))"),
+        ROW(CAN_STORE, BOOL, "_mm_storeu_si128((void *)$0, _mm_maskz_set1_epi8($1, 1))"),
         COMPARE(LT, "LT_OQ", "lt"), COMPARE(LE, "LE_OQ", "le"), COMPARE(GT, "GT_OQ", "gt"),
         COMPARE(GE, "GE_OQ", "ge"), COMPARE(EQ, "EQ_OQ", "eq"), COMPARE(NE, "NEQ_UQ", "neq"),
         OP(AND, BOOL, "_kand_mask16($0, $1)"), OP(OR, BOOL, "_kor_mask16($0, $1)"),
@@ -206,7 +206,7 @@ static const struct spelling spellings[] = {
                 "        const __mmask16 nan = _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q);\n"
                 "        return _mm512_cvtepi32_epi16(_mm512_mask_or_epi32(near, nan, high, _mm512_set1_epi32(64)));\n"
                 "}"),
-        { 0 }
+        { .op = CAN_END }
 };
 
 static const struct multiply multiplies[] = {
@@ -225,5 +225,5 @@ const struct target target_x86_64_v4 = {
         .rates = &(const struct rates){ .l2 = 48 },
         .attribute = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
         .multiplies = multiplies,
-        .spellings = spellings,
+        C_SPELLINGS(spellings),
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* x86 with AVX-512 BF16: Cooper Lake (2020), Zen 4 (2022), Sapphire Rapids (2023). */
-#include "ir/spelling.h"
+#include "ir/capability.h"
 
 #include "codegen/targets/x86.h"
 
@@ -12,7 +12,7 @@ static const struct multiply multiplies[] = {
         { 0 }
 };
 
-static const struct spelling spellings[] = {
+static const struct c_spelling spellings[] = {
         X86_DOT_IN_PLACE("dot_bf16", F32, "dot_bf16_x16", "__m512", "__m512i", "vdpbf16ps"),
         /* The instruction takes subnormal numbers for zero: those lanes are rounded as integers.
          * Without asking whether there are any: beside branches, one for each of a tile's sums, gcc
@@ -25,7 +25,7 @@ static const struct spelling spellings[] = {
                 "        const __m512i up = _mm512_mask_sub_epi32(below, odd, below, _mm512_set1_epi32(-1));\n"
                 "        return _mm512_mask_cvtepi32_epi16((__m256i)_mm512_cvtneps_pbh(a), small, _mm512_srli_epi32(up, 16));\n"
                 "}"),
-        { 0 }
+        { .op = CAN_END }
 };
 
 const struct target target_x86_64_v4_bf16 = {
@@ -34,5 +34,5 @@ const struct target target_x86_64_v4_bf16 = {
         .base = &target_x86_64_v4_vnni,
         .attribute = "avx512bf16,avx512vnni,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
         .multiplies = multiplies,
-        .spellings = spellings,
+        C_SPELLINGS(spellings),
 };

@@ -2,7 +2,7 @@
 /* x86 with AVX-512 FP16: Sapphire Rapids (2023). vfmadd231ph adds twice as many products as that of floats, and
  * rounds each sum to 11 bits: so a run of at most 72 of them is added up so, two channels of an output side by
  * side, and then goes to a sum in f32 (docs/quantization.md says what is lost). */
-#include "ir/spelling.h"
+#include "ir/capability.h"
 
 #include "codegen/targets/x86.h"
 
@@ -14,7 +14,7 @@ static const struct multiply multiplies[] = {
         { 0 }
 };
 
-static const struct spelling spellings[] = {
+static const struct c_spelling spellings[] = {
         X86_DOT_IN_PLACE("add_pair", U32, "add_pair_x16", "__m512i", "__m512i", "vfmadd231ph"),
         X86_DOT("join_pair", F32, "join_pair_x16($0, $1)",
                 .definition = "__m512 join_pair_x16(__m512 sum, __m512i run)\n"
@@ -23,7 +23,7 @@ static const struct spelling spellings[] = {
                               "        __asm__ (\"vaddph\\t%1, %0, %0\" : \"+v\"(run) : \"v\"(turned));\n"
                               "        return _mm512_add_ps(sum, _mm512_cvtph_ps(_mm512_cvtepi32_epi16(run)));\n"
                               "}"),
-        { 0 }
+        { .op = CAN_END }
 };
 
 const struct target target_x86_64_v4_fp16 = {
@@ -34,5 +34,5 @@ const struct target target_x86_64_v4_fp16 = {
         /* before release 12 its assembler (binutils 2.38) knows the instructions, and nothing else has to */
         .gcc_attribute = "avx512bf16,avx512vnni,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
         .multiplies = multiplies,
-        .spellings = spellings,
+        C_SPELLINGS(spellings),
 };

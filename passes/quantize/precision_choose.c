@@ -9,7 +9,7 @@
  * no finite number for stay in f32, and what they multiply. */
 #include "cost/narrow_cost.h"
 #include "cost/room.h"
-#include "ir/spelling.h"
+#include "ir/capability.h"
 #include "ir/winograd_tiles.h"
 #include "passes/layout/layout.h"
 #include "passes/layout/winograd.h"
@@ -76,7 +76,7 @@ static bool is_streamed(const struct op *op, const struct target *target, enum e
         const struct loop_type narrow = LOOP_VECTOR(e, target_lanes(target, E_F32));
         return op->code == OP_dot &&
                type_bytes(op_operand(op, 1)->type) > room_whole(target) &&
-               spelling_of_type(target, narrow);
+               capability_of_type(target, narrow);
 }
 
 static bool fits_words(const struct op *op, const struct target *target)

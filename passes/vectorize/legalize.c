@@ -15,7 +15,7 @@
  * A prefetch that the target cannot do goes, and hardware tiles that it has none of are written out
  * (legalize_statements.c). All else stays as it is where there are no vectors.
  *
- * Exact to the bit. Which rows there are: ir/spelling.h. */
+ * Exact to the bit. Which rows there are: ir/capability.h. */
 #include "passes/vectorize/legalize.h"
 
 #include <math.h>
@@ -154,7 +154,7 @@ static struct loop_expr *narrowed(struct arena *arena, struct loop_expr *e)
 static struct loop_expr *legalize_subscript(struct arena *arena, const struct loop_buffer *b,
                                      struct loop_expr *index)
 {
-        if (index->type.lanes == 1 || b->extent > INT32_MAX || spelling_subscripts(index))
+        if (index->type.lanes == 1 || b->extent > INT32_MAX || capability_subscripts(index))
                 return index;
         struct loop_expr *narrow = narrowed(arena, index);
         return narrow ? loop_node(arena, LOOP_CAST, index->type, narrow, NULL, NULL) : index;
@@ -345,7 +345,7 @@ static struct loop_expr *legalize_choice(const struct legalization *l, struct lo
 static struct loop_expr *legalize_load(const struct legalization *l, struct loop_expr *e)
 {
         struct arena *arena = l->arena;
-        if (e->group && !spelling_of(l->target, e))
+        if (e->group && !capability_of(l->target, e))
                 return legalize_expr(l, loop_words_expand(arena, e));
         struct loop_expr *index =
                 legalize_subscript(arena, e->buffer, legalize_sum(arena, e->args[0]));
@@ -366,7 +366,7 @@ static struct loop_expr *rewritten(const struct legalization *l, struct loop_exp
         case LOOP_LOAD: return legalize_load(l, e);
         default: break;
         }
-        if (spelling_of(l->target, e))
+        if (capability_of(l->target, e))
                 return e;
         switch (e->op) {
         case LOOP_MIN_ORDERED:
@@ -442,7 +442,7 @@ struct loop_function *legalize_vectored(struct arena *arena, const struct target
                 const struct loop_variable *v = f->scalars[i];
                 lift_variable(&lift, v,
                               loop_scalar_add(arena, to, v->name, lifted_type(&lift, v->type)));
-                if (!spelling_of_type(t, lifted_type(&lift, v->type)))
+                if (!capability_of_type(t, lifted_type(&lift, v->type)))
                         return NULL;
         }
         for (const struct loop_stmt *s = f->body->first; s; s = s->next) {
@@ -452,7 +452,7 @@ struct loop_function *legalize_vectored(struct arena *arena, const struct target
                 a = a ? legalize_expr(&(struct legalization){ arena, t, NULL }, a) : NULL;
                 bool native =
                         a && (legalize_is_native(arena, t, a) || legalize_rare_side(arena, t, a));
-                if (!native || !spelling_of_type(t, a->type))
+                if (!native || !capability_of_type(t, a->type))
                         return NULL;
                 struct loop_stmt *twin = loop_append(arena, to->body, s->kind);
                 twin->a = a;

@@ -4,7 +4,7 @@
 #define PASSES_VECTORIZE_LEGALIZE_H
 
 #include "ir/loop_bounds.h"
-#include "ir/spelling.h"
+#include "ir/capability.h"
 
 /* f of the library with vectors of that many lanes for its variables, all of whose operations the
  * target has, but for sides of choices: what they lack is taken to be rare, and done for the lanes

@@ -46,7 +46,7 @@ static bool has_row(struct arena *arena, const struct target *t, const struct lo
         bool vector = e->type.lanes > 1;
         for (int i = 0; i < e->arity; i++)
                 vector |= e->args[i] && e->args[i]->type.lanes > 1;
-        return !vector || e->type.tile || spelling_of(t, e) ||
+        return !vector || e->type.tile || capability_of(t, e) ||
                (is_vector_call(e) && legalize_vectored(arena, t, e->function, e->type.lanes));
 }
 
@@ -55,7 +55,7 @@ static bool has_row(struct arena *arena, const struct target *t, const struct lo
 static const struct loop_expr *operand(const struct loop_expr *e, int i)
 {
         bool gather = e->op == LOOP_LOAD && i == 0 && e->args[0]->type.lanes > 1;
-        const struct loop_expr *subscripts = gather ? spelling_subscripts(e->args[0]) : NULL;
+        const struct loop_expr *subscripts = gather ? capability_subscripts(e->args[0]) : NULL;
         return subscripts ? subscripts : e->args[i];
 }
 
@@ -382,7 +382,7 @@ static struct loop_expr *settled(struct lanes *l, struct loop_expr *e)
 
 static bool has_type(const struct lanes *l, struct loop_type type)
 {
-        return type.lanes == 1 || spelling_of_type(l->target, type);
+        return type.lanes == 1 || capability_of_type(l->target, type);
 }
 
 static struct loop_buffer *declare_array(struct lanes *l, const struct loop_variable *v, int row,
@@ -451,8 +451,8 @@ static bool is_native_store(const struct lanes *l, const struct loop_stmt *s)
 {
         if (s->b->type.lanes == 1)
                 return true;
-        const struct loop_expr *subscripts = spelling_subscripts(s->a);
-        return spelling_of_store(l->target, s) &&
+        const struct loop_expr *subscripts = capability_subscripts(s->a);
+        return capability_of_store(l->target, s) &&
                (s->a->type.lanes == 1 || is_native(l, subscripts));
 }
 

@@ -18,7 +18,7 @@ static void expand(struct expansion *x, struct loop_block *block, struct loop_st
 {
         bool sums = x->tiles && s->kind == STMT_VAR && s->variable->type.tile;
         bool multiplies = x->tiles && loop_is_of_tiles(s);
-        bool nothing = s->kind == STMT_PREFETCH ? !spelling_of_prefetch(x->target, s->code)
+        bool nothing = s->kind == STMT_PREFETCH ? !capability_of_prefetch(x->target, s->code)
                                                 : x->tiles && s->kind == STMT_TILES;
         x->count += sums || multiplies || nothing;
         if (nothing)

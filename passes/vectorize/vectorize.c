@@ -41,7 +41,7 @@ static bool is_converted(const struct vectorizing *v, const struct loop_stmt *s)
 {
         return s->kind == STMT_STORE && s->b->type.lanes > 1 && s->b->op == LOOP_CAST &&
                s->a->type.lanes == 1 && s->b->args[0]->type.element != E_INDEX &&
-               !spelling_of_type(v->target, s->b->type);
+               !capability_of_type(v->target, s->b->type);
 }
 
 static void look_at_stmt(struct loop_stmt *stmt, void *context)
@@ -58,8 +58,8 @@ static void look_at_stmt(struct loop_stmt *stmt, void *context)
         if (stmt->kind != STMT_STORE)
                 look(s, stmt->a);
         else if (stmt->b->type.lanes > 1 && stmt->a->type.lanes == 1)
-                s->good = s->good && spelling_of_store(s->v->target, stmt);
-        if (vector && !spelling_of_type(s->v->target, stmt->variable->type))
+                s->good = s->good && capability_of_store(s->v->target, stmt);
+        if (vector && !capability_of_type(s->v->target, stmt->variable->type))
                 s->good = false;
 }
 

@@ -11,7 +11,7 @@
 
 #include "codegen/targets.h"
 #include "compiler/driver.h"
-#include "ir/spelling.h"
+#include "ir/capability.h"
 
 extern const struct target target_generic;
 
@@ -19,38 +19,38 @@ extern const struct target target_generic;
 
 enum { ROWS_MAX = 8192 };
 
-static void add_row(struct spelling *rows, int *count, struct spelling row)
+static void add_row(struct capability *rows, int *count, struct capability row)
 {
-        row.text = "?";
         rows[(*count)++] = row;
 }
 
 /* every operation on vectors of every element */
-static const struct spelling *all_spellings(void)
+static const struct capability *all_capabilities(void)
 {
-        static struct spelling rows[ROWS_MAX + 1];
+        static struct capability rows[ROWS_MAX + 1];
         int count = 0;
         for (int e = 0; e < ELEMENT_COUNT; e++) {
-                for (int op = 0; op <= SPELL_PREFETCH; op++) {
+                for (int op = 0; op <= CAN_PREFETCH; op++) {
                         bool converts = op == LOOP_CAST || op == LOOP_BITCAST;
-                        if (op == LOOP_CALL || op == SPELL_LOAD_WORDS)
+                        if (op == LOOP_CALL || op == CAN_LOAD_WORDS)
                                 continue;
                         for (int to = 0; to < (converts ? ELEMENT_COUNT : 1); to++)
-                                add_row(rows, &count, (struct spelling){ .op = (uint8_t)op, .element = (uint8_t)e,
+                                add_row(rows, &count, (struct capability){ .op = (uint8_t)op, .element = (uint8_t)e,
                                                                          .to = (uint8_t)to });
                 }
                 for (int group = 2; group <= WORD_GROUP_MAX; group *= 2)
                         for (int word = E_U32; word <= E_U64; word += E_U64 - E_U32)
                                 for (int lanes = 0; lanes < 2; lanes++)
-                                        add_row(rows, &count, (struct spelling){ .op = SPELL_LOAD_WORDS, .element = (uint8_t)word,
+                                        add_row(rows, &count, (struct capability){ .op = CAN_LOAD_WORDS, .element = (uint8_t)word,
                                                                                  .to = (uint8_t)e, .level = (uint8_t)group,
                                                                                  .lanes = (uint8_t)lanes });
         }
         for (int level = 0; level < 3; level++)
-                add_row(rows, &count, (struct spelling){ .op = SPELL_PREFETCH, .level = (uint8_t)level });
+                add_row(rows, &count, (struct capability){ .op = CAN_PREFETCH, .level = (uint8_t)level });
         static const struct { const char *name; enum element sum; } calls[] = { { "dot_u8_i8", E_I32 }, { "dot_i8", E_I32 }, { "dot_bf16", E_F32 } };
         for (int k = 0; k < 3; k++)
-                add_row(rows, &count, (struct spelling){ .op = LOOP_CALL, .element = (uint8_t)calls[k].sum, .function = calls[k].name });
+                add_row(rows, &count, (struct capability){ .op = LOOP_CALL, .element = (uint8_t)calls[k].sum, .function = calls[k].name });
+        add_row(rows, &count, (struct capability){ .op = CAN_END });
         return rows;
 }
 
@@ -99,7 +99,7 @@ const struct target *target_find(const char *name)
                 return strcmp(name, "generic") ? NULL : &target_generic;
         *t = (struct target){
                 .name = name, .doc = "made up", .base = &target_generic, .engine = &engine_vector, .vector_bytes = 4 * lanes, .vector_registers = registers,
-                .has_fma = strstr(name, "-fma") != NULL, .has_masks = strstr(name, "-masks") != NULL, .spellings = all_spellings(),
+                .has_fma = strstr(name, "-fma") != NULL, .has_masks = strstr(name, "-masks") != NULL, .capabilities = all_capabilities(), .capability_bytes = sizeof(struct capability),
                 .multiplies = multiplies_of(lanes, name),
         };
         return t;

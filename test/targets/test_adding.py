@@ -38,23 +38,23 @@ ARM, ARM_LINE = next(pair for pair in zip(blocks(), list(blocks())[1:]) if "<arm
 ARM_NAME, ARM_FLAGS = re.search(r"codegen/targets/(arm\w+)\.c", PAGE)[1], ["-O2", *re.findall(r"`(-march=\S+)`", PAGE)]
 
 # what the page asks of a table at least, in GNU C of any machine: no attribute, no header, no row that may be missing
-VECTORS = """#include "ir/spelling.h"
+VECTORS = """#include "codegen/c_spelling.h"
 
 extern const struct target target_generic, target_vectors;
 
 #define ROW(operation, e, ...) { .op = operation, .element = E_##e, .text = __VA_ARGS__ }
 #define LEAST(e, suffix, c) \\
-        ROW(SPELL_TYPE, e, "v4" suffix), \\
+        ROW(CAN_TYPE, e, "v4" suffix), \\
         ROW(LOOP_SPLAT, e, "splat_" suffix "($0)", \\
             "v4" suffix " splat_" suffix "(" c " a)\\n{\\n        return (v4" suffix "){ a, a, a, a };\\n}"), \\
         ROW(LOOP_RAMP, e, "(v4" suffix "){ $0 }"), \\
         ROW(LOOP_LOAD, e, "load_" suffix "($0)", \\
             "v4" suffix " load_" suffix "(const void *p)\\n{\\n        v4" suffix " a;\\n        __builtin_memcpy(&a, p, 16);\\n" \\
             "        return a;\\n}"), \\
-        ROW(SPELL_STORE, e, "store_" suffix "($0, $1)", \\
+        ROW(CAN_STORE, e, "store_" suffix "($0, $1)", \\
             "void store_" suffix "(void *p, v4" suffix " a)\\n{\\n        __builtin_memcpy(p, &a, 16);\\n}")
 
-static const struct spelling spellings[] = { LEAST(F32, "f32", "float"), LEAST(I32, "i32", "int"), { 0 } };
+static const struct c_spelling spellings[] = { LEAST(F32, "f32", "float"), LEAST(I32, "i32", "int"), { .op = CAN_END } };
 
 const struct target target_vectors = {
         .name = "vectors",
@@ -64,7 +64,7 @@ const struct target target_vectors = {
         .machine = "defined(__GNUC__)",
         .vector_bytes = 16,
         .vector_registers = 16,
-        .spellings = spellings,
+        C_SPELLINGS(spellings),
 };
 """
 TYPES = "".join(f"typedef {c} v4{e} __attribute__((vector_size(16)));\n" for e, c in (("f32", "float"), ("i32", "int")))

@@ -55,7 +55,7 @@ static void test_processors(void **state)
         const struct target *t;
         for (int k = 0; (t = target_at(k)); k++) {
                 const struct processor *p = t->processors;
-                assert_true(!p || (t->base && !t->attribute && !t->spellings && !t->multiplies));
+                assert_true(!p || (t->base && !t->attribute && !t->capabilities && !t->multiplies));
                 for (; p && p->vendor; p++)
                         assert_true(p->family > 0 && p->first <= p->last);
         }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Targets: every row of every spelling table that this processor can run, what is left to legalize, and the library on
  * vectors: compiled by gcc and clang and compared with the interpreter on special and random values. */
+#include "codegen/c_spelling.h"
 #include "c_harness.h"
 
-#include "ir/spelling.h"
+#include "ir/capability.h"
 #include "passes/pass.h"
 #include "test/unit/processor.h"
 
@@ -216,7 +217,7 @@ static bool mentions(const char *text, const char *row_text)
 
 static const char *text_of(int e) { return element_info[e].text; }
 
-static const char *operation_text(const struct spelling *row)
+static const char *operation_text(const struct c_spelling *row)
 {
         const struct loop_op_info *info = &loop_op_info[row->op];
         if (info->form == FORM_INFIX)
@@ -227,7 +228,7 @@ static const char *operation_text(const struct spelling *row)
                             info->text);
 }
 
-static const char *call_text(const struct spelling *row)
+static const char *call_text(const struct c_spelling *row)
 {
         const struct loop_function *f = loop_library_find(library, row->function, (enum element)row->element);
         assert_non_null(f);
@@ -250,22 +251,22 @@ static const char *call_text(const struct spelling *row)
 }
 
 /* rows that are no expression of their own operation */
-static void add_memory_row(struct source *s, const struct spelling *row, int lanes)
+static void add_memory_row(struct source *s, const struct c_spelling *row, int lanes)
 {
         const char *e = text_of(row->element), *body = NULL;
         switch (row->op) {
-        case SPELL_TYPE: case SPELL_ZERO:
+        case CAN_TYPE: case CAN_ZERO:
                 body = row->element == E_F16 || row->element == E_BF16
                                ? "    let %v : !x# = $a\n    store %o[%n] = %v"
                                : "    var %v : !x#\n    if %n > 100 {\n      set %v = $a\n    }\n    store %o[%n] = %v";
                 break;
-        case LOOP_LOAD: case SPELL_STORE: body = "    store %o[%n] = $a"; break;
-        case SPELL_LOAD_MASKED: body = "    store %o[%n] = %a<#>[%n, $m]"; break;
-        case SPELL_STORE_MASKED: body = "    store %o[%n] = $a mask $m"; break;
-        case SPELL_GATHER: body = "    store %o[%n] = %a<#>[index($i)]"; break;
-        case SPELL_GATHER_MASKED: body = "    store %o[%n] = %a<#>[index($i), $m]"; break;
-        case SPELL_SCATTER: body = "    store %o[index($i)] = $a"; break;
-        case SPELL_SCATTER_MASKED: body = "    store %o[index($i)] = $a mask $m"; break;
+        case LOOP_LOAD: case CAN_STORE: body = "    store %o[%n] = $a"; break;
+        case CAN_LOAD_MASKED: body = "    store %o[%n] = %a<#>[%n, $m]"; break;
+        case CAN_STORE_MASKED: body = "    store %o[%n] = $a mask $m"; break;
+        case CAN_GATHER: body = "    store %o[%n] = %a<#>[index($i)]"; break;
+        case CAN_GATHER_MASKED: body = "    store %o[%n] = %a<#>[index($i), $m]"; break;
+        case CAN_SCATTER: body = "    store %o[index($i)] = $a"; break;
+        case CAN_SCATTER_MASKED: body = "    store %o[index($i)] = $a mask $m"; break;
         case LOOP_SPLAT: body = "    store %o[%n] = splat<#>($A)"; break;
         case LOOP_RAMP:
                 body = element_is_float((enum element)row->element) ? "    store %o[%n] = ramp<#>($A, -1.5) + ramp<#>(-0.5, 0.1)"
@@ -280,22 +281,22 @@ static void add_memory_row(struct source *s, const struct spelling *row, int lan
         text_free(&text);
 }
 
-static void add_row(struct source *s, const struct target *t, const struct spelling *row)
+static void add_row(struct source *s, const struct target *t, const struct c_spelling *row)
 {
         int lanes = row->lanes ? row->lanes : target_lanes(t, E_F32);
         const char *e = text_of(row->element);
-        if (row->op >= SPELL_TILES)     /* tested by what they are for: passes/test_tiles.py */
+        if (row->op >= CAN_TILES)     /* tested by what they are for: passes/test_tiles.py */
                 return;
-        if (row->op == SPELL_PREFETCH)
+        if (row->op == CAN_PREFETCH)
                 add_kernel(s, lanes, "f32", "f32",
                            arena_printf(arena, "    prefetch %%a[%%n + 64] %d\n    store %%o[%%n] = $a", row->level));
-        else if (row->op == SPELL_LOAD_WORDS)
+        else if (row->op == CAN_LOAD_WORDS)
                 add(s, lanes, text_of(row->to), e,
                     arena_printf(arena, lanes > 1 ? "%%a<# %s of %d>[%%n / %d]" : "%%a<%s of %d>[%%n / %d]", e, row->level,
                                  row->level));
         else if (row->op == LOOP_CAST)
                 add(s, lanes, e, text_of(row->to), arena_printf(arena, "%s($a)", text_of(row->to)));
-        else if (row->op == SPELL_CAST_ROUNDED)
+        else if (row->op == CAN_CAST_ROUNDED)
                 add(s, lanes, e, text_of(row->to), arena_printf(arena, "%s(round($a))", text_of(row->to)));
         else if (row->op == LOOP_BITCAST)
                 add(s, lanes, e, text_of(row->to), arena_printf(arena, "bits_%s($a)", text_of(row->to)));
@@ -310,7 +311,7 @@ static void add_row(struct source *s, const struct target *t, const struct spell
         else if (row->op == LOOP_SUM_LANES || row->op == LOOP_MAX_LANES || row->op == LOOP_MIN_LANES)
                 add(s, lanes, e, e, arena_printf(arena, "splat<#>(%s($a)) %s splat<#>(%s($b))", loop_op_info[row->op].text,
                                                  row->element == E_BOOL ? "^" : "+", loop_op_info[row->op].text));
-        else if (row->op == SPELL_TRUTHS)
+        else if (row->op == CAN_TRUTHS)
                 add(s, lanes, "i32", "i32",
                     "select((ramp<#>(3:i32, -1) < splat<#>(1:i32)) & (ramp<#>(0:i32, 3) >= splat<#>(9:i32)), $a, $b) + "
                     "select(splat<#>(4294967295:u32) > ramp<#>(4294967290:u32, 1), $a, "
@@ -321,13 +322,13 @@ static void add_row(struct source *s, const struct target *t, const struct spell
                 add(s, lanes, "i8", e,
                     arena_printf(arena, "%s(%%at<#>[%%n], splat<#>(lane(%%b<%d u32 of 4>[%%n / 4], %d)), %%c<# u32 of 4>[%%n / 2])",
                                  row->function, MULTIPLY_LANES, row->lane - 1));
-        else if (row->op == SPELL_FMA_LESS)
+        else if (row->op == CAN_FMA_LESS)
                 add(s, lanes, e, e, "fma($a, $b, -$c)");
-        else if (row->op == SPELL_FMA_FROM)
+        else if (row->op == CAN_FMA_FROM)
                 add(s, lanes, e, e, "fma($a, -$b, $c)");
-        else if (row->op == SPELL_SHL_LITERAL)
+        else if (row->op == CAN_SHL_LITERAL)
                 add(s, lanes, e, e, "($a << 0) + ($b << 5) + ($c << 31)");
-        else if (row->op == SPELL_SHR_LITERAL)
+        else if (row->op == CAN_SHR_LITERAL)
                 add(s, lanes, e, e, "($a >> 0) + ($b >> 5) + ($c >> 31)");
         else if (row->scalar)
                 add(s, lanes, e, e, "fma(splat<#>($A), $b, $c)");
@@ -340,14 +341,14 @@ static void add_row(struct source *s, const struct target *t, const struct spell
 static void every_row_at(const struct target *t, int length)
 {
         struct source s = { .count = 0 };
-        for (const struct spelling *row = t->spellings; row->text; row++)
+        for (const struct c_spelling *row = c_spelling(capability_first(t)); row; row = c_spelling(capability_next(t, c_capability(row))))
                 add_row(&s, t, row);
         if (!s.count)                   /* tiles alone */
                 return;
         check_at(&s, t, length);
         const char *c = slurp("model.c");
-        for (const struct spelling *row = t->spellings; row->text; row++)
-                if (row->op < SPELL_TILES && !mentions(c, row->text))
+        for (const struct c_spelling *row = c_spelling(capability_first(t)); row; row = c_spelling(capability_next(t, c_capability(row))))
+                if (row->op < CAN_TILES && !mentions(c, row->text))
                         fail_msg("%s: '%s' is not used", t->name, row->text);
 }
 
@@ -357,7 +358,7 @@ static void every_row(void **state)
         (void)state;
         const struct target *t;
         for (int k = 0; (t = table_at(k)); k++) {
-                if (!t->spellings || !runs_here(t))
+                if (!t->capabilities || !runs_here(t))
                         continue;
                 every_row_at(t, registers_of(t));
                 if (target_length(t))
@@ -384,7 +385,7 @@ static void tiles_of_tables(void **state)
                                 assert_int_equal(element_info[m->w.memory].bytes * m->group, bytes);
                                 continue;
                         }
-                        assert_non_null(spelling_of_products(t, m->x.memory, m->w.memory));
+                        assert_non_null(capability_of_products(t, m->x.memory, m->w.memory));
                         assert_true(m->body && m->x.word == m->sum && m->w.word == m->sum);
                         int word = element_info[m->x.memory].bytes * m->group;
                         assert_int_equal(element_info[m->w.memory].bytes * m->group, word);
@@ -497,7 +498,7 @@ static void leftovers_of_tables(void **state)
         for (int k = 0; (t = table_at(k)); k++) {
                 struct source s = { .count = 0 };
                 int own = target_lanes(t, E_F32), lanes = own > 1 ? own : 8;
-                if ((t->base && !t->spellings) || !runs_here(t))        /* its base's tables */
+                if ((t->base && !t->capabilities) || !runs_here(t))        /* its base's tables */
                         continue;
                 for (size_t i = 0; i < sizeof leftovers / sizeof *leftovers; i++)
                         add(&s, lanes, leftovers[i].operands, leftovers[i].result, leftovers[i].expression);
@@ -529,7 +530,7 @@ static void branching_while(void **state)
 static bool is_instruction(const char *function, const struct target *t)
 {
         for (; t; t = t->base)
-                for (const struct spelling *row = t->spellings; row && row->text; row++)
+                for (const struct c_spelling *row = c_spelling(capability_first(t)); row; row = c_spelling(capability_next(t, c_capability(row))))
                         if (row->function && !strcmp(row->function, function))
                                 return true;
         return false;
@@ -549,7 +550,7 @@ static void every_vector_function(void **state)
         const struct target *t;
         for (int k = 0; (t = table_at(k)); k++) {
                 struct source s = { .count = 0 };
-                if (!t->spellings || !runs_here(t))
+                if (!t->capabilities || !runs_here(t))
                         continue;
                 for (const struct loop_function *f = loop_library_first(library); f; f = f->next) {
                         static const char *const calls[] = { "%s($a)", "%s($a, $b)", "%s($a, $b, $c)" };

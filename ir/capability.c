@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "ir/spelling.h"
+#include "ir/capability.h"
 
 #include <string.h>
 
-static bool matches(const struct spelling *row, const struct spelling *want)
+static bool matches(const struct capability *row, const struct capability *want)
 {
         return row->op == want->op && row->element == want->element && row->to == want->to &&
                row->level == want->level && row->lanes == want->lanes && row->lane == want->lane && row->loaded == want->loaded &&
@@ -11,62 +11,74 @@ static bool matches(const struct spelling *row, const struct spelling *want)
                (row->op != LOOP_CALL || !strcmp(row->function, want->function));
 }
 
+const struct capability *capability_first(const struct target *t)
+{
+        return t->capabilities && t->capabilities->op != CAN_END ? t->capabilities : NULL;
+}
+
+const struct capability *capability_next(const struct target *t, const struct capability *row)
+{
+        const void *next = (const char *)row + t->capability_bytes;
+        row = next;
+        return row->op != CAN_END ? row : NULL;
+}
+
 /* 0 lanes: whatever the table */
-static const struct spelling *find(const struct target *t, struct spelling want, int lanes)
+static const struct capability *find(const struct target *t, struct capability want, int lanes)
 {
         want.lanes = lanes == 1;
         for (t = target_widest(t); t; t = t->base) {
                 if (lanes > 1 && target_lanes(t, E_F32) != lanes)
                         continue;
-                for (const struct spelling *row = t->spellings; row && row->text; row++)
+                for (const struct capability *row = capability_first(t); row; row = capability_next(t, row))
                         if (matches(row, &want))
                                 return row;
         }
         return NULL;
 }
 
-static const struct spelling *find_plain(const struct target *t, int op, struct loop_type type)
+static const struct capability *find_plain(const struct target *t, int op, struct loop_type type)
 {
-        return find(t, (struct spelling){ .op = (uint8_t)op, .element = type.element }, type.lanes);
+        return find(t, (struct capability){ .op = (uint8_t)op, .element = type.element }, type.lanes);
 }
 
-const struct spelling *spelling_of_type(const struct target *t, struct loop_type type)
+const struct capability *capability_of_type(const struct target *t, struct loop_type type)
 {
-        return type.lanes > 1 ? find_plain(t, SPELL_TYPE, type) : NULL;
+        return type.lanes > 1 ? find_plain(t, CAN_TYPE, type) : NULL;
 }
 
-const struct spelling *spelling_of_zero(const struct target *t, struct loop_type type)
+const struct capability *capability_of_zero(const struct target *t, struct loop_type type)
 {
-        const struct spelling *row = find_plain(t, SPELL_ZERO, type);
+        const struct capability *row = find_plain(t, CAN_ZERO, type);
         return row ? row : find_plain(t, LOOP_SPLAT, type);
 }
 
-const struct spelling *spelling_of_prefetch(const struct target *t, int level)
+const struct capability *capability_of_prefetch(const struct target *t, int level)
 {
-        return find(t, (struct spelling){ .op = SPELL_PREFETCH, .level = (uint8_t)level }, 0);
+        return find(t, (struct capability){ .op = CAN_PREFETCH, .level = (uint8_t)level }, 0);
 }
 
-const struct spelling *spelling_of_tiles(const struct target *t, enum spelling_op op)
+const struct capability *capability_of_tiles(const struct target *t, enum capability_op op)
 {
-        return find(t, (struct spelling){ .op = (uint8_t)op, .element = E_F32 }, 0);
+        return find(t, (struct capability){ .op = (uint8_t)op, .element = E_F32 }, 0);
 }
 
-const struct spelling *spelling_of_products(const struct target *t, enum element x, enum element w)
+const struct capability *capability_of_products(const struct target *t, enum element x, enum element w)
 {
         return find(t,
-                    (struct spelling){ .op = SPELL_TILE_MULTIPLY,
+                    (struct capability){ .op = CAN_TILE_MULTIPLY,
                                        .element = (uint8_t)x,
                                        .to = (uint8_t)w },
                     0);
 }
 
-const struct loop_expr *spelling_subscripts(const struct loop_expr *index)
+const struct loop_expr *capability_subscripts(const struct loop_expr *index)
 {
         return index->op == LOOP_CAST && index->args[0]->type.element == E_I32 ? index->args[0]
                                                                                : NULL;
 }
 
-int spelling_shift(const struct loop_expr *e)
+int capability_shift(const struct loop_expr *e)
 {
         const struct loop_expr *b = e->args[1];
         if (b->op == LOOP_SPLAT)
@@ -101,7 +113,7 @@ static bool compare(const struct loop_expr *e, union scalar a, union scalar b)
         }
 }
 
-bool spelling_truths(const struct loop_expr *e, uint64_t *bits)
+bool capability_truths(const struct loop_expr *e, uint64_t *bits)
 {
         uint64_t a, b;
         switch (e->op) {
@@ -115,7 +127,7 @@ bool spelling_truths(const struct loop_expr *e, uint64_t *bits)
                 }
                 return true;
         case LOOP_AND:
-                if (!spelling_truths(e->args[0], &a) || !spelling_truths(e->args[1], &b))
+                if (!capability_truths(e->args[0], &a) || !capability_truths(e->args[1], &b))
                         return false;
                 *bits = a & b;
                 return true;
@@ -142,9 +154,9 @@ static bool is_whole_load(const struct loop_expr *e)
 }
 
 /* the row for e whose operand is a lane of a vector; NULL: it has no such operand, or row */
-static const struct spelling *find_lane(const struct target *t, struct spelling want, const struct loop_expr *operand, int lanes)
+static const struct capability *find_lane(const struct target *t, struct capability want, const struct loop_expr *operand, int lanes)
 {
-        const struct spelling *row = NULL;
+        const struct capability *row = NULL;
         want.lane = (uint8_t)lane_in_all(operand);
         if (!want.lane)
                 return NULL;
@@ -164,22 +176,22 @@ static bool has_scalar(const struct loop_expr *e)
         return k < e->arity && e->args[k]->op == LOOP_SPLAT;
 }
 
-struct loop_expr *spelling_operand(const struct spelling *row, const struct loop_expr *e, int k)
+struct loop_expr *capability_operand(const struct capability *row, const struct loop_expr *e, int k)
 {
         struct loop_expr *operand = e->args[k];
-        bool negated = row->op == SPELL_FMA_LESS ? k == 2
-                                                 : row->op == SPELL_FMA_FROM && k == (is_negation(e->args[0]) ? 0 : 1);
-        if (negated || (row->op == SPELL_CAST_ROUNDED && loop_is_round(operand)))
+        bool negated = row->op == CAN_FMA_LESS ? k == 2
+                                                 : row->op == CAN_FMA_FROM && k == (is_negation(e->args[0]) ? 0 : 1);
+        if (negated || (row->op == CAN_CAST_ROUNDED && loop_is_round(operand)))
                 return operand->args[0];
         if (row->scalar && k == scalar_operand(row->op))
                 return operand->args[0];
         return row->lane && k == (row->op == LOOP_CALL) ? operand->args[0]->args[0] : operand;
 }
 
-static const struct spelling *spelling_of_call(const struct target *t, const struct loop_expr *e)
+static const struct capability *capability_of_call(const struct target *t, const struct loop_expr *e)
 {
-        struct spelling want = { .op = LOOP_CALL, .element = e->type.element, .function = e->function->name };
-        const struct spelling *row = e->arity > 1 ? find_lane(t, want, e->args[1], e->type.lanes) : NULL;
+        struct capability want = { .op = LOOP_CALL, .element = e->type.element, .function = e->function->name };
+        const struct capability *row = e->arity > 1 ? find_lane(t, want, e->args[1], e->type.lanes) : NULL;
         want.scalar = !row && has_scalar(e);
         if (want.scalar)
                 row = find(t, want, e->type.lanes);
@@ -187,27 +199,27 @@ static const struct spelling *spelling_of_call(const struct target *t, const str
         return row ? row : find(t, want, e->type.lanes);
 }
 
-static const struct spelling *spelling_of_fma(const struct target *t, const struct loop_expr *e)
+static const struct capability *capability_of_fma(const struct target *t, const struct loop_expr *e)
 {
         bool less = is_negation(e->args[2]),
              from = is_negation(e->args[0]) || is_negation(e->args[1]);
-        int op = less == from ? (int)LOOP_FMA : less ? SPELL_FMA_LESS : SPELL_FMA_FROM;
-        const struct spelling *row = NULL;
+        int op = less == from ? (int)LOOP_FMA : less ? CAN_FMA_LESS : CAN_FMA_FROM;
+        const struct capability *row = NULL;
         if (op == LOOP_FMA)
-                row = find_lane(t, (struct spelling){ .op = LOOP_FMA, .element = e->type.element }, e->args[0], e->type.lanes);
+                row = find_lane(t, (struct capability){ .op = LOOP_FMA, .element = e->type.element }, e->args[0], e->type.lanes);
         if (!row && op == LOOP_FMA && has_scalar(e))
-                row = find(t, (struct spelling){ .op = LOOP_FMA, .element = e->type.element, .scalar = true }, e->type.lanes);
+                row = find(t, (struct capability){ .op = LOOP_FMA, .element = e->type.element, .scalar = true }, e->type.lanes);
         if (!row)
                 row = find_plain(t, op, e->type);
         return row || op == LOOP_FMA ? row : find_plain(t, LOOP_FMA, e->type);
 }
 
-static const struct spelling *spelling_of_cast(const struct target *t, const struct loop_expr *e)
+static const struct capability *capability_of_cast(const struct target *t, const struct loop_expr *e)
 {
-        struct spelling want = { .op = (uint8_t)e->op, .element = e->args[0]->type.element, .to = e->type.element };
-        const struct spelling *row = NULL;
+        struct capability want = { .op = (uint8_t)e->op, .element = e->args[0]->type.element, .to = e->type.element };
+        const struct capability *row = NULL;
         if (e->op == LOOP_CAST && element_is_float(e->args[0]->type.element) && loop_is_rounded(e->args[0])) {
-                want.op = SPELL_CAST_ROUNDED;
+                want.op = CAN_CAST_ROUNDED;
                 row = find(t, want, e->type.lanes);
                 row = row && row->calls && !loop_is_round(e->args[0]) ? NULL : row;
                 want.op = LOOP_CAST;
@@ -215,67 +227,67 @@ static const struct spelling *spelling_of_cast(const struct target *t, const str
         return row ? row : find(t, want, e->type.lanes);
 }
 
-static const struct spelling *spelling_of_load(const struct target *t, const struct loop_expr *e)
+static const struct capability *capability_of_load(const struct target *t, const struct loop_expr *e)
 {
         bool gather = e->args[0]->type.lanes > 1;
         if (e->group)
                 return find(t,
-                            (struct spelling){ .op = SPELL_LOAD_WORDS,
+                            (struct capability){ .op = CAN_LOAD_WORDS,
                                                .element = e->type.element,
                                                .to = (uint8_t)e->buffer->element,
                                                .level = (uint8_t)e->group },
                             e->type.lanes);
-        if (e->type.lanes == 1 || (gather && !spelling_subscripts(e->args[0])))
+        if (e->type.lanes == 1 || (gather && !capability_subscripts(e->args[0])))
                 return NULL;
         return find_plain(t,
-                          gather ? e->args[1] ? SPELL_GATHER_MASKED : SPELL_GATHER
-                          : e->args[1] ? SPELL_LOAD_MASKED
+                          gather ? e->args[1] ? CAN_GATHER_MASKED : CAN_GATHER
+                          : e->args[1] ? CAN_LOAD_MASKED
                                        : (int)LOOP_LOAD,
                           e->type);
 }
 
-const struct spelling *spelling_of_store(const struct target *t, const struct loop_stmt *s)
+const struct capability *capability_of_store(const struct target *t, const struct loop_stmt *s)
 {
         bool scatter = s->a->type.lanes > 1;
-        if (s->b->type.lanes == 1 || (scatter && !spelling_subscripts(s->a)))
+        if (s->b->type.lanes == 1 || (scatter && !capability_subscripts(s->a)))
                 return NULL;
         return find_plain(t,
-                          scatter ? s->c ? SPELL_SCATTER_MASKED : SPELL_SCATTER
-                          : s->c ? SPELL_STORE_MASKED
-                                 : SPELL_STORE,
+                          scatter ? s->c ? CAN_SCATTER_MASKED : CAN_SCATTER
+                          : s->c ? CAN_STORE_MASKED
+                                 : CAN_STORE,
                           s->b->type);
 }
 
-const struct spelling *spelling_of(const struct target *t, const struct loop_expr *e)
+const struct capability *capability_of(const struct target *t, const struct loop_expr *e)
 {
-        struct spelling want = { .op = (uint8_t)e->op, .element = e->type.element };
+        struct capability want = { .op = (uint8_t)e->op, .element = e->type.element };
         int lanes = e->type.lanes;
         uint64_t bits;
         if (!target_vector_bytes(t))
                 return NULL;
-        if (e->type.element == E_BOOL && lanes > 1 && spelling_truths(e, &bits)) {
-                const struct spelling *row = find_plain(t, SPELL_TRUTHS, e->type);
+        if (e->type.element == E_BOOL && lanes > 1 && capability_truths(e, &bits)) {
+                const struct capability *row = find_plain(t, CAN_TRUTHS, e->type);
                 if (row)
                         return row;
         }
         switch (e->op) {
-        case LOOP_LOAD: return spelling_of_load(t, e);
+        case LOOP_LOAD: return capability_of_load(t, e);
         case LOOP_LITERAL: return lanes > 1 ? find_plain(t, LOOP_SPLAT, e->type) : NULL;
-        case LOOP_VARIABLE: case LOOP_TILE_ENTRY: return spelling_of_type(t, e->type);
+        case LOOP_VARIABLE: case LOOP_TILE_ENTRY: return capability_of_type(t, e->type);
         case LOOP_SELECT:
                 if (e->args[0]->type.lanes == 1)
-                        return spelling_of_type(t, e->type);
+                        return capability_of_type(t, e->type);
                 break;
-        case LOOP_FMA: return spelling_of_fma(t, e);
-        case LOOP_CALL: return spelling_of_call(t, e);
-        case LOOP_CAST: case LOOP_BITCAST: return spelling_of_cast(t, e);
+        case LOOP_FMA: return capability_of_fma(t, e);
+        case LOOP_CALL: return capability_of_call(t, e);
+        case LOOP_CAST: case LOOP_BITCAST: return capability_of_cast(t, e);
         case LOOP_RAMP:
                 if (e->args[0]->op != LOOP_LITERAL)
                         return NULL;
                 break;
         case LOOP_SHL: case LOOP_SHR:
-                if (spelling_shift(e) >= 0)
-                        want.op = e->op == LOOP_SHL ? SPELL_SHL_LITERAL : SPELL_SHR_LITERAL;
+                if (capability_shift(e) >= 0)
+                        want.op = e->op == LOOP_SHL ? CAN_SHL_LITERAL : CAN_SHR_LITERAL;
                 break;
         default:
                 want.element = e->args[0]->type.element;
