@@ -91,83 +91,42 @@ bool onnx_import_causal_conv(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- integer forms ---- */
 
-/* x less its zero point (operand `zero`), which is one number or, where it may, one per channel along
- * dimension 0 */
-static struct value *centered_operand(struct onnx_import *im, const struct onnx_node *n,
-                                      struct value *x, int zero, bool per_channel)
+/* the operands x, w and their zero points, by number; v->x is set */
+static bool integers_read(struct onnx_import *im, struct onnx_node *n, int x_zero, int w,
+                          int w_zero, struct compose_conv_integer *v)
 {
-        struct value *v[2] = { x, onnx_input(n, zero) };
-
-        if (v[1]) {
-                int64_t count = type_elements(v[1]->type);
-                if (!onnx_same_element(im, n, v, 2))
-                        return NULL;
-                if (count != 1 &&
-                    (value_rank(v[1]) != 1 || count != value_extent(x, 0) || !per_channel)) {
-                        onnx_invalid(im, n, "zero point is %s, want one number%s",
-                                     type_text(im->arena, im->m, v[1]->type),
-                                     per_channel ? " or one per output channel" : "");
-                        return NULL;
-                }
-                v[1] = compose_along(im->c, v[1], x->type, 0);
-                if (!v[1])
-                        return NULL;
-        }
-        return compose_centered(im->c, x, v[1], E_I32);
-}
-
-/* the products of the centered operands, x and operand w, summed in i32 */
-static struct value *conv_integer(struct onnx_import *im, struct onnx_node *n, struct value *x,
-                                  int x_zero, int w, int w_zero)
-{
-        struct compose_window window;
-        int64_t groups;
-
-        if (!x || !onnx_want_8_bit(im, n, 0) || !onnx_want_8_bit(im, n, w) ||
-            !onnx_conv_read(im, n, x, n->inputs[w], &window, &groups) ||
-            !compose_conv_place(im->c, x, n->inputs[w], &window, groups))
-                return NULL;
-        struct value *a = centered_operand(im, n, x, x_zero, false),
-                     *b = a ? centered_operand(im, n, n->inputs[w], w_zero, true) : NULL;
-        return compose_convolve(im->c, a, b, &window, groups, E_I32);
+        v->w = n->inputs[w];
+        v->x_zero = onnx_input(n, x_zero);
+        v->w_zero = onnx_input(n, w_zero);
+        return v->x && onnx_want_8_bit(im, n, 0) && onnx_want_8_bit(im, n, w) &&
+               onnx_conv_read(im, n, v->x, v->w, &v->window, &v->groups);
 }
 
 bool onnx_import_conv_integer(struct onnx_import *im, struct onnx_node *n)
 {
-        return onnx_output(n, 0, conv_integer(im, n, n->inputs[0], 2, 1, 3));
+        struct compose_conv_integer v = { .x = n->inputs[0] };
+
+        return integers_read(im, n, 2, 1, 3, &v) &&
+               onnx_output(n, 0, compose_conv_integer(im->c, &v));
 }
 
 /* Operands x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, bias; of
  * com.microsoft: x may have its channels last. */
 bool onnx_import_qlinear_conv(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *x = n->inputs[0];
+        struct compose_conv_integer v = { .x = n->inputs[0] };
         int64_t last = 0;
 
         if (n->domain[0] && !onnx_int_range(im, n, "channels_last", 0, 0, 1, &last))
                 return false;
-        if (last)
-                x = value_rank(x) < 3 ? x : compose_move_channels(im->c, x, true);
+        if (last && value_rank(v.x) >= 3)
+                v.x = compose_move_channels(im->c, v.x, true);
         if (!onnx_want_element(im, n, 1, E_F32) || !onnx_want_element(im, n, 4, E_F32) ||
-            !onnx_want_element(im, n, 6, E_F32) || !onnx_want_8_bit(im, n, 7))
+            !onnx_want_element(im, n, 6, E_F32) || !onnx_want_8_bit(im, n, 7) ||
+            !integers_read(im, n, 2, 3, 5, &v))
                 return false;
-        struct value *sum =
-                compose_with_bias(im->c, conv_integer(im, n, x, 2, 3, 5), onnx_input(n, 8));
-        struct value *x_scale = onnx_scalar(im, n, 1), *y_scale = onnx_scalar(im, n, 6),
-                     *zero = onnx_scalar(im, n, 7);
-        struct value *w_scale = n->inputs[4];
-        if (!sum || !x_scale || !y_scale || !zero)
-                return false;
-        if (type_elements(w_scale->type) != 1 &&
-            (value_rank(w_scale) != 1 || value_extent(w_scale, 0) != value_extent(sum, 1)))
-                return onnx_invalid(im, n,
-                                    "w_scale is %s, want one number or one per output channel",
-                                    type_text(im->arena, im->m, w_scale->type));
-        struct value *factor = compose_binary(
-                im->c, OP_div, compose_binary(im->c, OP_mul, x_scale, w_scale), y_scale);
-        struct value *right = compose_along(im->c, factor, sum->type, 1);
-        struct value *real = compose_binary(im->c, OP_mul, compose_cast(im->c, sum, E_F32), right);
-        struct value *y = compose_requantize(im->c, real, zero, value_element(zero));
+        struct value *y = compose_conv_quantized(im->c, &v, onnx_input(n, 8), n->inputs[1],
+                                                 n->inputs[4], n->inputs[6], n->inputs[7]);
         return onnx_output(n, 0, last ? compose_move_channels(im->c, y, false) : y);
 }
 

@@ -4,7 +4,7 @@
 #ifndef FRONT_COMPOSE_COMPOSE_QUANTIZE_H
 #define FRONT_COMPOSE_COMPOSE_QUANTIZE_H
 
-#include "front/compose/compose.h"
+#include "front/compose/compose_window.h"
 
 struct compose_quantization {
         struct value *scale, *zero;
@@ -28,5 +28,24 @@ struct value *compose_centered(struct compose *c, struct value *x, struct value 
 /* x as u8, with a scale and a zero point (scalars) from its range, which is made to hold 0 */
 struct compose_dynamic { struct value *numbers, *scale, *zero; };
 struct compose_dynamic compose_quantize_dynamic(struct compose *c, struct value *x);
+
+/* ---- convolutions of integers (compose_conv_quantized.c) ---- */
+
+/* x and w of 8 bits less their zero points, of their types (NULL: 0): one number, or, of w, one per
+ * output channel. The window's kernel is that of w. */
+struct compose_conv_integer {
+        struct value *x, *x_zero, *w, *w_zero;
+        struct compose_window window;
+        int64_t groups;
+};
+/* the sums of products, in i32; the window is placed */
+struct value *compose_conv_integer(struct compose *c, struct compose_conv_integer *v);
+/* The sums plus bias (i32 <channels>, or NULL) times x_scale * w_scale / y_scale, rounded half to
+ * even, plus y_zero, whose type the result has. Scales are f32 and one number; w_scale may be one
+ * per output channel. */
+struct value *compose_conv_quantized(struct compose *c, struct compose_conv_integer *v,
+                                     struct value *bias, struct value *x_scale,
+                                     struct value *w_scale, struct value *y_scale,
+                                     struct value *y_zero);
 
 #endif
