@@ -55,6 +55,16 @@ static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *
         text_free(&body);
 }
 
+/* Nothing of the phase stands behind this loop over lanes: nobody waits for them, also where the pass barriers has not said
+ * so. A lane that fails does not come back. */
+static bool is_last_of_phase(const struct cuda_writer *cuda, const struct loop_stmt *lanes)
+{
+        const struct loop_stmt *s = cuda->warp && cuda->warp == cuda->last ? cuda->warp->body->first : NULL;
+        while (s && s != lanes)
+                s = s->next;
+        return lanes == cuda->last || (s && !s->next);
+}
+
 void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
 {
         struct cuda_writer *cuda = w->cuda;
@@ -74,6 +84,7 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
                         c_line(w, s->next ? "cluster_barrier();" : "cluster_leave();");
                 break;
         case FOR_GPU_WARP:
+                cuda->warp = s;
                 put_part(w, s, "threadIdx.y");
                 if (s->barrier != BARRIER_NONE && s != cuda->last)
                         c_line(w, s->barrier == BARRIER_WHOLE ? "__syncthreads();" : "__syncwarp();");
@@ -82,7 +93,7 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
                 cuda->lane = s;
                 put_part(w, s, "threadIdx.x");
                 cuda->lane = NULL;
-                if (s->barrier == BARRIER_WHOLE)
+                if (s->barrier == BARRIER_WHOLE && !is_last_of_phase(cuda, s))
                         c_line(w, "__syncwarp();");
                 break;
         }

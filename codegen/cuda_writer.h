@@ -49,6 +49,7 @@ struct cuda_writer {
         int phase_count;
         struct cuda_phase *phase;       /* that is printed; or NULL */
         const struct loop_stmt *block;  /* the loop over blocks that is printed */
+        const struct loop_stmt *warp;   /* the loop over warps that is being printed, or was last */
         const struct loop_stmt *last;   /* the last statement of the block, behind which nobody waits */
         bool clusters;                  /* some phase has clusters */
         const struct loop_stmt *lane;   /* the loop over lanes that is printed; NULL: none is */
