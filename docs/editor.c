@@ -22,7 +22,7 @@ static const char *const loop_keywords[] = { "loop", "program", "source", "passe
                                              "for", "to", "while", "if", "else", "let", "var", "set", "store", "call", "launch", "fail", "return", "alloc", "prefetch",
                                              "keep", "tiles", "multiply", "unload", "scale", "take", "give", "copy", "commit", "wait", "settle", "command", "file", "hex", "splat", NULL };
 static const char *const loop_attributes[] = { "input", "output", "workspace", "constant", "view", "shape", "offset", "size", "limit", "align",
-                                               "section", "class", "in", "out", "inout", "parallel", "streaming", "mask", "step", "stack", "live", "flops", "again", "error", "by", "depth", "group", "positions",
+                                               "section", "class", "in", "out", "inout", "parallel", "gpu_cluster", "gpu_block", "gpu_warp", "gpu_lane", "nowait", "syncwarp", "streaming", "mask", "step", "stack", "live", "flops", "again", "error", "by", "depth", "group", "positions",
                                                "vectors", "rows", "lanes", "word", "jump", "shared", "thread", NULL };
 static const char *const literals[] = { "none", "true", "false", "inf", "nan", NULL };
 
