@@ -9,8 +9,8 @@
  *      commands    text of commands for a machine that runs whole networks
  *
  * A target names its engine (ir/target.h), or has that of its base. Passes and lowerings ask the row what they may
- * count on, and call its functions; none of them asks which machine it is. A function that is NULL is answered
- * by the base of the engine, and where no base has it, by what its comment says. */
+ * count on, and call its functions; none of them asks which machine it is. Lowerings are the engine's and its bases';
+ * facts and functions are its own, and what a function that is NULL means stands beside it. */
 #ifndef IR_ENGINE_H
 #define IR_ENGINE_H
 
@@ -43,7 +43,7 @@ struct window_products { int64_t positions, outputs, taps, channels; double inpu
 
 struct engine {
         const char *name, *doc;
-        const struct engine *base;      /* NULL for scalar and for commands */
+        const struct engine *base;      /* writes what this one has no lowering for; NULL for scalar */
         bool (*fits)(const struct target *target);        /* Does the target have what the engine needs? */
 
         /* what passes count on */
@@ -55,7 +55,6 @@ struct engine {
         bool reads_borders;             /* a scheduled contraction reads zeros around its operand: no pad is stored for it */
         bool joins_products;            /* contractions of one operand, side by side, become one */
         bool canonical_depthwise;       /* depthwise convolutions of floats stay canonical nests */
-        bool folds_channels;            /* few channels take in some of the window, where the row's window_cost is less */
         enum engine_layout layout;
 
         /* lowerings of contractions that follow schedules, best first (kernels/kernels.h), up to a row that reads nothing; then
@@ -79,16 +78,13 @@ struct engine {
          * time. NULL: m. */
         const struct multiply *(*multiply)(const struct target *target, const struct multiply *m, const struct schedule_product *product,
                                            int64_t percent);
-        /* The predicted time of such products, in any one unit. NULL: nothing folds channels. */
+        /* The predicted time of products over windows whose channels take in some of the window, in any one unit. NULL: no
+         * window is taken in. */
         double (*window_cost)(const struct target *target, const struct multiply *m, const struct window_products *w);
         /* Do `bytes` of constants come from memory in each run, rather than from a cache? NULL: no. */
         bool (*cold)(const struct target *target, double bytes);
 };
 
 extern const struct engine engine_scalar, engine_vector, engine_tile, engine_grid, engine_stream, engine_commands;
-
-/* A function of the engine, or of the nearest base that has one; NULL: none. ENGINE_FIND(e, pools)(contraction, reduce) */
-#define ENGINE_FUNCTION(engine, function)                                                         \
-        (!(engine)->function && (engine)->base ? (engine)->base->function : (engine)->function)
 
 #endif

@@ -39,6 +39,12 @@ struct lowering {
 /* what contractions of packed operands read (convolve_packed) */
 #define CONTRACT_READS (READS(F32) | READS(BF16) | READS(F16) | READS(TF32) | READS(I8) | READS(U8) | READS(I16))
 
+/* what they heed in register tiles and hardware tiles */
+#define CONTRACT_WORDS                                                                              \
+        (HEED(rows) | HEED(columns) | HEED(vectors) | HEED(wide) | HEED(unroll) | HEED(split) |     \
+         HEED(ahead) | HEED(strip) | HEED(flat) | HEED(pack) | HEED(prefetch) | HEED(row_tasks) |   \
+         HEED(panel_tasks))
+
 /* the first of the target's engine, or of its bases, that can write op; NULL: none */
 const struct lowering *kernels_lowering(const struct op *op, const struct target *target);
 /* There is one that can write such operations, of some elements. */

@@ -34,11 +34,6 @@ static bool attention(struct emit *e, const struct kernel_request *request, cons
         return (a->first->code == OP_dot ? attention_rows_kernel : attention_warps_kernel)(e, request, a, buffer);
 }
 
-static bool stores_caches(const struct target *target, int64_t blocks, double bytes)
-{
-        return grid_stores_within_launch(target, blocks, bytes);
-}
-
 static int64_t panel(const struct target *target, const struct multiply *m, const struct schedule_product *p)
 {
         if (p->matrix && p->positions <= ROW_WARPS_MOST)
@@ -77,13 +72,12 @@ const struct engine engine_grid = {
         .reads_borders = true,
         .joins_products = true,
         .canonical_depthwise = true,
-        .folds_channels = true,
         .layout = LAYOUT_CHANNELS_LAST,
         .lowerings = lowerings,
         .attention = attention,
         .attention_schedule = attention_choose,
         .pools = warps_pools,
-        .stores_caches = stores_caches,
+        .stores_caches = grid_stores_within_launch,
         .panel = panel,
         .multiply = multiply,
         .window_cost = warps_window_cost,

@@ -15,8 +15,7 @@ static const struct lowering lowerings[] = {
         { .code = OP_convolve_packed,
           .reads = CONTRACT_READS,
           .serves = has_tiles,
-          .heeds = HEED(rows) | HEED(columns) | HEED(vectors) | HEED(wide) | HEED(unroll) | HEED(split) | HEED(ahead) |
-                   HEED(strip) | HEED(flat) | HEED(pack) | HEED(prefetch) | HEED(row_tasks) | HEED(panel_tasks),
+          .heeds = CONTRACT_WORDS,
           .prepare = contract_prepare,
           .choose = tiles_choose },
         { .reads = 0 }

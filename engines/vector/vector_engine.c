@@ -11,8 +11,7 @@
 static const struct lowering lowerings[] = {
         { .code = OP_convolve_packed,
           .reads = CONTRACT_READS,
-          .heeds = HEED(rows) | HEED(columns) | HEED(vectors) | HEED(wide) | HEED(unroll) | HEED(split) | HEED(ahead) |
-                   HEED(strip) | HEED(flat) | HEED(pack) | HEED(prefetch) | TASKS,
+          .heeds = CONTRACT_WORDS,
           .prepare = contract_prepare,
           .choose = packed_choose },
         { .code = OP_convolve_lanes,

@@ -495,7 +495,7 @@ static void fold_channels(struct layout *l, struct op *op)
 void layout_products(struct layout *l, struct region *region)
 {
         const bool machine = machine_multiply(l) != NULL;
-        if (!machine && !target_engine(l->context->target)->folds_channels)
+        if (!machine && !target_engine(l->context->target)->window_cost)
                 return;
         for (struct op *op = region->first, *next; op && !l->failed; op = next) {
                 next = op->next;
