@@ -471,7 +471,7 @@ void loop_expr_walk(struct loop_expr *e, void (*visit)(struct loop_expr *e, void
 void loop_block_walk(struct loop_block *b, void (*stmt)(struct loop_stmt *s, void *context),
                      /* in order, nested too */
                      void (*expr)(struct loop_expr *e, void *context), void *context);
-/* the same of each entry's main */
+/* walks the body of each entry's main in the same way */
 void loop_walk_mains(const struct loop_program *p, void (*stmt)(struct loop_stmt *s, void *context),
                      void (*expr)(struct loop_expr *e, void *context), void *context);
 

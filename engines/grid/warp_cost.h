@@ -25,7 +25,7 @@ struct warp_work {
         double partial;                 /* bytes of partial sums that are added up behind the blocks (split-K); 0: there are none */
         int cluster;                    /* blocks of a cluster that keeps the sums in distributed shared memory; 0: no cluster */
         int across;                     /* blocks of the cluster that lie side by side and have whole rows, which warps go on with; 0: none */
-        double length;                  /* elements of such a row */
+        double length;                  /* elements of a row of the results, which the blocks across have */
         double pooled;                  /* positions that a lane reduces over, so that results are not stored; 0: it stores them */
         double columns;                 /* outputs of a block that lanes reduce so */
         bool cold;                      /* operands come from memory, not from L2 (warps_are_cold) */

@@ -13,7 +13,7 @@ struct warps {
         struct warp_tile tile;
         int64_t groups;                 /* of the convolution */
         int64_t blocks;                 /* of channels of x in a group */
-        int64_t inner;                  /* words of such a block */
+        int64_t inner;                  /* words of a multiply in a block of channels */
         int64_t outputs;                /* of a group */
         int64_t positions;              /* of all images, one behind the other */
         int64_t images, of_image;       /* images; positions of one */

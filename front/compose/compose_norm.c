@@ -73,7 +73,7 @@ static struct value *standardize(struct compose *c, struct value *x, const int64
         return y;
 }
 
-/* the same of x itself, in place of its deviations: x / sqrt(mean square + epsilon) */
+/* x / sqrt(mean square + epsilon) along axes, and *inverse, the factor of x */
 static struct value *scale_to_one(struct compose *c, struct value *x, const int64_t *axes,
                                   int count, double epsilon, struct value **inverse)
 {

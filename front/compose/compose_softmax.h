@@ -23,7 +23,8 @@ struct compose_loss {
 /* -x at the target's class, of logarithms of probabilities x <N x classes x ...> */
 struct value *compose_likelihood_loss(struct compose *c, struct value *x,
                                       const struct compose_loss *loss);
-/* the same of x's log softmax over classes, which is *logarithms, unless NULL */
+/* The likelihood loss of the log softmax of x over classes, which is stored in *logarithms unless
+ * that is NULL. */
 struct value *compose_cross_entropy_loss(struct compose *c, struct value *x,
                                          const struct compose_loss *loss,
                                          struct value **logarithms);
