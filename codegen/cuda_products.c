@@ -180,7 +180,7 @@ static bool in_rows(const struct cuda_product *p) { return p->multiply->position
  * the element of sums. */
 const char *cuda_product_name(struct c_writer *w, const struct cuda_product *p)
 {
-        if (p->multiply && multiply_in_groups(p->multiply))
+        if (p->multiply && multiply_by_warp_group(p->multiply))
                 return p->of_sums ? arena_printf(w->arena, "multiply_%s_together_of_sums_%dx%d", p->multiply->name + strlen("wgmma_"), p->vectors, p->depth)
                                   : arena_printf(w->arena, "multiply_%s_together_%d", p->multiply->name + strlen("wgmma_"), p->vectors);
         return p->multiply ? arena_printf(w->arena, "multiply_%s_%dx%dx%d%s%s", p->multiply->name + (in_rows(p) ? 0 : strlen("mma_")), p->rows, p->vectors, p->depth,
@@ -418,7 +418,7 @@ static void put_scale(struct c_writer *w, struct text *out, const struct cuda_pr
 
 static void put_function_of(struct c_writer *w, struct text *out, const struct cuda_product *p)
 {
-        if (p->multiply && multiply_in_groups(p->multiply))
+        if (p->multiply && multiply_by_warp_group(p->multiply))
                 return;                 /* cuda_warp_group.c prints it */
         if (p->multiply)
                 (in_rows(p) ? put_row_product : put_product)(w, out, p);

@@ -257,7 +257,7 @@ static bool is_known(const struct cuda_writer *cuda, int k, bool pairs)
 {
         const struct cuda_product *p = &cuda->products[k];
         for (const struct cuda_product *q = cuda->products; q < p; q++)
-                if (pairs ? q->of_sums && q->multiply->x.memory == p->multiply->x.memory && multiply_in_groups(q->multiply)
+                if (pairs ? q->of_sums && q->multiply->x.memory == p->multiply->x.memory && multiply_by_warp_group(q->multiply)
                           : q->multiply == p->multiply && q->vectors == p->vectors && q->of_sums == p->of_sums)
                         return true;
         return false;
@@ -269,7 +269,7 @@ void cuda_warp_group_top(struct c_writer *w, struct text *out)
         bool any = false, floats = false, whole = false, of_sums = false;
         for (int k = 0; k < cuda->product_count; k++) {
                 const struct cuda_product *p = &cuda->products[k];
-                const bool together = p->multiply && multiply_in_groups(p->multiply);
+                const bool together = p->multiply && multiply_by_warp_group(p->multiply);
                 any |= together;
                 floats |= together && p->sum == E_F32;
                 whole |= together && p->sum != E_F32;
@@ -279,7 +279,7 @@ void cuda_warp_group_top(struct c_writer *w, struct text *out)
         text_add(out, "%s%s%s%s", floats ? settled_floats : "", whole ? settled_whole : "", of_sums ? settled_pairs : "", of_sums ? across : "");
         for (int k = 0; k < cuda->product_count; k++) {
                 const struct cuda_product *p = &cuda->products[k];
-                if (!p->multiply || !multiply_in_groups(p->multiply))
+                if (!p->multiply || !multiply_by_warp_group(p->multiply))
                         continue;
                 if (p->of_sums && !is_known(cuda, k, true))
                         put_give(out, p->multiply->x.memory);

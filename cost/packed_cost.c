@@ -106,7 +106,7 @@ static struct cuts cut(int64_t extent, int64_t most)
 /* of a step, each of which takes an instruction more */
 static double widened_words(const struct multiply *m, double xs, double vectors)
 {
-        return (m && m->x.place != PLACE_SCALAR && multiply_widens(m, &m->x) ? xs : 0) + (m && multiply_widens(m, &m->w) ? vectors : 0);
+        return (m && m->x.source != SOURCE_SCALAR && multiply_widens(m, &m->x) ? xs : 0) + (m && multiply_widens(m, &m->w) ? vectors : 0);
 }
 
 /* loads of x in a step, for each position: less than one where a multiply takes lanes of what is
@@ -120,7 +120,7 @@ static double x_loads(const struct packed_work *work, const struct schedule *s)
 
 double packed_step(const struct multiply *m, double positions, double vectors, double xs, int split, const struct target *target)
 {
-        bool scalars = m && m->x.place == PLACE_SCALAR;
+        bool scalars = m && m->x.source == SOURCE_SCALAR;
         double sums = positions * vectors, issue = rate_issue(target), started = rate_starts(target);
         double adds = sums * rate_multiply(target, m), loads = rate_load(target) * (xs / (scalars ? 1 : issue) + vectors / issue);
         double step = cost_overlapped(cost_overlapped(adds, loads, target), rate_latency(target) / split, target);

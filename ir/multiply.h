@@ -26,20 +26,21 @@
 
 #include "ir/element.h"
 
-enum multiply_place {
-        PLACE_SCALAR,                   /* one word in a scalar register, for all lanes */
-        PLACE_BROADCAST,                /* one word in all lanes */
-        PLACE_LANE,                     /* the same, a lane of a vector of MULTIPLY_LANES words
-                                         * where those of several channels lie side by side */
-        PLACE_LANE_LOADED,              /* the same, of such words in memory: the instruction's
-                                         * vector has them in each of its parts, and is loaded so */
-        PLACE_VECTOR,                   /* a word in each lane */
-        PLACE_TILE,                     /* a hardware tile: positions or depth rows of words */
-        PLACE_WARP,                     /* shared memory of a block of the grid, from which a warp loads
-                                         * fragments: rows of words that lie side by side; sums are in
-                                         * fragments, too */
-        PLACE_GROUP                     /* the same memory, which the instruction itself reads, of four warps
-                                         * that multiply together: a group is a line of eight words (ir/loop_tiles.h) */
+enum multiply_source {
+        SOURCE_SCALAR,                  /* one word in a scalar register, for all lanes */
+        SOURCE_BROADCAST,               /* one word in all lanes of a vector */
+        SOURCE_LANE,                    /* one lane of a vector of MULTIPLY_LANES words, which
+                                         * are consecutive channels of one position */
+        SOURCE_LANE_LOADED,             /* MULTIPLY_LANES words in memory, which the instruction
+                                         * loads into each part of its vector, to use one lane */
+        SOURCE_VECTOR,                  /* a word in each lane */
+        SOURCE_TILE,                    /* a hardware tile: positions or depth rows of words */
+        SOURCE_WARP,                    /* a thread block's shared memory, from which a warp
+                                         * loads fragments: rows of words that lie side by side;
+                                         * sums are in fragments as well */
+        SOURCE_WARP_GROUP               /* shared memory that the instruction reads itself, for
+                                         * the four warps of a warp group: lines of eight words
+                                         * (ir/loop_tiles.h) */
 };
 /* of such an instruction: warps, each with a quarter of the positions; words of a line; outputs at most; channels at a time where words lie across */
 enum { MULTIPLY_WARPS = 4, MULTIPLY_LINE = 8, MULTIPLY_WIDE = 256, MULTIPLY_ACROSS = 16 };
@@ -60,7 +61,7 @@ struct multiply_operand {
         enum element word;              /* that body takes: a group of elements as u32 or u64
                                          * (ir/loop_words.c), or one element as what it computes
                                          * with, where one is a group and in hardware tiles */
-        enum multiply_place place;
+        enum multiply_source source;
         const char *decode;             /* function(bits as u32) of one element that is no more than
                                          * bits, and neither infinite nor NaN; NULL: it is a number */
 };
@@ -104,7 +105,7 @@ static inline bool multiply_widens(const struct multiply *m, const struct multip
 
 static inline bool multiply_takes_lanes(const struct multiply *m)
 {
-        return m->x.place == PLACE_LANE || m->x.place == PLACE_LANE_LOADED;
+        return m->x.source == SOURCE_LANE || m->x.source == SOURCE_LANE_LOADED;
 }
 
 /* for all w that are no larger in magnitude than that; 0: than anything */
@@ -113,9 +114,9 @@ static inline bool multiply_is_right(const struct multiply *m, int limit)
         return !m->limit || (limit && limit <= m->limit);
 }
 
-static inline bool multiply_in_groups(const struct multiply *m) { return m->x.place == PLACE_GROUP; }
+static inline bool multiply_by_warp_group(const struct multiply *m) { return m->x.source == SOURCE_WARP_GROUP; }
 /* in fragments, of one warp or of several */
-static inline bool multiply_in_warps(const struct multiply *m) { return m->x.place >= PLACE_WARP; }
+static inline bool multiply_in_warps(const struct multiply *m) { return m->x.source >= SOURCE_WARP; }
 
 /* A step takes a whole row of channels: those behind the last are zeros in memory. */
 static inline bool multiply_takes_rows(const struct multiply *m) { return multiply_in_warps(m); }

@@ -30,9 +30,9 @@ static struct loop_expr *load_x(const struct tile *t, struct loop_expr *at, int 
 {
         const struct stage *s = t->s;
         struct loop_expr *x = stage_words(s, t->xs, at, s->multiply->x.word, words);
-        if (words > 1 && s->multiply->x.place == PLACE_LANE_LOADED)
+        if (words > 1 && s->multiply->x.source == SOURCE_LANE_LOADED)
                 return x;
-        if (s->multiply->x.place == PLACE_SCALAR)
+        if (s->multiply->x.source == SOURCE_SCALAR)
                 return loop_splat(s->arena, s->lanes, emit_let(s->e, "a", x));
         return emit_let(s->e, "a", words > 1 ? x : loop_splat(s->arena, s->lanes, x));
 }

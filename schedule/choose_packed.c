@@ -15,7 +15,7 @@ enum { PACKED_PANELS = 16 };            /* that read x before it is worth gather
 int schedule_positions(const struct target *target, const struct multiply *m, int vectors, int inputs)
 {
         int registers = target_vector_registers(target) - vectors - (m ? m->spare : 0);
-        if (m && m->x.place == PLACE_SCALAR)
+        if (m && m->x.source == SOURCE_SCALAR)
                 inputs = 0;
         if (!m || !multiply_takes_lanes(m))
                 return (registers - inputs) / vectors;

@@ -135,20 +135,20 @@
         ARM_FLOATS_OF(lanes, F8E4M3, "finite_f8e4m3fn", 0), ARM_FLOATS_OF(lanes, F8E5M2, "finite_f8e5m2", 0)
 #define ARM_FLOATS_OF(lanes, w_, function, registers) \
         { .name = "fma", .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
-          .x = { .memory = E_F32, .word = E_F32, .place = PLACE_LANE }, \
-          .w = { .memory = E_##w_, .word = E_F32, .place = PLACE_VECTOR, .decode = function }, \
+          .x = { .memory = E_F32, .word = E_F32, .source = SOURCE_LANE }, \
+          .w = { .memory = E_##w_, .word = E_F32, .source = SOURCE_VECTOR, .decode = function }, \
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 1, .spare = registers }
 /* of f16 as it lies in memory */
 #define ARM_HALVES_BY_LANE(called, lanes, word_, ...) \
         { .name = called, .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
-          .x = { .memory = E_F16, .word = E_##word_, .place = PLACE_LANE }, \
-          .w = { .memory = E_F16, .word = E_##word_, .place = PLACE_VECTOR }, \
+          .x = { .memory = E_F16, .word = E_##word_, .source = SOURCE_LANE }, \
+          .w = { .memory = E_F16, .word = E_##word_, .source = SOURCE_VECTOR }, \
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = __VA_ARGS__ }
 /* words of four bytes */
 #define ARM_BYTES_BY_LANE(called, x_, w_, function, ...) \
         { .name = called, .positions = 1, .outputs = 4, .depth = 1, .group = 4, \
-          .x = { .memory = E_##x_, .word = E_U32, .place = PLACE_LANE }, \
-          .w = { .memory = E_##w_, .word = E_U32, .place = PLACE_VECTOR }, \
+          .x = { .memory = E_##x_, .word = E_U32, .source = SOURCE_LANE }, \
+          .w = { .memory = E_##w_, .word = E_U32, .source = SOURCE_VECTOR }, \
           .sum = E_I32, .body = function, .order = ORDER_EXACT, .instructions = __VA_ARGS__ }
 #define ARM_WORDS(e, s) \
         LOAD_WORDS(e, 4, "vreinterpretq_u32_" s "(vld1q_" s "($0))"), LOAD_WORDS(e, 4, "word_of($0)", ARM_WORD_OF, .lanes = 1)
@@ -157,8 +157,8 @@
  * of two positions by two outputs. */
 #define ARM_MATRICES_OF(called, channels, x_, w_, sum_, ...) \
         { .name = called, .positions = 2, .outputs = 2, .depth = 1, .group = channels, \
-          .x = { .memory = E_##x_, .word = E_##sum_, .place = PLACE_TILE }, \
-          .w = { .memory = E_##w_, .word = E_##sum_, .place = PLACE_TILE }, .sum = E_##sum_, \
+          .x = { .memory = E_##x_, .word = E_##sum_, .source = SOURCE_TILE }, \
+          .w = { .memory = E_##w_, .word = E_##sum_, .source = SOURCE_TILE }, .sum = E_##sum_, \
           .body = "add_product", .instructions = 1, .registers = 32, __VA_ARGS__ }
 #define ARM_TILES \
         ROW(CAN_TILES, F32, "int32x4_t $0[$1]"), ROW(CAN_TILE_ZERO, F32, "$0 = vdupq_n_s32(0)"), \

@@ -9,8 +9,8 @@ extern const struct target target_cuda_sm_90, target_cuda_sm_90a;
  * half of a lane's registers. Cycles: 0.8 of the data sheet's rate, as test/bench/cuda/groups_product.cu has it on an H200 */
 #define CUDA_WGMMA(called, x_, w_, sum_, channels) \
         { .name = called, .positions = 64, .outputs = 8, .depth = 1, .group = channels, \
-          .x = { .memory = E_##x_, .word = E_##sum_, .place = PLACE_GROUP }, \
-          .w = { .memory = E_##w_, .word = E_##sum_, .place = PLACE_GROUP }, \
+          .x = { .memory = E_##x_, .word = E_##sum_, .source = SOURCE_WARP_GROUP }, \
+          .w = { .memory = E_##w_, .word = E_##sum_, .source = SOURCE_WARP_GROUP }, \
           .sum = E_##sum_, .body = "add_product", .order = ORDER_APART, .instructions = 1, .registers = 32 }
 
 static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "wgmma_f16", 20 }, { "wgmma_bf16", 20 }, { "wgmma_s8", 20 }, { "wgmma_u8", 20 }, { 0 } } };

@@ -7,8 +7,8 @@ extern const struct target target_generic;
 /* products and sums of vectors as of any operations on them, for targets that say no more */
 #define PLAIN(lanes, w_, function) \
         { .name = "mul_add", .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
-          .x = { .memory = E_F32, .word = E_F32, .place = PLACE_BROADCAST }, \
-          .w = { .memory = E_##w_, .word = E_F32, .place = PLACE_VECTOR, .decode = function }, \
+          .x = { .memory = E_F32, .word = E_F32, .source = SOURCE_BROADCAST }, \
+          .w = { .memory = E_##w_, .word = E_F32, .source = SOURCE_VECTOR, .decode = function }, \
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 2 }
 #define PLAINS(lanes) \
         PLAIN(lanes, F32, NULL), PLAIN(lanes, BF16, NULL), PLAIN(lanes, F16, NULL), \

@@ -96,12 +96,12 @@
 
 /* ---- multiplies (ir/multiply.h) ---- */
 
-#define X86_OPERAND(m, r, p) { .memory = E_##m, .word = E_##r, .place = PLACE_##p }
+#define X86_OPERAND(m, r, p) { .memory = E_##m, .word = E_##r, .source = SOURCE_##p }
 /* floats; weights may be stored in fewer bits */
 #define X86_FLOATS_OF(lanes, w_, function) \
         { .name = "fma", .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
           .x = X86_OPERAND(F32, F32, BROADCAST), \
-          .w = { .memory = E_##w_, .word = E_F32, .place = PLACE_VECTOR, .decode = function }, \
+          .w = { .memory = E_##w_, .word = E_F32, .source = SOURCE_VECTOR, .decode = function }, \
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 1 }
 #define X86_FLOATS(lanes) \
         X86_FLOATS_OF(lanes, F32, NULL), X86_FLOATS_OF(lanes, BF16, NULL), X86_FLOATS_OF(lanes, F16, NULL), \

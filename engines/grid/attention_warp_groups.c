@@ -23,7 +23,7 @@ const struct multiply *attention_group_multiply(const struct attention *a, const
                           *values = op_operand(a->second, 1)->type;
         const int channels = MULTIPLY_LINE * COPY_BYTES / element_info[x->element].bytes;
         const struct multiply *m = multiply_find(target, x->element, w->element, true, TILE_OWN_LANES, channels, 0);
-        return m && multiply_in_groups(m) && shares->element == x->element && values->element == x->element ? m : NULL;
+        return m && multiply_by_warp_group(m) && shares->element == x->element && values->element == x->element ? m : NULL;
 }
 
 /* Does every row see at least one key? */

@@ -31,7 +31,7 @@ static const struct multiply *multiply_of(const struct op *op, const struct targ
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         const struct multiply *m = multiply_find(target, x->element, w->element, true,
                                                  (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
-        return m && m->x.place == PLACE_WARP ? m : NULL;
+        return m && m->x.source == SOURCE_WARP ? m : NULL;
 }
 
 bool attention_tile_of(const struct attention *a, const struct target *target, const struct schedule *s, struct attention_tile *t)

@@ -51,7 +51,7 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         const struct multiply *m = multiply_find(target, x->element, w->element, true,
                                                  (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
-        if (!m || !multiply_in_groups(m))
+        if (!m || !multiply_by_warp_group(m))
                 return false;
         int64_t turns = type_elements(w) / type_extent(w, 0) / packed_panel(x, w) / m->group;
         *t = (struct warp_tile){ .positions = s->tile,

@@ -190,7 +190,7 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
         const struct multiply *m =
                 multiply_find(target, x->element, w->element, true,
                               (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
-        if (!m || m->x.place != PLACE_WARP)
+        if (!m || m->x.source != SOURCE_WARP)
                 return false;
         int64_t inner = inner_words(op),
                 turns = type_elements(w) / type_extent(w, 0) / packed_panel(x, w) / s->depth;

@@ -18,7 +18,7 @@ static bool has_fragments(const struct op *op, const struct target *target) { re
 static struct schedule choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena)
 {
         const struct multiply *m = contract_multiply(op, machine->target, true);
-        return (multiply_in_groups(m) ? groups_choose : warps_choose)(op, machine, arena);
+        return (multiply_by_warp_group(m) ? groups_choose : warps_choose)(op, machine, arena);
 }
 
 #define WORDS (HEED(tile) | HEED(warps) | HEED(panels) | HEED(stages) | HEED(depth) | HEED(parts) | HEED(runs) | HEED(whole) | HEED(pooled))
@@ -38,7 +38,7 @@ static int64_t panel(const struct target *target, const struct multiply *m, cons
 {
         if (p->matrix && p->positions <= ROW_WARPS_MOST)
                 return 1;               /* the more panels for blocks to share */
-        return multiply_in_groups(m) ? group_panel(target, m, p) : 0;
+        return multiply_by_warp_group(m) ? group_panel(target, m, p) : 0;
 }
 
 /* Warps together or each by itself. */
@@ -46,10 +46,10 @@ static const struct multiply *multiply(const struct target *target, const struct
                                        int64_t percent)
 {
         const struct multiply *other;
-        if (!multiply_in_groups(m))
+        if (!multiply_by_warp_group(m))
                 return m;
         for (int i = 0; (other = multiply_at(target, i)); i++)
-                if (other->x.memory == m->x.memory && other->w.memory == m->w.memory && other->x.place == PLACE_WARP)
+                if (other->x.memory == m->x.memory && other->w.memory == m->w.memory && other->x.source == SOURCE_WARP)
                         break;
         bool faster = !other || groups_products(target, m, p->positions, p->outputs, p->channels) <
                                         groups_products(target, other, p->positions, p->outputs, p->channels) * (double)percent / 100;

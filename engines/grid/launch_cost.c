@@ -194,7 +194,7 @@ static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
         const struct loop_tiles *t = &s->tiles;
         const struct multiply *m = multiply_find(w->target, loop_multiplied_element(s), s->weights->element, true, s->variable->type.lanes,
                                                  t->group * (t->together ? t->line : 1), 0);
-        const int positions = m ? multiply_in_groups(m) ? m->positions / MULTIPLY_WARPS : m->positions : 0;
+        const int positions = m ? multiply_by_warp_group(m) ? m->positions / MULTIPLY_WARPS : m->positions : 0;
         if (positions != t->rows || (w->turns > 1 && !w->in_turn))        /* no fragments of warps; behind the turns */
                 return;
         const double rows = s->tiles.positions, width = (double)s->tiles.vectors * s->variable->type.lanes, deep = (double)s->tiles.depth * s->tiles.group;
@@ -329,7 +329,7 @@ static double attention_seconds(const struct walk *w)
         work.of.instructions = of_turns / (warps * w->turns);
         work.of.copied = w->each.x + w->each.w;
         work.scores = w->scores / w->work.multiplies;
-        return (multiply_in_groups(w->multiply) ? groups_attention_cost : warps_attention_cost)(w->target, w->multiply, &work);
+        return (multiply_by_warp_group(w->multiply) ? groups_attention_cost : warps_attention_cost)(w->target, w->multiply, &work);
 }
 
 struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f, const struct loop_stmt *phase, bool cold)
@@ -375,7 +375,7 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
                 cost.seconds = attention_seconds(&w);
         else
                 cost.seconds = !cost.registers || !cost.resident ? plain_seconds(&w, g, all)
-                                                                 : (multiply_in_groups(w.multiply) ? groups_cost : warps_cost)(t, w.multiply, &w.work);
+                                                                 : (multiply_by_warp_group(w.multiply) ? groups_cost : warps_cost)(t, w.multiply, &w.work);
         return cost;
 }
 

@@ -64,7 +64,7 @@ double groups_products(const struct target *t, const struct multiply *m, int64_t
         const double multiplies = (double)divide_up(positions, m->positions) * (double)divide_up(outputs, m->outputs) *
                                   (double)divide_up(channels, multiply_row(m));
         const double seconds = multiplies * rate_multiply(t, m) / (g->clock * g->multiprocessors);
-        if (!multiply_in_groups(m))
+        if (!multiply_by_warp_group(m))
                 return seconds;
         const double tiles = (double)(divide_up(positions, m->positions) * divide_up(outputs, MULTIPLY_WIDE)),
                      busy = tiles < g->multiprocessors ? tiles / g->multiprocessors : 1;

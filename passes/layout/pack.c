@@ -53,7 +53,7 @@ struct value *layout_pack(struct builder *b, struct value *x, const dim_t *padde
 
 struct value *layout_crossed(struct layout *l, struct value *w, const struct multiply *m, struct attr *attrs)
 {
-        if (!w || !multiply_in_groups(m) || !value_is_constant(w))
+        if (!w || !multiply_by_warp_group(m) || !value_is_constant(w))
                 return w;
         attr_set(attrs, OP_convolve_packed, "crossed", 1);
         if (w->constant->kind == CONSTANT_SPLAT)

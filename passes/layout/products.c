@@ -440,7 +440,7 @@ static const struct multiply *multiply_of_few(const struct layout *l, const stru
                                                   .channels = type_elements(w->type) /
                                                               type_extent(y, 1) };
         m = multiply_of_product(l->context, m, &product);
-        return multiply_in_warps(m) && !multiply_in_groups(m) && type_extent(x, 1) < multiply_row(m)
+        return multiply_in_warps(m) && !multiply_by_warp_group(m) && type_extent(x, 1) < multiply_row(m)
                        ? m
                        : NULL;
 }

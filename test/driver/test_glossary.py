@@ -20,6 +20,7 @@ REMOVED = {
     "grid, of quantization": (r"\bstruct grid\b|\bgrid_(?:limits|scale|stored|help|from_text)\b|\bgrids\.def\b", r"ir/loop_verify_grid\.c"),
     "micro, of a pass": (r"flatten,micro\b|\bpass_micro\b|\bmicro,tokens|stream/micro\b", None),
     "beside, of a name": (r"\bstruct beside\b|\w_beside\b|\bbeside_\w|\bbeside\.[ch]\b", r"test/"),
+    "PLACE_...": (r"\bPLACE_(?:SCALAR|BROADCAST|LANE|LANE_LOADED|VECTOR|TILE|WARP|GROUP)\b|\bmultiply_place\b", None),
 }
 OWN = {"docs/glossary.md", "test/driver/test_glossary.py", "CHANGELOG.md"}      # which speak of them
 

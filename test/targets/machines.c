@@ -56,7 +56,7 @@ static const struct capability *all_capabilities(void)
 
 /* ---- how it multiplies ---- */
 
-#define OPERAND(m, w, p) { .memory = E_##m, .word = E_##w, .place = PLACE_##p }
+#define OPERAND(m, w, p) { .memory = E_##m, .word = E_##w, .source = SOURCE_##p }
 
 static const struct multiply *multiplies_of(int lanes, const char *name)
 {

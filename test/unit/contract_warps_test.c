@@ -19,8 +19,8 @@ extern const struct target target_generic;
 
 #define WARP(called, x_, sum_) \
         { .name = called, .positions = 16, .outputs = 8, .depth = 2, .group = 8, \
-          .x = { .memory = E_##x_, .word = E_##sum_, .place = PLACE_WARP }, \
-          .w = { .memory = E_##x_, .word = E_##sum_, .place = PLACE_WARP }, .sum = E_##sum_, .body = "add_product", \
+          .x = { .memory = E_##x_, .word = E_##sum_, .source = SOURCE_WARP }, \
+          .w = { .memory = E_##x_, .word = E_##sum_, .source = SOURCE_WARP }, .sum = E_##sum_, .body = "add_product", \
           .order = ORDER_APART, .instructions = 1, .registers = 32 }
 static const struct multiply multiplies[] = { WARP("f16", F16, F32), WARP("bf16", BF16, F32), { 0 } };
 static const struct target warps = { .name = "warps", .base = &target_generic, .engine = &engine_grid, .multiplies = multiplies };
