@@ -94,13 +94,13 @@ int64_t packed_last_extent(const struct packed_work *work)
 struct tile_cost { double products, loops, results, weights; };
 
 /* positions of one dimension, cut into tiles of two sizes */
-struct cuts { int64_t size[2], count[2]; };
+struct tile_sizes { int64_t size[2], count[2]; };
 
-static struct cuts cut(int64_t extent, int64_t most)
+static struct tile_sizes tile_sizes(int64_t extent, int64_t most)
 {
         int64_t count = divide_up(extent, most), size = divide_up(extent, count),
                 large = extent - count * (size - 1);
-        return (struct cuts){ { size, size - 1 }, { large, count - large } };
+        return (struct tile_sizes){ { size, size - 1 }, { large, count - large } };
 }
 
 /* of a step, each of which takes an instruction more */
@@ -168,7 +168,7 @@ static void add_tiles(struct packed_cost *cost, const struct packed_work *work,
                 else if (d < k - 2)
                         count *= (double)work->extent[d];
         }
-        struct cuts across = cut(flat ? 1 : rows, s->rows), along = cut(columns, s->columns);
+        struct tile_sizes across = tile_sizes(flat ? 1 : rows, s->rows), along = tile_sizes(columns, s->columns);
         for (int i = 0; i < 4; i++) {
                 int64_t size = across.size[i / 2] * along.size[i % 2];
                 double times = count * (double)(across.count[i / 2] * along.count[i % 2]);

@@ -26,11 +26,11 @@ static double share_of(int64_t count, int64_t threads)
         return (double)divide_up(count, threads) / (double)count;
 }
 
-/* panels that are not shared evenly are cut (kernels/stage.c) */
+/* panels that are not shared evenly are divided (kernels/stage.c) */
 static double tiles_share(const struct shared_work *work, int rows, int panels)
 {
-        bool cut = rows == 1 && work->panels >= panels && !work->gathered;
-        return cut ? share_of(work->rows * work->panels, panels)
+        bool divided = rows == 1 && work->panels >= panels && !work->gathered;
+        return divided ? share_of(work->rows * work->panels, panels)
                    : share_of(work->rows, rows) * share_of(work->panels, panels);
 }
 

@@ -147,7 +147,7 @@ static bool prepare(struct block *b)
         b->second = b->first ? prepare_product(b, b->a.second) : NULL;
         if (!b->second)
                 return false;
-        const struct cut *one = &b->first->column, *other = &b->second->column;
+        const struct tiling *one = &b->first->column, *other = &b->second->column;
         if (!b->tiles || b->tiles > one->count)
                 b->tiles = one->count;
         b->rows = b->tiles * one->size;
@@ -472,10 +472,10 @@ static bool write_key_blocks(struct block *b, struct loop_expr *tile, struct loo
 static struct loop_expr *row_of(struct block *b, struct loop_expr *tile)
 {
         struct emit *e = b->e;
-        const struct cut *cut = &b->first->column;
-        if (cut->large == cut->count)
-                return minimum(e, times(e, tile, cut->size), number(e, cut->extent));
-        return plus(e, times(e, tile, cut->size - 1), minimum(e, tile, number(e, cut->large)));
+        const struct tiling *tiling = &b->first->column;
+        if (tiling->large == tiling->count)
+                return minimum(e, times(e, tile, tiling->size), number(e, tiling->extent));
+        return plus(e, times(e, tile, tiling->size - 1), minimum(e, tile, number(e, tiling->large)));
 }
 
 static bool write_block(struct block *b, struct loop_expr *tile, struct loop_expr *end,

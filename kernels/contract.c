@@ -194,7 +194,7 @@ static struct stage *prepare(const struct stage *common, const struct multiply *
         stage_spatial(&c->s, 2);
         if (in_tiles(c) && !contract_tiles_read(c))
                 return NULL;
-        stage_cut(&c->s);
+        stage_tiling(&c->s);
         if (c->s.prologue)
                 prologue_memory(&c->s, c->blocks);
         bool fits = in_tiles(c) ? contract_tiles_fit(c)

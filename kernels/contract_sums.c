@@ -163,22 +163,22 @@ static void close_run(struct tile *t)
 }
 
 /* The loops of a sum from number `loop` on, `share` turns of that at a time, are a run. */
-struct cut_runs { int loop; int64_t share; };
+struct partial_sums { int loop; int64_t share; };
 
 /* As many of the innermost loops as a run has room for, and shares of the next one that are as good as equal. */
-static struct cut_runs cut_runs(const struct tile *t, const struct sum_loop *loops, int count)
+static struct partial_sums partial_sums_of(const struct tile *t, const struct sum_loop *loops, int count)
 {
-        struct cut_runs cut = { .loop = count };
+        struct partial_sums partial = { .loop = count };
         int64_t room = t->s->multiply->join ? t->s->multiply->run : 0;
-        while (room && cut.loop > 0) {
-                int64_t extent = loops[--cut.loop].extent, unroll = cut.loop == count - 1 ? t->s->schedule.unroll : 1;
+        while (room && partial.loop > 0) {
+                int64_t extent = loops[--partial.loop].extent, unroll = partial.loop == count - 1 ? t->s->schedule.unroll : 1;
                 int64_t most = room > unroll ? room - room % unroll : unroll;
-                cut.share = round_up(divide_up(extent, divide_up(extent, most)), unroll);
+                partial.share = round_up(divide_up(extent, divide_up(extent, most)), unroll);
                 if (extent > most)
                         break;
                 room /= extent;
         }
-        return cut;
+        return partial;
 }
 
 /* Opens the loop over from..to, step at a time, in runs of `share` (0: it is in one, or there are none). */
@@ -262,21 +262,21 @@ void tile_add(const struct tile *of, const struct sum_loop *loops, int count, st
         struct emit *e = t.s->e;
         struct loop_expr *w_number = number(e, first), *outermost = NULL;
         const struct sum_loop *last = &loops[count - 1];
-        const struct cut_runs cut = cut_runs(&t, loops, count);
+        const struct partial_sums partial = partial_sums_of(&t, loops, count);
         for (int i = 0; i + 1 < count; i++) {
-                struct loop_expr *k = open_shares(&t, loops[i].name, number(e, 0), number(e, loops[i].extent), 1, i == cut.loop ? cut.share : 0);
+                struct loop_expr *k = open_shares(&t, loops[i].name, number(e, 0), number(e, loops[i].extent), 1, i == partial.loop ? partial.share : 0);
                 x_at = emit_let(e, "xi", plus(e, x_at, times(e, k, loops[i].x_step)));
                 w_number = plus(e, w_number, times(e, k, loops[i].number_step));
                 outermost = i ? outermost : k;
         }
         const struct run run = { last, x_at, plus(e, t.w_base, times(e, w_number, t.width)), w_number };
-        const int64_t share = cut.loop == count - 1 ? cut.share : 0;
+        const int64_t share = partial.loop == count - 1 ? partial.share : 0;
         if (last->count)
                 add_counted(&t, &run, share);
         else
                 add_known(&t, &run, outermost, share);
         for (int i = count - 2; i >= 0; i--)
-                close_shares(&t, i == cut.loop ? cut.share : 0);
+                close_shares(&t, i == partial.loop ? partial.share : 0);
 }
 
 void tile_join(const struct tile *t)

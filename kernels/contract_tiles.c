@@ -135,10 +135,10 @@ bool contract_tiles_read(struct contract *c)
 
 bool contract_tiles_fit(struct contract *c)
 {
-        const struct cut *row = &c->s.row, *column = &c->s.column;
+        const struct tiling *row = &c->s.row, *column = &c->s.column;
         for (int i = 0; i < 4; i++) {
                 struct tile_block block =
-                        block_in(c, cut_size(row, i / 2), cut_size(column, i % 2));
+                        block_in(c, tiling_size(row, i / 2), tiling_size(column, i % 2));
                 bool there = (i / 2 ? row->large : row->count - row->large) &&
                              (i % 2 ? column->large : column->count - column->large);
                 if (there && !tile_block_fits(c->s.multiply, &block, vectors_of(c)))

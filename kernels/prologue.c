@@ -100,11 +100,11 @@ void prologue_memory(struct stage *s, int64_t blocks)
 {
         struct prologue *p = s->prologue;
         bool one = s->spatial_count == 1;
-        const struct cut *cut = one ? &s->column : &s->row;
+        const struct tiling *tiling = one ? &s->column : &s->row;
         const struct side *side = &p->sides[0];
-        int64_t strip = s->schedule.strip, share = divide_up(cut->count, s->schedule.row_tasks);
-        int64_t length = (strip && strip < share ? strip : share) * cut->size;
-        length = length < cut->extent ? length : cut->extent;
+        int64_t strip = s->schedule.strip, share = divide_up(tiling->count, s->schedule.row_tasks);
+        int64_t length = (strip && strip < share ? strip : share) * tiling->size;
+        length = length < tiling->extent ? length : tiling->extent;
         if (!side->close)
                 length = (length - 1) * side->stride + side->reach;
         p->unit = one ? p->lanes : s->x.stride[2];
@@ -202,9 +202,9 @@ bool prologue_write(struct stage *s, struct loop_expr *from, struct loop_expr *t
         struct emit *e = s->e;
         const struct side *side = &p->sides[0];
         bool one = s->spatial_count == 1;
-        const struct cut *cut = one ? &s->column : &s->row;
-        struct loop_expr *first = stage_tile_start(s, cut, from),
-                         *end = stage_tile_start(s, cut, to);
+        const struct tiling *tiling = one ? &s->column : &s->row;
+        struct loop_expr *first = stage_tile_start(s, tiling, from),
+                         *end = stage_tile_start(s, tiling, to);
         if (!side->close) {
                 first = times(e, first, side->stride);
                 end = plus(e, times(e, end, side->stride), number(e, side->reach - side->stride));

@@ -7,29 +7,29 @@
 
 /* ---- tiles ---- */
 
-static bool stage_tiles(struct stage *s, const struct cut *cut, bool large, const char *name,
+static bool stage_tiles(struct stage *s, const struct tiling *tiling, bool large, const char *name,
                  struct loop_expr *from, struct loop_expr *to, struct loop_expr **tile,
                  struct loop_expr **at)
 {
         struct emit *e = s->e;
-        if (large ? !cut->large : cut->large == cut->count)
+        if (large ? !tiling->large : tiling->large == tiling->count)
                 return false;
-        if (large && cut->large < cut->count)
-                to = minimum(e, to, number(e, cut->large));
-        if (!large && cut->large)
-                from = maximum(e, from, number(e, cut->large));
+        if (large && tiling->large < tiling->count)
+                to = minimum(e, to, number(e, tiling->large));
+        if (!large && tiling->large)
+                from = maximum(e, from, number(e, tiling->large));
         *tile = emit_for(e, name, from, to);
-        *at = plus(e, times(e, *tile, cut_size(cut, large)), number(e, large ? 0 : cut->large));
+        *at = plus(e, times(e, *tile, tiling_size(tiling, large)), number(e, large ? 0 : tiling->large));
         return true;
 }
 
-struct loop_expr *stage_tile_start(struct stage *s, const struct cut *cut, struct loop_expr *tile)
+struct loop_expr *stage_tile_start(struct stage *s, const struct tiling *tiling, struct loop_expr *tile)
 {
         struct emit *e = s->e;
-        if (cut->large == cut->count)
-                return times(e, tile, cut->size);
-        struct loop_expr *start = times(e, tile, cut->size - 1);
-        return cut->large ? plus(e, start, minimum(e, tile, number(e, cut->large))) : start;
+        if (tiling->large == tiling->count)
+                return times(e, tile, tiling->size);
+        struct loop_expr *start = times(e, tile, tiling->size - 1);
+        return tiling->large ? plus(e, start, minimum(e, tile, number(e, tiling->large))) : start;
 }
 
 bool stage_each_tile(struct stage *s, struct loop_expr *from, struct loop_expr *to,
@@ -45,7 +45,7 @@ bool stage_each_tile(struct stage *s, struct loop_expr *from, struct loop_expr *
                         continue;
                 for (int c = 1; c >= 0 && good; c--) {
                         if (s->enter && (c ? s->column.large : s->column.large < s->column.count))
-                                s->enter(s, cut_size(&s->row, r), cut_size(&s->column, c));
+                                s->enter(s, tiling_size(&s->row, r), tiling_size(&s->column, c));
                         struct loop_expr *begin = one ? from : number(e, 0);
                         struct loop_expr *end = one ? to : number(e, s->column.count);
                         if (!stage_tiles(s, &s->column, c, "column", begin, end, &column,
@@ -54,7 +54,7 @@ bool stage_each_tile(struct stage *s, struct loop_expr *from, struct loop_expr *
                         struct loop_expr *before = emit_op(e, LOOP_SUB, one ? column : row, from);
                         s->tile_number =
                                 one ? before : plus(e, times(e, before, s->column.count), column);
-                        good = tile(s, cut_size(&s->row, r), cut_size(&s->column, c));
+                        good = tile(s, tiling_size(&s->row, r), tiling_size(&s->column, c));
                         emit_end(e);
                 }
                 if (!one)
@@ -115,11 +115,11 @@ void stage_spatial(struct stage *s, int window)
                 flatten(s);
 }
 
-void stage_cut(struct stage *s)
+void stage_tiling(struct stage *s)
 {
         int k = s->spatial_count;
-        s->column = cut_evenly(s->spatial[k - 1].extent, s->schedule.columns);
-        s->row = cut_evenly(k > 1 ? s->spatial[k - 2].extent : 1, s->schedule.rows);
+        s->column = tiling_even(s->spatial[k - 1].extent, s->schedule.columns);
+        s->row = tiling_even(k > 1 ? s->spatial[k - 2].extent : 1, s->schedule.rows);
 }
 
 struct loop_expr *stage_x(struct stage *s)
@@ -366,9 +366,9 @@ static int64_t rows_of_panels(const struct stage *s, int64_t rows)
         return last ? divide_up(rows * ((s->panels - 1) * width + last), width) : rows * s->panels;
 }
 
-/* Are panels cut where tasks cannot share them evenly? Not where what a strip reads is computed for
+/* Are panels divided where tasks cannot share them evenly? Not where what a strip reads is computed for
  * all of its panels at once. */
-static bool cuts_panels(const struct stage *s, int64_t rows)
+static bool divides_panels(const struct stage *s, int64_t rows)
 {
         int tasks = s->schedule.panel_tasks;
         bool even = s->panels % tasks == 0 && rows_of_panels(s, rows) == rows * s->panels;
@@ -378,7 +378,7 @@ static bool cuts_panels(const struct stage *s, int64_t rows)
 
 /* Rows of all panels, one panel behind the other, in equal shares: a task begins and ends in the
  * middle of a panel. */
-static bool write_cut_panels(struct stage *s, int64_t rows, struct loop_expr *task)
+static bool write_divided_panels(struct stage *s, int64_t rows, struct loop_expr *task)
 {
         struct emit *e = s->e;
         int64_t count = rows_of_panels(s, rows);
@@ -407,7 +407,7 @@ static bool write_tasks(struct stage *s)
         struct emit *e = s->e;
         int rows = s->schedule.row_tasks, panels = s->schedule.panel_tasks, opened = 0;
         int64_t row_count = s->spatial_count == 1 ? s->column.count : s->row.count;
-        bool cut = cuts_panels(s, row_count);
+        bool divided = divides_panels(s, row_count);
         struct loop_expr *task =
                 emit_for(e, "task", number(e, 0), number(e, (int64_t)rows * panels));
         emit_loop(e, 1, rows * panels > 1);
@@ -415,7 +415,7 @@ static bool write_tasks(struct stage *s)
         struct loop_expr *from, *to, *first, *end;
         stage_share(e, panels > 1 ? emit_op_int(e, LOOP_DIV, task, panels) : task, rows, row_count,
                     &from, &to);
-        stage_share(e, rows > 1 ? emit_op_int(e, LOOP_REM, task, panels) : task, cut ? 1 : panels,
+        stage_share(e, rows > 1 ? emit_op_int(e, LOOP_REM, task, panels) : task, divided ? 1 : panels,
                     s->panels, &first, &end);
         if (s->pad)
                 stage_halo(s, task, rows * panels, rows > 1 ? 2 : 1);
@@ -424,7 +424,7 @@ static bool write_tasks(struct stage *s)
         for (int d = 0; d < s->spatial_count - 2; d++, opened++)
                 s->position[d] =
                         emit_for(e, "plane", number(e, 0), number(e, s->spatial[d].extent));
-        bool good = cut ? write_cut_panels(s, row_count, task) : s->write(s, from, to, first, end);
+        bool good = divided ? write_divided_panels(s, row_count, task) : s->write(s, from, to, first, end);
         for (opened += 2; opened > 0; opened--)
                 emit_end(e);
         return good;

@@ -10,8 +10,8 @@
 
 #include "ir/lower_emit.h"
 #include "kernels/access.h"
-#include "kernels/cut.h"
 #include "kernels/kernels.h"
+#include "kernels/tiling.h"
 
 struct spatial {
         int64_t extent;                 /* positions of the result */
@@ -53,7 +53,7 @@ struct stage {
         int rank;                       /* of x and y */
         int spatial_count;
         struct spatial spatial[RANK_MAX];
-        struct cut row, column;         /* of the last two spatial dimensions */
+        struct tiling row, column;         /* of the last two spatial dimensions */
         int64_t panels;                 /* what panel_tasks share */
         int64_t panel_width, last_width;          /* of a panel, and of the last one, which may be
                                                    * narrower; 0: all are equal */
@@ -124,7 +124,7 @@ void stage_fill(struct stage *s, struct loop_buffer *buffer, struct loop_expr *a
 /* spatial dimensions, as the loops see them: windows begin at dimension `window` of w; then the
  * cuts */
 void stage_spatial(struct stage *s, int window);
-void stage_cut(struct stage *s);
+void stage_tiling(struct stage *s);
 /* Opens the loop over the strips of the rows of tiles from..to, which become those of one strip.
  * False: all are one. */
 bool stage_open_strips(struct stage *s, struct loop_expr **from, struct loop_expr **to);
@@ -135,7 +135,7 @@ bool stage_each_tile(struct stage *s, struct loop_expr *from, struct loop_expr *
 /* where the window of the tile's first position begins, in channel 0 of x */
 struct loop_expr *stage_x(struct stage *s);
 /* where tile number `tile` of a cut begins */
-struct loop_expr *stage_tile_start(struct stage *s, const struct cut *cut, struct loop_expr *tile);
+struct loop_expr *stage_tile_start(struct stage *s, const struct tiling *tiling, struct loop_expr *tile);
 /* index of the position in a tile, block 0; all but the lane */
 void stage_index(struct stage *s, int row, int column, struct loop_expr **index);
 /* rows * columns vectors, all zero; one of them becomes value; one of them += a * b, rounded once

@@ -34,19 +34,19 @@ static double block_cycles(const struct panel *panel, const struct tile_block *b
 
 /* Which cut of `extent` rows (or columns: of one row) takes least; blocks of one shape, so that
  * shapes are not said again for each panel. */
-static int choose_cut(const struct panel *panel, int64_t extent, bool rows, int64_t columns,
+static int choose_tiling(const struct panel *panel, int64_t extent, bool rows, int64_t columns,
                       int64_t pitch)
 {
         const struct multiply *m = panel->multiply;
         double best = INFINITY;
         int chosen = 1;
         for (int n = (int)(extent < POSITIONS_MAX ? extent : POSITIONS_MAX); n >= 1; n--) {
-                struct cut cut = cut_evenly(extent, n);
-                double cycles = cut.large < cut.count ? tiles_shapes_cost(panel->target) : 0;
+                struct tiling tiling = tiling_even(extent, n);
+                double cycles = tiling.large < tiling.count ? tiles_shapes_cost(panel->target) : 0;
                 bool fit = true;
                 for (int large = 0; large < 2; large++) {
-                        int64_t count = large ? cut.large : cut.count - cut.large,
-                                size = cut_size(&cut, large);
+                        int64_t count = large ? tiling.large : tiling.count - tiling.large,
+                                size = tiling_size(&tiling, large);
                         struct tile_block block = tile_block_of(m, rows ? size : 1,
                                                                 rows ? columns : size,
                                                                 rows ? pitch : 0);
@@ -55,7 +55,7 @@ static int choose_cut(const struct panel *panel, int64_t extent, bool rows, int6
                 }
                 if (fit && cycles < best) {
                         best = cycles;
-                        chosen = cut.size;
+                        chosen = tiling.size;
                 }
         }
         return chosen;
@@ -109,9 +109,9 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
                 type_elements(w) / type_extent(w, 0) / vectors / m->outputs / multiply_row(m);
         const struct panel panel = { target, m, vectors, steps };
         int64_t pitch = pitch_in_memory(op);
-        s.columns = choose_cut(&panel, columns, false, 0, 0);
+        s.columns = choose_tiling(&panel, columns, false, 0, 0);
         if (rows > 1 && s.columns == columns)
-                s.rows = choose_cut(&panel, rows, true, columns, pitch);
+                s.rows = choose_tiling(&panel, rows, true, columns, pitch);
         int64_t row_tiles = divide_up(rows, s.rows),
                 tiles = row_tiles * divide_up(columns, s.columns),
                 lines = (int64_t)m->depth * vectors;

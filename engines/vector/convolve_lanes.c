@@ -179,7 +179,7 @@ struct stage *lanes_prepare(const struct stage *common)
         s->panels = type_extent(x, 1);
         l->depth = type_extent(x, x->rank - 1);
         stage_spatial(s, 1);
-        stage_cut(s);
+        stage_tiling(s);
         if (s->prologue)
                 prologue_memory(s, 1);
         int k = s->spatial_count;

@@ -30,7 +30,7 @@ struct tiles {
         const struct winograd *f;
         int elements;                   /* of a square */
         int64_t rows, columns, all;     /* tiles of an image, tiles of all images */
-        struct cut group, block;        /* all tiles in groups, tiles of a large group in register
+        struct tiling group, block;        /* all tiles in groups, tiles of a large group in register
                                          * tiles */
         int64_t channels, width, panel_size, panels;      /* outputs of a panel, elements of w in it;
                                                            * panels of an element */
@@ -430,9 +430,9 @@ struct stage *winograd_prepare(const struct stage *common)
             (t->s.pool && !can_pool(t->s.pool)))
                 return NULL;
         int64_t group = t->s.schedule.group;
-        t->group = cut_evenly(t->all,
+        t->group = tiling_even(t->all,
                               group && !has_phases(t) && group < t->all ? (int)group : (int)t->all);
-        t->block = cut_evenly(t->group.size, t->s.schedule.columns);
+        t->block = tiling_even(t->group.size, t->s.schedule.columns);
         if (t->s.schedule.split * t->block.size > TILE_MAX || t->s.schedule.vectors > TILE_MAX)
                 return NULL;
         t->v = new_matrix(t, "v", round_up(t->channels, lanes));

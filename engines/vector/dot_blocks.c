@@ -275,7 +275,7 @@ struct stage *blocks_prepare(const struct stage *common)
                                           .window = 1,
                                           .x_step = s->x.stride[2],
                                           .y_step = s->y.stride[2] };
-        stage_cut(s);
+        stage_tiling(s);
         bool fits = s->multiply && s->multiply->body && s->multiply->outputs == s->lanes &&
                     b->width % (s->schedule.vectors * s->lanes) == 0 && s->x.stride[3] == 1 &&
                     s->schedule.vectors <= TILE_MAX && s->column.size <= TILE_MAX && !s->prologue;

@@ -40,9 +40,9 @@ static bool is_clipped(const struct windows *w, int64_t from, int64_t to)
 }
 
 /* first column of a tile */
-static int64_t tile_start(const struct cut *cut, int64_t tile)
+static int64_t tile_start(const struct tiling *tiling, int64_t tile)
 {
-        return tile <= cut->large ? tile * cut->size : cut->large + tile * (cut->size - 1);
+        return tile <= tiling->large ? tile * tiling->size : tiling->large + tile * (tiling->size - 1);
 }
 
 /* ---- a tile ---- */
@@ -118,23 +118,23 @@ static bool write_vectors(struct stage *s, int rows, int columns)
 static bool write_columns(struct windows *w)
 {
         struct stage *s = &w->s;
-        const struct cut *cut = &s->column;
+        const struct tiling *tiling = &s->column;
         bool good = true;
-        for (int64_t tile = 0, end; tile < cut->count && good; tile = end) {
-                bool clipped = is_clipped(w, tile_start(cut, tile), tile_start(cut, tile + 1)),
-                     large = tile < cut->large;
-                for (end = tile + 1; end < cut->count && !clipped && (end < cut->large) == large;
+        for (int64_t tile = 0, end; tile < tiling->count && good; tile = end) {
+                bool clipped = is_clipped(w, tile_start(tiling, tile), tile_start(tiling, tile + 1)),
+                     large = tile < tiling->large;
+                for (end = tile + 1; end < tiling->count && !clipped && (end < tiling->large) == large;
                      end++)
-                        if (is_clipped(w, tile_start(cut, end), tile_start(cut, end + 1)))
+                        if (is_clipped(w, tile_start(tiling, end), tile_start(tiling, end + 1)))
                                 break;
                 struct loop_expr *column =
                         emit_for(s->e, "column", number(s->e, tile), number(s->e, end));
                 if (end == tile + 1)
                         column = number(s->e, tile);
-                column = times(s->e, column, cut_size(cut, large));
+                column = times(s->e, column, tiling_size(tiling, large));
                 s->position[s->spatial_count - 1] =
-                        plus(s->e, column, number(s->e, large ? 0 : cut->large));
-                good = stage_vectors(s, w->depth, &w->part, 1, cut_size(cut, large), write_vectors);
+                        plus(s->e, column, number(s->e, large ? 0 : tiling->large));
+                good = stage_vectors(s, w->depth, &w->part, 1, tiling_size(tiling, large), write_vectors);
                 emit_end(s->e);
         }
         return good;
@@ -169,14 +169,14 @@ static bool find_taps(struct windows *w)
 /* What is written out stays small, and is computed without overflow. */
 static bool is_small(const struct windows *w)
 {
-        const struct cut *cut = &w->s.column;
+        const struct tiling *tiling = &w->s.column;
         const struct tap *tap = columns_of(w);
         int clipped = 0;
-        if (cut->size * tap->window > OFFSETS_MAX || cut->size > TILE_MAX || tap->low < 0 ||
+        if (tiling->size * tap->window > OFFSETS_MAX || tiling->size > TILE_MAX || tap->low < 0 ||
             tap->low > INT32_MAX || tap->stride > INT32_MAX || tap->dilation > INT32_MAX)
                 return false;
-        for (int64_t tile = 0; tile < cut->count && clipped <= CLIPPED_MAX; tile++)
-                clipped += is_clipped(w, tile_start(cut, tile), tile_start(cut, tile + 1));
+        for (int64_t tile = 0; tile < tiling->count && clipped <= CLIPPED_MAX; tile++)
+                clipped += is_clipped(w, tile_start(tiling, tile), tile_start(tiling, tile + 1));
         return clipped <= CLIPPED_MAX;
 }
 
@@ -200,6 +200,6 @@ struct stage *windows_prepare(const struct stage *common)
         s->all_rows = s->spatial_count == 1;      /* its columns are not shared */
         if (s->all_rows)
                 s->schedule.row_tasks = 1;
-        stage_cut(s);
+        stage_tiling(s);
         return is_small(w) ? s : NULL;
 }

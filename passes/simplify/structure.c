@@ -165,37 +165,37 @@ struct value *rewrite_broadcast_reshape(struct builder *b, struct op *op,
 
 /* ---- slices ---- */
 
-struct cut { int64_t starts[RANK_MAX], steps[RANK_MAX]; };
+struct sliced { int64_t starts[RANK_MAX], steps[RANK_MAX]; };
 
-static bool cut_of(const struct op *op, struct cut *cut)
+static bool slice_of(const struct op *op, struct sliced *slice)
 {
         return has_elements(op_result(op)) && type_is_static(op_operand(op, 0)->type) &&
-               amounts(op, 1, cut->starts) && amounts(op, 2, cut->steps);
+               amounts(op, 1, slice->starts) && amounts(op, 2, slice->steps);
 }
 
 /* the first and last index that the slice reads along d, in ascending order */
-static void reach_of(const struct op *op, const struct cut *cut, int d, int64_t *low, int64_t *high)
+static void reach_of(const struct op *op, const struct sliced *slice, int d, int64_t *low, int64_t *high)
 {
-        int64_t end = cut->starts[d] + (type_extent(op_result(op)->type, d) - 1) * cut->steps[d];
-        *low = cut->starts[d] < end ? cut->starts[d] : end;
-        *high = cut->starts[d] < end ? end : cut->starts[d];
+        int64_t end = slice->starts[d] + (type_extent(op_result(op)->type, d) - 1) * slice->steps[d];
+        *low = slice->starts[d] < end ? slice->starts[d] : end;
+        *high = slice->starts[d] < end ? end : slice->starts[d];
 }
 
 struct value *rewrite_slice_concat(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
         struct value *v = op_operand(op, 0);
-        struct cut cut;
+        struct sliced slice;
         int64_t low, high, offset = 0;
-        if (!op_is(v, OP_concat) || !cut_of(op, &cut))
+        if (!op_is(v, OP_concat) || !slice_of(op, &slice))
                 return NULL;
         int axis = (int)op_int(v->op, "axis");
-        reach_of(op, &cut, axis, &low, &high);
+        reach_of(op, &slice, axis, &low, &high);
         for (int i = 0; i < v->op->operand_count; i++) {
                 struct value *x = op_operand(v->op, i);
                 if (low >= offset && high < offset + type_extent(x->type, axis)) {
-                        cut.starts[axis] -= offset;
-                        return build_slice(b, x, cut.starts, cut.steps, op_result(op)->type->dims);
+                        slice.starts[axis] -= offset;
+                        return build_slice(b, x, slice.starts, slice.steps, op_result(op)->type->dims);
                 }
                 offset += type_extent(x->type, axis);
         }
@@ -206,18 +206,18 @@ struct value *rewrite_slice_pad(struct builder *b, struct op *op, struct pass_co
 {
         (void)context;
         struct value *v = op_operand(op, 0);
-        struct cut cut;
+        struct sliced slice;
         int64_t pads[RANK_MAX], low, high;
-        if (!op_is(v, OP_pad) || !cut_of(op, &cut) || !amounts(v->op, 2, pads))
+        if (!op_is(v, OP_pad) || !slice_of(op, &slice) || !amounts(v->op, 2, pads))
                 return NULL;
         struct value *x = op_operand(v->op, 0);
         for (int d = 0; d < v->type->rank; d++) {
-                reach_of(op, &cut, d, &low, &high);
+                reach_of(op, &slice, d, &low, &high);
                 if (low < pads[d] || high >= pads[d] + type_extent(x->type, d))
                         return NULL;
-                cut.starts[d] -= pads[d];
+                slice.starts[d] -= pads[d];
         }
-        return build_slice(b, x, cut.starts, cut.steps, op_result(op)->type->dims);
+        return build_slice(b, x, slice.starts, slice.steps, op_result(op)->type->dims);
 }
 
 /* The pad by less, perhaps a crop, when some of x remains in all dimensions. */
@@ -225,16 +225,16 @@ struct value *rewrite_slice_of_pad(struct builder *b, struct op *op, struct pass
 {
         (void)context;
         struct value *v = op_operand(op, 0);
-        struct cut cut;
+        struct sliced slice;
         int64_t pads[RANK_MAX];
         if (!op_is(v, OP_pad) || !value_has_one_use(v) || op_int(v->op, "mode") != 0 ||
-            !cut_of(op, &cut) || !amounts(v->op, 2, pads))
+            !slice_of(op, &slice) || !amounts(v->op, 2, pads))
                 return NULL;
         struct value *x = op_operand(v->op, 0);
         const struct type *t = op_result(op)->type;
         for (int d = 0; d < t->rank; d++) {
-                pads[d] -= cut.starts[d];
-                if (cut.steps[d] != 1 || pads[d] >= type_extent(t, d) ||
+                pads[d] -= slice.starts[d];
+                if (slice.steps[d] != 1 || pads[d] >= type_extent(t, d) ||
                     pads[d] + type_extent(x->type, d) <= 0)
                         return NULL;
         }
@@ -247,8 +247,8 @@ struct value *rewrite_slice_broadcast(struct builder *b, struct op *op,
 {
         (void)context;
         struct value *v = op_operand(op, 0);
-        struct cut cut;
-        if (!op_is(v, OP_broadcast) || !cut_of(op, &cut))
+        struct sliced slice;
+        if (!op_is(v, OP_broadcast) || !slice_of(op, &slice))
                 return NULL;
         struct value *x = op_operand(v->op, 0);
         const int64_t *onto = op_ints(v->op, "dims", NULL);
@@ -256,8 +256,8 @@ struct value *rewrite_slice_broadcast(struct builder *b, struct op *op,
         dim_t dims[RANK_MAX];
         for (int k = 0; k < x->type->rank; k++) {
                 bool spread = dim_is(x->type->dims[k], 1);
-                starts[k] = spread ? 0 : cut.starts[onto[k]];
-                steps[k] = spread ? 1 : cut.steps[onto[k]];
+                starts[k] = spread ? 0 : slice.starts[onto[k]];
+                steps[k] = spread ? 1 : slice.steps[onto[k]];
                 dims[k] = dim_of(spread ? 1 : type_extent(op_result(op)->type, onto[k]));
         }
         return build_broadcast(b, build_slice(b, x, starts, steps, dims), op_result(op)->type,

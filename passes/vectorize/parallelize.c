@@ -25,7 +25,7 @@
 enum { EVEN_TRIPS = 16 };               /* iterations for each thread: shared out evenly enough as
                                          * they are */
 
-struct cut { int64_t trip, inner_trip, chunks; struct loop_stmt *inner; };
+struct partition { int64_t trip, inner_trip, chunks; struct loop_stmt *inner; };
 
 static int64_t trip(const struct loop_stmt *s)
 {
@@ -53,26 +53,26 @@ static struct loop_stmt *inner_loop(const struct loop_stmt *loop)
 }
 
 /* iterations of the inner loop that the busiest thread runs */
-static int64_t longest(const struct cut *cut, int64_t chunks, int threads)
+static int64_t longest(const struct partition *partition, int64_t chunks, int threads)
 {
-        return divide_up(cut->trip * chunks, threads) * divide_up(cut->inner_trip, chunks);
+        return divide_up(partition->trip * chunks, threads) * divide_up(partition->inner_trip, chunks);
 }
 
 /* Into how many chunks the inner loop is cut: 1 where that is fine. */
-static void choose_chunks(struct cut *cut, const struct loop_stmt *loop, int threads)
+static void choose_chunks(struct partition *partition, const struct loop_stmt *loop, int threads)
 {
-        cut->chunks = 1;
-        cut->inner = inner_loop(loop);
-        cut->inner_trip = cut->inner ? trip(cut->inner) : 0;
-        if (cut->trip >= EVEN_TRIPS * threads || cut->inner_trip < 2 || cut->inner_trip > INT32_MAX)
+        partition->chunks = 1;
+        partition->inner = inner_loop(loop);
+        partition->inner_trip = partition->inner ? trip(partition->inner) : 0;
+        if (partition->trip >= EVEN_TRIPS * threads || partition->inner_trip < 2 || partition->inner_trip > INT32_MAX)
                 return;
-        int64_t best = longest(cut, 1, threads);
-        for (int64_t chunks = 2; chunks <= threads && chunks <= cut->inner_trip; chunks++) {
-                int64_t now = longest(cut, chunks, threads);
+        int64_t best = longest(partition, 1, threads);
+        for (int64_t chunks = 2; chunks <= threads && chunks <= partition->inner_trip; chunks++) {
+                int64_t now = longest(partition, chunks, threads);
                 if (now >= best)
                         continue;
                 best = now;
-                cut->chunks = chunks;
+                partition->chunks = chunks;
         }
 }
 
@@ -94,20 +94,20 @@ static struct loop_expr *value_at(struct arena *arena, const struct loop_stmt *l
 }
 
 /* the bound of the inner loop `ahead` chunks from here */
-static struct loop_expr *chunk_bound(struct arena *arena, const struct cut *cut,
+static struct loop_expr *chunk_bound(struct arena *arena, const struct partition *partition,
                                      struct loop_variable *part, int ahead)
 {
-        struct loop_expr *chunk = op(arena, LOOP_REM, loop_use(arena, part), cut->chunks);
+        struct loop_expr *chunk = op(arena, LOOP_REM, loop_use(arena, part), partition->chunks);
         struct loop_expr *scaled =
-                op(arena, LOOP_MUL, op(arena, LOOP_ADD, chunk, ahead), cut->inner_trip);
-        return value_at(arena, cut->inner, op(arena, LOOP_DIV, scaled, cut->chunks));
+                op(arena, LOOP_MUL, op(arena, LOOP_ADD, chunk, ahead), partition->inner_trip);
+        return value_at(arena, partition->inner, op(arena, LOOP_DIV, scaled, partition->chunks));
 }
 
-static void cut_loop(struct arena *arena, struct loop_stmt *loop, const struct cut *cut)
+static void partition_loop(struct arena *arena, struct loop_stmt *loop, const struct partition *partition)
 {
         struct loop_variable *part =
                 loop_variable_new(arena, "part", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
-        struct loop_expr *row = op(arena, LOOP_DIV, loop_use(arena, part), cut->chunks);
+        struct loop_expr *row = op(arena, LOOP_DIV, loop_use(arena, part), partition->chunks);
         struct loop_block *body = loop_block_new(arena);
         struct loop_stmt *let = loop_append(arena, body, STMT_LET);
         let->variable = loop->variable;
@@ -115,13 +115,13 @@ static void cut_loop(struct arena *arena, struct loop_stmt *loop, const struct c
         let->a = value_at(arena, loop, row);
         let->next = loop->body->first;
         body->end = loop->body->end;
-        struct loop_expr *from = chunk_bound(arena, cut, part, 0),
-                         *to = chunk_bound(arena, cut, part, 1);
-        cut->inner->a = from;
-        cut->inner->b = to;
+        struct loop_expr *from = chunk_bound(arena, partition, part, 0),
+                         *to = chunk_bound(arena, partition, part, 1);
+        partition->inner->a = from;
+        partition->inner->b = to;
         loop->variable = part;
         loop->a = loop_index(arena, 0);
-        loop->b = loop_index(arena, cut->trip * cut->chunks);
+        loop->b = loop_index(arena, partition->trip * partition->chunks);
         loop->step = 1;
         loop->body = body;
 }
@@ -133,19 +133,19 @@ static int parallelize_loop(struct loop_program *p, const struct loop_bounds *bo
 {
         if (loop->kind != STMT_FOR || loop->for_kind != FOR_SERIAL)
                 return 0;
-        struct cut cut = { .trip = trip(loop) };
+        struct partition partition = { .trip = trip(loop) };
         const struct target *target = context->target;
-        if (cut.trip < 1 || !shared_is_worth(cycles(bounds, loop, target), target))
+        if (partition.trip < 1 || !shared_is_worth(cycles(bounds, loop, target), target))
                 return 0;
-        choose_chunks(&cut, loop, context->threads);
-        struct loop_stmt *const nest[] = { loop, cut.inner };
-        if (cut.chunks > 1 && !loops_are_independent(bounds, nest, 2, false))
-                cut.chunks = 1;
-        if (cut.trip * cut.chunks < 2 ||
-            (cut.chunks == 1 && !loops_are_independent(bounds, nest, 1, false)))
+        choose_chunks(&partition, loop, context->threads);
+        struct loop_stmt *const nest[] = { loop, partition.inner };
+        if (partition.chunks > 1 && !loops_are_independent(bounds, nest, 2, false))
+                partition.chunks = 1;
+        if (partition.trip * partition.chunks < 2 ||
+            (partition.chunks == 1 && !loops_are_independent(bounds, nest, 1, false)))
                 return 0;
-        if (cut.chunks > 1)
-                cut_loop(p->arena, loop, &cut);
+        if (partition.chunks > 1)
+                partition_loop(p->arena, loop, &partition);
         loop->for_kind = FOR_PARALLEL;
         return 1;
 }
