@@ -15,15 +15,15 @@
  * pointwise. Each is written by its own lowering, those before the wide one and those whose tiles
  * do not divide a strip in tiles of one row. Tasks have equal shares of the rows, each in strips.
  * Of the last contraction's schedule count: strip (rows of the result), row_tasks. */
-#include "kernels/chain.h"
+#include "kernels/layer_chain.h"
 #include "kernels/stage.h"
 
-enum { ROWS = CHAIN_ROWS, COLUMNS = ROWS + 1, LANES = ROWS + 2 };
+enum { ROWS = LAYER_CHAIN_ROWS, COLUMNS = ROWS + 1, LANES = ROWS + 2 };
 
 /* what lies between two contractions: [rows][blocks][columns][lanes], for each task */
 struct strip {
         const struct type *type;        /* all of it: what the second contraction reads */
-        const struct chain_link *before;
+        const struct layer_chain_link *before;
         struct loop_buffer *buffer;
         int64_t rows, row, block, size; /* how many; elements of a row, of a block in it; of all
                                          * rows */
@@ -34,9 +34,9 @@ struct strip {
 
 struct strips {
         struct emit *e;
-        struct chain chain;
-        struct stage *stages[CHAIN_MAX];
-        struct strip between[CHAIN_MAX];          /* [i]: between stages i - 1 and i */
+        struct layer_chain chain;
+        struct stage *stages[LAYER_CHAIN_MAX];
+        struct strip between[LAYER_CHAIN_MAX];          /* [i]: between stages i - 1 and i */
         int64_t strip;                  /* rows of the result */
         int64_t rows, rows_made;        /* of the result; of what the wide contraction reads,
                                          * without its halo */
@@ -56,7 +56,7 @@ static void find_strip(struct strips *s, int i)
         b->before = &s->chain.links[i - 1];
         if (b->before->pad)
                 value_ints(op_operand(b->before->pad, 2), b->low, RANK_MAX, &count);
-        b->low[ROWS] += chain_low(s->chain.links[i].op);
+        b->low[ROWS] += layer_chain_low(s->chain.links[i].op);
         b->rows = i > s->chain.wide ? s->strip : (s->strip - 1) * s->stride + s->reach;
         b->block = (type_extent(b->type, COLUMNS) | 1) *
                    type_extent(b->type,
@@ -83,7 +83,7 @@ static int64_t common_multiple(int64_t a, int64_t b)
 
 static bool prepare_stage(struct strips *s, int i, const struct kernel_request *request)
 {
-        const struct chain_link *link = &s->chain.links[i];
+        const struct layer_chain_link *link = &s->chain.links[i];
         struct stage common;
         if (!stage_begin(&common, s->e, request->region, link->op) ||
             (link->result->type->element != E_F32 && link->result->type->element != E_F16))
@@ -111,7 +111,7 @@ static bool prepare_stage(struct strips *s, int i, const struct kernel_request *
 
 static bool prepare_strips(struct strips *s, const struct kernel_request *request)
 {
-        const struct chain *chain = &s->chain;
+        const struct layer_chain *chain = &s->chain;
         const struct op *last = chain->links[chain->count - 1].op,
                         *wide = chain->links[chain->wide].op;
         const struct schedule *schedule = last->schedule;
@@ -121,8 +121,8 @@ static bool prepare_strips(struct strips *s, const struct kernel_request *reques
         s->strip = schedule->strip && schedule->strip < s->rows ? schedule->strip : s->rows;
         s->tasks = schedule->row_tasks;
         s->tile = 1;
-        s->stride = chain->wide ? chain_stride(wide) : 1;
-        s->reach = chain->wide ? chain_reach(wide) : 1;
+        s->stride = chain->wide ? layer_chain_stride(wide) : 1;
+        s->reach = chain->wide ? layer_chain_reach(wide) : 1;
         s->rows_made = chain->wide ? type_extent(chain->links[chain->wide - 1].result->type, ROWS)
                                    : s->rows;
         for (int i = 1; i < chain->count; i++)
@@ -258,7 +258,7 @@ static bool write_strip(struct strips *s, struct loop_expr *again, struct loop_e
                         int64_t low = b->low[ROWS] * b->row +
                                       b->low[COLUMNS] * type_extent(b->type, LANES);
                         stage->y_start = plus(e, start, number(e, low));
-                        next->x_start = plus(e, start, number(e, chain_low(next->op) * b->row));
+                        next->x_start = plus(e, start, number(e, layer_chain_low(next->op) * b->row));
                 }
                 struct loop_expr *first_tile = emit_op_int(e, LOOP_DIV, f, stage->schedule.rows);
                 struct loop_expr *end_tile =
@@ -303,7 +303,7 @@ static bool write_task(struct strips *s, struct loop_expr *task)
 bool strips_kernel(struct emit *e, const struct kernel_request *request, struct loop_buffer *buffer)
 {
         struct strips s = { .e = e };
-        if (!chain_find(request->region, (struct op *)(uintptr_t)request->op, request->results[0],
+        if (!layer_chain_find(request->region, (struct op *)(uintptr_t)request->op, request->results[0],
                         &s.chain) ||
             !prepare_strips(&s, request))
                 return false;

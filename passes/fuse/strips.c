@@ -17,17 +17,17 @@
  *
  * Every element is computed as before, so results stay the same to the bit. */
 #include "cost/room.h"
-#include "passes/fuse/join.h"
-#include "kernels/chain.h"
 #include "kernels/kernels.h"
+#include "kernels/layer_chain.h"
+#include "passes/fuse/join.h"
 #include "schedule/schedule_choice.h"
 
 /* Is an operation or a fusion a chain, scheduled? */
-static bool find_chain(struct op *kernel, struct chain *chain)
+static bool find_chain(struct op *kernel, struct layer_chain *chain)
 {
         const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
         if (kernel->result_count != 1 || (region && region->last->operand_count != 1) ||
-            !chain_find(region, kernel, region ? op_operand(region->last, 0) : op_result(kernel),
+            !layer_chain_find(region, kernel, region ? op_operand(region->last, 0) : op_result(kernel),
                         chain))
                 return false;
         for (int i = 0; i < chain->count; i++)
@@ -59,7 +59,7 @@ static bool is_narrow(const struct op *op, const struct target *target)
         return op->code == OP_convolve_packed && op_int(op, "outputs") <= target_block(target);
 }
 
-static bool pays(const struct chain *first, const struct chain *second, const struct target *target)
+static bool pays(const struct layer_chain *first, const struct layer_chain *second, const struct target *target)
 {
         const struct op *before = first->links[first->count - 1].op, *after = second->links[0].op;
         if (after->code == OP_reduce_window && weights_bytes(before) < room_strip(target))
@@ -70,9 +70,9 @@ static bool pays(const struct chain *first, const struct chain *second, const st
 }
 
 /* rows of a tile: as many as the schedule says, where they divide the rows of the result */
-static int tile_rows(const struct chain *chain, int i, const struct schedule *s)
+static int tile_rows(const struct layer_chain *chain, int i, const struct schedule *s)
 {
-        int64_t rows = type_extent(op_result(chain->links[i].op)->type, CHAIN_ROWS);
+        int64_t rows = type_extent(op_result(chain->links[i].op)->type, LAYER_CHAIN_ROWS);
         int most = i < chain->wide ? 1 : s->rows;
         while (rows % most)
                 most--;
@@ -81,19 +81,19 @@ static int tile_rows(const struct chain *chain, int i, const struct schedule *s)
 
 /* Rows of a strip: what lies between the contractions fills half of the second cache, threads get
  * equal shares, and strips are whole tiles. 0: not even one row fits. */
-static int64_t strip_rows(const struct chain *chain, const struct schedule_machine *machine,
+static int64_t strip_rows(const struct layer_chain *chain, const struct schedule_machine *machine,
                           int tile)
 {
         int64_t room = room_strip(machine->target), each = 0;
         const struct op *wide = chain->links[chain->wide].op;
-        int64_t stride = chain->wide ? chain_stride(wide) : 1;
-        int64_t rows = type_extent(op_result(chain->links[chain->count - 1].op)->type, CHAIN_ROWS);
+        int64_t stride = chain->wide ? layer_chain_stride(wide) : 1;
+        int64_t rows = type_extent(op_result(chain->links[chain->count - 1].op)->type, LAYER_CHAIN_ROWS);
         for (int i = 1; i < chain->count; i++) {
                 const struct value *x = op_operand(chain->links[i].op, 0);
-                int64_t row = bytes_of(x) / type_extent(x->type, CHAIN_ROWS);
+                int64_t row = bytes_of(x) / type_extent(x->type, LAYER_CHAIN_ROWS);
                 each += i <= chain->wide ? row * stride : row;
                 if (i <= chain->wide)
-                        room -= row * (chain_reach(wide) - stride);
+                        room -= row * (layer_chain_reach(wide) - stride);
         }
         int64_t most = room / each < rows ? room / each / tile * tile : rows;
         if (most < 1)
@@ -104,10 +104,10 @@ static int64_t strip_rows(const struct chain *chain, const struct schedule_machi
 }
 
 /* schedules of contractions become such of a chain; false: there is none */
-static bool set_schedules(struct chain *chain, const struct schedule_machine *machine,
+static bool set_schedules(struct layer_chain *chain, const struct schedule_machine *machine,
                           struct arena *arena)
 {
-        struct schedule schedules[CHAIN_MAX];
+        struct schedule schedules[LAYER_CHAIN_MAX];
         int tile = 1;
         for (int i = 0; i < chain->count; i++) {
                 struct schedule *s = &schedules[i];
@@ -129,7 +129,7 @@ static bool set_schedules(struct chain *chain, const struct schedule_machine *ma
 }
 
 /* the kernel whose result is all that `second` needs of it, and whose only reader is `second` */
-static struct op *find_first(struct op *second, const struct chain *chain)
+static struct op *find_first(struct op *second, const struct layer_chain *chain)
 {
         const struct value *x = op_operand(chain->links[0].op, 0);
         bool made =
@@ -175,13 +175,13 @@ static bool join(struct op *second, struct pass_context *context)
 {
         const struct schedule_machine machine = { .target = context->target, .threads = context->lower.threads };
         struct module *m = second->region->function->module;
-        struct chain first_chain, chain;
+        struct layer_chain first_chain, chain;
         if (join_windows(second, context))
                 return true;
         if (!find_chain(second, &chain))
                 return false;
         struct op *first = find_first(second, &chain);
-        if (!first || !find_chain(first, &first_chain) || !chain_joins(&first_chain, &chain) ||
+        if (!first || !find_chain(first, &first_chain) || !layer_chain_joins(&first_chain, &chain) ||
             !pays(&first_chain, &chain, context->target))
                 return false;
         struct op *joined = kernel_join((struct op *const[]){ first, second }, 2, context->diag);

@@ -18,7 +18,7 @@
 #include "passes/quantize/precision.h"
 #include "passes/quantize/weights.h"
 
-enum { MOVES_MAX = 8, CHAIN_MAX = 8 };
+enum { MOVES_MAX = 8, SEQUENCE_MAX = 8 };
 
 struct rounding {
         struct module *m;
@@ -87,7 +87,7 @@ static bool keeps_f32(const struct op *user)
  * what networks of norms lose. */
 static bool is_of_rows(const struct value *v, int depth)
 {
-        if (v->kind != VALUE_RESULT || depth == CHAIN_MAX)
+        if (v->kind != VALUE_RESULT || depth == SEQUENCE_MAX)
                 return false;
         if (v->op->code == OP_reduce)
                 return true;

@@ -27,7 +27,7 @@ enum { SUMMANDS = 4 };
 
 /* The operations between a sum and a byte, as they stand: numbers differ along dimension `along`
  * of the values at most; -1: in none */
-struct chain {
+struct sequence {
         struct value *sum, *total;      /* sum: the bias, and all that is constant, taken off */
         const struct type *type;
         int along, step_count, summand_count, operations;
@@ -95,7 +95,7 @@ union scalar spread_number(const struct spread *s, int64_t i)
 }
 
 /* takes the last operation of v off, as a step of floats; NULL: it is none */
-static struct value *take_step(struct chain *c, struct value *v)
+static struct value *take_step(struct sequence *c, struct value *v)
 {
         const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
         int step = c->step_count, first = 0;          /* of the operands that may be a number */
@@ -117,7 +117,7 @@ static struct value *take_step(struct chain *c, struct value *v)
 }
 
 /* takes what is constant off a sum; NULL: there is nothing */
-static struct value *take_summand(struct chain *c, struct value *v)
+static struct value *take_summand(struct sequence *c, struct value *v)
 {
         const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
         if (!op || c->summand_count == SUMMANDS || (op->code != OP_add && op->code != OP_sub))
@@ -130,12 +130,12 @@ static struct value *take_summand(struct chain *c, struct value *v)
         return NULL;
 }
 
-static bool find_chain(const struct op *op, struct chain *c)
+static bool find_sequence(const struct op *op, struct sequence *c)
 {
         if (op->code != OP_cast)        /* a yield has no result */
                 return false;
         struct value *v = op_operand(op, 0), *next;
-        *c = (struct chain){ .along = -1, .type = op_result(op)->type };
+        *c = (struct sequence){ .along = -1, .type = op_result(op)->type };
         enum element to = c->type->element;
         if (!element_is_integer(to) || element_info[to].bytes != 1 ||
             !type_is_static(c->type) || !type_elements(c->type))
@@ -215,7 +215,7 @@ struct whole_range requantize_range(const struct value *v)
 }
 
 /* of the sum before what is constant, for each of `count` numbers */
-static struct whole_range *ranges_of(struct arena *arena, const struct chain *c, int64_t count)
+static struct whole_range *ranges_of(struct arena *arena, const struct sequence *c, int64_t count)
 {
         int64_t known_count;
         const struct whole_range *known = ranges_of_products(arena, c->sum, &known_count),
@@ -230,7 +230,7 @@ static struct whole_range *ranges_of(struct arena *arena, const struct chain *c,
 }
 
 /* what is added to all sums at place i */
-static int64_t bias_at(const struct chain *c, int64_t i)
+static int64_t bias_at(const struct sequence *c, int64_t i)
 {
         int64_t bias = 0;
         for (int k = 0; k < c->summand_count; k++) {
@@ -241,7 +241,7 @@ static int64_t bias_at(const struct chain *c, int64_t i)
 }
 
 /* the formula at place i; false: it is none that is monotone */
-static bool formula_of(const struct chain *c, int64_t i, struct formula *f)
+static bool formula_of(const struct sequence *c, int64_t i, struct formula *f)
 {
         *f = (struct formula){ .bias = bias_at(c, i), .count = c->step_count, .low = c->low,
                                .high = c->high };
@@ -259,7 +259,7 @@ static bool formula_of(const struct chain *c, int64_t i, struct formula *f)
 
 /* Finds the ends of the bytes that any sum becomes, at any of `count` places: of their type, or as a
  * bound has them. False: it is no formula. */
-static bool find_ends(struct chain *c, int64_t count)
+static bool find_ends(struct sequence *c, int64_t count)
 {
         const struct whole_range bytes =
                 whole_range_of_element(c->type->element);
@@ -281,7 +281,7 @@ static bool find_ends(struct chain *c, int64_t count)
         return true;
 }
 
-static struct thresholds *all_thresholds(struct arena *arena, const struct chain *c, int64_t count)
+static struct thresholds *all_thresholds(struct arena *arena, const struct sequence *c, int64_t count)
 {
         struct thresholds *t = arena_array(arena, (size_t)count, sizeof *t);
         const struct whole_range *ranges = ranges_of(arena, c, count);
@@ -376,7 +376,7 @@ struct value *spread_build(struct builder *b, const struct type *like, int along
                 to, &onto);
 }
 
-static struct value *multiplied(struct builder *b, const struct chain *c,
+static struct value *multiplied(struct builder *b, const struct sequence *c,
                                 const struct multiplier *found, int64_t count,
                                 const struct form *form)
 {
@@ -408,7 +408,7 @@ static struct value *multiplied(struct builder *b, const struct chain *c,
                        : NULL;
 }
 
-static bool is_cheaper(const struct chain *c, bool even, const struct pass_context *context)
+static bool is_cheaper(const struct sequence *c, bool even, const struct pass_context *context)
 {
         return bytes_cost_of_integers(even, context->target) <
                bytes_cost_of_floats(c->operations, context->target);
@@ -416,9 +416,9 @@ static bool is_cheaper(const struct chain *c, bool even, const struct pass_conte
 
 int requantize_sum(struct op *op, struct pass_context *context, bool always)
 {
-        struct chain c;
+        struct sequence c;
         struct form form;
-        if (!find_chain(op, &c) || (!always && !is_cheaper(&c, false, context)))
+        if (!find_sequence(op, &c) || (!always && !is_cheaper(&c, false, context)))
                 return 0;
         struct arena *arena = arena_new();
         int64_t count = c.along < 0 ? 1 : type_extent(c.type, c.along);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules of simplify.def that see through chains of reshapes and transposes, and what packed
+/* The rules of simplify.def that see through paths of reshapes and transposes, and what packed
  * contractions do with them. */
 #include "passes/simplify/simplify.h"
 
@@ -7,21 +7,21 @@
 
 #include "ir/relation.h"
 
-/* ---- chains ---- */
+/* ---- paths of reshapes and transposes ---- */
 
 enum { HOPS_MAX = 16, PIECES_MAX = 4 * RANK_MAX };
 
 /* A value as its source's elements: nested loops over pieces, outermost first, whose strides count
  * the source's elements in row-major order. Reshapes change nothing; through a transpose a piece
  * belongs to one dimension. Neighbours that step as one are one, so equal moves are equal lists. */
-struct chain {
+struct path {
         struct value *source;
         int transposes;
         int count;
         struct piece { int64_t extent, stride; } pieces[PIECES_MAX];
 };
 
-static bool add_piece(struct chain *c, int64_t extent, int64_t stride)
+static bool add_piece(struct path *c, int64_t extent, int64_t stride)
 {
         if (extent == 1)
                 return true;
@@ -44,7 +44,7 @@ static void row_major(const struct type *t, int64_t strides[RANK_MAX])
 
 /* a piece of the transpose's result as pieces of its operand, outermost first: cut where dimensions
  * end */
-static bool cut_piece(const struct op *op, struct piece p, struct chain *out)
+static bool cut_piece(const struct op *op, struct piece p, struct path *out)
 {
         const struct type *t = op_result(op)->type, *x = op_operand(op, 0)->type;
         const int64_t *perm = op_ints(op, "perm", NULL);
@@ -71,10 +71,10 @@ static bool cut_piece(const struct op *op, struct piece p, struct chain *out)
 }
 
 /* `alone`: no further than to transposes that others read, too */
-static bool trace(struct value *v, struct chain *c, bool alone)
+static bool trace(struct value *v, struct path *c, bool alone)
 {
         int64_t strides[RANK_MAX];
-        *c = (struct chain){ .source = v };
+        *c = (struct path){ .source = v };
         if (!type_is_static(v->type) || !type_elements(v->type))
                 return false;
         row_major(v->type, strides);
@@ -84,7 +84,7 @@ static bool trace(struct value *v, struct chain *c, bool alone)
              hops < HOPS_MAX && (op_is(c->source, OP_reshape) || op_is(c->source, OP_transpose));
              hops++) {
                 const struct op *op = c->source->op;
-                struct chain through = { .source = op_operand(op, 0),
+                struct path through = { .source = op_operand(op, 0),
                                          .transposes = c->transposes + 1 };
                 if (op->code == OP_reshape) {
                         c->source = through.source;
@@ -100,14 +100,14 @@ static bool trace(struct value *v, struct chain *c, bool alone)
         return true;
 }
 
-static bool same_pieces(const struct chain *a, const struct chain *b)
+static bool same_pieces(const struct path *a, const struct path *b)
 {
         return a->count == b->count &&
                !memcmp(a->pieces, b->pieces, (size_t)a->count * sizeof *a->pieces);
 }
 
 /* reshape, transpose, reshape */
-static struct value *build_chain(struct builder *b, const struct chain *c, const struct type *t)
+static struct value *build_path(struct builder *b, const struct path *c, const struct type *t)
 {
         dim_t dims[RANK_MAX];
         int64_t perm[RANK_MAX];
@@ -132,10 +132,10 @@ struct value *rewrite_transpose_reshape_transpose(struct builder *b, struct op *
                                                   struct pass_context *context)
 {
         (void)context;
-        struct chain c;
+        struct path c;
         if (!trace(op_result(op), &c, true) || c.transposes < 2)
                 return NULL;
-        return build_chain(b, &c, op_result(op)->type);
+        return build_path(b, &c, op_result(op)->type);
 }
 
 /* ---- packed contractions: blocks of their results ---- */
@@ -159,9 +159,9 @@ static int64_t lanes_of(const struct value *v)
 
 /* rows of y in blocks of `block`: <N x groups x S.. x outputs> read as <N x groups * outputs /
  * block x S.. x block> */
-static struct chain blocks_of_rows(const struct type *y, int64_t block)
+static struct path blocks_of_rows(const struct type *y, int64_t block)
 {
-        struct chain c = { 0 };
+        struct path c = { 0 };
         int64_t strides[RANK_MAX];
         int last = y->rank - 1;
         row_major(y, strides);
@@ -278,7 +278,7 @@ struct value *rewrite_blocks_of_packed(struct builder *b, struct op *op,
                                        struct pass_context *context)
 {
         (void)context;
-        struct chain c;
+        struct path c;
         struct value *v = op_result(op);
         if (!trace(v, &c, true) || c.transposes != 1 || !c.count || !can_block(c.source, 0))
                 return NULL;
@@ -287,7 +287,7 @@ struct value *rewrite_blocks_of_packed(struct builder *b, struct op *op,
         if (c.pieces[c.count - 1].stride != 1 || block % lanes_of(c.source) ||
             type_extent(y, y->rank - 1) % block)
                 return NULL;
-        struct chain wanted = blocks_of_rows(y, block);
+        struct path wanted = blocks_of_rows(y, block);
         if (!same_pieces(&c, &wanted))
                 return NULL;
         struct value *rows = c.source;
@@ -309,7 +309,7 @@ struct value *rewrite_packed_of_blocks(struct builder *b, struct op *op,
 {
         (void)context;
         enum { LEAST_BLOCK = 8 };
-        struct chain c, wanted = { 0 };
+        struct path c, wanted = { 0 };
         struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
         const struct type *t = x->type;
         int last = t->rank - 1;

@@ -11,7 +11,7 @@
  * Several of them take turns where the loop is long, for an addition takes four cycles; where it is
  * short, as blocks of numbers that share a scale are, iterations of the loop around it do. Loops
  * around that hold nothing else stay around; the partial results live outside of them all. With one
- * lane they are scalars that take turns: chains, for loops inside one that becomes vectors. */
+ * lane they are scalars that take turns: partial results, for loops inside one that becomes vectors. */
 #include "passes/vectorize/vectorize.h"
 
 #include "cost/code.h"
@@ -350,7 +350,7 @@ struct loop_block *vectorize_reduction(const struct vectorizing *v, const struct
         return reduce(v, loop, v->lanes);
 }
 
-struct loop_block *vectorize_chains(const struct vectorizing *v, const struct loop_stmt *loop)
+struct loop_block *vectorize_partial_results(const struct vectorizing *v, const struct loop_stmt *loop)
 {
         return reduce(v, loop, 1);
 }

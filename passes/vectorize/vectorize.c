@@ -225,22 +225,22 @@ static struct loop_stmt *append_copy(const struct vectorizing *v, const struct l
 }
 
 /* the block with chains for its reductions; *changed: it has some */
-static struct loop_block *with_chains(const struct vectorizing *v, const struct loop_block *block,
+static struct loop_block *with_partial_results(const struct vectorizing *v, const struct loop_block *block,
                                       bool *changed)
 {
         struct loop_block *out = loop_block_new(v->arena);
         for (const struct loop_stmt *s = block->first; s; s = s->next) {
-                struct loop_block *chains = s->kind == STMT_FOR ? vectorize_chains(v, s) : NULL;
-                *changed |= chains != NULL;
-                if (chains) {
-                        vectorize_append(out, chains);
+                struct loop_block *split = s->kind == STMT_FOR ? vectorize_partial_results(v, s) : NULL;
+                *changed |= split != NULL;
+                if (split) {
+                        vectorize_append(out, split);
                         continue;
                 }
                 struct loop_stmt *copy = append_copy(v, s, out);
                 if (s->body)
-                        copy->body = with_chains(v, s->body, changed);
+                        copy->body = with_partial_results(v, s->body, changed);
                 if (s->other)
-                        copy->other = with_chains(v, s->other, changed);
+                        copy->other = with_partial_results(v, s->other, changed);
         }
         return out;
 }
@@ -248,13 +248,13 @@ static struct loop_block *with_chains(const struct vectorizing *v, const struct 
 /* as vectors over the loop, or NULL */
 static struct loop_block *best_map(const struct vectorizing *v, const struct loop_stmt *loop)
 {
-        struct loop_stmt chained = *loop;
-        bool chains = false;
+        struct loop_stmt split = *loop;
+        bool is_split = false;
         struct loop_block *best = cheaper(v, map_loop(v, loop), map_ranges(v, loop));
         if (!best)
                 return NULL;
-        chained.body = with_chains(v, loop->body, &chains);
-        return chains ? cheaper(v, best, map_loop(v, &chained)) : best;
+        split.body = with_partial_results(v, loop->body, &is_split);
+        return is_split ? cheaper(v, best, map_loop(v, &split)) : best;
 }
 
 /* Statements are new, expressions that stay are the same. */

@@ -38,8 +38,8 @@ def kind(summary):
 
 
 # Classes of contractions, and the share of the peak that each should reach while the network runs. Several in one kernel are
-# "chains", whatever they are.
-CLASSES = {"3x3 s1": 0.8, "1x1 s1": 0.7, "strided": 0.6, "7-wide": 0.6, "winograd": None, "products": None, "chains": None, "other": None}
+# "layer chains", whatever they are.
+CLASSES = {"3x3 s1": 0.8, "1x1 s1": 0.7, "strided": 0.6, "7-wide": 0.6, "winograd": None, "products": None, "layer chains": None, "other": None}
 DIRECT = "--limit=winograd_percent=0"     # the option that leaves Winograd's algorithm out
 
 
@@ -49,7 +49,7 @@ def layer_class(summary):
     if what in ("depthwise", "other"):
         return None
     if summary.count("convolve") > 1:
-        return "chains"
+        return "layer chains"
     if what in ("gemm", "3x3 winograd"):
         return "products" if what == "gemm" else "winograd"
     y = shape(SHAPE.findall(summary)[-1])

@@ -202,7 +202,7 @@ def test_kinds(summary, kind):
     ("convolve <1 x 512 x 7 x 7 x f32> by <64 x 512 x 1 x 1 x f32> -> <1 x 64 x 7 x 7 x f32>", "7-wide"),
     ("convolve_packed <1 x 16 x 14 x 14 x 16 x f32> by <64 x 16 x 1 x 1 x 16 x 2 x 16 x f32> -> <1 x 64 x 7 x 7 x 16 x f32>", "strided"),
     ("convolve_packed <1 x 4 x 56 x 56 x 16 x f32> by <2 x 4 x 1 x 1 x 16 x 2 x 16 x f32>, mul, convolve_lanes -> <1 x 4 x 56 x 56 x 16 x f32>",
-     "chains"),
+     "layer chains"),
     ("convolve_winograd <1 x 4 x 58 x 58 x 16 x f32> by <36 x 2 x 64 x 2 x 16 x f32> -> <1 x 4 x 56 x 56 x 16 x f32>", "winograd"),
     ("convolve <1 x 8 x 17 x 17 x f32> by <8 x 8 x 1 x 7 x f32> -> <1 x 8 x 17 x 17 x f32>", "other"),
     ("dot <1 x 64 x f32> by <10 x 64 x f32>, add -> <1 x 10 x f32>", "products"),

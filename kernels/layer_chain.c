@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/chain.h"
+#include "kernels/layer_chain.h"
 
 #include "ir/relation.h"
 
@@ -23,15 +23,15 @@ static struct along along_rows(const struct op *op)
 {
         struct relation r;
         relation_of(op, 0, &r);
-        return r.along[CHAIN_ROWS];
+        return r.along[LAYER_CHAIN_ROWS];
 }
 
 /* extent of the window */
-static int64_t chain_window(const struct op *op) { return along_rows(op).window; }
-int64_t chain_stride(const struct op *op) { return along_rows(op).scale; }
-int64_t chain_low(const struct op *op) { return -along_rows(op).low; }
+static int64_t layer_chain_window(const struct op *op) { return along_rows(op).window; }
+int64_t layer_chain_stride(const struct op *op) { return along_rows(op).scale; }
+int64_t layer_chain_low(const struct op *op) { return -along_rows(op).low; }
 
-int64_t chain_reach(const struct op *op)
+int64_t layer_chain_reach(const struct op *op)
 {
         struct along rows = along_rows(op);
         return (rows.window - 1) * rows.dilation + 1;
@@ -60,7 +60,7 @@ static int mark_operands(const struct marking *m, const struct op *op)
 }
 
 /* The contractions in order, each marked with its number; what follows one, with that one's. */
-static bool mark_region(struct marking *m, struct op *first, struct chain *chain)
+static bool mark_region(struct marking *m, struct op *first, struct layer_chain *chain)
 {
         for (struct op *op = first; op && op->code != OP_yield; op = m->region ? op->next : NULL) {
                 int mark = mark_operands(m, op);
@@ -70,8 +70,8 @@ static bool mark_region(struct marking *m, struct op *first, struct chain *chain
                 if (op_info[op->code].traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION)) {
                         bool x_only = op->operand_count == 1 ||
                                       mark_of(m, op_operand(op, 1)) == STAGE_NONE;
-                        if (!can_link(op) || op_result(op)->type->rank != CHAIN_ROWS + 3 ||
-                            !x_only || chain->count == CHAIN_MAX || mark != chain->count - 1)
+                        if (!can_link(op) || op_result(op)->type->rank != LAYER_CHAIN_ROWS + 3 ||
+                            !x_only || chain->count == LAYER_CHAIN_MAX || mark != chain->count - 1)
                                 return false;
                         mark = chain->count;
                         chain->links[chain->count++].op = op;
@@ -86,34 +86,34 @@ static bool mark_region(struct marking *m, struct op *first, struct chain *chain
 static bool surrounds_rows(const struct op *pad)
 {
         for (int d = 0; d < op_result(pad)->type->rank; d++)
-                if (d != CHAIN_ROWS && d != CHAIN_ROWS + 1 && !relation_keeps(pad, 0, d))
+                if (d != LAYER_CHAIN_ROWS && d != LAYER_CHAIN_ROWS + 1 && !relation_keeps(pad, 0, d))
                         return false;
         return true;
 }
 
 static bool pads_rows(const struct op *pad)
 {
-        return pad && !dim_equal(op_operand(pad, 0)->type->dims[CHAIN_ROWS],
-                                 op_result(pad)->type->dims[CHAIN_ROWS]);
+        return pad && !dim_equal(op_operand(pad, 0)->type->dims[LAYER_CHAIN_ROWS],
+                                 op_result(pad)->type->dims[LAYER_CHAIN_ROWS]);
 }
 
-static bool is_wide(const struct chain_link *link, const struct op *pad)
+static bool is_wide(const struct layer_chain_link *link, const struct op *pad)
 {
         const struct type *x = op_operand(link->op, 0)->type, *y = op_result(link->op)->type;
-        return chain_window(link->op) != 1 || chain_stride(link->op) != 1 || chain_low(link->op) ||
-               pads_rows(pad) || !dim_equal(x->dims[CHAIN_ROWS], y->dims[CHAIN_ROWS]);
+        return layer_chain_window(link->op) != 1 || layer_chain_stride(link->op) != 1 || layer_chain_low(link->op) ||
+               pads_rows(pad) || !dim_equal(x->dims[LAYER_CHAIN_ROWS], y->dims[LAYER_CHAIN_ROWS]);
 }
 
 /* the next link can read a result in this halo; a pool has none but what its own attributes say */
-static bool can_read(const struct chain_link *next, const struct op *pad)
+static bool can_read(const struct layer_chain_link *next, const struct op *pad)
 {
         return !pad || (!is_pool(next->op) && surrounds_rows(pad));
 }
 
 /* what the link before makes for link number i: its result, in a halo or as it is */
-static bool find_between(const struct marking *m, struct chain *chain, int i)
+static bool find_between(const struct marking *m, struct layer_chain *chain, int i)
 {
-        struct chain_link *before = &chain->links[i - 1];
+        struct layer_chain_link *before = &chain->links[i - 1];
         struct value *x = op_operand(chain->links[i].op, 0);
         struct access access;
         if (!access_store(m->region, x, &before->result, &access, &before->pad))
@@ -126,7 +126,7 @@ static bool find_between(const struct marking *m, struct chain *chain, int i)
 }
 
 /* what each link makes is read by the next one alone */
-static bool is_linear(const struct marking *m, const struct chain *chain)
+static bool is_linear(const struct marking *m, const struct layer_chain *chain)
 {
         for (int i = 0; i < m->count; i++)
                 for (const struct use *u = op_result(m->ops[i])->uses; u && m->region;
@@ -140,10 +140,10 @@ static bool is_linear(const struct marking *m, const struct chain *chain)
         return true;
 }
 
-bool chain_find(const struct region *region, struct op *op, struct value *result,
-                struct chain *chain)
+bool layer_chain_find(const struct region *region, struct op *op, struct value *result,
+                struct layer_chain *chain)
 {
-        *chain = (struct chain){ 0 };
+        *chain = (struct layer_chain){ 0 };
         int count = 0;
         for (const struct op *o = region ? region->first : NULL; o; o = o->next)
                 count++;
@@ -160,7 +160,7 @@ bool chain_find(const struct region *region, struct op *op, struct value *result
                 }
         }
         good = good && chain->count;
-        struct chain_link *last = good ? &chain->links[chain->count - 1] : NULL;
+        struct layer_chain_link *last = good ? &chain->links[chain->count - 1] : NULL;
         good = good && access_store(region, result, &last->result, &chain->y, &last->pad) &&
                (!region || mark_of(&m, last->result) == chain->count - 1) &&
                type_same_dims(last->result->type, op_result(last->op)->type);
@@ -168,13 +168,13 @@ bool chain_find(const struct region *region, struct op *op, struct value *result
         return good;
 }
 
-bool chain_joins(const struct chain *first, const struct chain *second)
+bool layer_chain_joins(const struct layer_chain *first, const struct layer_chain *second)
 {
-        const struct chain_link *last = &first->links[first->count - 1], *next = &second->links[0];
+        const struct layer_chain_link *last = &first->links[first->count - 1], *next = &second->links[0];
         const struct value *made = first->y.value;
         bool as_it_is =
                 made == last->result || (last->pad && op_operand(last->pad, 0) == last->result);
         bool wide = is_wide(next, last->pad);
-        return first->count + second->count <= CHAIN_MAX && as_it_is && can_read(next, last->pad) &&
+        return first->count + second->count <= LAYER_CHAIN_MAX && as_it_is && can_read(next, last->pad) &&
                !(wide && (first->wide || second->wide));
 }
