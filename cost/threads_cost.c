@@ -26,7 +26,7 @@ static double share_of(int64_t count, int64_t threads)
         return (double)divide_up(count, threads) / (double)count;
 }
 
-/* panels that are not shared evenly are divided (kernels/stage.c) */
+/* panels that are not shared evenly are divided (kernels/kernel_state.c) */
 static double tiles_share(const struct shared_work *work, int rows, int panels)
 {
         bool divided = rows == 1 && work->panels >= panels && !work->gathered;

@@ -62,10 +62,10 @@ struct engine {
         const struct lowering *lowerings;
         /* The schedule of any operation, in *s; false: it has none. NULL: its lowering's choose. */
         bool (*schedule)(const struct op *op, const struct schedule_machine *machine, struct arena *arena, struct schedule *s);
-        /* A kernel around a scheduled contraction. NULL: the stages of its lowerings (kernels/stage.h). */
+        /* A kernel around a scheduled contraction. NULL: the kernel states of its lowerings (kernels/kernel_state.h). */
         bool (*kernel)(struct emit *e, const struct kernel_request *request, struct op *contraction, struct loop_buffer *buffer);
         /* A kernel of two products and rows between them (kernels/attention.h), and the schedule of its second product; false:
-         * there is none. NULL: blocks of rows by the stages of both products. */
+         * there is none. NULL: blocks of rows by the kernel states of both products. */
         bool (*attention)(struct emit *e, const struct kernel_request *request, const struct attention *a, struct loop_buffer *buffer);
         bool (*attention_schedule)(const struct attention *a, const struct target *target, struct arena *arena, struct schedule *s);
         /* Can a kernel that makes the contraction's results reduce them over all positions of an image, too? NULL: no. */

@@ -37,7 +37,7 @@ struct block {
         struct emit *e;
         struct attention a;
         const struct region *region;
-        struct stage *first, *second;
+        struct kernel_state *first, *second;
         int64_t width, rows;            /* of the memory for a block */
         int tasks;
         int64_t tiles;                  /* of rows in a block */
@@ -92,11 +92,11 @@ static int64_t width_read(const struct block *b)
                        : type_extent(b->a.multiplied->type, COLUMN);
 }
 
-static struct stage *prepare_product(struct block *b, const struct op *op)
+static struct kernel_state *prepare_product(struct block *b, const struct op *op)
 {
-        struct stage common;
+        struct kernel_state common;
         bool first = op == b->a.first;
-        if (!stage_begin(&common, b->e, b->region, op))
+        if (!state_begin(&common, b->e, b->region, op))
                 return NULL;
         common.schedule.row_tasks = b->tasks;
         common.schedule.panel_tasks = 1;
@@ -112,7 +112,7 @@ static struct stage *prepare_product(struct block *b, const struct op *op)
                 common.y = b->keys ? (struct access){ .stride = { 0, 0, depth_of(b), 1 } } : b->a.y;
         if (common.y.stride[COLUMN] != 1)
                 return NULL;
-        struct stage *s = kernels_prepare(&common);
+        struct kernel_state *s = kernels_prepare(&common);
         return s && s->spatial_count == 1 && !s->write_all ? s : NULL;
 }
 
@@ -535,7 +535,7 @@ bool attention_kernel(struct emit *e, const struct kernel_request *request,
         int64_t tiles = b.first->column.count, blocks = divide_up(tiles, b.tiles);
         struct loop_expr *task = emit_for(e, "task", number(e, 0), number(e, b.tasks)), *from, *to;
         emit_loop(e, 1, b.tasks > 1);
-        stage_share(e, task, b.tasks, type_extent(b.a.scores->type, GROUP) * blocks, &from, &to);
+        state_share(e, task, b.tasks, type_extent(b.a.scores->type, GROUP) * blocks, &from, &to);
         struct loop_expr *unit = emit_for(e, "unit", from, to);
         bool one = dim_is(b.a.scores->type->dims[GROUP], 1); /* then element functions say 0 */
         b.group = one ? number(e, 0) : emit_let(e, "group", emit_op_int(e, LOOP_DIV, unit, blocks));

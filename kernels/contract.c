@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* convolve_packed: its stage, the loops around tiles, where outputs lie. See contract.h. */
+/* convolve_packed: its kernel state, the loops around tiles, where outputs lie. See contract.h. */
 #include "kernels/contract.h"
 
 static bool in_tiles(const struct contract *c) { return c->s.multiply->registers; }
@@ -17,7 +17,7 @@ struct loop_expr *contract_units(const struct contract *c, struct loop_expr *cha
 struct loop_expr *contract_x(struct contract *c)
 {
         struct emit *e = c->s.e;
-        return plus(e, stage_x(&c->s), times(e, c->group, c->blocks * c->s.x.stride[1]));
+        return plus(e, state_x(&c->s), times(e, c->group, c->blocks * c->s.x.stride[1]));
 }
 
 struct loop_expr *contract_panel(struct contract *c)
@@ -40,7 +40,7 @@ void contract_index(struct contract *c, struct loop_expr *line, int row, int col
                 in_panel = c->s.panel_width / c->line,
                 per_group = type_extent(op_result(c->s.op)->type, 1) / c->groups;
         int64_t first = j * c->s.lanes / c->line, within = j * c->s.lanes % c->line;
-        stage_index(&c->s, row, column, index);
+        state_index(&c->s, row, column, index);
         index[1] = times(e, c->group, per_group);
         struct loop_expr *n = number(e, first % in_block);
         if (!line && in_panel % in_block == 0) {          /* panels are whole blocks */
@@ -58,7 +58,7 @@ void contract_index(struct contract *c, struct loop_expr *line, int row, int col
 
 /* ---- tiles, panels, groups ---- */
 
-static bool write_tile(struct stage *s, int rows, int columns)
+static bool write_tile(struct kernel_state *s, int rows, int columns)
 {
         struct contract *c = (struct contract *)s;
         return (in_tiles(c) ? contract_tiles : contract_sums)(c, rows, columns);
@@ -75,13 +75,13 @@ static bool write_panel(struct contract *c, struct loop_expr *from, struct loop_
                 c->part = emit_for(e, "part", number(e, 0), number(e, whole));
                 c->part = times(e, c->part, width / c->line);
                 c->live = width;
-                good = stage_each_tile(&c->s, from, to, write_tile);
+                good = state_each_tile(&c->s, from, to, write_tile);
                 emit_end(e);
         }
         c->live = (int)(outputs - (int64_t)whole * width);
         if (c->live && good) {
                 c->part = number(e, whole * width / c->line);
-                good = stage_each_tile(&c->s, from, to, write_tile);
+                good = state_each_tile(&c->s, from, to, write_tile);
         }
         return good;
 }
@@ -119,14 +119,14 @@ static bool write_strip(struct contract *c, struct loop_expr *from, struct loop_
 static bool write_strips(struct contract *c, struct loop_expr *from, struct loop_expr *to,
                          struct loop_expr *first, struct loop_expr *end)
 {
-        bool strips = stage_open_strips(&c->s, &from, &to),
+        bool strips = state_open_strips(&c->s, &from, &to),
              good = write_strip(c, from, to, first, end);
         if (strips)
                 emit_end(c->s.e);
         return good;
 }
 
-static bool write_groups(struct stage *s, struct loop_expr *from, struct loop_expr *to,
+static bool write_groups(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
                          struct loop_expr *first, struct loop_expr *end)
 {
         struct contract *c = (struct contract *)s;
@@ -144,7 +144,7 @@ static bool write_groups(struct stage *s, struct loop_expr *from, struct loop_ex
         return good;
 }
 
-/* ---- the stage ---- */
+/* ---- the kernel state ---- */
 
 /* A cache line of sums where tiles, of so many, and blocks have whole ones, else a vector of w. */
 static int64_t line_of(const struct contract *c, int64_t tile)
@@ -179,7 +179,7 @@ static void measure(struct contract *c)
 }
 
 /* by this multiply; NULL: it cannot be */
-static struct stage *prepare(const struct stage *common, const struct multiply *multiply)
+static struct kernel_state *prepare(const struct kernel_state *common, const struct multiply *multiply)
 {
         struct contract *c = ARENA_NEW(common->arena, struct contract);
         c->s = *common;
@@ -191,10 +191,10 @@ static struct stage *prepare(const struct stage *common, const struct multiply *
         if (!vectors || c->s.pool || c->line % c->s.lanes || c->width % c->line ||
             c->s.panel_width % c->width || (c->word > 1 && c->s.x.stride[c->s.rank - 1] != 1))
                 return NULL;
-        stage_spatial(&c->s, 2);
+        state_spatial(&c->s, 2);
         if (in_tiles(c) && !contract_tiles_read(c))
                 return NULL;
-        stage_tiling(&c->s);
+        state_tiling(&c->s);
         if (c->s.prologue)
                 prologue_memory(&c->s, c->blocks);
         bool fits = in_tiles(c) ? contract_tiles_fit(c)
@@ -226,9 +226,9 @@ bool contract_fits_width(const struct op *op, const struct target *width)
         return packed_lanes(x, w) == lanes || (packed_group(x, w) == 1 && packed_panel(x, w) % lanes == 0);
 }
 
-struct stage *contract_prepare(const struct stage *common)
+struct kernel_state *contract_prepare(const struct kernel_state *common)
 {
-        struct stage *s = NULL;
+        struct kernel_state *s = NULL;
         for (int tiles = 1; tiles >= 0 && !s; tiles--) {
                 const struct multiply *m =
                         contract_multiply(common->op, common->target, tiles);

@@ -24,7 +24,7 @@
 #ifndef KERNELS_CONTRACT_H
 #define KERNELS_CONTRACT_H
 
-#include "kernels/stage.h"
+#include "kernels/kernel_state.h"
 
 /* The multiply that a convolve_packed is computed by, with its sums in hardware tiles or in
  * vectors; NULL: the target has none, or the channels of the operands do not fill such tiles. */
@@ -64,7 +64,7 @@ struct sum_loop {
 };
 
 struct tile {
-        struct stage *s;
+        struct kernel_state *s;
         struct loop_buffer *xs;
         int rows, columns, vectors;
         int64_t row_step, column_step;  /* in x, from one position to the next */
@@ -91,7 +91,7 @@ void tile_prefetch(struct tile *t, struct loop_expr *next, struct loop_expr *til
 /* ---- between the files of the lowering ---- */
 
 struct contract {
-        struct stage s;                 /* first: its functions get this */
+        struct kernel_state s;                 /* first: its functions get this */
         int64_t groups, blocks, inner;  /* in a group: blocks of x; words of a block */
         int64_t words;                  /* of channels that count */
         int word;                       /* channels of a word */
@@ -136,7 +136,7 @@ bool contract_tiles_read(struct contract *c);
 bool contract_tiles_fit(struct contract *c);
 void contract_tiles_begin(struct contract *c);
 void contract_tiles_end(struct contract *c);
-void contract_tiles_enter(struct stage *s, int rows, int columns);
+void contract_tiles_enter(struct kernel_state *s, int rows, int columns);
 /* words of a row of a tile, of `inner` in a block and as many of each offset in a row of the window
  * (1: rows of windows are not one in memory); 0: they fill none */
 int64_t contract_depth(const struct multiply *m, int64_t inner, int64_t window, bool *merged);

@@ -6,7 +6,7 @@
 enum { SUMS_MAX = RANK_MAX + 2 };       /* loops of a sum */
 
 /* elements of w in a line */
-static int64_t line_of(const struct stage *s)
+static int64_t line_of(const struct kernel_state *s)
 {
         return target_line(s->target, s->ws->element);
 }
@@ -16,10 +16,10 @@ static int group_of(const struct tile *t) { return t->s->multiply->group; }
 /* the words of w for vector j of outputs; w_add: to the first */
 static struct loop_expr *load_w(const struct tile *t, struct loop_expr *w_at, int64_t w_add, int j)
 {
-        const struct stage *s = t->s;
+        const struct kernel_state *s = t->s;
         struct loop_expr *at = plus(s->e, w_at, number(s->e, w_add + (int64_t)j * s->lanes * group_of(t)));
         const char *decode = s->multiply->w.decode;
-        struct loop_expr *w = stage_words(s, s->ws, at, decode ? E_U32 : s->multiply->w.word, s->lanes);
+        struct loop_expr *w = state_words(s, s->ws, at, decode ? E_U32 : s->multiply->w.word, s->lanes);
         if (decode)
                 w = loop_call(s->arena, loop_library_find(s->e->library, decode, E_U32), &w);
         return emit_let(s->e, "w", w);
@@ -28,8 +28,8 @@ static struct loop_expr *load_w(const struct tile *t, struct loop_expr *w_at, in
 /* words of x from `at` on: one, in every lane, or as many as a vector has */
 static struct loop_expr *load_x(const struct tile *t, struct loop_expr *at, int words)
 {
-        const struct stage *s = t->s;
-        struct loop_expr *x = stage_words(s, t->xs, at, s->multiply->x.word, words);
+        const struct kernel_state *s = t->s;
+        struct loop_expr *x = state_words(s, t->xs, at, s->multiply->x.word, words);
         if (words > 1 && s->multiply->x.source == SOURCE_LANE_LOADED)
                 return x;
         if (s->multiply->x.source == SOURCE_SCALAR)
@@ -39,7 +39,7 @@ static struct loop_expr *load_x(const struct tile *t, struct loop_expr *at, int 
 
 void tile_open(struct tile *t)
 {
-        t->sums = stage_sums(t->s, t->s->schedule.split * t->rows * t->columns, t->vectors);
+        t->sums = state_sums(t->s, t->s->schedule.split * t->rows * t->columns, t->vectors);
 }
 
 /* where position number i of a tile lies in x, seen from the first */
@@ -96,7 +96,7 @@ static void add_products(const struct tile *t, const struct turn *turn, int64_t 
                         int i = ahead ? n % positions : n / vectors, j = ahead ? n / positions : n % vectors;
                         if (!j)
                                 x[i] = x_of(t, turn, words, u, i);
-                        stage_add(t->s, t->run ? t->run : t->sums, (int)((set + u) % split) * positions + i, j, x[i], w[j]);
+                        state_add(t->s, t->run ? t->run : t->sums, (int)((set + u) % split) * positions + i, j, x[i], w[j]);
                         if (next && i == positions - 1)
                                 w[j] = load_w(t, turn->w, (u + 1) * turn->w_step, j);
                         if (next && j == vectors - 1 && turn->lanes && (u + 1) % MULTIPLY_LANES == 0)
@@ -146,18 +146,18 @@ static void add_turn(const struct tile *t, const struct run *run, struct loop_ex
 
 static void open_run(struct tile *t)
 {
-        t->run = stage_run(t->s, t->sums->rows, t->sums->columns);
+        t->run = state_run(t->s, t->sums->rows, t->sums->columns);
 }
 
 /* which goes to the sums */
 static void close_run(struct tile *t)
 {
-        const struct stage *s = t->s;
+        const struct kernel_state *s = t->s;
         struct loop_function *join = loop_library_find(s->e->library, s->multiply->join, s->multiply->sum);
         for (int i = 0; i < t->sums->rows; i++)
                 for (int j = 0; j < t->sums->columns; j++) {
                         struct loop_expr *operands[] = { loop_tile_entry(s->arena, t->sums, i, j), loop_tile_entry(s->arena, t->run, i, j) };
-                        stage_set(t->s, t->sums, i, j, loop_call(s->arena, join, operands));
+                        state_set(t->s, t->sums, i, j, loop_call(s->arena, join, operands));
                 }
         t->run = NULL;
 }
@@ -288,7 +288,7 @@ void tile_join(const struct tile *t)
                         struct loop_expr *sum = loop_tile_entry(t->s->arena, t->sums, row, column);
                         struct loop_expr *other =
                                 loop_tile_entry(t->s->arena, t->sums, set * entries + row, column);
-                        stage_set(t->s, t->sums, row, column, plus(t->s->e, sum, other));
+                        state_set(t->s, t->sums, row, column, plus(t->s->e, sum, other));
                 }
 }
 
@@ -315,7 +315,7 @@ struct blocks { int64_t from, count, inner, total; };
 static void write_blocks(struct contract *c, const struct tile *t, struct loop_expr *x_at,
                          struct blocks b)
 {
-        const struct stage *s = &c->s;
+        const struct kernel_state *s = &c->s;
         struct sum_loop loops[SUMS_MAX];
         int n = 0;
         int64_t step = c->inner;
@@ -414,9 +414,9 @@ static void begin_sums(struct contract *c, const struct tile *t, int live)
         for (int j = 0; j < t->vectors; j++) {
                 struct place of = place_of(c, t, line, 0, j, live);
                 struct loop_expr *at = plus(e, times(e, of.index[1], c->first_step), of.first_lane);
-                struct loop_expr *first = stage_load(&c->s, "first", c->first, at, 0, of.live);
+                struct loop_expr *first = state_load(&c->s, "first", c->first, at, 0, of.live);
                 for (int i = 0; i < t->rows * t->columns; i++)
-                        stage_set(&c->s, t->sums, i, j, first);
+                        state_set(&c->s, t->sums, i, j, first);
         }
 }
 
@@ -428,10 +428,10 @@ static void resume_sums(struct contract *c, const struct tile *t, int live)
         for (int i = 0; i < t->rows * t->columns; i++)
                 for (int j = 0; j < t->vectors; j++) {
                         struct place to = place_of(c, t, line, i, j, live);
-                        struct loop_expr *at = plus(e, stage_y(&c->s, to.index), to.first_lane);
+                        struct loop_expr *at = plus(e, state_y(&c->s, to.index), to.first_lane);
                         if (to.live > 0)
-                                stage_set(&c->s, t->sums, i, j,
-                                          stage_load(&c->s, "before", c->s.ys, at, 0, to.live));
+                                state_set(&c->s, t->sums, i, j,
+                                          state_load(&c->s, "before", c->s.ys, at, 0, to.live));
                 }
 }
 
@@ -447,7 +447,7 @@ static bool write_epilogue(struct contract *c, const struct tile *t, int live)
                         struct place to = place_of(c, t, line, i, j, live);
                         struct loop_expr *sum = loop_tile_entry(c->s.arena, t->sums, i, j);
                         if (to.live > 0 &&
-                            !stage_store(&c->s, sum, to.index, to.first_lane, to.live))
+                            !state_store(&c->s, sum, to.index, to.first_lane, to.live))
                                 return false;
                 }
         return true;
@@ -455,7 +455,7 @@ static bool write_epilogue(struct contract *c, const struct tile *t, int live)
 
 bool contract_sums(struct contract *c, int rows, int columns)
 {
-        struct stage *s = &c->s;
+        struct kernel_state *s = &c->s;
         struct emit *e = s->e;
         int live = c->live;
         const struct spatial *last = &s->spatial[s->spatial_count - 1];

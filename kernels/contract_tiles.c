@@ -92,7 +92,7 @@ static void say_shape(struct contract *c, struct loop_tiles shape)
         s->tiles = shape;
 }
 
-void contract_tiles_enter(struct stage *s, int rows, int columns)
+void contract_tiles_enter(struct kernel_state *s, int rows, int columns)
 {
         struct contract *c = (struct contract *)s;
         if (!c->alike)
@@ -101,7 +101,7 @@ void contract_tiles_enter(struct stage *s, int rows, int columns)
 
 void contract_tiles_begin(struct contract *c)
 {
-        const struct stage *s = &c->s;
+        const struct kernel_state *s = &c->s;
         int64_t tasks = (int64_t)s->schedule.row_tasks * s->schedule.panel_tasks;
         c->sums = c->sums ? c->sums
                           : emit_scratch(s->e, "sums", s->multiply->sum,
@@ -125,7 +125,7 @@ int64_t contract_depth(const struct multiply *m, int64_t inner, int64_t window, 
 
 bool contract_tiles_read(struct contract *c)
 {
-        const struct stage *s = &c->s;
+        const struct kernel_state *s = &c->s;
         const struct spatial *last = &s->spatial[s->spatial_count - 1];
         bool near = last->x_window == c->inner * c->word;
         c->depth = contract_depth(s->multiply, c->inner, near ? last->window : 1, &c->merged);
@@ -193,7 +193,7 @@ struct product_loop { const char *name; int64_t extent, x_step; struct loop_expr
 
 static int find_loops(const struct contract *c, struct product_loop loops[LOOPS_MAX])
 {
-        const struct stage *s = &c->s;
+        const struct kernel_state *s = &c->s;
         const struct spatial *last = &s->spatial[s->spatial_count - 1];
         int64_t words = c->merged ? last->window * c->inner : c->inner;
         int n = 0, row = (int)c->depth * c->word;
@@ -250,7 +250,7 @@ static void add_up(struct contract *c, struct loop_variable *sums, const struct 
                 s->a = plus(e, x, number(e, i * loops[n - 1].x_step));
                 s->b = plus(e, base, times(e, plus(e, step, number(e, i)), step_of(c)));
                 s->tiles = *shape;
-                s->function = stage_product(&c->s);
+                s->function = state_product(&c->s);
         }
         if (next)
                 fetch(c, next, step);
@@ -262,7 +262,7 @@ static void add_up(struct contract *c, struct loop_variable *sums, const struct 
 
 static bool write_position(struct contract *c, struct loop_expr *at)
 {
-        struct stage *s = &c->s;
+        struct kernel_state *s = &c->s;
         for (int j = 0; j < c->width / s->lanes; j++) {
                 struct loop_expr *index[RANK_MAX], *first_lane;
                 int left = c->live - j * s->lanes;
@@ -270,13 +270,13 @@ static bool write_position(struct contract *c, struct loop_expr *at)
                         break;
                 contract_index(c, NULL, 0, 0, j, index, &first_lane);
                 struct loop_expr *sum =
-                        stage_load(s, "sum", c->sums, at, j * s->lanes, s->lanes);
+                        state_load(s, "sum", c->sums, at, j * s->lanes, s->lanes);
                 if (s->adds)
                         sum = plus(s->e,
-                                   stage_load(s, "before", s->ys,
-                                              plus(s->e, stage_y(s, index), first_lane), 0, left),
+                                   state_load(s, "before", s->ys,
+                                              plus(s->e, state_y(s, index), first_lane), 0, left),
                                    sum);
-                if (!stage_store(s, sum, index, first_lane, left))
+                if (!state_store(s, sum, index, first_lane, left))
                         return false;
         }
         return true;
@@ -308,7 +308,7 @@ static bool write_results(struct contract *c, int rows, int columns, struct loop
 
 bool contract_tiles(struct contract *c, int rows, int columns)
 {
-        struct stage *s = &c->s;
+        struct kernel_state *s = &c->s;
         struct loop_tiles shape = shape_of(c, rows, columns);
         struct loop_type type = LOOP_VECTOR(s->multiply->sum, s->multiply->outputs);
         type.tile = true;

@@ -3,8 +3,8 @@
 
 #include "ir/engine.h"
 #include "kernels/attention.h"
+#include "kernels/kernel_state.h"
 #include "kernels/rings.h"
-#include "kernels/stage.h"
 
 /* each row of the target's engine, and of its bases */
 #define EACH_ROW(row, target)                                                                      \
@@ -39,9 +39,9 @@ bool kernels_heed(const struct op *op, enum schedule_word word, const struct tar
         return lowering && lowering->heeds >> word & 1;
 }
 
-struct stage *kernels_prepare(const struct stage *common)
+struct kernel_state *kernels_prepare(const struct kernel_state *common)
 {
-        struct stage *s;
+        struct kernel_state *s;
         EACH_ROW (row, common->target)
                 if (row->prepare && row_serves(row, common->op, common->target) && (s = row->prepare(common)))
                         return s;
@@ -102,7 +102,7 @@ static bool write_kernel(struct emit *e, const struct kernel_request *request,
                                       &(struct attention){ 0 })
                                ? attention_kernel(e, request, buffer)
                                : strips_kernel(e, request, buffer);
-        return stage_kernel(e, request, op, buffer);
+        return state_kernel(e, request, op, buffer);
 }
 
 const struct kernel_scheduler kernels_scheduler = { wants, write_kernel };

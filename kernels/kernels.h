@@ -16,10 +16,10 @@
 #include "ir/tensor.h"
 
 struct schedule_machine;                /* schedule/schedule_choice.h */
-struct stage;
-/* The lowering of one contraction (stage.h): what the stages of all lowerings have is filled in,
+struct kernel_state;
+/* The lowering of one contraction (kernel_state.h): what the states of all lowerings have is filled in,
  * and it fills in the rest. NULL where it cannot be scheduled so. */
-typedef struct stage *(*stage_prepare)(const struct stage *common);
+typedef struct kernel_state *(*state_prepare)(const struct kernel_state *common);
 /* A good schedule for op, with words in arena. */
 typedef struct schedule (*schedule_choice)(const struct op *op,
                                            const struct schedule_machine *machine,
@@ -31,7 +31,7 @@ struct lowering {
         unsigned reads;                 /* elements of x: READS of each */
         bool (*serves)(const struct op *op, const struct target *target);      /* NULL: all such operations */
         uint64_t heeds;                 /* words of a schedule: HEED of each */
-        stage_prepare prepare;          /* NULL: the engine's `kernel` writes such operations */
+        state_prepare prepare;          /* NULL: the engine's `kernel` writes such operations */
         schedule_choice choose;         /* NULL: the engine's `schedule` chooses */
 };
 #define READS(element) (1u << E_##element)
@@ -51,8 +51,8 @@ const struct lowering *kernels_lowering(const struct op *op, const struct target
 bool kernels_code(enum opcode code, const struct target *target);
 /* Does it do what the word of a schedule says? */
 bool kernels_heed(const struct op *op, enum schedule_word word, const struct target *target);
-/* The stage of the first lowering that can be scheduled as common->schedule says; NULL: none. */
-struct stage *kernels_prepare(const struct stage *common);
+/* The kernel state of the first lowering that can be scheduled as common->schedule says; NULL: none. */
+struct kernel_state *kernels_prepare(const struct kernel_state *common);
 /* what a scheduled lowering could write of a fusion's region (or, region NULL, of op): its
  * contraction, or NULL */
 struct op *kernels_contraction(const struct region *region, struct op *op, const struct target *target);

@@ -14,7 +14,7 @@
  *
  * The same with nothing to compute gathers x (schedule.pack). */
 #include "ir/relation.h"
-#include "kernels/stage.h"
+#include "kernels/kernel_state.h"
 
 /* one of the spatial dimensions */
 struct side {
@@ -56,7 +56,7 @@ static bool find_halo(struct prologue *p, struct op *pad)
         return true;
 }
 
-bool prologue_find(struct stage *s)
+bool prologue_find(struct kernel_state *s)
 {
         struct value *x = op_operand(s->op, 0);
         const struct type *t = x->type;
@@ -73,7 +73,7 @@ bool prologue_find(struct stage *s)
         return true;
 }
 
-void prologue_spatial(struct stage *s)
+void prologue_spatial(struct kernel_state *s)
 {
         struct prologue *p = s->prologue;
         const int64_t *strides = op_ints(s->op, "strides", NULL),
@@ -96,7 +96,7 @@ void prologue_spatial(struct stage *s)
         }
 }
 
-void prologue_memory(struct stage *s, int64_t blocks)
+void prologue_memory(struct kernel_state *s, int64_t blocks)
 {
         struct prologue *p = s->prologue;
         bool one = s->spatial_count == 1;
@@ -119,29 +119,29 @@ void prologue_memory(struct stage *s, int64_t blocks)
 
 /* ---- one strip ---- */
 
-static void fill(struct stage *s, struct loop_expr *at, struct loop_expr *count)
+static void fill(struct kernel_state *s, struct loop_expr *at, struct loop_expr *count)
 {
-        stage_fill(s, s->xs, at, count, s->prologue->lanes % s->lanes ? 1 : s->lanes,
+        state_fill(s, s->xs, at, count, s->prologue->lanes % s->lanes ? 1 : s->lanes,
                    s->prologue->halo);
 }
 
 /* the index of x that something stored at number k of a side comes from */
-static struct loop_expr *side_index(struct stage *s, const struct side *side, struct loop_expr *k)
+static struct loop_expr *side_index(struct kernel_state *s, const struct side *side, struct loop_expr *k)
 {
         return side->close ? times(s->e, k, side->stride) : minus(s->e, k, number(s->e, side->low));
 }
 
-static bool write_vector(struct stage *s, int rows, int columns)
+static bool write_vector(struct kernel_state *s, int rows, int columns)
 {
         (void)rows;
         (void)columns;
         struct prologue *p = s->prologue;
-        const struct stage_vector v = { p->value, p->index, NULL, p->part };
-        return stage_write_vector(s, &v, s->xs, p->at);
+        const struct state_vector v = { p->value, p->index, NULL, p->part };
+        return state_write_vector(s, &v, s->xs, p->at);
 }
 
 /* one position, at `at`: index says which, but for the last spatial dimensions */
-static bool write_position(struct stage *s, struct loop_expr **index, struct loop_expr *position,
+static bool write_position(struct kernel_state *s, struct loop_expr **index, struct loop_expr *position,
                            struct loop_expr *at)
 {
         struct prologue *p = s->prologue;
@@ -162,11 +162,11 @@ static bool write_position(struct stage *s, struct loop_expr **index, struct loo
         }
         p->index = index;
         p->at = at;
-        return stage_vectors(s, p->lanes, &p->part, 1, 1, write_vector);
+        return state_vectors(s, p->lanes, &p->part, 1, 1, write_vector);
 }
 
 /* numbers from..to of a side, the first of them at `at`: halo, what is computed, halo */
-static bool write_side(struct stage *s, int d, struct loop_expr **index, struct loop_expr *from,
+static bool write_side(struct kernel_state *s, int d, struct loop_expr **index, struct loop_expr *from,
                        struct loop_expr *to, struct loop_expr *at)
 {
         struct prologue *p = s->prologue;
@@ -195,7 +195,7 @@ static bool write_side(struct stage *s, int d, struct loop_expr **index, struct 
         return good;
 }
 
-bool prologue_write(struct stage *s, struct loop_expr *from, struct loop_expr *to,
+bool prologue_write(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
                     struct loop_expr *first_block)
 {
         struct prologue *p = s->prologue;
@@ -203,8 +203,8 @@ bool prologue_write(struct stage *s, struct loop_expr *from, struct loop_expr *t
         const struct side *side = &p->sides[0];
         bool one = s->spatial_count == 1;
         const struct tiling *tiling = one ? &s->column : &s->row;
-        struct loop_expr *first = stage_tile_start(s, tiling, from),
-                         *end = stage_tile_start(s, tiling, to);
+        struct loop_expr *first = state_tile_start(s, tiling, from),
+                         *end = state_tile_start(s, tiling, to);
         if (!side->close) {
                 first = times(e, first, side->stride);
                 end = plus(e, times(e, end, side->stride), number(e, side->reach - side->stride));

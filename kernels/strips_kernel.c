@@ -15,8 +15,8 @@
  * pointwise. Each is written by its own lowering, those before the wide one and those whose tiles
  * do not divide a strip in tiles of one row. Tasks have equal shares of the rows, each in strips.
  * Of the last contraction's schedule count: strip (rows of the result), row_tasks. */
+#include "kernels/kernel_state.h"
 #include "kernels/layer_chain.h"
-#include "kernels/stage.h"
 
 enum { ROWS = LAYER_CHAIN_ROWS, COLUMNS = ROWS + 1, LANES = ROWS + 2 };
 
@@ -35,8 +35,8 @@ struct strip {
 struct strips {
         struct emit *e;
         struct layer_chain chain;
-        struct stage *stages[LAYER_CHAIN_MAX];
-        struct strip between[LAYER_CHAIN_MAX];          /* [i]: between stages i - 1 and i */
+        struct kernel_state *states[LAYER_CHAIN_MAX];
+        struct strip between[LAYER_CHAIN_MAX];          /* [i]: between links i - 1 and i */
         int64_t strip;                  /* rows of the result */
         int64_t rows, rows_made;        /* of the result; of what the wide contraction reads,
                                          * without its halo */
@@ -81,11 +81,11 @@ static int64_t common_multiple(int64_t a, int64_t b)
         return multiple;
 }
 
-static bool prepare_stage(struct strips *s, int i, const struct kernel_request *request)
+static bool prepare_state(struct strips *s, int i, const struct kernel_request *request)
 {
         const struct layer_chain_link *link = &s->chain.links[i];
-        struct stage common;
-        if (!stage_begin(&common, s->e, request->region, link->op) ||
+        struct kernel_state common;
+        if (!state_begin(&common, s->e, request->region, link->op) ||
             (link->result->type->element != E_F32 && link->result->type->element != E_F16))
                 return false;
         bool in_tiles = i >= s->chain.wide && s->strip % common.schedule.rows == 0 &&
@@ -104,9 +104,9 @@ static bool prepare_stage(struct strips *s, int i, const struct kernel_request *
         else
                 common.y = s->chain.y;
         common.pad = common.between ? NULL : link->pad;
-        struct stage *stage = s->stages[i] = kernels_prepare(&common);
-        return stage && !stage->write_all && stage->y.stride[LANES] == 1 &&
-               (!i || type_extent(s->between[i].type, LANES) % stage->lanes == 0);
+        struct kernel_state *state = s->states[i] = kernels_prepare(&common);
+        return state && !state->write_all && state->y.stride[LANES] == 1 &&
+               (!i || type_extent(s->between[i].type, LANES) % state->lanes == 0);
 }
 
 static bool prepare_strips(struct strips *s, const struct kernel_request *request)
@@ -128,7 +128,7 @@ static bool prepare_strips(struct strips *s, const struct kernel_request *reques
         for (int i = 1; i < chain->count; i++)
                 find_strip(s, i);
         for (int i = 0; i < chain->count; i++)
-                if (!prepare_stage(s, i, request))
+                if (!prepare_state(s, i, request))
                         return false;
         return true;
 }
@@ -138,17 +138,17 @@ static void find_memory(struct strips *s, struct loop_buffer *result)
 {
         struct emit *e = s->e;
         for (int i = 0; i < s->chain.count; i++) {
-                struct stage *stage = s->stages[i];
+                struct kernel_state *state = s->states[i];
                 struct strip *b = &s->between[i];
-                stage->ws = stage->op->operand_count > 1
-                                    ? emit_parameter(e, op_operand(stage->op, 1))
+                state->ws = state->op->operand_count > 1
+                                    ? emit_parameter(e, op_operand(state->op, 1))
                                     : NULL;
                 if (i)
                         b->buffer = emit_scratch(e, "strip", b->type->element, s->tasks * b->size);
-                stage->xs = i ? b->buffer : emit_parameter(e, stage->x.value);
-                stage->ys = result;
+                state->xs = i ? b->buffer : emit_parameter(e, state->x.value);
+                state->ys = result;
                 if (i)
-                        s->stages[i - 1]->ys = b->buffer;
+                        s->states[i - 1]->ys = b->buffer;
         }
 }
 
@@ -156,7 +156,7 @@ static void find_memory(struct strips *s, struct loop_buffer *result)
 
 static void fill(struct strips *s, const struct strip *b, struct loop_expr *at, int64_t count)
 {
-        stage_fill(s->stages[0], b->buffer, at, number(s->e, count), target_lanes(s->e->options->target, E_F32),
+        state_fill(s->states[0], b->buffer, at, number(s->e, count), target_lanes(s->e->options->target, E_F32),
                    constant_element(op_operand(b->before->pad, 1)->constant, 0));
 }
 
@@ -245,8 +245,8 @@ static bool write_strip(struct strips *s, struct loop_expr *again, struct loop_e
         if (wide)
                 open_wide(s, again, row, end, &first, &from, &to);
         for (int i = 0; i < s->chain.count; i++) {
-                struct stage *stage = s->stages[i],
-                             *next = i + 1 < s->chain.count ? s->stages[i + 1] : NULL;
+                struct kernel_state *state = s->states[i],
+                             *next = i + 1 < s->chain.count ? s->states[i + 1] : NULL;
                 const struct strip *b = &s->between[i + 1];
                 struct loop_expr *f = i < wide ? from : row;
                 if (next) {     /* of the row that is at the front of the strip between: where it is
@@ -257,14 +257,14 @@ static bool write_strip(struct strips *s, struct loop_expr *again, struct loop_e
                         start = emit_let(e, "at", start);
                         int64_t low = b->low[ROWS] * b->row +
                                       b->low[COLUMNS] * type_extent(b->type, LANES);
-                        stage->y_start = plus(e, start, number(e, low));
+                        state->y_start = plus(e, start, number(e, low));
                         next->x_start = plus(e, start, number(e, layer_chain_low(next->op) * b->row));
                 }
-                struct loop_expr *first_tile = emit_op_int(e, LOOP_DIV, f, stage->schedule.rows);
+                struct loop_expr *first_tile = emit_op_int(e, LOOP_DIV, f, state->schedule.rows);
                 struct loop_expr *end_tile =
-                        emit_op_int(e, LOOP_DIV, i < wide ? to : end, stage->schedule.rows);
-                if (!stage->write(stage, first_tile, end_tile, number(e, 0),
-                                  number(e, stage->panels)))
+                        emit_op_int(e, LOOP_DIV, i < wide ? to : end, state->schedule.rows);
+                if (!state->write(state, first_tile, end_tile, number(e, 0),
+                                  number(e, state->panels)))
                         return false;
         }
         return true;
@@ -273,13 +273,13 @@ static bool write_strip(struct strips *s, struct loop_expr *again, struct loop_e
 static bool write_task(struct strips *s, struct loop_expr *task)
 {
         struct emit *e = s->e;
-        struct stage *last = s->stages[s->chain.count - 1];
+        struct kernel_state *last = s->states[s->chain.count - 1];
         struct loop_expr *from, *to;
-        stage_share(e, task, s->tasks, s->rows / s->tile, &from, &to);
+        state_share(e, task, s->tasks, s->rows / s->tile, &from, &to);
         from = times(e, from, s->tile);
         to = times(e, to, s->tile);
         if (last->pad)
-                stage_halo(last, task, s->tasks, ROWS);
+                state_halo(last, task, s->tasks, ROWS);
         for (int i = 1; i < s->chain.count; i++) {
                 s->between[i].start = emit_let(e, "start", times(e, task, s->between[i].size));
                 write_sides(s, &s->between[i]);
@@ -287,7 +287,7 @@ static bool write_task(struct strips *s, struct loop_expr *task)
         struct loop_expr *image = emit_for(e, "image", number(e, 0),
                                            number(e, type_extent(op_result(last->op)->type, 0)));
         for (int i = 0; i < s->chain.count; i++)
-                s->stages[i]->image = image;
+                s->states[i]->image = image;
         bool one = s->tasks == 1 && s->strip == s->rows;
         struct loop_expr *row = emit_for(e, "row", from, one ? number(e, 1) : to);
         emit_loop(e, s->strip, false);
@@ -308,7 +308,7 @@ bool strips_kernel(struct emit *e, const struct kernel_request *request, struct 
             !prepare_strips(&s, request))
                 return false;
         find_memory(&s, buffer);
-        struct stage *first = s.stages[0], *last = s.stages[s.chain.count - 1];
+        struct kernel_state *first = s.states[0], *last = s.states[s.chain.count - 1];
         first->x_start = number(e, first->x.offset);
         last->y_start = number(e, last->y.offset);
         struct loop_expr *task = emit_for(e, "task", number(e, 0), number(e, s.tasks));

@@ -292,7 +292,7 @@ struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp, str
         s->tiles.group = t->group;
         s->tiles.step = warp_tile_row(t);
         s->tiles.jump = t->rows * warp_tile_row(t);
-        s->function = stage_product(&w->s);
+        s->function = state_product(&w->s);
         return s;
 }
 
@@ -533,7 +533,7 @@ static void write_behind(struct warps *w, struct loop_expr *tile)
                 warps_join_parts(w);
 }
 
-static bool write_blocks(struct stage *s)
+static bool write_blocks(struct kernel_state *s)
 {
         struct warps *w = (struct warps *)s;
         struct emit *e = s->e;
@@ -565,7 +565,7 @@ static bool write_blocks(struct stage *s)
         return move_values_in(e->scope->block, t->whole);
 }
 
-struct stage *warps_prepare(const struct stage *common)
+struct kernel_state *warps_prepare(const struct kernel_state *common)
 {
         const struct op *op = common->op;
         const struct target *target = common->target;
@@ -581,7 +581,7 @@ struct stage *warps_prepare(const struct stage *common)
         if (common->pool && common->result->type->element != w->s.multiply->sum)
                 return NULL;
         w->s.write_all = write_blocks;
-        stage_spatial(&w->s, 2);
+        state_spatial(&w->s, 2);
         w->groups = op_int(op, "groups");
         w->blocks = type_extent(wt, 1);
         w->inner = (w->tile.together ? type_extent(wt, wt->rank - 3) : inner_words(op)) *

@@ -9,8 +9,8 @@
 #include "ir/target.h"
 #include "kernels/attention.h"
 #include "kernels/contract.h"
+#include "kernels/kernel_state.h"
 #include "kernels/kernels.h"
-#include "kernels/stage.h"
 #include "schedule/choose.h"
 
 static bool has_fragments(const struct op *op, const struct target *target) { return contract_multiply(op, target, true); }

@@ -4,13 +4,13 @@
 #define ENGINES_GRID_GRID_ENGINE_H
 
 #include "kernels/attention.h"
-#include "kernels/stage.h"
+#include "kernels/kernel_state.h"
 #include "schedule/choose.h"
 
 /* convolve_packed: few rows by a warp from memory (row_warps.c), or fragments (contract_warps.c). NULL: it cannot be as
  * the schedule says. */
-struct stage *row_warps_prepare(const struct stage *common);
-struct stage *warps_prepare(const struct stage *common);
+struct kernel_state *row_warps_prepare(const struct kernel_state *common);
+struct kernel_state *warps_prepare(const struct kernel_state *common);
 /* its schedule: by warps, each by itself, or by four together */
 struct schedule warps_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena);
 struct schedule groups_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena);

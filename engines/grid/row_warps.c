@@ -94,7 +94,7 @@ static void add_up(struct few_rows *r, struct loop_expr *block)
         s->tiles.group = m->group;
         s->tiles.step = r->channels;
         s->tiles.jump = r->channels;
-        s->function = stage_product(&r->w.s);
+        s->function = state_product(&r->w.s);
         emit_end(e);
         on_sums(r, STMT_UNLOAD, r->w.out, times(e, warp, r->t.rows * m->outputs))->tiles.step = m->outputs;
         emit_end(e);
@@ -120,7 +120,7 @@ static void write_results(struct few_rows *r, struct loop_expr *block)
                 emit_end(e);
 }
 
-static bool write_blocks(struct stage *s)
+static bool write_blocks(struct kernel_state *s)
 {
         struct few_rows *r = (struct few_rows *)s;
         struct emit *e = s->e;
@@ -146,7 +146,7 @@ static bool write_blocks(struct stage *s)
         return warps_move_values_in(e->scope->block);
 }
 
-struct stage *row_warps_prepare(const struct stage *common)
+struct kernel_state *row_warps_prepare(const struct kernel_state *common)
 {
         const struct op *op = common->op;
         struct few_rows *r = ARENA_NEW(common->arena, struct few_rows);
@@ -157,7 +157,7 @@ struct stage *row_warps_prepare(const struct stage *common)
                 return NULL;
         r->w.s.multiply = r->t.multiply;
         r->w.s.write_all = write_blocks;
-        stage_spatial(&r->w.s, 2);
+        state_spatial(&r->w.s, 2);
         r->w.groups = 1;
         r->w.outputs = op_int(op, "block");
         r->w.positions = r->w.of_image = r->t.rows;

@@ -4,12 +4,12 @@
 #ifndef ENGINES_GRID_WARPS_H
 #define ENGINES_GRID_WARPS_H
 
-#include "ir/loop_grid.h"
 #include "engines/grid/contract_warps.h"
-#include "kernels/stage.h"
+#include "ir/loop_grid.h"
+#include "kernels/kernel_state.h"
 
 struct warps {
-        struct stage s;                 /* first, because its functions get a pointer to it */
+        struct kernel_state s;                 /* first, because its functions get a pointer to it */
         struct warp_tile tile;
         int64_t groups;                 /* of the convolution */
         int64_t blocks;                 /* of channels of x in a group */

@@ -33,7 +33,7 @@ static void split_turn(struct warps *w, struct loop_expr *t, struct place_in_x *
 /* For one offset of the window, is each position in x equally far from the next one? */
 static bool are_in_order(const struct warps *w)
 {
-        const struct stage *s = &w->s;
+        const struct kernel_state *s = &w->s;
         int64_t step = s->spatial_count ? s->spatial[s->spatial_count - 1].x_step : 0;
         bool order = s->spatial_count > 0;
         for (int d = s->spatial_count - 1; d >= 0; d--) {

@@ -50,7 +50,7 @@ int warp_tile_pooled(const struct warp_tile *t) { return t->panels * t->vectors 
  * on. */
 static void place_results(struct warps *w, struct loop_expr *image, struct loop_expr *column)
 {
-        struct stage *s = &w->s;
+        struct kernel_state *s = &w->s;
         struct emit *e = s->e;
         const struct warp_tile *t = &w->tile;
         const int panel = t->vectors * t->lanes;
@@ -70,7 +70,7 @@ static void place_results(struct warps *w, struct loop_expr *image, struct loop_
 /* Stores what the fusion makes of the reduction for output o of the group in an image. */
 static void write_pooled(struct warps *w, struct loop_expr *image, struct loop_expr *o)
 {
-        struct stage *s = &w->s;
+        struct kernel_state *s = &w->s;
         struct emit *e = s->e;
         struct relation r;
         struct loop_expr *of_result[RANK_MAX], *index[RANK_MAX], *at = s->y_start;

@@ -39,14 +39,14 @@ static void index_of(struct warps *w, struct loop_expr *o, struct loop_expr *p, 
 /* The epilogue of a sum. added: the place of the residual in shared memory, if it is there. */
 static struct result result_at(struct warps *w, struct loop_expr **index, struct loop_expr *sum, struct loop_expr *added)
 {
-        struct stage *s = &w->s;
+        struct kernel_state *s = &w->s;
         struct emit *e = s->e;
         sum = let_value(w, "sum", loop_cast(e->arena, s->sums->type->element, sum));
         emit_define(e, s->sums, index, sum->variable);
         if (w->added)
                 emit_define(e, warps_added(s->op), index, let_value(w, "added", loop_load(e->arena, w->added, added))->variable);
         struct loop_expr *value = let_value(w, "result", emit_element(e, s->result, index));
-        return (struct result){ plus(e, stage_y(s, index), index[s->rank - 1]), value };
+        return (struct result){ plus(e, state_y(s, index), index[s->rank - 1]), value };
 }
 
 /* The same for output o of the group at position p, in a lane. */

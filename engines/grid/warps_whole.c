@@ -15,7 +15,7 @@
 
 bool warps_have_rows(const struct warps *w)
 {
-        const struct stage *s = &w->s;
+        const struct kernel_state *s = &w->s;
         int64_t step = w->outputs;
         if (s->ys->element != s->multiply->sum || s->sums->type->element != s->multiply->sum || s->y.offset || s->between)
                 return false;

@@ -5,8 +5,8 @@
 #include "ir/engine.h"
 #include "ir/target.h"
 #include "kernels/contract.h"
+#include "kernels/kernel_state.h"
 #include "kernels/kernels.h"
-#include "kernels/stage.h"
 #include "schedule/choose.h"
 
 static bool has_tiles(const struct op *op, const struct target *target) { return contract_multiply(op, target, true); }

@@ -11,11 +11,11 @@
  * bound by the memory that x and the result lie in, so the loops are those that read it in order:
  * tasks, images, outer spatial dimensions, blocks, rows of tiles, tiles, vectors of a block. */
 #include "engines/vector/vector_engine.h"
+#include "kernels/kernel_state.h"
 #include "kernels/meeting.h"
-#include "kernels/stage.h"
 
 struct lanes {
-        struct stage s;                 /* first: its functions get this */
+        struct kernel_state s;                 /* first: its functions get this */
         int64_t depth;                  /* lanes of a block */
         int64_t outer, rows, columns;   /* offsets of the window: in all but its last two
                                          * dimensions, in those */
@@ -27,10 +27,10 @@ struct lanes {
 };
 
 /* as floats, which hold sums of bytes exactly */
-static struct loop_expr *load(struct stage *s, const char *name, struct loop_buffer *b,
+static struct loop_expr *load(struct kernel_state *s, const char *name, struct loop_buffer *b,
                               struct loop_expr *at, int64_t add, int live)
 {
-        return stage_load_as(s, s->multiply->x.word, name, b, at, add, live);
+        return state_load_as(s, s->multiply->x.word, name, b, at, add, live);
 }
 
 /* ---- the sums ---- */
@@ -39,7 +39,7 @@ static struct loop_expr *load(struct stage *s, const char *name, struct loop_buf
 static void add_window(struct lanes *l, int rows, int columns, int window_rows, int window_columns,
                        struct loop_expr *x_at, struct loop_expr *w_at)
 {
-        struct stage *s = &l->s;
+        struct kernel_state *s = &l->s;
         const struct spatial *last = &s->spatial[s->spatial_count - 1];
         struct spatial none = { .window = 1 },
                        *row = s->spatial_count > 1 ? &s->spatial[s->spatial_count - 2] : &none;
@@ -62,7 +62,7 @@ static void add_window(struct lanes *l, int rows, int columns, int window_rows, 
                                 load(s, "a", s->xs, x_at, ms[m].at + ns[n].at, l->part.live);
                         for (int i = m; i < m_end; i++)
                                 for (int k = n; k < n_end; k++)
-                                        stage_add(s, l->sums,
+                                        state_add(s, l->sums,
                                                   ms[i].position * columns + ns[k].position, 0, x,
                                                   w[ms[i].offset * window_columns + ns[k].offset]);
                 }
@@ -96,7 +96,7 @@ static void add_row(struct lanes *l, int rows, int columns, struct loop_expr *x_
 static void add_all(struct lanes *l, int rows, int columns, struct loop_expr *x_at,
                     struct loop_expr *w_at)
 {
-        struct stage *s = &l->s;
+        struct kernel_state *s = &l->s;
         struct emit *e = s->e;
         int opened = 0, count = s->spatial_count;
         bool at_once = s->schedule.unroll >= l->rows * l->columns;
@@ -118,34 +118,34 @@ static void add_all(struct lanes *l, int rows, int columns, struct loop_expr *x_
 
 /* ---- tiles ---- */
 
-static bool write_vectors(struct stage *s, int rows, int columns)
+static bool write_vectors(struct kernel_state *s, int rows, int columns)
 {
         struct lanes *l = (struct lanes *)s;
         struct emit *e = s->e;
-        struct loop_expr *x_at = plus(e, stage_x(s), times(e, l->block, s->x.stride[1]));
+        struct loop_expr *x_at = plus(e, state_x(s), times(e, l->block, s->x.stride[1]));
         x_at = emit_let(e, "x_at", plus(e, x_at, l->part.first));
-        l->sums = stage_sums(s, rows * columns, 1);
+        l->sums = state_sums(s, rows * columns, 1);
         add_all(l, rows, columns, x_at, plus(e, l->w_at, l->part.first));
         for (int i = 0; i < rows * columns; i++) {
                 struct loop_expr *index[RANK_MAX];
-                stage_index(s, i / columns, i % columns, index);
+                state_index(s, i / columns, i % columns, index);
                 index[1] = l->block;
-                if (!stage_store(s, loop_tile_entry(s->arena, l->sums, i, 0), index, l->part.first,
+                if (!state_store(s, loop_tile_entry(s->arena, l->sums, i, 0), index, l->part.first,
                                  l->part.live))
                         return false;
         }
         return true;
 }
 
-static bool write_tile(struct stage *s, int rows, int columns)
+static bool write_tile(struct kernel_state *s, int rows, int columns)
 {
         struct lanes *l = (struct lanes *)s;
-        return stage_vectors(s, l->depth, &l->part, rows, columns, write_vectors);
+        return state_vectors(s, l->depth, &l->part, rows, columns, write_vectors);
 }
 
-/* ---- the stage ---- */
+/* ---- the kernel state ---- */
 
-static bool write_blocks(struct stage *s, struct loop_expr *from, struct loop_expr *to,
+static bool write_blocks(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
                          struct loop_expr *first, struct loop_expr *end)
 {
         struct lanes *l = (struct lanes *)s;
@@ -160,26 +160,26 @@ static bool write_blocks(struct stage *s, struct loop_expr *from, struct loop_ex
                         w[i] = load(s, "w", s->ws, l->w_at, i * l->depth, s->lanes);
                 l->resident = w;
         }
-        bool strips = stage_open_strips(s, &from, &to),
+        bool strips = state_open_strips(s, &from, &to),
              good = !s->prologue || prologue_write(s, from, to, l->block);
-        good = good && stage_each_tile(s, from, to, write_tile);
+        good = good && state_each_tile(s, from, to, write_tile);
         if (strips)
                 emit_end(e);
         emit_end(e);
         return good;
 }
 
-struct stage *lanes_prepare(const struct stage *common)
+struct kernel_state *lanes_prepare(const struct kernel_state *common)
 {
         struct lanes *l = ARENA_NEW(common->arena, struct lanes);
         const struct type *x = op_operand(common->op, 0)->type;
         l->s = *common;
-        struct stage *s = &l->s;
+        struct kernel_state *s = &l->s;
         s->write = write_blocks;
         s->panels = type_extent(x, 1);
         l->depth = type_extent(x, x->rank - 1);
-        stage_spatial(s, 1);
-        stage_tiling(s);
+        state_spatial(s, 1);
+        state_tiling(s);
         if (s->prologue)
                 prologue_memory(s, 1);
         int k = s->spatial_count;

@@ -25,7 +25,7 @@ enum { POOL = 2 };                      /* rows and columns of a window of resul
 struct matrix { struct loop_buffer *buffer; int64_t tile, element; struct loop_expr *start; };
 
 struct tiles {
-        struct stage s;                 /* first: its functions get this; of the target's own width, for transforms */
+        struct kernel_state s;                 /* first: its functions get this; of the target's own width, for transforms */
         const struct target *wide;      /* of products: of the width that the schedule asks for */
         const struct winograd *f;
         int elements;                   /* of a square */
@@ -136,8 +136,8 @@ struct product { struct loop_expr *element, *panel, *product, *part, *block, *ti
 static void write_product(struct tiles *t, const struct product *p)
 {
         struct emit *e = t->s.e;
-        struct stage products = t->s;
-        stage_set_width(&products, t->wide);
+        struct kernel_state products = t->s;
+        state_set_width(&products, t->wide);
         struct tile tile = { .s = &products,
                              .xs = t->v.buffer,
                              .rows = 1,
@@ -239,10 +239,10 @@ static bool store_output(void *context, int i, int j, struct loop_expr *value)
                                               plus(e, t->column, number(e, j)) };
         bool row = open_edge(t, t->f->tile, index[2], i, type_extent(y, 2)),
              column = open_edge(t, t->f->tile, index[3], j, type_extent(y, 3));
-        const struct stage_vector v = { t->s.result, index, value, { t->lane, t->s.lanes } };
-        bool good = t->s.pool ? stage_write_vector(&t->s, &v, t->square,
+        const struct state_vector v = { t->s.result, index, value, { t->lane, t->s.lanes } };
+        bool good = t->s.pool ? state_write_vector(&t->s, &v, t->square,
                                                    minus(e, in_square(t, i, j), t->lane))
-                              : stage_store(&t->s, value, index, t->lane, t->s.lanes);
+                              : state_store(&t->s, value, index, t->lane, t->s.lanes);
         for (int opened = row + column; opened > 0; opened--)
                 emit_end(e);
         return good;
@@ -252,7 +252,7 @@ static bool store_output(void *context, int i, int j, struct loop_expr *value)
 static void write_windows(struct tiles *t)
 {
         struct emit *e = t->s.e;
-        struct stage *s = &t->s;
+        struct kernel_state *s = &t->s;
         const struct type *y = op_result(s->pool)->type;
         enum reducer kind = (enum reducer)op_int(s->pool, "kind");
         int tile = t->f->tile / POOL;
@@ -274,7 +274,7 @@ static void write_windows(struct tiles *t)
                                                                           POOL * j + k % POOL)) };
                         best = emit_formula(e, reducer_info[kind].formula, args, 2);
                 }
-                emit_store(e, s->ys, plus(e, stage_y(s, index), t->lane), best);
+                emit_store(e, s->ys, plus(e, state_y(s, index), t->lane), best);
                 for (int opened = row + column; opened > 0; opened--)
                         emit_end(e);
         }
@@ -304,7 +304,7 @@ static bool write_output(struct tiles *t, struct loop_expr *from, struct loop_ex
         return good;
 }
 
-/* ---- the stage ---- */
+/* ---- the kernel state ---- */
 
 /* groups, shared by tasks */
 static bool write_groups(struct tiles *t)
@@ -316,9 +316,9 @@ static bool write_groups(struct tiles *t)
         t->task = task;
         t->v.start = times(e, task, t->elements * t->v.element);
         t->m.start = times(e, task, t->elements * t->m.element);
-        stage_share(e, task, tasks_of(t), t->group.count, &from, &to);
+        state_share(e, task, tasks_of(t), t->group.count, &from, &to);
         if (t->s.pad)
-                stage_halo(&t->s, task, tasks_of(t), 2);
+                state_halo(&t->s, task, tasks_of(t), 2);
         struct loop_expr *group = emit_for(e, "group", from, to);
         struct loop_expr *large = number(e, t->group.large);
         t->first = plus(e, times(e, group, t->group.size - 1), minimum(e, group, large));
@@ -345,7 +345,7 @@ static void open_phase(struct tiles *t, int64_t extent, struct loop_expr **from,
         struct loop_expr *task = emit_for(e, "task", number(e, 0), number(e, tasks_of(t)));
         emit_loop(e, 1, true);
         t->task = task;
-        stage_share(e, task, tasks_of(t), extent, from, to);
+        state_share(e, task, tasks_of(t), extent, from, to);
 }
 
 /* one group, each of its phases shared by tasks */
@@ -363,13 +363,13 @@ static bool write_phases(struct tiles *t)
         emit_end(e);
         open_phase(t, t->all, &from, &to);
         if (t->s.pad)
-                stage_halo(&t->s, t->task, tasks_of(t), 2);
+                state_halo(&t->s, t->task, tasks_of(t), 2);
         bool good = write_output(t, from, to);
         emit_end(e);
         return good;
 }
 
-static bool write_all(struct stage *s)
+static bool write_all(struct kernel_state *s)
 {
         struct tiles *t = (struct tiles *)s;
         return has_phases(t) ? write_phases(t) : write_groups(t);
@@ -404,7 +404,7 @@ static bool can_pool(const struct op *pool)
         return op_result(pool)->type->element == x->element && op_all_ones(pool, "dilations");
 }
 
-struct stage *winograd_prepare(const struct stage *common)
+struct kernel_state *winograd_prepare(const struct kernel_state *common)
 {
         struct tiles *t = ARENA_NEW(common->arena, struct tiles);
         const struct op *op = common->op;
@@ -412,7 +412,7 @@ struct stage *winograd_prepare(const struct stage *common)
                           *w = op_operand(op, 1)->type;
         t->s = *common;
         t->wide = common->target;
-        stage_set_width(&t->s, common->e->options->target);
+        state_set_width(&t->s, common->e->options->target);
         t->s.write_all = write_all;
         t->f = winograd_find(op_int(op, "tile"));
         t->elements = t->f->size * t->f->size;

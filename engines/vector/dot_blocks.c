@@ -15,13 +15,13 @@
  * does. */
 #include "engines/vector/vector_engine.h"
 #include "ir/block_weights.h"
-#include "kernels/stage.h"
+#include "kernels/kernel_state.h"
 
 enum { X, W, STEPS, SUMS, SCALES, ZEROS };
 enum { TURN_PRODUCTS = 64 };            /* of a turn of the innermost loop, or one word's */
 
 struct blocks {
-        struct stage s;                 /* first: its functions get this */
+        struct kernel_state s;                 /* first: its functions get this */
         struct packed_bits bits;
         int64_t width, panel_size;      /* of a panel: outputs, bytes of w */
         int64_t outputs;                /* of all panels */
@@ -48,7 +48,7 @@ static int64_t row_step(const struct blocks *b) { return b->s.spatial[0].x_step;
 /* plane number k of w: a number of each byte */
 static struct loop_expr *unpacked(struct blocks *b, struct loop_expr *w, int k)
 {
-        struct stage *s = &b->s;
+        struct kernel_state *s = &b->s;
         const struct multiply_operand *as = &s->multiply->w;
         int bits = b->bits.bits, each = 8 * element_info[as->word].bytes / s->multiply->group;
         union scalar mask = { .u = 0 }, shift = { .u = (uint64_t)(k * bits) };
@@ -68,13 +68,13 @@ static struct loop_expr *unpacked(struct blocks *b, struct loop_expr *w, int k)
 static void add_word(struct tile *t, struct loop_expr *x_at, struct loop_expr *w_at, int word)
 {
         struct blocks *b = t->b;
-        struct stage *s = &b->s;
+        struct kernel_state *s = &b->s;
         struct emit *e = s->e;
         int group = s->multiply->group;
         struct loop_expr *w[TILE_MAX];
         for (int j = 0; j < t->vectors; j++) {
                 int64_t at = (word * b->width + j * s->lanes) * group;
-                w[j] = emit_let(e, "w", stage_words(s, s->ws, plus(e, w_at, number(e, at)), s->multiply->w.word, s->lanes));
+                w[j] = emit_let(e, "w", state_words(s, s->ws, plus(e, w_at, number(e, at)), s->multiply->w.word, s->lanes));
         }
         for (int k = 0; k < 8 / b->bits.bits; k++) {
                 struct loop_expr *n[TILE_MAX];
@@ -82,10 +82,10 @@ static void add_word(struct tile *t, struct loop_expr *x_at, struct loop_expr *w
                         n[j] = unpacked(b, w[j], k);
                 for (int i = 0; i < t->positions; i++) {
                         int64_t at = i * row_step(b) + k * b->bits.bytes + word * group;
-                        struct loop_expr *x = stage_words(s, s->xs, plus(e, x_at, number(e, at)), s->multiply->x.word, 1);
+                        struct loop_expr *x = state_words(s, s->xs, plus(e, x_at, number(e, at)), s->multiply->x.word, 1);
                         x = emit_let(e, "a", loop_splat(s->arena, s->lanes, x));
                         for (int j = 0; j < t->vectors; j++)
-                                stage_add(s, t->sums, i, j, x, n[j]);
+                                state_add(s, t->sums, i, j, x, n[j]);
                 }
         }
 }
@@ -118,14 +118,14 @@ static struct loop_expr *of_row(struct tile *t, struct loop_buffer *buffer, stru
 static void begin_sums(struct tile *t, struct loop_expr *block)
 {
         struct blocks *b = t->b;
-        struct stage *s = &b->s;
-        t->sums = stage_sums(s, t->positions, t->vectors);
+        struct kernel_state *s = &b->s;
+        t->sums = state_sums(s, t->positions, t->vectors);
         for (int i = 0; i < t->positions && !b->zeros && b->zero; i++) {
                 struct loop_expr *start =
                         emit_op(s->e, LOOP_MUL, of_row(t, b->sums, block, i), emit_number(s->e, E_I32, -b->zero));
                 start = emit_let(s->e, "start", loop_splat(s->arena, s->lanes, start));
                 for (int j = 0; j < t->vectors; j++)
-                        stage_set(s, t->sums, i, j, start);
+                        state_set(s, t->sums, i, j, start);
         }
 }
 
@@ -133,13 +133,13 @@ static void begin_sums(struct tile *t, struct loop_expr *block)
 static void add_sums(struct tile *t, struct loop_expr *block, struct loop_expr *at)
 {
         struct blocks *b = t->b;
-        struct stage *s = &b->s;
+        struct kernel_state *s = &b->s;
         struct emit *e = s->e;
         struct loop_expr *scales[TILE_MAX], *zeros[TILE_MAX];
         for (int j = 0; j < t->vectors; j++) {
-                scales[j] = stage_load(s, "scale", b->scales, at, j * s->lanes, s->lanes);
+                scales[j] = state_load(s, "scale", b->scales, at, j * s->lanes, s->lanes);
                 if (b->zeros)
-                        zeros[j] = stage_load_as(s, E_I32, "zero", b->zeros, at, j * s->lanes, s->lanes);
+                        zeros[j] = state_load_as(s, E_I32, "zero", b->zeros, at, j * s->lanes, s->lanes);
         }
         for (int i = 0; i < t->positions; i++) {
                 struct loop_expr *step =
@@ -154,7 +154,7 @@ static void add_sums(struct tile *t, struct loop_expr *block, struct loop_expr *
                                 sum = minus(e, sum, emit_op(e, LOOP_MUL, zeros[j], row));
                         sum = loop_cast(s->arena, E_F32, sum);
                         struct loop_expr *scale = emit_op(e, LOOP_MUL, step, scales[j]);
-                        stage_set(s, t->totals, i, j,
+                        state_set(s, t->totals, i, j,
                                   s->has_fma ? loop_op(s->arena, LOOP_FMA, sum, scale, total)
                                              : plus(e, total, emit_op(e, LOOP_MUL, sum, scale)));
                 }
@@ -164,22 +164,22 @@ static void add_sums(struct tile *t, struct loop_expr *block, struct loop_expr *
 static bool store(struct tile *t)
 {
         struct blocks *b = t->b;
-        struct stage *s = &b->s;
+        struct kernel_state *s = &b->s;
         struct emit *e = s->e;
         struct loop_expr *first = plus(e, times(e, b->panel, b->width), times(e, b->part, s->lanes));
         first = loop_use(s->arena, emit_var(e, "first", LOOP_TYPE(E_INDEX), first));
         for (int i = 0; i < t->positions; i++)
                 for (int j = 0; j < t->vectors; j++) {
                         struct loop_expr *index[RANK_MAX];
-                        stage_index(s, 0, i, index);
-                        if (!stage_store(s, loop_tile_entry(s->arena, t->totals, i, j), index,
+                        state_index(s, 0, i, index);
+                        if (!state_store(s, loop_tile_entry(s->arena, t->totals, i, j), index,
                                          plus(e, first, number(e, j * s->lanes)), b->live - j * s->lanes))
                                 return false;
                 }
         return true;
 }
 
-static bool write_tile(struct stage *s, int rows, int columns)
+static bool write_tile(struct kernel_state *s, int rows, int columns)
 {
         (void)rows;
         struct blocks *b = (struct blocks *)s;
@@ -187,7 +187,7 @@ static bool write_tile(struct stage *s, int rows, int columns)
         struct tile t = { .b = b, .positions = columns, .vectors = divide_up(b->live, s->lanes) };
         int64_t extent = type_extent(op_result(s->op)->type, 2);
         struct loop_expr *position = plus(e, times(e, s->image, extent), s->position[0]);
-        t.x_at = emit_let(e, "x_at", stage_x(s));
+        t.x_at = emit_let(e, "x_at", state_x(s));
         t.row_at = emit_let(e, "row_at", times(e, position, b->bits.blocks));
         t.totals = emit_var(e, "total", LOOP_VECTOR(E_F32, s->lanes), NULL);
         t.totals->rows = columns;
@@ -218,15 +218,15 @@ static bool write_panel(struct blocks *b, struct loop_expr *from, struct loop_ex
         if (whole) {
                 b->part = times(e, emit_for(e, "part", number(e, 0), number(e, whole)), vectors);
                 b->live = (int)width;
-                good = stage_each_tile(&b->s, from, to, write_tile);
+                good = state_each_tile(&b->s, from, to, write_tile);
                 emit_end(e);
         }
         b->live = (int)(outputs - whole * width);
         b->part = number(e, whole * vectors);
-        return good && (!b->live || stage_each_tile(&b->s, from, to, write_tile));
+        return good && (!b->live || state_each_tile(&b->s, from, to, write_tile));
 }
 
-static bool write_panels(struct stage *s, struct loop_expr *from, struct loop_expr *to, struct loop_expr *first,
+static bool write_panels(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to, struct loop_expr *first,
                          struct loop_expr *end)
 {
         struct blocks *b = (struct blocks *)s;
@@ -252,12 +252,12 @@ static bool write_panels(struct stage *s, struct loop_expr *from, struct loop_ex
         return good;
 }
 
-/* ---- the stage ---- */
+/* ---- the kernel state ---- */
 
-struct stage *blocks_prepare(const struct stage *common)
+struct kernel_state *blocks_prepare(const struct kernel_state *common)
 {
         struct blocks *b = ARENA_NEW(common->arena, struct blocks);
-        struct stage *s = &b->s;
+        struct kernel_state *s = &b->s;
         *s = *common;
         b->bits = packed_bits_of(s->op);
         s->multiply = multiply_find(s->target, E_I8, E_U8, false, 0, (int)b->bits.group,
@@ -275,7 +275,7 @@ struct stage *blocks_prepare(const struct stage *common)
                                           .window = 1,
                                           .x_step = s->x.stride[2],
                                           .y_step = s->y.stride[2] };
-        stage_tiling(s);
+        state_tiling(s);
         bool fits = s->multiply && s->multiply->body && s->multiply->outputs == s->lanes &&
                     b->width % (s->schedule.vectors * s->lanes) == 0 && s->x.stride[3] == 1 &&
                     s->schedule.vectors <= TILE_MAX && s->column.size <= TILE_MAX && !s->prologue;

@@ -11,13 +11,13 @@
  * the bit. */
 #include "engines/vector/vector_engine.h"
 #include "ir/relation.h"
+#include "kernels/kernel_state.h"
 #include "kernels/meeting.h"
-#include "kernels/stage.h"
 
 enum { CLIPPED_MAX = 8, OFFSETS_MAX = 512 };    /* tiles of their own code; what one writes out */
 
 struct windows {
-        struct stage s;                 /* first: its functions get this */
+        struct kernel_state s;                 /* first: its functions get this */
         enum reducer kind;
         int64_t depth;                  /* lanes of a block */
         struct tap taps[RANK_MAX];      /* of the spatial dimensions */
@@ -49,9 +49,9 @@ static int64_t tile_start(const struct tiling *tiling, int64_t tile)
 
 static void combine(struct windows *w, int column, struct loop_expr *x)
 {
-        struct stage *s = &w->s;
+        struct kernel_state *s = &w->s;
         struct loop_expr *args[] = { loop_tile_entry(s->arena, w->best, column, 0), x };
-        stage_set(s, w->best, column, 0,
+        state_set(s, w->best, column, 0,
                   emit_formula(s->e, reducer_info[w->kind].formula, args, 2));
 }
 
@@ -60,7 +60,7 @@ static void combine(struct windows *w, int column, struct loop_expr *x)
 static void combine_row(struct windows *w, int columns, struct loop_expr *start,
                         struct loop_expr *x_at)
 {
-        struct stage *s = &w->s;
+        struct kernel_state *s = &w->s;
         const struct tap *tap = columns_of(w);
         int64_t x_step = s->x.stride[s->rank - 2], known;
         struct meeting *m = arena_array(s->arena, (size_t)columns * (size_t)tap->window, sizeof *m);
@@ -71,23 +71,23 @@ static void combine_row(struct windows *w, int columns, struct loop_expr *start,
                 int64_t place = clipped ? known * tap->stride + m[i].at - tap->low : 0;
                 if (place < 0 || (clipped && place >= tap->extent))
                         continue;
-                struct loop_expr *x = stage_load(s, "a", s->xs, x_at, (m[i].at - tap->low) * x_step,
+                struct loop_expr *x = state_load(s, "a", s->xs, x_at, (m[i].at - tap->low) * x_step,
                                                  w->part.live);
                 for (int k = i; k < end; k++)
                         combine(w, m[k].position, x);
         }
 }
 
-static bool write_vectors(struct stage *s, int rows, int columns)
+static bool write_vectors(struct kernel_state *s, int rows, int columns)
 {
         (void)rows;
         struct windows *w = (struct windows *)s;
         struct emit *e = s->e;
         int last = s->spatial_count - 1, opened = 0;
         struct loop_expr *identity = emit_identity(e, w->kind, s->multiply->sum, s->multiply->sum);
-        w->best = stage_sums(s, columns, 1);
+        w->best = state_sums(s, columns, 1);
         for (int i = 0; i < columns && w->kind != REDUCE_sum; i++)
-                stage_set(s, w->best, i, 0, loop_splat(s->arena, s->lanes, identity));
+                state_set(s, w->best, i, 0, loop_splat(s->arena, s->lanes, identity));
         struct loop_expr *x_at = plus(e, s->x_start, times(e, s->image, s->x.stride[0]));
         x_at = plus(e, plus(e, x_at, times(e, w->block, s->x.stride[1])), w->part.first);
         x_at = plus(e, x_at,
@@ -103,21 +103,21 @@ static bool write_vectors(struct stage *s, int rows, int columns)
                 emit_end(e);
         for (int i = 0; i < columns; i++) {
                 struct loop_expr *index[RANK_MAX];
-                stage_index(s, 0, i, index);
+                state_index(s, 0, i, index);
                 index[1] = w->block;
-                if (!stage_store(s, loop_tile_entry(s->arena, w->best, i, 0), index, w->part.first,
+                if (!state_store(s, loop_tile_entry(s->arena, w->best, i, 0), index, w->part.first,
                                  w->part.live))
                         return false;
         }
         return true;
 }
 
-/* ---- the stage ---- */
+/* ---- the kernel state ---- */
 
 /* all columns of a row: clipped tiles one by one, neighbours of one size between them in a loop */
 static bool write_columns(struct windows *w)
 {
-        struct stage *s = &w->s;
+        struct kernel_state *s = &w->s;
         const struct tiling *tiling = &s->column;
         bool good = true;
         for (int64_t tile = 0, end; tile < tiling->count && good; tile = end) {
@@ -134,13 +134,13 @@ static bool write_columns(struct windows *w)
                 column = times(s->e, column, tiling_size(tiling, large));
                 s->position[s->spatial_count - 1] =
                         plus(s->e, column, number(s->e, large ? 0 : tiling->large));
-                good = stage_vectors(s, w->depth, &w->part, 1, tiling_size(tiling, large), write_vectors);
+                good = state_vectors(s, w->depth, &w->part, 1, tiling_size(tiling, large), write_vectors);
                 emit_end(s->e);
         }
         return good;
 }
 
-static bool write_blocks(struct stage *s, struct loop_expr *from, struct loop_expr *to,
+static bool write_blocks(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
                          struct loop_expr *first, struct loop_expr *end)
 {
         struct windows *w = (struct windows *)s;
@@ -180,10 +180,10 @@ static bool is_small(const struct windows *w)
         return clipped <= CLIPPED_MAX;
 }
 
-struct stage *windows_prepare(const struct stage *common)
+struct kernel_state *windows_prepare(const struct kernel_state *common)
 {
         struct windows *w = ARENA_NEW(common->arena, struct windows);
-        struct stage *s = &w->s;
+        struct kernel_state *s = &w->s;
         *s = *common;
         const struct type *y = op_result(s->op)->type;
         if (s->rank < 4 || op_accumulator(s->op) != s->multiply->sum || s->x.stride[s->rank - 1] != 1 ||
@@ -200,6 +200,6 @@ struct stage *windows_prepare(const struct stage *common)
         s->all_rows = s->spatial_count == 1;      /* its columns are not shared */
         if (s->all_rows)
                 s->schedule.row_tasks = 1;
-        stage_tiling(s);
+        state_tiling(s);
         return is_small(w) ? s : NULL;
 }

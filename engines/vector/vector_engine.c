@@ -3,8 +3,8 @@
 #include "engines/vector/vector_engine.h"
 #include "ir/engine.h"
 #include "ir/target.h"
+#include "kernels/kernel_state.h"
 #include "kernels/kernels.h"
-#include "kernels/stage.h"
 #include "schedule/choose.h"
 
 #define TASKS (HEED(row_tasks) | HEED(panel_tasks))

@@ -4,13 +4,13 @@
 #ifndef ENGINES_VECTOR_VECTOR_ENGINE_H
 #define ENGINES_VECTOR_VECTOR_ENGINE_H
 
-#include "kernels/stage.h"
+#include "kernels/kernel_state.h"
 #include "schedule/choose.h"
 
-struct stage *lanes_prepare(const struct stage *common);
-struct stage *winograd_prepare(const struct stage *common);
-struct stage *windows_prepare(const struct stage *common);
-struct stage *blocks_prepare(const struct stage *common);
+struct kernel_state *lanes_prepare(const struct kernel_state *common);
+struct kernel_state *winograd_prepare(const struct kernel_state *common);
+struct kernel_state *windows_prepare(const struct kernel_state *common);
+struct kernel_state *blocks_prepare(const struct kernel_state *common);
 
 struct schedule lanes_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena);
 struct schedule windows_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Stages: what the scheduled lowerings of contractions share. */
-#include "kernels/stage.h"
+#include "kernels/kernel_state.h"
 
 #include "ir/loop_vector.h"
 #include "ir/relation.h"
 
 /* ---- tiles ---- */
 
-static bool stage_tiles(struct stage *s, const struct tiling *tiling, bool large, const char *name,
+static bool state_tiles(struct kernel_state *s, const struct tiling *tiling, bool large, const char *name,
                  struct loop_expr *from, struct loop_expr *to, struct loop_expr **tile,
                  struct loop_expr **at)
 {
@@ -23,7 +23,7 @@ static bool stage_tiles(struct stage *s, const struct tiling *tiling, bool large
         return true;
 }
 
-struct loop_expr *stage_tile_start(struct stage *s, const struct tiling *tiling, struct loop_expr *tile)
+struct loop_expr *state_tile_start(struct kernel_state *s, const struct tiling *tiling, struct loop_expr *tile)
 {
         struct emit *e = s->e;
         if (tiling->large == tiling->count)
@@ -32,15 +32,15 @@ struct loop_expr *stage_tile_start(struct stage *s, const struct tiling *tiling,
         return tiling->large ? plus(e, start, minimum(e, tile, number(e, tiling->large))) : start;
 }
 
-bool stage_each_tile(struct stage *s, struct loop_expr *from, struct loop_expr *to,
-                     bool (*tile)(struct stage *s, int rows, int columns))
+bool state_each_tile(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
+                     bool (*tile)(struct kernel_state *s, int rows, int columns))
 {
         struct emit *e = s->e;
         bool one = s->spatial_count == 1, good = true;
         struct loop_expr *row = number(e, 0), *column = number(e, 0);
         for (int r = 1; r >= 0 && good; r--) {
                 if (one ? !r
-                        : !stage_tiles(s, &s->row, r, "row", from, to, &row,
+                        : !state_tiles(s, &s->row, r, "row", from, to, &row,
                                        &s->position[s->spatial_count - 2]))
                         continue;
                 for (int c = 1; c >= 0 && good; c--) {
@@ -48,7 +48,7 @@ bool stage_each_tile(struct stage *s, struct loop_expr *from, struct loop_expr *
                                 s->enter(s, tiling_size(&s->row, r), tiling_size(&s->column, c));
                         struct loop_expr *begin = one ? from : number(e, 0);
                         struct loop_expr *end = one ? to : number(e, s->column.count);
-                        if (!stage_tiles(s, &s->column, c, "column", begin, end, &column,
+                        if (!state_tiles(s, &s->column, c, "column", begin, end, &column,
                                         &s->position[s->spatial_count - 1]))
                                 continue;
                         struct loop_expr *before = emit_op(e, LOOP_SUB, one ? column : row, from);
@@ -63,7 +63,7 @@ bool stage_each_tile(struct stage *s, struct loop_expr *from, struct loop_expr *
         return good;
 }
 
-bool stage_open_strips(struct stage *s, struct loop_expr **from, struct loop_expr **to)
+bool state_open_strips(struct kernel_state *s, struct loop_expr **from, struct loop_expr **to)
 {
         struct emit *e = s->e;
         int64_t strip = s->schedule.strip;
@@ -77,7 +77,7 @@ bool stage_open_strips(struct stage *s, struct loop_expr **from, struct loop_exp
 }
 
 /* Can the spatial dimensions run as one? Then they become that one. */
-static void flatten(struct stage *s)
+static void flatten(struct kernel_state *s)
 {
         struct spatial one = s->spatial[s->spatial_count - 1];
         if (s->border || (s->prologue && prologue_has_halo(s->prologue)))
@@ -97,7 +97,7 @@ static void flatten(struct stage *s)
         s->spatial_count = 1;
 }
 
-void stage_spatial(struct stage *s, int window)
+void state_spatial(struct kernel_state *s, int window)
 {
         const struct type *y = op_result(s->op)->type, *w = op_operand(s->op, 1)->type;
         const int64_t *strides = op_ints(s->op, "strides", NULL);
@@ -115,14 +115,14 @@ void stage_spatial(struct stage *s, int window)
                 flatten(s);
 }
 
-void stage_tiling(struct stage *s)
+void state_tiling(struct kernel_state *s)
 {
         int k = s->spatial_count;
         s->column = tiling_even(s->spatial[k - 1].extent, s->schedule.columns);
         s->row = tiling_even(k > 1 ? s->spatial[k - 2].extent : 1, s->schedule.rows);
 }
 
-struct loop_expr *stage_x(struct stage *s)
+struct loop_expr *state_x(struct kernel_state *s)
 {
         struct emit *e = s->e;
         struct loop_expr *x = plus(e, s->x_start, times(e, s->image, s->x.stride[0]));
@@ -131,7 +131,7 @@ struct loop_expr *stage_x(struct stage *s)
         return x;
 }
 
-void stage_index(struct stage *s, int row, int column, struct loop_expr **index)
+void state_index(struct kernel_state *s, int row, int column, struct loop_expr **index)
 {
         int first = s->rank - 1 - s->spatial_count, last = s->rank - 2;
         for (int d = 0; d < s->rank; d++)
@@ -146,7 +146,7 @@ void stage_index(struct stage *s, int row, int column, struct loop_expr **index)
 
 /* ---- the sums and what becomes of them ---- */
 
-static struct loop_variable *vectors_of(struct stage *s, const char *name, enum element e, int rows, int columns)
+static struct loop_variable *vectors_of(struct kernel_state *s, const char *name, enum element e, int rows, int columns)
 {
         struct loop_variable *v = emit_var(s->e, name, LOOP_VECTOR(e, s->lanes), NULL);
         v->rows = rows;
@@ -154,17 +154,17 @@ static struct loop_variable *vectors_of(struct stage *s, const char *name, enum 
         return v;
 }
 
-struct loop_variable *stage_sums(struct stage *s, int rows, int columns)
+struct loop_variable *state_sums(struct kernel_state *s, int rows, int columns)
 {
         return vectors_of(s, "acc", s->multiply->sum, rows, columns);
 }
 
-struct loop_variable *stage_run(struct stage *s, int rows, int columns)
+struct loop_variable *state_run(struct kernel_state *s, int rows, int columns)
 {
         return vectors_of(s, "run", s->multiply->x.word, rows, columns);
 }
 
-void stage_set(struct stage *s, struct loop_variable *sums, int row, int column,
+void state_set(struct kernel_state *s, struct loop_variable *sums, int row, int column,
                struct loop_expr *value)
 {
         struct loop_stmt *set = loop_append(s->arena, s->e->scope->block, STMT_SET);
@@ -174,13 +174,13 @@ void stage_set(struct stage *s, struct loop_variable *sums, int row, int column,
         set->a = value;
 }
 
-struct loop_function *stage_product(const struct stage *s)
+struct loop_function *state_product(const struct kernel_state *s)
 {
         const struct multiply *m = s->multiply;
         return m->body ? loop_library_find(s->e->library, m->body, m->join ? m->x.word : m->sum) : NULL;
 }
 
-struct loop_expr *stage_words(const struct stage *s, struct loop_buffer *from, struct loop_expr *at, enum element word, int lanes)
+struct loop_expr *state_words(const struct kernel_state *s, struct loop_buffer *from, struct loop_expr *at, enum element word, int lanes)
 {
         const int group = s->multiply->group;
         if (group > 1)
@@ -188,18 +188,18 @@ struct loop_expr *stage_words(const struct stage *s, struct loop_buffer *from, s
         return loop_cast(s->arena, word, lanes > 1 ? loop_load_vector(s->arena, from, at, lanes, NULL) : loop_load(s->arena, from, at));
 }
 
-void stage_add(struct stage *s, struct loop_variable *sums, int row, int column,
+void state_add(struct kernel_state *s, struct loop_variable *sums, int row, int column,
                struct loop_expr *a, struct loop_expr *b)
 {
         struct loop_expr *sum = loop_tile_entry(s->arena, sums, row, column);
-        struct loop_function *product = stage_product(s);
-        stage_set(s, sums, row, column,
+        struct loop_function *product = state_product(s);
+        state_set(s, sums, row, column,
                   product ? loop_call(s->arena, product, (struct loop_expr *[]){ sum, a, b })
                   : s->has_fma ? loop_op(s->arena, LOOP_FMA, a, b, sum)
                                : plus(s->e, sum, emit_op(s->e, LOOP_MUL, a, b)));
 }
 
-struct loop_expr *stage_load_as(struct stage *s, enum element e, const char *name,
+struct loop_expr *state_load_as(struct kernel_state *s, enum element e, const char *name,
                                 struct loop_buffer *b, struct loop_expr *at, int64_t add, int live)
 {
         struct loop_expr *mask =
@@ -209,14 +209,14 @@ struct loop_expr *stage_load_as(struct stage *s, enum element e, const char *nam
         return emit_let(s->e, name, loop_cast(s->arena, e, x));
 }
 
-struct loop_expr *stage_load(struct stage *s, const char *name, struct loop_buffer *b,
+struct loop_expr *state_load(struct kernel_state *s, const char *name, struct loop_buffer *b,
                              struct loop_expr *at, int64_t add, int live)
 {
-        return stage_load_as(s, element_info[b->element].compute, name, b, at, add, live);
+        return state_load_as(s, element_info[b->element].compute, name, b, at, add, live);
 }
 
-bool stage_vectors(struct stage *s, int64_t depth, struct lane_part *part, int rows, int columns,
-                   bool (*write)(struct stage *s, int rows, int columns))
+bool state_vectors(struct kernel_state *s, int64_t depth, struct lane_part *part, int rows, int columns,
+                   bool (*write)(struct kernel_state *s, int rows, int columns))
 {
         struct emit *e = s->e;
         int64_t whole = depth - depth % s->lanes;
@@ -234,7 +234,7 @@ bool stage_vectors(struct stage *s, int64_t depth, struct lane_part *part, int r
         return good && (!part->live || write(s, rows, columns));
 }
 
-bool stage_write_vector(struct stage *s, const struct stage_vector *v, struct loop_buffer *to,
+bool state_write_vector(struct kernel_state *s, const struct state_vector *v, struct loop_buffer *to,
                         struct loop_expr *at)
 {
         struct emit *e = s->e;
@@ -270,7 +270,7 @@ bool stage_write_vector(struct stage *s, const struct stage_vector *v, struct lo
         return vector_block(&request, scalar, e->scope->block);
 }
 
-struct loop_expr *stage_y(struct stage *s, struct loop_expr *const *index)
+struct loop_expr *state_y(struct kernel_state *s, struct loop_expr *const *index)
 {
         struct loop_expr *at = s->y_start;
         for (int d = 0; d + 1 < s->rank; d++)
@@ -278,16 +278,16 @@ struct loop_expr *stage_y(struct stage *s, struct loop_expr *const *index)
         return at;
 }
 
-bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **index,
+bool state_store(struct kernel_state *s, struct loop_expr *sum, struct loop_expr **index,
                  struct loop_expr *first_lane, int live)
 {
-        const struct stage_vector v = { s->result, index, sum, { first_lane, live } };
-        return stage_write_vector(s, &v, s->ys, stage_y(s, index));
+        const struct state_vector v = { s->result, index, sum, { first_lane, live } };
+        return state_write_vector(s, &v, s->ys, state_y(s, index));
 }
 
 /* ---- the halo ---- */
 
-void stage_fill(struct stage *s, struct loop_buffer *buffer, struct loop_expr *at,
+void state_fill(struct kernel_state *s, struct loop_buffer *buffer, struct loop_expr *at,
                 struct loop_expr *count, int lanes, union scalar value)
 {
         struct emit *e = s->e;
@@ -302,18 +302,18 @@ void stage_fill(struct stage *s, struct loop_buffer *buffer, struct loop_expr *a
 }
 
 /* elements from * stride .. to * stride of the padded result, from `base` on */
-static void fill_halo(struct stage *s, struct loop_expr *base, struct loop_expr *from,
+static void fill_halo(struct kernel_state *s, struct loop_expr *base, struct loop_expr *from,
                       struct loop_expr *to, int64_t stride)
 {
         struct emit *e = s->e;
         bool vectors = s->ys->element == E_F32 || element_info[s->ys->element].bytes == 1,
              whole = vectors && stride % s->lanes == 0;
         struct loop_expr *count = times(e, minus(e, to, from), stride);
-        stage_fill(s, s->ys, plus(e, base, times(e, from, stride)), count, whole ? s->lanes : 1,
+        state_fill(s, s->ys, plus(e, base, times(e, from, stride)), count, whole ? s->lanes : 1,
                    constant_element(op_operand(s->pad, 1)->constant, 0));
 }
 
-void stage_halo(struct stage *s, struct loop_expr *task, int tasks, int shared)
+void state_halo(struct kernel_state *s, struct loop_expr *task, int tasks, int shared)
 {
         struct emit *e = s->e;
         const struct type *y = op_result(s->pad)->type, *x = op_operand(s->pad, 0)->type;
@@ -329,7 +329,7 @@ void stage_halo(struct stage *s, struct loop_expr *task, int tasks, int shared)
                 int64_t end = low[d] + type_extent(x, d);
                 struct loop_expr *from, *to;
                 stride /= type_extent(y, d);
-                stage_share(e, task, d == shared ? tasks : 1, type_extent(y, d), &from, &to);
+                state_share(e, task, d == shared ? tasks : 1, type_extent(y, d), &from, &to);
                 if (low[d])
                         fill_halo(s, base, from, minimum(e, to, number(e, low[d])), stride);
                 if (end < type_extent(y, d))
@@ -347,7 +347,7 @@ void stage_halo(struct stage *s, struct loop_expr *task, int tasks, int shared)
 
 /* ---- the kernel ---- */
 
-void stage_share(struct emit *e, struct loop_expr *k, int n, int64_t extent,
+void state_share(struct emit *e, struct loop_expr *k, int n, int64_t extent,
                  struct loop_expr **from, struct loop_expr **to)
 {
         *from = number(e, 0);
@@ -360,7 +360,7 @@ void stage_share(struct emit *e, struct loop_expr *k, int n, int64_t extent,
 }
 
 /* Rows of tiles in all panels, one panel behind the other, each as wide as a whole one. */
-static int64_t rows_of_panels(const struct stage *s, int64_t rows)
+static int64_t rows_of_panels(const struct kernel_state *s, int64_t rows)
 {
         int64_t width = s->panel_width, last = s->last_width;
         return last ? divide_up(rows * ((s->panels - 1) * width + last), width) : rows * s->panels;
@@ -368,7 +368,7 @@ static int64_t rows_of_panels(const struct stage *s, int64_t rows)
 
 /* Are panels divided where tasks cannot share them evenly? Not where what a strip reads is computed for
  * all of its panels at once. */
-static bool divides_panels(const struct stage *s, int64_t rows)
+static bool divides_panels(const struct kernel_state *s, int64_t rows)
 {
         int tasks = s->schedule.panel_tasks;
         bool even = s->panels % tasks == 0 && rows_of_panels(s, rows) == rows * s->panels;
@@ -378,13 +378,13 @@ static bool divides_panels(const struct stage *s, int64_t rows)
 
 /* Rows of all panels, one panel behind the other, in equal shares: a task begins and ends in the
  * middle of a panel. */
-static bool write_divided_panels(struct stage *s, int64_t rows, struct loop_expr *task)
+static bool write_divided_panels(struct kernel_state *s, int64_t rows, struct loop_expr *task)
 {
         struct emit *e = s->e;
         int64_t count = rows_of_panels(s, rows);
         int tasks = s->schedule.panel_tasks;
         struct loop_expr *first, *end;
-        stage_share(e, task, tasks, count, &first, &end);
+        state_share(e, task, tasks, count, &first, &end);
         /* the last has all of the last panel, which may be a narrow one */
         struct loop_expr *is_last = emit_op_int(e, LOOP_DIV, plus(e, task, number(e, 1)), tasks);
         end = emit_let(e, "end", plus(e, end, times(e, is_last, rows * s->panels - count)));
@@ -401,8 +401,8 @@ static bool write_divided_panels(struct stage *s, int64_t rows, struct loop_expr
         return good;
 }
 
-/* tasks, images, outer spatial dimensions; the rest is the stage's */
-static bool write_tasks(struct stage *s)
+/* tasks, images, outer spatial dimensions; the rest is the lowering's */
+static bool write_tasks(struct kernel_state *s)
 {
         struct emit *e = s->e;
         int rows = s->schedule.row_tasks, panels = s->schedule.panel_tasks, opened = 0;
@@ -413,12 +413,12 @@ static bool write_tasks(struct stage *s)
         emit_loop(e, 1, rows * panels > 1);
         s->task = task;
         struct loop_expr *from, *to, *first, *end;
-        stage_share(e, panels > 1 ? emit_op_int(e, LOOP_DIV, task, panels) : task, rows, row_count,
+        state_share(e, panels > 1 ? emit_op_int(e, LOOP_DIV, task, panels) : task, rows, row_count,
                     &from, &to);
-        stage_share(e, rows > 1 ? emit_op_int(e, LOOP_REM, task, panels) : task, divided ? 1 : panels,
+        state_share(e, rows > 1 ? emit_op_int(e, LOOP_REM, task, panels) : task, divided ? 1 : panels,
                     s->panels, &first, &end);
         if (s->pad)
-                stage_halo(s, task, rows * panels, rows > 1 ? 2 : 1);
+                state_halo(s, task, rows * panels, rows > 1 ? 2 : 1);
         s->image = emit_for(e, "image", number(e, 0),
                             number(e, type_extent(op_operand(s->op, 0)->type, 0)));
         for (int d = 0; d < s->spatial_count - 2; d++, opened++)
@@ -439,7 +439,7 @@ static bool can_store(const struct value *v)
 }
 
 /* what is stored is a window's of result */
-static void find_pool(struct stage *s)
+static void find_pool(struct kernel_state *s)
 {
         if (s->op->code != OP_convolve_winograd || !op_is(s->result, OP_reduce_window) ||
             s->result->op->region != s->region)
@@ -463,7 +463,7 @@ static bool is_made_of(const struct value *v, const struct op *pool)
 }
 
 /* what is stored is made of a reduction over positions of result */
-static void find_reduction(struct stage *s)
+static void find_reduction(struct kernel_state *s)
 {
         bool (*pools)(const struct op *contraction, const struct op *reduce) = target_engine(s->target)->pools;
         struct op *pool = s->region && pools && s->schedule.pooled ? s->region->first : NULL;
@@ -477,7 +477,7 @@ static void find_reduction(struct stage *s)
 }
 
 /* zeros around what blocks of warps read, which they know of (warps_prepare) */
-static struct value *find_border(struct stage *s, struct value *x)
+static struct value *find_border(struct kernel_state *s, struct value *x)
 {
         int64_t lows[RANK_MAX];
         double number;
@@ -489,7 +489,7 @@ static struct value *find_border(struct stage *s, struct value *x)
         return op_operand(x->op, 0);
 }
 
-static bool read_border(struct stage *s)
+static bool read_border(struct kernel_state *s)
 {
         int64_t lows[RANK_MAX];
         if (!access_read(s->region, find_border(s, op_operand(s->op, 0)), &s->x))
@@ -502,7 +502,7 @@ static bool read_border(struct stage *s)
 }
 
 /* what the contraction reads and where its result goes, through the moves around it */
-static bool find_access(struct stage *s, struct value *result)
+static bool find_access(struct kernel_state *s, struct value *result)
 {
         struct access w;
         struct value *weights = s->op->operand_count > 1 ? op_operand(s->op, 1) : NULL;
@@ -517,36 +517,36 @@ static bool find_access(struct stage *s, struct value *result)
                (s->pooled || s->y.stride[s->rank - 1] == 1);
 }
 
-void stage_set_width(struct stage *s, const struct target *target)
+void state_set_width(struct kernel_state *s, const struct target *target)
 {
         s->target = target;
         s->lanes = target_lanes(target, E_F32);
         s->multiply = multiply_for(target, E_F32, E_F32, false);
 }
 
-bool stage_begin(struct stage *s, struct emit *e, const struct region *region, const struct op *op)
+bool state_begin(struct kernel_state *s, struct emit *e, const struct region *region, const struct op *op)
 {
         const struct target *target = e->options->target;
-        *s = (struct stage){ .e = e, .arena = e->arena, .op = op, .sums = op_result(op), .region = region,
+        *s = (struct kernel_state){ .e = e, .arena = e->arena, .op = op, .sums = op_result(op), .region = region,
                              .has_fma = target_has_fma(target), .rank = op_result(op)->type->rank };
         if (!op->schedule)
                 return false;
         s->schedule = *op->schedule;
-        stage_set_width(s, target_of_width(target, s->schedule.wide && kernels_heed(op, WORD_wide, target)));
+        state_set_width(s, target_of_width(target, s->schedule.wide && kernels_heed(op, WORD_wide, target)));
         bool vectors = s->lanes > 1 && s->multiply;
         return (vectors || s->schedule.tile) && can_store(op_operand(op, 0)) && can_store(op_result(op)) &&
                type_elements(op_operand(op, 0)->type);
 }
 
-bool stage_kernel(struct emit *e, const struct kernel_request *request, struct op *op,
+bool state_kernel(struct emit *e, const struct kernel_request *request, struct op *op,
                   struct loop_buffer *buffer)
 {
-        struct stage common;
-        if (!stage_begin(&common, e, request->region, op) || !can_store(request->results[0]) ||
+        struct kernel_state common;
+        if (!state_begin(&common, e, request->region, op) || !can_store(request->results[0]) ||
             !find_access(&common, request->results[0]))
                 return false;
         common.ys = buffer;
-        struct stage *s = kernels_prepare(&common);
+        struct kernel_state *s = kernels_prepare(&common);
         if (!s)
                 return false;
         s->x_start = number(e, s->x.offset);

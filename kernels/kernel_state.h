@@ -3,10 +3,10 @@
  * the moves around it, its positions cut into tiles, tasks, the epilogue on a vector of sums, the
  * halo.
  *
- * A lowering is a row of an engine (engines/): it prepares a stage and writes its rows; stage.c writes
+ * A lowering is a row of an engine (engines/): it prepares a kernel state and writes its rows; kernel_state.c writes
  * what is around them. */
-#ifndef KERNELS_STAGE_H
-#define KERNELS_STAGE_H
+#ifndef KERNELS_KERNEL_STATE_H
+#define KERNELS_KERNEL_STATE_H
 
 #include "ir/lower_emit.h"
 #include "kernels/access.h"
@@ -22,7 +22,7 @@ struct spatial {
 };
 
 /* One contraction of a kernel, from what it reads to what is stored. */
-struct stage {
+struct kernel_state {
         struct emit *e;
         struct arena *arena;
         struct schedule schedule;
@@ -46,7 +46,7 @@ struct stage {
         struct value *pooled;           /* of such a reduction: what is made of that, which is what
                                          * y stores; or NULL */
         struct loop_buffer *xs, *ws, *ys;
-        bool between;                   /* ys lies between two stages of one kernel: it is not the
+        bool between;                   /* ys lies between two contractions of one kernel: it is not the
                                          * kernel's result */
         struct prologue *prologue;      /* computes or gathers x in strips (xs is such memory), or
                                          * NULL */
@@ -57,14 +57,14 @@ struct stage {
         int64_t panels;                 /* what panel_tasks share */
         int64_t panel_width, last_width;          /* of a panel, and of the last one, which may be
                                                    * narrower; 0: all are equal */
-        /* all of the panels first..end at the rows of tiles from..to; a stage of one spatial
+        /* all of the panels first..end at the rows of tiles from..to; a kernel of one spatial
          * dimension has rows of one tile */
-        bool (*write)(struct stage *s, struct loop_expr *from, struct loop_expr *to,
+        bool (*write)(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
                       struct loop_expr *first, struct loop_expr *end);
         bool all_rows;                  /* write does not look at from and to */
         /* called where tiles of a size begin, in front of the loop over those of a row; or NULL */
-        void (*enter)(struct stage *s, int rows, int columns);
-        bool (*write_all)(struct stage *s);       /* instead, with loops over tasks and images of
+        void (*enter)(struct kernel_state *s, int rows, int columns);
+        bool (*write_all)(struct kernel_state *s);       /* instead, with loops over tasks and images of
                                                    * its own; or NULL */
         /* where element 0 of x and of the result is, and where the loops are */
         struct loop_expr *x_start, *y_start;
@@ -80,21 +80,21 @@ struct stage {
 
 /* ---- contract.c: convolve_packed in register tiles of vectors, or in hardware tiles ---- */
 
-struct stage *contract_prepare(const struct stage *common);
+struct kernel_state *contract_prepare(const struct kernel_state *common);
 
 /* ---- prologue.c: x, computed or gathered once for a strip of the positions ---- */
 
 /* What is read is computed by the fusion around the contraction (or schedule.pack says to gather
  * it). False: it cannot be. */
-bool prologue_find(struct stage *s);
+bool prologue_find(struct kernel_state *s);
 bool prologue_has_halo(const struct prologue *p);
 /* where its memory has the positions along the spatial dimensions */
-void prologue_spatial(struct stage *s);
+void prologue_spatial(struct kernel_state *s);
 /* the memory, for `blocks` of x, once positions are cut */
-void prologue_memory(struct stage *s, int64_t blocks);
+void prologue_memory(struct kernel_state *s, int64_t blocks);
 /* what the tiles (rows of them) from..to read of blocks first_block.. of x; from here on, x is
  * there */
-bool prologue_write(struct stage *s, struct loop_expr *from, struct loop_expr *to,
+bool prologue_write(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
                     struct loop_expr *first_block);
 
 /* a kernel of two products and rows between them: attention_kernel.c */
@@ -104,80 +104,80 @@ bool attention_kernel(struct emit *e, const struct kernel_request *request,
 bool strips_kernel(struct emit *e, const struct kernel_request *request,
                    struct loop_buffer *buffer);
 
-/* ---- stage.c ---- */
+/* ---- kernel_state.c ---- */
 
 /* A whole kernel, of one contraction. False: it cannot be written so. */
-bool stage_kernel(struct emit *e, const struct kernel_request *request, struct op *op,
+bool state_kernel(struct emit *e, const struct kernel_request *request, struct op *op,
                   struct loop_buffer *buffer);
-/* What all stages begin with: fields up to rank, the schedule. False where no contraction can be
+/* What the states of all lowerings begin with: fields up to rank, the schedule. False where no contraction can be
  * scheduled so. */
-bool stage_begin(struct stage *s, struct emit *e, const struct region *region, const struct op *op);
+bool state_begin(struct kernel_state *s, struct emit *e, const struct region *region, const struct op *op);
 /* its vectors, and the multiply of floats, from here on */
-void stage_set_width(struct stage *s, const struct target *target);
+void state_set_width(struct kernel_state *s, const struct target *target);
 /* Fills what the pad at the end puts around the result: task number `task` of so many its share of
  * dimension `shared`. Any share is right, as nothing else is ever stored there; the one that lies
  * around what the task stores is in its own cache. */
-void stage_halo(struct stage *s, struct loop_expr *task, int tasks, int shared);
+void state_halo(struct kernel_state *s, struct loop_expr *task, int tasks, int shared);
 /* `value` in count elements of a buffer, by vectors of `lanes` that divide count, or one by one */
-void stage_fill(struct stage *s, struct loop_buffer *buffer, struct loop_expr *at,
+void state_fill(struct kernel_state *s, struct loop_buffer *buffer, struct loop_expr *at,
                 struct loop_expr *count, int lanes, union scalar value);
 /* spatial dimensions, as the loops see them: windows begin at dimension `window` of w; then the
  * cuts */
-void stage_spatial(struct stage *s, int window);
-void stage_tiling(struct stage *s);
+void state_spatial(struct kernel_state *s, int window);
+void state_tiling(struct kernel_state *s);
 /* Opens the loop over the strips of the rows of tiles from..to, which become those of one strip.
  * False: all are one. */
-bool stage_open_strips(struct stage *s, struct loop_expr **from, struct loop_expr **to);
+bool state_open_strips(struct kernel_state *s, struct loop_expr **from, struct loop_expr **to);
 /* All tiles at the rows of tiles from..to: `tile` writes one of rows * columns positions, from
  * s->position on. */
-bool stage_each_tile(struct stage *s, struct loop_expr *from, struct loop_expr *to,
-                     bool (*tile)(struct stage *s, int rows, int columns));
+bool state_each_tile(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
+                     bool (*tile)(struct kernel_state *s, int rows, int columns));
 /* where the window of the tile's first position begins, in channel 0 of x */
-struct loop_expr *stage_x(struct stage *s);
+struct loop_expr *state_x(struct kernel_state *s);
 /* where tile number `tile` of a cut begins */
-struct loop_expr *stage_tile_start(struct stage *s, const struct tiling *tiling, struct loop_expr *tile);
+struct loop_expr *state_tile_start(struct kernel_state *s, const struct tiling *tiling, struct loop_expr *tile);
 /* index of the position in a tile, block 0; all but the lane */
-void stage_index(struct stage *s, int row, int column, struct loop_expr **index);
+void state_index(struct kernel_state *s, int row, int column, struct loop_expr **index);
 /* rows * columns vectors, all zero; one of them becomes value; one of them += a * b, rounded once
  * where the target can */
-struct loop_variable *stage_sums(struct stage *s, int rows, int columns);
-void stage_set(struct stage *s, struct loop_variable *sums, int row, int column,
+struct loop_variable *state_sums(struct kernel_state *s, int rows, int columns);
+void state_set(struct kernel_state *s, struct loop_variable *sums, int row, int column,
                struct loop_expr *value);
 /* the same vectors, of words of a run of products */
-struct loop_variable *stage_run(struct stage *s, int rows, int columns);
-/* the function of the stage's multiply; NULL: sum + x * w */
-struct loop_function *stage_product(const struct stage *s);
+struct loop_variable *state_run(struct kernel_state *s, int rows, int columns);
+/* the function of the kernel's multiply; NULL: sum + x * w */
+struct loop_function *state_product(const struct kernel_state *s);
 /* words of the multiply that follow each other from index `at` on, `lanes` or one; where it takes one element at a time, elements as such */
-struct loop_expr *stage_words(const struct stage *s, struct loop_buffer *from, struct loop_expr *at, enum element word, int lanes);
-void stage_add(struct stage *s, struct loop_variable *sums, int row, int column,
+struct loop_expr *state_words(const struct kernel_state *s, struct loop_buffer *from, struct loop_expr *at, enum element word, int lanes);
+void state_add(struct kernel_state *s, struct loop_variable *sums, int row, int column,
                struct loop_expr *a, struct loop_expr *b);
 /* A vector at `at` + add of a buffer, under a name; of its lanes, `live`. */
-struct loop_expr *stage_load(struct stage *s, const char *name, struct loop_buffer *b,
+struct loop_expr *state_load(struct kernel_state *s, const char *name, struct loop_buffer *b,
                              struct loop_expr *at, int64_t add, int live);
 /* the same, as another element */
-struct loop_expr *stage_load_as(struct stage *s, enum element e, const char *name,
+struct loop_expr *state_load_as(struct kernel_state *s, enum element e, const char *name,
                                 struct loop_buffer *b, struct loop_expr *at, int64_t add, int live);
 /* The last dimension, of extent depth, in native vectors: `write` writes rows * columns positions
  * of part->live lanes from part->first on. */
 struct lane_part { struct loop_expr *first; int live; };
-bool stage_vectors(struct stage *s, int64_t depth, struct lane_part *part, int rows, int columns,
-                   bool (*write)(struct stage *s, int rows, int columns));
+bool state_vectors(struct kernel_state *s, int64_t depth, struct lane_part *part, int rows, int columns,
+                   bool (*write)(struct kernel_state *s, int rows, int columns));
 /* share number k of n of `extent`: from, to */
-void stage_share(struct emit *e, struct loop_expr *k, int n, int64_t extent,
+void state_share(struct emit *e, struct loop_expr *k, int n, int64_t extent,
                  struct loop_expr **from, struct loop_expr **to);
 /* A vector of the elements of `value` at index (all but the lane), which the fusion computes:
  * part->live of them, from lane part->first of the last dimension on. sum: what stands for the
  * contraction's elements, or NULL: it does not depend on them. */
-struct stage_vector { struct value *value; struct loop_expr **index, *sum; struct lane_part part; };
+struct state_vector { struct value *value; struct loop_expr **index, *sum; struct lane_part part; };
 /* stored, lane 0 of the last dimension at `at` */
-bool stage_write_vector(struct stage *s, const struct stage_vector *v, struct loop_buffer *to,
+bool state_write_vector(struct kernel_state *s, const struct state_vector *v, struct loop_buffer *to,
                         struct loop_expr *at);
 /* where lane 0 of the result at index is stored */
-struct loop_expr *stage_y(struct stage *s, struct loop_expr *const *index);
+struct loop_expr *state_y(struct kernel_state *s, struct loop_expr *const *index);
 /* What the fusion makes of `sum`, a vector of the contraction's elements at index (all but the
  * lane), stored. It begins at first_lane of the last dimension; live: how many of its lanes there
  * are. */
-bool stage_store(struct stage *s, struct loop_expr *sum, struct loop_expr **index,
+bool state_store(struct kernel_state *s, struct loop_expr *sum, struct loop_expr **index,
                  struct loop_expr *first_lane, int live);
 
 /* ---- shorthands ---- */
