@@ -13,7 +13,7 @@ DESTDIR ?=
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
 # The rooms. compiler/main.c and compiler/vta/main.c are the programs; everything else is libdnncc.a, which the unit tests link too.
-ROOMS := base ir cost schedule kernels passes $(addprefix passes/,simplify layout fuse vectorize memory calibrate quantize requantize) \
+ROOMS := base ir $(addprefix ir/,target tensor loop library interp lower) cost schedule kernels passes $(addprefix passes/,simplify layout fuse vectorize memory calibrate quantize requantize) \
          $(addprefix engines/,scalar vector tile grid stream commands) front/compose \
          codegen codegen/targets codegen/machines codegen/vta codegen/unified codegen/sections compiler compiler/import compiler/export compiler/vta
 SOURCES := $(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c)))
@@ -30,7 +30,7 @@ DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 .PHONY: all static setup python systems systems-packages cuda browser samples torch install uninstall demo demo-vta check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
         bench-cuda bench-interp bench-threads bench-compile bench-operators fit-cost zoo-digest docs clean
 .DEFAULT_GOAL := all
-# A command is said in short, `CC ir/loop.c`; with V=1 as it is, with -s not at all.
+# A command is said in short, `CC ir/loop/loop.c`; with V=1 as it is, with -s not at all.
 SILENT := $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))
 Q := $(if $(V),,@)
 say = $(if $(V)$(SILENT),,$(info $1 $2))
@@ -428,7 +428,7 @@ bench-threads: $(B)/threads_bench
 $(B)/threads_bench: test/bench/threads_bench.c $(B)/libdnncc_runtime.a
 	$(call say,CC,$<)
 	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $^ -lpthread
-# the rates of this processor (ir/rates.def): test/bench/fit_cost.py
+# the rates of this processor (ir/target/rates.def): test/bench/fit_cost.py
 fit-cost: all $(B)/rates
 	python3 test/bench/fit_cost.py --dnncc=$(B)/dnncc --rates=$(B)/rates $(FIT_FLAGS)
 $(B)/rates: test/bench/rates.c $(B)/libdnncc.a

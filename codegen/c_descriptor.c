@@ -321,7 +321,7 @@ void c_error_macros(struct c_writer *w)
         if (is_returned(w, #name))                                                                 \
                 text_add(w->out, "#define %-32s (%d)    /* %s */\n", c_macro(w, "ERROR_" #name),   \
                          value, doc);
-#include "ir/fail_codes.def"
+#include "ir/loop/fail_codes.def"
 }
 
 static const char descriptor_types[] =

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "codegen/targets.h"
-#include "ir/loop_grid.h"
+#include "ir/loop/loop_grid.h"
 
 /* ---- register tiles: a variable for each entry that the function mentions ---- */
 
@@ -325,7 +325,7 @@ static const char *c_error_name(struct c_writer *w, int code)
 {
         switch (code) {
 #define FAIL(name, value, doc) case value: return c_macro(w, "ERROR_" #name);
-#include "ir/fail_codes.def"
+#include "ir/loop/fail_codes.def"
         default: return arena_printf(w->arena, "%d", code);
         }
 }

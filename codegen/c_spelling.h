@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* How the C printer writes what a target can do (ir/capability.h): the row, and text of C with places for operands. */
+/* How the C printer writes what a target can do (ir/loop/capability.h): the row, and text of C with places for operands. */
 #ifndef CODEGEN_C_SPELLING_H
 #define CODEGEN_C_SPELLING_H
 
-#include "ir/capability.h"
+#include "ir/loop/capability.h"
 
 struct c_spelling {
         CAPABILITY_FIELDS

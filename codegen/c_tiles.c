@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "codegen/c_writer.h"
-#include "ir/capability.h"
+#include "ir/loop/capability.h"
 
 bool c_is_tile(const struct loop_variable *v) { return v->type.tile; }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Vectors: rows of the target's table (ir/capability.h) with their operands filled in.
+/* Vectors: rows of the target's table (ir/loop/capability.h) with their operands filled in.
  *
  *     const __m512 v = _mm512_fmadd_ps(_mm512_set1_ps(x[i]), _mm512_loadu_ps(&w[16 * k]), sum);
  *
@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "codegen/cpu.h"
-#include "ir/loop_bounds.h"
-#include "ir/capability.h"
+#include "ir/loop/loop_bounds.h"
+#include "ir/loop/capability.h"
 #include "passes/vectorize/legalize.h"
 
 static const struct target *target(const struct c_writer *w) { return w->target; }

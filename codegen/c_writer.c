@@ -427,7 +427,7 @@ void c_names_begin(struct c_writer *w)
         static const char *const macros[] = {
                 "WORKSPACE_SIZE", "WORKSPACE_ALIGN", "WORKSPACE_DEFINE", "WEIGHTS_SIZE", "WEIGHTS_ALIGN", "H",
 #define FAIL(name, value, doc) "ERROR_" #name,
-#include "ir/fail_codes.def"
+#include "ir/loop/fail_codes.def"
         };
         w->globals = names_new(w->arena);
         w->file_scope = map_new(w->arena);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "ir/target.h"
+#include "ir/target/target.h"
 
 /* All of a comma list of features as compilers name them ("avx2,fma"), switched on by the operating
  * system, too. */

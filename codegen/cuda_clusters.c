@@ -10,7 +10,7 @@
  *     cluster_leave();                         a block may not end while another one reads its memory */
 #include "codegen/cuda_writer.h"
 
-#include "ir/loop_bounds.h"
+#include "ir/loop/loop_bounds.h"
 
 static const char leaves[] =
         "\n"

@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "engines/grid/launch_cost.h"
-#include "ir/loop_bounds.h"
+#include "ir/loop/loop_bounds.h"
 
 enum { SHARED_ALIGN = 128, LINES_ALIGN = 1024 };  /* bytes; LINES_ALIGN: eight swizzled lines, as warp-group MMA reads them */
 

@@ -4,7 +4,7 @@
 #define CODEGEN_CUDA_WRITER_H
 
 #include "codegen/c_writer.h"
-#include "ir/loop_grid.h"
+#include "ir/loop/loop_grid.h"
 
 /* A phase of a kernel: a function that runs on the device, and its launch. */
 struct cuda_phase {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of machines (ir/machine.h), and their programs. */
+/* The table of machines (ir/target/machine.h), and their programs. */
 #ifndef CODEGEN_MACHINES_H
 #define CODEGEN_MACHINES_H
 
 #include "base/diag.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "ir/loop.h"
-#include "ir/machine.h"
+#include "ir/loop/loop.h"
+#include "ir/target/machine.h"
 
 struct program_codec;
 

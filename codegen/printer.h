@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Printers: what writes a planned program down, in a language that another compiler takes. A target
- * names its printer, or has its base's (struct target in ir/target.h); the driver knows none by
+ * names its printer, or has its base's (struct target in ir/target/target.h); the driver knows none by
  * name. A new one is a const struct, a target that names it, and what these two need:
  * docs/adding-a-target.md. */
 #ifndef CODEGEN_PRINTER_H
@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-#include "ir/loop.h"
-#include "ir/target.h"
+#include "ir/loop/loop.h"
+#include "ir/target/target.h"
 
 /* Where constants of more than a few KB are. */
 enum print_weights {

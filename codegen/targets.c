@@ -9,8 +9,8 @@
 #include "base/suggest.h"
 #include "base/text.h"
 #include "codegen/cpu.h"
-#include "ir/machine.h"
-#include "ir/multiply.h"
+#include "ir/target/machine.h"
+#include "ir/target/multiply.h"
 
 #define TARGET(id) extern const struct target target_##id;
 #include "codegen/targets.def"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of targets. The struct is ir/target.h; a target is one file in codegen/targets/ and one
+/* The table of targets. The struct is ir/target/target.h; a target is one file in codegen/targets/ and one
  * line in targets.def. */
 #ifndef CODEGEN_TARGETS_H
 #define CODEGEN_TARGETS_H
 
 #include "base/diag.h"
 #include "base/memory.h"
-#include "ir/target.h"
+#include "ir/target/target.h"
 
 /* "native": the last in the table that is for this processor; NULL when there is none of that
  * name */

@@ -9,7 +9,7 @@
 
 #include "compiler/driver.h"
 #include "compiler/process.h"
-#include "ir/fail_codes.h"
+#include "ir/loop/fail_codes.h"
 
 enum { FAILED = 16 };                   /* the program exits with this, plus one for each below zero
                                          * of a run that failed */

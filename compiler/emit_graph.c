@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "ir/schedule.h"
-#include "ir/tensor_text.h"
+#include "ir/target/schedule.h"
+#include "ir/tensor/tensor_text.h"
 
 struct graph { FILE *out; struct module *m; struct arena *arena; int next; };
 

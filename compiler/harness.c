@@ -10,8 +10,8 @@
 #include "codegen/targets.h"
 #include "compiler/process.h"
 #include "compiler/trace.h"
-#include "ir/drawn.h"
-#include "ir/fail_codes.h"
+#include "ir/tensor/drawn.h"
+#include "ir/loop/fail_codes.h"
 
 static const char *const main_text[] = {
 #include "harness_main.inc"

@@ -38,7 +38,7 @@ const char *harness_path(const struct harness *h, const char *name, const char *
 /* it will be there: a program of this name, what it is compiled of, and a report and schedules of it */
 void harness_expect(const struct harness *h, const char *name);
 
-/* what the program reads: bytes of input k. NULL: `count` elements drawn by chance (ir/drawn.h) */
+/* what the program reads: bytes of input k. NULL: `count` elements drawn by chance (ir/tensor/drawn.h) */
 bool harness_input(const struct harness *h, int k, enum element e, int64_t count, const void *data);
 /* Compiles NAME.c, whose symbols begin with the prefix, to the program NAME. `profiled`: it was printed for
  * --profile, and has so many calls; -1: it was not. by_thread: one thread's own time is what counts, not

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "compiler/driver.h"
 #include "compiler/import/import.h"
-#include "ir/lower_emit.h"
+#include "ir/lower/lower_emit.h"
 
 enum { INFO_TEXT = 1, INFO_JSON, INFO_NAMES };
 

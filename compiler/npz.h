@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 
 /* row major; data: bytes as in the file, little endian, at any address */
 struct array {

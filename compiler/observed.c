@@ -14,7 +14,7 @@
 
 #include "codegen/targets.h"
 #include "compiler/calibrate.h"
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 
 #define PREFIX "calibrated"
 enum { FAILED = 16, PIECE = 64 * RANGE_BLOCK };           /* elements that are read at once */

@@ -38,6 +38,6 @@ void options_json(void)
         fputs("],\n  \"run_codes\": [", stdout);
         first = true;
 #define FAIL(name, value, doc) put_code(#name, value, doc, first), first = false;
-#include "ir/fail_codes.def"
+#include "ir/loop/fail_codes.def"
         puts("]\n}");
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "compiler/driver.h"
-#include "ir/nodes.h"
+#include "ir/loop/nodes.h"
 #include "passes/memory/plan.h"
 
 /* The kernel calls of main in the order of its text, those under control flow included, each

@@ -10,7 +10,7 @@
 #include "compiler/harness.h"
 #include "cost/code.h"
 #include "engines/grid/launch_cost.h"
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 #include "passes/memory/lifetimes.h"
 
 /* What a call touches if it touches all of its parameters once. */

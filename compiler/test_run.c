@@ -19,7 +19,7 @@
 #include "compiler/import/import.h"
 #include "compiler/npz.h"
 #include "compiler/progress.h"
-#include "ir/fail_codes.h"
+#include "ir/loop/fail_codes.h"
 
 struct test {
         struct run *run;

@@ -11,7 +11,7 @@
  * Counted in what gcc -O2 makes of it for x86-64, not fitted; what counts is which of two is less. */
 #include "cost/bytes.h"
 
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 enum { ROUNDING = 8, SATURATION = 5, LONG = 4, EVEN = 5, SIMPLE = 4 };
 

@@ -3,7 +3,7 @@
 #ifndef COST_BYTES_H
 #define COST_BYTES_H
 
-#include "ir/target.h"
+#include "ir/target/target.h"
 
 /* Predicted cycles of one core for each byte: by so many operations of floats, as the model has
  * them, and by a whole multiplier and a shift; even: with halves to even numbers. */

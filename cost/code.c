@@ -12,8 +12,8 @@
  * iterations at their ends. What is said of a single loop may be wrong by a factor of two. */
 #include "cost/code.h"
 
-#include "ir/rates.h"
-#include "ir/capability.h"
+#include "ir/target/rates.h"
+#include "ir/loop/capability.h"
 
 enum { UNKNOWN_TRIP = 8, DEPTH_MAX = 30 };
 

@@ -3,8 +3,8 @@
 #ifndef COST_CODE_H
 #define COST_CODE_H
 
-#include "ir/loop_bounds.h"
-#include "ir/target.h"
+#include "ir/loop/loop_bounds.h"
+#include "ir/target/target.h"
 
 /* Predicted cycles of one core, roughly. target NULL: one that has masks, and all types of vectors;
  * bounds NULL: nothing is known of variables. */

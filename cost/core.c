@@ -7,7 +7,7 @@
  * convolve_packed (packed_cost.c). */
 #include "cost/core.h"
 
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 double cost_of_weights(double bytes, const struct target *target)
 {

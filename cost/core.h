@@ -3,7 +3,7 @@
 #ifndef COST_CORE_H
 #define COST_CORE_H
 
-#include "ir/target.h"
+#include "ir/target/target.h"
 
 /* to read so many bytes of weights from beyond the second cache, as far as it takes time */
 double cost_of_weights(double bytes, const struct target *target);

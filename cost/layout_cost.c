@@ -16,7 +16,7 @@
 #include "cost/layout_cost.h"
 
 #include "base/size.h"
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 double layout_copy_cost(double bytes, const struct target *target)
 {

@@ -3,8 +3,8 @@
 #ifndef COST_LAYOUT_COST_H
 #define COST_LAYOUT_COST_H
 
-#include "ir/target.h"
-#include "ir/tensor.h"
+#include "ir/target/target.h"
+#include "ir/tensor/tensor.h"
 
 /* so many bytes, read and written: in order; where channels and positions change places, or lanes
  * are cut out of blocks, of which all are whole or not */

@@ -18,8 +18,8 @@
 
 #include "cost/tiles_cost.h"
 #include "cost/winograd_cost.h"
-#include "ir/loop.h"
-#include "ir/rates.h"
+#include "ir/loop/loop.h"
+#include "ir/target/rates.h"
 
 enum { NARROW_BYTES = 2 };               /* of an element of bf16, of f16 */
 enum { BLOCK_TILES = 4 };               /* of sums in hardware tiles that are stored together */

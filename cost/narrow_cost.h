@@ -4,8 +4,8 @@
 #ifndef COST_NARROW_COST_H
 #define COST_NARROW_COST_H
 
-#include "ir/target.h"
-#include "ir/tensor.h"
+#include "ir/target/target.h"
+#include "ir/tensor/tensor.h"
 
 /* Too few channels for a row of m's tiles, of which they fill less than half: those of a row of the
  * window make one step. */

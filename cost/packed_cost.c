@@ -19,7 +19,7 @@
 
 #include "cost/core.h"
 #include "cost/room.h"
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 /* ---- the work ---- */
 

@@ -4,9 +4,9 @@
 #ifndef COST_PACKED_COST_H
 #define COST_PACKED_COST_H
 
-#include "ir/schedule.h"
-#include "ir/target.h"
-#include "ir/tensor.h"
+#include "ir/target/schedule.h"
+#include "ir/target/target.h"
+#include "ir/tensor/tensor.h"
 
 /* what is to be computed */
 struct packed_work {

@@ -5,7 +5,7 @@
  * where these fill most of the cache. */
 #include "cost/room.h"
 
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 static int64_t share(const struct target *t, double part)
 {

@@ -3,7 +3,7 @@
 #ifndef COST_ROOM_H
 #define COST_ROOM_H
 
-#include "ir/target.h"
+#include "ir/target/target.h"
 
 /* what is not evicted between two kernels, or while one runs, as far as anybody knows */
 int64_t room_whole(const struct target *t);

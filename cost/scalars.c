@@ -11,7 +11,7 @@
  * counts is which of two forms is faster. */
 #include "cost/scalars.h"
 
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 static double spilled(double held, const struct target *t)
 {

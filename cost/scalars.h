@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "ir/target.h"
+#include "ir/target/target.h"
 
 /* One turn of sums side by side: products, numbers loaded, values that want registers at once. */
 struct scalar_step { double sums, loads, held; bool floats; };

@@ -19,7 +19,7 @@
 
 #include "base/size.h"
 #include "cost/core.h"
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 static double share_of(int64_t count, int64_t threads)
 {

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "ir/target.h"
+#include "ir/target/target.h"
 
 /* What is shared: rows of tiles by panels; cycles of one core for them, without reading the
  * weights; bytes of the operands, of what is gathered from them first, of the result. */

@@ -11,7 +11,7 @@
  * off is not known. */
 #include "cost/tiles_cost.h"
 
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 double tiles_cost(const struct target *t, const struct multiply *m, double blocks, double steps,
                   double products, double loads)

@@ -3,7 +3,7 @@
 #ifndef COST_TILES_COST_H
 #define COST_TILES_COST_H
 
-#include "ir/target.h"
+#include "ir/target/target.h"
 
 /* Of so many blocks of sums, each with so many products of tiles in every step, and loads beside
  * those that products hide. */

@@ -15,8 +15,9 @@
  * (docs/measurements/schedules.md). */
 #include "cost/winograd_cost.h"
 
+#include "base/size.h"
 #include "cost/core.h"
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 static double matrix_bytes(const struct winograd_work *w, double tiles)
 {

@@ -3,8 +3,8 @@
 #ifndef COST_WINOGRAD_COST_H
 #define COST_WINOGRAD_COST_H
 
-#include "ir/target.h"
-#include "ir/winograd_tiles.h"
+#include "ir/target/target.h"
+#include "ir/tensor/winograd_tiles.h"
 
 /* what a convolution by 3 x 3 windows asks for */
 struct winograd_work { double tiles, channels, outputs; const struct winograd *f; };

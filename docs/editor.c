@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "compiler/options.h"
-#include "ir/loop.h"
-#include "ir/tensor.h"
+#include "ir/loop/loop.h"
+#include "ir/tensor/tensor.h"
 
 /* words of one kind, for both languages; NULL ends them */
 enum kind { KEYWORD, OPERATION, ATTRIBUTE, TYPE, LITERAL, KIND_COUNT };
@@ -56,7 +56,7 @@ static void put_words(struct words *w, enum kind kind, bool loops)
                 put_all(w, literals);
         if (kind == LITERAL && loops) {
 #define FAIL(name, ...) put(w, #name);
-#include "ir/fail_codes.def"
+#include "ir/loop/fail_codes.def"
         }
         for (int e = 0; kind == TYPE && e < ELEMENT_COUNT; e++)
                 put(w, element_info[e].text);
@@ -75,7 +75,7 @@ static void put_words(struct words *w, enum kind kind, bool loops)
                 put(w, "schedule");
         if (kind == OPERATION && loops) {
 #define LOOP_OP(name, text, ...) put(w, text);
-#include "ir/loop_ops.def"
+#include "ir/loop/loop_ops.def"
         }
 }
 

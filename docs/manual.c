@@ -8,8 +8,8 @@
 #include "compiler/options.h"
 #include "compiler/vta/options.h"
 #include "docs/manual.h"
-#include "ir/loop.h"
-#include "ir/tensor.h"
+#include "ir/loop/loop.h"
+#include "ir/tensor/tensor.h"
 #include "passes/quantize/quantize.h"
 #include "passes/remark.h"
 
@@ -185,8 +185,8 @@ static void print_statements(void)
 static void print_loop_operations(void)
 {
         static const char *const form[] = { "a %s b", "%sa", "%s" };
-        puts("\n# Loop IR\n\nA program is buffers, kernels, and entries, each a main with ports of its own. [ir/loop.h](../ir/loop.h) defines it and shows its text;\n"
-             "[ir/loop_tiles.h](../ir/loop_tiles.h) has sums in hardware tiles, [ir/loop_grid.h](../ir/loop_grid.h) kernels in grid form.\n\n"
+        puts("\n# Loop IR\n\nA program is buffers, kernels, and entries, each a main with ports of its own. [ir/loop/loop.h](../ir/loop/loop.h) defines it and shows its text;\n"
+             "[ir/loop/loop_tiles.h](../ir/loop/loop_tiles.h) has sums in hardware tiles, [ir/loop/loop_grid.h](../ir/loop/loop_grid.h) kernels in grid form.\n\n"
              "## Expressions\n\nExpressions are total and have no effects.\n\n| form | operands | |\n|---|---|---|");
         for (int o = 0; o < LOOP_CAST; o++) {
                 const struct loop_op_info *info = &loop_op_info[o];
@@ -211,12 +211,12 @@ static void print_loop_operations(void)
 
 static void print_rates(void)
 {
-        puts("# Rates\n\n*Made from [ir/rates.def](../ir/rates.def) by `make docs`.*\n\nWhat things cost: the constants of the cost models in "
+        puts("# Rates\n\n*Made from [ir/target/rates.def](../ir/target/rates.def) by `make docs`.*\n\nWhat things cost: the constants of the cost models in "
              "[cost/](../cost), by which schedules, layouts and element types are chosen. A target overrides the neutral value where it knows "
              "better; [adding-a-target.md](adding-a-target.md#rates) says how, and how they are measured. A cycle is one of a core.\n\n"
              "| rate | neutral | unit | meaning |\n|---|---:|---|---|");
 #define RATE(name, neutral, unit, doc) printf("| `%s` | %g | %s | %s |\n", #name, (double)(neutral), unit, doc);
-#include "ir/rates.def"
+#include "ir/target/rates.def"
 }
 
 static void print_library(void)
@@ -239,7 +239,7 @@ static void print_library(void)
 
 static void print_ir(void)
 {
-        puts("# Tensor IR\n\n*Made from the tables by `make docs`.*\n\nWhole tensors in typed SSA form. [ir/tensor.h](../ir/tensor.h) "
+        puts("# Tensor IR\n\n*Made from the tables by `make docs`.*\n\nWhole tensors in typed SSA form. [ir/tensor/tensor.h](../ir/tensor/tensor.h) "
              "defines it and shows its text; `dnncc --emit=ir` writes it, and a `.dnn` file is accepted wherever a model is.\n");
         print_elements();
         print_operations();
@@ -249,7 +249,7 @@ static void print_ir(void)
         print_library();
         puts("\n## Codes that a run can end with\n\n| name | value | |\n|---|---|---|");
 #define FAIL(name, value, doc) printf("| %s | %d | %s |\n", #name, value, doc);
-#include "ir/fail_codes.def"
+#include "ir/loop/fail_codes.def"
         puts("\n# Passes\n\n| pass | level | class | |\n|---|---|---|---|");
         static const char *const level[] = { "tensor", "lower", "loop" };
         for (int i = 0; i < pass_count; i++)

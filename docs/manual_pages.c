@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "compiler/options.h"
-#include "ir/loop.h"
-#include "ir/tensor.h"
+#include "ir/loop/loop.h"
+#include "ir/tensor/tensor.h"
 
 /* roff: a leading dot or quote and backslashes mean something */
 static void roff(const char *text)
@@ -111,7 +111,7 @@ void print_man_schedule(void)
                 roff(doc);                                                                             \
                 putchar('\n');                                                                         \
         }
-#include "ir/schedule.def"
+#include "ir/target/schedule.def"
         puts(".SH EXAMPLE");
         lines("dnncc-schedule 1\n"
               "; x86-64-v4, --threads=1\n"
@@ -144,7 +144,7 @@ void print_man_ir(void)
                         item(op_info[i].name, op_info[i].doc);
         puts(".SH OPERATIONS OF LOOP IR\nExpressions are total: each has a value for any operands.");
 #define LOOP_OP(name, text, arity, form, precedence, result, doc) item(text, doc);
-#include "ir/loop_ops.def"
+#include "ir/loop/loop_ops.def"
         puts(see_also);
         puts(".PP\nEverything, with attributes and rules: PREFIX/share/doc/dnncc/ir.md.");
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ir/relation.h"
+#include "ir/tensor/relation.h"
 
 static void row_major(const struct type *t, struct access *access)
 {

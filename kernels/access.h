@@ -4,7 +4,7 @@
 #ifndef KERNELS_ACCESS_H
 #define KERNELS_ACCESS_H
 
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 
 struct access {
         struct value *value;            /* whose buffer it is */

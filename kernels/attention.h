@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "ir/target.h"
+#include "ir/target/target.h"
 #include "kernels/access.h"
 
 /* What each value holds of G groups, R rows and C columns (keys). */

@@ -2,8 +2,8 @@
 /* What is attention: two products, rows between them, and whether these rows are a softmax. */
 #include "kernels/attention.h"
 
-#include "ir/lower.h"
-#include "ir/relation.h"
+#include "ir/lower/lower.h"
+#include "ir/tensor/relation.h"
 
 enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4 };
 

@@ -7,7 +7,7 @@
  *                                                                             v  place; y of the block
  *
  * The products are written by their own lowering (contract.h), tile by tile of rows; what is
- * between them by the element functions of its operations, as loops over rows (ir/lower_rows.c)
+ * between them by the element functions of its operations, as loops over rows (ir/lower/lower_rows.c)
  * that vectorize does. A block of scores stays in the second cache, and no workspace holds all of
  * them. Where shares are not divided by their sum, but the result is, the sums of a block are kept,
  * too; where the second product reads bf16, shares rounded to that.

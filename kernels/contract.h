@@ -10,7 +10,7 @@
  *                  +--------+--------+
  *
  * What a word is, of how many channels and for how many outputs, is what the multiply of the
- * operands says (ir/multiply.h): one that has sums in vectors adds a word of one position to a
+ * operands says (ir/target/multiply.h): one that has sums in vectors adds a word of one position to a
  * vector (contract_sums.c); one that has them in hardware tiles adds `depth` words of `positions`
  * positions to a tile (contract_tiles.c), whose sums leave through memory that stays in the first
  * cache. Everything else is the same for all of them.

@@ -2,8 +2,8 @@
 /* Stages: what the scheduled lowerings of contractions share. */
 #include "kernels/kernel_state.h"
 
-#include "ir/loop_vector.h"
-#include "ir/relation.h"
+#include "ir/loop/loop_vector.h"
+#include "ir/tensor/relation.h"
 
 /* ---- tiles ---- */
 

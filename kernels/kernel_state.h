@@ -8,7 +8,7 @@
 #ifndef KERNELS_KERNEL_STATE_H
 #define KERNELS_KERNEL_STATE_H
 
-#include "ir/lower_emit.h"
+#include "ir/lower/lower_emit.h"
 #include "kernels/access.h"
 #include "kernels/kernels.h"
 #include "kernels/tiling.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/kernels.h"
 
-#include "ir/engine.h"
+#include "ir/target/engine.h"
 #include "kernels/attention.h"
 #include "kernels/kernel_state.h"
 #include "kernels/rings.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Scheduled kernels: which lowering writes which operation, and what one may ask of them.
  *
- * What an operation means is its canonical lowering (ir/lower.h); how it is computed may be said by
- * a schedule (ir/schedule.h), which a lowering of this folder follows. It writes Loop IR directly:
+ * What an operation means is its canonical lowering (ir/lower/lower.h); how it is computed may be said by
+ * a schedule (ir/target/schedule.h), which a lowering of this folder follows. It writes Loop IR directly:
  * register tiles, vectors of the target's own width, fma, `parallel` outermost. It takes in the
  * fusion around the contraction: on operand x moves that are strides (slice, transpose, reshape),
  * behind it any element-wise epilogue, and at the end moves again (a pad is a store into the middle
@@ -10,10 +10,10 @@
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
 
-#include "ir/lower.h"
-#include "ir/schedule.h"
-#include "ir/target.h"
-#include "ir/tensor.h"
+#include "ir/lower/lower.h"
+#include "ir/target/schedule.h"
+#include "ir/target/target.h"
+#include "ir/tensor/tensor.h"
 
 struct schedule_machine;                /* schedule/schedule_choice.h */
 struct kernel_state;
@@ -25,7 +25,7 @@ typedef struct schedule (*schedule_choice)(const struct op *op,
                                            const struct schedule_machine *machine,
                                            struct arena *arena);
 
-/* A row of an engine's lowerings (ir/engine.h); one that reads nothing ends them. */
+/* A row of an engine's lowerings (ir/target/engine.h); one that reads nothing ends them. */
 struct lowering {
         enum opcode code;
         unsigned reads;                 /* elements of x: READS of each */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/layer_chain.h"
 
-#include "ir/relation.h"
+#include "ir/tensor/relation.h"
 
 enum { STAGE_NONE = -1, STAGE_SEVERAL = -2 };
 

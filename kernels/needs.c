@@ -7,7 +7,7 @@
  *      resizes, transposed convolutions    about row / factor
  *      reshapes that cut or join rows      row * factor .., row / factor
  *
- * What each operation needs its relation says (ir/relation.h). Needs may be more than the truth (a
+ * What each operation needs its relation says (ir/tensor/relation.h). Needs may be more than the truth (a
  * table's line is as steep as the table is long, and two roundings become one), never less; rows
  * before the first one and behind the last may be needed: there are none. Reductions over rows
  * (global pools, norms) need all; so do products of matrices, whose kernels are not cut into
@@ -15,7 +15,7 @@
 #include "kernels/needs.h"
 
 #include "base/size.h"
-#include "ir/relation.h"
+#include "ir/tensor/relation.h"
 
 enum { FAR_MAX = 1 << 24 };
 

@@ -3,7 +3,7 @@
 #ifndef KERNELS_NEEDS_H
 #define KERNELS_NEEDS_H
 
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 
 enum { NEED_SCALE_MAX = 1 << 12 };
 

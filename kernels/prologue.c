@@ -13,7 +13,7 @@
  *      [lane]                                                positions that strides meet are there, side by side.
  *
  * The same with nothing to compute gathers x (schedule.pack). */
-#include "ir/relation.h"
+#include "ir/tensor/relation.h"
 #include "kernels/kernel_state.h"
 
 /* one of the spatial dimensions */

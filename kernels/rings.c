@@ -29,7 +29,7 @@
 
 #include "base/size.h"
 #include "kernels/needs.h"
-#include "ir/schedule.h"
+#include "ir/target/schedule.h"
 
 enum { ROWS, COLUMNS, AXES, SPATIAL = 2, RINGS_MAX = 32, PATCH_MOST = 1 << 30 };        /* of the result, rows are dimension SPATIAL + ROWS */
 

@@ -3,7 +3,7 @@
 #ifndef KERNELS_RINGS_H
 #define KERNELS_RINGS_H
 
-#include "ir/lower_emit.h"
+#include "ir/lower/lower_emit.h"
 
 /* Does the kernel of a fusion keep rows of some results inside it as rings? */
 bool rings_wanted(const struct kernel_request *request);

@@ -4,11 +4,11 @@
 #ifndef PASSES_PASS_H
 #define PASSES_PASS_H
 
-#include "ir/interp.h"
-#include "ir/loop.h"
-#include "ir/lower.h"
-#include "ir/target.h"
-#include "ir/tensor.h"
+#include "ir/interp/interp.h"
+#include "ir/loop/loop.h"
+#include "ir/lower/lower.h"
+#include "ir/target/target.h"
+#include "ir/tensor/tensor.h"
 
 struct remarks;
 struct schedule_book;

@@ -2,7 +2,7 @@
 /* --check: what a module or program computes on random inputs is compared before and after every
  * pass.
  *
- * Inputs are the same for every pass, drawn by chance (ir/drawn.h), indices in range where it is known of
+ * Inputs are the same for every pass, drawn by chance (ir/tensor/drawn.h), indices in range where it is known of
  * what. Where a run-time index is out of range both sides must fail with the
  * same code. The state's canonical lowering (without views or fusion beyond what the state itself
  * says) runs in the interpreter, or, where that would take more than --limit check_steps, as C that
@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "ir/drawn.h"
+#include "ir/tensor/drawn.h"
 
 struct port_data { const char *name; enum element element; int64_t elements; void *data; };
 struct result {

@@ -27,7 +27,7 @@
  * Exact to the bit. */
 #include <string.h>
 
-#include "ir/loop_grid.h"
+#include "ir/loop/loop_grid.h"
 #include "passes/pass.h"
 
 struct item { struct loop_stmt *s; int parent; bool needed; };

@@ -12,8 +12,8 @@
 #define SCHEDULE_BOOK_H
 
 #include "base/diag.h"
-#include "ir/schedule.h"
-#include "ir/tensor.h"
+#include "ir/target/schedule.h"
+#include "ir/tensor/tensor.h"
 
 #define SCHEDULE_BOOK_HEAD "dnncc-schedule 1\n"
 

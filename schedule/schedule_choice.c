@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "schedule/schedule_choice.h"
 
-#include "ir/engine.h"
+#include "ir/target/engine.h"
 #include "kernels/kernels.h"
 #include "schedule/choose.h"
 

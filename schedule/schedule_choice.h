@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The choice of schedules (ir/schedule.h) for a machine: by predicted time, in tasks that threads
+/* The choice of schedules (ir/target/schedule.h) for a machine: by predicted time, in tasks that threads
  * share; and what --tune tries beside it. */
 #ifndef SCHEDULE_SCHEDULE_CHOICE_H
 #define SCHEDULE_SCHEDULE_CHOICE_H
 
 #include "cost/threads_cost.h"
-#include "ir/schedule.h"
-#include "ir/target.h"
-#include "ir/tensor.h"
+#include "ir/target/schedule.h"
+#include "ir/target/target.h"
+#include "ir/tensor/tensor.h"
 
 struct schedule_machine {
         const struct target *target;

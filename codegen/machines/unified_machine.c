@@ -6,7 +6,7 @@
  * From the paper: 700 MHz; weights' memory reads 30 GB/s, 43 bytes a cycle; the link to the host moves 14 GB/s, 20 bytes a cycle; an
  * instruction multiplies a row a cycle; a block takes 256 cycles to be shifted into the array, beside the products of the one before. Ours: a
  * row takes 512 cycles through the array (256 each way, as its picture of the wave has it); it is activated in one cycle and 8 more; the
- * activation itself (ir/stream.h), which the paper does not say; 64 KiB of parameters for it; any unit waits for any other one;
+ * activation itself (ir/loop/stream.h), which the paper does not say; 64 KiB of parameters for it; any unit waits for any other one;
  * five microseconds for a launch from a processor of 2.3 GHz. */
 #include "codegen/unified/unified.h"
 

@@ -5,8 +5,8 @@
 
 #include "base/json.h"
 #include "codegen/sections/sections.h"
-#include "ir/lower_emit.h"
-#include "ir/nodes.h"
+#include "ir/lower/lower_emit.h"
+#include "ir/loop/nodes.h"
 
 /* ---- layers ---- */
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "codegen/sections/sections.h"
-#include "ir/ops.h"
+#include "ir/tensor/ops.h"
 #include "passes/requantize/requantize.h"
 #include "passes/simplify/ranges.h"
 

@@ -12,7 +12,7 @@
 #include "base/diag.h"
 #include "base/text.h"
 #include "codegen/sections/commands.h"
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 #include "passes/memory/place.h"
 #include "passes/simplify/ranges.h"
 

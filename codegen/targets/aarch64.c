@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* 64-bit ARM: NEON, which all of them have. Four lanes of 32 bits, 32 registers; no masked loads, no gathers. A product
  * takes a lane of a vector as it takes a vector, so that one load of x serves four channels. */
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 #include "codegen/targets/arm.h"
 

@@ -5,7 +5,7 @@
  * two positions by two outputs in a vector, a tile; eight channels of a position are a row of
  * another. Processors with these have products of bf16, too (bfdot). */
 #include "codegen/targets/arm.h"
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 extern const struct target target_aarch64_fp16, target_aarch64_i8mm;
 

@@ -4,7 +4,7 @@
  * Rates: Apple has no public guide of instruction times; measured by D. Johnson (Apple M1
  * microarchitecture research, Firestorm, SIMD and loads): FMLA, SDOT, SMULL and SADALP 4 a cycle,
  * a sum waits 4 (3 of SDOT); three loads. */
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 extern const struct target target_aarch64_fp16, target_apple_m1;
 

@@ -127,7 +127,7 @@
         CONVERT(CAST, F32, F16, "vreinterpret_u16_f16(vcvt_f16_f32($0))"), \
         CONVERT(CAST, BF16, F32, "vreinterpretq_f32_u32(vshll_n_u16($0, 16))")
 
-/* ---- multiplies (ir/multiply.h): x in a lane of a vector ---- */
+/* ---- multiplies (ir/target/multiply.h): x in a lane of a vector ---- */
 
 #define ARM_FLOATS_BY_LANE(lanes) \
         ARM_FLOATS_OF(lanes, F32, NULL, 0), ARM_FLOATS_OF(lanes, BF16, NULL, 0), ARM_FLOATS_OF(lanes, F16, NULL, 0), \

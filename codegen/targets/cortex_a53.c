@@ -5,7 +5,7 @@
  * Rates: Arm has no public guide for it; LLVM's model of it (AArch64SchedA53.td) and the
  * Cortex-A55's guide, whose pipelines are its own: a vector instruction of 128 bits a cycle, 64
  * bits loaded a cycle; a product waits for no load, but starts beside none. */
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 extern const struct target target_aarch64, target_cortex_a53;
 

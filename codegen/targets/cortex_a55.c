@@ -4,7 +4,7 @@
  * Rates: Arm Cortex-A55 Software Optimization Guide (EPM128372), tables of advanced SIMD
  * instructions and of loads: 128 bits of FMLA, SDOT, SMULL or SADALP a cycle, 64 bits loaded a
  * cycle. */
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 extern const struct target target_aarch64_dotprod, target_cortex_a55;
 

@@ -5,7 +5,7 @@
  * Rates: Arm Cortex-A72 Software Optimization Guide (UAN 0016), tables of advanced SIMD
  * instructions and of loads: FMLA of 128 bits 1 a cycle, which waits 3 for its sum; SMULL and
  * SMLAL on F0, SADALP on F1, each 1 a cycle; one load. */
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 extern const struct target target_aarch64, target_cortex_a72;
 

@@ -4,7 +4,7 @@
  * Rates: Arm Cortex-A76 Software Optimization Guide, tables of advanced SIMD instructions and of
  * loads: FMLA and SDOT 2 a cycle, a sum is forwarded in 2 (1); SMULL and SMLAL on V0, SADALP on
  * V1, each 1 a cycle; two loads. */
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 extern const struct target target_aarch64_dotprod, target_cortex_a76;
 

@@ -4,7 +4,7 @@
  * Rates: Arm Cortex-X1 Software Optimization Guide, tables of advanced
  * SIMD instructions and of loads: FMLA and SDOT 4 a cycle, a sum is forwarded in 2 (1); SMULL,
  * SMLAL and SADALP 2 a cycle; three loads. */
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 extern const struct target target_aarch64_dotprod, target_cortex_x1;
 

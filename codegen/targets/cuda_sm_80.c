@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Ampere, as the A100 is (its data sheet; rates of the second cache and times are those that others measured). */
 #include "codegen/targets/cuda.h"
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 extern const struct target target_cuda_sm_75, target_cuda_sm_80;
 

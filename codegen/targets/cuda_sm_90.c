@@ -3,7 +3,7 @@
  * early, and what blocks of a cluster of four or eight read of each other, on an H100 (test/bench/cuda/machine.cu). Of blocks that have a multiprocessor
  * each, thirty clusters of four are there at a time, or fifteen of eight, of two 66 (cudaOccupancyMaxActiveClusters). */
 #include "codegen/targets/cuda.h"
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 extern const struct target target_cuda_sm_80, target_cuda_sm_90;
 

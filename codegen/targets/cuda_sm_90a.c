@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Hopper with what it alone has: products of four warps that read shared memory themselves, copies of whole runs. */
 #include "codegen/targets/cuda.h"
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 extern const struct target target_cuda_sm_90, target_cuda_sm_90a;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* generic for big-endian machines: constants of any size are numbers. */
-#include "ir/target.h"
+#include "ir/target/target.h"
 
 extern const struct target target_generic, target_generic_be;
 

@@ -6,7 +6,7 @@
  * adds; vdpbf16ps 32, one in two cycles; vpdpbusd 256, two in one; tiles 1024 in bf16 and 2048 in
  * bytes, a product in 16 cycles. A core reads 160 to 174 GB/s from the second cache, 26 to 30 from
  * the third, 15 to 28 from memory. */
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 extern const struct target target_sapphirerapids, target_granite_rapids;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Neoverse N1 (2019): Graviton 2, Ampere Altra. Its guide (Arm Neoverse N1 Software Optimization
  * Guide) has the rates of the Cortex-A76, whose core it is, for the same tables. */
-#include "ir/target.h"
+#include "ir/target/target.h"
 
 extern const struct target target_cortex_a76, target_neoverse_n1;
 

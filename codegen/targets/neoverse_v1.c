@@ -3,7 +3,7 @@
  *
  * Rates: Arm Neoverse V1 Software Optimization Guide, tables of advanced SIMD instructions and of
  * loads: those of the Cortex-X1, whose core it is, and USDOT and SMMLA as SDOT. */
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 extern const struct target target_aarch64_i8mm, target_neoverse_v1;
 

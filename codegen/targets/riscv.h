@@ -324,7 +324,7 @@
         CONVERT(CAST, BOOL, F32, "__riscv_vfmerge_vfm_f32" m "(__riscv_vfmv_v_f_f32" m "(0.0f, " n "), 1.0f, $0, " n ")")
 #define RVV_MASK(n, b, operation, name) OP(operation, BOOL, "__riscv_vm" name "_mm_b" b "($0, $1, " n ")")
 
-/* ---- multiplies (ir/multiply.h): x in a scalar register ---- */
+/* ---- multiplies (ir/target/multiply.h): x in a scalar register ---- */
 
 #define RVV_PRODUCTS(n, m, h, q, d, b) \
         { .op = LOOP_CALL, .element = E_I32, .function = "add_product", .scalar = true, \

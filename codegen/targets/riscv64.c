@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* 64-bit RISC-V without vectors: RV64GC, which Linux distributions are compiled for. */
-#include "ir/rates.h"
-#include "ir/target.h"
+#include "ir/target/rates.h"
+#include "ir/target/target.h"
 
 extern const struct target target_generic, target_riscv64;
 

@@ -7,7 +7,7 @@
  * cycle and a group of four two; and two instructions begin in a cycle, as in the cores in order (SpacemiT X60, XuanTie C908, SiFive
  * X280: their makers' overviews). */
 #include "codegen/targets/riscv.h"
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 extern const struct target target_riscv64, target_riscv64_v;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How rows of a target's table are written (ir/capability.h): what for, the element or elements, the text, and the definition of a
+/* How rows of a target's table are written (ir/loop/capability.h): what for, the element or elements, the text, and the definition of a
  * function that it calls. */
 #ifndef CODEGEN_TARGETS_ROWS_H
 #define CODEGEN_TARGETS_ROWS_H

@@ -2,7 +2,7 @@
 /* Xeon since 2023: tiles (AMX) for sums of products of bf16 and of 8-bit integers. A tile is 16
  * rows of 64 bytes; eight of them hold, at their best, 2 by 2 tiles of sums, two of positions and
  * two of weights: sixteen cycles a product, 1024 operations on bf16 each cycle. */
-#include "ir/capability.h"
+#include "ir/loop/capability.h"
 
 #include "codegen/targets/x86.h"
 

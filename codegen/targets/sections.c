@@ -2,7 +2,7 @@
 /* A machine that holds activations itself: what it computes is command text (--emit=commands). As C, the same model in plain C, with the
  * same bits. */
 #include "codegen/sections/sections.h"
-#include "ir/target.h"
+#include "ir/target/target.h"
 
 extern const struct target target_generic;
 

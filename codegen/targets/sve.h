@@ -225,7 +225,7 @@
         CONVERT(CAST, BOOL, I32, "svdup_n_s32_z($0, 1)"), CONVERT(CAST, BOOL, U32, "svdup_n_u32_z($0, 1)"), \
         CONVERT(CAST, BOOL, F32, "svdup_n_f32_z($0, 1.0f)")
 
-/* ---- multiplies (ir/multiply.h) ---- */
+/* ---- multiplies (ir/target/multiply.h) ---- */
 
 /* Words of x are lanes of 128 bits, which each part of a vector so long has for itself: the instruction takes a lane of its own part,
  * out of the first eight registers. Words of four bytes; bytes: of a vector. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows that the vectors of x86 have in common, whatever their length: M is what names of intrinsics
  * begin with ("_mm512_"), F and I the types of floats and integers, S the suffix of integer
- * registers, and N what ends names of helper functions ("x16"). Include ir/capability.h first.
+ * registers, and N what ends names of helper functions ("x16"). Include ir/loop/capability.h first.
  *
  * maxps(a, b) is a > b ? a : b, with NaN and two zeros too: exactly MAX_ORDERED. MAX needs NaN of b
  * kept, which legalize proves needless where b is a literal. */
@@ -94,7 +94,7 @@
 /* unsigned order as signed order */
 #define X86_BIASED(M, S, x) M "xor_" S "(" x ", " M "set1_epi32(INT32_MIN))"
 
-/* ---- multiplies (ir/multiply.h) ---- */
+/* ---- multiplies (ir/target/multiply.h) ---- */
 
 #define X86_OPERAND(m, r, p) { .memory = E_##m, .word = E_##r, .source = SOURCE_##p }
 /* floats; weights may be stored in fewer bits */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Every 64-bit x86: SSE2. No masked loads, no gathers, no fma, no rounding instructions: legalize
  * and the library's formulas stand in. */
-#include "ir/rates.h"
-#include "ir/capability.h"
+#include "ir/target/rates.h"
+#include "ir/loop/capability.h"
 
 #include "codegen/targets/x86.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* x86 since Haswell (2013) and Excavator (2015): AVX2 and FMA. */
-#include "ir/capability.h"
+#include "ir/loop/capability.h"
 
 #include "codegen/targets/x86.h"
 

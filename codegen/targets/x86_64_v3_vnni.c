@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* x86 with AVX-VNNI: Alder Lake (2021), Zen 5 (2024) and later. */
-#include "ir/capability.h"
+#include "ir/loop/capability.h"
 
 #include "codegen/targets/x86.h"
 

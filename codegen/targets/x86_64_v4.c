@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* x86 with 512-bit vectors: Skylake-SP (2017), Zen 4 (2022) and later. Truth values are mask
  * registers. */
-#include "ir/rates.h"
-#include "ir/capability.h"
+#include "ir/target/rates.h"
+#include "ir/loop/capability.h"
 
 #include "codegen/targets/x86.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* x86 with AVX-512 BF16: Cooper Lake (2020), Zen 4 (2022), Sapphire Rapids (2023). */
-#include "ir/capability.h"
+#include "ir/loop/capability.h"
 
 #include "codegen/targets/x86.h"
 

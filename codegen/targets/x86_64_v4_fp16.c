@@ -2,7 +2,7 @@
 /* x86 with AVX-512 FP16: Sapphire Rapids (2023). vfmadd231ph adds twice as many products as that of floats, and
  * rounds each sum to 11 bits: so a run of at most 72 of them is added up so, two channels of an output side by
  * side, and then goes to a sum in f32 (docs/quantization.md says what is lost). */
-#include "ir/capability.h"
+#include "ir/loop/capability.h"
 
 #include "codegen/targets/x86.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* x86 with AVX-512 VNNI: Cascade Lake (2019), Zen 4 (2022) and later. */
-#include "ir/capability.h"
+#include "ir/loop/capability.h"
 
 #include "codegen/targets/x86.h"
 

@@ -5,7 +5,7 @@
  * Rates: make fit-cost on an EPYC of family 25, model 17, two cores of a virtual machine under
  * load; beside each what the median of its times is longer than the least. What it said of a second
  * core is not taken over: that was never free for long. */
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 extern const struct target target_x86_64_v4_bf16, target_zen4;
 

@@ -7,7 +7,7 @@
  * over: that was never free for long. AMD's Software Optimization Guide for the Zen 5
  * Microarchitecture (58455) has two multiply-adds of 512 bits in a cycle, latency 4, and 64 bytes in
  * a cycle from the second cache. */
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 extern const struct target target_x86_64_v4_bf16, target_zen5;
 

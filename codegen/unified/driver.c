@@ -4,7 +4,7 @@
 
 #include "codegen/machines.h"
 #include "codegen/unified/unified.h"
-#include "ir/loop.h"
+#include "ir/loop/loop.h"
 
 enum { UNIT_OF_MEMORY = 16 };           /* bytes that two units may not both touch: codegen/unified/check.c */
 

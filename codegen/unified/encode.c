@@ -12,7 +12,7 @@
 
 #include "codegen/machines.h"
 #include "codegen/unified/unified.h"
-#include "ir/stream_flat.h"
+#include "ir/loop/stream_flat.h"
 
 /* instructions of a unit, and how many of them its first so many statements took */
 struct unit { int64_t instructions, *after, statements; };

@@ -9,7 +9,7 @@
 #include "codegen/machines.h"
 #include "codegen/unified/unified.h"
 #include "codegen/vta/moves.h"
-#include "ir/loop.h"
+#include "ir/loop/loop.h"
 
 struct measuring {
         const struct loop_function *f;

@@ -12,7 +12,7 @@
 #define CODEGEN_UNIFIED_H
 
 #include "codegen/vta/program.h"
-#include "ir/machine.h"
+#include "ir/target/machine.h"
 
 struct loop_function;
 struct machine_driver;

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "codegen/vta/cycles.h"
 #include "codegen/vta/encode.h"
-#include "ir/stream_flat.h"
+#include "ir/loop/stream_flat.h"
 
 static bool encode(const struct loop_function *stream, const int64_t *addresses, int64_t lists, struct arena *arena,
                    struct machine_code *code, struct diag *diag)

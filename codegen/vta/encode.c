@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ir/stream_flat.h"
+#include "ir/loop/stream_flat.h"
 
 struct list { uint32_t *words; int64_t count, at; int epoch; };  /* at: in the memory, while its epoch lasts */
 

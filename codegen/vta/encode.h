@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams of Loop IR (ir/stream.h) as instructions. */
+/* Streams of Loop IR (ir/loop/stream.h) as instructions. */
 #ifndef CODEGEN_VTA_ENCODE_H
 #define CODEGEN_VTA_ENCODE_H
 
 #include "base/memory.h"
 #include "codegen/machines.h"
 #include "codegen/vta/program.h"
-#include "ir/loop.h"
+#include "ir/loop/loop.h"
 
 struct vta_code {
         unsigned char *instructions;    /* VTA_BYTES each; finish is the last */

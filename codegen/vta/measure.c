@@ -5,7 +5,7 @@
 #include "codegen/vta/driver.h"
 #include "codegen/vta/encode.h"
 #include "codegen/vta/moves.h"
-#include "ir/stream_flat.h"
+#include "ir/loop/stream_flat.h"
 
 struct measuring {
         const struct vta *v;

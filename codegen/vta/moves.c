@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "codegen/vta/vta.h"
-#include "ir/loop.h"
+#include "ir/loop/loop.h"
 
 void launch_moves_begin(struct launch_moves *m, const struct loop_function *stream,
                         struct machine_measure *measure, int64_t align, int64_t unit,

@@ -16,7 +16,7 @@
 #include "base/diag.h"
 #include "base/memory.h"
 #include "codegen/vta/fields.h"
-#include "ir/machine.h"
+#include "ir/target/machine.h"
 
 enum vta_stage {
 #define STAGE(id, name) VTA_STAGE_##id,

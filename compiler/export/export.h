@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 
 struct export_options {
         const char *version; /* of dnncc */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* MatMulNBits of com.microsoft: products by weights of few bits in blocks (ir/block_weights.h), with x
+/* MatMulNBits of com.microsoft: products by weights of few bits in blocks (ir/tensor/block_weights.h), with x
  * as it is or, accuracy_level 4, rounded. They are what the importer makes of that node, so it comes
  * back as it was, but for the order of numbers in their bytes and for zero points that are floats. */
 #include <string.h>
 
 #include "compiler/export/exporter.h"
-#include "ir/block_weights.h"
+#include "ir/tensor/block_weights.h"
 
 enum { ROUNDED = 4 };                   /* an accuracy_level */
 

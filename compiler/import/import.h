@@ -3,7 +3,7 @@
 #ifndef COMPILER_IMPORT_IMPORT_H
 #define COMPILER_IMPORT_IMPORT_H
 
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 #include "passes/pass.h"
 
 /* What a model file says of itself, whether or not it can be imported (--info). Texts are safe and in

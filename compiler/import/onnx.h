@@ -18,7 +18,7 @@
 
 #include "compiler/import/import.h"
 #include "front/compose/compose.h"
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 #include "passes/pass.h"
 
 #include "onnx.pb-c.h"                  /* generated from onnx.proto; text fields are bytes */

@@ -16,7 +16,7 @@
 #include "base/sha256.h"
 #include "compiler/import/onnx.h"
 
-enum { PORTS_MAX = 65000 };             /* inputs, and outputs; ir/tensor.c holds 65,536 arguments */
+enum { PORTS_MAX = 65000 };             /* inputs, and outputs; ir/tensor/tensor.c holds 65,536 arguments */
 
 typedef ProtobufCBinaryData bytes_t;    /* { len, data }: any text field */
 

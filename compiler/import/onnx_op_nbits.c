@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* com.microsoft, tables that are kept in few bits: MatMulNBits, GatherBlockQuantized. A model holds
  * them packed to be small, so the bytes stay as they are; what decodes them stands in front of what
- * reads it, where fuse takes it into the kernel (ir/block_weights.h).
+ * reads it, where fuse takes it into the kernel (ir/tensor/block_weights.h).
  *
  * Where a MatMulNBits permits (accuracy_level 4) and --exact does not forbid it, what is multiplied
  * by the table is rounded to 8 bits, and products of blocks are whole numbers. */
 #include "compiler/import/onnx_helpers.h"
-#include "ir/block_weights.h"
+#include "ir/tensor/block_weights.h"
 
 enum { ROUNDED = 4 };                   /* an accuracy_level */
 

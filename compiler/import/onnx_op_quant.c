@@ -7,7 +7,7 @@
 
 #include "compiler/import/onnx_helpers.h"
 #include "compiler/import/onnx_model.h"
-#include "ir/affine_numbers.h"
+#include "ir/tensor/affine_numbers.h"
 
 /* ---- scales and zero points that no quantizer writes ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The commands engine: text of commands for a machine that runs whole networks (codegen/sections). */
-#include "ir/engine.h"
-#include "ir/target.h"
+#include "ir/target/engine.h"
+#include "ir/target/target.h"
 
 static bool fits(const struct target *target) { return target_commands(target); }
 

@@ -107,7 +107,7 @@ bool attention_operands(struct block *b, const struct region *region);
  * those of neighbours in the last dimensions are neighbours. Returns what emit_end is to be called for. */
 int attention_share(struct block *b, int rank, const int64_t *extents, struct loop_expr **index);
 /* Copies by the lanes of a block, within a loop over its warps: the block's queries; keys, values of a turn. Where warps multiply together, all
- * of them lie in lines (ir/loop_tiles.h), those of the first channels in front. */
+ * of them lie in lines (ir/loop/loop_tiles.h), those of the first channels in front. */
 void attention_copy_queries(struct block *b);
 void attention_copy_keys(struct block *b, struct loop_expr *turn);
 void attention_copy_values(struct block *b, struct loop_expr *turn);

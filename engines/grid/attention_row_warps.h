@@ -3,8 +3,8 @@
 #ifndef ENGINES_GRID_ATTENTION_ROW_WARPS_H
 #define ENGINES_GRID_ATTENTION_ROW_WARPS_H
 
-#include "ir/schedule.h"
-#include "ir/target.h"
+#include "ir/target/schedule.h"
+#include "ir/target/target.h"
 #include "kernels/attention.h"
 
 /* Iterations of a block's warps over its keys: all of them; those whose keys are in registers at a

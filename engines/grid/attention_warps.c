@@ -11,7 +11,7 @@
  *                                            sums = sums * exp(best before - best) + shares v
  *
  * Scores, shares and sums stay in the warp's fragments (`take`, `give`, MMA whose x are sums:
- * ir/loop_tiles.h); only what the four lanes of a row have found goes through shared memory.
+ * ir/loop/loop_tiles.h); only what the four lanes of a row have found goes through shared memory.
  *
  * The softmax is computed online, block by block of keys, as in kernels/attention_kernel.c (Milakov and
  * Gimelshein, arXiv 1805.02867; Dao, arXiv 2307.08691), and blocks that the mask hides are skipped

@@ -4,8 +4,8 @@
 #ifndef ENGINES_GRID_ATTENTION_WARPS_H
 #define ENGINES_GRID_ATTENTION_WARPS_H
 
-#include "ir/schedule.h"
-#include "ir/target.h"
+#include "ir/target/schedule.h"
+#include "ir/target/target.h"
 #include "kernels/attention.h"
 
 /* The tile of a block. rows: of scores, which `warps` warps share. keys: that a warp has in an

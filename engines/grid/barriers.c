@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* barriers: who waits behind loops over warps and lanes of a kernel in grid form (ir/loop_grid.h).
+/* barriers: who waits behind loops over warps and lanes of a kernel in grid form (ir/loop/loop_grid.h).
  *
  *     for %w = 0 to 8 gpu_warp {                      for %w = 0 to 8 gpu_warp syncwarp {
  *       for %l = 0 to 32 gpu_lane {                     for %l = 0 to 32 gpu_lane nowait {
@@ -18,7 +18,7 @@
  * each warp has a part of its own (engines/grid/private_memory.h). Exact: the statements stay as
  * they are. */
 #include "engines/grid/private_memory.h"
-#include "ir/loop_grid.h"
+#include "ir/loop/loop_grid.h"
 #include "passes/pass.h"
 
 struct phase {

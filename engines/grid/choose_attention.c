@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "engines/grid/warp_group_cost.h"
-#include "ir/loop_grid.h"
+#include "ir/loop/loop_grid.h"
 #include "engines/grid/attention_row_warps.h"
 #include "engines/grid/attention_warps.h"
 #include "schedule/choose.h"

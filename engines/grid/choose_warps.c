@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "engines/grid/warp_cost.h"
-#include "ir/loop_grid.h"
-#include "ir/lower.h"
+#include "ir/loop/loop_grid.h"
+#include "ir/lower/lower.h"
 #include "engines/grid/contract_warps.h"
 #include "kernels/kernels.h"
 #include "engines/grid/row_warps.h"

@@ -2,7 +2,7 @@
 /* convolve_packed by warp-group MMA, by which four warps multiply as one (contract_warps.c): a
  * block has one panel, and each of its warps the positions of one row of a fragment. An iteration
  * is a line of eight words, for each position and each output; words of a line are swizzled
- * (ir/loop_tiles.h), so that the same word of eight lines lies in eight banks, for the copies that
+ * (ir/loop/loop_tiles.h), so that the same word of eight lines lies in eight banks, for the copies that
  * write lines and for the MMA that reads them.
  *
  *      iteration t   wait for its copies, which lanes make; weights that are swizzled in memory already come by bulk copies (`runs`)

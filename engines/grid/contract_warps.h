@@ -4,9 +4,9 @@
 #ifndef ENGINES_GRID_CONTRACT_WARPS_H
 #define ENGINES_GRID_CONTRACT_WARPS_H
 
-#include "ir/schedule.h"
-#include "ir/target.h"
-#include "ir/tensor.h"
+#include "ir/target/schedule.h"
+#include "ir/target/target.h"
+#include "ir/tensor/tensor.h"
 
 /* The tile of sums that a block of the grid computes, and how. */
 struct warp_tile {

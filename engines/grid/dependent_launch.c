@@ -24,8 +24,8 @@
 #include <string.h>
 
 #include "engines/grid/launch_cost.h"
-#include "ir/loop_grid.h"
-#include "ir/loop_vector.h"
+#include "ir/loop/loop_grid.h"
+#include "ir/loop/loop_vector.h"
 #include "passes/pass.h"
 
 struct launching {

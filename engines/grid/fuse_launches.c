@@ -36,8 +36,8 @@
 #include <string.h>
 
 #include "engines/grid/launch_cost.h"
-#include "ir/loop_vector.h"
-#include "ir/lower_emit.h"
+#include "ir/loop/loop_vector.h"
+#include "ir/lower/lower_emit.h"
 #include "engines/grid/grid_turns.h"
 
 /* ---- who makes, who reads ---- */

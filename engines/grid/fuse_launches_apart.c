@@ -12,9 +12,9 @@
  *           ... store %b[..] = ..                            ... store %b[..] = ..
  *
  * The call of both stands where the earlier one stood: nothing between them makes what the later one reads, or touches what it makes. */
-#include "ir/loop_grid.h"
-#include "ir/loop_vector.h"
-#include "ir/lower_emit.h"
+#include "ir/loop/loop_grid.h"
+#include "ir/loop/loop_vector.h"
+#include "ir/lower/lower_emit.h"
 #include "engines/grid/fuse_launches.h"
 
 enum { NEAR = 16, MOST = 8 };           /* calls that are looked at behind one; kernels that become one */

@@ -26,9 +26,9 @@
 #include <string.h>
 
 #include "engines/grid/launch_cost.h"
-#include "ir/loop_bounds.h"
-#include "ir/loop_vector.h"
-#include "ir/lower_emit.h"
+#include "ir/loop/loop_bounds.h"
+#include "ir/loop/loop_vector.h"
+#include "ir/lower/lower_emit.h"
 
 /* ---- places of rows ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* grid: kernels in grid form (ir/loop_grid.h), for targets that run them so: a lane for each iteration.
+/* grid: kernels in grid form (ir/loop/loop_grid.h), for targets that run them so: a lane for each iteration.
  *
  *     for %c = 0 to 8 {                              for %b = 0 to 49 gpu_block {
  *       let %bias : f32 = %b[%c]                       for %w = 0 to 4 gpu_warp {

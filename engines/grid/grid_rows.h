@@ -3,8 +3,8 @@
 #ifndef ENGINES_GRID_GRID_ROWS_H
 #define ENGINES_GRID_GRID_ROWS_H
 
-#include "ir/loop_bounds.h"
-#include "ir/loop_grid.h"
+#include "ir/loop/loop_bounds.h"
+#include "ir/loop/loop_grid.h"
 #include "passes/vectorize/vectorize.h"
 
 struct grid_row {

@@ -3,8 +3,8 @@
 #ifndef ENGINES_GRID_GRID_SIDE_H
 #define ENGINES_GRID_GRID_SIDE_H
 
-#include "ir/loop_bounds.h"
-#include "ir/loop_grid.h"
+#include "ir/loop/loop_bounds.h"
+#include "ir/loop/loop_grid.h"
 
 /* How many iterations of the loop, side by side, a lane may have, of at least so many lanes that are to be busy; total: iterations of all loops
  * around it and of itself. 1: each has its own. */

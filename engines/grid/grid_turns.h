@@ -3,7 +3,7 @@
 #ifndef ENGINES_GRID_GRID_TURNS_H
 #define ENGINES_GRID_GRID_TURNS_H
 
-#include "ir/loop_grid.h"
+#include "ir/loop/loop_grid.h"
 
 enum { GRID_TURNS_MAX = 32 };           /* of a lane at a time, which keeps a value of each in registers */
 

@@ -15,8 +15,8 @@
 
 #include "engines/grid/warp_group_cost.h"
 #include "engines/grid/warp_cost.h"
-#include "ir/loop_bounds.h"
-#include "ir/rates.h"
+#include "ir/loop/loop_bounds.h"
+#include "ir/target/rates.h"
 
 enum { UNKNOWN_TRIP = 8, OF_CALL = 12, SHARED_ALIGN = 128, DEPTH_MAX = 60 };
 

@@ -4,8 +4,8 @@
 #ifndef ENGINES_GRID_LAUNCH_COST_H
 #define ENGINES_GRID_LAUNCH_COST_H
 
-#include "ir/loop_grid.h"
-#include "ir/target.h"
+#include "ir/loop/loop_grid.h"
+#include "ir/target/target.h"
 
 struct grid_cost {
         int64_t blocks;                 /* of the launch */

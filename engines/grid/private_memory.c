@@ -13,7 +13,7 @@
  * of TIMES_MAX or more, which no block's memory is as large as. */
 #include "engines/grid/private_memory.h"
 
-#include "ir/loop_bounds.h"
+#include "ir/loop/loop_bounds.h"
 
 enum { TERMS_MAX = 8, STEPS_MAX = 500, LETS_MAX = 1000, TIMES_MAX = 1 << 20 };
 

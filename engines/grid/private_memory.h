@@ -4,7 +4,7 @@
 #ifndef ENGINES_GRID_PRIVATE_MEMORY_H
 #define ENGINES_GRID_PRIVATE_MEMORY_H
 
-#include "ir/loop.h"
+#include "ir/loop/loop.h"
 
 /* Is b memory of a warp, declared outside of this loop over its lanes, so that its lanes share it?
  * Such memory begins at a multiple of COPY_BYTES bytes. */

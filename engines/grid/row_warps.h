@@ -3,9 +3,9 @@
 #ifndef ENGINES_GRID_ROW_WARPS_H
 #define ENGINES_GRID_ROW_WARPS_H
 
-#include "ir/schedule.h"
-#include "ir/target.h"
-#include "ir/tensor.h"
+#include "ir/target/schedule.h"
+#include "ir/target/target.h"
+#include "ir/tensor/tensor.h"
 
 enum { ROW_WARPS_MOST = 4 };            /* rows of x; products of more rows use fragments */
 

@@ -11,14 +11,14 @@
  *
  * Loads are taken from lets that follow each other, so that nothing is stored between them, and
  * from no side of a choice that may not be evaluated. Stores follow each other, and store what was
- * computed before. Subscripts are compared as sums (ir/loop_place.h). That the first is a multiple
+ * computed before. Subscripts are compared as sums (ir/loop/loop_place.h). That the first is a multiple
  * of the number of elements follows from bounds, that the buffer begins at a multiple of COPY_BYTES
  * bytes from main's calls; ports of the model begin there because the generated code asks that of
  * its caller. Exact. */
 #include "engines/grid/private_memory.h"
-#include "ir/loop_bounds.h"
-#include "ir/loop_grid.h"
-#include "ir/loop_place.h"
+#include "ir/loop/loop_bounds.h"
+#include "ir/loop/loop_grid.h"
+#include "ir/loop/loop_place.h"
 #include "passes/pass.h"
 
 enum { LOADS_MAX = 256, DEPTH_MAX = 40 };         /* loads of a run of lets; expressions nested deeper are not looked into */

@@ -26,8 +26,8 @@
 #include <math.h>
 
 #include "base/size.h"
-#include "ir/loop_grid.h"
-#include "ir/rates.h"
+#include "ir/loop/loop_grid.h"
+#include "ir/target/rates.h"
 
 enum {
         LANES = 32,

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "ir/target.h"
+#include "ir/target/target.h"
 
 /* The work of one block, by iteration of its loop over channels, and the number of blocks and
  * iterations. */

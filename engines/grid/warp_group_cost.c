@@ -16,7 +16,7 @@
 #include "engines/grid/warp_group_cost.h"
 
 #include "base/size.h"
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 static double larger(double a, double b) { return a > b ? a : b; }
 

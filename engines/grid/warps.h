@@ -5,7 +5,7 @@
 #define ENGINES_GRID_WARPS_H
 
 #include "engines/grid/contract_warps.h"
-#include "ir/loop_grid.h"
+#include "ir/loop/loop_grid.h"
 #include "kernels/kernel_state.h"
 
 struct warps {

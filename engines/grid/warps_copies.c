@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Products by fragments of warps: copies of operands into shared memory, 16 bytes a lane, or in
  * bulk (contract_warps.c). */
-#include "ir/relation.h"
+#include "ir/tensor/relation.h"
 #include "engines/grid/warps.h"
 
 static struct loop_expr *both(struct warps *w, struct loop_expr *a, struct loop_expr *b)
@@ -146,7 +146,7 @@ static void share_words(struct warps *w, struct loop_expr *warp, int64_t count, 
                 emit_end(e);
 }
 
-/* Elements from the begin of line `row` to its word n, which is swizzled (ir/loop_tiles.h). */
+/* Elements from the begin of line `row` to its word n, which is swizzled (ir/loop/loop_tiles.h). */
 static struct loop_expr *place_in_line(struct warps *w, struct loop_expr *n, struct loop_expr *row)
 {
         struct emit *e = w->s.e;

@@ -12,7 +12,7 @@
  *                    +-------------+-------------+ */
 #include "engines/grid/warps.h"
 
-#include "ir/relation.h"
+#include "ir/tensor/relation.h"
 
 /* ---- what fits ---- */
 

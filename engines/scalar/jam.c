@@ -22,7 +22,7 @@
  * bit stays.
  *
  * Nothing is copied or padded: the workspace stays as it is. */
-#include "ir/loop_vector.h"
+#include "ir/loop/loop_vector.h"
 #include "passes/vectorize/jam.h"
 
 #include "passes/vectorize/independence.h"

@@ -25,7 +25,7 @@
  * turns are known and even. Columns at edges, where windows reach over the border, and what no strip
  * takes are computed as before. A product of 8 bits by 8 or 9 says that 16 bits hold it: of these a
  * vector has twice as many. Several rows are jam.c's matter: %line is the row's number. */
-#include "ir/loop_vector.h"
+#include "ir/loop/loop_vector.h"
 #include "passes/vectorize/jam.h"
 
 #include "passes/vectorize/vectorize.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The scalar engine: canonical nests, in which the pass jam computes several results side by side. */
-#include "ir/engine.h"
-#include "ir/target.h"
+#include "ir/target/engine.h"
+#include "ir/target/target.h"
 
 static bool fits(const struct target *target)
 {

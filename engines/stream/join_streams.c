@@ -9,7 +9,7 @@
  *
  * Parameters are whole buffers of the program, each once: what views and offsets say goes into places. Before `plan`, which lets
  * buffers that are not in use at a time lie in one place: those of one launch are. Exact. */
-#include "ir/loop_vector.h"
+#include "ir/loop/loop_vector.h"
 #include "engines/stream/stream_passes.h"
 
 

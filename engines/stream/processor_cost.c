@@ -2,8 +2,8 @@
 #include "engines/stream/processor_cost.h"
 
 #include "cost/scalars.h"
-#include "ir/lower_emit.h"
-#include "ir/rates.h"
+#include "ir/lower/lower_emit.h"
+#include "ir/target/rates.h"
 
 /* of a product and its sum, in tiles of 2 x 2 as `jam` makes them; floats wait for each other elsewhere */
 static double product_cycles(bool floats, const struct target *t)

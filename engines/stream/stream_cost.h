@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost model of convolutions on a machine (ir/machine.h): tiles that fit its memories, and how long a stream of them takes.
+/* The cost model of convolutions on a machine (ir/target/machine.h): tiles that fit its memories, and how long a stream of them takes.
  *
  *     for each tile of results: reset its sums; load what is added; for some blocks of inputs at a time: load inputs, load weights,
  *     multiply; operations; store
@@ -10,8 +10,8 @@
 #define ENGINES_STREAM_STREAM_COST_H
 
 #include "base/memory.h"
-#include "ir/machine.h"
-#include "ir/schedule.h"
+#include "ir/target/machine.h"
+#include "ir/target/schedule.h"
 
 /* What is to be computed: blocks are of machine->block_in, block_out channels; [0] rows, [1] columns. */
 struct stream_work {

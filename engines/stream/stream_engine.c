@@ -2,8 +2,8 @@
 /* The stream engine: convolutions of bytes as streams of instructions for a machine beside the processor; all else
  * is the scalar engine's. */
 #include "engines/stream/streams.h"
-#include "ir/engine.h"
-#include "ir/target.h"
+#include "ir/target/engine.h"
+#include "ir/target/target.h"
 #include "kernels/kernels.h"
 #include "schedule/choose.h"
 

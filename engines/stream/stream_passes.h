@@ -3,7 +3,7 @@
 #ifndef PASSES_STREAM_PASSES_H
 #define PASSES_STREAM_PASSES_H
 
-#include "ir/stream_flat.h"
+#include "ir/loop/stream_flat.h"
 #include "passes/pass.h"
 
 /* ---- place.c ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels that the target's machine runs: a convolution of bytes, and what shifts and bounds its sums, as a stream (ir/stream.h) that
+/* Kernels that the target's machine runs: a convolution of bytes, and what shifts and bounds its sums, as a stream (ir/loop/stream.h) that
  * follows the words of its schedule for tiles.
  *
  *     for each tile of results:

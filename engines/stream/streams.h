@@ -4,8 +4,8 @@
 #define ENGINES_STREAM_STREAMS_H
 
 #include "engines/stream/stream_cost.h"
-#include "ir/lower_emit.h"
-#include "ir/target.h"
+#include "ir/lower/lower_emit.h"
+#include "ir/target/target.h"
 
 /* What the machine would have to do for a convolve_packed and the rest of its fusion; false: it cannot, or there is no machine. */
 bool stream_work_of(const struct op *op, const struct target *target, struct stream_work *work);

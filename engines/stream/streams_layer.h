@@ -3,7 +3,7 @@
 #ifndef ENGINES_STREAM_STREAMS_LAYER_H
 #define ENGINES_STREAM_STREAMS_LAYER_H
 
-#include "ir/stream.h"
+#include "ir/loop/stream.h"
 #include "kernels/access.h"
 #include "engines/stream/streams.h"
 

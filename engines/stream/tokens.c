@@ -12,7 +12,7 @@
  * are no neighbours, outside of the machine, goes through the one between them, by a statement of it that knows, or by a push right
  * behind a pop. The end of the stream is one more statement of compute that asks for all. Tokens are popped in the order in which they
  * were pushed, as what a stage asks of another only moves on. No queue gets more than it holds. */
-#include "ir/stream_order.h"
+#include "ir/loop/stream_order.h"
 #include "engines/stream/stream_passes.h"
 
 #include <stdlib.h>

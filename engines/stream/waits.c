@@ -9,7 +9,7 @@
  * A stage knows up to which statement each other one is done, by what it waited for, and by what that had waited for. A statement asks, of
  * each other stage, for the last that touches what it touches, one of the two writing. What it asks for last is waited for first: that
  * often knows the rest. */
-#include "ir/stream_order.h"
+#include "ir/loop/stream_order.h"
 #include "engines/stream/stream_passes.h"
 
 #include <stdlib.h>

@@ -11,7 +11,7 @@
  *
  * A processor is told the shapes of all tiles at once (`tiles`), so that there is one variable with
  * sums at a time, of the shape said last. Exact to the bit. */
-#include "ir/loop_grid.h"
+#include "ir/loop/loop_grid.h"
 #include "passes/pass.h"
 
 struct assignment {

@@ -2,8 +2,8 @@
 /* The tile engine: the vector engine, where some products are hardware tiles' (AMX), or tiles of vector registers'
  * (i8mm). */
 #include "engines/tile/tile_engine.h"
-#include "ir/engine.h"
-#include "ir/target.h"
+#include "ir/target/engine.h"
+#include "ir/target/target.h"
 #include "kernels/contract.h"
 #include "kernels/kernel_state.h"
 #include "kernels/kernels.h"

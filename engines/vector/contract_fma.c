@@ -11,7 +11,7 @@
  *
  *     let %v = %x * %a + %y * %b
  *     %y[i] = u8(round(%v))                             stays */
-#include "ir/loop_contract.h"
+#include "ir/loop/loop_contract.h"
 #include "passes/pass.h"
 #include "passes/vectorize/averages.h"
 

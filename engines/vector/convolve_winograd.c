@@ -16,7 +16,7 @@
  * there is one group, and threads share first its tiles, then panels, then tiles again
  * (panel_tasks). */
 #include "engines/vector/vector_engine.h"
-#include "ir/winograd_tiles.h"
+#include "ir/lower/winograd_emit.h"
 #include "kernels/contract.h"
 
 enum { POOL = 2 };                      /* rows and columns of a window of results */

@@ -14,7 +14,7 @@
  * for all rows of a tile; totals are added up in the order of blocks, as the canonical lowering
  * does. */
 #include "engines/vector/vector_engine.h"
-#include "ir/block_weights.h"
+#include "ir/tensor/block_weights.h"
 #include "kernels/kernel_state.h"
 
 enum { X, W, STEPS, SUMS, SCALES, ZEROS };

@@ -9,8 +9,8 @@
 #include "engines/vector/dot_blocks_cost.h"
 
 #include "cost/core.h"
-#include "ir/block_weights.h"
-#include "ir/rates.h"
+#include "ir/tensor/block_weights.h"
+#include "ir/target/rates.h"
 
 double blocks_weights(const struct op *op)
 {

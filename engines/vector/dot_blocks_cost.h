@@ -3,8 +3,8 @@
 #ifndef ENGINES_VECTOR_DOT_BLOCKS_COST_H
 #define ENGINES_VECTOR_DOT_BLOCKS_COST_H
 
-#include "ir/target.h"
-#include "ir/tensor.h"
+#include "ir/target/target.h"
+#include "ir/tensor/tensor.h"
 
 /* of a tile of so many positions by so many vectors of outputs: all its blocks, and its results */
 double blocks_tile_cost(const struct op *op, int64_t positions, int64_t vectors, const struct target *target);

@@ -11,7 +11,7 @@
  * cycle, which only serves to decide how threads share them. */
 #include "engines/vector/lanes_cost.h"
 
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 double lanes_cost(const struct lanes_shape *sh, int rows, int columns, bool at_once, bool resident,
                   const struct target *t)

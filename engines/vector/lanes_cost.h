@@ -3,7 +3,7 @@
 #ifndef ENGINES_VECTOR_LANES_COST_H
 #define ENGINES_VECTOR_LANES_COST_H
 
-#include "ir/target.h"
+#include "ir/target/target.h"
 
 struct lanes_shape { int64_t rows, columns, stride[2], window[2]; };
 

@@ -10,7 +10,7 @@
  * Each result combines its elements in the order of the canonical lowering, so it is the same to
  * the bit. */
 #include "engines/vector/vector_engine.h"
-#include "ir/relation.h"
+#include "ir/tensor/relation.h"
 #include "kernels/kernel_state.h"
 #include "kernels/meeting.h"
 

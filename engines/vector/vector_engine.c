@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The vector engine: contractions in register tiles of vectors, by schedules; all else by the pass vectorize. */
 #include "engines/vector/vector_engine.h"
-#include "ir/engine.h"
-#include "ir/target.h"
+#include "ir/target/engine.h"
+#include "ir/target/target.h"
 #include "kernels/kernel_state.h"
 #include "kernels/kernels.h"
 #include "schedule/choose.h"

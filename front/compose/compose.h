@@ -13,7 +13,7 @@
 #define FRONT_COMPOSE_COMPOSE_H
 
 #include "base/diag.h"
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 #include "passes/pass.h"
 
 /* the largest stride, pad, kernel, ... that a model may state */

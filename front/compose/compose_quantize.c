@@ -3,7 +3,7 @@
  * with 1 / scale, which differs at halves; rounded first, then moved by the zero point. */
 #include "front/compose/compose_quantize.h"
 
-#include "ir/affine_numbers.h"
+#include "ir/tensor/affine_numbers.h"
 
 static struct value *quantize(struct compose *c, struct value *real, struct value *zero_point,
                               enum element to, bool saturate)

@@ -20,7 +20,7 @@
 
 #include <stdio.h>
 
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 #include "passes/calibrate/exact_sum.h"
 
 /* ---- what is known of one tensor (range.c) ---- */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ir/tensor_text.h"
+#include "ir/tensor/tensor_text.h"
 #include "passes/calibrate/calibration.h"
 
 enum { HEX_DIGITS = 64, HALF = RANGE_BINS / 2 };

@@ -31,7 +31,7 @@
  *   - but rows (softmax, norms): what reductions along the same dimensions make of the elements of
  *     a row, and is broadcast along it again, joins with all between; so does a reduction that a
  *     row ends in. Each is computed once for a row; what several loops over the row need is
- *     computed in each of them, but for one costly value, which is kept (ir/lower_rows.c).
+ *     computed in each of them, but for one costly value, which is kept (ir/lower/lower_rows.c).
  *
  * Packed contractions (made by layout) take more:
  *
@@ -49,7 +49,7 @@
 
 #include <string.h>
 
-#include "ir/relation.h"
+#include "ir/tensor/relation.h"
 #include "passes/remark.h"
 
 struct member {                         /* what is known of an operation while groups form */

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#include "ir/relation.h"
+#include "ir/tensor/relation.h"
 
 /* how far it begins in front of its operand, and the number that it surrounds that with */
 static bool halo_lows(const struct op *op, int64_t lows[RANK_MAX], double *number)

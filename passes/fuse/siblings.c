@@ -13,7 +13,7 @@
  * have results of the same extents; what they share is read at the index of the result, or along
  * its row, in both. So the state of a recurrent cell and its output become one kernel, several
  * functions of one value do, and so do the mean and the largest, or the mean and the variance, of a
- * row: such reductions share a loop (ir/lower_merge.c), or the row lies in the first cache.
+ * row: such reductions share a loop (ir/lower/lower_merge.c), or the row lies in the first cache.
  *
  * The joined kernel stands where the later one is, if nothing between reads what the first one
  * makes, or else where the earlier one is, if what the later one reads is there by then: so no
@@ -22,7 +22,7 @@
  *
  * Where each kernel is a launch, element-wise ones that read such rows join them, and so do small
  * ones of the same extents that share nothing, as two caches that get a row more. */
-#include "ir/relation.h"
+#include "ir/tensor/relation.h"
 #include "passes/fuse/join.h"
 
 enum { READERS_MAX = 16, NEAR = 16 };   /* of a value; in front of a kernel: that are looked at */

@@ -9,7 +9,7 @@
  * A word of the multiply is `group` bytes, and a number of each of them is a word of as many
  * numbers: unpacking is a shift and a mask of whole vectors. So weights stay as small as the model
  * has them. */
-#include "ir/block_weights.h"
+#include "ir/tensor/block_weights.h"
 #include "passes/layout/layout.h"
 
 enum { SCALES = 4, ZEROS };

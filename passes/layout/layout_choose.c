@@ -21,7 +21,7 @@
  * lanes that pad the last block cost less than what whole vectors are good for (a depthwise window
  * that stays in registers, strips, stores without masks). */
 #include "cost/layout_cost.h"
-#include "ir/loop_vector.h"
+#include "ir/loop/loop_vector.h"
 #include "passes/layout/layout.h"
 
 #include <math.h>

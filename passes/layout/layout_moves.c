@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "ir/relation.h"
+#include "ir/tensor/relation.h"
 
 static struct value *refuse(struct layout *l, enum remark_reason why)
 {

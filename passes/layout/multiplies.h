@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Which multiply (ir/multiply.h) a contraction gets, before its operands are packed for it. */
+/* Which multiply (ir/target/multiply.h) a contraction gets, before its operands are packed for it. */
 #ifndef PASSES_LAYOUT_MULTIPLIES_H
 #define PASSES_LAYOUT_MULTIPLIES_H
 
-#include "ir/multiply.h"
+#include "ir/target/multiply.h"
 #include "passes/pass.h"
 #include "schedule/schedule_choice.h"
 

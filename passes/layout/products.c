@@ -17,7 +17,7 @@
  * Of all combinations the one of least cycles: the machine's, or what it reads, and the processor's, which moves a byte in each. What
  * another contraction makes is in blocks already, and stays.
  * Element-wise operations with constants that follow on rows go on in the same form. Exact. */
-#include "ir/machine.h"
+#include "ir/target/machine.h"
 #include "passes/layout/layout.h"
 
 #include <math.h>

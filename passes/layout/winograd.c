@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* winograd: 3 x 3 convolutions by tiles of their result, with fewer products (ir/winograd_tiles.h), where
+/* winograd: 3 x 3 convolutions by tiles of their result, with fewer products (ir/tensor/winograd_tiles.h), where
  * that is faster.
  *
  *   %1 = pad(%0, 0.0, [0, 0, 1, 1, 0])                    %1 = pad(%0, 0.0, [0, 0, 1, 1, 0])
@@ -16,8 +16,8 @@
  * memory, and all rows at once: where that is more than --max-ram, there are none
  * (compiler/budget.c). */
 #include "cost/winograd_cost.h"
-#include "ir/relation.h"
-#include "ir/winograd_tiles.h"
+#include "ir/tensor/relation.h"
+#include "ir/tensor/winograd_tiles.h"
 #include "passes/layout/winograd.h"
 #include "schedule/book.h"
 #include "schedule/schedule_choice.h"

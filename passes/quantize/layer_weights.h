@@ -4,7 +4,7 @@
 #ifndef PASSES_QUANTIZE_LAYER_WEIGHTS_H
 #define PASSES_QUANTIZE_LAYER_WEIGHTS_H
 
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 
 struct weight_places {
         int along;                      /* the dimension of w that is an output's; -1: none, there

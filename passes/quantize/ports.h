@@ -3,7 +3,7 @@
 #ifndef PASSES_QUANTIZE_PORTS_H
 #define PASSES_QUANTIZE_PORTS_H
 
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 #include "passes/calibrate/calibration.h"
 
 enum port_steps {

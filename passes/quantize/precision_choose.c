@@ -9,8 +9,8 @@
  * no finite number for stay in f32, and what they multiply. */
 #include "cost/narrow_cost.h"
 #include "cost/room.h"
-#include "ir/capability.h"
-#include "ir/winograd_tiles.h"
+#include "ir/loop/capability.h"
+#include "ir/tensor/winograd_tiles.h"
 #include "passes/layout/layout.h"
 #include "passes/layout/winograd.h"
 #include "passes/quantize/precision.h"

@@ -6,7 +6,7 @@
  *   %3 = max(%2, 0.0)                   %3 = add(%2, whole(@bias) * sx * sw)
  *                                       %4 = (u8(round(%3 / sy)) - zy) * sy
  *
- * It writes what the importer makes of QuantizeLinear and DequantizeLinear (ir/affine_numbers.h), so that
+ * It writes what the importer makes of QuantizeLinear and DequantizeLinear (ir/tensor/affine_numbers.h), so that
  * the rules of simplify do with it what they do with models that come so: sums of whole numbers,
  * one rounding behind them, moves of bytes, tables. What is quantized already has no layers of
  * floats, and stays as it is.

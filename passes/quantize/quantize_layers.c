@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ir/affine_numbers.h"
+#include "ir/tensor/affine_numbers.h"
 #include "passes/quantize/layer_weights.h"
 #include "passes/quantize/quantize.h"
 #include "passes/quantize/rounding.h"

@@ -9,7 +9,7 @@
  * Of rows of zeros scale is 0. An output of rows that is put together of rows that came so (a cache of
  * keys and values, to which a step adds its own) hands these on as they are, and what else reads it
  * reads the rounded numbers, too, as the next step will. So it is read in bytes. */
-#include "ir/affine_numbers.h"
+#include "ir/tensor/affine_numbers.h"
 #include "passes/quantize/quantize.h"
 
 #include <string.h>

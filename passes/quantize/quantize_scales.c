@@ -7,7 +7,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "ir/affine_numbers.h"
+#include "ir/tensor/affine_numbers.h"
 #include "passes/quantize/quantize.h"
 
 /* ---- which have the same ---- */

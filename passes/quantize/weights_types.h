@@ -3,7 +3,7 @@
 #ifndef PASSES_QUANTIZE_WEIGHTS_TYPES_H
 #define PASSES_QUANTIZE_WEIGHTS_TYPES_H
 
-#include "ir/block_weights.h"
+#include "ir/tensor/block_weights.h"
 
 enum { BLOCK_MOST = 1 << 16 };          /* at least BLOCK_LEAST */
 

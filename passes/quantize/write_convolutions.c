@@ -3,14 +3,14 @@
  *
  *      a step for all of an output     convolve(x, i8(@w) * scales); simplify takes the scales behind the sums
  *                                      cast(gather(i8(@t), i)) * gather(scales, i)
- *      blocks                          the same with what decodes blocks (ir/block_weights.h); a convolution's are of
+ *      blocks                          the same with what decodes blocks (ir/tensor/block_weights.h); a convolution's are of
  *                                      what a window sees, in the order of its weights
  *
  * and with --quantize=dynamic, a step for each image, numbers as products have them:
  *
  *      step = max |x| / 127 of an image, q = u8(round(x * (1 / step)) + 128)
  *      y = f32(convolve(q - 128, i8(@w))) * (step * scale) */
-#include "ir/affine_numbers.h"
+#include "ir/tensor/affine_numbers.h"
 #include "passes/quantize/quantize_products.h"
 
 #include <string.h>

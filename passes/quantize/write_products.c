@@ -2,8 +2,8 @@
 /* quantize_products: rounded weights as operations.
  *
  *      a step for all of an output     dot(x, i8(@w) * scales), as the importer has DequantizeLinear
- *                                      (ir/affine_numbers.h); simplify takes the scales behind the sums
- *      blocks                          as it has MatMulNBits (ir/block_weights.h)
+ *                                      (ir/tensor/affine_numbers.h); simplify takes the scales behind the sums
+ *      blocks                          as it has MatMulNBits (ir/tensor/block_weights.h)
  *
  * and with --quantize=dynamic, where x becomes bytes,
  *
@@ -11,7 +11,7 @@
  *      y = f32(dot(q - 128, i8(@w) - zeros)) * (step * scale)
  *
  * or MatMulNBits with accuracy_level 4. */
-#include "ir/affine_numbers.h"
+#include "ir/tensor/affine_numbers.h"
 #include "passes/quantize/quantize_products.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ir/ops.h"
+#include "ir/tensor/ops.h"
 
 /* What becomes of a whole number s: f32(s + bias), steps in f32, each of x and its number, and the
  * conversion to a byte from low to high, which saturates. Steps are OP_mul, OP_div (of x by the

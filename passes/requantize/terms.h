@@ -9,7 +9,7 @@
 #ifndef PASSES_REQUANTIZE_TERMS_H
 #define PASSES_REQUANTIZE_TERMS_H
 
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 
 enum { TERMS_SOURCES = 4 };
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "ir/relation.h"
+#include "ir/tensor/relation.h"
 
 /* ---- paths of reshapes and transposes ---- */
 

@@ -15,7 +15,7 @@
 #include "passes/simplify/simplify.h"
 #include "passes/simplify/tables.h"
 
-#include "ir/target.h"
+#include "ir/target/target.h"
 
 enum { BYTES = 256 };
 enum { OF_FUNCTION = 8, OF_DIVISION = 2, SEVERAL = 8 };           /* operations that are as dear */

@@ -10,7 +10,7 @@
 #ifndef PASSES_VECTORIZE_AVERAGES_H
 #define PASSES_VECTORIZE_AVERAGES_H
 
-#include "ir/loop.h"
+#include "ir/loop/loop.h"
 
 /* the variables of f that are such sums, as keys (averages_has); in arena */
 struct map *averages_find(struct arena *arena, const struct loop_function *f);

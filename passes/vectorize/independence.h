@@ -3,7 +3,7 @@
 #ifndef PASSES_VECTORIZE_INDEPENDENCE_H
 #define PASSES_VECTORIZE_INDEPENDENCE_H
 
-#include "ir/loop_bounds.h"
+#include "ir/loop/loop_bounds.h"
 
 enum { INDEPENDENT_LOOPS_MAX = 8 };
 

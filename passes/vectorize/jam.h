@@ -5,9 +5,9 @@
 #define PASSES_VECTORIZE_JAM_H
 
 #include "base/text.h"
-#include "ir/loop.h"
-#include "ir/loop_bounds.h"
-#include "ir/target.h"
+#include "ir/loop/loop.h"
+#include "ir/loop/loop_bounds.h"
+#include "ir/target/target.h"
 
 enum { JAM_DEPTH_MAX = 12, JAM_STEPS_MAX = 8 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* jam, the copies: statements for one iteration become such for several, side by side. */
-#include "ir/loop_vector.h"
+#include "ir/loop/loop_vector.h"
 #include "passes/vectorize/jam.h"
 
 struct jam_copy *jam_copy_new(struct arena *arena, int times)

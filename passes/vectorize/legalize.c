@@ -15,12 +15,12 @@
  * A prefetch that the target cannot do goes, and hardware tiles that it has none of are written out
  * (legalize_statements.c). All else stays as it is where there are no vectors.
  *
- * Exact to the bit. Which rows there are: ir/capability.h. */
+ * Exact to the bit. Which rows there are: ir/loop/capability.h. */
 #include "passes/vectorize/legalize.h"
 
 #include <math.h>
 
-#include "ir/loop_vector.h"
+#include "ir/loop/loop_vector.h"
 #include "passes/pass.h"
 
 static enum element element_of(const struct loop_expr *e) { return e->type.element; }

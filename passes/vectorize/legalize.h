@@ -3,8 +3,8 @@
 #ifndef PASSES_VECTORIZE_LEGALIZE_H
 #define PASSES_VECTORIZE_LEGALIZE_H
 
-#include "ir/loop_bounds.h"
-#include "ir/capability.h"
+#include "ir/loop/loop_bounds.h"
+#include "ir/loop/capability.h"
 
 /* f of the library with vectors of that many lanes for its variables, all of whose operations the
  * target has, but for sides of choices: what they lack is taken to be rare, and done for the lanes

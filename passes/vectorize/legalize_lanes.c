@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#include "ir/loop_vector.h"
+#include "ir/loop/loop_vector.h"
 
 struct lanes {
         struct arena *arena;

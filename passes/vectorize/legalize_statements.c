@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* legalize: sums in hardware tiles, for a target that has none, are vectors and what is done to
  * them; a prefetch that it cannot do is nothing. */
-#include "ir/loop_vector.h"
+#include "ir/loop/loop_vector.h"
 #include "passes/vectorize/legalize.h"
 
 struct expansion {

@@ -7,7 +7,7 @@
  *     }
  *
  * This file finds the places; the answers fold once the range of %j is known
- * (ir/loop_vector_expr.c). */
+ * (ir/loop/loop_vector_expr.c). */
 #include "passes/vectorize/vectorize.h"
 
 struct search {

@@ -4,7 +4,7 @@
 #ifndef PASSES_VECTORIZE_VECTORIZE_H
 #define PASSES_VECTORIZE_VECTORIZE_H
 
-#include "ir/loop_vector.h"
+#include "ir/loop/loop_vector.h"
 #include "passes/pass.h"
 
 struct vectorizing {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Measures this machine, and says what the rates of a target (ir/rates.def) are here, each beside the one that the target has:
+"""Measures this machine, and says what the rates of a target (ir/target/rates.def) are here, each beside the one that the target has:
 
     make fit-cost                                 # of the processor's own target; FIT_FLAGS: as below
     fit_cost.py --target=x86-64-v3 --write=rates.txt

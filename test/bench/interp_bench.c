@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 
 struct bench {
         const char *name, *text;

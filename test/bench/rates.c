@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "codegen/targets.h"
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 static bool is_first_of_its_name(const struct target *t, int number)
 {
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
         printf("target %s runs=%d vector_bytes=%d registers=%d fma=%d l1=%lld l2=%lld\n", t->name, target_runs_here(t),
                target_vector_bytes(t), target_vector_registers(t), target_has_fma(t), (long long)target_l1_bytes(t), (long long)target_l2_bytes(t));
 #define RATE(name, neutral, unit, doc) printf("rate " #name " %.6g " unit "\n", rate_##name(t));
-#include "ir/rates.def"
+#include "ir/target/rates.def"
         print_multiplies(t);
         return 0;
 }

@@ -141,7 +141,7 @@ def test_which_row(shape, together, tmp_path):
     assert "multiply_f16_together_" not in path.read_text()
 
 
-# y = x w: turns of 64 channels through 4 stages; w comes as runs of what a stage holds, in the order of ir/loop_tiles.h
+# y = x w: turns of 64 channels through 4 stages; w comes as runs of what a stage holds, in the order of ir/loop/loop_tiles.h
 RUNS = """loop 4
 program "runs" source ""
 buffer @x : f16[32768] input "x" shape <64 x 512>

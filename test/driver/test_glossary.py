@@ -17,7 +17,7 @@ TERMS = [term for line in re.findall(r"^- (\*\*.*?):", GLOSSARY[:RETIRED], re.M)
 REMOVED = {
     "carrier": (r"carrier", None),
     "absorb": (r"absorb", r"base/sha256\.c|passes/simplify/logic\.c"),         # of a hash; a law of Boolean algebra
-    "grid, of quantization": (r"\bstruct grid\b|\bgrid_(?:limits|scale|stored|help|from_text)\b|\bgrids\.def\b", r"ir/loop_verify_grid\.c"),
+    "grid, of quantization": (r"\bstruct grid\b|\bgrid_(?:limits|scale|stored|help|from_text)\b|\bgrids\.def\b", r"ir/loop/loop_verify_grid\.c"),
     "micro, of a pass": (r"flatten,micro\b|\bpass_micro\b|\bmicro,tokens|stream/micro\b", None),
     "beside, of a name": (r"\bstruct beside\b|\w_beside\b|\bbeside_\w|\bbeside\.[ch]\b", r"test/"),
     "PLACE_...": (r"\bPLACE_(?:SCALAR|BROADCAST|LANE|LANE_LOADED|VECTOR|TILE|WARP|GROUP)\b|\bmultiply_place\b", None),
@@ -63,16 +63,16 @@ def report_words():
 
 # what, its words, where they are defined
 TABLES = {
-    "schedules": (lambda: rows("ir/schedule.def", "FIELD"), ["docs/dnncc-schedule.5"]),
-    "operations": (lambda: rows("ir/ops.def", "(?:OP|EW|CMP)"), ["docs/ir.md"]),
-    "attributes": (lambda: attributes("ir/ops.def"), ["docs/ir.md"]),
-    "expressions": (lambda: re.findall(r'^LOOP_OP\(\w+, +"([a-z_]\w*)"', text("ir/loop_ops.def"), re.M), ["docs/ir.md"]),
+    "schedules": (lambda: rows("ir/target/schedule.def", "FIELD"), ["docs/dnncc-schedule.5"]),
+    "operations": (lambda: rows("ir/tensor/ops.def", "(?:OP|EW|CMP)"), ["docs/ir.md"]),
+    "attributes": (lambda: attributes("ir/tensor/ops.def"), ["docs/ir.md"]),
+    "expressions": (lambda: re.findall(r'^LOOP_OP\(\w+, +"([a-z_]\w*)"', text("ir/loop/loop_ops.def"), re.M), ["docs/ir.md"]),
     "dumps": (dump_words, ["docs/ir.md"]),
-    "codes": (lambda: rows("ir/fail_codes.def", "FAIL"), ["docs/ir.md"]),
+    "codes": (lambda: rows("ir/loop/fail_codes.def", "FAIL"), ["docs/ir.md"]),
     "passes": (lambda: rows("passes/passes.def", "PASS"), ["docs/ir.md"]),
     "limits": (lambda: rows("passes/limits.def", "LIMIT"), ["docs/ir.md"]),
     "remarks": (lambda: re.findall(r"^(?:DONE|LEFT)\(\w+, (\w+),", text("passes/remarks.def"), re.M), ["docs/remarks.md"]),
-    "rates": (lambda: rows("ir/rates.def", "RATE"), ["docs/rates.md"]),
+    "rates": (lambda: rows("ir/target/rates.def", "RATE"), ["docs/rates.md"]),
     "options": (lambda: rows("compiler/options.def", "OPTION"), ["docs/dnncc.1"]),
     "observers": (lambda: re.findall(r'^OBSERVER\(\w+, +"([^"]+)"', text("passes/calibrate/observers.def"), re.M), ["docs/dnncc.1"]),
     "quantization steps": (lambda: rows("passes/quantize/quantize_steps.def", "STEP"), ["docs/quantization.md"]),

@@ -21,6 +21,17 @@ def test_dependencies_point_one_way():
     assert not wrong, wrong
 
 
+def test_folders_of_ir_point_one_way():
+    folders = re.search(r"folders are ordered likewise: ([^.]*)\.", (TOP / "docs/architecture.md").read_text())[1].split("->")
+    folders = [folder.strip() for folder in folders]
+    assert sorted(folders) == sorted(str(path.relative_to(TOP)) for path in (TOP / "ir").iterdir() if path.is_dir())
+    includes = [(path.relative_to(TOP), "ir/" + to) for folder in folders for path in sorted((TOP / folder).glob("*.[ch]"))
+                for to in re.findall(r'^#include "ir/(\w+)/', path.read_text(), re.MULTILINE)]
+    assert {to for _, to in includes} >= set(folders) - {"ir/lower", "ir/library"}
+    wrong = [f"{path} includes {to}/" for path, to in includes if folders.index(to) < folders.index(str(path.parent))]
+    assert not wrong, wrong
+
+
 def test_meaning_of_operators_knows_no_format():
     """front/compose builds Tensor IR of values and parameters: it includes base/, ir/ and passes/ alone, and has no word of a format"""
     files = sorted((TOP / "front/compose").glob("*.[ch]"))
@@ -33,10 +44,10 @@ def test_meaning_of_operators_knows_no_format():
     assert not wrong, wrong
 
 
-# Who asks which kind of machine it is, rather than for a fact of its engine (ir/engine.h).
+# Who asks which kind of machine it is, rather than for a fact of its engine (ir/target/engine.h).
 KIND = (r"target_grid\(|target_accelerator\(|target_commands\(|target_begins_early\(|multiply_in_(warps|groups)\(|multiply_registers\(|"
         r"target_tile_shapes\(|PLACE_(TILE|WARP|GROUP)\b|engine_(scalar|vector|tile|grid|stream|commands)\b")
-DEFINED = ("ir/target.h", "ir/multiply.h", "ir/multiply.c", "ir/engine.h")        # where these are defined
+DEFINED = ("ir/target/target.h", "ir/target/multiply.h", "ir/target/multiply.c", "ir/target/engine.h")        # where these are defined
 KINDS_MOST = 25
 
 

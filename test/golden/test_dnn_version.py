@@ -24,12 +24,12 @@ func @main(%x "x": <4 x f32>) -> ("y") {{
 
 def words():
     """what the tables have"""
-    table = re.sub(r"/\*.*?\*/", "", (dnncc.ROOT / "ir" / "ops.def").read_text(), flags=re.S)
+    table = re.sub(r"/\*.*?\*/", "", (dnncc.ROOT / "ir" / "tensor" / "ops.def").read_text(), flags=re.S)
     operation, found = None, set()
     for m in re.finditer(r"^\s*(?:OP|EW|CMP)\((\w+)|\b(?:INT|INTS|ENUM|TYPE)\((\w+),", table, re.M):
         operation = m[1] or operation
         found.add(m[1] or f"{operation} {m[2]}")
-    fields = re.findall(r"^FIELD\((\w+),", (dnncc.ROOT / "ir" / "schedule.def").read_text(), re.M)
+    fields = re.findall(r"^FIELD\((\w+),", (dnncc.ROOT / "ir" / "target" / "schedule.def").read_text(), re.M)
     return found | {f"schedule {name}" for name in fields}
 
 
@@ -48,7 +48,7 @@ def test_the_version_follows_the_words(tmp_path):
     assert len(there) > 150
     first, *listed = WORDS.read_text().splitlines()
     gone = sorted(set(listed) - there)
-    assert not gone or version > int(first), f"words of version {first} are gone, so TENSOR_VERSION (ir/tensor.h) rises: {gone}"
+    assert not gone or version > int(first), f"words of version {first} are gone, so TENSOR_VERSION (ir/tensor/tensor.h) rises: {gone}"
     if os.environ.get("BLESS"):
         WORDS.write_text("".join(f"{line}\n" for line in (version, *sorted(there))))
         first, *listed = WORDS.read_text().splitlines()

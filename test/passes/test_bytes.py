@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Products of bytes against exact arithmetic: convolutions, depthwise ones and products of matrices with sums of i32, by every multiply
-of bytes that a target has (ir/multiply.h). Operands are at the ends of their types, where sums of pairs are largest, or random; zero
+of bytes that a target has (ir/target/multiply.h). Operands are at the ends of their types, where sums of pairs are largest, or random; zero
 points are at the ends, too; depths go from 1 to 4,608, extents leave tails everywhere."""
 import pathlib
 import random

@@ -11,7 +11,7 @@
 
 #include "codegen/targets.h"
 #include "compiler/driver.h"
-#include "ir/capability.h"
+#include "ir/loop/capability.h"
 
 extern const struct target target_generic;
 

@@ -22,7 +22,7 @@ def test_decisions_ask_models():
 
 
 def test_every_rate_is_read():
-    listed = re.findall(r"^RATE\((\w+),", (dnncc.ROOT / "ir" / "rates.def").read_text(), re.M)
+    listed = re.findall(r"^RATE\((\w+),", (dnncc.ROOT / "ir" / "target" / "rates.def").read_text(), re.M)
     read = {m[1] for path in sources("cost", "engines", "ir", "compiler") for m in ASKED.finditer(path.read_text())}
     assert len(listed) == len(set(listed)) and set(listed) == read - {"multiply", "", None}
 

@@ -17,7 +17,7 @@
 
 #include "codegen/c_printer.h"
 #include "codegen/targets.h"
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 #include "passes/pass.h"
 #include "test/unit/processor.h"
 #include "test/descriptor.h"

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/interp_code.h"
-#include "ir/loop_grid.h"
-#include "ir/lower.h"
+#include "ir/interp/interp_code.h"
+#include "ir/loop/loop_grid.h"
+#include "ir/lower/lower.h"
 #include "kernels/kernels.h"
-#include "ir/target.h"
+#include "ir/target/target.h"
 
 extern const struct target target_generic;
 

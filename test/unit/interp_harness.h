@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/interp_code.h"
+#include "ir/interp/interp_code.h"
 
 struct harness {
         struct arena *arena;

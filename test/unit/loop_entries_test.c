@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs of several entries: their text, what the verifier holds of them, and that each runs by itself. */
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 #include "test/unit/loop_harness.h"
 
 /* two entries share a kernel and a constant; each has ports and a workspace of its own */

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/loop.h"
+#include "ir/loop/loop.h"
 
 struct bench {
         struct arena *arena;

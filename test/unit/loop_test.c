@@ -189,9 +189,9 @@ static const struct {
         { #name, formula, DOMAIN_##domain, arity, false },
 #define CMP(name, arity, domain, traits, formula, doc)                                             \
         { #name, formula, DOMAIN_##domain, arity, true },
-#include "ir/ops.def"
+#include "ir/tensor/ops.def"
 #define REDUCER(name, identity, formula, doc) { "reduce " #name, formula, DOMAIN_NUMBER, 2, false },
-#include "ir/reducers.def"
+#include "ir/tensor/reducers.def"
 };
 
 static void test_formulas_of_the_tables(void **state)

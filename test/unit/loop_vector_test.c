@@ -2,7 +2,7 @@
 /* Vectors from scalars: the loop over %j becomes strips of vectors and a masked rest, which must compute the same. */
 #include "test/unit/interp_harness.h"
 
-#include "ir/loop_vector.h"
+#include "ir/loop/loop_vector.h"
 
 enum { ELEMENTS = 4096 };
 

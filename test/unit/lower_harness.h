@@ -20,8 +20,8 @@
 
 #include <cmocka.h>
 
-#include "ir/interp.h"
-#include "ir/lower.h"
+#include "ir/interp/interp.h"
+#include "ir/lower/lower.h"
 #include "passes/pass.h"
 
 /* tables of extents leave out the braces of each dim_t */

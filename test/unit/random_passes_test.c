@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "codegen/targets.h"
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 #include "passes/manager.h"
 #include "kernels/kernels.h"
 #include "test/unit/random_program.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 
 /* tables of extents leave out the braces of each dim_t */
 #pragma GCC diagnostic ignored "-Wmissing-braces"

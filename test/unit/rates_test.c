@@ -10,7 +10,7 @@
 
 #include "codegen/cpu.h"
 #include "codegen/targets.h"
-#include "ir/rates.h"
+#include "ir/target/rates.h"
 
 static const struct multiply own = { .name = "own", .instructions = 3 },
                              other = { .name = "other", .instructions = 3 },
@@ -34,7 +34,7 @@ static void test_what_a_target_does_not_say(void **state)
         /* 0 is what a target does not say; only a wait may be none, and a bound */
 #define RATE(name, neutral, unit, doc) \
         assert_true(rate_##name(NULL) == (neutral) && ((neutral) > 0 || ((neutral) == 0 && (!strcmp(#name, "load_wait") || !strcmp(#name, "starts")))));
-#include "ir/rates.def"
+#include "ir/target/rates.def"
         assert_true(rate_l2(&chip) == rate_l2(NULL));
 }
 

@@ -2,7 +2,7 @@
 /* Relations, against the operations themselves: an element of an operand is changed, and the results
  * that change are among those whose relation says that they need it; where it is exact, all of them
  * are. */
-#include "ir/relation.h"
+#include "ir/tensor/relation.h"
 #include "test/unit/lower_harness.h"
 
 enum { TRIALS = 200, OUTPUTS_MAX = 1 << 12 };

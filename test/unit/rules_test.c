@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "codegen/targets.h"
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 #include "passes/pass.h"
 
 enum { SECTIONS_MAX = 400, PORTS_MAX = 8, ROUNDS = 12 };

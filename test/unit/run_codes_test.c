@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "ir/fail_codes.h"
+#include "ir/loop/fail_codes.h"
 #include "runtime/dnncc_runtime.h"
 
 static void test_texts(void **state)
@@ -15,7 +15,7 @@ static void test_texts(void **state)
 #define FAIL(name, value, doc)                                                                     \
         assert_string_equal(dnncc_error_text(value), doc);                                         \
         assert_string_equal(fail_text(value), doc);
-#include "ir/fail_codes.def"
+#include "ir/loop/fail_codes.def"
         assert_string_equal(dnncc_error_text(0), "no error");
         for (int code = -100; code < 100; code++)
                 if (code)

@@ -18,7 +18,7 @@
 #include "codegen/vta/cycles.h"
 #include "codegen/vta/encode.h"
 #include "codegen/vta/simulate.h"
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 #include "passes/pass.h"
 
 struct bench {

@@ -3,7 +3,7 @@
  * finds. */
 #include "stream_harness.h"
 
-#include "ir/stream.h"
+#include "ir/loop/stream.h"
 
 enum { ROWS = 8, LANES = 16, LAYERS = 6 };
 

@@ -4,7 +4,7 @@
 #include "codegen/c_spelling.h"
 #include "c_harness.h"
 
-#include "ir/capability.h"
+#include "ir/loop/capability.h"
 #include "passes/pass.h"
 #include "test/unit/processor.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 
 /* tables of extents leave out the braces of each dim_t */
 #pragma GCC diagnostic ignored "-Wmissing-braces"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What struct grid_machine (ir/target.h), engines/grid/warp_cost.c and docs/measurements/gpu.md say of a GPU, measured on one:
+/* What struct grid_machine (ir/target/target.h), engines/grid/warp_cost.c and docs/measurements/gpu.md say of a GPU, measured on one:
  *
  *      launch          a phase of a chain, whose blocks read what their neighbours of the phase before wrote: as a launch in a graph
  *      early           the same where each launch may begin before the one in front has ended (from sm_90 on)

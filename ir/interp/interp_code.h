@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* Flat code: what interp_compile.c makes of a program and interp_run.c runs. Private to the
+ * interpreter.
+ *
+ * Instructions work on an array of 64-bit slots; a vector or a register tile is consecutive slots.
+ * There is no recursion in Loop IR, so every kernel has slots of its own and one to return by,
+ * library functions are written out where they are called, and nothing is allocated while running.
+ * Every load and store compares its subscript with the extent of the buffer's descriptor; whole
+ * reduction loops (NEST) do so once, for their lowest and highest one. */
+#ifndef IR_INTERP_CODE_H
+#define IR_INTERP_CODE_H
+
+#include "ir/interp/interp.h"
+
+/* The types that arithmetic tells apart; index is I64. */
+enum slot_kind {
+        KIND_F32,
+        KIND_F64,
+        KIND_I32,
+        KIND_I64,
+        KIND_U32,
+        KIND_U64,
+        KIND_BOOL,
+        KIND_COUNT
+};
+
+union slot { double d; float f; int64_t i; uint64_t u; };
+
+enum { NEST_DEPTH_MAX = 6 };
+
+enum instruction_code {
+#define INSTRUCTION(name) name,
+#include "ir/interp/interp_instructions.def"
+        INSTRUCTION_COUNT
+};
+
+enum { GATHER = 1, STRIP_LANES = 32 };
+
+struct instruction {
+        uint16_t code, lanes;
+        int32_t a, b, c, d, e;
+};
+
+struct descriptor {
+        unsigned char *data;
+        int64_t extent;                 /* elements */
+        uint64_t mask;                  /* subscripts are masked with it: 0 for a splat */
+        int64_t offset;                 /* where in interp->memory the data lies, or -1 */
+        int32_t bytes;                  /* of an element */
+};
+
+/* accumulator = accumulator op f(x, y) for all of a nest of loops, x and y at affine subscripts */
+struct nest {
+        int accumulator, depth;
+        struct nest_loop { int start, end; int64_t step; } loops[NEST_DEPTH_MAX];
+        struct nest_access { int descriptor, base; int64_t stride[NEST_DEPTH_MAX]; } access[2];
+};
+
+/* A buffer of the program; its descriptor has the same number. */
+struct interp_buffer {
+        enum element element;           /* in the program; the descriptor's may be wider
+                                         * (as_double) */
+        enum loop_space space;          /* of the root, as all below */
+        int root, port;                 /* number of the root buffer; of the input or output */
+        int64_t view;                   /* bytes from the root's begin */
+        const void *data;               /* constants */
+};
+
+struct interp {
+        struct instruction *code;
+        union slot *slots;
+        struct nest *nests;
+        struct interp_buffer *buffers;
+        struct descriptor *descriptors; /* of the buffers, then of parameters and stack buffers */
+        int code_count, slot_count, buffer_count, descriptor_count;
+        unsigned char *memory;          /* converted inputs and constants, then workspace and stack
+                                         * buffers */
+        size_t memory_bytes, garbage_from;        /* from there on it is filled with garbage before
+                                                   * a run */
+        bool as_double;
+};
+
+struct interp_options {
+        int entry;                      /* which is run, of the program's */
+        bool as_double;
+        bool plain;                     /* nothing hoisted, shared or fused: for comparison in
+                                         * tests */
+        bool late;                      /* asynchronous copies arrive as late as may be, not at once */
+        int strip;                      /* iterations per strip; 0: STRIP_LANES */
+        uint64_t max_bytes;
+};
+struct interp *interp_new_with(const struct loop_program *p, const struct interp_options *options,
+                               struct diag *diag);
+
+/* interp.c: room for count more elements of that size in interp->memory, where. False (and an
+ * error) past max_bytes. */
+bool interp_reserve(struct interp *interp, int64_t count, int bytes,
+                    const struct interp_options *options, int64_t *offset, struct diag *diag);
+/* interp_compile.c: code, slots, nests, and the descriptors after those of the buffers */
+bool interp_compile(struct interp *interp, const struct loop_program *p,
+                    const struct interp_options *options, struct diag *diag);
+/* interp_run.c */
+int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps);
+
+/* f32, f16 and bf16 are f64 when floats live as double. */
+static inline enum element interp_element(enum element e, bool as_double)
+{
+        return as_double && element_is_float(e) ? E_F64 : e;
+}
+
+#endif

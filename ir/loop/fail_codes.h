@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* What the generated run function returns: fail_codes.def as names and as texts. */
+#ifndef IR_FAIL_CODES_H
+#define IR_FAIL_CODES_H
+
+enum fail_code {
+#define FAIL(name, value, doc) FAIL_##name = value,
+#include "ir/loop/fail_codes.def"
+};
+
+/* "a pointer is null"; of no such code "no code of this version" */
+const char *fail_text(int code);
+
+#endif

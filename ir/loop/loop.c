@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/* Loop IR: making programs, functions, statements and the leaves of expressions; walking them.
+ * Operations are made in loop_fold.c. */
+#include "ir/loop/loop_grid.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct loop_op_info loop_op_info[LOOP_CAST] = {
+#define LOOP_OP(name, text, arity, form, precedence, result, doc) \
+        { #name, text, arity, FORM_##form, precedence, RESULT_##result, doc },
+#include "ir/loop/loop_ops.def"
+};
+
+/* ---- programs, functions, statements ---- */
+
+struct loop_program *loop_program_new(struct arena *arena, const char *name,
+                                      const struct loop_library *library)
+{
+        struct loop_program *p = ARENA_NEW(arena, struct loop_program);
+        p->arena = arena;
+        p->name = arena_string(arena, name);
+        p->command = p->within = p->passes_done = "";
+        p->buffers_end = &p->buffers;
+        p->kernels_end = &p->kernels;
+        p->library = library;
+        p->names = names_new(arena);
+        loop_entry_add(p, "main");
+        return p;
+}
+
+struct loop_entry *loop_entry_add(struct loop_program *p, const char *name)
+{
+        ARENA_GROW(p->arena, p->entries, p->entry_count);
+        struct loop_entry *entry = &p->entries[p->entry_count++];
+        *entry = (struct loop_entry){ .name = arena_string(p->arena, name),
+                                      .main = loop_function_new(p->arena, FUNCTION_MAIN, name) };
+        return entry;
+}
+
+struct loop_entry *loop_only_entry(const struct loop_program *p)
+{
+        if (p->entry_count == 1)
+                return &p->entries[0];
+        assert(!"a program of several entries where one is meant");
+        abort();
+}
+
+struct loop_function *loop_main(const struct loop_program *p) { return loop_only_entry(p)->main; }
+
+int64_t loop_workspace_size(const struct loop_program *p)
+{
+        int64_t size = 0;
+        for (int i = 0; i < p->entry_count; i++)
+                size = p->entries[i].workspace_size > size ? p->entries[i].workspace_size : size;
+        return size;
+}
+
+int64_t loop_live_peak(const struct loop_program *p)
+{
+        int64_t peak = 0;
+        for (int i = 0; i < p->entry_count; i++)
+                peak = p->entries[i].live_peak > peak ? p->entries[i].live_peak : peak;
+        return peak;
+}
+
+struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, enum element e,
+                                    int64_t extent, enum loop_space space)
+{
+        struct loop_buffer *b = ARENA_NEW(p->arena, struct loop_buffer);
+        b->name = text_identifier(p->names, name, strlen(name), "buffer");
+        b->element = element_storage(e);
+        b->extent = extent;
+        b->space = space;
+        b->offset = -1;
+        *p->buffers_end = b;
+        p->buffers_end = &b->next;
+        return b;
+}
+
+struct loop_function *loop_function_new(struct arena *arena, enum loop_function_kind kind,
+                                        const char *name)
+{
+        struct loop_function *f = ARENA_NEW(arena, struct loop_function);
+        f->kind = kind;
+        f->name = arena_string(arena, name);
+        f->body = loop_block_new(arena);
+        return f;
+}
+
+void loop_kernel_add(struct loop_program *p, struct loop_function *kernel)
+{
+        kernel->name = text_identifier(p->names, kernel->name, strlen(kernel->name), "kernel");
+        *p->kernels_end = kernel;
+        p->kernels_end = &kernel->next;
+}
+
+struct loop_buffer *loop_parameter_add(struct arena *arena, struct loop_function *f,
+                                       const char *name, enum element e, int64_t extent,
+                                       enum loop_access access)
+{
+        struct loop_buffer *b = ARENA_NEW(arena, struct loop_buffer);
+        b->name = arena_string(arena, name);
+        b->element = element_storage(e);
+        b->extent = extent;
+        b->space = SPACE_PARAMETER;
+        b->access = access;
+        b->offset = -1;
+        b->number = f->buffer_count;
+        ARENA_GROW(arena, f->buffers, f->buffer_count);
+        f->buffers[f->buffer_count++] = b;
+        return b;
+}
+
+struct loop_variable *loop_scalar_add(struct arena *arena, struct loop_function *f,
+                                      const char *name, struct loop_type type)
+{
+        struct loop_variable *v = loop_variable_new(arena, name, type, VARIABLE_PARAMETER);
+        ARENA_GROW(arena, f->scalars, f->scalar_count);
+        f->scalars[f->scalar_count++] = v;
+        return v;
+}
+
+bool loop_is_grid(const struct loop_function *f)
+{
+        const struct loop_stmt *s = f->kind == FUNCTION_KERNEL ? f->body->first : NULL;
+        return s && s->kind == STMT_FOR && loop_for_is_phase(s->for_kind);
+}
+
+struct loop_block *loop_block_new(struct arena *arena)
+{
+        struct loop_block *block = ARENA_NEW(arena, struct loop_block);
+        block->end = &block->first;
+        return block;
+}
+
+struct loop_stmt *loop_append(struct arena *arena, struct loop_block *block,
+                              enum loop_stmt_kind kind)
+{
+        struct loop_stmt *s = ARENA_NEW(arena, struct loop_stmt);
+        s->kind = kind;
+        s->step = 1;
+        if (kind == STMT_FOR || kind == STMT_WHILE || kind == STMT_IF)
+                s->body = loop_block_new(arena);
+        *block->end = s;
+        block->end = &s->next;
+        return s;
+}
+
+struct loop_variable *loop_variable_new(struct arena *arena, const char *name,
+                                        struct loop_type type, int kind)
+{
+        struct loop_variable *v = ARENA_NEW(arena, struct loop_variable);
+        v->name = arena_string(arena, name);
+        v->type = type;
+        v->kind = kind;
+        return v;
+}
+
+const char *loop_call_location(const struct loop_stmt *call)
+{
+        return call->location ? call->location : call->function->location;
+}
+
+void loop_call_locate(struct arena *arena, struct loop_stmt *call, const char *location)
+{
+        const char *of_kernel = call->function->location;
+        bool same = !location || (of_kernel && !strcmp(location, of_kernel));
+        call->location = same ? NULL : arena_string(arena, location);
+}
+
+struct loop_buffer *loop_buffer_root(struct loop_buffer *b, int64_t *offset)
+{
+        int64_t sum = 0;
+        for (; b->space == SPACE_VIEW; b = b->view_of)
+                sum += b->view_offset;
+        if (offset)
+                *offset = sum;
+        return b;
+}
+
+/* ---- leaves ---- */
+
+struct loop_expr *loop_node(struct arena *arena, enum loop_opcode op, struct loop_type type,
+                            struct loop_expr *a, struct loop_expr *b, struct loop_expr *c)
+{
+        struct loop_expr *e = ARENA_NEW(arena, struct loop_expr);
+        e->op = op;
+        e->type = type;
+        e->args[0] = a;
+        e->args[1] = b;
+        e->args[2] = c;
+        e->arity = c ? 3 : b ? 2 : a ? 1 : 0;
+        return e;
+}
+
+struct loop_expr *loop_literal(struct arena *arena, struct loop_type type, union scalar value)
+{
+        struct loop_expr *e = loop_node(arena, LOOP_LITERAL, type, NULL, NULL, NULL);
+        e->literal = value;
+        return e;
+}
+
+struct loop_expr *loop_int(struct arena *arena, enum element e, int64_t value)
+{
+        if (element_is_float(e))
+                return loop_float(arena, e, (double)value);
+        return loop_literal(arena, LOOP_TYPE(e), element_wrap(e, (uint64_t)value));
+}
+
+struct loop_expr *loop_index(struct arena *arena, int64_t value)
+{
+        return loop_literal(arena, LOOP_TYPE(E_INDEX), (union scalar){ .i = value });
+}
+
+struct loop_expr *loop_float(struct arena *arena, enum element e, double value)
+{
+        union scalar rounded = { .f = value };
+        if (e != E_F64) {
+                uint64_t storage;
+                element_store(e, &storage, 0, rounded);
+                rounded = element_load(e, &storage, 0);
+        }
+        return loop_literal(arena, LOOP_TYPE(e), rounded);
+}
+
+struct loop_expr *loop_use(struct arena *arena, struct loop_variable *variable)
+{
+        struct loop_expr *e = loop_node(arena, LOOP_VARIABLE, variable->type, NULL, NULL, NULL);
+        e->variable = variable;
+        return e;
+}
+
+struct loop_expr *loop_tile_entry(struct arena *arena, struct loop_variable *tile, int row,
+                                  int column)
+{
+        struct loop_expr *e = loop_node(arena, LOOP_TILE_ENTRY, tile->type, NULL, NULL, NULL);
+        e->variable = tile;
+        e->literal.i = row;
+        e->column = column;
+        return e;
+}
+
+struct loop_expr *loop_load(struct arena *arena, struct loop_buffer *b, struct loop_expr *index)
+{
+        return index ? loop_load_vector(arena, b, index, index->type.lanes, NULL) : NULL;
+}
+
+struct loop_expr *loop_load_vector(struct arena *arena, struct loop_buffer *b,
+                                   struct loop_expr *index, int lanes, struct loop_expr *mask)
+{
+        struct loop_type type = LOOP_VECTOR(b->element, lanes);
+        struct loop_expr *e = loop_node(arena, LOOP_LOAD, type, index, mask, NULL);
+        e->buffer = b;
+        return e;
+}
+
+int loop_call_lanes(const struct loop_function *f, const struct loop_expr *first)
+{
+        bool scalar = f->scalar_count > 0 && f->result.lanes == 1;
+        for (int i = 0; i < f->scalar_count; i++)
+                scalar = scalar && f->scalars[i]->type.lanes == 1;
+        return scalar && first->type.lanes <= LANES_MAX ? first->type.lanes : 1;
+}
+
+struct loop_expr *loop_call(struct arena *arena, struct loop_function *f,
+                            struct loop_expr *const *args)
+{
+        int lanes = f->scalar_count && args[0] ? loop_call_lanes(f, args[0]) : 1;
+        struct loop_type type = lanes > 1 ? LOOP_VECTOR(f->result.element, lanes)
+                                          : f->result;
+        struct loop_expr *e = loop_node(arena, LOOP_CALL, type, NULL, NULL, NULL);
+        e->function = f;
+        e->arity = f->scalar_count;
+        for (int i = 0; i < f->scalar_count && i < 3; i++) {
+                if (!args[i])
+                        return NULL;
+                e->args[i] = args[i];
+        }
+        return e;
+}
+
+/* ---- looking ---- */
+
+bool loop_is_int(const struct loop_expr *e, int64_t *value)
+{
+        if (e->op != LOOP_LITERAL || e->type.lanes != 1 || !element_is_integer(e->type.element))
+                return false;
+        if (element_info[e->type.element].class == CLASS_UINT && e->literal.u > INT64_MAX)
+                return false;
+        *value = e->literal.i;
+        return true;
+}
+
+bool loop_expr_same(const struct loop_expr *a, const struct loop_expr *b)
+{
+        if (a == b)
+                return true;
+        if (a->op != b->op || !loop_type_same(a->type, b->type) || a->arity != b->arity ||
+            a->variable != b->variable || a->buffer != b->buffer || a->function != b->function ||
+            a->column != b->column || a->group != b->group || a->literal.u != b->literal.u)    /* bits: 0.0 is not -0.0 */
+                return false;
+        for (int i = 0; i < a->arity; i++)
+                if (!a->args[i] != !b->args[i] ||
+                    (a->args[i] && !loop_expr_same(a->args[i], b->args[i])))
+                        return false;
+        return true;
+}
+
+void loop_expr_walk(struct loop_expr *e, void (*visit)(struct loop_expr *e, void *context),
+                    void *context)
+{
+        visit(e, context);
+        for (int i = 0; i < e->arity; i++)
+                if (e->args[i])
+                        loop_expr_walk(e->args[i], visit, context);
+}
+
+static void walk_transfer(const struct loop_transfer *t, void (*visit)(struct loop_expr *e, void *context), void *context)
+{
+        struct loop_expr *const exprs[] = { t->rows, t->columns, t->pad[0], t->pad[1], t->pad[2], t->pad[3] };
+        for (int i = 0; i < 6; i++)
+                if (exprs[i])
+                        loop_expr_walk(exprs[i], visit, context);
+}
+
+void loop_block_walk(struct loop_block *b, void (*stmt)(struct loop_stmt *s, void *context),
+                     void (*expr)(struct loop_expr *e, void *context), void *context)
+{
+        for (struct loop_stmt *s = b->first; s; s = s->next) {
+                if (stmt)
+                        stmt(s, context);
+                struct loop_expr *const exprs[] = { s->a, s->b, s->c };
+                for (int i = 0; expr && i < 3; i++)
+                        if (exprs[i])
+                                loop_expr_walk(exprs[i], expr, context);
+                if (expr && s->transfer)
+                        walk_transfer(s->transfer, expr, context);
+                int scalars = expr ? loop_scalar_count(s) : 0;
+                for (int i = 0; i < scalars; i++)
+                        loop_expr_walk(s->scalars[i], expr, context);
+                int offsets =
+                        expr && s->kind == STMT_CALL && s->offsets ? s->function->buffer_count : 0;
+                for (int i = 0; i < offsets; i++)
+                        if (s->offsets[i])
+                                loop_expr_walk(s->offsets[i], expr, context);
+                if (s->body)
+                        loop_block_walk(s->body, stmt, expr, context);
+                if (s->other)
+                        loop_block_walk(s->other, stmt, expr, context);
+        }
+}
+
+void loop_walk_mains(const struct loop_program *p, void (*stmt)(struct loop_stmt *s, void *context),
+                     void (*expr)(struct loop_expr *e, void *context), void *context)
+{
+        for (int i = 0; i < p->entry_count; i++)
+                loop_block_walk(p->entries[i].main->body, stmt, expr, context);
+}
+
+static void reserve_declared(struct loop_stmt *s, void *names)
+{
+        if (s->kind == STMT_FOR || s->kind == STMT_LET || s->kind == STMT_VAR)
+                names_reserve(names, s->variable->name);
+        else if (s->kind == STMT_ALLOC)
+                names_reserve(names, s->buffer->name);
+}
+
+struct names *loop_names_of(struct arena *arena, const struct loop_function *f)
+{
+        struct names *names = names_new(arena);
+        for (int i = 0; i < f->buffer_count; i++)
+                names_reserve(names, f->buffers[i]->name);
+        for (int i = 0; i < f->scalar_count; i++)
+                names_reserve(names, f->scalars[i]->name);
+        loop_block_walk(f->body, reserve_declared, NULL, names);
+        return names;
+}

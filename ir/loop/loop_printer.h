@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside the printer of Loop IR: loop_print_expr.c, loop_print.c. */
+#ifndef IR_LOOP_PRINTER_H
+#define IR_LOOP_PRINTER_H
+
+#include "ir/loop/loop_parser.h"
+
+struct loop_printer {
+        struct text *out;
+        struct arena *numbers;          /* of text_number; made when needed */
+        struct loop_type fallback;      /* as the reader's */
+        const struct machine *machine;  /* of the stream that is printed */
+        const struct loop_entry *entry; /* whose main is printed with its name; or NULL */
+        size_t file_offset;             /* of the next constant in the file beside the text */
+};
+
+void print_type(struct loop_printer *p, struct loop_type type);
+void print_number(struct loop_printer *p, enum element e, union scalar value);
+/* known: the reader knows the type wanted where e stands */
+void print_expression(struct loop_printer *p, const struct loop_expr *e, bool known);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* Vectors from scalars: statements for one value of a loop variable become statements for `lanes`
+ * consecutive ones.
+ *
+ *     store %y[%i * 30 + %j] = max(%x[%i * 30 + %j] + %b[%i], 0.0)
+ *
+ * with lane %j, 16 lanes, base %v and mask %m becomes
+ *
+ *     store %y[%i * 30 + %v] = max(%x<16>[%i * 30 + %v, %m] + splat<16>(%b[%i]), 0.0) mask %m
+ *
+ * What does not depend on the lane stays scalar. Subscripts that are affine in it become contiguous
+ * loads and stores, or gathers; loops inside stay loops, conditions that depend on the lane become
+ * selects and masks. Every lane computes what the scalar code does, in its order: bit for bit. */
+#ifndef IR_LOOP_VECTOR_H
+#define IR_LOOP_VECTOR_H
+
+#include "ir/loop/loop.h"
+#include "ir/loop/loop_bounds.h"
+
+/* What stands for a variable of the scalar code: a vector, or (the same in every lane) a scalar. A
+ * variable that the scalar code sets must be replaced by a variable or a tile entry. */
+struct vector_substitution { const struct loop_variable *variable; struct loop_expr *value; };
+
+/* loops inside whose ends lanes leave apart: so long may one be */
+enum { VECTOR_JOINED_MAX = 128 };
+
+struct vector_request {
+        struct arena *arena;
+        const struct loop_variable *lane;
+        struct loop_expr *base;         /* index, the lane variable's value in lane 0: small, it is
+                                         * written in many places */
+        int lanes;                      /* 1: a copy for lane variable = base */
+        struct loop_expr *mask;         /* lanes that there are (small, too); NULL: all */
+        const struct vector_substitution *substitutions;
+        int substitution_count;
+        struct loop_bounds *bounds;     /* of the kernel, NULL: less is known of subscripts; new
+                                         * variables are added */
+        bool scatters;                  /* stores that are not contiguous may scatter */
+};
+
+/* Appends to `out`; the scalar code stays as it is, and shares no expression with what is made.
+ * Variables declared in it get twins of the same name: call loop_function_rename when the function
+ * is complete. False when it cannot be done: `out` may then hold a part. */
+bool vector_block(const struct vector_request *request, const struct loop_block *body,
+                  struct loop_block *out);
+
+/* A mask of lanes: those below count, an index expression. As ramp<16>(0, 1) <
+ * splat<16>(i32(count)). */
+struct loop_expr *vector_mask(struct arena *arena, int lanes, struct loop_expr *count);
+
+/* rows[0 .. count - 1] are vectors of as many lanes, a power of two; what becomes of them are the
+ * columns of that square, by lets appended to out. (Of more lanes: their elements take turns, one
+ * of each row, then the next of each.) */
+void vector_transpose(struct arena *arena, struct loop_expr **rows, int count,
+                      struct loop_block *out);
+
+/* a deep copy */
+struct loop_expr *loop_expr_copy(struct arena *arena, const struct loop_expr *e);
+/* gives variables and stack buffers of f whose name another one has a name of their own: j, j2,
+ * j3 */
+void loop_function_rename(struct arena *arena, struct loop_function *f);
+
+#endif

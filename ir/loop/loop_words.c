@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* Words: adjacent elements of a buffer in one operand of a multiply (ir/target/multiply.h).
+ *
+ *     %x<u32 of 4>[%i], bytes        x[i + 3]   x[i + 2]   x[i + 1]   x[i]
+ *                                bit 31                                  0
+ *     %x<u32 of 2>[%i], i8           sign of x[i + 1], x[i + 1]   sign of x[i], x[i]
+ *
+ * The first element is in the lowest bits, whatever the byte order of the machine; elements that do
+ * not fill their share are integers, extended as their signs say. What is here is the meaning, which
+ * the interpreter runs, and what stands for words where a target has no row for them. */
+#include "ir/loop/loop.h"
+
+struct loop_expr *loop_load_words(struct arena *arena, struct loop_buffer *b,
+                                  struct loop_expr *index, enum element word, int group, int lanes)
+{
+        if (!index)
+                return NULL;
+        struct loop_expr *e =
+                loop_node(arena, LOOP_LOAD, LOOP_VECTOR(word, lanes), index, NULL, NULL);
+        e->buffer = b;
+        e->group = group;
+        return e;
+}
+
+/* element number k of each word, in its place */
+static struct loop_expr *share(struct arena *arena, const struct loop_expr *e, int k)
+{
+        enum element word = e->type.element, own = e->buffer->element;
+        int lanes = e->type.lanes, bits = 8 * element_info[word].bytes / e->group;
+        struct loop_expr *at = loop_op(arena, LOOP_ADD, e->args[0], loop_index(arena, k), NULL);
+        if (lanes > 1)
+                at = loop_ramp(arena, lanes, at, loop_index(arena, e->group));
+        struct loop_expr *x = loop_load(arena, e->buffer, at);
+        if (element_is_float(own))
+                x = loop_bitcast(arena, element_info[own].bytes == 2 ? E_U16 : E_U32, x);
+        x = loop_cast(arena, word, x);
+        union scalar mask = { .u = (UINT64_C(1) << bits) - 1 }, shift = { .u = (uint64_t)(bits * k) };
+        if (element_info[own].class == CLASS_SINT && k + 1 < e->group)
+                x = loop_op(arena, LOOP_AND, x,
+                            loop_splat(arena, lanes, loop_literal(arena, LOOP_TYPE(word), mask)),
+                            NULL);
+        return k ? loop_op(arena, LOOP_SHL, x,
+                           loop_splat(arena, lanes, loop_literal(arena, LOOP_TYPE(word), shift)),
+                           NULL)
+                 : x;
+}
+
+struct loop_expr *loop_words_expand(struct arena *arena, const struct loop_expr *e)
+{
+        struct loop_expr *word = share(arena, e, 0);
+        for (int k = 1; k < e->group; k++)
+                word = loop_op(arena, LOOP_OR, word, share(arena, e, k), NULL);
+        return word;
+}

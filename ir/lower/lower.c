@@ -1,0 +1,657 @@
+/* SPDX-License-Identifier: MIT */
+/* Lowering, the context of one kernel: open blocks, names, statements, and the elements of values.
+ *
+ *      for i0 { ...            scopes: kernel <- for i0 <- for i1; each has a block that grows
+ *        let v = ...           an element that does not depend on i1 is computed here, once
+ *        for i1 { ...          joins the block of i0 when it closes, so after v
+ *
+ * emit_element is the heart: a value computed in this kernel is written out by its element function
+ * where it is read, any other is loaded. */
+#include <string.h>
+
+#include "ir/lower/lower_emit.h"
+
+/* ---- names ---- */
+
+struct name {
+        const char *text;
+        int last;                       /* number tried last for this stem */
+        struct name *next;
+};
+
+static struct name *find_name(struct emit *e, const char *text, struct name ***bucket)
+{
+        size_t count = sizeof e->names / sizeof *e->names;
+        *bucket = &e->names[text_hash(text, strlen(text)) % count];
+        for (struct name *n = **bucket; n; n = n->next)
+                if (!strcmp(n->text, text))
+                        return n;
+        return NULL;
+}
+
+/* stem, or a number behind it: but i386 and j0 are C's */
+const char *emit_name(struct emit *e, const char *stem)
+{
+        struct name **bucket, *first = find_name(e, stem, &bucket), *taken = first;
+        const char *text = stem;
+        bool digit = strchr("0123456789", stem[strlen(stem) - 1]);
+        while (taken) {
+                first->last = first->last ? first->last + 1 : 2;
+                text = arena_printf(e->arena, digit ? "%s_%d" : "%s%d", stem, first->last);
+                taken = text_is_identifier(text) ? find_name(e, text, &bucket) : first;
+        }
+        struct name *n = ARENA_NEW(e->arena, struct name);
+        n->text = text;
+        n->next = *bucket;
+        *bucket = n;
+        return text;
+}
+
+/* ---- values ---- */
+
+struct local *emit_local(struct emit *e, const struct value *v)
+{
+        size_t at = ((uintptr_t)v >> 4) * (size_t)0x9e3779b1;
+        for (;; at++) {
+                struct local **slot = &e->locals[at & (e->local_room - 1)];
+                if (!*slot) {
+                        *slot = ARENA_NEW(e->arena, struct local);
+                        (*slot)->value = v;
+                }
+                if ((*slot)->value == v)
+                        return *slot;
+        }
+}
+
+void **emit_state(struct emit *e, const struct op *op)
+{
+        return &emit_local(e, &op->results[0])->state;
+}
+
+void emit_error(struct emit *e, enum exit_code code, const char *what)
+{
+        if (!e->failed)
+                diag_error(e->diag, code, "%s: %s", e->described, what);
+        e->failed = true;
+}
+
+static void emit_too_large(struct emit *e)
+{
+        if (!e->too_large)
+                emit_error(e, EXIT_UNSUPPORTED, "this fusion computes too much in one kernel");
+        else if (!e->failed)
+                *e->too_large = true;
+        e->failed = true;
+}
+
+struct arena *emit_arena(struct emit *e) { return e->arena; }
+
+/* ---- scopes ---- */
+
+static struct scope *open_scope(struct emit *e, enum scope_kind kind, struct loop_block *block,
+                                struct loop_stmt *stmt)
+{
+        struct scope *s = ARENA_NEW(e->arena, struct scope);
+        s->parent = e->scope;
+        s->kind = kind;
+        s->depth = e->scope ? e->scope->depth + 1 : 0;
+        s->block = block;
+        s->stmt = stmt;
+        if (s->depth > EMIT_SCOPE_MAX)
+                emit_too_large(e);
+        return e->scope = s;
+}
+
+static struct loop_stmt *new_stmt(struct emit *e, enum loop_stmt_kind kind)
+{
+        struct loop_stmt *s = ARENA_NEW(e->arena, struct loop_stmt);
+        s->kind = kind;
+        s->step = 1;
+        return s;
+}
+
+static struct loop_stmt *append(struct loop_block *block, struct loop_stmt *s)
+{
+        *block->end = s;
+        block->end = &s->next;
+        return s;
+}
+
+void emit_start(struct emit *e)
+{
+        e->outermost = open_scope(e, SCOPE_KERNEL, e->kernel->body, NULL);
+}
+
+struct scope *emit_prologue(struct emit *e)
+{
+        struct scope *saved = e->scope;
+        e->scope = e->outermost;
+        return saved;
+}
+
+void emit_resume(struct emit *e, struct scope *scope) { e->scope = scope; }
+
+/* depth of the innermost scope whose variables x mentions */
+static int expr_depth(const struct loop_expr *x)
+{
+        int depth = x->op == LOOP_VARIABLE ? x->variable->number : 0;
+        for (int i = 0; i < x->arity; i++) {
+                int d = x->args[i] ? expr_depth(x->args[i]) : 0;
+                if (d > depth)
+                        depth = d;
+        }
+        return depth;
+}
+
+/* Outward from here to the scope of that depth, but only out of loops that run at least once:
+ * elsewhere what is written might be out of range. */
+static struct scope *hoist_scope(const struct emit *e, int depth)
+{
+        struct scope *s = e->scope;
+        while (s->depth > depth && s->kind == SCOPE_FOR && s->certain)
+                s = s->parent;
+        return s;
+}
+
+/* ---- statements ---- */
+
+static bool emit_is_leaf(const struct loop_expr *x)
+{
+        return x->op == LOOP_LITERAL || x->op == LOOP_VARIABLE;
+}
+
+static struct loop_variable *new_variable(struct emit *e, const char *stem, struct loop_type type,
+                                          int kind)
+{
+        struct loop_variable *v = ARENA_NEW(e->arena, struct loop_variable);
+        v->name = emit_name(e, stem);
+        v->type = type;
+        v->kind = kind;
+        v->number = e->scope->depth;
+        return v;
+}
+
+static struct loop_variable *bind(struct emit *e, const char *name, struct loop_expr *value)
+{
+        struct loop_stmt *s = append(e->scope->block, new_stmt(e, STMT_LET));
+        s->variable = new_variable(e, name, value->type, VARIABLE_LET);
+        s->a = value;
+        return s->variable;
+}
+
+struct loop_expr *emit_let(struct emit *e, const char *name, struct loop_expr *value)
+{
+        return emit_is_leaf(value) ? value : loop_use(e->arena, bind(e, name, value));
+}
+
+struct loop_expr *emit_let_early(struct emit *e, const char *name, struct loop_expr *value)
+{
+        struct scope *saved = e->scope;
+        int depth = expr_depth(value);
+        while (e->scope->depth > depth)         /* conditions, too: index arithmetic is total */
+                e->scope = e->scope->parent;
+        value = emit_let(e, name, value);
+        e->scope = saved;
+        return value;
+}
+
+struct loop_variable *emit_var(struct emit *e, const char *name, struct loop_type type,
+                               struct loop_expr *initial)
+{
+        struct loop_stmt *s = append(e->scope->block, new_stmt(e, STMT_VAR));
+        s->variable = new_variable(e, name, type, VARIABLE_VAR);
+        s->a = initial;
+        return s->variable;
+}
+
+void emit_set(struct emit *e, struct loop_variable *v, struct loop_expr *value)
+{
+        if (value && value->op == LOOP_VARIABLE && value->variable == v)
+                return;                 /* nothing was added: a product with 0, of integers */
+        struct loop_stmt *s = append(e->scope->block, new_stmt(e, STMT_SET));
+        s->variable = v;
+        s->a = value;
+}
+
+void emit_store(struct emit *e, struct loop_buffer *buffer, struct loop_expr *position,
+                struct loop_expr *value)
+{
+        struct loop_stmt *s = append(e->scope->block, new_stmt(e, STMT_STORE));
+        s->buffer = buffer;
+        s->a = position;
+        s->b = value;
+}
+
+void emit_copy(struct emit *e, struct loop_buffer *to, struct loop_expr *at, struct loop_buffer *from, struct loop_expr *place,
+               struct loop_expr *there, int elements)
+{
+        struct loop_stmt *s = append(e->scope->block, new_stmt(e, STMT_COPY));
+        s->buffer = to;
+        s->a = at;
+        s->source = from;
+        s->b = place;
+        s->c = there;
+        s->code = elements;
+}
+
+struct loop_expr *emit_for(struct emit *e, const char *name, struct loop_expr *from,
+                           struct loop_expr *to)
+{
+        int64_t a, b;
+        bool known = loop_is_int(from, &a) && loop_is_int(to, &b);
+        if (known && b == a + 1) {
+                open_scope(e, SCOPE_FOR, e->scope->block, NULL)->certain = true;
+                return from;
+        }
+        struct loop_stmt *s = new_stmt(e, STMT_FOR);
+        s->body = loop_block_new(e->arena);
+        s->a = from;
+        s->b = to;
+        open_scope(e, SCOPE_FOR, s->body, known && b <= a ? NULL : s)->certain = known && b > a;
+        s->variable = new_variable(e, name, LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        return loop_use(e->arena, s->variable);
+}
+
+struct loop_expr *emit_grid(struct emit *e, const char *name, enum loop_for_kind kind, int64_t count)
+{
+        struct loop_stmt *s = new_stmt(e, STMT_FOR);
+        s->body = loop_block_new(e->arena);
+        s->a = emit_int(e, 0);
+        s->b = emit_int(e, count);
+        s->for_kind = kind;
+        open_scope(e, SCOPE_FOR, s->body, s)->certain = true;
+        s->variable = new_variable(e, name, LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        return loop_use(e->arena, s->variable);
+}
+
+void emit_loop(struct emit *e, int64_t step, bool parallel)
+{
+        if (!e->scope->stmt)
+                return;
+        e->scope->stmt->step = step;
+        if (parallel)
+                e->scope->stmt->for_kind = FOR_PARALLEL;
+}
+
+struct loop_block *emit_aside(struct emit *e)
+{
+        return open_scope(e, SCOPE_ARM, loop_block_new(e->arena), NULL)->block;
+}
+
+void emit_if(struct emit *e, struct loop_expr *condition)
+{
+        struct loop_stmt *s = new_stmt(e, STMT_IF);
+        s->body = loop_block_new(e->arena);
+        s->a = condition;
+        open_scope(e, SCOPE_IF, s->body, s);
+}
+
+static void close_scope(struct emit *e)
+{
+        e->scope->closed = true;
+        e->scope = e->scope->parent;
+}
+
+void emit_end(struct emit *e)
+{
+        struct loop_stmt *s = e->scope->stmt;
+        close_scope(e);
+        if (s)
+                append(e->scope->block, s);
+}
+
+void emit_fail_if(struct emit *e, struct loop_expr *condition, int code)
+{
+        bool never = condition->op == LOOP_LITERAL && !condition->literal.u;
+        if (e->options->unchecked || never)
+                return;
+        emit_if(e, condition);
+        append(e->scope->block, new_stmt(e, STMT_FAIL))->code = code;
+        emit_end(e);
+}
+
+struct loop_expr *emit_choose(struct emit *e, struct loop_expr *condition, emit_arm arm,
+                              void *context)
+{
+        if (condition->op == LOOP_LITERAL)
+                return arm(e, context, condition->literal.u != 0);
+        struct loop_block *blocks[2];
+        struct loop_expr *values[2];
+        for (int k = 1; k >= 0; k--) {
+                blocks[k] = loop_block_new(e->arena);
+                open_scope(e, SCOPE_ARM, blocks[k], NULL);
+                values[k] = arm(e, context, k);
+                close_scope(e);
+        }
+        if (!blocks[0]->first && !blocks[1]->first)
+                return loop_op(e->arena, LOOP_SELECT, condition, values[1], values[0]);
+        bool simple = !blocks[0]->first && values[0]->op == LOOP_LITERAL;
+        struct loop_variable *v = emit_var(e, "v", values[1]->type, simple ? values[0] : NULL);
+        struct loop_stmt *s = append(e->scope->block, new_stmt(e, STMT_IF));
+        s->a = condition;
+        s->body = blocks[1];
+        s->other = simple ? NULL : blocks[0];
+        for (int k = simple ? 1 : 0; k < 2; k++) {
+                struct loop_stmt *set = append(blocks[k], new_stmt(e, STMT_SET));
+                set->variable = v;
+                set->a = values[k];
+        }
+        return loop_use(e->arena, v);
+}
+
+/* ---- elements ---- */
+
+/* Whether what was bound in that scope can be used here. Scopes beside this one may be open, too
+ * (emit_outward). */
+bool emit_sees(const struct emit *e, const struct scope *scope)
+{
+        const struct scope *s = e->scope;
+        while (s->depth > scope->depth)
+                s = s->parent;
+        return s == scope;
+}
+
+static struct loop_variable *find_memo(const struct emit *e, struct local *local, bool computed,
+                                       struct loop_expr *const *index)
+{
+        for (struct memo **at = &local->memos, *m; (m = *at);) {
+                if (m->scope->closed) {
+                        *at = m->next;
+                        continue;
+                }
+                at = &m->next;
+                bool same = m->computed == computed && emit_sees(e, m->scope);
+                for (int d = 0; same && d < local->value->type->rank; d++)
+                        same = loop_expr_same(m->index[d], index[d]);
+                if (same)
+                        return m->variable;
+        }
+        return NULL;
+}
+
+static void add_memo(struct emit *e, struct local *local, bool computed,
+                     struct loop_expr *const *index, struct loop_variable *variable)
+{
+        struct memo *m = ARENA_NEW(e->arena, struct memo);
+        *m = (struct memo){ .computed = computed, .variable = variable, .scope = e->scope,
+                            .next = local->memos };
+        m->index = arena_copy(e->arena, index, (size_t)local->value->type->rank * sizeof *index);
+        local->memos = m;
+}
+
+/* the parameter that v is loaded from; *made: by this call */
+static struct loop_buffer *parameter_of(struct emit *e, struct local *local, bool *made)
+{
+        const struct value *v = local->value;
+        *made = !local->parameter;
+        if (local->parameter)
+                return local->parameter;
+        struct loop_buffer *b = local->parameter = ARENA_NEW(e->arena, struct loop_buffer);
+        b->name = emit_name(e, local->role ? local->role : "x");
+        b->element = element_storage(v->type->element);
+        b->extent = type_elements(v->type);
+        b->space = SPACE_PARAMETER;
+        b->access = ACCESS_IN;
+        b->offset = -1;
+        int count = e->input_count;
+        ARENA_GROW(e->arena, e->inputs, count);
+        ARENA_GROW(e->arena, e->parameters, count);
+        e->inputs[count] = (struct value *)(uintptr_t)v;
+        e->parameters[count] = b;
+        e->input_count++;
+        return b;
+}
+
+struct loop_buffer *emit_parameter(struct emit *e, const struct value *v)
+{
+        bool made;
+        struct local *local = emit_local(e, v);
+        local->mixed = local->elsewhere = true;
+        return parameter_of(e, local, &made);
+}
+
+struct loop_buffer *emit_scratch(struct emit *e, const char *name, enum element element,
+                                 int64_t elements)
+{
+        struct loop_buffer *b = ARENA_NEW(e->arena, struct loop_buffer);
+        *b = (struct loop_buffer){ .name = emit_name(e, name), .element = element, .extent = elements,
+                                   .space = SPACE_PARAMETER, .access = ACCESS_INOUT, .offset = -1 };
+        ARENA_GROW(e->arena, e->scratch, e->scratch_count);
+        e->scratch[e->scratch_count++] = b;
+        return b;
+}
+
+static struct loop_expr *load(struct emit *e, struct local *local, struct loop_expr *const *index)
+{
+        const struct value *v = local->value;
+        struct loop_expr *position = emit_position(e, v->type->rank, v->type->dims, index);
+        int64_t at;
+        if (v->kind == VALUE_CONSTANT && loop_is_int(position, &at) && at >= 0 &&
+            at < type_elements(v->type))
+                return loop_literal(e->arena, LOOP_TYPE(element_storage(v->type->element)),
+                                    constant_element(v->constant, at));
+        bool made;
+        parameter_of(e, local, &made);
+        if (made) {
+                local->read = position;
+                local->nest = e->nest;
+        }
+        local->mixed =
+                local->mixed || local->nest != e->nest || !loop_expr_same(local->read, position);
+        return loop_load(e->arena, local->parameter, position);
+}
+
+struct overlap { struct emit *e; struct loop_expr *const *at; int count; };
+
+static void mark_overlap(struct loop_expr *x, void *context)
+{
+        const struct overlap *o = context;
+        for (int i = 0; x->op == LOOP_LOAD && i < o->e->input_count; i++) {
+                struct local *local = emit_local(o->e, o->e->inputs[i]);
+                if (o->e->parameters[i] != x->buffer)
+                        continue;
+                bool same = false;
+                for (int k = 0; k < o->count; k++)
+                        same |= loop_expr_same(x->args[0], o->at[k]);
+                local->overlaps = same && !local->elsewhere;
+                local->elsewhere |= !same;
+        }
+}
+
+void emit_mark_all_overlaps(struct emit *e, const struct loop_block *block, struct loop_expr *const *at, int count)
+{
+        struct overlap overlap = { e, at, count };
+        loop_block_walk((struct loop_block *)(uintptr_t)block, NULL, mark_overlap, &overlap);
+}
+
+void emit_mark_overlaps(struct emit *e, const struct loop_block *block, const struct loop_expr *at)
+{
+        emit_mark_all_overlaps(e, block, (struct loop_expr *const *)&at, 1);
+}
+
+void emit_define(struct emit *e, const struct value *v, struct loop_expr *const *index,
+                 struct loop_variable *variable)
+{
+        add_memo(e, emit_local(e, v), false, index, variable);
+}
+
+/* nodes of x, counted up to room; not those of subscripts: whether a value gets a name decides how
+ * sums of products are rounded, and may not depend on where it lies */
+static int expr_size(const struct loop_expr *x, int room)
+{
+        int size = x->type.element != E_INDEX;
+        for (int i = 0; i < x->arity && size < room; i++)
+                if (x->args[i])
+                        size += expr_size(x->args[i], room - size);
+        return size;
+}
+
+struct loop_expr *emit_ring_position(struct emit *e, const struct value *v,
+                                     const struct emit_ring *ring, struct loop_expr *const *index)
+{
+        const struct type *t = v->type;
+        struct loop_expr *at[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        memcpy(at, index, (size_t)t->rank * sizeof *at);
+        memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
+        at[0] = emit_int(e, 0);
+        dims[0] = dim_of(1);
+        dims[ring->rows] = dim_of(ring->kept);
+        if (ring->kept < type_extent(t, ring->rows))
+                at[ring->rows] = emit_op_int(e, LOOP_REM, index[ring->rows], ring->kept);
+        if (ring->from) {
+                at[ring->columns] = emit_op(e, LOOP_SUB, index[ring->columns], ring->from);
+                dims[ring->columns] = dim_of(ring->width);
+        }
+        return emit_position(e, t->rank, dims, at);
+}
+
+void emit_read_ring(struct emit *e, const struct value *v, const struct emit_ring *ring)
+{
+        struct local *local = emit_local(e, v);
+        local->inside = false;
+        local->ring = ring;
+}
+
+static struct loop_expr *write_out(struct emit *e, struct local *local,
+                                   struct loop_expr *const *index)
+{
+        const struct value *v = local->value;
+        if (local->ring)
+                return loop_load(e->arena, local->ring->buffer,
+                                 emit_ring_position(e, v, local->ring, index));
+        if (!local->inside)
+                return load(e, local, index);
+        if (++e->work > EMIT_WORK_MAX || e->depth >= EMIT_DEPTH_MAX)
+                emit_too_large(e);
+        if (e->failed)
+                return emit_number(e, element_storage(v->type->element), 0);
+        e->depth++;
+        struct loop_expr *x = op_info[v->op->code].element(e, v->op, v->index, index);
+        e->depth--;
+        return x;
+}
+
+static struct loop_expr *placed_element(struct emit *e, const struct local *local,
+                                        struct loop_expr *const *index)
+{
+        return loop_load(e->arena, local->place->buffer,
+                         emit_at(e, local->place, local->value->type->rank, index));
+}
+
+/* of the value that is kept in rows */
+static struct loop_expr *kept_element(struct emit *e, struct local *local,
+                                      struct loop_expr *const *index)
+{
+        struct loop_expr *at[RANK_MAX];
+        if (rows_begin(e, index, at))
+                rows_end(e, at, write_out(e, local, at));
+        return rows_load(e, index);
+}
+
+struct scope *emit_outward(struct emit *e, int rank, struct loop_expr *const *index)
+{
+        struct scope *saved = e->scope;
+        int depth = 0;
+        for (int d = 0; d < rank; d++)
+                depth = expr_depth(index[d]) > depth ? expr_depth(index[d]) : depth;
+        e->scope = hoist_scope(e, depth);
+        return saved;
+}
+
+static struct loop_expr *element(struct emit *e, const struct value *v,
+                                 struct loop_expr *const *index, bool computed)
+{
+        enum element stored = element_storage(v->type->element),
+                     compute = element_info[stored].compute;
+        computed = computed && compute != stored;
+        if (v->kind == VALUE_CONSTANT && v->constant->kind == CONSTANT_SPLAT) {
+                struct loop_expr *x =
+                        loop_literal(e->arena, LOOP_TYPE(stored), constant_element(v->constant, 0));
+                return computed ? loop_cast(e->arena, compute, x) : x;
+        }
+        struct local *local = emit_local(e, v);
+        bool moves = local->inside && op_info[v->op->code].traits & TRAIT_FREE;
+        struct scope *saved =
+                local->inside && !moves ? emit_outward(e, v->type->rank, index) : e->scope;
+        bool hoisted = e->scope != saved;
+        struct loop_variable *known = local->memos ? find_memo(e, local, computed, index) : NULL;
+        struct loop_variable *as_stored = !known && computed && local->memos ? find_memo(e, local, false, index) : NULL;
+        struct loop_expr *x = known       ? loop_use(e->arena, known)
+                            : as_stored ? loop_use(e->arena, as_stored)
+                            : local->place ? placed_element(e, local, index)
+                            : v == e->rows.kept ? kept_element(e, local, index)
+                                                : write_out(e, local, index);
+        if (!known && computed)
+                x = loop_cast(e->arena, compute, x);
+        bool large = !emit_is_leaf(x) && local->inside &&
+                     expr_size(x, EMIT_INLINE_MAX + 1) > EMIT_INLINE_MAX;
+        if (!known && (local->uses > 1 || hoisted || large) && x->op != LOOP_LITERAL) {
+                const char *name = "v";
+                if (local->parameter)
+                        name = arena_printf(e->arena, "%si", local->parameter->name);
+                struct loop_variable *variable =
+                        x->op == LOOP_VARIABLE ? x->variable : bind(e, name, x);
+                add_memo(e, local, computed, index, variable);
+                x = loop_use(e->arena, variable);
+        }
+        e->scope = saved;
+        return x;
+}
+
+struct loop_expr *emit_element(struct emit *e, const struct value *v,
+                               struct loop_expr *const *index)
+{
+        return element(e, v, index, false);
+}
+
+struct loop_expr *emit_compute(struct emit *e, const struct value *v,
+                               struct loop_expr *const *index)
+{
+        return element(e, v, index, true);
+}
+
+/* the f32 that x stands for, bits of an element that has a decoder */
+static struct loop_expr *decoded(struct emit *e, enum element stored, struct loop_expr *x)
+{
+        struct loop_function *decode = loop_library_find(e->library, element_code(stored)->decoder, E_U32);
+        return loop_call(e->arena, decode, (struct loop_expr *[]){ loop_cast(e->arena, E_U32, x) });
+}
+
+struct loop_expr *emit_as(struct emit *e, enum element to, const struct value *v,
+                          struct loop_expr *const *index)
+{
+        enum element stored = v->type->element;
+        if (element_code(stored))
+                return loop_cast(e->arena, to, decoded(e, stored, emit_element(e, v, index)));
+        if (element_is_integer(stored) && element_info[stored].compute != to)
+                return loop_cast(e->arena, to, emit_element(e, v, index));
+        return loop_cast(e->arena, to, emit_compute(e, v, index));
+}
+
+/* how often a formula mentions variable c */
+static int mentions(const char *formula, char c)
+{
+        int count = 0;
+        const char *letters = "abcdefghijklmnopqrstuvwxyz0123456789_";
+        for (const char *p = formula; *p; p++) {
+                size_t length = strspn(p, letters);
+                count += length == 1 && *p == c;
+                p += length ? length - 1 : 0;
+        }
+        return count;
+}
+
+struct loop_expr *emit_formula(struct emit *e, const char *formula, struct loop_expr *const *args,
+                               int count)
+{
+        struct loop_expr *named[3], *x;
+        for (int i = 0; i < count; i++)
+                named[i] = mentions(formula, (char)('x' + i)) > 1 ? emit_let(e, "v", args[i])
+                                                                  : args[i];
+        x = e->failed ? NULL : loop_formula(e->arena, e->library, formula, named, count, e->diag);
+        if (x)
+                return x;
+        e->failed = true;               /* loop_formula has reported it */
+        return args[0];
+}

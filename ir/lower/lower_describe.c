@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* Lowering, what a kernel says of itself to the reader: name, nodes of the model, one line on what
+ * it computes, and floating operations. */
+#include <string.h>
+
+#include "ir/lower/lower_emit.h"
+#include "ir/target/schedule.h"
+#include "ir/tensor/winograd_tiles.h"
+
+enum { NAMED_MAX = 6 };                 /* operations a summary lists */
+enum { NAME_ROOM = 28 };                /* characters of a kernel's name */
+
+static const struct op *next_op(const struct kernel_request *request, const struct op *op)
+{
+        const struct op *next = op ? (request->region ? op->next : NULL)
+                                   : request->region ? request->region->first : request->op;
+        return next && next->code != OP_yield ? next : NULL;
+}
+
+/* the operation that gives the kernel its name: its contraction or reduction, else the last one */
+static const struct op *main_op(const struct kernel_request *request)
+{
+        const struct op *last = NULL;
+        for (const struct op *op = NULL; (op = next_op(request, op));) {
+                if (op_info[op->code].traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION))
+                        return op;
+                last = op;
+        }
+        return last;
+}
+
+static void add_dims(struct text *out, const struct type *t)
+{
+        text_add(out, "<");
+        for (int d = 0; d < t->rank; d++)
+                text_add(out, "%s%lld", d ? " x " : "", (long long)type_extent(t, d));
+        text_add(out, "%s%s>", t->rank ? " x " : "", element_info[t->element].text);
+}
+
+static void add_summary(struct text *out, const struct kernel_request *request,
+                        const struct op *main)
+{
+        if (!main)
+                text_add(out, "copy");
+        int named = 0;
+        unsigned traits = main ? op_info[main->code].traits : 0;
+        bool alone = request->op && main->operand_count && !(traits & TRAIT_ELEMENTWISE);
+        bool first = alone || traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION);
+        if (first) {
+                text_add(out, "%s ", op_info[main->code].name);
+                add_dims(out, op_operand(main, 0)->type);
+                if (traits & TRAIT_CONTRACTION) {
+                        text_add(out, " by ");
+                        add_dims(out, op_operand(main, 1)->type);
+                }
+                named++;
+        }
+        for (const struct op *op = NULL; (op = next_op(request, op));) {
+                if (op == main && first)
+                        continue;
+                if (named && op_info[op->code].traits & TRAIT_FREE)
+                        continue;
+                if (named > NAMED_MAX) {
+                        text_add(out, ", ...");
+                        break;
+                }
+                text_add(out, "%s%s", out->length ? ", " : "", op_info[op->code].name);
+                named++;
+        }
+        text_add(out, " -> ");
+        add_dims(out, request->results[0]->type);
+        if (main && main->schedule) {
+                struct schedule words = *main->schedule;
+                words.why = NULL;
+                text_add(out, "; ");
+                schedule_print(out, &words);
+        }
+}
+
+/* ---- work ---- */
+
+static double elements(const struct value *v) { return (double)type_elements(v->type); }
+
+/* what counts: without padded channels and outputs */
+static double packed_flops(const struct op *op)
+{
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        const struct type *y = op_result(op)->type;
+        double flops = 2.0 * (double)(op_int(op, "groups") * op_int(op, "outputs"));
+        flops *= (double)op_int(op, "channels") * (double)type_extent(y, 0);
+        for (int d = 2; d < x->rank - 1; d++)
+                flops *= (double)type_extent(w, d) * (double)type_extent(y, d);
+        return flops;
+}
+
+/* transforms and products, as they are computed: whole tiles */
+static double winograd_work(const struct op *op)
+{
+        const struct winograd *f = winograd_find(op_int(op, "tile"));
+        const struct type *y = op_result(op)->type;
+        double channels = (double)type_extent(op_operand(op, 1)->type, 2),
+               outputs = (double)op_int(op, "outputs");
+        double tiles = (double)type_extent(y, 0);
+        for (int d = 2; d < 4; d++)
+                tiles *= (double)divide_up(type_extent(y, d), f->tile);
+        return tiles *
+               (channels * winograd_flops(&f->input) + outputs * winograd_flops(&f->output) +
+                2 * channels * outputs * f->size * f->size);
+}
+
+double op_flops(const struct op *op)
+{
+        const struct op_info *info = &op_info[op->code];
+        const struct value *y = op_result(op);
+        bool counts = op->operand_count && (info->traits & TRAIT_CONTRACTION ||
+                                            element_is_float(op_operand(op, 0)->type->element));
+        if (!counts || info->traits & TRAIT_FREE)
+                return 0;
+        if (info->traits & TRAIT_WHOLE)
+                return op->code == OP_scatter && op_int(op, "kind") ? elements(op_operand(op, 2))
+                                                                    : 0;
+        double per_element = 1;
+        if (op->code == OP_convolve) {
+                const struct value *w = op_operand(op, 1);
+                per_element = type_extent(w->type, 0)
+                                      ? 2 * elements(w) / (double)type_extent(w->type, 0)
+                                      : 0;
+        } else if (op->code == OP_convolve_packed) {
+                return packed_flops(op);
+        } else if (op->code == OP_convolve_winograd) {
+                return winograd_work(op);
+        } else if (op->code == OP_convolve_lanes) {
+                const struct value *w = op_operand(op, 1);
+                per_element =
+                        2 * elements(w) /
+                        (double)(type_extent(w->type, 0) * type_extent(w->type, w->type->rank - 1));
+        } else if (op->code == OP_dot_blocks) {
+                per_element = 2 * (double)type_extent(op_operand(op, 0)->type, 3);
+        } else if (op->code == OP_dot) {
+                int count;
+                const int64_t *dims = op_ints(op, "contract_a", &count);
+                per_element = 2;
+                for (int i = 0; i < count; i++)
+                        per_element *= (double)type_extent(op_operand(op, 0)->type, dims[i]);
+        } else if (op->code == OP_reduce || running_axis(op) >= 0) {
+                return elements(op_operand(op, 0));
+        } else if (op->code == OP_reduce_window || op->code == OP_arg_window) {
+                int count;
+                const int64_t *window = op_ints(op, "window", &count);
+                for (int i = 0; i < count; i++)
+                        per_element *= (double)window[i];
+        } else if (op->code == OP_cast || op->code == OP_bitcast || op->code == OP_select) {
+                return 0;
+        }
+        return per_element * elements(y);
+}
+
+/* ---- all of it ---- */
+
+/* the locations of all operations, each once */
+static void add_location(struct text *out, const struct kernel_request *request)
+{
+        const struct op *owner = request->region ? request->region->owner : request->op;
+        if (owner && owner->location) {
+                text_add(out, "%s", owner->location);
+                return;
+        }
+        const char *before = NULL;
+        int count = 0;
+        for (const struct op *op = NULL; (op = next_op(request, op)) && count < 2 * NAMED_MAX;) {
+                if (!op->location || (before && !strcmp(before, op->location)))
+                        continue;
+                text_add(out, "%s%s", out->length ? ", " : "", op->location);
+                before = op->location;
+                count++;
+        }
+}
+
+/* The end of a path says most: as many of its last parts as an identifier has room for. */
+static const char *short_name(struct arena *arena, const char *name, size_t length)
+{
+        size_t start = 0;
+        while (length - start > NAME_ROOM) {
+                size_t part = strcspn(name + start, "/.:") + 1;
+                if (start + part >= length)
+                        break;
+                start += part;
+        }
+        return arena_printf(arena, "%.*s", (int)(length - start), name + start);
+}
+
+void kernel_describe(struct arena *arena, struct loop_function *kernel,
+                     const struct kernel_request *request)
+{
+        const struct op *main = main_op(request);
+        struct text text = { 0 };
+        add_location(&text, request);
+        kernel->location = text.length ? arena_string(arena, text.data) : NULL;
+        const char *named = main && main->location ? main->location : kernel->location;
+        if (named && *named)
+                kernel->name = short_name(arena, named, strcspn(named, ","));
+        else
+                kernel->name = main ? op_info[main->code].name : "copy";
+        text.length = 0;
+        add_summary(&text, request, main);
+        kernel->summary = arena_string(arena, text.data);
+        text_free(&text);
+        for (const struct op *op = NULL; (op = next_op(request, op));)
+                kernel->flops += op_flops(op);
+        kernel->flops += kernel->again;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* Lowering: index arithmetic. Shapes are dense and row-major; loop_op simplifies what it can on the
+ * way. */
+#include "ir/lower/lower_emit.h"
+
+/* ---- shorthands ---- */
+
+struct loop_expr *emit_op(struct emit *e, enum loop_opcode op, struct loop_expr *a,
+                          struct loop_expr *b)
+{
+        return loop_op(e->arena, op, a, b, NULL);
+}
+
+struct loop_expr *emit_op_int(struct emit *e, enum loop_opcode op, struct loop_expr *a, int64_t b)
+{
+        return loop_op(e->arena, op, a, loop_int(e->arena, a->type.element, b), NULL);
+}
+
+struct loop_expr *emit_int(struct emit *e, int64_t value) { return loop_index(e->arena, value); }
+
+struct loop_expr *emit_number(struct emit *e, enum element element, int64_t value)
+{
+        return loop_int(e->arena, element, value);
+}
+
+/* ---- positions ---- */
+
+struct emit_place emit_row_major(struct emit *e, struct loop_buffer *buffer, const struct type *t)
+{
+        struct emit_place place = { .buffer = buffer, .start = emit_int(e, 0) };
+        int64_t stride = 1;
+        for (int d = t->rank - 1; d >= 0; d--) {
+                place.stride[d] = stride;
+                stride *= type_extent(t, d);
+        }
+        return place;
+}
+
+struct loop_expr *emit_at(struct emit *e, const struct emit_place *place, int rank,
+                          struct loop_expr *const *index)
+{
+        struct loop_expr *position = place->start;
+        for (int d = 0; d < rank; d++)
+                position = emit_op(e, LOOP_ADD, position,
+                                   emit_op_int(e, LOOP_MUL, index[d], place->stride[d]));
+        return position;
+}
+
+struct loop_expr *emit_position(struct emit *e, int rank, const dim_t *dims,
+                                struct loop_expr *const *index)
+{
+        struct emit_place place =
+                emit_row_major(e, NULL, &(struct type){ .rank = rank, .dims = dims });
+        return emit_at(e, &place, rank, index);
+}
+
+void emit_flat_index(struct emit *e, const struct type *t, struct loop_expr *position,
+                     struct loop_expr **index)
+{
+        int last = t->rank - 1;
+        while (last > 0 && dim_is(t->dims[last], 1))
+                last--;
+        for (int d = 0; d < t->rank; d++)
+                index[d] = d == last ? position : emit_int(e, 0);
+}
+
+/* position -> index in dims, as quotients and remainders */
+static void split_position(struct emit *e, struct loop_expr *position, int rank, const dim_t *dims,
+                           struct loop_expr **index)
+{
+        int first = 0;                  /* dimension that takes what the inner ones leave */
+        while (first < rank && dim_is(dims[first], 1))
+                first++;
+        for (int d = rank - 1; d >= 0; d--) {
+                if (dim_is(dims[d], 1)) {
+                        index[d] = emit_int(e, 0);
+                } else if (d == first) {
+                        index[d] = position;
+                } else {
+                        position = emit_let_early(e, "p", position);
+                        struct loop_expr *rest =
+                                emit_op_int(e, LOOP_REM, position, dim_extent(dims[d]));
+                        index[d] = emit_let_early(e, "q", rest);
+                        position = emit_op_int(e, LOOP_DIV, position, dim_extent(dims[d]));
+                }
+        }
+        if (first < rank)
+                index[first] = emit_let_early(e, "q", index[first]);
+}
+
+void emit_reindex(struct emit *e, int rank, const dim_t *dims, struct loop_expr *const *index,
+                  int to_rank, const dim_t *to_dims, struct loop_expr **to_index)
+{
+        /* the shortest pieces of both shapes with equal products stand for each other; extents of 0
+         * never get here */
+        for (int i = 0, j = 0; i < rank || j < to_rank;) {
+                int i0 = i, j0 = j;
+                int64_t a = i < rank ? dim_extent(dims[i++]) : 1,
+                        b = j < to_rank ? dim_extent(to_dims[j++]) : 1;
+                while (a != b && (a < b ? i < rank : j < to_rank)) {
+                        if (a < b)
+                                a *= dim_extent(dims[i++]);
+                        else
+                                b *= dim_extent(to_dims[j++]);
+                }
+                if (i - i0 == 1 && j - j0 == 1)
+                        to_index[j0] = index[i0];
+                else
+                        split_position(e, emit_position(e, i - i0, dims + i0, index + i0), j - j0,
+                                       to_dims + j0, to_index + j0);
+        }
+}
+
+/* ---- what operands say ---- */
+
+struct loop_expr *emit_amount(struct emit *e, const char *name, const struct value *v, int k)
+{
+        if (value_is_constant(v))
+                return emit_number(e, E_I64, constant_element(v->constant, k).i);
+        struct scope *saved = emit_prologue(e);
+        struct loop_expr *index[1] = { emit_int(e, k) };
+        struct loop_expr *amount = emit_let(e, name, emit_compute(e, v, index));
+        emit_resume(e, saved);
+        return amount;
+}
+
+/* What constant indices are like; for tuples of them, one entry of each. */
+enum { SOME_NEGATIVE = 1, SOME_WRONG = 2, SCANNED = 4 };
+
+static int scan_indices(const struct constant *c, int first, int step, int64_t extent)
+{
+        enum element element = c->value.type->element;
+        bool is_signed = element_info[element].class == CLASS_SINT;
+        int64_t count = type_elements(c->value.type);
+        int found = SCANNED;
+        for (int64_t i = first; i < count; i += step) {
+                union scalar s = constant_element(c, i);
+                if (is_signed ? s.i < -extent || s.i >= extent : s.u >= (uint64_t)extent)
+                        found |= SOME_WRONG;
+                else if (is_signed && s.i < 0)
+                        found |= SOME_NEGATIVE;
+                if (c->kind == CONSTANT_SPLAT)
+                        break;
+        }
+        return found;
+}
+
+/* what indices of this type may hold: all that those of 8 bits hold is inside of 256 elements */
+static int possible_indices(enum element e, int64_t extent)
+{
+        bool is_signed = element_info[e].class == CLASS_SINT;
+        int bits = 8 * element_info[e].bytes - is_signed;
+        int wrong = bits < 32 && INT64_C(1) << bits <= extent ? 0 : SOME_WRONG;
+        return element_info[e].class == CLASS_UINT ? wrong : SOME_NEGATIVE | wrong;
+}
+
+struct loop_expr *emit_subscript(struct emit *e, const struct op *op, const struct value *indices,
+                                 struct loop_expr *const *index, int entry, int width,
+                                 int64_t extent)
+{
+        enum element compute = element_info[indices->type->element].compute;
+        bool is_signed = element_info[compute].class == CLASS_SINT;
+        int found = possible_indices(indices->type->element, extent);
+        if (value_is_constant(indices)) {       /* looked at once */
+                unsigned char *known = *emit_state(e, op);
+                if (!known)
+                        *emit_state(e, op) = known = arena_alloc(e->arena, (size_t)width);
+                if (!known[entry])
+                        known[entry] = (unsigned char)scan_indices(indices->constant, entry, width,
+                                                                   extent);
+                found = known[entry];
+        }
+        struct scope *saved = emit_outward(e, indices->type->rank, index);
+        struct loop_expr *j = emit_compute(e, indices, index);
+        if (found & (SOME_NEGATIVE | SOME_WRONG))
+                j = emit_let(e, "j", j);
+        if (found & SOME_WRONG) {
+                struct loop_expr *wrong = emit_op_int(e, LOOP_GE, j, extent);
+                if (is_signed)
+                        wrong = emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LT, j, -extent), wrong);
+                emit_fail_if(e, wrong, FAIL_INDEX);
+        }
+        if (found & SOME_NEGATIVE)
+                j = loop_op(e->arena, LOOP_SELECT, emit_op_int(e, LOOP_LT, j, 0),
+                            emit_op_int(e, LOOP_ADD, j, extent), j);
+        int64_t known;
+        if (loop_is_int(j, &known) && (known < 0 || known >= extent))
+                j = emit_int(e, 0);     /* has failed above: never read there */
+        j = emit_let(e, "j", loop_cast(e->arena, E_INDEX, j));
+        emit_resume(e, saved);
+        return j;
+}

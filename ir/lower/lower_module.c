@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/* Lowering of a whole function: which kernels run, in which order. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/lower/lower_module.h"
+
+/* ---- types ---- */
+
+static bool check_type(struct lowering *l, const struct type *t, const char *what, const char *name)
+{
+        bool stored = t->kind == TYPE_TENSOR && element_is_stored(t->element);
+        if (stored && type_is_static(t))
+                return true;
+        diag_error(l->diag, EXIT_UNSUPPORTED, "%s '%s' has type %s: %s", what, name,
+                   type_text(l->p->arena, l->m, t),
+                   stored ? "bind its dimensions with --dim" : "no code for such values");
+        return false;
+}
+
+/* Everything has a place of known size. (Inside fusions kernel_write looks again.) */
+static bool check_region(struct lowering *l, const struct region *region)
+{
+        for (const struct op *op = region->first; op; op = op->next) {
+                for (int i = 0; i < op->result_count; i++)
+                        if (!check_type(l, op->results[i].type, "node",
+                                        op->location ? op->location : op_info[op->code].name))
+                                return false;
+                for (int i = 0; i < op->operand_count; i++)
+                        if (op_operand(op, i) &&
+                            !check_type(l, op_operand(op, i)->type, "an operand of node",
+                                        op->location ? op->location : op_info[op->code].name))
+                                return false;
+                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                        if (!check_region(l, op->regions[i]))
+                                return false;
+        }
+        return true;
+}
+
+/* ---- kernels and calls ---- */
+
+/* A result that was to lie where a loop carries a value lies there only if the kernel lets it:
+ * elements that are still read are not overwritten. */
+static const struct place *output_place(struct lowering *l, const struct loop_function *kernel,
+                                        struct value *const *inputs, int input_count,
+                                        struct value *result)
+{
+        const struct loop_buffer *y = kernel->buffers[input_count + result->index];
+        struct place *wanted = place_for(l, result);
+        for (int i = 0; wanted->carried && i < input_count; i++) {
+                const struct place *x = place_for(l, inputs[i]);
+                bool shared =
+                        y->alias_class > 0 && kernel->buffers[i]->alias_class == y->alias_class;
+                if ((shared && place_is(x, wanted, 0)) ||
+                    !place_overlaps(x, type_elements(inputs[i]->type), wanted,
+                                    type_elements(result->type)))
+                        continue;
+                wanted = place_new(l, result);
+                set_place(l, result, wanted);
+        }
+        return wanted;
+}
+
+static void set_argument(struct lowering *l, struct loop_stmt *call, int i,
+                         const struct place *place)
+{
+        struct loop_expr *offset = place_offset(l, place);
+        call->buffers[i] = place->buffer;
+        if (offset && !call->offsets)
+                call->offsets = arena_array(l->p->arena, (size_t)call->function->buffer_count,
+                                            sizeof *call->offsets);
+        if (offset)
+                call->offsets[i] = offset;
+}
+
+/* the kernel of a request: one that is there already, or a new one */
+static struct loop_function *shared_kernel(struct lowering *l, const struct loop_function *written)
+{
+        char digest[65];
+        loop_digest(written, &l->scratch, digest);
+        struct loop_function *kernel = map_get(l->kernels, digest, 64);
+        if (!kernel) {
+                kernel = kernel_copy(l->p->arena, written);
+                loop_kernel_add(l->p, kernel);
+                map_set(l->kernels, digest, 64, kernel);
+        }
+        return kernel;
+}
+
+/* results: of the operation, whose places are written; NULL: the request's only value is copied to
+ * `to` */
+static bool call_kernel(struct lowering *l, struct loop_block *block,
+                        const struct kernel_request *request, struct value *results,
+                        const struct place *to)
+{
+        struct arena *arena = arena_new();
+        struct value **inputs;
+        int input_count;
+        struct loop_function *written = kernel_write(arena, l->p->library, request, l->options,
+                                                     &inputs, &input_count, l->diag);
+        if (written) {
+                struct loop_stmt *call = loop_append(l->p->arena, block, STMT_CALL);
+                call->function = shared_kernel(l, written);
+                loop_call_locate(l->p->arena, call, written->location);
+                call->buffers = arena_array(l->p->arena, (size_t)written->buffer_count,
+                                            sizeof *call->buffers);
+                for (int i = 0; i < input_count; i++)
+                        set_argument(l, call, i, place_for(l, inputs[i]));
+                for (int i = 0; i < request->result_count; i++)
+                        set_argument(l, call, input_count + i,
+                                     results ? output_place(l, written, inputs, input_count,
+                                                            &results[i])
+                                             : to);
+                lower_bind_scratch(l->p, call, input_count + request->result_count);
+        }
+        arena_free(arena);
+        return written != NULL;
+}
+
+bool copy_value(struct lowering *l, struct loop_block *block, struct value *from,
+                const struct place *to)
+{
+        struct kernel_request request = { .results = &from, .result_count = 1 };
+        return !type_elements(from->type) || call_kernel(l, block, &request, NULL, to);
+}
+
+/* the operands of a stacked concat that did not take their place in it */
+static bool lower_stack(struct lowering *l, struct loop_block *block, const struct op *op)
+{
+        const struct place *whole = place_of(op_result(op));
+        int64_t offset = 0;
+        for (int k = 0; k < op->operand_count; k++) {
+                struct value *x = op_operand(op, k);
+                int64_t elements = type_elements(x->type);
+                bool there = place_of(x) && place_is(place_of(x), whole, offset);
+                if (elements && !there && !copy_value(l, block, x, place_part(l, x, whole, offset)))
+                        return false;
+                offset += elements;
+        }
+        return true;
+}
+
+static bool has_dense_source(const struct value *v)
+{
+        return v->kind != VALUE_CONSTANT || v->constant->kind == CONSTANT_DENSE;
+}
+
+static bool any_elements(const struct op *op)
+{
+        for (int i = 0; i < op->result_count; i++)
+                if (type_elements(op->results[i].type))
+                        return true;
+        return false;
+}
+
+/* y is another name for (part of) its operand's elements */
+static bool lower_view(struct lowering *l, const struct op *op, int64_t offset)
+{
+        struct value *x = op_operand(op, 0), *y = op_result(op);
+        const struct place *from = place_for(l, x);
+        if (place_of(y))                /* x took y's place, or y's has to be written */
+                return place_is(place_of(y), from, offset);
+        set_place(l, y, place_part(l, y, from, offset));
+        return true;
+}
+
+/* The operations of a fusion that is too large for one kernel, one by one. */
+static bool lower_apart(struct lowering *l, struct loop_block *block, struct op *fusion)
+{
+        struct place **places = arena_array(l->marks, (size_t)fusion->result_count, sizeof *places);
+        for (int i = 0; i < fusion->result_count; i++) {
+                struct value *y = &fusion->results[i];
+                if (place_for(l, y)->carried)   /* what comes later may still read what lies
+                                                 * there */
+                        set_place(l, y, place_new(l, y));
+                places[i] = place_of(y);
+        }
+        return lower_region(l, block, fusion->regions[0], places);
+}
+
+static bool lower_kernel_op(struct lowering *l, struct loop_block *block, struct op *op)
+{
+        bool too_large = false;
+        struct kernel_request request = { .op = op, .result_count = op->result_count };
+        struct value **results = arena_array(l->marks, (size_t)op->result_count, sizeof *results);
+        for (int i = 0; i < op->result_count; i++)
+                place_for(l, results[i] = &op->results[i]);
+        request.results = results;
+        if (op->code == OP_fusion) {
+                kernel_request_fusion(l->marks, &request, op);
+                request.too_large = &too_large;
+        }
+        return call_kernel(l, block, &request, op->results, NULL) ||
+               (too_large && lower_apart(l, block, op));
+}
+
+static bool lower_op(struct lowering *l, struct loop_block *block, struct op *op)
+{
+        int64_t offset = 0;
+        if (op->code == OP_if)
+                return lower_if(l, block, op);
+        if (op->code == OP_loop)
+                return lower_loop(l, block, op);
+        if (!any_elements(op))
+                return true;
+        if (l->options->views && (is_same_elements(op) || is_consecutive(op, &offset)) &&
+            has_dense_source(op_operand(op, 0)) && lower_view(l, op, offset))
+                return true;
+        if (l->options->views && op_is_stack(op))
+                return lower_stack(l, block, op);
+        return lower_kernel_op(l, block, op);
+}
+
+bool lower_operations(struct lowering *l, struct loop_block *block, const struct region *region)
+{
+        for (struct op *op = region->first; op != region->last; op = op->next)
+                if (!lower_op(l, block, op))
+                        return false;
+        return true;
+}
+
+bool lower_region(struct lowering *l, struct loop_block *block, const struct region *region,
+                  struct place *const *targets)
+{
+        const struct op *yield = region->last;
+        if (!lower_operations(l, block, region))
+                return false;
+        for (int i = 0; i < yield->operand_count; i++) {
+                struct value *v = op_operand(yield, i);
+                if ((!place_of(v) || !place_is(place_of(v), targets[i], 0)) &&
+                    !copy_value(l, block, v, targets[i]))
+                        return false;
+        }
+        return true;
+}
+
+/* ---- the function ---- */
+
+static struct place *port_place(struct lowering *l, const struct port *port, const char *fallback,
+                                const struct type *type, enum loop_space space)
+{
+        const char *name = port && port->name ? port->name : "";
+        struct loop_buffer *b = loop_buffer_add(l->p, *name ? name : fallback, type->element,
+                                                type_elements(type), space);
+        b->port = name;
+        b->type = type;
+        return arena_copy(l->marks, &(struct place){ .buffer = b }, sizeof(struct place));
+}
+
+static bool lower_function(struct lowering *l, struct function *f)
+{
+        /* parameters of the run function */
+        static const char *const taken[] = { "workspace", "weights" };
+        for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+                names_reserve(l->p->names, taken[i]);
+        const struct op *yield = f->body.last;
+        for (int i = 0; i < f->body.argument_count; i++) {
+                struct value *v = &f->body.arguments[i];
+                const struct port *port = f->input_ports ? &f->input_ports[i] : NULL;
+                const char *name = port && port->name ? port->name : "";
+                const char *safe = text_safe(l->p->arena, name, strlen(name));
+                if (!check_type(l, v->type, "input", safe))
+                        return false;
+                set_place(l, v, port_place(l, port, "input", v->type, SPACE_INPUT));
+        }
+        struct place **outputs =
+                arena_array(l->marks, (size_t)yield->operand_count, sizeof *outputs);
+        if (!check_region(l, &f->body))
+                return false;
+        for (int i = 0; i < yield->operand_count; i++)
+                outputs[i] = port_place(l, f->output_ports ? &f->output_ports[i] : NULL, "output",
+                                        op_operand(yield, i)->type, SPACE_OUTPUT);
+        place_yields(l, &f->body, outputs);
+        return lower_region(l, loop_main(l->p)->body, &f->body, outputs);
+}
+
+struct loop_program *lower_module(struct module *m, struct function *f,
+                                  const struct loop_library *library,
+                                  const struct lower_options *options, struct diag *diag)
+{
+        struct lowering l = { .m = m, .options = options, .diag = diag, .marks = arena_new() };
+        l.p = loop_program_new(m->arena, m->name ? m->name : "", library);
+        memcpy(l.p->source, m->source, sizeof l.p->source);
+        l.p->command = m->command;
+        l.p->within = m->within;
+        l.kernels = map_new(l.marks);
+        l.loops = map_new(l.marks);
+        bool good = lower_function(&l, f);
+        for (int i = 0; i < l.placed_count; i++)
+                l.placed[i]->scratch = NULL;
+        arena_free(l.marks);
+        text_free(&l.scratch);
+        return good ? l.p : NULL;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside the lowering of a whole function: lower_places.c says where values lie, lower_module.c
+ * writes the calls of kernels, lower_control.c ifs and loops. */
+#ifndef IR_LOWER_MODULE_H
+#define IR_LOWER_MODULE_H
+
+#include "ir/lower/lower_emit.h"
+
+struct lowering {
+        struct module *m;
+        struct loop_program *p;
+        const struct lower_options *options;
+        struct diag *diag;
+        struct map *kernels;            /* digest -> struct loop_function */
+        struct text scratch;
+        struct arena *marks;
+        struct value **placed;          /* values whose scratch is set, to be reset */
+        int placed_count;
+        struct map *loops;              /* op -> struct loop_places */
+        int loop_count;
+        struct loop_function *number;   /* the kernel that stores the number of an iteration; NULL:
+                                         * not needed so far */
+};
+
+/* ---- places (lower_places.c) ---- */
+
+/* What lies before a row of a stack or scanned value: stride elements for each iteration so far
+ * (from the end backward: stride < 0), and what the loops around that one add. */
+struct moving { struct loop_variable *number; int64_t stride; const struct moving *outer; };
+struct place {
+        struct loop_buffer *buffer;
+        const struct moving *moving;    /* NULL: the value is all of buffer (which may be a view) */
+        int64_t from;                   /* else it lies behind so many elements, and what moving
+                                         * says */
+        bool carried;                   /* what a loop carries lies here: each iteration writes it
+                                         * anew */
+};
+
+/* NULL: not decided yet */
+static inline struct place *place_of(const struct value *v) { return v->scratch; }
+void set_place(struct lowering *l, struct value *v, struct place *place);
+/* in a buffer of its own */
+struct place *place_new(struct lowering *l, const struct value *v);
+/* where v lies, made on first need */
+struct place *place_for(struct lowering *l, struct value *v);
+/* v as part of a place, `offset` elements behind its first one */
+struct place *place_part(struct lowering *l, const struct value *v, const struct place *whole,
+                         int64_t offset);
+struct place *place_row(struct lowering *l, const struct place *whole, struct loop_variable *number,
+                        int64_t stride, int64_t from);
+/* a is b, `offset` elements behind its first one */
+bool place_is(const struct place *a, const struct place *b, int64_t offset);
+bool place_overlaps(const struct place *a, int64_t elements, const struct place *b,
+                    int64_t other_elements);
+struct loop_expr *place_offset(struct lowering *l, const struct place *p);       /* NULL: 0 */
+/* the one element of v, read in main */
+struct loop_expr *place_scalar(struct lowering *l, struct value *v);
+
+bool is_same_elements(const struct op *op);     /* the operand's elements, all and in order */
+bool is_consecutive(const struct op *op, int64_t *offset);      /* part of the operand's elements,
+                                                                 * in order */
+bool can_take_place(const struct value *v, const struct op *user);
+void place_region(struct lowering *l, const struct region *region);
+/* What a region yields is computed where its owner's results lie. */
+void place_yields(struct lowering *l, const struct region *region, struct place *const *targets);
+
+/* ---- kernels and calls (lower_module.c) ---- */
+
+bool copy_value(struct lowering *l, struct loop_block *block, struct value *from,
+                const struct place *to);
+bool lower_operations(struct lowering *l, struct loop_block *block, const struct region *region);
+/* The operations of a region; what it yields ends in targets. */
+bool lower_region(struct lowering *l, struct loop_block *block, const struct region *region,
+                  struct place *const *targets);
+
+/* ---- control flow (lower_control.c) ---- */
+
+void place_if(struct lowering *l, struct op *op);
+void place_loop(struct lowering *l, struct op *op);
+bool lower_if(struct lowering *l, struct loop_block *block, struct op *op);
+bool lower_loop(struct lowering *l, struct loop_block *block, struct op *op);
+
+#endif

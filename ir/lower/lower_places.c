@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* Lowering of a whole function: where its values lie.
+ *
+ * A value lies in a buffer of its own or in part of another one (a view). Places are given from the
+ * last operation to the first, so that a result's place can become its operand's:
+ *
+ *      %1 = add(%a, %b)            writes where %3 lies, from 0 on
+ *      %2 = mul(%a, %b)            writes where %3 lies, behind %1
+ *      %3 = concat(%1, %2)         does nothing; lies in the output
+ *      yield(%3)
+ *
+ * Why this is right: every value is computed once in its region, and every element of a buffer
+ * belongs to one value and what is merely another name for it. An operand takes its result's place
+ * only when both are of the same region (so that the other branch of an if cannot overwrite it),
+ * and only when it has no place yet: not as an input, constant, output, or part of another concat.
+ * Who reads the operand elsewhere reads the same bytes. A place that spans several values is alive
+ * from the first write to the last read of any view of it; the plan pass sees that through the
+ * root.
+ *
+ * What a loop carries is the exception: its place is written again by every iteration. Who may lie
+ * there is decided in lower_control.c. */
+#include <string.h>
+
+#include "ir/lower/lower_module.h"
+#include "ir/tensor/relation.h"
+
+/* ---- places ---- */
+
+void set_place(struct lowering *l, struct value *v, struct place *place)
+{
+        if (!v->scratch) {
+                ARENA_GROW(l->marks, l->placed, l->placed_count);
+                l->placed[l->placed_count++] = v;
+        }
+        v->scratch = place;
+}
+
+static struct place *place_at(struct lowering *l, struct loop_buffer *buffer)
+{
+        struct place *place = ARENA_NEW(l->marks, struct place);
+        *place = (struct place){ .buffer = buffer };
+        return place;
+}
+
+struct place *place_new(struct lowering *l, const struct value *v)
+{
+        struct loop_buffer *b = loop_buffer_add(l->p, "t", v->type->element, type_elements(v->type),
+                                                SPACE_WORKSPACE);
+        b->type = v->type;
+        b->location = v->kind == VALUE_RESULT ? v->op->location : NULL;
+        return place_at(l, b);
+}
+
+/* views refer to buffers, never to views */
+struct place *place_part(struct lowering *l, const struct value *v, const struct place *whole,
+                         int64_t offset)
+{
+        struct place *part = place_at(l, whole->buffer);
+        int64_t before;
+        struct loop_buffer *root = loop_buffer_root(whole->buffer, &before);
+        *part = *whole;
+        if (whole->moving) {
+                part->from += offset;
+        } else if (before + offset == 0 && root->extent == type_elements(v->type)) {
+                part->buffer = root;
+        } else {
+                struct loop_buffer *b = loop_buffer_add(l->p, "t", v->type->element,
+                                                        type_elements(v->type), SPACE_VIEW);
+                b->type = v->type;
+                b->view_of = root;
+                b->view_offset = before + offset;
+                part->buffer = b;
+        }
+        return part;
+}
+
+struct place *place_row(struct lowering *l, const struct place *whole, struct loop_variable *number,
+                        int64_t stride, int64_t from)
+{
+        struct moving *moving = ARENA_NEW(l->marks, struct moving);
+        struct place *row = place_at(l, whole->buffer);
+        *moving = (struct moving){ number, stride, whole->moving };
+        row->moving = moving;
+        row->from = whole->from + from;
+        return row;
+}
+
+static struct loop_buffer *constant_buffer(struct lowering *l, struct value *v)
+{
+        const struct constant *c = v->constant;
+        struct loop_buffer *b =
+                loop_buffer_add(l->p, c->name ? c->name : "constant", v->type->element,
+                                type_elements(v->type), SPACE_CONSTANT);
+        b->type = v->type;
+        b->data = c->data;
+        b->splat = c->kind == CONSTANT_SPLAT;
+        return b;
+}
+
+struct place *place_for(struct lowering *l, struct value *v)
+{
+        if (!place_of(v))
+                set_place(l, v,
+                          v->kind == VALUE_CONSTANT ? place_at(l, constant_buffer(l, v))
+                                                    : place_new(l, v));
+        return place_of(v);
+}
+
+/* ---- comparing and reading ---- */
+
+static bool moves_alike(const struct moving *a, const struct moving *b)
+{
+        for (; a && b; a = a->outer, b = b->outer)
+                if (a->number != b->number || a->stride != b->stride)
+                        return false;
+        return a == b;
+}
+
+bool place_is(const struct place *a, const struct place *b, int64_t offset)
+{
+        int64_t p, q;
+        return loop_buffer_root(a->buffer, &p) == loop_buffer_root(b->buffer, &q) &&
+               moves_alike(a->moving, b->moving) && p + a->from == q + b->from + offset;
+}
+
+bool place_overlaps(const struct place *a, int64_t elements, const struct place *b,
+                    int64_t other_elements)
+{
+        int64_t p, q;
+        if (loop_buffer_root(a->buffer, &p) != loop_buffer_root(b->buffer, &q))
+                return false;
+        if (!moves_alike(a->moving, b->moving))
+                return true;
+        p += a->from;
+        q += b->from;
+        return p < q + other_elements && q < p + elements;
+}
+
+struct loop_expr *place_offset(struct lowering *l, const struct place *p)
+{
+        struct arena *arena = l->p->arena;
+        struct loop_expr *offset = loop_index(arena, p->from);
+        for (const struct moving *m = p->moving; m; m = m->outer) {
+                int64_t stride = m->stride < 0 ? -m->stride : m->stride;
+                struct loop_expr *rows = loop_op(arena, LOOP_MUL, loop_use(arena, m->number),
+                                                 loop_index(arena, stride), NULL);
+                offset = m->stride < 0 ? loop_op(arena, LOOP_SUB, offset, rows, NULL)
+                                       : loop_op(arena, LOOP_ADD, rows, offset, NULL);
+        }
+        return p->moving ? offset : NULL;
+}
+
+struct loop_expr *place_scalar(struct lowering *l, struct value *v)
+{
+        struct arena *arena = l->p->arena;
+        if (value_is_constant(v))
+                return loop_literal(arena, LOOP_TYPE(v->type->element),
+                                    constant_element(v->constant, 0));
+        const struct place *p = place_for(l, v);
+        struct loop_expr *offset = place_offset(l, p);
+        return loop_load(arena, p->buffer, offset ? offset : loop_index(arena, 0));
+}
+
+/* ---- views ---- */
+
+/* the operand's elements, all and in order */
+bool is_same_elements(const struct op *op)
+{
+        struct relation r;
+        const struct value *x = op->operand_count ? op_operand(op, 0) : NULL;
+        if (op->code != OP_reshape && op->code != OP_broadcast && op->code != OP_transpose)
+                return false;
+        if (!relation_of(op, 0, &r) || type_elements(x->type) != type_elements(op_result(op)->type))
+                return false;
+        for (int k = 0, before = -1; k < x->type->rank && !r.in_order; k++) {
+                if (dim_is(x->type->dims[k], 1))
+                        continue;
+                if (r.along[k].from < before)
+                        return false;
+                before = r.along[k].from;
+        }
+        return true;
+}
+
+/* a slice of consecutive elements: one dimension is cut, the result's extents before it are 1 */
+bool is_consecutive(const struct op *op, int64_t *offset)
+{
+        struct relation r;
+        if (op->code != OP_slice || !relation_moves(op, &r))
+                return false;
+        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
+        int64_t stride = 1;
+        bool cut = false;
+        *offset = 0;
+        for (int d = x->rank - 1; d >= 0; d--) {
+                if (!dim_is(y->dims[d], 1) && (cut || r.along[d].scale != 1))
+                        return false;
+                cut |= !dim_equal(y->dims[d], x->dims[d]);
+                *offset += r.along[d].low * stride;
+                stride *= type_extent(x, d);
+        }
+        return true;
+}
+
+bool can_take_place(const struct value *v, const struct op *user)
+{
+        return v->kind == VALUE_RESULT && !place_of(v) && v->op->region == user->region;
+}
+
+/* The operands of a stack lie one after the other already, as part of a larger one: so does the
+ * stack. */
+static bool take_row(struct lowering *l, const struct op *op)
+{
+        struct value *y = op_result(op);
+        struct loop_buffer *row = NULL;
+        int64_t first = 0, offset = 0;
+        if (place_of(y))
+                return false;
+        for (int k = 0; k < op->operand_count; k++) {
+                const struct value *x = op_operand(op, k);
+                int64_t at = 0;
+                struct place *place = place_of(x);
+                struct loop_buffer *root =
+                        place && !place->moving ? loop_buffer_root(place->buffer, &at) : NULL;
+                if (!root || !type_elements(x->type) ||
+                    (row && (root != row || at != first + offset)))
+                        return false;
+                first = row ? first : at;
+                row = root;
+                offset += type_elements(x->type);
+        }
+        set_place(l, y, place_part(l, y, place_at(l, row), first));
+        return true;
+}
+
+/* Places of op's operands that follow from its results' places; for a result without a place of its
+ * own that is a view of its operand, nothing yet: see lower_op. */
+static void place_operands(struct lowering *l, struct op *op)
+{
+        struct value *y = op->result_count ? op_result(op) : NULL;
+        if (!l->options->views || !y || !type_elements(y->type))
+                return;
+        if (is_same_elements(op) && place_of(y) && can_take_place(op_operand(op, 0), op))
+                set_place(l, op_operand(op, 0), place_part(l, op_operand(op, 0), place_of(y), 0));
+        if (!op_is_stack(op) || take_row(l, op))
+                return;
+        int64_t offset = 0;
+        struct place *whole = place_for(l, y);
+        for (int k = 0; k < op->operand_count; k++) {
+                struct value *x = op_operand(op, k);
+                if (type_elements(x->type) && can_take_place(x, op))
+                        set_place(l, x, place_part(l, x, whole, offset));
+                offset += type_elements(x->type);
+        }
+}
+
+void place_yields(struct lowering *l, const struct region *region, struct place *const *targets)
+{
+        const struct op *yield = region->last;
+        for (int i = 0; i < yield->operand_count; i++) {
+                struct value *v = op_operand(yield, i);
+                if (can_take_place(v, yield))
+                        set_place(l, v, targets[i]);
+        }
+        place_region(l, region);
+}
+
+void place_region(struct lowering *l, const struct region *region)
+{
+        for (struct op *op = region->last; op; op = op->previous) {
+                if (op->code == OP_if)
+                        place_if(l, op);
+                else if (op->code == OP_loop)
+                        place_loop(l, op);
+                else
+                        place_operands(l, op);
+        }
+}

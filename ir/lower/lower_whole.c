@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/* Lowering of operations whose elements only come all together: scatter, argsort. Before everything
+ * else the whole result is computed where the kernel's result lies, or, where another operation of
+ * the kernel reads it, in memory of the kernel's own. */
+#include "ir/lower/lower_emit.h"
+#include "ir/tensor/ops.h"
+
+/* where the result of op lies from here on */
+static struct loop_buffer *place_whole(struct emit *e, const struct op *op)
+{
+        const struct value *y = op_result(op);
+        struct loop_buffer *b = e->whole;
+        if (!b)
+                b = emit_scratch(e, op_info[op->code].name, element_storage(y->type->element),
+                                 type_elements(y->type));
+        const struct emit_place place = emit_row_major(e, b, y->type);
+        emit_local(e, y)->place = arena_copy(e->arena, &place, sizeof place);
+        return b;
+}
+
+static struct loop_expr *load_whole(struct emit *e, const struct op *op,
+                                    struct loop_expr *const *index)
+{
+        const struct emit_place *place = emit_local(e, op_result(op))->place;
+        return loop_load(e->arena, place->buffer,
+                         emit_at(e, place, op_result(op)->type->rank, index));
+}
+
+/* Opens loops over dimensions first to end - 1: one for all of them where nobody tells them apart.
+ * How many. */
+static int open_loops(struct emit *e, const char *name, const dim_t *dims, int first, int end,
+                      bool flat, struct loop_expr **index)
+{
+        int64_t all = 1;
+        for (int d = first; d < end; d++) {
+                index[d] = emit_int(e, 0);
+                all *= dim_extent(dims[d]);
+                if (!flat)
+                        index[d] =
+                                emit_for(e, name, emit_int(e, 0), emit_int(e, dim_extent(dims[d])));
+        }
+        if (!flat || first == end)
+                return end - first;
+        index[end - 1] = emit_for(e, name, emit_int(e, 0), emit_int(e, all));
+        return 1;
+}
+
+static void close_loops(struct emit *e, int count)
+{
+        while (count-- > 0)
+                emit_end(e);
+}
+
+/* ---- scatter ---- */
+
+static void copy_whole(struct emit *e, const struct value *x, struct loop_buffer *y)
+{
+        struct loop_expr *index[RANK_MAX];
+        int opened = open_loops(e, "i", x->type->dims, 0, x->type->rank, !emit_local(e, x)->inside,
+                                index);
+        emit_store(e, y, emit_position(e, x->type->rank, x->type->dims, index),
+                   emit_element(e, x, index));
+        close_loops(e, opened);
+}
+
+/* the element of updates at index joins what lies at `at` */
+static void store_update(struct emit *e, const struct op *op, struct loop_buffer *y,
+                         struct loop_expr *at, struct loop_expr *const *index)
+{
+        const struct value *updates = op_operand(op, 2);
+        int64_t kind = op_int(op, "kind");
+        if (!kind) {
+                emit_store(e, y, at, emit_element(e, updates, index));
+                return;
+        }
+        enum element compute = element_info[y->element].compute;
+        struct loop_expr *args[] = { loop_cast(e->arena, compute, loop_load(e->arena, y, at)),
+                                     emit_compute(e, updates, index) };
+        struct loop_expr *joined = emit_formula(e, reducer_info[kind - 1].formula, args, 2);
+        y->access = ACCESS_INOUT;
+        emit_store(e, y, at, loop_cast(e->arena, y->element, joined));
+}
+
+/* Opens loops over the updates; the index of each, and of what it is for in y. How many. */
+static int open_updates(struct emit *e, const struct op *op, struct loop_expr **update,
+                        struct loop_expr **to)
+{
+        const struct value *x = op_operand(op, 0), *indices = op_operand(op, 1),
+                           *updates = op_operand(op, 2);
+        int axis = (int)op_int(op, "axis"), rank = updates->type->rank,
+            outer = indices->type->rank - 1;
+        struct loop_expr *tuple[RANK_MAX];
+        if (axis >= 0) {
+                int opened = open_loops(e, "u", updates->type->dims, 0, rank, false, update);
+                for (int d = 0; d < rank; d++)
+                        to[d] = d == axis ? emit_subscript(e, op, indices, update, 0, 1,
+                                                           type_extent(x->type, d))
+                                          : update[d];
+                return opened;
+        }
+        bool flat = !emit_local(e, indices)->inside && !emit_local(e, updates)->inside;
+        int width = (int)type_extent(indices->type, outer),
+            opened = open_loops(e, "u", indices->type->dims, 0, outer, flat, update);
+        for (int d = 0; d < outer; d++)
+                tuple[d] = update[d];
+        for (int k = 0; k < width; k++) {
+                tuple[outer] = emit_int(e, k);
+                to[k] = emit_subscript(e, op, indices, tuple, k, width, type_extent(x->type, k));
+        }
+        opened += open_loops(e, "i", updates->type->dims, outer, rank, flat, update);
+        for (int d = outer; d < rank; d++)
+                to[width + d - outer] = update[d];
+        return opened;
+}
+
+struct loop_expr *element_scatter(struct emit *e, const struct op *op, int result,
+                                  struct loop_expr *const *index)
+{
+        (void)result;
+        const struct value *x = op_operand(op, 0);
+        struct loop_expr *update[RANK_MAX], *to[RANK_MAX];
+        struct loop_buffer *y = place_whole(e, op);
+        struct scope *saved = emit_prologue(e);
+        copy_whole(e, x, y);
+        if (type_elements(op_operand(op, 2)->type)) {
+                int opened = open_updates(e, op, update, to);
+                store_update(e, op, y, emit_position(e, x->type->rank, x->type->dims, to), update);
+                close_loops(e, opened);
+        }
+        emit_resume(e, saved);
+        return load_whole(e, op, index);
+}
+
+/* ---- argsort ---- */
+
+/* A line along the axis is sorted by merging ever longer stretches: its elements stay in `keys`,
+ * the two halves of `order` take turns. Where few of it are asked for, `keys` and `order` hold
+ * these alone, and whatever goes before the last of them is put in. */
+struct sort {
+        struct emit *e;
+        const struct op *op;
+        int axis;
+        int64_t count, kept;            /* elements of the line; of the result's */
+        struct loop_buffer *keys, *order, *y;
+};
+
+/* x goes before y, whichever is there first */
+static struct loop_expr *goes_before(const struct sort *s, struct loop_expr *x, struct loop_expr *y)
+{
+        bool descending = op_int(s->op, "descending"),
+             may_be_nan = element_is_float(s->keys->element);
+        struct loop_expr *args[] = { descending ? x : y, descending ? y : x };
+        return emit_formula(s->e, may_be_nan ? "~(x <= y) & y == y" : "x > y", args, 2);
+}
+
+static struct loop_expr *key_of(const struct sort *s, struct loop_expr **index)
+{
+        return emit_compute(s->e, op_operand(s->op, 0), index);
+}
+
+static struct loop_expr *as_order(const struct sort *s, struct loop_expr *i)
+{
+        return loop_cast(s->e->arena, s->order->element, i);
+}
+
+/* ---- argsort by merging ---- */
+
+/* Where a stretch has ended, its last element stands in: who asks looks at that first. */
+static struct loop_expr *key_at(const struct sort *s, struct loop_expr *from, struct loop_expr *at)
+{
+        struct arena *arena = s->e->arena;
+        struct loop_expr *within =
+                emit_op(s->e, LOOP_ADD, from, emit_op_int(s->e, LOOP_MIN, at, s->count - 1));
+        return loop_load(arena, s->keys,
+                         loop_cast(arena, E_INDEX, loop_load(arena, s->order, within)));
+}
+
+/* One level: of every two stretches of `width` there becomes one. */
+static void merge_stretches(const struct sort *s, struct loop_expr *level)
+{
+        struct emit *e = s->e;
+        struct loop_expr *n = emit_int(e, s->count), *one = emit_int(e, 1);
+        struct loop_expr *width = emit_let(e, "width", emit_op(e, LOOP_SHL, one, level));
+        struct loop_expr *from =
+                emit_let(e, "from",
+                         emit_op_int(e, LOOP_MUL, emit_op_int(e, LOOP_REM, level, 2), s->count));
+        struct loop_expr *into = emit_let(e, "into", emit_op(e, LOOP_SUB, n, from));
+        struct loop_expr *more =
+                emit_op(e, LOOP_SHR, emit_int(e, s->count - 1), emit_op(e, LOOP_ADD, level, one));
+        struct loop_expr *pair = emit_for(e, "pair", emit_int(e, 0),
+                                          emit_let(e, "pairs", emit_op(e, LOOP_ADD, more, one)));
+        struct loop_expr *first =
+                emit_let(e, "first",
+                         emit_op(e, LOOP_MUL, pair, emit_op_int(e, LOOP_MUL, width, 2)));
+        struct loop_expr *middle =
+                emit_let(e, "middle", emit_op(e, LOOP_MIN, emit_op(e, LOOP_ADD, first, width), n));
+        struct loop_expr *end =
+                emit_let(e, "end", emit_op(e, LOOP_MIN, emit_op(e, LOOP_ADD, middle, width), n));
+        struct loop_variable *left = emit_var(e, "left", LOOP_TYPE(E_INDEX), first);
+        struct loop_variable *right = emit_var(e, "right", LOOP_TYPE(E_INDEX), middle);
+        struct loop_expr *a = loop_use(e->arena, left), *b = loop_use(e->arena, right);
+        struct loop_expr *k = emit_for(e, "k", first, end);
+        struct loop_expr *goes = emit_op(e, LOOP_AND, emit_op(e, LOOP_LT, b, end),
+                                         goes_before(s, key_at(s, from, b), key_at(s, from, a)));
+        goes = emit_let(e, "goes", emit_op(e, LOOP_OR, emit_op(e, LOOP_GE, a, middle), goes));
+        struct loop_expr *at =
+                emit_op(e, LOOP_ADD, from, loop_op(e->arena, LOOP_SELECT, goes, b, a));
+        emit_store(e, s->order, emit_op(e, LOOP_ADD, into, k), loop_load(e->arena, s->order, at));
+        struct loop_expr *step = emit_let(e, "step", loop_cast(e->arena, E_INDEX, goes));
+        emit_set(e, left, emit_op(e, LOOP_ADD, a, emit_op(e, LOOP_SUB, one, step)));
+        emit_set(e, right, emit_op(e, LOOP_ADD, b, step));
+        close_loops(e, 2);
+}
+
+static int64_t levels_of(const struct sort *s)
+{
+        int64_t levels = 0;
+        while (INT64_C(1) << levels < s->count)
+                levels++;
+        return levels;
+}
+
+/* where in `order` the result begins */
+static int64_t merge_line(const struct sort *s, struct loop_expr **index)
+{
+        struct emit *e = s->e;
+        int64_t levels = levels_of(s);
+        struct loop_expr *k = index[s->axis] =
+                emit_for(e, "k", emit_int(e, 0), emit_int(e, s->count));
+        emit_store(e, s->keys, k, key_of(s, index));
+        emit_store(e, s->order, k, as_order(s, k));
+        emit_end(e);
+        if (levels) {
+                merge_stretches(s, emit_for(e, "level", emit_int(e, 0), emit_int(e, levels)));
+                emit_end(e);
+        }
+        return levels % 2 * s->count;
+}
+
+/* ---- argsort by insertion ---- */
+
+/* x, number i of the line, among the `held` elements so far: behind those it does not go before;
+ * the last one may drop out */
+static void insert(const struct sort *s, struct loop_expr *x, struct loop_expr *i,
+                   struct loop_expr *held)
+{
+        struct emit *e = s->e;
+        struct arena *arena = e->arena;
+        struct loop_variable *before = emit_var(e, "before", LOOP_TYPE(E_INDEX), emit_int(e, 0));
+        struct loop_expr *at = loop_use(arena, before), *one = emit_int(e, 1);
+        struct loop_expr *k = emit_for(e, "k", emit_int(e, 0), held);
+        struct loop_expr *stays =
+                loop_op(arena, LOOP_NOT, goes_before(s, x, loop_load(arena, s->keys, k)), NULL,
+                        NULL);
+        emit_set(e, before, emit_op(e, LOOP_ADD, at, loop_cast(arena, E_INDEX, stays)));
+        emit_end(e);
+        struct loop_expr *last = emit_let(e, "last", emit_op_int(e, LOOP_MIN, held, s->kept - 1));
+        k = emit_for(e, "k", emit_int(e, 0), emit_op(e, LOOP_SUB, last, at));
+        struct loop_expr *to = emit_op(e, LOOP_SUB, last, k), *from = emit_op(e, LOOP_SUB, to, one);
+        emit_store(e, s->keys, to, loop_load(arena, s->keys, from));
+        emit_store(e, s->order, to, loop_load(arena, s->order, from));
+        emit_end(e);
+        emit_store(e, s->keys, at, x);
+        emit_store(e, s->order, at, as_order(s, i));
+}
+
+static void insert_line(const struct sort *s, struct loop_expr **index)
+{
+        struct emit *e = s->e;
+        struct loop_expr *i = index[s->axis] =
+                emit_for(e, "i", emit_int(e, 0), emit_int(e, s->kept));
+        insert(s, emit_let(e, "x", key_of(s, index)), i, i);
+        emit_end(e);
+        i = index[s->axis] = emit_for(e, "i", emit_int(e, s->kept), emit_int(e, s->count));
+        struct loop_expr *x = emit_let(e, "x", key_of(s, index));
+        emit_if(e, goes_before(s, x, loop_load(e->arena, s->keys, emit_int(e, s->kept - 1))));
+        insert(s, x, i, emit_int(e, s->kept));
+        emit_end(e);
+        emit_end(e);
+}
+
+/* ---- argsort ---- */
+
+static void sort_line(const struct sort *s, struct loop_expr **index, bool inserts)
+{
+        struct emit *e = s->e;
+        const struct type *t = op_result(s->op)->type;
+        int64_t from = 0;
+        if (inserts)
+                insert_line(s, index);
+        else
+                from = merge_line(s, index);
+        struct loop_expr *k = index[s->axis] =
+                emit_for(e, "k", emit_int(e, 0), emit_int(e, s->kept));
+        struct loop_expr *number = loop_load(e->arena, s->order, emit_op_int(e, LOOP_ADD, k, from));
+        emit_store(e, s->y, emit_position(e, t->rank, t->dims, index),
+                   loop_cast(e->arena, E_I64, number));
+        emit_end(e);
+}
+
+struct loop_expr *element_argsort(struct emit *e, const struct op *op, int result,
+                                  struct loop_expr *const *index)
+{
+        enum { INSERTED_PER_LEVEL = 8 };          /* of so many elements for each level of merges,
+                                                   * insertion is faster at its worst, too */
+        (void)result;
+        const struct type *x = op_operand(op, 0)->type;
+        int axis = (int)op_int(op, "axis");
+        struct sort s = { .e = e,
+                          .op = op,
+                          .axis = axis,
+                          .count = type_extent(x, axis),
+                          .kept = type_extent(op_result(op)->type, axis) };
+        struct loop_expr *at[RANK_MAX];
+        bool inserts = s.kept <= INSERTED_PER_LEVEL * levels_of(&s),
+             flat = !emit_local(e, op_operand(op, 0))->inside;
+        s.y = place_whole(e, op);
+        s.keys = emit_scratch(e, "keys", element_info[x->element].compute,
+                              inserts ? s.kept : s.count);
+        s.order = emit_scratch(e, "order", s.count <= INT32_MAX ? E_I32 : E_I64,
+                               inserts ? s.kept : 2 * s.count);
+        struct scope *saved = emit_prologue(e);
+        int opened = open_loops(e, "i", x->dims, 0, axis, flat, at);
+        opened += open_loops(e, "j", x->dims, axis + 1, x->rank, flat, at);
+        sort_line(&s, at, inserts);
+        close_loops(e, opened);
+        emit_resume(e, saved);
+        return load_whole(e, op, index);
+}

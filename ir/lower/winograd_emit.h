@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The transforms of Winograd's algorithm (ir/tensor/winograd_tiles.h) in Loop IR. */
+#ifndef IR_WINOGRAD_EMIT_H
+#define IR_WINOGRAD_EMIT_H
+
+#include "ir/lower/lower.h"
+#include "ir/tensor/winograd_tiles.h"
+
+/* A transform of a square of values, scalars or vectors: load(context, row, column) is asked for
+ * those that are needed, once each, column by column; store(context, row, column, value) gets the
+ * first results of the first rows, row by row, and says whether to go on. fused: multiply and add
+ * in one rounding. */
+struct winograd_values {
+        int rows, columns;              /* results wanted */
+        struct loop_expr *(*load)(void *context, int row, int column);
+        bool (*store)(void *context, int row, int column, struct loop_expr *value);
+        void *context;
+        bool fused;
+};
+bool winograd_emit(struct emit *e, const struct winograd_line *line,
+                   const struct winograd_values *values);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The functions that rows of ops.def name, declared from the rows. */
+#ifndef IR_OPS_H
+#define IR_OPS_H
+
+#include "ir/tensor/tensor.h"
+
+/* type rules (type_rules.c, type_moves.c, type_reductions.c) */
+bool type_elementwise(struct module *m, struct op *op, struct diag *diag);        /* every EW row */
+/* every CMP row */
+bool type_compare(struct module *m, struct op *op, struct diag *diag);
+#define OP(name, traits, rule, element, relate, doc) bool rule(struct module *m, struct op *op, struct diag *diag);
+#include "ir/tensor/ops.def"
+
+/* canonical lowerings (lower*.c) */
+struct loop_expr *element_formula(struct emit *e, const struct op *op, int result,
+                                  struct loop_expr *const *index);
+#define OP(name, traits, rule, element, relate, doc)                                    \
+        struct loop_expr *element_##name(struct emit *e, const struct op *op, int result, \
+                                         struct loop_expr *const *index);
+#include "ir/tensor/ops.def"
+
+/* relations (relation.c); every element-wise row's is relate_same */
+#define OP(name, traits, rule, element, relate, doc) \
+        bool relate(const struct op *op, int operand, struct relation *r);
+#include "ir/tensor/ops.def"
+
+#endif

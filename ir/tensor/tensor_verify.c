@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* Verifies Tensor IR: structure, order of definitions and uses, use lists, names, and every type
+ * rule again. Linear: one walk numbers all values, a second checks. */
+#include "ir/tensor/tensor_text.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct verifier {
+        struct module *m;
+        struct diag *diag;
+        struct arena *arena;
+        struct value **values;          /* by number */
+        bool *visible;                  /* by number: defined before, in a region that is still
+                                         * open */
+        int count;
+        int64_t operands;               /* seen in operations; use lists must hold as many */
+        struct map *names;              /* of values, in the function at hand */
+};
+
+static bool fail(struct verifier *v, const struct function *f, const struct op *op,
+                 const char *format, ...) __attribute__((format(printf, 4, 5)));
+static bool fail(struct verifier *v, const struct function *f, const struct op *op,
+                 const char *format, ...)
+{
+        va_list list;
+        va_start(list, format);
+        const char *message = arena_vprintf(v->arena, format, list);
+        va_end(list);
+        diag_error(v->diag, EXIT_INVALID, "func @%s: %s%s%s", f ? f->name : "-",
+                   op ? op_info[op->code].name : "", op ? ": " : "", message);
+        return false;
+}
+
+/* ---- numbering ---- */
+
+static void number_value(struct verifier *v, struct value *value)
+{
+        ARENA_GROW(v->arena, v->values, v->count);
+        value->number = v->count;
+        v->values[v->count++] = value;
+}
+
+static void number_values(struct verifier *v)
+{
+        for (struct constant *c = v->m->constants; c; c = c->next)
+                number_value(v, &c->value);
+        int constants = v->count;
+        for (struct function *f = v->m->functions; f; f = f->next) {
+                for (int i = 0; i < f->body.argument_count; i++)
+                        number_value(v, &f->body.arguments[i]);
+                for (struct op *op = region_walk(&f->body, NULL); op;
+                     op = region_walk(&f->body, op)) {
+                        for (int i = 0; i < op->result_count; i++)
+                                number_value(v, &op->results[i]);
+                        for (int i = 0; i < op->region_count; i++)
+                                for (int k = 0;
+                                     op->regions[i] && k < op->regions[i]->argument_count; k++)
+                                        number_value(v, &op->regions[i]->arguments[k]);
+                }
+        }
+        v->visible = arena_array(v->arena, (size_t)v->count, sizeof *v->visible);
+        for (int i = 0; i < constants; i++)
+                v->visible[i] = true;
+}
+
+/* a value of this module, not of an erased operation or another module */
+static bool is_known(const struct verifier *v, const struct value *value)
+{
+        return value->number >= 0 && value->number < v->count && v->values[value->number] == value;
+}
+
+/* ---- values ---- */
+
+static bool check_name(struct verifier *v, const struct function *f, const struct value *value)
+{
+        if (!value->name)
+                return true;
+        size_t length = strlen(value->name);
+        if (map_get(v->names, value->name, length))
+                return fail(v, f, NULL, "two values are named %%%s",
+                            text_safe(v->arena, value->name, length));
+        map_set(v->names, value->name, length, v);
+        return true;
+}
+
+static bool check_uses(struct verifier *v)
+{
+        int64_t listed = 0;
+        for (int i = 0; i < v->count; i++)
+                for (const struct use *u = v->values[i]->uses; u; u = u->next)
+                        if (u->value != v->values[i] || *u->previous != u || listed++ > v->operands)
+                                return fail(v, NULL, u->user, "a list of uses is broken");
+        return listed == v->operands || fail(v, NULL, NULL, "%lld uses in lists, %lld operands",
+                                             (long long)listed, (long long)v->operands);
+}
+
+static bool check_constants(struct verifier *v)
+{
+        struct map *names = map_new(v->arena);
+        for (const struct constant *c = v->m->constants; c; c = c->next) {
+                const struct type *t = c->value.type;
+                if (!t || t->kind != TYPE_TENSOR || !type_is_sound(v->m, t) ||
+                    !element_is_stored(t->element) || !c->data || c->value.kind != VALUE_CONSTANT ||
+                    c->value.constant != c || (c->kind == CONSTANT_DENSE && !type_is_static(t)))
+                        return fail(v, NULL, NULL, "a constant is broken");
+                if (c->name && map_get(names, c->name, strlen(c->name)))
+                        return fail(v, NULL, NULL, "two constants are named @%s", c->name);
+                if (c->name)
+                        map_set(names, c->name, strlen(c->name), v);
+        }
+        return true;
+}
+
+/* visible from here on */
+static bool check_arguments(struct verifier *v, const struct function *f, const struct op *owner,
+                            const struct region *region)
+{
+        for (int i = 0; i < region->argument_count; i++) {
+                const struct value *a = &region->arguments[i];
+                if (a->kind != VALUE_ARGUMENT || a->region != region || a->index != i || !a->type ||
+                    !type_is_sound(v->m, a->type))
+                        return fail(v, f, owner, "argument %d is broken or too large", i);
+                v->visible[a->number] = true;
+                if (!check_name(v, f, a))
+                        return false;
+        }
+        return true;
+}
+
+static void hide_arguments(struct verifier *v, const struct region *region)
+{
+        for (int i = 0; i < region->argument_count; i++)
+                v->visible[region->arguments[i].number] = false;
+}
+
+/* ---- operations ---- */
+
+static bool check_operands(struct verifier *v, const struct function *f, const struct op *op)
+{
+        for (int i = 0; i < op->operand_count; i++) {
+                const struct use *u = &op->operands[i];
+                if (u->user != op || u->index != i)
+                        return fail(v, f, op, "operand %d does not know its place", i);
+                if (!u->value)
+                        continue;
+                v->operands++;
+                if (!is_known(v, u->value))
+                        return fail(v, f, op, "operand %d is no value of this module", i);
+                if (!v->visible[u->value->number])
+                        return fail(
+                                v, f, op,
+                                "operand %d is used before it is defined, or outside its region",
+                                i);
+        }
+        return true;
+}
+
+static bool check_op(struct verifier *v, const struct function *f, struct op *op)
+{
+        const struct region *region = op->region;
+        if (op->dead || (op->previous ? op->previous->next : region->first) != op ||
+            (op->next ? op->next->previous : region->last) != op)
+                return fail(v, f, op, "is not in its region's list");
+        if ((op->code == OP_yield) != (region->last == op))
+                return fail(v, f, op, op->code == OP_yield ? "is not the last of its region"
+                                                           : "ends a region that has no yield");
+        if (!check_operands(v, f, op))
+                return false;
+        for (int i = 0; i < op->result_count; i++) {
+                const struct value *r = &op->results[i];
+                if (r->kind != VALUE_RESULT || r->op != op || r->index != i || !r->type)
+                        return fail(v, f, op, "result %d is broken", i);
+                if (!check_name(v, f, r))
+                        return false;
+        }
+        return true;
+}
+
+static bool check_regions(struct verifier *v, const struct function *f, const struct op *op)
+{
+        for (int i = 0; i < op->region_count; i++) {
+                const struct region *region = op->regions[i];
+                if (!region || region->owner != op || region->function != f || !region->first)
+                        return fail(v, f, op, "region %d is missing, empty, or another's", i);
+                if (!check_arguments(v, f, op, region))
+                        return false;
+        }
+        return true;
+}
+
+static void set_visible(struct verifier *v, const struct op *op, bool visible)
+{
+        for (int i = 0; i < op->result_count; i++)
+                v->visible[op->results[i].number] = visible;
+}
+
+/* Ends op and those around it that end before `next`, which comes after it in the walk: type rules
+ * look at full regions, results can be used from here on, and what a region defined cannot when it
+ * is left. */
+static bool finish_ops(struct verifier *v, struct op *op, const struct op *next)
+{
+        while (op && !(next && next->region->owner == op)) {
+                if (!op_infer(v->m, op, v->diag))
+                        return false;
+                for (int i = 0; i < op->region_count; i++)
+                        hide_arguments(v, op->regions[i]);
+                set_visible(v, op, true);
+                if (op->next)
+                        return true;
+                const struct region *left = op->region;
+                for (const struct op *o = left->first; o; o = o->next)
+                        set_visible(v, o, false);
+                op = left->owner;
+        }
+        return true;
+}
+
+static int nesting(const struct op *op)
+{
+        int depth = 0;
+        for (const struct region *r = op->region; r->owner && depth <= NESTING_MAX;
+             r = r->owner->region)
+                depth++;
+        return depth;
+}
+
+static bool check_function(struct verifier *v, struct function *f)
+{
+        v->names = map_new(v->arena);
+        if (f->body.owner || f->body.function != f || !f->body.last ||
+            f->body.last->code != OP_yield)
+                return fail(v, f, NULL, "its body does not end in a yield");
+        if (f->output_count != f->body.last->operand_count ||
+            (f->output_count && !f->output_ports) || (f->body.argument_count && !f->input_ports))
+                return fail(v, f, NULL, "%d outputs, %d values yielded", f->output_count,
+                            f->body.last->operand_count);
+        if (!check_arguments(v, f, NULL, &f->body))
+                return false;
+        for (struct op *op = region_walk(&f->body, NULL), *next; op; op = next) {
+                if (!check_op(v, f, op) || !check_regions(v, f, op))
+                        return false;
+                if (op->region_count && nesting(op) >= NESTING_MAX)
+                        return fail(v, f, op, "regions are nested more than %d deep", NESTING_MAX);
+                next = region_walk(&f->body, op);
+                if (!finish_ops(v, op, next))
+                        return false;
+        }
+        hide_arguments(v, &f->body);
+        return true;
+}
+
+bool tensor_check(struct module *m, enum exit_code code, struct diag *diag)
+{
+        struct diag inner = *diag;
+        struct verifier v = { .m = m, .diag = &inner, .arena = arena_new() };
+        struct map *functions = map_new(v.arena);
+        number_values(&v);
+        bool good = check_constants(&v);
+        for (struct function *f = m->functions; f && good; f = f->next) {
+                good = !map_get(functions, f->name, strlen(f->name)) ||
+                       fail(&v, f, NULL, "is there twice");
+                map_set(functions, f->name, strlen(f->name), f);
+                good = good && check_function(&v, f);
+        }
+        good = good && check_uses(&v);
+        arena_free(v.arena);
+        if (!good && !diag->errors)
+                diag->code = code;
+        diag->errors = inner.errors;
+        return good;
+}
+
+bool tensor_verify(struct module *m, struct diag *diag)
+{
+        return tensor_check(m, EXIT_INTERNAL, diag);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* Type rules of contractions over blocked tensors. */
+#include "ir/target/multiply.h"
+#include "ir/tensor/type_rules.h"
+#include "ir/tensor/winograd_tiles.h"
+
+static bool check_static(struct module *m, const struct op *op, int least, struct diag *diag)
+{
+        for (int i = 0; i < 2; i++)
+                if (operand_type(op, i)->rank < least || !type_is_static(operand_type(op, i)))
+                        return rule_fail(op, diag,
+                                         "operand %d is %s, want known extents, %d or more", i,
+                                         rule_type(m, operand_type(op, i)), least);
+        enum element x = operand_type(op, 0)->element, w = operand_type(op, 1)->element;
+        /* weights may be stored in less memory */
+        bool narrow = op->code == OP_convolve_packed && x == E_F32 &&
+                      ((element_is_float(w) && element_info[w].bytes < element_info[x].bytes) || element_code(w) ||
+                       (element_is_integer(w) && element_info[w].bytes == 1));
+        bool wide = op->code == OP_convolve_packed && x == E_I16;        /* bytes that were widened */
+        bool bytes = op->code != OP_convolve_winograd && element_is_integer(x) &&
+                     element_is_integer(w) && (element_info[x].bytes == 1 || wide) &&
+                     element_info[w].bytes == 1; /* their products are added up in i32, or f32 */
+        return x == w || narrow || bytes ||
+               rule_fail(op, diag, "operands are %s and %s, want equal elements",
+                         rule_type(m, operand_type(op, 0)), rule_type(m, operand_type(op, 1)));
+}
+
+/* spatial extents of the result into dims[2..]; windows begin at dimension 2 of w */
+static bool find_positions(struct module *m, struct op *op, int spatial, int window, dim_t *dims,
+                           struct diag *diag)
+{
+        const struct type *x = operand_type(op, 0), *w = operand_type(op, 1);
+        const int64_t *strides = rule_ints(m, op, "strides", spatial, 1, STEP_MAX, diag);
+        const int64_t *dilations =
+                strides ? rule_ints(m, op, "dilations", spatial, 1, STEP_MAX, diag) : NULL;
+        if (!dilations)
+                return false;
+        for (int d = 0; d < spatial; d++) {
+                int64_t extent = type_extent(w, window + d);
+                if (extent < 1 || extent > STEP_MAX)
+                        return rule_fail(op, diag, "window extent %lld, want 1 to %d",
+                                         (long long)extent, STEP_MAX);
+                dims[2 + d] = rule_positions(m, x->dims[2 + d], (extent - 1) * dilations[d] + 1,
+                                             strides[d], 0);
+        }
+        return true;
+}
+
+/* the words of panels: w's last dimensions are Bi / group, vectors, lanes * group */
+static bool check_words(struct module *m, struct op *op, struct diag *diag)
+{
+        const struct type *x = operand_type(op, 0), *w = operand_type(op, 1);
+        int64_t inner = type_extent(x, x->rank - 1),
+                words = w->rank >= 3 ? type_extent(w, w->rank - 3) : 0,
+                last = type_extent(w, w->rank - 1);
+        if (w->rank != x->rank + 2 || !words || inner % words || inner < words ||
+            last % (inner / words) || last < inner / words)
+                return rule_fail(op, diag,
+                                 "operands are %s and %s, want panels of two more dimensions, whose "
+                                 "vectors are of whole groups of the channels",
+                                 rule_type(m, x), rule_type(m, w));
+        return true;
+}
+
+/* x [N, blocks, spatial.., Bi], w [panels, blocks / groups, window.., Bi / group, vectors, lanes *
+ * group] */
+bool type_convolve_packed(struct module *m, struct op *op, struct diag *diag)
+{
+        if (!check_static(m, op, 4, diag))
+                return false;
+        const struct type *x = operand_type(op, 0), *w = operand_type(op, 1);
+        int spatial = x->rank - 3;
+        int64_t groups = op_int(op, "groups"), channels = op_int(op, "channels");
+        int64_t outputs = op_int(op, "outputs"), block = op_int(op, "block");
+        if (!check_words(m, op, diag))
+                return false;
+        int64_t inner = type_extent(x, x->rank - 1), lanes = packed_lanes(x, w),
+                panel = packed_panel(x, w);
+        if (groups < 1 || groups > type_extent(x, 1) || type_extent(x, 1) % groups ||
+            !dim_is(w->dims[1], type_extent(x, 1) / groups))
+                return rule_fail(op, diag, "panels %s do not fit x %s in %lld groups",
+                                 rule_type(m, w), rule_type(m, x), (long long)groups);
+        if (channels < 1 || channels > type_extent(w, 1) * inner)
+                return rule_fail(op, diag, "channels is %lld, want 1 to %lld", (long long)channels,
+                                 (long long)(type_extent(w, 1) * inner));
+        if (op_int(op, "crossed") && (lanes % MULTIPLY_LINE || packed_group(x, w) % MULTIPLY_LINE))
+                return rule_fail(op, diag, "words of %lld channels for %lld outputs are crossed, want multiples of %d",
+                                 (long long)packed_group(x, w), (long long)lanes, MULTIPLY_LINE);
+        bool fits =
+                block >= 1 && block <= STEP_MAX && (block % lanes == 0 || block == outputs);
+        if (outputs < 1 || outputs > STEP_MAX || !fits || (groups > 1 && outputs % block))
+                return rule_fail(op, diag,
+                                 "outputs is %lld in blocks of %lld, want multiples of %lld or all",
+                                 (long long)outputs, (long long)block, (long long)lanes);
+        int64_t stored = round_up(outputs, block);
+        if (panel < 1 || !dim_is(w->dims[0], groups * divide_up(stored, panel)))
+                return rule_fail(
+                        op, diag,
+                        "%lld panels of %lld, want them to hold %lld outputs in %lld groups",
+                        (long long)type_extent(w, 0), (long long)panel, (long long)stored,
+                        (long long)groups);
+        dim_t dims[RANK_MAX] = { x->dims[0], dim_of(groups * divide_up(outputs, block)) };
+        dims[x->rank - 1] = dim_of(block);
+        enum element e;
+        return find_positions(m, op, spatial, 2, dims, diag) &&
+               rule_accumulator(op, x->element, false, &e, diag) &&
+               rule_shape(m, op, e, x->rank, dims, diag);
+}
+
+/* x [N, blocks, spatial.., lanes], w [blocks, window.., lanes] */
+bool type_convolve_lanes(struct module *m, struct op *op, struct diag *diag)
+{
+        if (!check_static(m, op, 3, diag))
+                return false;
+        const struct type *x = operand_type(op, 0), *w = operand_type(op, 1);
+        int spatial = x->rank - 3;
+        if (spatial < 1 || w->rank != x->rank - 1 || !dim_equal(w->dims[0], x->dims[1]) ||
+            !dim_equal(w->dims[w->rank - 1], x->dims[x->rank - 1]))
+                return rule_fail(op, diag, "operands are %s and %s, want blocks and lanes to agree",
+                                 rule_type(m, x), rule_type(m, w));
+        dim_t dims[RANK_MAX] = { x->dims[0], x->dims[1] };
+        dims[x->rank - 1] = x->dims[x->rank - 1];
+        enum element e;
+        return find_positions(m, op, spatial, 1, dims, diag) &&
+               rule_accumulator(op, x->element, false, &e, diag) &&
+               rule_shape(m, op, e, x->rank, dims, diag);
+}
+
+/* where tiles end */
+static int64_t tiled(int64_t extent, int64_t tile) { return round_up(extent, tile); }
+
+/* x [N, blocks, rows, columns, Bi], w [elements, panels, channels, vectors, lanes] */
+bool type_convolve_winograd(struct module *m, struct op *op, struct diag *diag)
+{
+        if (!check_static(m, op, 5, diag))
+                return false;
+        const struct type *x = operand_type(op, 0), *w = operand_type(op, 1);
+        const struct winograd *f = winograd_find(op_int(op, "tile"));
+        int64_t rows = op_int(op, "rows"), columns = op_int(op, "columns");
+        int64_t outputs = op_int(op, "outputs"), block = op_int(op, "block");
+        if (!element_is_float(x->element) || element_info[x->element].compute != x->element)
+                return rule_fail(op, diag, "operands are %s, want f32 or f64",
+                                 element_info[x->element].text);
+        if (!f)
+                return rule_fail(op, diag, "tile is %lld, want 2 or 4",
+                                 (long long)op_int(op, "tile"));
+        if (x->rank != 5 || w->rank != 5 || !dim_is(w->dims[0], f->size * f->size) ||
+            type_extent(w, 4) < 1)
+                return rule_fail(
+                        op, diag,
+                        "operands are %s and %s, want five dimensions, of w the first %d",
+                        rule_type(m, x), rule_type(m, w), f->size * f->size);
+        if (rows < 1 || columns < 1 || rows > STEP_MAX || columns > STEP_MAX ||
+            tiled(rows, f->tile) + 2 > type_extent(x, 2) ||
+            tiled(columns, f->tile) + 2 > type_extent(x, 3))
+                return rule_fail(
+                        op, diag,
+                        "x is %s, want it to hold the windows of %lld rows and %lld columns in tiles of %d",
+                        rule_type(m, x), (long long)rows, (long long)columns, f->tile);
+        if (type_extent(w, 2) < 1 || type_extent(w, 2) > type_extent(x, 1) * type_extent(x, 4))
+                return rule_fail(op, diag, "w has %lld channels, want 1 to %lld",
+                                 (long long)type_extent(w, 2),
+                                 (long long)(type_extent(x, 1) * type_extent(x, 4)));
+        int64_t lanes = type_extent(w, 4);
+        if (outputs < 1 || outputs > STEP_MAX || block < 1 || block > STEP_MAX ||
+            (block % lanes && block != outputs))
+                return rule_fail(op, diag,
+                                 "outputs is %lld in blocks of %lld, want multiples of %lld or all",
+                                 (long long)outputs, (long long)block, (long long)lanes);
+        int64_t blocks = divide_up(outputs, block), panel = type_extent(w, 3) * lanes;
+        if (panel < 1 || !dim_is(w->dims[1], divide_up(blocks * block, panel)))
+                return rule_fail(op, diag, "%lld panels of %lld, want them to hold %lld outputs",
+                                 (long long)type_extent(w, 1), (long long)panel,
+                                 (long long)(blocks * block));
+        return rule_shape(m, op, x->element, 5,
+                          (dim_t[]){ x->dims[0], dim_of(blocks), dim_of(rows), dim_of(columns),
+                                     dim_of(block) },
+                          diag);
+}
+
+/* ---- dot_blocks ---- */
+
+static bool want_type(struct module *m, const struct op *op, int operand, enum element e, int rank,
+                      const dim_t *dims, struct diag *diag)
+{
+        const struct type *want = type_tensor(m, e, rank, dims), *t = operand_type(op, operand);
+        return t == want || rule_fail(op, diag, "operand %d is %s, want %s", operand,
+                                      rule_type(m, t), rule_type(m, want));
+}
+
+/* bytes of w that hold whole blocks of x, of 1, 2, 4 or 8 bits each */
+static bool check_bits(struct module *m, struct op *op, struct diag *diag)
+{
+        const struct type *x = operand_type(op, 0), *w = operand_type(op, 1),
+                          *s = operand_type(op, 4);
+        bool good = x->rank == 4 && w->rank == 5 && s->rank == 4 && type_is_static(x) &&
+                    type_is_static(w) && type_is_static(s) && type_elements(x) &&
+                    type_elements(w) && type_elements(s) && x->element == E_I8 &&
+                    w->element == E_U8 && element_info[s->element].compute == E_F32 &&
+                    dim_is(x->dims[1], 1) && type_extent(x, 3) % type_extent(w, 1) == 0 &&
+                    type_extent(w, 4) % type_extent(s, 3) == 0;
+        if (good) {
+                int64_t block = type_extent(x, 3) / type_extent(w, 1),
+                        bytes = type_extent(w, 2) * (type_extent(w, 4) / type_extent(s, 3)),
+                        per = block / bytes;
+                good = block % bytes == 0 && per <= 8 && !(per & (per - 1));
+        }
+        return good || rule_fail(op, diag,
+                                 "operands are %s, %s and scales %s, want rows of i8 by panels of u8 whose "
+                                 "bytes hold blocks of whole numbers",
+                                 rule_type(m, x), rule_type(m, w), rule_type(m, s));
+}
+
+bool type_dot_blocks(struct module *m, struct op *op, struct diag *diag)
+{
+        enum { STEPS = 2, SUMS, SCALES, ZEROS };
+        if (!check_bits(m, op, diag))
+                return false;
+        const struct packed_bits p = packed_bits_of(op);
+        const dim_t *x = operand_type(op, 0)->dims;
+        int64_t panels = type_extent(operand_type(op, 1), 0), outputs = op_int(op, "outputs"),
+                zero = op_int(op, "zero"), panel = p.vectors * p.lanes;
+        const dim_t rows[] = { x[0], dim_of(1), x[2], dim_of(p.blocks) },
+                    columns[] = { dim_of(panels), dim_of(p.blocks), dim_of(p.vectors),
+                                  dim_of(p.lanes) };
+        if (outputs < 1 || outputs > STEP_MAX || panels != divide_up(outputs, panel))
+                return rule_fail(op, diag, "%lld panels of %lld, want them to hold %lld outputs",
+                                 (long long)panels, (long long)panel, (long long)outputs);
+        if (zero < 0 || zero > UINT8_MAX)
+                return rule_fail(op, diag, "zero is %lld, want 0 to %d", (long long)zero,
+                                 UINT8_MAX);
+        return want_type(m, op, STEPS, E_F32, 4, rows, diag) &&
+               want_type(m, op, SUMS, E_I32, 4, rows, diag) &&
+               want_type(m, op, SCALES, operand_type(op, SCALES)->element, 4, columns,
+                         diag) &&
+               (!op_operand(op, ZEROS) || want_type(m, op, ZEROS, E_U8, 4, columns, diag)) &&
+               rule_shape(m, op, E_F32, 4, (dim_t[]){ x[0], dim_of(1), x[2], dim_of(outputs) },
+                          diag);
+}
