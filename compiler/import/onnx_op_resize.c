@@ -8,69 +8,90 @@
 
 enum resize_policy { STRETCH, NOT_LARGER, NOT_SMALLER };
 
-/* extents of the result that are not known from constants */
+/* Takes the extents of the result from its declaration, where only a run knows the scales. */
 static bool resize_declared(struct onnx_import *im, struct onnx_node *n, struct compose_resize *r)
 {
         const struct type *x = n->inputs[0]->type,
                           *to = onnx_declared_as(im, n, 0, x->element, x->rank);
 
-        for (int i = 0; to && i < r->count; i++) {
+        for (int i = 0; to && i < r->count; i++)
                 r->out[i] = type_extent(to, r->axes[i]);
-                r->known_scale[i] = NAN;
-        }
         return to != NULL;
 }
 
-/* scales from operand `input`, or from the numbers `given` (an attribute of Upsample before opset
- * 9) */
-static bool resize_scales(struct onnx_import *im, struct onnx_node *n, struct compose_resize *r,
-                          int input, const float *given, int given_count)
+/* an extent that a product of floats makes */
+static int64_t whole_extent(double product)
+{
+        return product < 9e18 ? (int64_t)product : INT64_MAX;
+}
+
+/* The scales as constants: extents are rounded down, as products of f32. */
+static bool resize_by(struct onnx_import *im, struct onnx_node *n, struct compose_resize *r,
+                      const double *scales, int count)
 {
         const struct type *x = n->inputs[0]->type;
-        double scales[RANK_MAX];
-        int count = given_count;
-        bool known = true;
 
-        if (given) {
-                double *copy = arena_array(im->m->arena, (size_t)count + 1, sizeof *copy);
-                for (int i = 0; i < count; i++)
-                        copy[i] = given[i];
-                for (int i = 0; i < count && i < RANK_MAX; i++)
-                        scales[i] = given[i];
-                r->scales = constant_dense(
-                        im->m, type_tensor(im->m, E_F64, 1, (const dim_t[]){ dim_of(count) }), copy,
-                        NULL);
-        } else {
-                if (!onnx_want_float(im, n, input) || !onnx_want_rank(im, n, input, 1, 1) ||
-                    !onnx_operand_numbers(im, n, input, scales, RANK_MAX, &count, &known))
-                        return false;
-                r->scales = compose_cast(im->c, n->inputs[input], E_F64);
+        if (count != r->count)
+                return onnx_invalid(im, n, "scales has %d values, want %d", count, r->count);
+        for (int i = 0; i < count; i++) {
+                float extent = (float)type_extent(x, r->axes[i]);
+                if (!(scales[i] > 0) || isinf(scales[i]))
+                        return onnx_invalid(im, n, "scales[%d] is %g", i, scales[i]);
+                r->out[i] = whole_extent(floorf(extent * (float)scales[i]));
+                r->scale[i] = scales[i];
         }
+        return true;
+}
+
+/* scales from operand `input` */
+static bool resize_scales(struct onnx_import *im, struct onnx_node *n, struct compose_resize *r,
+                          int input)
+{
+        double scales[RANK_MAX];
+        int count;
+        bool known;
+
+        if (!onnx_want_float(im, n, input) || !onnx_want_rank(im, n, input, 1, 1) ||
+            !onnx_operand_numbers(im, n, input, scales, RANK_MAX, &count, &known))
+                return false;
+        if (known)
+                return resize_by(im, n, r, scales, count);
+        r->scales = compose_cast(im->c, n->inputs[input], E_F64);
         if (!r->scales)
                 return false;
         if (value_extent(r->scales, 0) != r->count)
                 return onnx_invalid(im, n, "scales has %lld values, want %d",
                                     (long long)value_extent(r->scales, 0), r->count);
-        if (!known)
-                return resize_declared(im, n, r);
-        for (int i = 0; i < r->count; i++) {
-                float extent = (float)type_extent(x, r->axes[i]),
-                      product = floorf(extent * (float)scales[i]);
-                if (!(scales[i] > 0) || isinf(scales[i]))
-                        return onnx_invalid(im, n, "scales[%d] is %g", i, scales[i]);
-                r->out[i] = product < 9e18f ? (int64_t)product : INT64_MAX;
-                r->known_scale[i] = scales[i];
-        }
-        return true;
+        return resize_declared(im, n, r);
+}
+
+/* sizes that only a run knows, over the extents of x */
+static bool resize_to_value(struct onnx_import *im, struct onnx_node *n, struct compose_resize *r,
+                            struct value *sizes, int policy)
+{
+        double *extents = arena_array(im->m->arena, RANK_MAX, sizeof *extents);
+        const int64_t all[1] = { 0 };
+
+        for (int i = 0; i < r->count; i++)
+                extents[i] = (double)value_extent(n->inputs[0], r->axes[i]);
+        const struct type *vector =
+                type_tensor(im->m, E_F64, 1, (const dim_t[]){ dim_of(r->count) });
+        r->scales = compose_binary(im->c, OP_div, compose_cast(im->c, sizes, E_F64),
+                                   constant_dense(im->m, vector, extents, NULL));
+        if (policy != STRETCH)
+                r->scales = compose_unreduce(
+                        im->c,
+                        compose_reduce(im->c, policy == NOT_LARGER ? REDUCE_min : REDUCE_max,
+                                       r->scales, all, 1, E_COMPUTE),
+                        vector, all, 1);
+        return r->scales && resize_declared(im, n, r);
 }
 
 static bool resize_sizes(struct onnx_import *im, struct onnx_node *n, struct compose_resize *r,
                          int input, int policy)
 {
-        const struct type *x = n->inputs[0]->type;
-        double *extents = arena_array(im->m->arena, RANK_MAX, sizeof *extents), chosen = NAN;
         int64_t sizes[RANK_MAX];
-        const int64_t all[1] = { 0 };
+        double chosen = NAN;
         int count;
         bool known;
 
@@ -83,35 +104,21 @@ static bool resize_sizes(struct onnx_import *im, struct onnx_node *n, struct com
         if (value_extent(wanted, 0) != r->count)
                 return onnx_invalid(im, n, "sizes has %lld values, want %d",
                                     (long long)value_extent(wanted, 0), r->count);
-        for (int i = 0; i < r->count; i++)
-                extents[i] = (double)type_extent(x, r->axes[i]);
-        const struct type *vector =
-                type_tensor(im->m, E_F64, 1, (const dim_t[]){ dim_of(r->count) });
-        r->scales = compose_binary(im->c, OP_div, compose_cast(im->c, wanted, E_F64),
-                                   constant_dense(im->m, vector, extents, NULL));
-        if (policy != STRETCH)
-                r->scales = compose_unreduce(
-                        im->c,
-                        compose_reduce(im->c, policy == NOT_LARGER ? REDUCE_min : REDUCE_max,
-                                       r->scales, all, 1, E_COMPUTE),
-                        vector, all, 1);
-        if (!r->scales)
-                return false;
         if (!known)
-                return resize_declared(im, n, r);
+                return resize_to_value(im, n, r, wanted, policy);
         for (int i = 0; i < r->count; i++) {
                 if (sizes[i] < 0)
                         return onnx_invalid(im, n, "sizes[%d] is %lld", i, (long long)sizes[i]);
                 r->out[i] = sizes[i];
-                r->known_scale[i] = (double)sizes[i] / extents[i];
-                if (isnan(chosen) || (policy == NOT_LARGER ? r->known_scale[i] < chosen
-                                                           : r->known_scale[i] > chosen))
-                        chosen = r->known_scale[i];
+                r->scale[i] = (double)sizes[i] / (double)value_extent(n->inputs[0], r->axes[i]);
+                if (isnan(chosen) ||
+                    (policy == NOT_LARGER ? r->scale[i] < chosen : r->scale[i] > chosen))
+                        chosen = r->scale[i];
         }
         for (int i = 0; policy != STRETCH && i < r->count; i++) {
-                double product = floor(chosen * extents[i] + 0.5); /* halves go up */
-                r->out[i] = product < 9e18 ? (int64_t)product : INT64_MAX;
-                r->known_scale[i] = chosen;
+                double extent = (double)value_extent(n->inputs[0], r->axes[i]);
+                r->out[i] = whole_extent(floor(chosen * extent + 0.5)); /* halves go up */
+                r->scale[i] = chosen;
         }
         return true;
 }
@@ -190,7 +197,7 @@ bool onnx_import_resize(struct onnx_import *im, struct onnx_node *n)
                 r.transform = RESIZE_ASYMMETRIC;
                 r.round = NEAREST_SIMPLE;
                 return onnx_choice(im, n, "mode", modes, 0, &r.mode) &&
-                       resize_scales(im, n, &r, 1, NULL, 0) &&
+                       resize_scales(im, n, &r, 1) &&
                        onnx_output(n, 0, compose_resize(im->c, n->inputs[0], &r));
         }
         if (!resize_attributes(im, n, &r, &policy))
@@ -198,8 +205,7 @@ bool onnx_import_resize(struct onnx_import *im, struct onnx_node *n)
         if (present(n, 2) == present(n, 3))
                 return onnx_invalid(im, n, "%s scales and sizes are given, want one",
                                     present(n, 2) ? "both" : "neither");
-        if (!(present(n, 3) ? resize_sizes(im, n, &r, 3, policy)
-                            : resize_scales(im, n, &r, 2, NULL, 0)))
+        if (!(present(n, 3) ? resize_sizes(im, n, &r, 3, policy) : resize_scales(im, n, &r, 2)))
                 return false;
         if (r.transform == RESIZE_TF_CROP_AND_RESIZE) {
                 if (!present(n, 1) || !onnx_want_float(im, n, 1) || value_rank(n->inputs[1]) != 1 ||
@@ -217,15 +223,18 @@ bool onnx_import_upsample(struct onnx_import *im, struct onnx_node *n)
 {
         static const char *const modes[] = { "nearest", "linear", NULL };
         struct compose_resize r = { .transform = RESIZE_ASYMMETRIC, .round = NEAREST_FLOOR };
-        const float *scales = NULL;
+        const float *stated = NULL;
+        double scales[RANK_MAX];
         int count = 0;
 
         if (!onnx_choice(im, n, "mode", modes, 0, &r.mode) || !resize_axes(im, n, &r))
                 return false;
-        if (n->opset < 9 && !onnx_floats(im, n, "scales", &scales, &count))
+        if (n->opset < 9 && !onnx_floats(im, n, "scales", &stated, &count))
                 return false;
-        if (n->opset < 9 ? !scales : !onnx_input(n, 1))
+        if (n->opset < 9 ? !stated : !onnx_input(n, 1))
                 return onnx_invalid(im, n, "scales is missing");
-        return resize_scales(im, n, &r, 1, scales, count) &&
+        for (int i = 0; i < count && i < RANK_MAX; i++)
+                scales[i] = stated[i];
+        return (n->opset < 9 ? resize_by(im, n, &r, scales, count) : resize_scales(im, n, &r, 1)) &&
                onnx_output(n, 0, compose_resize(im->c, n->inputs[0], &r));
 }

@@ -8,14 +8,15 @@
 
 enum { CORNERS_MAX = 64 };
 
+/* what follows from the placed window */
 struct deformed {
         const struct compose_deformed *in;
-        struct compose_window w;
-        int dims; /* spatial ones */
-        int64_t groups, shared; /* shared: groups of channels that have the same offsets */
-        int64_t taps, positions, pixels; /* of a window; of the result; of an image */
-        const struct type *points; /* <N x positions x shared x taps>: the samples */
-        enum element index; /* of numbers of pixels */
+        int dims; /* spatial dimensions */
+        int64_t taps; /* of a window */
+        int64_t positions; /* of the result */
+        int64_t pixels; /* of an image */
+        const struct type *points; /* the samples: <N x positions x shared x taps> */
+        enum element index; /* the type of pixels' numbers */
 };
 
 /* the samples of all points along one dimension, left and right */
@@ -40,9 +41,10 @@ static struct value *grid(struct compose *c, const struct deformed *g, const int
 static struct value *places(struct compose *c, const struct deformed *g, struct value *offsets,
                             int d)
 {
-        struct value *at = grid(c, g, g->w.out, d, 1, g->w.strides[d], -g->w.pads[d]);
+        struct value *at = grid(c, g, g->in->window.out, d, 1, g->in->window.strides[d],
+                                -g->in->window.pads[d]);
 
-        at = add(c, at, grid(c, g, g->w.kernel, d, 3, g->w.dilations[d], 0));
+        at = add(c, at, grid(c, g, g->in->window.kernel, d, 3, g->in->window.dilations[d], 0));
         return add(c, at, build_gather(c->b, offsets, compose_integer(c, E_I64, d), 0));
 }
 
@@ -108,7 +110,7 @@ static struct value *columns(struct compose *c, const struct deformed *g)
 {
         struct value *x = g->in->x, *mask = g->in->mask, *sum = NULL;
         const dim_t *extents = x->type->dims + 2, *points = g->points->dims;
-        int64_t channels = value_extent(x, 1) / g->shared;
+        int64_t channels = value_extent(x, 1) / g->in->shared;
         struct side sides[RANK_MAX];
 
         struct value *offsets = by_point(c, g, g->in->offsets, g->dims);
@@ -118,16 +120,16 @@ static struct value *columns(struct compose *c, const struct deformed *g)
                         return NULL;
         struct value *rows =
                 compose_reshape(c, compose_wide(c, x), 3,
-                                (const dim_t[]){ dim_of(dim_extent(points[0]) * g->shared),
+                                (const dim_t[]){ dim_of(dim_extent(points[0]) * g->in->shared),
                                                  dim_of(channels), dim_of(g->pixels) });
         rows = rows ? build_transpose(c->b, rows, (const int64_t[]){ 0, 2, 1 }) : NULL;
         rows = compose_reshape(
                 c, rows, 2,
-                (const dim_t[]){ dim_of(dim_extent(points[0]) * g->shared * g->pixels),
+                (const dim_t[]){ dim_of(dim_extent(points[0]) * g->in->shared * g->pixels),
                                  dim_of(channels) });
         const struct type *images =
-                type_tensor(c->m, g->index, 2, (const dim_t[]){ points[0], dim_of(g->shared) });
-        struct value *image = times(c, build_iota(c->b, images, 0), (double)g->shared);
+                type_tensor(c->m, g->index, 2, (const dim_t[]){ points[0], dim_of(g->in->shared) });
+        struct value *image = times(c, build_iota(c->b, images, 0), (double)g->in->shared);
         image = times(c, add(c, image, build_iota(c->b, images, 1)), (double)g->pixels);
         image = compose_spread(c, image, g->points, (const int64_t[]){ 0, 2 });
         for (int k = 0; k < 1 << g->dims; k++) {
@@ -148,10 +150,10 @@ static struct value *columns(struct compose *c, const struct deformed *g)
 static struct value *product(struct compose *c, const struct deformed *g, struct value *x,
                              struct value *w)
 {
-        const int64_t groups = g->groups, outputs = value_extent(w, 0) / groups,
+        const int64_t groups = g->in->groups, outputs = value_extent(w, 0) / groups,
                       inner = value_extent(w, 1), images = type_extent(g->points, 0),
                       rows = images * g->positions;
-        int64_t shared = g->shared;
+        int64_t shared = g->in->shared;
 
         if (x && shared % groups && groups % shared) { /* neither lies in the other */
                 x = build_transpose(c->b, x, (const int64_t[]){ 0, 1, 3, 2, 4 });
@@ -192,16 +194,17 @@ static bool per_point(struct compose *c, const struct deformed *g, const struct 
         if (!v)
                 return true;
         bool fits = value_rank(v) == g->dims + 2 && value_extent(v, 0) == value_extent(x, 0) &&
-                    int_mul(g->shared * parts, g->taps, &numbers) && value_extent(v, 1) == numbers;
+                    int_mul(g->in->shared * parts, g->taps, &numbers) &&
+                    value_extent(v, 1) == numbers;
         for (int d = 0; fits && d < g->dims; d++)
-                fits = value_extent(v, d + 2) == g->w.out[d];
+                fits = value_extent(v, d + 2) == g->in->window.out[d];
         if (fits)
                 return true;
         char *want =
                 arena_printf(c->arena, "[%lld, %lld * %lld * %lld", (long long)value_extent(x, 0),
-                             (long long)g->shared, (long long)g->taps, (long long)parts);
+                             (long long)g->in->shared, (long long)g->taps, (long long)parts);
         for (int d = 0; d < g->dims; d++)
-                want = arena_printf(c->arena, "%s, %lld", want, (long long)g->w.out[d]);
+                want = arena_printf(c->arena, "%s, %lld", want, (long long)g->in->window.out[d]);
         return compose_invalid(c, "%s %s, want %s]", what, type_text(c->arena, c->m, v->type),
                                want);
 }
@@ -212,19 +215,15 @@ static bool deformed_place(struct compose *c, struct compose_deformed *in, struc
 
         if (!compose_conv_place(c, in->x, in->w, &in->window, in->groups))
                 return false;
-        *g = (struct deformed){ .in = in,
-                                .w = in->window,
-                                .dims = value_rank(in->x) - 2,
-                                .groups = in->groups,
-                                .shared = in->shared };
+        *g = (struct deformed){ .in = in, .dims = value_rank(in->x) - 2 };
         if (1 << g->dims > CORNERS_MAX)
                 return compose_unsupported(c, "more than %d neighbours of a sample", CORNERS_MAX);
-        if (value_extent(in->x, 1) % g->shared)
+        if (value_extent(in->x, 1) % g->in->shared)
                 return compose_invalid(c, "%lld channels in %lld groups of offsets",
-                                       (long long)value_extent(in->x, 1), (long long)g->shared);
+                                       (long long)value_extent(in->x, 1), (long long)g->in->shared);
         dims_extents(image, g->dims, in->x->type->dims + 2);
-        return compose_elements(c, g->dims, g->w.kernel, &g->taps) &&
-               compose_elements(c, g->dims, g->w.out, &g->positions) &&
+        return compose_elements(c, g->dims, g->in->window.kernel, &g->taps) &&
+               compose_elements(c, g->dims, g->in->window.out, &g->positions) &&
                compose_elements(c, g->dims, image, &g->pixels) &&
                per_point(c, g, in->offsets, "the offsets are", g->dims) &&
                per_point(c, g, in->mask, "the mask is", 1);
@@ -242,10 +241,10 @@ struct value *compose_conv_deformed(struct compose *c, struct compose_deformed *
         dims[0] = dim_of(value_extent(x, 0));
         dims[1] = dim_of(value_extent(d->w, 0));
         for (int i = 0; i < g.dims; i++)
-                dims[i + 2] = dim_of(g.w.out[i]);
+                dims[i + 2] = dim_of(d->window.out[i]);
         const dim_t samples[4] = { dims[0], dim_of(g.positions), dim_of(value_extent(x, 1)),
                                    dim_of(g.taps) },
-                    points[4] = { dims[0], samples[1], dim_of(g.shared), samples[3] };
+                    points[4] = { dims[0], samples[1], dim_of(d->shared), samples[3] };
         const struct type *to = compose_type(c, computed, g.dims + 2, dims),
                           *all = to ? compose_type(c, computed, 4, samples) : NULL;
         g.points = all ? compose_type(c, computed, 4, points) : NULL;
@@ -258,7 +257,7 @@ struct value *compose_conv_deformed(struct compose *c, struct compose_deformed *
         if (type_elements(to) == 0 || type_elements(all) == 0) {
                 y = constant_number(c->m, to, 0);
         } else {
-                g.index = dim_extent(dims[0]) * g.shared * g.pixels <= INT32_MAX ? E_I32 : E_I64;
+                g.index = dim_extent(dims[0]) * d->shared * g.pixels <= INT32_MAX ? E_I32 : E_I64;
                 y = columns(c, &g);
                 y = product(c, &g, y, compose_wide(c, d->w));
                 y = compose_reshape(c, y, g.dims + 2, dims);

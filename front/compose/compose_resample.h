@@ -38,9 +38,10 @@ struct compose_resize {
         float extrapolation;            /* where a region lies outside the input */
         int count;                      /* axes that are resized */
         int axes[RANK_MAX];
-        int64_t out[RANK_MAX];          /* per entry of axes: the extent */
-        double known_scale[RANK_MAX];   /* NaN when it is a run-time value */
-        struct value *scales;           /* <count x f64>: out / in, as it is stated */
+        int64_t out[RANK_MAX];          /* for each of the axes: the extent of the result */
+        double scale[RANK_MAX];         /* for each of the axes: out / in, as it is stated */
+        struct value *scales;           /* <count x f64>: the scales, where only a run knows them;
+                                         * else NULL */
         struct value *roi;              /* RESIZE_TF_CROP_AND_RESIZE: <2 count x f64>, starts, then
                                          * ends, of 0 to 1; else NULL */
 };

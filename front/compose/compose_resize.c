@@ -18,6 +18,12 @@ static struct value *entry(struct compose *c, struct value *v, int i)
         return v ? build_gather(c->b, v, compose_integer(c, E_I64, i), 0) : NULL;
 }
 
+/* the scale of axis number i, f64 */
+static struct value *scale_of(struct compose *c, const struct compose_resize *r, int i)
+{
+        return r->scales ? entry(c, r->scales, i) : build_scalar(c->b, E_F64, r->scale[i]);
+}
+
 /* ---- coordinates ---- */
 
 /* (y + 0.5) / scale - 0.5 */
@@ -68,7 +74,7 @@ static struct value *coordinates(struct compose *c, const struct compose_resize 
         enum element e = coordinate_element(c, r);
         double out = (double)r->out[i];
         struct value *y = compose_iota(c, e, r->out[i]),
-                     *scale = compose_cast(c, entry(c, r->scales, i), e);
+                     *scale = compose_cast(c, scale_of(c, r, i), e);
 
         *outside = NULL;
         if (!y || !scale)
@@ -103,7 +109,7 @@ static struct value *nearest_simple(struct compose *c, const struct compose_resi
                                     struct value *x)
 {
         struct value *before = compose_unary(c, OP_floor, x), *next = compose_unary(c, OP_ceil, x);
-        return compose_select(c, compose_with(c, OP_lt, entry(c, r->scales, i), 1), next, before);
+        return compose_select(c, compose_with(c, OP_lt, scale_of(c, r, i), 1), next, before);
 }
 
 static struct value *nearest(struct compose *c, const struct compose_resize *r, int i,
@@ -139,11 +145,11 @@ static struct value *kernel(struct compose *c, const struct compose_resize *r, s
 /* elements to each side that the kernel of axis i reaches */
 static int64_t kernel_reach(const struct compose_resize *r, int i, int64_t in)
 {
-        double width = r->mode == RESIZE_LINEAR ? 1 : 2, scale = r->known_scale[i];
+        double width = r->mode == RESIZE_LINEAR ? 1 : 2, scale = r->scale[i];
 
         if (!r->antialias)
                 return (int64_t)width;
-        if (isnan(scale)) /* at least this, for so many outputs */
+        if (r->scales) /* at least this, for so many outputs */
                 scale = ((double)r->out[i] - 0.5) / (double)in;
         double reach = ceil(width / (scale < 1 ? scale : 1));
         return reach < NUMBER_MAX ? (int64_t)reach : NUMBER_MAX;
@@ -201,7 +207,7 @@ static struct value *tap_weights(struct compose *c, const struct compose_resize 
 {
         const int64_t along_taps[1] = { 1 };
         if (r->antialias)
-                distance = mul(c, distance, compose_with(c, OP_min, entry(c, r->scales, i), 1));
+                distance = mul(c, distance, compose_with(c, OP_min, scale_of(c, r, i), 1));
         struct value *weight = kernel(c, r, distance);
         if (r->exclude_outside) {
                 struct value *above = compose_with(c, OP_gt, at, (double)in - 1);
@@ -254,7 +260,7 @@ static struct value *resized(struct compose *c, struct value *x, const struct co
         x = compose_cast(c, x, computed);
         for (int i = 0; i < r->count && x; i++) {
                 int64_t in = value_extent(x, r->axes[i]);
-                if (r->out[i] == in && r->known_scale[i] == 1 &&
+                if (r->out[i] == in && !r->scales && r->scale[i] == 1 &&
                     r->transform != RESIZE_TF_CROP_AND_RESIZE)
                         continue;
                 struct value *at = compose_cast(c, coordinates(c, r, i, in, &masks[i]), E_F64);
