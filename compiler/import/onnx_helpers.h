@@ -114,25 +114,13 @@ bool onnx_conv_read(struct onnx_import *im, struct onnx_node *n, const struct va
 /* AveragePool of x (onnx_op_pool.c) */
 struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, struct value *x);
 
-/* ---- products of matrices (onnx_op_matmul.c) ---- */
+/* ---- quantized tensors ---- */
 
-/* A zero point, scale or bias (operand `input`) over the matrix `to`: one number, one per index of
- * its dimension `line` (-1: none), or of a shape that broadcasts to it; NULL when absent, or after
- * an error. */
-struct value *onnx_per_line(struct onnx_import *im, const struct onnx_node *n, int input,
-                            const struct type *to, int line);
-
-/* ---- products of integers (onnx_op_matmul_integer.c) ---- */
-
-/* Matrix operand `input` as i32, less its zero point (operand `zero`, which need not be there), over
- * its dimension `line` as in onnx_per_line; NULL after an error. */
-struct value *onnx_centered_side(struct onnx_import *im, const struct onnx_node *n, int input,
-                                 int zero, int line);
-/* The sums of products of a, which is centered, by operand b (zero: its zero point), times a_scale (a
- * scalar) times the scales of b's columns, then the bias: f32. scale, zero, bias: operands, of which
- * the last two need not be there. */
-struct value *onnx_matmul_to_float(struct onnx_import *im, const struct onnx_node *n,
-                                   struct value *a, struct value *a_scale, int b, int scale,
-                                   int zero, int bias);
+/* Input `first` with its scale and zero point, which are the two inputs behind it. */
+static inline struct compose_quantized onnx_quantized(const struct onnx_node *n, int first)
+{
+        return (struct compose_quantized){ onnx_input(n, first), onnx_input(n, first + 1),
+                                           onnx_input(n, first + 2) };
+}
 
 #endif

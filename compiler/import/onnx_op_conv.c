@@ -91,43 +91,42 @@ bool onnx_import_causal_conv(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- integer forms ---- */
 
-/* the operands x, w and their zero points, by number; v->x is set */
-static bool integers_read(struct onnx_import *im, struct onnx_node *n, int x_zero, int w,
-                          int w_zero, struct compose_conv_integer *v)
+static bool integers_read(struct onnx_import *im, struct onnx_node *n, int w,
+                          struct compose_conv_integer *v)
 {
-        v->w = n->inputs[w];
-        v->x_zero = onnx_input(n, x_zero);
-        v->w_zero = onnx_input(n, w_zero);
-        return v->x && onnx_want_8_bit(im, n, 0) && onnx_want_8_bit(im, n, w) &&
-               onnx_conv_read(im, n, v->x, v->w, &v->window, &v->groups);
+        return v->x.numbers && onnx_want_8_bit(im, n, 0) && onnx_want_8_bit(im, n, w) &&
+               onnx_conv_read(im, n, v->x.numbers, v->w.numbers, &v->window, &v->groups);
 }
 
+/* Operands x, w, x_zero_point, w_zero_point */
 bool onnx_import_conv_integer(struct onnx_import *im, struct onnx_node *n)
 {
-        struct compose_conv_integer v = { .x = n->inputs[0] };
+        struct compose_conv_integer v = {
+                .x = { .numbers = n->inputs[0], .zero = onnx_input(n, 2) },
+                .w = { .numbers = n->inputs[1], .zero = onnx_input(n, 3) },
+        };
 
-        return integers_read(im, n, 2, 1, 3, &v) &&
-               onnx_output(n, 0, compose_conv_integer(im->c, &v));
+        return integers_read(im, n, 1, &v) && onnx_output(n, 0, compose_conv_integer(im->c, &v));
 }
 
 /* Operands x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, bias; of
  * com.microsoft: x may have its channels last. */
 bool onnx_import_qlinear_conv(struct onnx_import *im, struct onnx_node *n)
 {
-        struct compose_conv_integer v = { .x = n->inputs[0] };
+        struct compose_conv_integer v = { .x = onnx_quantized(n, 0), .w = onnx_quantized(n, 3) };
+        const struct compose_quantized y = { NULL, n->inputs[6], n->inputs[7] };
         int64_t last = 0;
 
         if (n->domain[0] && !onnx_int_range(im, n, "channels_last", 0, 0, 1, &last))
                 return false;
-        if (last && value_rank(v.x) >= 3)
-                v.x = compose_move_channels(im->c, v.x, true);
+        if (last && value_rank(v.x.numbers) >= 3)
+                v.x.numbers = compose_move_channels(im->c, v.x.numbers, true);
         if (!onnx_want_element(im, n, 1, E_F32) || !onnx_want_element(im, n, 4, E_F32) ||
             !onnx_want_element(im, n, 6, E_F32) || !onnx_want_8_bit(im, n, 7) ||
-            !integers_read(im, n, 2, 3, 5, &v))
+            !integers_read(im, n, 3, &v))
                 return false;
-        struct value *y = compose_conv_quantized(im->c, &v, onnx_input(n, 8), n->inputs[1],
-                                                 n->inputs[4], n->inputs[6], n->inputs[7]);
-        return onnx_output(n, 0, last ? compose_move_channels(im->c, y, false) : y);
+        struct value *sum = compose_conv_quantized(im->c, &v, onnx_input(n, 8), &y);
+        return onnx_output(n, 0, last ? compose_move_channels(im->c, sum, false) : sum);
 }
 
 /* ---- ConvTranspose ---- */

@@ -9,29 +9,6 @@ bool onnx_import_matmul(struct onnx_import *im, struct onnx_node *n)
                onnx_output(n, 0, compose_matmul(im->c, n->inputs[0], n->inputs[1]));
 }
 
-struct value *onnx_per_line(struct onnx_import *im, const struct onnx_node *n, int input,
-                            const struct type *to, int line)
-{
-        struct value *v = onnx_input(n, input);
-        const struct type *t = v ? v->type : NULL;
-
-        if (!v)
-                return NULL;
-        if (type_elements(t) == 1 ||
-            (t->rank == 1 && line >= 0 && dim_equal(t->dims[0], to->dims[line])))
-                return compose_along(im->c, v, to, line);
-        for (int d = 0; d < t->rank; d++) {
-                int at = to->rank - t->rank + d;
-                if (at < 0 || (!dim_is(t->dims[d], 1) && !dim_equal(t->dims[d], to->dims[at]))) {
-                        onnx_invalid(im, n, "operand %d is %s, which does not broadcast to %s",
-                                     input, type_text(im->arena, im->m, t),
-                                     type_text(im->arena, im->m, to));
-                        return NULL;
-                }
-        }
-        return build_broadcast_numpy(&im->b, v, to->rank, to->dims);
-}
-
 /* x times a number that an attribute states as a float; exact for integers when it is whole */
 static struct value *scaled(struct onnx_import *im, const struct onnx_node *n, struct value *x,
                             float factor, const char *name)
@@ -76,7 +53,8 @@ bool onnx_import_gemm(struct onnx_import *im, struct onnx_node *n)
                 scaled(im, n, compose_dot(im->c, v[0], v[1], 0, contract_a, contract_b, E_COMPUTE),
                        alpha, "alpha");
         if (v[2] && beta != 0) {
-                struct value *c = scaled(im, n, onnx_per_line(im, n, 2, to, 1), beta, "beta");
+                struct value *c = compose_per_line(im->c, "the addend is", v[2], to, 1);
+                c = scaled(im, n, c, beta, "beta");
                 y = c ? compose_binary(im->c, OP_add, y, c) : NULL;
         }
         return onnx_output(n, 0, y);

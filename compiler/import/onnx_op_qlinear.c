@@ -4,46 +4,21 @@
 #include "compiler/import/onnx_helpers.h"
 #include "front/compose/compose_softmax.h"
 
-/* operand x with its scale and zero point, as f32 */
-static struct value *dequantized(struct onnx_import *im, struct onnx_node *n, int x, int scale,
-                                 int zero)
+/* Input `first`, whose scale and zero point follow it, as f32. NULL after an error. */
+static struct value *real(struct onnx_import *im, struct onnx_node *n, int first)
 {
-        struct value *v = n->inputs[x], *s = onnx_scalar(im, n, scale), *z = NULL;
+        const struct compose_quantized q = onnx_quantized(n, first);
 
-        if (!s || value_element(s) != E_F32) {
-                if (s)
-                        onnx_invalid(im, n, "operand %d is of %s, want f32", scale,
-                                     element_info[value_element(s)].text);
-                return NULL;
-        }
-        if (onnx_input(n, zero)) {
-                z = onnx_scalar(im, n, zero);
-                if (!z || !onnx_same_element(im, n, (struct value *[]){ v, z }, 2))
-                        return NULL;
-        }
-        return compose_binary(im->c, OP_mul,
-                              compose_cast(im->c, compose_centered(im->c, v, z, E_I32), E_F32), s);
+        return compose_real(im->c, &q);
 }
 
-static bool quantized(struct onnx_import *im, struct onnx_node *n, struct value *real, int scale,
-                      int zero, enum element to)
+/* The result y, f32, quantized as input `scale` and the zero point behind it say. */
+static bool quantized(struct onnx_import *im, struct onnx_node *n, struct value *y, int scale,
+                      enum element to)
 {
-        struct value *s = onnx_scalar(im, n, scale), *z = NULL;
+        const struct compose_quantized q = { NULL, onnx_input(n, scale), onnx_input(n, scale + 1) };
 
-        if (!s || value_element(s) != E_F32)
-                return s && onnx_invalid(im, n, "operand %d is of %s, want f32", scale,
-                                         element_info[value_element(s)].text);
-        if (onnx_input(n, zero)) {
-                z = onnx_scalar(im, n, zero);
-                if (!z)
-                        return false;
-                if (value_element(z) != to)
-                        return onnx_invalid(im, n, "operand %d is of %s, want %s", zero,
-                                            element_info[value_element(z)].text,
-                                            element_info[to].text);
-        }
-        return onnx_output(
-                n, 0, compose_requantize(im->c, compose_binary(im->c, OP_div, real, s), z, to));
+        return onnx_output(n, 0, compose_of_real(im->c, y, &q, to));
 }
 
 /* QLinearAdd, QLinearMul: a, a_scale, a_zero, b, b_scale, b_zero, c_scale, c_zero */
@@ -54,11 +29,11 @@ bool onnx_import_qlinear_binary(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_want_inputs(im, n, REQUIRED) || !onnx_want_8_bit(im, n, 0) ||
             !onnx_same_element(im, n, (struct value *[]){ n->inputs[0], n->inputs[3] }, 2))
                 return false;
-        struct value *v[2] = { dequantized(im, n, 0, 1, 2), dequantized(im, n, 3, 4, 5) };
+        struct value *v[2] = { real(im, n, 0), real(im, n, 3) };
         if (!compose_broadcast(im->c, v, 2))
                 return false;
         return quantized(im, n, build_binary(&im->b, (enum opcode)onnx_variant(n), v[0], v[1]), 6,
-                         7, value_element(n->inputs[0]));
+                         value_element(n->inputs[0]));
 }
 
 /* QLinearWhere: condition, x, x_scale, x_zero, y, y_scale, y_zero, z_scale, z_zero */
@@ -67,10 +42,9 @@ bool onnx_import_qlinear_where(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_want_element(im, n, 0, E_BOOL) || !onnx_want_8_bit(im, n, 1) ||
             !onnx_same_element(im, n, (struct value *[]){ n->inputs[1], n->inputs[4] }, 2))
                 return false;
-        struct value *v[3] = { n->inputs[0], dequantized(im, n, 1, 2, 3),
-                               dequantized(im, n, 4, 5, 6) };
+        struct value *v[3] = { n->inputs[0], real(im, n, 1), real(im, n, 4) };
         return compose_broadcast(im->c, v, 3) &&
-               quantized(im, n, build_select(&im->b, v[0], v[1], v[2]), 7, 8,
+               quantized(im, n, build_select(&im->b, v[0], v[1], v[2]), 7,
                          value_element(n->inputs[1]));
 }
 
@@ -87,7 +61,7 @@ bool onnx_import_qlinear_unary(struct onnx_import *im, struct onnx_node *n)
 
         if (!want_unary(im, n))
                 return false;
-        struct value *x = dequantized(im, n, 0, 1, 2), *y;
+        struct value *x = real(im, n, 0), *y;
         if (onnx_variant(n) == OP_sigmoid) {
                 y = compose_unary(im->c, OP_sigmoid, x);
         } else {
@@ -95,7 +69,7 @@ bool onnx_import_qlinear_unary(struct onnx_import *im, struct onnx_node *n)
                         return false;
                 y = compose_below_zero(im->c, x, compose_with(im->c, OP_mul, x, alpha));
         }
-        return y && quantized(im, n, y, 3, 4, value_element(n->inputs[0]));
+        return y && quantized(im, n, y, 3, value_element(n->inputs[0]));
 }
 
 /* QLinearSoftmax; opset: of ai.onnx whose Softmax is meant */
@@ -111,8 +85,8 @@ bool onnx_import_qlinear_softmax(struct onnx_import *im, struct onnx_node *n)
         axes[0] = axis;
         if (opset < 13)
                 count = compose_axes_from(axis, value_rank(n->inputs[0]), axes);
-        struct value *y = compose_softmax(im->c, dequantized(im, n, 0, 1, 2), axes, count, false);
-        return y && quantized(im, n, y, 3, 4, value_element(n->inputs[0]));
+        struct value *y = compose_softmax(im->c, real(im, n, 0), axes, count, false);
+        return y && quantized(im, n, y, 3, value_element(n->inputs[0]));
 }
 
 /* QLinearReduceMean; no axes: all dimensions */
@@ -126,11 +100,10 @@ bool onnx_import_qlinear_reduce_mean(struct onnx_import *im, struct onnx_node *n
                 return false;
         if (!axes.count)
                 axes.count = compose_axes_from(0, value_rank(n->inputs[0]), axes.axes);
-        struct value *x = dequantized(im, n, 0, 1, 2),
-                     *y = compose_mean(im->c, x, axes.axes, axes.count);
+        struct value *x = real(im, n, 0), *y = compose_mean(im->c, x, axes.axes, axes.count);
         if (y && keep)
                 y = compose_keep(im->c, y, x->type, axes.axes, axes.count);
-        return y && quantized(im, n, y, 3, 4, value_element(n->inputs[0]));
+        return y && quantized(im, n, y, 3, value_element(n->inputs[0]));
 }
 
 /* QLinearAveragePool, QLinearGlobalAveragePool (variant 1) */
@@ -141,7 +114,7 @@ bool onnx_import_qlinear_average_pool(struct onnx_import *im, struct onnx_node *
         if (!want_unary(im, n) || !onnx_want_rank(im, n, 0, 3, RANK_MAX) ||
             !onnx_int_range(im, n, "channels_last", 0, 0, 1, &last))
                 return false;
-        struct value *x = dequantized(im, n, 0, 1, 2), *y;
+        struct value *x = real(im, n, 0), *y;
         if (last)
                 x = compose_move_channels(im->c, x, true);
         if (!x)
@@ -154,7 +127,7 @@ bool onnx_import_qlinear_average_pool(struct onnx_import *im, struct onnx_node *
         }
         if (last)
                 y = compose_move_channels(im->c, y, false);
-        return y && quantized(im, n, y, 3, 4, value_element(n->inputs[0]));
+        return y && quantized(im, n, y, 3, value_element(n->inputs[0]));
 }
 
 /* QLinearConcat: y_scale, y_zero, then x, x_scale, x_zero of each operand */
@@ -176,7 +149,7 @@ bool onnx_import_qlinear_concat(struct onnx_import *im, struct onnx_node *n)
                 if (!n->inputs[2 + 3 * i] || !n->inputs[3 + 3 * i] ||
                     !onnx_want_8_bit(im, n, 2 + 3 * i))
                         return onnx_invalid(im, n, "part %d is missing or not quantized", i);
-                v[i] = dequantized(im, n, 2 + 3 * i, 3 + 3 * i, 4 + 3 * i);
+                v[i] = real(im, n, 2 + 3 * i);
                 if (!v[i])
                         return false;
                 bool fits = value_rank(v[i]) == first->rank;
@@ -190,6 +163,6 @@ bool onnx_import_qlinear_concat(struct onnx_import *im, struct onnx_node *n)
         for (int d = 0; d < first->rank; d++)
                 dims[d] = dim_of(d == axis ? sum : type_extent(first, d));
         return compose_type(im->c, E_F32, first->rank, dims) &&
-               quantized(im, n, build_concat(&im->b, v, operands, axis), 0, 1,
+               quantized(im, n, build_concat(&im->b, v, operands, axis), 0,
                          value_element(n->inputs[1]));
 }

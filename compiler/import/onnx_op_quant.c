@@ -96,40 +96,19 @@ bool onnx_check_scales(struct onnx_import *im, const struct onnx_node *n)
 
 /* ---- QuantizeLinear, DequantizeLinear ---- */
 
-/* A scale or zero point over x's shape: one number, one per index of axis, or one per block of
- * block_size along axis. */
-static struct value *over_operand(struct onnx_import *im, struct onnx_node *n, int input,
-                                  const struct type *x, int64_t stated, int64_t block)
+/* The scale (operand 1) and the zero point (operand 2) over x's shape; *zero is NULL where there is
+ * none. False after an error. */
+static bool over_operand(struct onnx_import *im, struct onnx_node *n, int64_t axis, int64_t block,
+                         struct value **scale, struct value **zero)
 {
-        struct value *v = n->inputs[input];
-        const struct type *t = v->type;
-        int axis;
+        const struct type *x = n->inputs[0]->type;
+        struct value *stated = onnx_input(n, 2);
 
-        if (t->rank == 0 || (t->rank == 1 && dim_is(t->dims[0], 1) && block == 0))
-                return compose_along(im->c, v, x, 0);
-        if (!onnx_axis(im, n, stated, x->rank, &axis))
-                return NULL;
-        if (t->rank == 1 && block == 0) {
-                if (dim_equal(t->dims[0], x->dims[axis]))
-                        return compose_along(im->c, v, x, axis);
-                onnx_invalid(im, n, "operand %d is %s, want %lld numbers for axis %d", input,
-                             type_text(im->arena, im->m, t), (long long)type_extent(x, axis), axis);
-                return NULL;
-        }
-        bool fits = t->rank == x->rank && block > 0 && block <= NUMBER_MAX;
-        for (int d = 0; d < x->rank && fits; d++)
-                fits = dim_is(t->dims[d],
-                              d == axis ? divide_up(type_extent(x, d), block) : type_extent(x, d));
-        if (!fits) {
-                onnx_invalid(im, n,
-                             "operand %d is %s for an input %s in blocks of %lld along axis %d",
-                             input, type_text(im->arena, im->m, t), type_text(im->arena, im->m, x),
-                             (long long)block, axis);
-                return NULL;
-        }
-        struct value *index = compose_with(
-                im->c, OP_div, compose_iota(im->c, E_I64, type_extent(x, axis)), (double)block);
-        return index ? build_gather(&im->b, v, index, axis) : NULL;
+        *scale = compose_per_block(im->c, "the scale is", n->inputs[1], x, axis, block);
+        *zero = *scale && stated
+                        ? compose_per_block(im->c, "the zero point is", stated, x, axis, block)
+                        : NULL;
+        return *scale && (*zero || !stated);
 }
 
 static bool block_size(struct onnx_import *im, struct onnx_node *n, int64_t *block)
@@ -148,7 +127,7 @@ static bool is_quantized(enum element e)
 
 bool onnx_import_quantize_linear(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *x = n->inputs[0], *zero = onnx_input(n, 2);
+        struct value *x = n->inputs[0], *zero = onnx_input(n, 2), *scale;
         int64_t axis, block, saturate = 1, number = 0, precision = 0;
         enum element to = E_U8, computed = compose_wide_element(value_element(n->inputs[1]));
 
@@ -183,9 +162,7 @@ bool onnx_import_quantize_linear(struct onnx_import *im, struct onnx_node *n)
                         im, n,
                         "quantized to %s, want an integer type of up to 16 bits, or floats of up to 8",
                         element_info[to].text);
-        struct value *scale = over_operand(im, n, 1, x->type, axis, block);
-        zero = zero && scale ? over_operand(im, n, 2, x->type, axis, block) : NULL;
-        if (!scale || (onnx_input(n, 2) && !zero))
+        if (!over_operand(im, n, axis, block, &scale, &zero))
                 return false;
         if (value_element(x) != E_I32 && !element_is_float(value_element(x)))
                 return onnx_invalid(im, n, "operand 0 is of %s",
@@ -203,7 +180,7 @@ bool onnx_import_quantize_linear(struct onnx_import *im, struct onnx_node *n)
 /* (x - zero_point) * scale */
 bool onnx_import_dequantize_linear(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *v[2] = { n->inputs[0], onnx_input(n, 2) }, *x = v[0], *zero = v[1];
+        struct value *v[2] = { n->inputs[0], onnx_input(n, 2) }, *x = v[0], *scale, *zero;
         int64_t axis, block, number = 0;
         enum element to = value_element(n->inputs[1]);
 
@@ -219,9 +196,7 @@ bool onnx_import_dequantize_linear(struct onnx_import *im, struct onnx_node *n)
         if (!element_is_float(to))
                 return onnx_invalid(im, n, "output_dtype is %s, want a float type",
                                     element_info[to].text);
-        struct value *scale = over_operand(im, n, 1, x->type, axis, block);
-        zero = zero && scale ? over_operand(im, n, 2, x->type, axis, block) : NULL;
-        if (!scale || (onnx_input(n, 2) && !zero))
+        if (!over_operand(im, n, axis, block, &scale, &zero))
                 return false;
         return onnx_output(n, 0, compose_dequantize(im->c, x, scale, zero, to));
 }
@@ -231,7 +206,7 @@ bool onnx_import_dynamic_quantize_linear(struct onnx_import *im, struct onnx_nod
 {
         if (!onnx_want_element(im, n, 0, E_F32))
                 return false;
-        struct compose_dynamic q = compose_quantize_dynamic(im->c, n->inputs[0]);
+        struct compose_quantized q = compose_quantize_dynamic(im->c, n->inputs[0]);
         return onnx_output(n, 0, q.numbers) && onnx_output(n, 1, q.scale) &&
                onnx_output(n, 2, q.zero);
 }

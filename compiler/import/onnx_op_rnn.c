@@ -130,10 +130,10 @@ static bool quantization_read(struct onnx_import *im, const struct onnx_node *n,
                 if (!onnx_want_element(im, n, 8 + i,
                                        i % 2 ? value_element(n->inputs[1 + i / 2]) : E_F32))
                         return false;
-        r->w_scale = n->inputs[8];
-        r->w_zero = n->inputs[9];
-        r->r_scale = n->inputs[10];
-        r->r_zero = n->inputs[11];
+        r->w.scale = n->inputs[8];
+        r->w.zero = n->inputs[9];
+        r->r.scale = n->inputs[10];
+        r->r.zero = n->inputs[11];
         return onnx_want_8_bit(im, n, 1) && onnx_want_8_bit(im, n, 2) &&
                onnx_want_element(im, n, 0, E_F32);
 }
@@ -144,17 +144,20 @@ static bool operands_read(struct onnx_import *im, struct onnx_node *n, bool quan
         const bool lstm = r->cell == CELL_LSTM;
 
         r->x = n->inputs[0];
-        r->w = n->inputs[1];
-        r->r = n->inputs[2];
+        r->w.numbers = n->inputs[1];
+        r->r.numbers = n->inputs[2];
         r->bias = onnx_input(n, 3);
         r->lengths = onnx_input(n, 4);
         r->h = onnx_input(n, 5);
         r->c = lstm ? onnx_input(n, 6) : NULL;
         r->peephole = lstm ? onnx_input(n, 7) : NULL;
-        struct value *same[7] = {
-                r->x,       quantized ? NULL : r->w, quantized ? NULL : r->r, r->bias, r->h, r->c,
-                r->peephole
-        };
+        struct value *same[7] = { r->x,
+                                  quantized ? NULL : r->w.numbers,
+                                  quantized ? NULL : r->r.numbers,
+                                  r->bias,
+                                  r->h,
+                                  r->c,
+                                  r->peephole };
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 3) ||
             !onnx_same_element(im, n, same, 7) || (quantized && !quantization_read(im, n, r)))
                 return false;

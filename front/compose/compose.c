@@ -219,6 +219,36 @@ struct value *compose_along(struct compose *c, struct value *v, const struct typ
         return compose_spread(c, v, to, (const int64_t[]){ axis });
 }
 
+struct value *compose_per_line(struct compose *c, const char *what, struct value *v,
+                               const struct type *to, int line)
+{
+        const struct type *t = v->type;
+
+        if (type_elements(t) == 1 ||
+            (t->rank == 1 && line >= 0 && dim_equal(t->dims[0], to->dims[line])))
+                return compose_along(c, v, to, line);
+        for (int d = 0; d < t->rank; d++) {
+                int at = to->rank - t->rank + d;
+                if (at < 0 || (!dim_is(t->dims[d], 1) && !dim_equal(t->dims[d], to->dims[at]))) {
+                        compose_invalid(c, "%s %s, which does not broadcast to %s", what,
+                                        type_text(c->arena, c->m, t),
+                                        type_text(c->arena, c->m, to));
+                        return NULL;
+                }
+        }
+        return build_broadcast_numpy(c->b, v, to->rank, to->dims);
+}
+
+struct value *compose_one_number(struct compose *c, const char *what, struct value *v,
+                                 enum element e)
+{
+        if (type_elements(v->type) == 1 && value_element(v) == e)
+                return compose_reshape(c, v, 0, NULL);
+        compose_invalid(c, "%s is %s, want one number of %s", what,
+                        type_text(c->arena, c->m, v->type), element_info[e].text);
+        return NULL;
+}
+
 struct value *compose_iota(struct compose *c, enum element e, int64_t count)
 {
         return build_iota(c->b, type_tensor(c->m, e, 1, (const dim_t[]){ dim_of(count) }), 0);

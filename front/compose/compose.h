@@ -88,6 +88,13 @@ struct value *compose_spread(struct compose *c, struct value *v, const struct ty
                              const int64_t *dims);
 /* v is a scalar or [extent of axis]: over to's shape */
 struct value *compose_along(struct compose *c, struct value *v, const struct type *to, int axis);
+/* v over the matrix, or matrices, `to`: one number, one for each index of dimension `line` (-1:
+ * none), or of a shape that broadcasts to it. The error's text begins with `what`: "the bias is". */
+struct value *compose_per_line(struct compose *c, const char *what, struct value *v,
+                               const struct type *to, int line);
+/* v, of one element, as a scalar of element e; the error's text begins with `what`: "the scale" */
+struct value *compose_one_number(struct compose *c, const char *what, struct value *v,
+                                 enum element e);
 /* `extent` of x along the axis, from `start` on; of each axis else all */
 struct value *compose_part(struct compose *c, struct value *x, int axis, int64_t start,
                            int64_t extent);

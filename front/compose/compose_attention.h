@@ -3,7 +3,7 @@
 #ifndef FRONT_COMPOSE_COMPOSE_ATTENTION_H
 #define FRONT_COMPOSE_COMPOSE_ATTENTION_H
 
-#include "front/compose/compose.h"
+#include "front/compose/compose_quantize.h"
 
 /* Queries q [batch, heads, length, size], keys k [batch, groups, keys, size] and values v [batch,
  * groups, keys, columns], or of rank 3 with heads and sizes side by side in the last dimension;
@@ -42,6 +42,29 @@ bool compose_attention_fits(struct compose *c, const struct value *q, const stru
 struct value *compose_attention_scores(struct compose *c, struct value *q, struct value *k,
                                        double scale);
 struct value *compose_for_heads(struct compose *c, struct value *x, int64_t heads);
+
+/* Attention of one operand, whose projections to queries, keys and values are one product of
+ * integers (compose_attention_quantized.c). Floats have the type of the bias. */
+struct compose_attention_quantized {
+        struct compose_quantized x;     /* of 8 bits, [batch, steps, inputs]; its scale and zero
+                                         * point are one number each */
+        struct compose_quantized w;     /* of 8 bits, [inputs, 3 * heads * size]: columns of
+                                         * queries, of keys, of values */
+        struct value *bias;             /* [3 * heads * size] */
+        struct value *past;             /* [2, batch, heads, past, size]: keys and values in front
+                                         * of these; or NULL */
+        struct value *mask;             /* i32: where the keys of each sequence end, [batch], or
+                                         * end, and then start, [2 * batch]; or not 0 for keys that
+                                         * count, [batch, keys] or [batch, steps, keys]; or NULL */
+        int64_t heads;
+        bool causal;                    /* a query sees no later keys */
+        double scale;                   /* of the scores; 0: 1 / sqrt(size) */
+        double filter;                  /* what is added to scores of keys that do not count */
+};
+/* *y: [batch, steps, heads * size]. *kept, unless NULL: past, with the keys and values of this call
+ * behind it. False after an error. */
+bool compose_attention_quantized(struct compose *c, const struct compose_attention_quantized *in,
+                                 struct value **y, struct value **kept);
 
 /* Pairs of elements turned by an angle that grows with the position. */
 struct compose_rotary {

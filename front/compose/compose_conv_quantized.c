@@ -2,10 +2,13 @@
 /* Convolutions of integers, and of quantized numbers. */
 #include "front/compose/compose_quantize.h"
 
-/* x less its zero point, which is one number or, where it may, one per channel along dimension 0 */
-static struct value *centered(struct compose *c, struct value *x, struct value *zero,
+/* The numbers less their zero point, which is one number or, where it may, one for each channel
+ * along dimension 0. */
+static struct value *centered(struct compose *c, const struct compose_quantized *q,
                               bool per_channel)
 {
+        struct value *x = q->numbers, *zero = q->zero;
+
         if (zero) {
                 int64_t count = type_elements(zero->type);
                 bool fits = count == 1 ||
@@ -26,31 +29,23 @@ static struct value *centered(struct compose *c, struct value *x, struct value *
 
 struct value *compose_conv_integer(struct compose *c, struct compose_conv_integer *v)
 {
-        if (!compose_conv_place(c, v->x, v->w, &v->window, v->groups))
+        if (!compose_conv_place(c, v->x.numbers, v->w.numbers, &v->window, v->groups))
                 return NULL;
-        struct value *x = centered(c, v->x, v->x_zero, false),
-                     *w = x ? centered(c, v->w, v->w_zero, true) : NULL;
+        struct value *x = centered(c, &v->x, false), *w = x ? centered(c, &v->w, true) : NULL;
         return compose_convolve(c, x, w, &v->window, v->groups, E_I32);
 }
 
-static struct value *one_number(struct compose *c, const char *what, struct value *v)
-{
-        if (type_elements(v->type) == 1)
-                return compose_reshape(c, v, 0, NULL);
-        compose_invalid(c, "%s is %s, want one element", what, type_text(c->arena, c->m, v->type));
-        return NULL;
-}
-
 struct value *compose_conv_quantized(struct compose *c, struct compose_conv_integer *v,
-                                     struct value *bias, struct value *x_scale,
-                                     struct value *w_scale, struct value *y_scale,
-                                     struct value *y_zero)
+                                     struct value *bias, const struct compose_quantized *y)
 {
-        struct value *sum = compose_with_bias(c, compose_conv_integer(c, v), bias);
+        struct value *sum = compose_with_bias(c, compose_conv_integer(c, v), bias), *x_scale,
+                     *y_scale, *zero, *w_scale = v->w.scale;
 
-        if (!sum || !(x_scale = one_number(c, "the scale of the input", x_scale)) ||
-            !(y_scale = one_number(c, "the scale of the result", y_scale)) ||
-            !(y_zero = one_number(c, "the zero point of the result", y_zero)))
+        if (!sum ||
+            !(x_scale = compose_one_number(c, "the scale of the input", v->x.scale, E_F32)) ||
+            !(y_scale = compose_one_number(c, "the scale of the result", y->scale, E_F32)) ||
+            !(zero = compose_one_number(c, "the zero point of the result", y->zero,
+                                        value_element(y->zero))))
                 return NULL;
         if (type_elements(w_scale->type) != 1 &&
             (value_rank(w_scale) != 1 || value_extent(w_scale, 0) != value_extent(sum, 1))) {
@@ -63,5 +58,5 @@ struct value *compose_conv_quantized(struct compose *c, struct compose_conv_inte
         struct value *factor = compose_binary(c, OP_mul, x_scale, w_scale);
         factor = compose_along(c, compose_binary(c, OP_div, factor, y_scale), sum->type, 1);
         sum = compose_binary(c, OP_mul, compose_cast(c, sum, E_F32), factor);
-        return compose_requantize(c, sum, y_zero, value_element(y_zero));
+        return compose_requantize(c, sum, zero, value_element(zero));
 }

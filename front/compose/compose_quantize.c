@@ -72,7 +72,7 @@ struct value *compose_dequantize(struct compose *c, struct value *x, struct valu
         return real;
 }
 
-struct compose_dynamic compose_quantize_dynamic(struct compose *c, struct value *x)
+struct compose_quantized compose_quantize_dynamic(struct compose *c, struct value *x)
 {
         int64_t axes[RANK_MAX];
         int count = compose_axes_from(0, value_rank(x), axes);
@@ -80,7 +80,7 @@ struct compose_dynamic compose_quantize_dynamic(struct compose *c, struct value 
                 c, OP_max, compose_reduce(c, REDUCE_max, x, axes, count, E_COMPUTE), 0);
         struct value *least = compose_with(
                 c, OP_min, compose_reduce(c, REDUCE_min, x, axes, count, E_COMPUTE), 0);
-        struct compose_dynamic q;
+        struct compose_quantized q;
 
         q.scale = compose_with(c, OP_div, compose_binary(c, OP_sub, most, least), 255);
         /* of nothing but zeros the text's formula is 0 / 0; onnxruntime scales by 1 */
@@ -91,4 +91,70 @@ struct compose_dynamic compose_quantize_dynamic(struct compose *c, struct value 
         q.zero = compose_cast(c, compose_unary(c, OP_round, q.zero), E_U8);
         q.numbers = compose_requantize(c, compose_binary(c, OP_div, x, q.scale), q.zero, E_U8);
         return q;
+}
+
+struct value *compose_per_block(struct compose *c, const char *what, struct value *v,
+                                const struct type *x, int64_t axis, int64_t block)
+{
+        const struct type *t = v->type;
+        const int rank = x->rank;
+
+        if (t->rank == 0 || (t->rank == 1 && dim_is(t->dims[0], 1) && block == 0))
+                return compose_along(c, v, x, 0);
+        if (axis < -rank || axis >= rank) {
+                compose_invalid(c, "axis %lld in a tensor of rank %d, want %d to %d",
+                                (long long)axis, rank, -rank, rank - 1);
+                return NULL;
+        }
+        const int at = (int)(axis < 0 ? axis + rank : axis);
+        if (t->rank == 1 && block == 0) {
+                if (dim_equal(t->dims[0], x->dims[at]))
+                        return compose_along(c, v, x, at);
+                compose_invalid(c, "%s %s, want %lld numbers for axis %d", what,
+                                type_text(c->arena, c->m, t), (long long)type_extent(x, at), at);
+                return NULL;
+        }
+        bool fits = t->rank == rank && block > 0 && block <= NUMBER_MAX;
+        for (int d = 0; d < rank && fits; d++)
+                fits = dim_is(t->dims[d],
+                              d == at ? divide_up(type_extent(x, d), block) : type_extent(x, d));
+        if (!fits) {
+                compose_invalid(c, "%s %s for an input %s in blocks of %lld along axis %d", what,
+                                type_text(c->arena, c->m, t), type_text(c->arena, c->m, x),
+                                (long long)block, at);
+                return NULL;
+        }
+        struct value *index =
+                compose_with(c, OP_div, compose_iota(c, E_I64, type_extent(x, at)), (double)block);
+        return index ? build_gather(c->b, v, index, at) : NULL;
+}
+
+/* The scale and the zero point of `as` as scalars; the zero point, unless NULL, is of element e.
+ * False after an error. */
+static bool scalars(struct compose *c, const struct compose_quantized *as, enum element e,
+                    struct value **scale, struct value **zero)
+{
+        *scale = compose_one_number(c, "the scale", as->scale, E_F32);
+        *zero = *scale && as->zero ? compose_one_number(c, "the zero point", as->zero, e) : NULL;
+        return *scale && (*zero || !as->zero);
+}
+
+struct value *compose_real(struct compose *c, const struct compose_quantized *q)
+{
+        struct value *scale, *zero;
+
+        if (!scalars(c, q, value_element(q->numbers), &scale, &zero))
+                return NULL;
+        struct value *x = compose_centered(c, q->numbers, zero, E_I32);
+        return compose_binary(c, OP_mul, compose_cast(c, x, E_F32), scale);
+}
+
+struct value *compose_of_real(struct compose *c, struct value *real,
+                              const struct compose_quantized *as, enum element to)
+{
+        struct value *scale, *zero;
+
+        if (!real || !scalars(c, as, to, &scale, &zero))
+                return NULL;
+        return compose_requantize(c, compose_binary(c, OP_div, real, scale), zero, to);
 }

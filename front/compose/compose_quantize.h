@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Quantized numbers: (q - zero) * scale is what q stands for. Scales and zero points are of the
- * numbers' shape, or broadcast to it; a zero point may be NULL, which is 0. */
+/* Quantized numbers: (q - zero) * scale is what q stands for. */
 #ifndef FRONT_COMPOSE_COMPOSE_QUANTIZE_H
 #define FRONT_COMPOSE_COMPOSE_QUANTIZE_H
 
 #include "front/compose/compose_window.h"
 
+/* A quantized tensor. Of a result that is to be quantized, numbers is NULL. */
+struct compose_quantized {
+        struct value *numbers;          /* integers */
+        struct value *scale;            /* floats */
+        struct value *zero;             /* the zero point, of the type of numbers; NULL: 0 */
+};
+
+/* ---- element-wise (compose_quantize.c) ---- */
+
+/* The scale and the zero point are of x's shape, or broadcast to it. */
 struct compose_quantization {
         struct value *scale, *zero;
         enum element to;                /* of the quantized numbers */
@@ -26,26 +35,107 @@ struct value *compose_requantize(struct compose *c, struct value *real, struct v
 struct value *compose_centered(struct compose *c, struct value *x, struct value *zero,
                                enum element as);
 /* x as u8, with a scale and a zero point (scalars) from its range, which is made to hold 0 */
-struct compose_dynamic { struct value *numbers, *scale, *zero; };
-struct compose_dynamic compose_quantize_dynamic(struct compose *c, struct value *x);
+struct compose_quantized compose_quantize_dynamic(struct compose *c, struct value *x);
+/* A scale or zero point over x's shape: one number, one for each index of the axis (which counts
+ * from the end where it is negative), or, where block is not 0, one for each `block` indices of it.
+ * An error's text begins with `what`: "the scale is". */
+struct value *compose_per_block(struct compose *c, const char *what, struct value *v,
+                                const struct type *x, int64_t axis, int64_t block);
+
+/* A tensor of 8 bits whose scale (f32) and zero point are one number each, as f32; and f32 as such
+ * a tensor of element `to`, with the scale and the zero point of `as`. */
+struct value *compose_real(struct compose *c, const struct compose_quantized *q);
+struct value *compose_of_real(struct compose *c, struct value *real,
+                              const struct compose_quantized *as, enum element to);
 
 /* ---- convolutions of integers (compose_conv_quantized.c) ---- */
 
-/* x and w of 8 bits less their zero points, of their types (NULL: 0): one number, or, of w, one per
- * output channel. The window's kernel is that of w. */
+/* x and w of 8 bits less their zero points: one number, or, of w, one for each output channel. The
+ * window's kernel is that of w. */
 struct compose_conv_integer {
-        struct value *x, *x_zero, *w, *w_zero;
+        struct compose_quantized x, w;
         struct compose_window window;
         int64_t groups;
 };
-/* the sums of products, in i32; the window is placed */
+/* the sums of products, in i32; the window is placed; scales are not read */
 struct value *compose_conv_integer(struct compose *c, struct compose_conv_integer *v);
-/* The sums plus bias (i32 <channels>, or NULL) times x_scale * w_scale / y_scale, rounded half to
- * even, plus y_zero, whose type the result has. Scales are f32 and one number; w_scale may be one
- * per output channel. */
+/* The sums plus bias (i32 <channels>, or NULL) times the scales of x and w, divided by that of y,
+ * rounded half to even, plus y's zero point, whose type the result has. Scales are f32 and one
+ * number; that of w may be one number for each output channel. */
 struct value *compose_conv_quantized(struct compose *c, struct compose_conv_integer *v,
-                                     struct value *bias, struct value *x_scale,
-                                     struct value *w_scale, struct value *y_scale,
-                                     struct value *y_zero);
+                                     struct value *bias, const struct compose_quantized *y);
+
+/* ---- products of matrices of integers (compose_matmul_quantized.c) ---- */
+
+/* Operands are of 8 bits. A zero point is one number, one for each row of a or each column of b, or
+ * of a shape that broadcasts to the operand. */
+
+/* the sums of products, in i32; scales are not read */
+struct value *compose_matmul_integer(struct compose *c, const struct compose_quantized *a,
+                                     const struct compose_quantized *b);
+/* The sums times the scales of a and b, divided by that of y, rounded half to even, plus y's zero
+ * point, whose type the result has. Scales, of one float type, and y's zero point are one number,
+ * one for each row (of a and y) or column (of b), or broadcast to the result. */
+struct value *compose_matmul_quantized(struct compose *c, const struct compose_quantized *a,
+                                       const struct compose_quantized *b,
+                                       const struct compose_quantized *y);
+/* The sums times the scales of a (one number) and b (one, or one for each column), plus bias
+ * (<columns>, or NULL), in f32. a's zero point may be one number for each column. */
+struct value *compose_matmul_to_float(struct compose *c, const struct compose_quantized *a,
+                                      const struct compose_quantized *b, struct value *bias);
+/* the same of x, f32, which is quantized by its range before */
+struct value *compose_matmul_dynamic(struct compose *c, struct value *x,
+                                     const struct compose_quantized *b, struct value *bias);
+
+/* alpha times a (transposed where trans_a) times b (likewise) plus bias, of matrices */
+struct compose_gemm_quantized {
+        struct compose_quantized a;     /* its scale and zero point are one number each */
+        struct compose_quantized b;     /* one number, or one for each column of the product */
+        struct compose_quantized y;     /* one number each; both NULL: the result is f32 */
+        struct value *bias;             /* i32, as the sums of products: counted in the product of
+                                         * both scales; or NULL */
+        bool trans_a, trans_b;
+        double alpha;
+};
+struct value *compose_gemm_quantized(struct compose *c, const struct compose_gemm_quantized *g);
+
+/* ---- tables of few bits, in blocks with a scale each (compose_blocks.c) ---- */
+
+/* x times the transposed weights, plus bias. The last block of an output may reach beyond `inner`:
+ * what it holds there is not read. */
+struct compose_matmul_blocks {
+        struct value *x;                /* floats but f64 [.., inner] */
+        struct value *numbers;          /* the weights: u8 [outputs, blocks, bytes of a block],
+                                         * lowest bits first */
+        struct value *scales;           /* of x's type, [outputs, blocks], or in one dimension */
+        struct value *zeros;            /* of x's type, as the scales; or u8, in `bits` bits packed
+                                         * as the weights are; NULL: 2^(bits - 1) */
+        struct value *groups;           /* constant integers [inner] or [blocks * block]: whose
+                                         * block's scale each number has; NULL: its own block's */
+        struct value *bias;             /* [outputs], of x's type; or NULL */
+        int64_t inner, outputs;
+        int64_t block;                  /* numbers of a block: a power of two of at least
+                                         * BLOCK_LEAST (ir/tensor/block_weights.h) */
+        int bits;                       /* of a number: 2, 4 or 8 */
+        bool rounds;                    /* x may be rounded to 8 bits, each block of a row with a
+                                         * step of its own, so that products are integers */
+};
+struct value *compose_matmul_blocks(struct compose *c, const struct compose_matmul_blocks *in);
+
+/* Rows of a table, decoded. What an index out of range gives is 0. */
+struct compose_gather_blocks {
+        struct value *data;             /* u8, several numbers in a byte along the last dimension,
+                                         * where bits is less than 8; else numbers of any type */
+        struct value *indices;          /* i32 or i64; negative ones count from the end */
+        struct value *scales;           /* floats but f64, of data's shape, but for the quantized
+                                         * axis, which has a scale for each block; the result has
+                                         * their type */
+        struct value *zeros;            /* of data's type and as the scales, packed as data is;
+                                         * NULL: 2^(bits - 1) of u8, else 0 */
+        int gather, quantize;           /* axes of data: that of the indices, that of the blocks */
+        int64_t block;                  /* numbers of a block; 0: all of the axis */
+        int bits;                       /* of a number in data: 2, 4 or 8 */
+};
+struct value *compose_gather_blocks(struct compose *c, const struct compose_gather_blocks *in);
 
 #endif

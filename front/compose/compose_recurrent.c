@@ -4,7 +4,6 @@
 #include "front/compose/compose_recurrent.h"
 
 #include "front/compose/compose_arithmetic.h"
-#include "front/compose/compose_quantize.h"
 
 /* ---- operands ---- */
 
@@ -38,10 +37,10 @@ static bool quantization_fits(struct compose *c, const struct recurrent *r)
         const struct {
                 const char *what;
                 struct value *v;
-        } numbers[4] = { { "the scales of the weights are", in->w_scale },
-                         { "the zero points of the weights are", in->w_zero },
-                         { "the scales of the recurrence weights are", in->r_scale },
-                         { "the zero points of the recurrence weights are", in->r_zero } };
+        } numbers[4] = { { "the scales of the weights are", in->w.scale },
+                         { "the zero points of the weights are", in->w.zero },
+                         { "the scales of the recurrence weights are", in->r.scale },
+                         { "the zero points of the recurrence weights are", in->r.zero } };
         const dim_t dims[2] = { dim_of(in->directions), dim_of(r->gates * r->hidden) };
 
         for (int i = 0; i < 4; i++)
@@ -63,8 +62,8 @@ static bool operands_fit(struct compose *c, const struct recurrent *r)
                     peephole[2] = { d, dim_of(3 * r->hidden) },
                     state[3] = { in->batch_first ? batch : d, in->batch_first ? d : batch, hidden };
 
-        return want_shape(c, "the weights are", in->w, w, 3) &&
-               want_shape(c, "the recurrence weights are", in->r, recurrence, 3) &&
+        return want_shape(c, "the weights are", in->w.numbers, w, 3) &&
+               want_shape(c, "the recurrence weights are", in->r.numbers, recurrence, 3) &&
                (!q || quantization_fits(c, r)) &&
                want_shape(c, "the biases are", in->bias, bias, 2) &&
                want_shape(c, "the lengths are", in->lengths, &batch, 1) &&
@@ -81,7 +80,7 @@ static bool recurrent_new(struct compose *c, const struct compose_recurrent *in,
 
         *r = (struct recurrent){ .in = in,
                                  .gates = gates[in->cell],
-                                 .quantized = in->w_scale != NULL,
+                                 .quantized = in->w.scale != NULL,
                                  .hidden = in->hidden,
                                  .e = value_element(x) };
         if (in->batch_first)
@@ -91,13 +90,13 @@ static bool recurrent_new(struct compose *c, const struct compose_recurrent *in,
                 return false;
         r->steps = value_extent(r->x, 0);
         r->batch = value_extent(r->x, 1);
-        if (!r->hidden && value_rank(in->r) == 3)
-                r->hidden = value_extent(in->r, r->quantized ? 1 : 2);
+        if (!r->hidden && value_rank(in->r.numbers) == 3)
+                r->hidden = value_extent(in->r.numbers, r->quantized ? 1 : 2);
         if (r->hidden < 1 || r->hidden > NUMBER_MAX)
                 return compose_invalid(c,
                                        "the hidden size is not stated, and the recurrence "
                                        "weights are %s",
-                                       type_text(c->arena, c->m, in->r->type));
+                                       type_text(c->arena, c->m, in->r.numbers->type));
         if (!operands_fit(c, r))
                 return false;
         r->lengths = in->lengths ? compose_cast(c, in->lengths, E_I64) : NULL;
@@ -158,7 +157,7 @@ static struct value *dynamic_product(struct compose *c, struct value *x, struct 
 {
         if (!x || !w || !scale)
                 return NULL;
-        const struct compose_dynamic q = compose_quantize_dynamic(c, x);
+        const struct compose_quantized q = compose_quantize_dynamic(c, x);
         struct value *sum =
                 compose_matmul_as(c, compose_centered(c, q.numbers, q.zero, E_I32), w, E_I32);
         return mul(c, compose_cast(c, sum, E_F32), mul(c, q.scale, scale));
@@ -182,9 +181,12 @@ static struct value *gate(struct compose *c, const struct recurrent *r, struct v
         return compose_part(c, gates, 1, k * r->hidden, r->hidden);
 }
 
+/* gate k of an LSTM, with what its peephole adds of the cell's state */
 static struct value *peep(struct compose *c, const struct recurrent *r, const struct direction *d,
-                          struct value *x, int k, struct value *cell)
+                          struct value *gates, int k, struct value *cell)
 {
+        struct value *x = gate(c, r, gates, k);
+
         return d->peephole ? add(c, x,
                                  mul(c, compose_part(c, d->peephole, 0, k * r->hidden, r->hidden),
                                      cell))
@@ -195,15 +197,14 @@ static void lstm_step(struct compose *c, const struct recurrent *r, const struct
                       struct value *x, struct value **h, struct value **cell)
 {
         struct value *g = add(c, x, recur(c, d, d->h, 0, 4 * r->hidden));
-        struct value *in = activate(c, r, &d->act[0], peep(c, r, d, gate(c, r, g, 0), 0, d->c));
-        struct value *forget =
-                r->in->input_forget
-                        ? compose_from(c, OP_sub, 1, in)
-                        : activate(c, r, &d->act[0], peep(c, r, d, gate(c, r, g, 2), 2, d->c));
-        struct value *candidate = activate(c, r, &d->act[1], gate(c, r, g, 3));
+        struct value *in = activate(c, r, &d->act[0], peep(c, r, d, g, LSTM_INPUT, d->c));
+        struct value *forget = r->in->input_forget ? compose_from(c, OP_sub, 1, in)
+                                                   : activate(c, r, &d->act[0],
+                                                              peep(c, r, d, g, LSTM_FORGET, d->c));
+        struct value *candidate = activate(c, r, &d->act[1], gate(c, r, g, LSTM_CANDIDATE));
 
         *cell = add(c, mul(c, forget, d->c), mul(c, in, candidate));
-        struct value *out = activate(c, r, &d->act[0], peep(c, r, d, gate(c, r, g, 1), 1, *cell));
+        struct value *out = activate(c, r, &d->act[0], peep(c, r, d, g, LSTM_OUTPUT, *cell));
         /* the cell's state is no gate: it is not clipped */
         *h = mul(c, out, compose_activate(c, &d->act[2], *cell));
 }
@@ -214,15 +215,16 @@ static void gru_step(struct compose *c, const struct recurrent *r, const struct 
         int64_t size = r->hidden;
         struct value *right = recur(c, d, d->h, 0, 2 * size);
         struct value *g = add(c, compose_part(c, x, 1, 0, 2 * size), right);
-        struct value *update = activate(c, r, &d->act[0], gate(c, r, g, 0)),
-                     *reset = activate(c, r, &d->act[0], gate(c, r, g, 1));
+        struct value *update = activate(c, r, &d->act[0], gate(c, r, g, GRU_UPDATE)),
+                     *reset = activate(c, r, &d->act[0], gate(c, r, g, GRU_RESET));
         struct value *inner = r->in->linear_before_reset
                                       ? recur(c, d, d->h, 2 * size, size)
                                       : recur(c, d, mul(c, reset, d->h), 2 * size, size);
 
         inner = d->hidden_bias ? add(c, inner, d->hidden_bias) : inner;
         inner = r->in->linear_before_reset ? mul(c, reset, inner) : inner;
-        struct value *candidate = activate(c, r, &d->act[1], add(c, gate(c, r, x, 2), inner));
+        struct value *candidate =
+                activate(c, r, &d->act[1], add(c, gate(c, r, x, GRU_CANDIDATE), inner));
         *h = add(c, mul(c, compose_from(c, OP_sub, 1, update), candidate), mul(c, update, d->h));
 }
 
@@ -269,15 +271,13 @@ static struct value *counted_inputs(struct compose *c, const struct recurrent *r
 static void quantized_new(struct compose *c, const struct recurrent *r, int number,
                           struct direction *d)
 {
-        struct value *const numbers[2] = { r->in->w, r->in->r },
-                            *const scales[2] = { r->in->w_scale, r->in->r_scale },
-                            *const zeros[2] = { r->in->w_zero, r->in->r_zero };
+        const struct compose_quantized *const both[2] = { &r->in->w, &r->in->r };
         struct value *at = compose_integer(c, E_I64, number), *w[2], *scale[2];
 
         for (int i = 0; i < 2; i++) {
-                struct value *zero = build_gather(c->b, zeros[i], at, 0);
-                w[i] = build_gather(c->b, numbers[i], at, 0);
-                scale[i] = build_gather(c->b, scales[i], at, 0);
+                struct value *zero = build_gather(c->b, both[i]->zero, at, 0);
+                w[i] = build_gather(c->b, both[i]->numbers, at, 0);
+                scale[i] = build_gather(c->b, both[i]->scale, at, 0);
                 w[i] = w[i] ? compose_centered(c, w[i], compose_along(c, zero, w[i]->type, 1),
                                                E_I32)
                             : NULL;
@@ -302,9 +302,9 @@ static bool direction_new(struct compose *c, const struct recurrent *r, int numb
         if (r->quantized) {
                 quantized_new(c, r, number, d);
         } else {
-                struct value *w = weights(c, r->in->w, number);
+                struct value *w = weights(c, r->in->w.numbers, number);
                 w = w ? build_transpose(c->b, w, (const int64_t[]){ 1, 0 }) : NULL;
-                d->recurrence = weights(c, r->in->r, number);
+                d->recurrence = weights(c, r->in->r.numbers, number);
                 d->gates = w ? compose_matmul(c, r->x, w) : NULL;
         }
         if (!d->gates || !d->recurrence || !d->h)

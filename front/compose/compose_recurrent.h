@@ -4,12 +4,17 @@
 #define FRONT_COMPOSE_COMPOSE_RECURRENT_H
 
 #include "front/compose/compose_activation.h"
+#include "front/compose/compose_quantize.h"
 
 enum compose_cell { CELL_RNN, CELL_GRU, CELL_LSTM };
 enum { RECURRENT_ACTIVATIONS_MAX = 6, RECURRENT_RESULTS = 3 };
 
-/* Gates are in the order of ONNX: GRU update, reset, candidate; LSTM input, output, forget,
- * candidate. all = gates * hidden; values of a direction lie along dimension 0. */
+/* The order in which weights, biases and zero points have the gates of a cell, `hidden` rows each.
+ * Formats differ: a reader whose format has another order hands over weights in this one. */
+enum compose_gate_gru { GRU_UPDATE, GRU_RESET, GRU_CANDIDATE };
+enum compose_gate_lstm { LSTM_INPUT, LSTM_OUTPUT, LSTM_FORGET, LSTM_CANDIDATE };
+
+/* all = gates * hidden; values of a direction lie along dimension 0. */
 struct compose_recurrent {
         int cell;
         int directions;                 /* 2: forward and backward */
@@ -22,15 +27,16 @@ struct compose_recurrent {
         /* of each direction: gates; candidates; of an LSTM what it gives out */
         struct compose_activation act[RECURRENT_ACTIVATIONS_MAX];
         struct value *x;                /* floats <steps x batch x inputs> */
-        struct value *w, *r;            /* <directions x all x inputs>, <directions x all x hidden>;
-                                         * of 8 bits: <directions x inputs x all>, .. */
+        struct compose_quantized w;     /* floats <directions x all x inputs>, without a scale and
+                                         * zero point; or integers of 8 bits <directions x inputs x
+                                         * all>, whose scale and zero point are <directions>, or
+                                         * <directions x all> */
+        struct compose_quantized r;     /* the recurrence weights: likewise, of `hidden` inputs */
         struct value *bias;             /* <directions x 2 all>: of w, then of r; or NULL */
         struct value *lengths;          /* integers <batch>, steps of each sequence; NULL: all */
         struct value *h, *c;            /* states <directions x batch x hidden>; NULL: 0 */
-        struct value *peephole;         /* LSTM: <directions x 3 hidden>, of input, output, forget;
-                                         * or NULL */
-        /* of weights of 8 bits, else NULL: <directions>, or <directions x all> */
-        struct value *w_scale, *w_zero, *r_scale, *r_zero;
+        struct value *peephole;         /* LSTM: <directions x 3 hidden>, in the order of the first
+                                         * three gates; or NULL */
 };
 /* results: all outputs <steps x directions x batch x hidden>, the last h and c <directions x
  * batch x hidden>, those that are wanted. What lies beyond a sequence's own length is 0, and the

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* Attention whose queries, keys and values are one product of integers: then softmax(scale q k' +
+ * mask) v in floats. */
+#include "front/compose/compose_attention.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "front/compose/compose_softmax.h"
+
+struct attention {
+        const struct compose_attention_quantized *in;
+        int64_t batch, steps, size, past; /* size: of a head; past: keys before these */
+};
+
+static bool operands_fit(struct compose *c, const struct compose_attention_quantized *in,
+                         struct attention *a)
+{
+        const struct value *x = in->x.numbers, *w = in->w.numbers, *past = in->past;
+        const int64_t columns = value_extent(w, 1);
+
+        if (value_extent(w, 0) != value_extent(x, 2) || columns % 3 || columns / 3 % in->heads ||
+            columns < 1)
+                return compose_invalid(c, "an input %s by weights %s for %lld heads",
+                                       type_text(c->arena, c->m, x->type),
+                                       type_text(c->arena, c->m, w->type), (long long)in->heads);
+        *a = (struct attention){ .in = in,
+                                 .batch = value_extent(x, 0),
+                                 .steps = value_extent(x, 1),
+                                 .size = columns / 3 / in->heads,
+                                 .past = past && value_rank(past) == 5 ? value_extent(past, 3)
+                                                                       : 0 };
+        const dim_t held[5] = { dim_of(2), dim_of(a->batch), dim_of(in->heads), dim_of(a->past),
+                                dim_of(a->size) };
+        const struct type *t = past ? compose_type(c, value_element(in->bias), 5, held) : NULL;
+        if (past && past->type != t)
+                return t && compose_invalid(c, "past is %s, want %s",
+                                            type_text(c->arena, c->m, past->type),
+                                            type_text(c->arena, c->m, t));
+        const dim_t scores[4] = { dim_of(a->batch), dim_of(in->heads), dim_of(a->steps),
+                                  dim_of(a->past + a->steps) };
+        return compose_type(c, E_F32, 4, scores) != NULL;
+}
+
+/* part 0 to 2 of the projection, [batch, steps, 3 * heads * size], as [batch, heads, steps, size] */
+static struct value *part_by_heads(struct compose *c, const struct attention *a, struct value *y,
+                                   int part)
+{
+        const int64_t width = a->in->heads * a->size, starts[3] = { 0, 0, part * width },
+                      ones[3] = { 1, 1, 1 }, perm[4] = { 0, 2, 1, 3 };
+
+        y = y ? build_slice(c->b, y, starts, ones,
+                            (const dim_t[]){ dim_of(a->batch), dim_of(a->steps), dim_of(width) })
+              : NULL;
+        y = compose_reshape(c, y, 4,
+                            (const dim_t[]){ dim_of(a->batch), dim_of(a->steps),
+                                             dim_of(a->in->heads), dim_of(a->size) });
+        return y ? build_transpose(c->b, y, perm) : NULL;
+}
+
+/* x behind the keys (part 0) or the values (part 1) of the past */
+static struct value *behind_past(struct compose *c, const struct attention *a, struct value *x,
+                                 int part)
+{
+        struct value *past = a->in->past;
+
+        if (!past || !x)
+                return x;
+        past = compose_wide(c, build_gather(c->b, past, compose_integer(c, E_I64, part), 0));
+        return past ? build_concat(c->b, (struct value *[]){ past, x }, 2, 2) : NULL;
+}
+
+/* Which scores the mask hides, over t, which is [batch, steps, keys]: keys behind an end and before
+ * a start of each sequence, or where it is 0. *hidden: NULL where there is none. */
+static bool hidden_keys(struct compose *c, struct value *mask, const struct type *t,
+                        struct value **hidden)
+{
+        const int64_t batch = type_extent(t, 0), keys = type_extent(t, 2);
+
+        *hidden = NULL;
+        if (!mask)
+                return true;
+        const dim_t *d = mask->type->dims;
+        const int rank = value_rank(mask);
+        if (rank == 1 && (dim_is(d[0], batch) || dim_is(d[0], 2 * batch))) {
+                const struct type *ints = type_with_element(c->m, t, E_I32);
+                struct value *key = build_iota(c->b, ints, 2);
+                mask = compose_reshape(
+                        c, mask, 2,
+                        (const dim_t[]){ dim_of(dim_extent(d[0]) / compose_max(batch, 1)),
+                                         dim_of(batch) });
+                for (int64_t i = 0; mask && i < value_extent(mask, 0); i++) {
+                        struct value *bound =
+                                build_gather(c->b, mask, compose_integer(c, E_I64, i), 0);
+                        bound = compose_binary(
+                                c, i ? OP_lt : OP_ge, key,
+                                compose_spread(c, bound, ints, (const int64_t[]){ 0 }));
+                        *hidden = *hidden ? compose_binary(c, OP_or, *hidden, bound) : bound;
+                }
+                return *hidden || !batch;
+        }
+        bool fits = (rank == 2 && dim_is(d[0], batch) && dim_is(d[1], keys)) ||
+                    (rank == 3 && dim_is(d[0], batch) && dim_equal(d[1], t->dims[1]) &&
+                     dim_is(d[2], keys));
+        if (!fits && rank == 2 && dim_is(d[1], 1) && (dim_is(d[0], batch) || dim_is(d[0], 1)))
+                return true; /* it says the same of all keys */
+        if (!fits && rank == 4)
+                return compose_unsupported(c, "a mask of rank 4");
+        if (!fits)
+                return compose_invalid(c, "the mask is %s for scores of %s",
+                                       type_text(c->arena, c->m, mask->type),
+                                       type_text(c->arena, c->m, t));
+        const int64_t dims[2][3] = { { 0, 2 }, { 0, 1, 2 } };
+        *hidden = compose_spread(c, compose_with(c, OP_le, mask, 0), t, dims[rank - 2]);
+        return *hidden != NULL;
+}
+
+/* what is added to scores, over [batch, heads, steps, keys]; *mask: NULL where nothing is */
+static bool mask_of(struct compose *c, const struct attention *a, struct value **mask)
+{
+        const dim_t dims[4] = { dim_of(a->batch), dim_of(a->in->heads), dim_of(a->steps),
+                                dim_of(a->past + a->steps) },
+                    each[3] = { dims[0], dims[2], dims[3] };
+        const struct type *t = type_tensor(c->m, E_F32, 3, each);
+        struct value *hidden, *zero = constant_number(c->m, t, 0);
+
+        *mask = NULL;
+        if (!hidden_keys(c, a->in->mask, t, &hidden))
+                return false;
+        if (hidden)
+                *mask = compose_select(c, hidden, constant_number(c->m, t, a->in->filter), zero);
+        if (a->in->causal && a->steps > 1) {
+                const struct type *square = type_tensor(c->m, E_I64, 2, dims + 2);
+                struct value *row =
+                        compose_with(c, OP_add, build_iota(c->b, square, 0), (double)a->past);
+                struct value *ahead = compose_binary(c, OP_lt, row, build_iota(c->b, square, 1));
+                ahead = compose_spread(c, ahead, t, (const int64_t[]){ 1, 2 });
+                *mask = compose_select(c, ahead, constant_number(c->m, t, -(double)FLT_MAX),
+                                       *mask ? *mask : zero);
+        }
+        if (!*mask)
+                return !hidden && !(a->in->causal && a->steps > 1);
+        *mask = compose_spread(c, *mask, type_tensor(c->m, E_F32, 4, dims),
+                               (const int64_t[]){ 0, 2, 3 });
+        return *mask != NULL;
+}
+
+/* keys and values, [batch, heads, keys, size] each, as they go into the next call */
+static struct value *present(struct compose *c, struct value *k, struct value *v, enum element e)
+{
+        struct value *parts[2] = { k, v };
+        dim_t dims[5] = { dim_of(1) };
+
+        for (int i = 0; i < 2; i++) {
+                for (int d = 0; d < 4; d++)
+                        dims[d + 1] = dim_of(value_extent(parts[i], d));
+                parts[i] = compose_reshape(c, compose_cast(c, parts[i], e), 5, dims);
+                if (!parts[i])
+                        return NULL;
+        }
+        return build_concat(c->b, parts, 2, 0);
+}
+
+bool compose_attention_quantized(struct compose *c, const struct compose_attention_quantized *in,
+                                 struct value **y, struct value **kept)
+{
+        const enum element e = value_element(in->bias);
+        const int64_t keys[1] = { 3 }, turned[4] = { 0, 1, 3, 2 }, back[4] = { 0, 2, 1, 3 };
+        struct attention a;
+        struct value *mask;
+
+        if (!operands_fit(c, in, &a) ||
+            !compose_one_number(c, "the scale of the input", in->x.scale, e) ||
+            (in->x.zero && !compose_one_number(c, "the zero point of the input", in->x.zero,
+                                               value_element(in->x.numbers))) ||
+            !mask_of(c, &a, &mask))
+                return false;
+        struct value *all = compose_matmul_to_float(c, &in->x, &in->w, in->bias);
+        struct value *q = part_by_heads(c, &a, all, 0),
+                     *k = behind_past(c, &a, part_by_heads(c, &a, all, 1), 0),
+                     *v = behind_past(c, &a, part_by_heads(c, &a, all, 2), 1);
+        if (!q || !k || !v || (kept && !(*kept = present(c, k, v, e))))
+                return false;
+        struct value *scores = compose_matmul(c, q, build_transpose(c->b, k, turned));
+        scores = compose_with(c, OP_mul, scores,
+                              in->scale != 0 ? in->scale : 1 / sqrt((double)a.size));
+        if (mask)
+                scores = compose_binary(c, OP_add, scores, mask);
+        struct value *shares = compose_softmax(c, scores, keys, 1, false);
+        struct value *attended = compose_matmul(c, shares, v);
+        attended = attended ? build_transpose(c->b, attended, back) : NULL;
+        attended = compose_reshape(
+                c, attended, 3,
+                (const dim_t[]){ dim_of(a.batch), dim_of(a.steps), dim_of(in->heads * a.size) });
+        *y = compose_cast(c, attended, e);
+        return *y != NULL;
+}
